@@ -17,26 +17,39 @@ interface Cursor<T> {
 
 const head = <T>(cursor: Cursor<T>): T => cursor.items[cursor.next];
 
-/**
- * The first `limit` of lists that are each in order (k-way merge over a binary heap). Asks a list
- * for more only when it needs to know.
- */
+/** The first `limit` of lists that are each in order. */
 export async function mergeLists<T>(
   lists: readonly OrderedList<T>[],
   limit: number,
   comesBefore: ComesBefore<T>,
 ): Promise<T[]> {
+  const merged: T[] = [];
+  await mergeInto(lists, comesBefore, (item) => {
+    merged.push(item);
+    return merged.length < limit;
+  });
+  return merged;
+}
+
+/**
+ * Hands `take` the items of lists that are each in order, in the order of all (k-way merge over a
+ * binary heap), until it wants no more. Asks a list for more only when it needs to know.
+ */
+export async function mergeInto<T>(
+  lists: readonly OrderedList<T>[],
+  comesBefore: ComesBefore<T>,
+  take: (item: T) => boolean | Promise<boolean>,
+): Promise<void> {
   const heap: Cursor<T>[] = [];
   for (const list of lists) {
     const cursor = { list, items: list.items, next: 0 };
     if (cursor.items.length > 0) heap.push(cursor);
   }
   for (let at = (heap.length >> 1) - 1; at >= 0; at--) sink(heap, at, comesBefore);
-  const merged: T[] = [];
   while (heap.length > 0) {
     const first = heap[0];
-    merged.push(head(first));
-    if (merged.length === limit) break;
+    const goesOn = take(head(first));
+    if (!(typeof goesOn === 'boolean' ? goesOn : await goesOn)) return;
     first.next += 1;
     if (first.next === first.items.length) {
       first.items = await first.list.more();
@@ -48,7 +61,6 @@ export async function mergeLists<T>(
     }
     sink(heap, 0, comesBefore);
   }
-  return merged;
 }
 
 function sink<T>(heap: Cursor<T>[], from: number, comesBefore: ComesBefore<T>): void {

@@ -19,7 +19,7 @@ import type { Listing, NamespacesAfter, ShardRead, ShardReadOp, ShardReads } fro
 import type { RecordScope } from '../../lib/shard/scope.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { absentIn } from './absent-fields.ts';
-import { mergeLists, type OrderedList } from './merge-lists.ts';
+import { mergeInto, mergeLists, type OrderedList } from './merge-lists.ts';
 import { type Follow, Forgotten, firstPageMaxBytes, Lost, ShardPages, type Waits } from './shard-pages.ts';
 import { TurnMeter } from './turn-meter.ts';
 
@@ -169,18 +169,21 @@ export class ShardReader {
   ): Promise<[name: string, count: number][]> {
     return this.#gather(caller, terms, async (follow) => {
       const read = { op: 'namespaces', ...asked, pageMaxBytes: firstPageMaxBytes(shards.length) } as const;
-      const counts = new Map<string, number>();
-      const add = async (shard: ShardSpec): Promise<void> => {
-        const page = await readShard(caller, shard, read, terms);
-        await this.#readAll(caller, follow(shard, page), ([value, count]) => {
-          const name = value as string;
-          counts.set(name, (counts.get(name) ?? 0) + count);
-          return ITEM_NS;
-        });
-      };
-      await Promise.all(shards.map(add));
+      const lists = shards.map(async (shard) => follow(shard, await readShard(caller, shard, read, terms)));
+      const counts: [name: string, count: number][] = [];
       // What is among the first of all shards is among the first of each that has it.
-      return [...counts].sort(([a], [b]) => compareUtf8(a, b)).slice(0, asked.limit);
+      const take = ([value, count]: ValueCount): boolean | Promise<boolean> => {
+        const name = value as string;
+        const last = counts.at(-1);
+        if (last?.[0] === name) last[1] += count;
+        else if (counts.length === asked.limit) return false;
+        else counts.push([name, count]);
+        caller.signal?.throwIfAborted();
+        const pause = this.#turns.pauseAfter(ITEM_NS);
+        return pause === null || pause.then(() => true);
+      };
+      await mergeInto(await Promise.all(lists), ([a], [b]) => compareUtf8(a as string, b as string) < 0, take);
+      return counts;
     });
   }
 

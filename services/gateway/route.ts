@@ -72,6 +72,11 @@ export interface Route {
   /** Of a route that is more than one call of its action: all of them. */
   perform: ((input: RouteInput, call: RouteCall) => Promise<unknown>) | null;
   answer(result: unknown, input: RouteInput): Answer;
+  /**
+   * Reads the next part of an answer whose first part is being sent; null after the last one.
+   * `heldBytes` is asked of the same result after each. Null where the answer has one part.
+   */
+  more: ((result: unknown, call: RouteCall) => Promise<Pieces | null>) | null;
   /** Bytes of vectors that the answer will hold at most, as the request has it. */
   expectedBytes(input: RouteInput, dimensions: number): number;
   /** Bytes of records that the answer holds. */
@@ -99,6 +104,7 @@ interface Definition<N extends ActionName, K extends BodyName | null, R>
   params?(input: InputOf<K>): Actions[N]['params'];
   perform?(input: InputOf<K>, call: RouteCall): Promise<R>;
   answer?(result: NoInfer<R>, input: InputOf<K>): Answer;
+  more?(result: NoInfer<R>, call: RouteCall): Promise<Pieces | null>;
   expectedBytes?(input: InputOf<K>, dimensions: number): number;
   heldBytes?(result: NoInfer<R>): number;
   countedQueries?(result: NoInfer<R>): number;
@@ -134,6 +140,7 @@ export const routesBelow =
       params: () => ({}),
       perform: null,
       answer: (result: Answer) => result,
+      more: null,
       expectedBytes: () => 0,
       heldBytes: () => 0,
       countedQueries: () => 0,

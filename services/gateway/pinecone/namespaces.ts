@@ -3,29 +3,23 @@ import type { NamespacesPage } from '../../../lib/actions/collections.ts';
 import { notFound } from '../../../lib/errors.ts';
 import { invalid } from '../../../lib/records/fields.ts';
 import { decodeNamespace } from '../../../lib/records/ids.ts';
-import type { CollectionRow } from '../../../lib/store/catalog.ts';
 import { asked, named, type RouteCall, type RouteInput, UNDECODABLE } from '../route.ts';
-import { pineconeMetric } from './metric.ts';
 import { namespaceOf, pineconeNamespace } from './namespace.ts';
 import { askedWith, INDEX, pagination, route } from './route.ts';
+import { Statistics } from './statistics.ts';
 
 type Namespace = NamespacesPage['namespaces'][number];
 
-/** Every namespace whose name begins with `prefix`, from a cursor on. */
-async function everyNamespace(
-  input: RouteInput,
-  call: RouteCall,
-  prefix = '',
-  from: string | undefined = undefined,
-): Promise<Namespace[]> {
-  const all: Namespace[] = [];
-  for (let cursor = from; ; ) {
+/** How many namespaces there are whose name begins with `prefix`, from a cursor on. */
+async function countNamespaces(input: RouteInput, call: RouteCall, prefix: string, from: string): Promise<number> {
+  let count = 0;
+  for (let cursor: string | undefined = from; cursor !== undefined; ) {
     const asking = { ...named(input), prefix, limit: input.limits.namespacesPageMax, cursor };
-    const { namespaces, nextCursor } = await call('collections.namespaces', asking);
-    all.push(...namespaces);
-    if (nextCursor === undefined) return all;
-    cursor = nextCursor;
+    const page: NamespacesPage = await call('collections.namespaces', asking);
+    count += page.namespaces.length;
+    cursor = page.nextCursor;
   }
+  return count;
 }
 
 /** The one that the path names. Throws NAMESPACE_NOT_FOUND. */
@@ -57,21 +51,6 @@ function continuation(token: string | undefined): { counted?: number; cursor?: s
   return total === undefined ? { cursor: token } : { counted: Number(total), cursor };
 }
 
-function statsOf(namespaces: readonly Namespace[], { dimensions, metric }: CollectionRow) {
-  const counts = new Map<string, number>();
-  // /api/v1 may have made one that is called as Pinecone calls the default one.
-  for (const { name, vectorCount } of namespaces)
-    counts.set(pineconeNamespace(name), (counts.get(pineconeNamespace(name)) ?? 0) + vectorCount);
-  return {
-    namespaces: Object.fromEntries([...counts].map(([name, vectorCount]) => [name, { vectorCount }])),
-    dimension: dimensions,
-    indexFullness: 0,
-    totalVectorCount: namespaces.reduce((sum, { vectorCount }) => sum + vectorCount, 0),
-    metric: pineconeMetric(metric),
-    vectorType: 'dense',
-  };
-}
-
 export const NAMESPACE_ROUTES = [
   route('GET', `${INDEX}/namespaces`, 'collections.namespaces', 'read', {
     mayBeAway: true,
@@ -83,8 +62,8 @@ export const NAMESPACE_ROUTES = [
       const { counted, cursor } = continuation(query.get('paginationToken') || undefined);
       const page = await call('collections.namespaces', { ...named(input), prefix, cursor, ...limitOf(input) });
       if (counted !== undefined) return { ...page, total: counted };
-      const rest = page.nextCursor === undefined ? [] : await everyNamespace(input, call, prefix, page.nextCursor);
-      return { ...page, total: page.namespaces.length + rest.length };
+      const rest = page.nextCursor === undefined ? 0 : await countNamespaces(input, call, prefix, page.nextCursor);
+      return { ...page, total: page.namespaces.length + rest };
     },
     answer: ({ namespaces, nextCursor, total }) => ({
       namespaces: namespaces.map(viewOf),
@@ -123,10 +102,10 @@ export const NAMESPACE_ROUTES = [
       queue: 'query',
       needsCollection: true,
       ...(method === 'POST' && { body: 'pineconeStats' }),
-      async perform(input, call) {
-        return { namespaces: await everyNamespace(input, call) };
-      },
-      answer: ({ namespaces }, { collection }) => statsOf(namespaces, collection!),
+      perform: (input, call) => Statistics.begin(input, call),
+      answer: (statistics) => statistics.part(),
+      more: (statistics, call) => statistics.next(call),
+      heldBytes: (statistics) => statistics.heldBytes,
     }),
   ),
 ];

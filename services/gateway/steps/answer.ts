@@ -4,6 +4,7 @@ import { monthOf } from '../../../lib/time/month.ts';
 import type { Exchange } from '../exchange.ts';
 import { type Head, JSON_HEADERS } from '../responses/sender.ts';
 import type { Pieces } from '../responses/splice.ts';
+import { nextPart } from './call-action.ts';
 import type { StepParts } from './step.ts';
 
 /**
@@ -16,7 +17,7 @@ export async function answer(exchange: Exchange, parts: StepParts): Promise<void
     exchange.answerMemory?.resize(route.heldBytes(result));
     const answered = route.answer(result, input!);
     const head = headOf(exchange);
-    if (typeof answered === 'function') await parts.sender.send(exchange, head, answered as Pieces);
+    if (typeof answered === 'function') await sendPieces(exchange, parts, head, answered as Pieces);
     else await sendText(exchange, parts, head, answered);
   } catch (error) {
     const count = route.countedQueries(result);
@@ -25,6 +26,15 @@ export async function answer(exchange: Exchange, parts: StepParts): Promise<void
   } finally {
     exchange.answerMemory?.release();
   }
+}
+
+/** Sends an answer in pieces, and then what the route still reads. */
+function sendPieces(exchange: Exchange, parts: StepParts, head: Head, pieces: Pieces): Promise<void> {
+  return parts.sender.send(exchange, head, pieces, async () => {
+    const next = await nextPart(exchange, parts);
+    exchange.answerMemory?.resize(exchange.route.heldBytes(exchange.result));
+    return next;
+  });
 }
 
 /** Sends an answer whose text is made in one piece, which takes the result's place in memory. */

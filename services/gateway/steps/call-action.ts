@@ -2,13 +2,17 @@ import type { ActionName } from '../../../lib/actions/call.ts';
 import { Cancelled } from '../../../lib/actions/cancelled.ts';
 import type { Consistency } from '../../../lib/actions/collections.ts';
 import type { Principal } from '../../../lib/actions/principal.ts';
+import { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { ClientGoneError } from '../client-gone.ts';
 import type { Exchange } from '../exchange.ts';
 import { SHARD_WAIT_MS, type Waiter } from '../overload/shard-waits.ts';
+import type { Pieces } from '../responses/splice.ts';
 import type { RouteCall } from '../route.ts';
 import { identify, requireScopes } from './authenticate.ts';
 import type { StepParts } from './step.ts';
+
+const OVER = `The request took longer than the ${INTERNAL_LIMITS.actionTimeoutMs / 1_000} s that it may; try again later.`;
 
 /**
  * Calls the route's action; where a shard is away, again once that is back. What was asked of the
@@ -19,9 +23,8 @@ import type { StepParts } from './step.ts';
 export async function callAction(exchange: Exchange, parts: StepParts): Promise<void> {
   const { input, params, route } = exchange;
   const attempt = (options: CallOptions): Promise<unknown> => {
-    const calling = (action: ActionName, given: unknown) =>
-      callOnce(exchange, parts, action, forCollection(exchange, parts, given), options);
-    return route.perform === null ? calling(route.action, params) : route.perform(input!, calling as RouteCall);
+    if (route.perform !== null) return route.perform(input!, callsWithin(exchange, parts, options));
+    return callOnce(exchange, parts, route.action, forCollection(exchange, parts, params), options);
   };
   const act = (signal?: AbortSignal): Promise<unknown> =>
     route.mayBeAway
@@ -29,6 +32,28 @@ export async function callAction(exchange: Exchange, parts: StepParts): Promise<
       : attempt(signal === undefined ? {} : { signal });
   exchange.result = await (changesNothing(exchange) ? whileThere(exchange, act) : act());
   exchange.actionEnded();
+}
+
+/** Reads the next part of an answer that is being sent; null after the last one, and to HEAD. */
+export function nextPart(exchange: Exchange, parts: StepParts): Promise<Pieces | null> {
+  const { method, result, route } = exchange;
+  if (route.more === null || method === 'HEAD') return Promise.resolve(null);
+  exchange.deadlineMs = parts.clock.monotonicMs() + INTERNAL_LIMITS.actionTimeoutMs;
+  return whileThere(exchange, (signal) => route.more!(result, callsWithin(exchange, parts, { signal })));
+}
+
+/** Calls of a route that makes several, which share the time that a call of one has. */
+function callsWithin(exchange: Exchange, parts: StepParts, options: CallOptions): RouteCall {
+  const { deadlineMs, route } = exchange;
+  const calling = (action: ActionName, given: unknown): Promise<unknown> => {
+    const own = forCollection(exchange, parts, given);
+    // A write answers in its own time: to cut it short would not end it.
+    if (route.access !== 'read' || route.timeoutMs !== null) return callOnce(exchange, parts, action, own, options);
+    const leftMs = Math.ceil(deadlineMs - parts.clock.monotonicMs());
+    if (leftMs <= 0) return Promise.reject(new ProvecError('UNAVAILABLE', OVER));
+    return callOnce(exchange, parts, action, own, { timeout: leftMs, ...options });
+  };
+  return calling as RouteCall;
 }
 
 /** A verify runs to its end: other requests may wait for the same result. */

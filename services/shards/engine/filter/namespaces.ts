@@ -11,6 +11,7 @@ import type { NamespacesAfter } from '../../../../lib/shard/read.ts';
 import { Bitmap, subtract } from '../bitmap.ts';
 import type { Slots } from '../slots.ts';
 import type { StepMeter, Steps } from '../steps.ts';
+import { NameOrder } from './name-order.ts';
 
 /** No namespace, no slot: codes begin at 1, and slots are kept one higher. */
 const NONE = 0;
@@ -28,6 +29,7 @@ const UNREADABLE = '\0';
 export class Namespaces {
   readonly #slots: Slots;
   readonly #codes = new Map<string, number>();
+  readonly #order = new NameOrder();
   /** By code. */
   readonly #names: string[] = [''];
   readonly #first: number[] = [NONE];
@@ -67,24 +69,16 @@ export class Namespaces {
    * `prefix` and come after `after` (null: all do); the default one as ''.
    */
   *list({ prefix, after, limit }: NamespacesAfter, meter: StepMeter): Steps<ValueCount[]> {
-    let first: [name: string, count: number][] = [];
-    const isAfter = (name: string, other: string | null): boolean => other === null || compareUtf8(name, other) > 0;
-    const cut = (): void => {
-      first = first.sort(([a], [b]) => compareUtf8(a, b)).slice(0, limit);
-    };
-    let last: string | null = null;
-    for (const name of this.#inUse()) {
+    const first: ValueCount[] = [];
+    const ofDefault = this.count('');
+    if (prefix === '' && after === null && ofDefault > 0) first.push(['', ofDefault]);
+    const from = after === null || compareUtf8(prefix, after) > 0 ? prefix : after;
+    for (const name of this.#order.from(from)) {
+      if (first.length >= limit || !name.startsWith(prefix)) break;
       meter.spentNs += NAME_NS;
       if (meter.due()) yield 'reading';
-      const count = this.count(name);
-      if (count === 0 || name === UNREADABLE || !name.startsWith(prefix) || !isAfter(name, after)) continue;
-      if (last !== null && isAfter(name, last)) continue;
-      first.push([name, count]);
-      if (first.length < 2 * limit) continue;
-      cut();
-      [last] = first.at(-1)!;
+      if (name !== after && name !== UNREADABLE) first.push([name, this.count(name)]);
     }
-    cut();
     return first;
   }
 
@@ -125,11 +119,6 @@ export class Namespaces {
     this.#add(newSlot, readStoredId(this.#slots.id(newSlot))?.namespace ?? UNREADABLE);
   }
 
-  *#inUse(): Iterable<string> {
-    yield '';
-    yield* this.#codes.keys();
-  }
-
   #add(slot: number, namespace: string): void {
     const code = this.#codes.get(namespace) ?? this.#newCode(namespace);
     if (slot >= this.#code.length) this.#resize(Math.max(slot + 1, SPARE_SLOTS, Math.ceil(this.#code.length * 1.25)));
@@ -166,6 +155,7 @@ export class Namespaces {
   #newCode(namespace: string): number {
     const code = this.#free.pop() ?? this.#first.length;
     this.#codes.set(namespace, code);
+    this.#order.add(namespace);
     this.#names[code] = namespace;
     this.#first[code] = NONE;
     this.#counts[code] = 0;
@@ -175,6 +165,7 @@ export class Namespaces {
 
   #freeCode(namespace: string, code: number): void {
     this.#codes.delete(namespace);
+    this.#order.delete(namespace);
     this.#free.push(code);
     this.#nameBytes -= NAME_BYTES + namespace.length;
   }
