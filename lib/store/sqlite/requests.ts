@@ -52,8 +52,8 @@ export interface Tables {
 export type TableName = keyof Tables;
 
 /**
- * The operations that change nothing, which are answered at once; every other one becomes a part of
- * a group commit.
+ * The operations that change nothing, which wait for no commit; every other one becomes a part of a
+ * group commit.
  */
 export const READS: { readonly [T in TableName]: readonly (keyof Tables[T])[] } = {
   thread: ['reach'],

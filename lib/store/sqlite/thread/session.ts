@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Seals } from '../../../secret/seals.ts';
+import { parseShardKey } from '../../../shard/key.ts';
 import { BelievingLogSeals } from '../../log-resealing.ts';
 import { LogSeals } from '../../log-seals.ts';
 import { StoreError } from '../../port.ts';
@@ -15,11 +16,13 @@ import {
 } from '../requests.ts';
 import { storeFailure } from '../store-failure.ts';
 import { freeBuffers, Transferred } from '../transferred.ts';
+import { AccountLookup } from './account-lookup.ts';
 import { ACCOUNTS_SCHEMA, accountTable } from './account-table.ts';
 import { ALIASES_SCHEMA, aliasTable } from './alias-table.ts';
 import { ANCHORS_SCHEMA, AnchorTables } from './anchor-tables.ts';
 import { COLLECTIONS_SCHEMA, collectionTable } from './collection-table.ts';
 import { CONTRADICTIONS_SCHEMA, contradictionTable } from './contradiction-table.ts';
+import { FairScheduler } from './fair-scheduler.ts';
 import type { Outcome } from './group-commit.ts';
 import { HeadCache } from './head-cache.ts';
 import { KEYS_SCHEMA, keyTable } from './key-table.ts';
@@ -37,6 +40,9 @@ const SMALL_PAGE_BYTES = 4_096;
 /** Four records of 384 dimensions to a page. */
 const RECORDS_PAGE_BYTES = 8_192;
 
+/** Tables whose reads name a collection or a shard, not an account. */
+const OF_COLLECTIONS: ReadonlySet<TableName> = new Set(['log', 'anchors', 'contradictions', 'owners', 'records']);
+
 type Post = (message: FromThread, buffers?: ArrayBuffer[]) => void;
 
 interface Place {
@@ -45,8 +51,8 @@ interface Place {
 }
 
 /**
- * The open files of one thread and the requests to their tables. Reads are answered at once, writes
- * after their commit.
+ * The open files of one thread and the requests to their tables. Reads are answered in turns of
+ * their accounts, writes after their commit.
  */
 export class Session {
   readonly #post: Post;
@@ -54,6 +60,9 @@ export class Session {
   readonly #places: { [T in TableName]?: Place } = {};
   #replies: Reply[] = [];
   #buffers: ArrayBuffer[] = [];
+  readonly #reads = new FairScheduler();
+  /** The account of a collection, by its id; null where collections are not kept. */
+  #accounts: AccountLookup | null = null;
 
   /** Throws StoreError. */
   constructor(opening: Opening, post: Post) {
@@ -75,8 +84,10 @@ export class Session {
     const { file } = place;
     const { name } = file.database;
     if ((READS[table] as readonly string[]).includes(operation)) {
-      this.#reply(id, attempt(run), `reading ${name}`);
-      this.#flush();
+      this.#reads.submit(this.#accountOf(table, args[0]), () => {
+        this.#reply(id, attempt(run), `reading ${name}`);
+        this.#flush();
+      });
       return;
     }
     file.submit(run, bytes, (outcome) => {
@@ -92,6 +103,7 @@ export class Session {
 
   /** Commits and answers what was submitted, then closes the files. */
   close(): void {
+    this.#reads.drain();
     (this.#places.records?.table as RecordTables | undefined)?.close();
     for (const file of this.#files) file.close();
     this.#flush();
@@ -116,6 +128,7 @@ export class Session {
     const keys = keyTable(log.database, new Seals(sealKeys.apiKeys));
     const usage = new UsageTables(log.database);
     const seals = resealing?.believes ? new BelievingLogSeals(sealKeys.log) : new LogSeals(sealKeys.log);
+    this.#accounts = new AccountLookup(collections);
     this.#place(log, {
       aliases,
       keys,
@@ -148,6 +161,17 @@ export class Session {
 
   #place(file: StoreFile, tables: Partial<Tables>): void {
     for (const [name, table] of Object.entries(tables)) this.#places[name as TableName] = { file, table };
+  }
+
+  /**
+   * Whose turn a read takes. The first argument of nearly all is an account, a collection or a
+   * shard of one; anything else, and a collection whose account is not known, stands for itself.
+   */
+  #accountOf(table: TableName, owner: unknown): string {
+    const id = String(owner);
+    if (!OF_COLLECTIONS.has(table)) return id;
+    const collectionId = id.includes('.') ? parseShardKey(id).collectionId : id;
+    return this.#accounts?.of(collectionId) ?? collectionId;
   }
 
   #reply(id: number, outcome: Outcome, doing: string): void {

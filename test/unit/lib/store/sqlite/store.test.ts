@@ -122,6 +122,15 @@ describe('a group of writes', () => {
   });
 });
 
+test("a read does not wait for all those of another account's that came before", async () => {
+  for (let seq = 1; seq <= 50; seq++) await store.log.append({ ...entry(SHARD, seq), body: BODY });
+  const answered: string[] = [];
+  const asked = Array.from({ length: 100 }, () => store.log.read(SHARD, 0, 2 ** 20).then(() => answered.push('noisy')));
+  asked.push(store.catalog.countCollections('calm').then(() => answered.push('calm')));
+  await Promise.all(asked);
+  expect(answered.indexOf('calm')).toBeLessThan(50);
+});
+
 describe('without room', () => {
   /** Opens the store so that its files cannot grow beyond so many pages. */
   async function reopen(maxPages: number | null): Promise<void> {

@@ -1,0 +1,33 @@
+import type { CollectionTable } from './collection-table.ts';
+
+const KNOWN_MAX = 10_000;
+
+/** The accounts of collections. A collection never changes its account, so what was found holds. */
+export class AccountLookup {
+  readonly #collections: Pick<CollectionTable, 'getCollection'>;
+  readonly #known = new Map<string, string>();
+
+  constructor(collections: Pick<CollectionTable, 'getCollection'>) {
+    this.#collections = collections;
+  }
+
+  /** The account of a collection; null for what is no collection, or cannot be read. */
+  of(collectionId: string): string | null {
+    const known = this.#known.get(collectionId);
+    if (known !== undefined) return known;
+    const accountId = this.#read(collectionId);
+    if (accountId === null) return null;
+    if (this.#known.size === KNOWN_MAX) this.#known.clear();
+    this.#known.set(collectionId, accountId);
+    return accountId;
+  }
+
+  #read(collectionId: string): string | null {
+    try {
+      return this.#collections.getCollection(collectionId)?.accountId ?? null;
+    } catch {
+      // The read itself says what is wrong.
+      return null;
+    }
+  }
+}

@@ -1,0 +1,74 @@
+/** Whose read runs next on a store's thread. A read takes a millisecond by fiat. */
+import { beforeEach, expect, test } from '@jest/globals';
+import { FairScheduler } from '../../../../../../lib/store/sqlite/thread/fair-scheduler.ts';
+
+let nowMs: number;
+let later: (() => void)[];
+let scheduler: FairScheduler;
+let done: string[];
+beforeEach(() => {
+  nowMs = 0;
+  later = [];
+  done = [];
+  scheduler = new FairScheduler(
+    (run) => later.push(run),
+    () => nowMs,
+  );
+});
+
+function submit(accountId: string, reads: number, tookMs = 1): void {
+  for (let i = 0; i < reads; i++) {
+    scheduler.submit(accountId, () => {
+      nowMs += tookMs;
+      done.push(accountId);
+    });
+  }
+}
+
+function turn(): void {
+  for (const run of later.splice(0)) run();
+}
+
+test('a read waits for one of each other account, however many those ask for', () => {
+  submit('noisy', 500);
+  submit('busy', 500);
+  turn();
+  done = [];
+  submit('calm', 1);
+  while (!done.includes('calm')) turn();
+  expect(done.indexOf('calm')).toBeLessThanOrEqual(2);
+});
+
+test('accounts get the same time, whatever one of their reads takes', () => {
+  submit('long', 100, 10);
+  submit('short', 1_000, 1);
+  while (nowMs < 500) turn();
+  const [long, short] = ['long', 'short'].map((name) => done.filter((one) => one === name).length);
+  expect(Math.abs(long! * 10 - short!)).toBeLessThanOrEqual(20);
+});
+
+test('what an account did not use is not saved up', () => {
+  submit('idle', 1);
+  submit('noisy', 100);
+  while (done.length < 90) turn();
+  submit('idle', 20);
+  done = [];
+  for (let turns = 0; turns < 3; turns++) turn();
+  expect(done.filter((one) => one === 'noisy').length).toBeGreaterThanOrEqual(4);
+});
+
+test('reads of an account run in order, a turn ends after some milliseconds, and drain runs the rest', () => {
+  const order: number[] = [];
+  for (let i = 0; i < 20; i++) {
+    scheduler.submit('a', () => {
+      nowMs += 1;
+      order.push(i);
+    });
+  }
+  turn();
+  expect(order.length).toBeLessThan(10);
+  scheduler.drain();
+  expect(order).toEqual(Array.from({ length: 20 }, (_, i) => i));
+  turn();
+  expect(order).toHaveLength(20);
+});
