@@ -162,8 +162,10 @@ describe('unknown fields are refused with the nearest known one', () => {
   test('nothing far-fetched is suggested', async () => {
     const { body } = await service.api('POST', '/collections/here/delete', { ids: ['a'], zebra: {} });
     expect(body).toMatchObject({
-      error: 'zebra is not a field of this operation; known: ids, filter, all, dryRun, namespace.',
-      details: [{ path: 'zebra', expected: 'one of ids, filter, all, dryRun, namespace', got: 'an unknown field' }],
+      error: 'zebra is not a field of this operation; known: ids, filter, all, dryRun, namespace, allNamespaces.',
+      details: [
+        { path: 'zebra', expected: 'one of ids, filter, all, dryRun, namespace, allNamespaces', got: 'an unknown field' },
+      ],
     });
   });
 
