@@ -1,8 +1,10 @@
 import type * as Api from './api/generated.ts';
-import { Exported } from './exported.ts';
+import type { AnyMetadata, WithMetadata } from './api/metadata.ts';
+import { Exported, type ExportedRecord } from './exported.ts';
 import type { Call, OperationId, RequestOptions, Transport } from './http/transport.ts';
 import { type ImportSource, importBody } from './imported.ts';
 import { Listing } from './listing.ts';
+import { upsertInParts } from './split-upsert.ts';
 
 /** Operations whose path names a collection and nothing else. */
 type OfCollection = {
@@ -12,9 +14,9 @@ type OfCollection = {
 /**
  * A collection, by its name or an alias. Every method is one operation of `/api/v1`, which
  * docs/api.md describes: it takes the body or the parameters, and where the answer has a single
- * field, gives that.
+ * field, gives that. `M` is the type of its records' metadata, which the service does not check.
  */
-export class Collection {
+export class Collection<M extends object = AnyMetadata> {
   readonly name: string;
   readonly #transport: Transport;
 
@@ -29,33 +31,43 @@ export class Collection {
     return collection;
   }
 
+  /** Changes deletion protection or tags. */
   async configure(body: Api.ChangeCollection, options?: RequestOptions): Promise<Api.CollectionDetail> {
     const { collection } = await this.#send('updateCollection', { body }, options);
     return collection;
   }
 
-  /** Writes up to 1,000 records; one that is there is replaced as a whole. */
-  upsert(body: Api.Upsert, options?: RequestOptions): Promise<Api.UpsertResult> {
-    return this.#send('upsertVectors', { body }, options);
+  /**
+   * Writes records; one that is there is replaced as a whole. More than 1,000 go out in several
+   * requests, one after another: if one fails, those before it are stored, and the error says how
+   * many (`storedCount`).
+   */
+  upsert(body: WithMetadata<Api.Upsert, M>, options?: RequestOptions): Promise<Api.UpsertResult> {
+    return upsertInParts(body as Api.Upsert, (part) => this.#send('upsertVectors', { body: part }, options));
   }
 
   /** The records most similar to a vector or to a record. */
-  query(body: Api.Query, options?: RequestOptions): Promise<Api.QueryVectorsResult> {
-    return this.#send('queryVectors', { body }, options);
+  async query(body: Api.Query, options?: RequestOptions): Promise<WithMetadata<Api.QueryVectorsResult, M>> {
+    const result = await this.#send('queryVectors', { body }, options);
+    return result as WithMetadata<Api.QueryVectorsResult, M>;
   }
 
   /** The results of up to 100 queries at once, in their order. */
-  async queryMany(body: Api.Queries, options?: RequestOptions): Promise<Api.QueryManyResult['results']> {
+  async queryMany(
+    body: Api.Queries,
+    options?: RequestOptions,
+  ): Promise<WithMetadata<Api.QueryManyResult['results'], M>> {
     const { results } = await this.#send('queryMany', { body }, options);
-    return results;
+    return results as WithMetadata<Api.QueryManyResult['results'], M>;
   }
 
   /** Records by id, without those that are not there. */
-  async fetch(body: Api.Fetch, options?: RequestOptions): Promise<Record<string, Api.StoredRecord>> {
+  async fetch(body: Api.Fetch, options?: RequestOptions): Promise<Record<string, WithMetadata<Api.StoredRecord, M>>> {
     const { vectors } = await this.#send('fetchVectors', { body }, options);
-    return vectors;
+    return vectors as Record<string, WithMetadata<Api.StoredRecord, M>>;
   }
 
+  /** Number of records that match; without a filter all of the namespace. */
   async count(body: Api.Count = {}, options?: RequestOptions): Promise<number> {
     const { count } = await this.#send('countRecords', { body }, options);
     return count;
@@ -67,22 +79,28 @@ export class Collection {
   }
 
   /** Records in the order of their ids. */
-  list(body: Api.List = {}, options?: RequestOptions): Listing<Api.ListRecordsResult, Api.ListedRecord> {
-    return new Listing(
+  list(
+    body: Api.List = {},
+    options?: RequestOptions,
+  ): Listing<WithMetadata<Api.ListRecordsResult, M>, WithMetadata<Api.ListedRecord, M>> {
+    const listing = new Listing<Api.ListRecordsResult, Api.ListedRecord>(
       (next) => this.#send('listRecords', { body: { ...body, ...next } }, options),
       ({ records }) => records,
     );
+    return listing as unknown as Listing<WithMetadata<Api.ListRecordsResult, M>, WithMetadata<Api.ListedRecord, M>>;
   }
 
   /** Changes values, and merges into metadata. */
-  update(body: Api.Update, options?: RequestOptions): Promise<Api.UpdateResult> {
-    return this.#send('updateRecords', { body }, options);
+  update(body: WithMetadata<Api.Update, M>, options?: RequestOptions): Promise<Api.UpdateResult> {
+    return this.#send('updateRecords', { body: body as Api.Update }, options);
   }
 
+  /** Deletes records by id, all that match a filter, or all of the namespace. */
   delete(body: Api.Delete, options?: RequestOptions): Promise<Api.DeleteResult> {
     return this.#send('deleteVectors', { body }, options);
   }
 
+  /** Namespaces that hold records, by name. */
   listNamespaces(
     query: Api.ListNamespacesParams = {},
     options?: RequestOptions,
@@ -102,7 +120,7 @@ export class Collection {
    * All records in one state, as they stream in. Resolves when the answer begins; a connection that
    * breaks after that is not tried again.
    */
-  async export(options: RequestOptions = {}): Promise<Exported> {
+  async export(options: RequestOptions = {}): Promise<Exported<WithMetadata<ExportedRecord, M>>> {
     return new Exported(await this.#transport.open('exportRecords', { path: { name: this.name } }, options));
   }
 
@@ -110,7 +128,7 @@ export class Collection {
    * Writes any number of records. Those before one that is refused, or before the connection broke,
    * are stored; sent again as a whole, an import replaces them with the same.
    */
-  async import(source: ImportSource, options: RequestOptions = {}): Promise<Api.ImportRecordsResult> {
+  async import(source: ImportSource<M>, options: RequestOptions = {}): Promise<Api.ImportRecordsResult> {
     const body = importBody(source);
     try {
       return await this.#transport.send('importRecords', { path: { name: this.name } }, options, body);
@@ -132,6 +150,7 @@ export class Collection {
     return this.#send('beginVerification', {}, options);
   }
 
+  /** How far a verification is, and its verdict. */
   getVerification(id: string, options: RequestOptions = {}): Promise<Api.Verification> {
     return this.#transport.send('getVerification', { path: { name: this.name, id } }, options);
   }

@@ -13,7 +13,7 @@ export type ExportedRecord = Extract<ExportLine, { id: string }>;
  * An export that has begun, to be read once: as records, as lines or as bytes. Until it is read to
  * its end, left in the middle of a loop, or cancelled, it holds a connection.
  */
-export class Exported implements AsyncIterable<ExportedRecord> {
+export class Exported<T = ExportedRecord> implements AsyncIterable<T> {
   readonly #answer: OpenAnswer;
 
   constructor(answer: OpenAnswer) {
@@ -49,12 +49,12 @@ export class Exported implements AsyncIterable<ExportedRecord> {
   }
 
   /** The records alone; throws a ProvecError unless all came. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<ExportedRecord, void, undefined> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     let isWhole = false;
     for await (const line of this.lines()) {
       const said = lineOf(line);
       if ('end' in said) isWhole = true;
-      else if (!('export' in said)) yield said;
+      else if (!('export' in said)) yield said as T;
     }
     if (!isWhole) throw new APIConnectionError('The export was cut off: it has no end.');
   }

@@ -1,17 +1,20 @@
 import type { WrittenRecord } from './api/generated.ts';
+import type { AnyMetadata, WithMetadata } from './api/metadata.ts';
 import { recordText } from './http/body-text.ts';
 import type { RawBody } from './http/transport.ts';
 
 /** A record of any namespace, or a whole line of NDJSON. */
-export type ImportedRecord = (WrittenRecord & { namespace?: string }) | string;
+export type ImportedRecord<M extends object = AnyMetadata> =
+  | WithMetadata<WrittenRecord & { namespace?: string }, M>
+  | string;
 
 /**
  * What an import reads: records or lines, or NDJSON as bytes or text: whole, as a Blob, or as a
  * stream (of `fetch`, or of Node), however it is cut into chunks.
  */
-export type ImportSource =
-  | Iterable<ImportedRecord>
-  | AsyncIterable<ImportedRecord | Uint8Array>
+export type ImportSource<M extends object = AnyMetadata> =
+  | Iterable<ImportedRecord<M>>
+  | AsyncIterable<ImportedRecord<M> | Uint8Array>
   | ReadableStream<Uint8Array>
   | Blob
   | Uint8Array
@@ -32,7 +35,7 @@ export interface ImportBody extends RawBody {
 }
 
 /** Throws TypeError for a stream that is being read already. */
-export function importBody(source: ImportSource): ImportBody {
+export function importBody<M extends object>(source: ImportSource<M>): ImportBody {
   const idle = { contentType: TYPE, failure: () => undefined, end: () => undefined };
   if (typeof source === 'string' || ArrayBuffer.isView(source) || 'arrayBuffer' in source)
     return { ...idle, body: source as Blob, isRepeatable: true };
@@ -40,7 +43,7 @@ export function importBody(source: ImportSource): ImportBody {
     if (source.locked) throw new TypeError('The stream is locked: something reads it already.');
     return { ...idle, body: source, isRepeatable: false };
   }
-  const lines = new LineStream(source);
+  const lines = new LineStream(source as Records);
   const { stream } = lines;
   const end = () => void lines.end().catch(() => undefined);
   return { body: stream, contentType: TYPE, isRepeatable: false, failure: () => lines.failure, end };

@@ -1,4 +1,5 @@
 export type * as Api from './api/generated.ts';
+export type { AnyMetadata, WithMetadata } from './api/metadata.ts';
 export { Collection } from './collection.ts';
 export { Exported, type ExportedRecord } from './exported.ts';
 export {

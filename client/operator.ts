@@ -18,11 +18,12 @@ export class ProvecOperator {
     ).all();
   }
 
-  /** With its first key, whose secret only this answer has. */
+  /** Creates an account with its first key, whose secret only this answer has. */
   createAccount(body: Api.CreateAccount, options: RequestOptions = {}): Promise<Api.CreateAccountResult> {
     return this.#transport.send('createAccount', { body }, options);
   }
 
+  /** Changes an account's plan. */
   async changePlan(id: string, body: Api.ChangePlan, options: RequestOptions = {}): Promise<Api.Account> {
     const { account } = await this.#transport.send('changePlan', { path: { id }, body }, options);
     return account;

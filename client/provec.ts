@@ -1,5 +1,7 @@
 import type * as Api from './api/generated.ts';
+import type { AnyMetadata } from './api/metadata.ts';
 import { Collection } from './collection.ts';
+import { getOrCreate } from './get-or-create.ts';
 import { type ClientOptions, type RequestOptions, Transport } from './http/transport.ts';
 import { Listing } from './listing.ts';
 
@@ -12,14 +14,31 @@ export class Provec {
     this.#transport = new Transport(options);
   }
 
-  /** The collection of that name or alias; asks nothing, so it need not be there. */
-  collection(name: string): Collection {
+  /**
+   * The collection of that name or alias; asks nothing, so it need not be there. `M` is the type of
+   * its records' metadata, such as an interface.
+   */
+  collection<M extends object = AnyMetadata>(name: string): Collection<M> {
     return new Collection(this.#transport, name);
   }
 
+  /** Creates a collection. */
   async createCollection(body: Api.CreateCollection, options: RequestOptions = {}): Promise<Api.Collection> {
     const { collection } = await this.#transport.send('createCollection', { body }, options);
     return collection;
+  }
+
+  /**
+   * The collection of that name, which is made unless it is there. Rejects with a ConflictError for
+   * one that was made with another value of what `body` gives; tags and deletion protection, which
+   * can be changed, are not compared.
+   */
+  getOrCreate(body: Api.CreateCollection, options: RequestOptions = {}): Promise<Api.Collection> {
+    return getOrCreate(
+      body,
+      () => this.collection(body.name).describe(options),
+      () => this.createCollection(body, options),
+    );
   }
 
   /** Deletes a collection with all that it holds; takes no alias. */
@@ -27,6 +46,7 @@ export class Provec {
     await this.#transport.send('deleteCollection', { path: { name } }, options);
   }
 
+  /** Collections, the newest first. */
   listCollections(
     query: Api.ListCollectionsParams = {},
     options: RequestOptions = {},
@@ -45,6 +65,7 @@ export class Provec {
     ).all();
   }
 
+  /** Which collection an alias stands for. */
   getAlias(alias: string, options: RequestOptions = {}): Promise<Api.Alias> {
     return this.#transport.send('getAlias', { path: { alias } }, options);
   }
@@ -54,10 +75,12 @@ export class Provec {
     return this.#transport.send('putAlias', { path: { alias }, body: { collection } }, options);
   }
 
+  /** Deletes an alias; its collection stays. */
   async deleteAlias(alias: string, options: RequestOptions = {}): Promise<void> {
     await this.#transport.send('deleteAlias', { path: { alias } }, options);
   }
 
+  /** This month's usage and the plan's limits. */
   getUsage(options: RequestOptions = {}): Promise<Api.Usage> {
     return this.#transport.send('getUsage', {}, options);
   }
@@ -70,12 +93,13 @@ export class Provec {
     ).all();
   }
 
-  /** Only this answer has the key's secret. */
+  /** Creates a key; only this answer has its secret. */
   async createKey(body: Api.CreateKey, options: RequestOptions = {}): Promise<Api.NewApiKey> {
     const { key } = await this.#transport.send('createKey', { body }, options);
     return key;
   }
 
+  /** Revokes a key, by its id. */
   async revokeKey(id: string, options: RequestOptions = {}): Promise<void> {
     await this.#transport.send('revokeKey', { path: { id } }, options);
   }

@@ -63,29 +63,33 @@ export type Query = ExactlyOne<
     /** The vector to search near. */
     vector?: Numbers;
     id?: RecordId;
-    /** Maximum number of matches to return. */
+    /** Maximum number of matches to return. Default: `10`. */
     topK?: number;
     filter?: Filter;
+    /** Default: `""`. */
     namespace?: Namespace;
     /**
      * The records of all namespaces; each in the answer then has its `namespace`. Not
-     * beside `namespace` or `id`.
+     * beside `namespace` or `id`. Default: `false`.
      */
     allNamespaces?: boolean;
-    /** Return the vectors as well. */
+    /** Return the vectors as well. Default: `false`. */
     includeValues?: boolean;
-    /** Return the metadata as well. */
+    /** Return the metadata as well. Default: `true`. */
     includeMetadata?: boolean;
     /** Only matches with at least this score. */
     scoreThreshold?: number;
-    /** Compare with every record instead of searching the index. */
+    /** Compare with every record instead of searching the index. Default: `false`. */
     exact?: boolean;
     /**
      * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy
-     * may answer, and it may be behind.
+     * may answer, and it may be behind. Default: `"strong"`.
      */
     consistency?: 'strong' | 'eventual';
-    /** Answer from the shards that respond within 3 s, and say how many did. */
+    /**
+     * Answer from the shards that respond within 3 s, and say how many did. Default:
+     * `false`.
+     */
     allowPartial?: boolean;
   },
   'vector' | 'id'
@@ -98,30 +102,33 @@ export interface Queries {
 export interface Upsert {
   /** If several records have the same id, the last one wins. */
   records: Array<WrittenRecord>;
+  /** Default: `""`. */
   namespace?: Namespace;
 }
 
 export interface Fetch {
   ids: Array<RecordId>;
+  /** Default: `""`. */
   namespace?: Namespace;
   /**
    * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy
-   * may answer, and it may be behind.
+   * may answer, and it may be behind. Default: `"strong"`.
    */
   consistency?: 'strong' | 'eventual';
 }
 
 export interface Count {
   filter?: Filter;
+  /** Default: `""`. */
   namespace?: Namespace;
   /**
    * The records of all namespaces; each in the answer then has its `namespace`. Not
-   * beside `namespace`.
+   * beside `namespace`. Default: `false`.
    */
   allNamespaces?: boolean;
   /**
    * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy
-   * may answer, and it may be behind.
+   * may answer, and it may be behind. Default: `"strong"`.
    */
   consistency?: 'strong' | 'eventual';
 }
@@ -130,17 +137,18 @@ export interface Facets {
   /** A field of the metadata, as filters name it: a top-level key, else a dotted path. */
   field: string;
   filter?: Filter;
-  /** Maximum number of values to return. */
+  /** Maximum number of values to return. Default: `20`. */
   limit?: number;
+  /** Default: `""`. */
   namespace?: Namespace;
   /**
    * The records of all namespaces; each in the answer then has its `namespace`. Not
-   * beside `namespace`.
+   * beside `namespace`. Default: `false`.
    */
   allNamespaces?: boolean;
   /**
    * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy
-   * may answer, and it may be behind.
+   * may answer, and it may be behind. Default: `"strong"`.
    */
   consistency?: 'strong' | 'eventual';
 }
@@ -148,24 +156,25 @@ export interface Facets {
 export interface List {
   /** Only records whose ids begin with it, byte for byte. */
   prefix?: string;
+  /** Default: `""`. */
   namespace?: Namespace;
   /**
    * The records of all namespaces; each in the answer then has its `namespace`. Not
-   * beside `namespace` or `prefix`.
+   * beside `namespace` or `prefix`. Default: `false`.
    */
   allNamespaces?: boolean;
   filter?: Filter;
-  /** Maximum number of records to return. */
+  /** Maximum number of records to return. Default: `100`. */
   limit?: number;
   /** `nextCursor` of the page before. `prefix` and `filter` may differ from that page. */
   cursor?: string;
-  /** Return the vectors as well. */
+  /** Return the vectors as well. Default: `false`. */
   includeValues?: boolean;
-  /** Return the metadata as well. */
+  /** Return the metadata as well. Default: `false`. */
   includeMetadata?: boolean;
   /**
    * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy
-   * may answer, and it may be behind.
+   * may answer, and it may be behind. Default: `"strong"`.
    */
   consistency?: 'strong' | 'eventual';
 }
@@ -175,11 +184,12 @@ export type Update = ExactlyOne<
     updates?: Array<RecordUpdate>;
     filter?: Filter;
     /** Keys of the metadata to set, each as a whole; null is a value. */
-    setMetadata?: Record<string, unknown>;
+    setMetadata?: object;
     /** Top-level keys of the metadata to remove. */
     unsetMetadata?: Array<string>;
-    /** Count what would be updated, and update nothing. */
+    /** Count what would be updated, and update nothing. Default: `false`. */
     dryRun?: boolean;
+    /** Default: `""`. */
     namespace?: Namespace;
   },
   'updates' | 'filter'
@@ -191,12 +201,13 @@ export type Delete = ExactlyOne<
     filter?: Filter;
     /** Delete all records of the namespace. */
     all?: true;
-    /** Count what would be deleted, and delete nothing. */
+    /** Count what would be deleted, and delete nothing. Default: `false`. */
     dryRun?: boolean;
+    /** Default: `""`. */
     namespace?: Namespace;
     /**
      * The records of all namespaces; each in the answer then has its `namespace`. Not
-     * beside `namespace`, `ids` or `all`.
+     * beside `namespace`, `ids` or `all`. Default: `false`.
      */
     allNamespaces?: boolean;
   },
@@ -207,18 +218,18 @@ export interface CreateCollection {
   name: CollectionName;
   /** Length of every vector. */
   dimensions: number;
-  /** How vectors are compared. */
+  /** How vectors are compared. Default: `"cosine"`. */
   metric?: 'cosine' | 'euclidean' | 'dot';
-  /** Power of two. The plan may allow fewer. */
+  /** Power of two. The plan may allow fewer. Default: `1`. */
   shards?: 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256;
-  /** Followers per shard. */
+  /** Followers per shard. Default: `0`. */
   replicas?: number;
   /**
    * Precision of the search index. Scores are always computed from the exact float32
-   * vectors.
+   * vectors. Default: `"bf16"`.
    */
   quantization?: 'bf16' | 'f32' | 'f16' | 'i8';
-  /** The collection cannot be deleted. */
+  /** The collection cannot be deleted. Default: `false`. */
   deletionProtection?: boolean;
   /** Up to 20 names with a text each, for your own use. An empty text removes the tag. */
   tags?: Record<string, string>;
@@ -243,7 +254,8 @@ export interface CreateKey {
   name: string;
   /**
    * What the key may do; they do not imply each other. The answer to a change by filter
-   * tells how many records match, also where the key may not read them.
+   * tells how many records match, also where the key may not read them. Default:
+   * `["read","write","manage"]`.
    */
   scopes?: Array<'read' | 'write' | 'manage'>;
   /** Null or absent: never. */
@@ -386,7 +398,7 @@ export interface WrittenRecord {
    * Numbers are IEEE 754 doubles: an integer past 2^53 is rounded to the nearest one,
    * and `warnings` of the answer say so.
    */
-  metadata?: Record<string, unknown>;
+  metadata?: object;
 }
 
 export interface UpsertResult {
@@ -431,7 +443,7 @@ export type RecordUpdate = AtLeastOne<
     /** The new vector. */
     values?: Numbers;
     /** Keys of the metadata to set, each as a whole; null is a value. */
-    setMetadata?: Record<string, unknown>;
+    setMetadata?: object;
     /** Top-level keys of the metadata to remove. */
     unsetMetadata?: Array<string>;
   },
@@ -1019,14 +1031,14 @@ export interface DeleteAccountResult {
 export interface ListNamespacesParams {
   /** Only names that begin so. */
   prefix?: Namespace;
-  /** Maximum number of items on the page. */
+  /** Maximum number of items on the page. Default: `100`. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
 }
 
 export interface ListCollectionsParams {
-  /** Maximum number of items on the page. */
+  /** Maximum number of items on the page. Default: `1000`. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
@@ -1047,28 +1059,28 @@ export interface ProveRecordParams {
 }
 
 export interface ListAnchorsParams {
-  /** Maximum number of items on the page. */
+  /** Maximum number of items on the page. Default: `100`. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
 }
 
 export interface ListAliasesParams {
-  /** Maximum number of items on the page. */
+  /** Maximum number of items on the page. Default: `1000`. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
 }
 
 export interface ListKeysParams {
-  /** Maximum number of items on the page. */
+  /** Maximum number of items on the page. Default: `1000`. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
 }
 
 export interface ListAccountsParams {
-  /** Maximum number of items on the page. */
+  /** Maximum number of items on the page. Default: `1000`. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
@@ -1421,6 +1433,9 @@ export const ROUTES = {
   changePlan: { method: 'PATCH', path: '/admin/accounts/{id}' },
   deleteAccount: { method: 'DELETE', path: '/admin/accounts/{id}' },
 } as const;
+
+/** Maximum number of records of an upsert. */
+export const RECORDS_PER_UPSERT = 1000;
 
 /** What no client sends again by itself: a second time answers otherwise. */
 export const ONCE: ReadonlySet<keyof Operations> = new Set([

@@ -16,10 +16,13 @@ export function bodyText(body: object): string {
 }
 
 /** JSON of a record of an import; `at` is its place in the source, which an error names. */
-export function recordText(record: object, at: number): string {
+export const recordText = (record: object, at: number): string => JSON.stringify(assertRecord(record, at));
+
+/** The record with its vector as a list. Throws as `bodyText` does. */
+export function assertRecord(record: object, at: number): object {
   const whole = withLists(record);
   assertJson(whole, `records[${at}]`);
-  return JSON.stringify(whole);
+  return whole;
 }
 
 /** The same, with its vector as a list. */

@@ -5,6 +5,8 @@ export type ErrorCode = ErrorBody['code'];
 /** All that a call rejects with, apart from bad arguments and the reason of an aborted signal. */
 export class ProvecError extends Error {
   override name = 'ProvecError';
+  /** Of an upsert in several requests: how many records, from the first one on, were stored. */
+  storedCount?: number;
 }
 
 /** The same error with one more sentence, if it is one of these. */

@@ -49,6 +49,24 @@ def test_collections(provec: Provec) -> None:
         provec.collection("py-other").describe()
 
 
+def test_get_or_create(provec: Provec) -> None:
+    made = provec.get_or_create("py-once", 3, metric="dot", shards=2)
+    assert (made["metric"], made["shards"]) == ("dot", 2)
+    assert provec.get_or_create("py-once", 3)["id"] == made["id"]
+    assert provec.get_or_create("py-once", 3, metric="dot", shards=2)["id"] == made["id"]
+    with pytest.raises(package.ConflictError, match="py-once is there with dimensions 3, not 4"):
+        provec.get_or_create("py-once", 4)
+    with pytest.raises(package.ConflictError, match="with metric dot, not cosine"):
+        provec.get_or_create("py-once", 3, metric="cosine")
+    provec.put_alias("py-other", "py-once")
+    with pytest.raises(package.ConflictError, match="alias of the collection py-once"):
+        provec.get_or_create("py-other", 3)
+    with pytest.raises(package.BadRequestError):
+        provec.get_or_create("-", 3)
+    provec.delete_alias("py-other")
+    provec.delete_collection("py-once")
+
+
 def test_records(provec: Provec) -> None:
     notes = provec.collection("py-notes")
     assert notes.upsert(RECORDS)["upsertedCount"] == 3
@@ -264,3 +282,16 @@ def test_every_field_is_an_argument(service: Service) -> None:
                 "self"
             }
             assert {camel(each) for each in schema["properties"]} <= parameters, name
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_every_argument_has_its_default_and_is_described(service: Service, name: str) -> None:
+    schemas = httpx.get(f"{service.url}/openapi.json").json()["components"]["schemas"]
+    fields = schemas[name]["properties"]
+    defaults = {"expires_at": None, **{field: fields[field].get("default") for field in fields}}
+    method = BODIES[name]
+    for argument, parameter in list(inspect.signature(method).parameters.items())[1:]:
+        default = defaults.get(argument, defaults.get(camel(argument)))
+        if default is not None:
+            assert parameter.default in (default, tuple(default) if argument == "scopes" else None)
+        assert f"    {argument}: " in (method.__doc__ or "")

@@ -1,8 +1,19 @@
 import type { JsonSchema } from '../../lib/json/schema.ts';
 import { ONCE } from '../second-times.ts';
-import { answerName, answerOf, BASE, type Called, describedApi, JSON_TYPE, reachable } from './described-api.ts';
+import {
+  answerName,
+  answerOf,
+  BASE,
+  type Called,
+  type Components,
+  describedApi,
+  JSON_TYPE,
+  parametersOf,
+  reachable,
+  recordsPerUpsert,
+} from './described-api.ts';
 import { formatted } from './formatted.ts';
-import { commentText, typeName, typeText } from './type-text.ts';
+import { commentText, fieldComment, REQUEST_NUMBERS, typeName, typeText } from './type-text.ts';
 
 /** Those of `client/verify/`, which say more. */
 const VERIFIERS = new Set(['RecordProof']);
@@ -21,7 +32,7 @@ export function clientTypes(): string {
   const answered = reachable(called.map(answerOf), schemas);
   const components = Object.entries(schemas)
     .filter(([name]) => !VERIFIERS.has(name))
-    .map(([name, schema]) => declared(name, schema, answered.has(name) ? 'number[]' : 'Numbers'));
+    .map(([name, schema]) => declared(name, schema, answered.has(name) ? 'number[]' : REQUEST_NUMBERS));
   const answers = called.flatMap((operation) => {
     const schema = answerOf(operation);
     return schema.$ref === undefined ? [declared(answerName(operation), schema, 'number[]')] : [];
@@ -39,6 +50,7 @@ export function clientTypes(): string {
       ...params,
       `/** What each operation takes and answers. */\nexport interface Operations {\n${shapes.join('\n')}\n}\n`,
       `/** Where each operation is, below \`${BASE}\`. */\nexport const ROUTES = {\n${routes.join('\n')}\n} as const;\n`,
+      `/** Maximum number of records of an upsert. */\nexport const RECORDS_PER_UPSERT = ${recordsPerUpsert(schemas)};\n`,
       `/** What no client sends again by itself: a second time answers otherwise. */\nexport const ONCE: ReadonlySet<keyof Operations> = new Set(${JSON.stringify(ONCE)});\n`,
     ].join('\n'),
   );
@@ -53,16 +65,10 @@ function declared(component: string, schema: JsonSchema, numbers: string): strin
     : `${comment}export type ${name} = ${text};\n`;
 }
 
-type Components = Record<string, JsonSchema>;
-
-const parametersOf = ({ parameters = [] }: Called, components: Components, place: string): JsonSchema[] =>
-  parameters
-    .map(({ $ref, ...own }) => (typeof $ref === 'string' ? components[$ref.slice($ref.lastIndexOf('/') + 1)]! : own))
-    .filter((parameter) => parameter.in === place);
-
 function fieldsText(parameters: JsonSchema[]): string {
   const texts = parameters.map(({ name, required, schema, description }) => {
-    return `${commentText(description)}${name}${required ? '' : '?'}: ${typeText(schema as JsonSchema)};`;
+    const field = { ...(schema as JsonSchema), description: description ?? (schema as JsonSchema).description };
+    return `${fieldComment(field)}${name}${required ? '' : '?'}: ${typeText(field)};`;
   });
   return `{\n${texts.join('\n')}\n}`;
 }

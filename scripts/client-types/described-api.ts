@@ -60,3 +60,15 @@ export function reachable(from: JsonSchema[], schemas: Record<string, JsonSchema
   }
   return found;
 }
+
+/** Maximum number of records of an upsert. */
+export const recordsPerUpsert = (schemas: Record<string, JsonSchema>): unknown =>
+  (schemas.Upsert!.properties as Record<string, JsonSchema>).records!.maxItems;
+
+export type Components = Record<string, JsonSchema>;
+
+/** Parameters of an operation in its path or query, with those that the document names. */
+export const parametersOf = ({ parameters = [] }: Called, components: Components, place: string): JsonSchema[] =>
+  parameters
+    .map(({ $ref, ...own }) => (typeof $ref === 'string' ? components[$ref.slice($ref.lastIndexOf('/') + 1)]! : own))
+    .filter((parameter) => parameter.in === place);

@@ -7,6 +7,9 @@ const COMMENT_COLUMNS = 84;
 /** Those that are TypeScript's own. */
 const RENAMED: Readonly<Record<string, string>> = { Error: 'ErrorBody', Record: 'WrittenRecord' };
 
+/** Type of lists of numbers in requests. */
+export const REQUEST_NUMBERS = 'Numbers';
+
 /** The type of a component of the document. */
 export const typeName = (component: string): string => RENAMED[component] ?? component;
 
@@ -28,14 +31,17 @@ export function typeText(schema: JsonSchema, numbers = 'number[]'): string {
     const items = schema.items as JsonSchema;
     return items.type === 'number' ? numbers : `Array<${typeText(items, numbers)}>`;
   }
-  if (type === 'object') return `Record<string, ${valueText(schema, numbers)}>`;
+  if (type === 'object') return recordText(schema, numbers);
   if (type === 'integer' || type === 'number') return 'number';
   if (type === 'string' || type === 'boolean' || type === 'null') return type;
   throw new Error(`no type for the schema ${JSON.stringify(schema)}`);
 }
 
-function valueText({ additionalProperties: values }: JsonSchema, numbers: string): string {
-  return typeof values === 'object' && values !== null ? typeText(values as JsonSchema, numbers) : 'unknown';
+/** A request takes any object for free-form JSON, also one of an interface. */
+function recordText({ additionalProperties: values }: JsonSchema, numbers: string): string {
+  if (typeof values === 'object' && values !== null)
+    return `Record<string, ${typeText(values as JsonSchema, numbers)}>`;
+  return numbers === REQUEST_NUMBERS ? 'object' : 'Record<string, unknown>';
 }
 
 function objectText(schema: JsonSchema, numbers: string): string {
@@ -43,7 +49,7 @@ function objectText(schema: JsonSchema, numbers: string): string {
   const required = (schema.required ?? []) as string[];
   const fields = properties.map(([name, property]) => {
     const mark = required.includes(name) ? '' : '?';
-    return `${commentText(property.description)}${name}${mark}: ${typeText(property, numbers)};`;
+    return `${fieldComment(property)}${name}${mark}: ${typeText(property, numbers)};`;
   });
   const [pattern] = Object.values((schema.patternProperties ?? {}) as Record<string, JsonSchema>);
   const others = properties.map(([, property]) => typeText(property, numbers));
@@ -59,6 +65,14 @@ function chosenText(whole: string, fields: number, { oneOf, anyOf }: JsonSchema)
   if (choices === undefined || fields === 0) return whole;
   const names = choices.map(({ required: [name] }) => `'${name}'`).join(' | ');
   return `${oneOf === undefined ? 'AtLeastOne' : 'ExactlyOne'}<${whole}, ${names}>`;
+}
+
+/** What a field is, and what it is when it is left out. */
+export function fieldComment({ description, default: fallback }: JsonSchema): string {
+  const isGiven = fallback !== undefined && fallback !== null;
+  const texts = [description, ...(isGiven ? [`Default: \`${JSON.stringify(fallback)}\`.`] : [])];
+  const present = texts.filter((text) => text !== undefined);
+  return commentText(present.length === 0 ? undefined : present.join(' '));
 }
 
 /** A doc comment, with its line end; nothing without a description. */

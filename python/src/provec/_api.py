@@ -20,25 +20,26 @@ class Query(TypedDict, total=False):
     #: The vector to search near.
     vector: Vector
     id: str
-    #: Maximum number of matches to return.
+    #: Maximum number of matches to return. Default: 10.
     topK: int
     filter: Filter
+    #: Default: "".
     namespace: str
     #: The records of all namespaces; each in the answer then has its `namespace`. Not beside
-    #: `namespace` or `id`.
+    #: `namespace` or `id`. Default: False.
     allNamespaces: bool
-    #: Return the vectors as well.
+    #: Return the vectors as well. Default: False.
     includeValues: bool
-    #: Return the metadata as well.
+    #: Return the metadata as well. Default: True.
     includeMetadata: bool
     #: Only matches with at least this score.
     scoreThreshold: float
-    #: Compare with every record instead of searching the index.
+    #: Compare with every record instead of searching the index. Default: False.
     exact: bool
     #: `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy may
-    #: answer, and it may be behind.
+    #: answer, and it may be behind. Default: "strong".
     consistency: Literal["strong", "eventual"]
-    #: Answer from the shards that respond within 3 s, and say how many did.
+    #: Answer from the shards that respond within 3 s, and say how many did. Default: False.
     allowPartial: bool
 
 
@@ -818,3 +819,27 @@ ONCE = frozenset(
         "deleteAccount",
     }
 )
+
+#: Maximum number of records of an upsert.
+RECORDS_PER_UPSERT = 1000
+
+
+#: What the service takes for what a request leaves out.
+DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "queryVectors": {"topK": 10, "namespace": "", "allNamespaces": False, "includeValues": False, "includeMetadata": True, "exact": False, "consistency": "strong", "allowPartial": False},
+    "upsertVectors": {"namespace": ""},
+    "fetchVectors": {"namespace": "", "consistency": "strong"},
+    "countRecords": {"namespace": "", "allNamespaces": False, "consistency": "strong"},
+    "facetRecords": {"limit": 20, "namespace": "", "allNamespaces": False, "consistency": "strong"},
+    "listRecords": {"namespace": "", "allNamespaces": False, "limit": 100, "includeValues": False, "includeMetadata": False, "consistency": "strong"},
+    "updateRecords": {"dryRun": False, "namespace": ""},
+    "deleteVectors": {"dryRun": False, "namespace": "", "allNamespaces": False},
+    "listNamespaces": {"limit": 100},
+    "listCollections": {"limit": 1000},
+    "createCollection": {"metric": "cosine", "shards": 1, "replicas": 0, "quantization": "bf16", "deletionProtection": False},
+    "listAnchors": {"limit": 100},
+    "listAliases": {"limit": 1000},
+    "listKeys": {"limit": 1000},
+    "createKey": {"scopes": ["read","write","manage"]},
+    "listAccounts": {"limit": 1000},
+}

@@ -16,6 +16,9 @@ from ._json import json_in
 class ProvecError(Exception):
     """Whatever a call raises, apart from bad arguments."""
 
+    #: Of an upsert in several requests: how many records, from the first one on, were stored.
+    stored_count: int | None = None
+
 
 class APIConnectionError(ProvecError, builtins.ConnectionError):
     """No answer came: the service is out of reach, or the connection was cut off."""

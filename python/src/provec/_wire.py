@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from ._api import DEFAULTS
 from ._errors import ServerError
 from ._json import json_in
 from ._shape import assert_answer
@@ -48,6 +49,18 @@ def path_of(pattern: str, names: Mapping[str, str]) -> str:
 def given(**fields: Any) -> dict[str, Any]:
     """What was given, under its names on the wire."""
     return {camel(name): value for name, value in fields.items() if value is not None}
+
+
+def without_defaults(operation: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that say something else than the service takes by itself."""
+    defaults = DEFAULTS.get(operation, {})
+    return {
+        name: value
+        for name, value in fields.items()
+        if name not in defaults
+        or type(value) is not type(defaults[name])
+        or value != defaults[name]
+    }
 
 
 def camel(name: str) -> str:

@@ -128,6 +128,28 @@ test('a record is proven against the ledger, and the collection verified', async
   expect(anchors.length).toBeGreaterThan(2);
 });
 
+test('a collection is made once, and refused with another shape', async () => {
+  const body = { name: 'once', dimensions: 3, metric: 'dot' } as const;
+  const made = await provec.getOrCreate(body);
+  expect(made).toMatchObject(body);
+  const racing = { ...body, name: 'racing' };
+  const [first, second] = await Promise.all([provec.getOrCreate(racing), provec.getOrCreate(racing)]);
+  expect(second.id).toBe(first.id);
+  expect((await provec.getOrCreate({ name: 'once', dimensions: 3 })).id).toBe(made.id);
+  for (const other of [{ dimensions: 4 }, { metric: 'cosine' as const }, { shards: 2 as const }]) {
+    const refused = provec.getOrCreate({ ...body, ...other });
+    await expect(refused).rejects.toMatchObject({ name: 'ConflictError', code: 'COLLECTION_EXISTS' });
+    await expect(refused).rejects.toThrow(`once is there with ${Object.keys(other)[0]}`);
+  }
+  await provec.putAlias('other', 'once');
+  await expect(provec.getOrCreate({ ...body, name: 'other' })).rejects.toThrow(
+    'other is an alias of the collection once',
+  );
+  await expect(provec.getOrCreate({ ...body, name: '-' })).rejects.toMatchObject({ name: 'BadRequestError' });
+  await provec.deleteAlias('other');
+  for (const name of ['once', 'racing']) await provec.deleteCollection(name);
+});
+
 test('an alias stands for a collection', async () => {
   expect(await provec.putAlias('now', 'notes')).toEqual({ alias: 'now', collection: 'notes' });
   expect(await provec.getAlias('now')).toEqual({ alias: 'now', collection: 'notes' });

@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from .. import _api as api
-from .._errors import APIConnectionError
+from .._api import RECORDS_PER_UPSERT
+from .._errors import APIConnectionError, ProvecError
 from .._json import json_in
 from .._shape import assert_answer
+from .._upsert_parts import UpsertParts
 from .._wire import given
 from .import_source import AsyncImportSource, content_of
 from .listing import AsyncListing
@@ -27,48 +29,94 @@ class AsyncCollection:
         self._transport = transport
 
     async def describe(self) -> api.CollectionDetail:
-        """What it is, how much it holds, its root and its newest anchor."""
+        """What the collection is, how much it holds, its root and its newest anchor."""
         return cast(api.GetCollectionResult, await self._send("getCollection"))["collection"]
 
     async def configure(
         self, *, deletion_protection: bool | None = None, tags: Mapping[str, str] | None = None
     ) -> api.CollectionDetail:
+        """Changes what is given, and answers with the collection.
+
+        Args:
+            deletion_protection: Whether the collection cannot be deleted.
+            tags: Names with a text each, for your own use. They are added to those that are
+                there; an empty text removes a tag.
+        """
         body = given(deletion_protection=deletion_protection, tags=tags)
         return cast(api.UpdateCollectionResult, await self._send("updateCollection", body=body))[
             "collection"
         ]
 
     async def upsert(
-        self, records: Sequence[api.Record | Mapping[str, Any]], *, namespace: str | None = None
+        self, records: Sequence[api.Record | Mapping[str, Any]], *, namespace: str = ""
     ) -> api.UpsertResult:
-        """Writes up to 1,000 records; one that is there is replaced as a whole."""
-        body = given(records=records, namespace=namespace)
-        return cast(api.UpsertResult, await self._send("upsertVectors", body=body))
+        """Writes records; one that is there is replaced as a whole.
+
+        More than 1,000 records go out in several requests, one after another. If one of them
+        fails, the records of those before it are stored, and the error says how many they are
+        (`stored_count`).
+
+        Args:
+            records: Dictionaries of `id`, `values` and, if there is some, `metadata`. If several
+                have the same id, the last one wins.
+            namespace: Namespace of all of them.
+        """
+
+        async def send(part: Sequence[Any]) -> Any:
+            body = given(records=part, namespace=namespace)
+            return await self._send("upsertVectors", body=body)
+
+        if len(records) <= RECORDS_PER_UPSERT:
+            return cast(api.UpsertResult, await send(records))
+        parts = UpsertParts(records)
+        for part in parts.unsent():
+            try:
+                parts.add(await send(part))
+            except ProvecError as error:
+                raise parts.error_of(error) from error
+        return parts.result()
 
     async def query(
         self,
         *,
         vector: api.Vector | None = None,
         id: str | None = None,
-        top_k: int | None = None,
+        top_k: int = 10,
         filter: api.Filter | None = None,
-        namespace: str | None = None,
-        all_namespaces: bool | None = None,
-        include_values: bool | None = None,
-        include_metadata: bool | None = None,
+        namespace: str = "",
+        all_namespaces: bool = False,
+        include_values: bool = False,
+        include_metadata: bool = True,
         score_threshold: float | None = None,
-        exact: bool | None = None,
-        consistency: Consistency | None = None,
-        allow_partial: bool | None = None,
+        exact: bool = False,
+        consistency: Consistency = "strong",
+        allow_partial: bool = False,
     ) -> api.QueryVectorsResult:
-        """The records most similar to a vector or to a record."""
+        """Finds the records most similar to a vector or to a record. Give one of the two.
+
+        Args:
+            vector: Numbers, as many as the collection has dimensions.
+            id: Record whose vector to search near.
+            top_k: Maximum number of matches to return.
+            filter: What the metadata of all matches has to meet (docs/filters.md).
+            namespace: Namespace to search.
+            all_namespaces: All namespaces at once, in place of `namespace`.
+            include_values: Return the vectors as well.
+            include_metadata: Return the metadata as well.
+            score_threshold: Only matches with at least this score.
+            exact: Compare with every record instead of searching the index.
+            consistency: "strong": the answer reflects every write acknowledged before it.
+                "eventual": a copy may answer, and it may be behind.
+            allow_partial: Answer from the shards that respond within 3 s; `shards` of the answer
+                says how many did.
+        """
         body = given(
             vector=vector,
             id=id,
             top_k=top_k,
             filter=filter,
             namespace=namespace,
-            all_namespaces=all_namespaces,
+            all_namespaces=all_namespaces or None,
             include_values=include_values,
             include_metadata=include_metadata,
             score_threshold=score_threshold,
@@ -81,7 +129,11 @@ class AsyncCollection:
     async def query_many(
         self, queries: Sequence[api.Query]
     ) -> Sequence[api.QueryManyResultResults]:
-        """The results of up to 100 queries at once, in their order."""
+        """The results of up to 100 queries at once, in their order.
+
+        Args:
+            queries: Dictionaries of what `query` takes, by the names of docs/api.md: `topK`.
+        """
         answer = await self._send("queryMany", body={"queries": queries})
         return cast(api.QueryManyResult, answer)["results"]
 
@@ -89,10 +141,16 @@ class AsyncCollection:
         self,
         ids: Sequence[str],
         *,
-        namespace: str | None = None,
-        consistency: Consistency | None = None,
+        namespace: str = "",
+        consistency: Consistency = "strong",
     ) -> dict[str, api.StoredRecord]:
-        """Records by id, without those that are not there."""
+        """Records by id, without those that are not there.
+
+        Args:
+            ids: Ids of the records.
+            namespace: Namespace of all of them.
+            consistency: As of `query`.
+        """
         body = given(ids=ids, namespace=namespace, consistency=consistency)
         return cast(api.FetchVectorsResult, await self._send("fetchVectors", body=body))["vectors"]
 
@@ -100,14 +158,22 @@ class AsyncCollection:
         self,
         *,
         filter: api.Filter | None = None,
-        namespace: str | None = None,
-        all_namespaces: bool | None = None,
-        consistency: Consistency | None = None,
+        namespace: str = "",
+        all_namespaces: bool = False,
+        consistency: Consistency = "strong",
     ) -> int:
+        """Number of records that match a filter, or of all of a namespace.
+
+        Args:
+            filter: Which records to count (docs/filters.md); None: all.
+            namespace: Namespace to count in.
+            all_namespaces: All namespaces at once, in place of `namespace`.
+            consistency: As of `query`.
+        """
         body = given(
             filter=filter,
             namespace=namespace,
-            all_namespaces=all_namespaces,
+            all_namespaces=all_namespaces or None,
             consistency=consistency,
         )
         return cast(api.CountRecordsResult, await self._send("countRecords", body=body))["count"]
@@ -117,18 +183,27 @@ class AsyncCollection:
         field: str,
         *,
         filter: api.Filter | None = None,
-        limit: int | None = None,
-        namespace: str | None = None,
-        all_namespaces: bool | None = None,
-        consistency: Consistency | None = None,
+        limit: int = 20,
+        namespace: str = "",
+        all_namespaces: bool = False,
+        consistency: Consistency = "strong",
     ) -> api.FacetRecordsResult:
-        """How often each value of a metadata field is there."""
+        """How often each value of a metadata field is there, the most frequent first.
+
+        Args:
+            field: Field of the metadata, as filters name it: a top-level key, else a dotted path.
+            filter: Which records to look at (docs/filters.md); None: all.
+            limit: Maximum number of values to return.
+            namespace: Namespace to look in.
+            all_namespaces: All namespaces at once, in place of `namespace`.
+            consistency: As of `query`.
+        """
         body = given(
             field=field,
             filter=filter,
             limit=limit,
             namespace=namespace,
-            all_namespaces=all_namespaces,
+            all_namespaces=all_namespaces or None,
             consistency=consistency,
         )
         return cast(api.FacetRecordsResult, await self._send("facetRecords", body=body))
@@ -137,20 +212,32 @@ class AsyncCollection:
         self,
         *,
         prefix: str | None = None,
-        namespace: str | None = None,
-        all_namespaces: bool | None = None,
+        namespace: str = "",
+        all_namespaces: bool = False,
         filter: api.Filter | None = None,
-        limit: int | None = None,
+        limit: int = 100,
         cursor: str | None = None,
-        include_values: bool | None = None,
-        include_metadata: bool | None = None,
-        consistency: Consistency | None = None,
+        include_values: bool = False,
+        include_metadata: bool = False,
+        consistency: Consistency = "strong",
     ) -> AsyncListing[api.ListRecordsResult, api.ListedRecord]:
-        """Records in the order of their ids."""
+        """Records in the order of their ids; iterating asks for one page after another.
+
+        Args:
+            prefix: Only records whose ids begin with it, byte for byte.
+            namespace: Namespace to list.
+            all_namespaces: All namespaces at once, in place of `namespace`.
+            filter: Which records to list (docs/filters.md); None: all.
+            limit: Maximum number of records of a page.
+            cursor: `nextCursor` of the page before the first one.
+            include_values: Return the vectors as well.
+            include_metadata: Return the metadata as well.
+            consistency: As of `query`.
+        """
         body = given(
             prefix=prefix,
             namespace=namespace,
-            all_namespaces=all_namespaces,
+            all_namespaces=all_namespaces or None,
             filter=filter,
             limit=limit,
             include_values=include_values,
@@ -171,10 +258,21 @@ class AsyncCollection:
         filter: api.Filter | None = None,
         set_metadata: Mapping[str, Any] | None = None,
         unset_metadata: Sequence[str] | None = None,
-        dry_run: bool | None = None,
-        namespace: str | None = None,
+        dry_run: bool = False,
+        namespace: str = "",
     ) -> api.UpdateResult:
-        """Changes values, and merges into metadata: of the records named, or of all that match."""
+        """Changes values, and merges into metadata: of the records named, or of all that match.
+
+        Args:
+            updates: Dictionaries of `id` and what to change: `values`, `setMetadata`,
+                `unsetMetadata`. Records that are not there are left out.
+            filter: Instead of `updates`: which records to change (docs/filters.md).
+            set_metadata: With `filter`: keys of the metadata to set, each as a whole; None is a
+                value.
+            unset_metadata: With `filter`: top-level keys of the metadata to remove.
+            dry_run: With `filter`: count what would be updated, and update nothing.
+            namespace: Namespace of the records.
+        """
         body = given(
             updates=updates,
             filter=filter,
@@ -190,24 +288,42 @@ class AsyncCollection:
         ids: Sequence[str] | None = None,
         *,
         filter: api.Filter | None = None,
-        all: Literal[True] | None = None,
-        dry_run: bool | None = None,
-        namespace: str | None = None,
-        all_namespaces: bool | None = None,
+        all: bool = False,
+        dry_run: bool = False,
+        namespace: str = "",
+        all_namespaces: bool = False,
     ) -> api.DeleteResult:
+        """Deletes records by id, all that match a filter, or all of a namespace.
+
+        Args:
+            ids: Ids of the records.
+            filter: Instead of `ids`: which records to delete (docs/filters.md).
+            all: Instead of `ids`: delete all records of the namespace.
+            dry_run: Count what would be deleted, and delete nothing.
+            namespace: Namespace of the records.
+            all_namespaces: All namespaces at once, in place of `namespace`.
+        """
         body = given(
             ids=ids,
             filter=filter,
-            all=all,
+            all=all or None,
             dry_run=dry_run,
             namespace=namespace,
-            all_namespaces=all_namespaces,
+            all_namespaces=all_namespaces or None,
         )
         return cast(api.DeleteResult, await self._send("deleteVectors", body=body))
 
     def list_namespaces(
-        self, *, prefix: str | None = None, limit: int | None = None, cursor: str | None = None
+        self, *, prefix: str | None = None, limit: int = 100, cursor: str | None = None
     ) -> AsyncListing[api.ListNamespacesResult, api.ListNamespacesResultNamespaces]:
+        """Namespaces that hold records, by name.
+
+        Args:
+            prefix: Only names that begin so.
+            limit: Maximum number of namespaces of a page.
+            cursor: `nextCursor` of the page before the first one.
+        """
+
         async def ask(cursor: str | None) -> api.ListNamespacesResult:
             query = given(prefix=prefix, limit=limit, cursor=cursor)
             return cast(api.ListNamespacesResult, await self._send("listNamespaces", query=query))
@@ -215,7 +331,11 @@ class AsyncCollection:
         return AsyncListing(ask, cursor, "namespaces")
 
     async def delete_namespace(self, namespace: str) -> api.DeleteResult:
-        """Deletes all records of a namespace."""
+        """Deletes all records of a namespace.
+
+        Args:
+            namespace: Its name. The default namespace has none: `delete(all=True)` empties it.
+        """
         names = {"name": self.name, "namespace": namespace}
         return cast(api.DeleteResult, await self._transport.send("deleteNamespace", names))
 
@@ -245,8 +365,12 @@ class AsyncCollection:
 
     async def import_records(self, source: AsyncImportSource) -> api.ImportRecordsResult:
         """Writes any number of records. Those before one that is refused, or before the connection
-        broke, are stored; sent again as a whole, an import replaces them with the same. Only an
-        import of bytes or a path is tried again."""
+        broke, are stored; sent again as a whole, an import replaces them with the same.
+
+        Args:
+            source: Records or whole lines; NDJSON as bytes, as a file that is open in binary mode,
+                or as a `pathlib.Path`. Only an import of bytes or a path is tried again.
+        """
         make, is_repeatable = content_of(source)
         answer = await self._transport.send_lines(
             "importRecords", {"name": self.name}, make, is_repeatable
@@ -262,18 +386,33 @@ class AsyncCollection:
         return cast(api.Verification, await self._send("beginVerification"))
 
     async def get_verification(self, id: str) -> api.Verification:
+        """How far a verification is, and its verdict.
+
+        Args:
+            id: As `start_verification` has it.
+        """
         names = {"name": self.name, "id": id}
         return cast(api.Verification, await self._transport.send("getVerification", names))
 
-    async def proof(self, id: str, *, namespace: str | None = None) -> api.RecordProof:
-        """A proof that a record is there or is not, for `verify_proof` or `verify_on_ledger`."""
+    async def proof(self, id: str, *, namespace: str = "") -> api.RecordProof:
+        """A proof that a record is there or is not, for `verify_proof` or `verify_on_ledger`.
+
+        Args:
+            id: Record to prove.
+            namespace: Its namespace.
+        """
         query = given(id=id, namespace=namespace)
         return cast(api.ProveRecordResult, await self._send("proveRecord", query=query))["proof"]
 
     def list_anchors(
-        self, *, limit: int | None = None, cursor: str | None = None
+        self, *, limit: int = 100, cursor: str | None = None
     ) -> AsyncListing[api.ListAnchorsResult, api.Anchor]:
-        """Roots on the ledger, the newest first."""
+        """Roots on the ledger, the newest first.
+
+        Args:
+            limit: Maximum number of roots of a page.
+            cursor: `nextCursor` of the page before the first one.
+        """
 
         async def ask(cursor: str | None) -> api.ListAnchorsResult:
             query = given(limit=limit, cursor=cursor)

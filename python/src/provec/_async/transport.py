@@ -15,7 +15,7 @@ from .._api import ROUTES
 from .._errors import APIConnectionError, APIStatusError, APITimeoutError, error_of
 from .._json import json_of
 from .._retry import Retries, RetryOptions
-from .._wire import answer_of, base_of, header_of, path_of
+from .._wire import answer_of, base_of, header_of, path_of, without_defaults
 
 NDJSON = "application/x-ndjson"
 TIMEOUT = 90.0
@@ -54,12 +54,13 @@ class AsyncTransport:
         names: Mapping[str, str] | None = None,
         *,
         query: Mapping[str, Any] | None = None,
-        body: object = None,
+        body: Mapping[str, Any] | None = None,
     ) -> Any:
         """The answer of an operation. Raises a ProvecError."""
+        query = None if query is None else without_defaults(operation, query)
         if body is None:
             return await self._answer(operation, names, query, None, True)
-        content = json_of(body)
+        content = json_of(without_defaults(operation, body))
         return await self._answer(operation, names, query, lambda: content, True)
 
     async def send_lines(

@@ -9,6 +9,8 @@ from typing import Literal, TypeVar, cast
 import httpx
 
 from .. import _api as api
+from .._errors import NotFoundError, ProvecError
+from .._get_or_create import matching, may_exist
 from .._retry import RetryOptions
 from .._wire import given
 from .collection import Collection
@@ -17,6 +19,8 @@ from .transport import Transport, Options
 
 Me = TypeVar("Me", bound="_Connected")
 Scope = Literal["read", "write", "manage"]
+Metric = Literal["cosine", "euclidean", "dot"]
+Quantization = Literal["bf16", "f32", "f16", "i8"]
 
 
 class _Connected:
@@ -72,13 +76,26 @@ class Provec(_Connected):
         name: str,
         dimensions: int,
         *,
-        metric: Literal["cosine", "euclidean", "dot"] | None = None,
-        shards: int | None = None,
-        replicas: int | None = None,
-        quantization: Literal["bf16", "f32", "f16", "i8"] | None = None,
-        deletion_protection: bool | None = None,
+        metric: Metric = "cosine",
+        shards: int = 1,
+        replicas: int = 0,
+        quantization: Quantization = "bf16",
+        deletion_protection: bool = False,
         tags: Mapping[str, str] | None = None,
     ) -> api.Collection:
+        """Creates a collection. Raises ConflictError if the name is taken.
+
+        Args:
+            name: Its name, unique per account.
+            dimensions: Length of every vector.
+            metric: How vectors are compared.
+            shards: Power of two, at most 256. The plan may allow fewer.
+            replicas: Followers per shard, at most 3.
+            quantization: Precision of the search index. Scores are always computed from the exact
+                float32 vectors.
+            deletion_protection: Whether the collection cannot be deleted.
+            tags: Up to 20 names with a text each, for your own use.
+        """
         body = given(
             name=name,
             dimensions=dimensions,
@@ -92,13 +109,67 @@ class Provec(_Connected):
         answer = self._transport.send("createCollection", body=body)
         return cast(api.CreateCollectionResult, answer)["collection"]
 
+    def get_or_create(
+        self,
+        name: str,
+        dimensions: int,
+        *,
+        metric: Metric | None = None,
+        shards: int | None = None,
+        replicas: int | None = None,
+        quantization: Quantization | None = None,
+        deletion_protection: bool = False,
+        tags: Mapping[str, str] | None = None,
+    ) -> api.Collection:
+        """The collection of that name, which is made unless it is there.
+
+        Raises ConflictError for one that was made with another value of `dimensions`, or of
+        `metric`, `shards`, `replicas` or `quantization`, if they are given. If they are not, a new
+        collection has the defaults of `create_collection`, which says what each of them is.
+        `deletion_protection` and `tags` are of a new collection alone.
+        """
+        fixed = given(
+            dimensions=dimensions,
+            metric=metric,
+            shards=shards,
+            replicas=replicas,
+            quantization=quantization,
+        )
+        others = given(name=name, deletion_protection=deletion_protection, tags=tags)
+        attempt = 0
+        while True:
+            try:
+                found = self.collection(name).describe()
+                return matching(found, name, fixed)
+            except NotFoundError as error:
+                if error.code != "COLLECTION_NOT_FOUND":
+                    raise
+            attempt += 1
+            try:
+                answer = self._transport.send("createCollection", body={**others, **fixed})
+                return cast(api.CreateCollectionResult, answer)["collection"]
+            except ProvecError as error:
+                if attempt > 1 or not may_exist(error):
+                    raise
+
     def delete_collection(self, name: str) -> None:
-        """Deletes a collection with all that it holds; takes no alias."""
+        """Deletes a collection with all that it holds.
+
+        Args:
+            name: Its name; an alias is refused.
+        """
         self._transport.send("deleteCollection", {"name": name})
 
     def list_collections(
-        self, *, limit: int | None = None, cursor: str | None = None
+        self, *, limit: int = 1000, cursor: str | None = None
     ) -> Listing[api.ListCollectionsResult, api.Collection]:
+        """Collections, the newest first; iterating asks for one page after another.
+
+        Args:
+            limit: Maximum number of collections of a page.
+            cursor: `nextCursor` of the page before the first one.
+        """
+
         def ask(cursor: str | None) -> api.ListCollectionsResult:
             query = given(limit=limit, cursor=cursor)
             return cast(
@@ -109,7 +180,7 @@ class Provec(_Connected):
         return Listing(ask, cursor, "collections")
 
     def list_aliases(self) -> list[api.Alias]:
-        """All of them, however many pages they take."""
+        """All aliases, however many pages they take."""
 
         def ask(cursor: str | None) -> api.ListAliasesResult:
             query = given(cursor=cursor)
@@ -121,21 +192,29 @@ class Provec(_Connected):
         return [item for item in pages]
 
     def get_alias(self, alias: str) -> api.Alias:
+        """Which collection an alias stands for."""
         return cast(api.Alias, self._transport.send("getAlias", {"alias": alias}))
 
     def put_alias(self, alias: str, collection: str) -> api.Alias:
-        """Makes an alias, or switches it to another collection at once."""
+        """Makes an alias, or switches it to another collection at once.
+
+        Args:
+            alias: Its name; no collection may have it.
+            collection: Name of the collection that it stands for.
+        """
         body = {"collection": collection}
         return cast(api.Alias, self._transport.send("putAlias", {"alias": alias}, body=body))
 
     def delete_alias(self, alias: str) -> None:
+        """Deletes an alias; its collection stays."""
         self._transport.send("deleteAlias", {"alias": alias})
 
     def get_usage(self) -> api.Usage:
+        """This month's usage and the plan's limits."""
         return cast(api.Usage, self._transport.send("getUsage"))
 
     def list_keys(self) -> list[api.ApiKey]:
-        """All of them, however many pages they take."""
+        """All keys, without their secrets, however many pages they take."""
 
         def ask(cursor: str | None) -> api.ListKeysResult:
             query = given(cursor=cursor)
@@ -145,9 +224,19 @@ class Provec(_Connected):
         return [item for item in pages]
 
     def create_key(
-        self, name: str, *, scopes: Sequence[Scope] | None = None, expires_at: str | None = None
+        self,
+        name: str,
+        *,
+        scopes: Sequence[Scope] = ("read", "write", "manage"),
+        expires_at: str | None = None,
     ) -> api.NewApiKey:
-        """Only this answer has the key's secret. `expires_at`: ISO 8601."""
+        """Creates a key. Only this answer has its secret.
+
+        Args:
+            name: What the key is for.
+            scopes: What it may do; they do not imply each other.
+            expires_at: When it ends, in ISO 8601 with an offset; None: never.
+        """
         body = {
             **given(name=name, scopes=scopes),
             **({} if expires_at is None else {"expires_at": expires_at}),
@@ -155,6 +244,7 @@ class Provec(_Connected):
         return cast(api.CreateKeyResult, self._transport.send("createKey", body=body))["key"]
 
     def revoke_key(self, id: str) -> None:
+        """Revokes a key, by its id."""
         self._transport.send("revokeKey", {"id": id})
 
 
@@ -176,7 +266,7 @@ class ProvecOperator(_Connected):
         self._transport = Transport(url, admin_token, options, http_client)
 
     def list_accounts(self) -> list[api.Account]:
-        """All of them, however many pages they take."""
+        """All accounts, however many pages they take."""
 
         def ask(cursor: str | None) -> api.ListAccountsResult:
             query = given(cursor=cursor)
@@ -190,11 +280,22 @@ class ProvecOperator(_Connected):
         return [item for item in pages]
 
     def create_account(self, name: str, plan: str) -> api.CreateAccountResult:
-        """With its first key, whose secret only this answer has."""
+        """Creates an account with its first key, whose secret only this answer has.
+
+        Args:
+            name: Whose account it is.
+            plan: Its limits: "free", "pro", "business" or "enterprise".
+        """
         answer = self._transport.send("createAccount", body={"name": name, "plan": plan})
         return cast(api.CreateAccountResult, answer)
 
     def change_plan(self, id: str, plan: str) -> api.Account:
+        """Changes an account's plan.
+
+        Args:
+            id: Id of the account.
+            plan: Its limits: "free", "pro", "business" or "enterprise".
+        """
         answer = self._transport.send("changePlan", {"id": id}, body={"plan": plan})
         return cast(api.ChangePlanResult, answer)["account"]
 

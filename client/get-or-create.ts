@@ -1,0 +1,43 @@
+import type * as Api from './api/generated.ts';
+import { APIConnectionError, ConflictError, NotFoundError, UnavailableError } from './http/errors.ts';
+
+/** What a collection has for ever. */
+const FIXED = ['dimensions', 'metric', 'shards', 'replicas', 'quantization'] as const;
+
+/**
+ * A collection as it is, else a new one. If the answer to the creation was lost, or another client
+ * was faster, it looks once more.
+ */
+export async function getOrCreate(
+  body: Api.CreateCollection,
+  describe: () => Promise<Api.Collection>,
+  create: () => Promise<Api.Collection>,
+): Promise<Api.Collection> {
+  for (let isFirst = true; ; isFirst = false) {
+    const found = await describe().catch((error: unknown) => {
+      if (error instanceof NotFoundError && error.code === 'COLLECTION_NOT_FOUND') return null;
+      throw error;
+    });
+    if (found !== null) return matching(found, body);
+    try {
+      return await create();
+    } catch (error) {
+      if (!isFirst || !mayExist(error)) throw error;
+    }
+  }
+}
+
+function mayExist(error: unknown): boolean {
+  if (error instanceof ConflictError) return error.code === 'COLLECTION_EXISTS';
+  return error instanceof APIConnectionError || error instanceof UnavailableError;
+}
+
+/** Throws a ConflictError for a collection that was made with other values, or by an alias. */
+function matching(found: Api.Collection, body: Api.CreateCollection): Api.Collection {
+  if (found.name !== body.name) throw conflict(`${body.name} is an alias of the collection ${found.name}.`);
+  const other = FIXED.find((field) => body[field] !== undefined && body[field] !== found[field]);
+  if (other === undefined) return found;
+  throw conflict(`The collection ${found.name} is there with ${other} ${found[other]}, not ${body[other]}.`);
+}
+
+const conflict = (error: string): ConflictError => new ConflictError({ error, status: 409, code: 'COLLECTION_EXISTS' });

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+import provec as package
+from provec import Collection, Provec
+
+RESULT = {
+    "merkleRoot": "0" * 64,
+    "ledgerProgram": "p",
+    "ledgerTx": None,
+    "ledgerExplorerUrl": None,
+    "anchor": {"status": "none"},
+}
+Answer = Callable[[Any, int], tuple[int, Any]]
+
+
+def written(sent: Any, request: int) -> tuple[int, Any]:
+    count = len(sent["records"])
+    return 200, {**RESULT, "upsertedCount": count, "version": request, "vectorCount": request}
+
+
+def collection(answer: Answer) -> tuple[list[Any], Collection]:
+    sent: list[Any] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.read()))
+        status, body = answer(sent[-1], len(sent))
+        return httpx.Response(status, json=body)
+
+    http_client = httpx.Client(transport=httpx.MockTransport(handle))
+    return sent, Provec("http://x", "k", http_client=http_client).collection("notes")
+
+
+def records_of(count: int) -> list[dict[str, Any]]:
+    return [{"id": f"r{at}", "values": [at]} for at in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("count", "sizes"),
+    [(1, [1]), (1_000, [1_000]), (1_001, [1_000, 1]), (2_500, [1_000, 1_000, 500])],
+)
+def test_parts(count: int, sizes: list[int]) -> None:
+    sent, notes = collection(written)
+    records = records_of(count)
+    result = notes.upsert(records, namespace="n")
+    expected = {"upsertedCount": count, "version": len(sizes), "vectorCount": len(sizes)}
+    assert result == {**RESULT, **expected}
+    assert [len(each["records"]) for each in sent] == sizes
+    assert [record for each in sent for record in each["records"]] == records
+    assert {each["namespace"] for each in sent} == {"n"}
+
+
+def test_warnings_of_all_parts() -> None:
+    def warning(sent: Any, request: int) -> tuple[int, Any]:
+        status, result = written(sent, request)
+        more = {} if request == 2 else {"warnings": [f"records[7].metadata.n in {request}"]}
+        return status, {**result, **more}
+
+    _, notes = collection(warning)
+    result: Any = notes.upsert(records_of(2_500))
+    assert result["upsertedCount"] == 2_500
+    assert result["warnings"] == ["records[7].metadata.n in 1", "records[2007].metadata.n in 3"]
+
+
+def test_one_that_fails() -> None:
+    refusal = {
+        "error": "records[3].values must have 1 number, not 2.",
+        "code": "DIMENSION_MISMATCH",
+        "status": 400,
+        "requestId": "r",
+        "details": [{"path": "records[3].values", "expected": "1 number", "got": "2"}],
+    }
+    sent, notes = collection(lambda body, at: (400, refusal) if at == 3 else written(body, at))
+    with pytest.raises(package.BadRequestError) as refused:
+        notes.upsert(records_of(5_000))
+    assert str(refused.value) == (
+        "records[2003].values must have 1 number, not 2. "
+        "The first 2000 of 5000 records were stored before."
+    )
+    assert refused.value.stored_count == 2_000
+    assert refused.value.details[0]["path"] == "records[2003].values"
+    assert len(sent) == 3
+
+
+def test_nothing_is_sent_of_what_json_has_no_value_for() -> None:
+    sent, notes = collection(written)
+    records = records_of(2_500)
+    records[2_400]["values"] = [float("nan")]
+    with pytest.raises(ValueError, match=r"^records\[2400\]\.values\[0\] is nan"):
+        notes.upsert(records)
+    assert sent == []
+
+
+def test_what_a_service_takes_by_itself_is_not_sent() -> None:
+    """So a lowered limit of an operator does not refuse the client's defaults."""
+    answers = {
+        "query": {"matches": []},
+        "list": {"records": []},
+        "facets": {"values": [], "missing": 0},
+    }
+    seen: list[Any] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        seen.append((request.url.query, json.loads(request.read() or b"null")))
+        name = request.url.path.rsplit("/", 1)[1]
+        return httpx.Response(200, json=answers.get(name, {"namespaces": []}))
+
+    http_client = httpx.Client(transport=httpx.MockTransport(handle))
+    notes = Provec("http://x", "k", http_client=http_client).collection("notes")
+    notes.query(id="a")
+    notes.query(id="a", top_k=10, include_metadata=False, allow_partial=True)
+    list(notes.list())
+    notes.facets("x", limit=21)
+    list(notes.list_namespaces())
+    list(notes.list_namespaces(limit=7))
+    assert seen == [
+        (b"", {"id": "a"}),
+        (b"", {"id": "a", "includeMetadata": False, "allowPartial": True}),
+        (b"", {}),
+        (b"", {"field": "x", "limit": 21}),
+        (b"", None),
+        (b"limit=7", None),
+    ]

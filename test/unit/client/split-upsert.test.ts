@@ -1,0 +1,85 @@
+import { expect, test } from '@jest/globals';
+import { BadRequestError, Provec } from '../../../client/index.ts';
+
+interface Sent {
+  records: { id: string; values: number[] }[];
+  namespace?: string;
+}
+type Answer = (sent: Sent, request: number) => [status: number, body: object];
+
+const RESULT = {
+  merkleRoot: '0'.repeat(64),
+  ledgerProgram: 'p',
+  ledgerTx: null,
+  ledgerExplorerUrl: null,
+  anchor: { status: 'none' },
+};
+const written: Answer = ({ records }, request) => [
+  200,
+  { ...RESULT, upsertedCount: records.length, version: request, vectorCount: request },
+];
+
+function collection(answer: Answer) {
+  const sent: Sent[] = [];
+  const fetch: typeof globalThis.fetch = async (_, init) => {
+    sent.push(JSON.parse(String(init!.body)) as Sent);
+    const [status, body] = answer(sent.at(-1)!, sent.length);
+    return new Response(JSON.stringify(body), { status });
+  };
+  return { sent, notes: new Provec({ url: 'http://x', apiKey: 'k', fetch }).collection('notes') };
+}
+
+const recordsOf = (count: number) => Array.from({ length: count }, (_, at) => ({ id: `r${at}`, values: [at] }));
+
+test.each([
+  [1, [1]],
+  [1_000, [1_000]],
+  [1_001, [1_000, 1]],
+  [2_500, [1_000, 1_000, 500]],
+])('%d records go out in order, in requests of at most 1,000', async (count, sizes) => {
+  const { sent, notes } = collection(written);
+  const records = recordsOf(count);
+  const result = await notes.upsert({ records, namespace: 'n' });
+  expect(result).toEqual({ ...RESULT, upsertedCount: count, version: sizes.length, vectorCount: sizes.length });
+  expect(sent.map((each) => each.records.length)).toEqual(sizes);
+  expect(sent.flatMap((each) => each.records)).toEqual(records);
+  expect(new Set(sent.map(({ namespace }) => namespace))).toEqual(new Set(['n']));
+});
+
+test('warnings of all requests come back, with the places of all records', async () => {
+  const { notes } = collection((body, request) => {
+    const [status, result] = written(body, request);
+    return [status, request === 2 ? result : { ...result, warnings: [`records[7].metadata.n in request ${request}`] }];
+  });
+  expect(await notes.upsert({ records: recordsOf(2_500) })).toMatchObject({
+    upsertedCount: 2_500,
+    warnings: ['records[7].metadata.n in request 1', 'records[2007].metadata.n in request 3'],
+  });
+});
+
+test('if one fails, the error says how many are stored, and places among all', async () => {
+  const refusal = {
+    error: 'records[3].values must have 1 number, not 2.',
+    code: 'DIMENSION_MISMATCH',
+    status: 400,
+    requestId: 'r',
+    details: [{ path: 'records[3].values', expected: '1 number', got: '2' }],
+  };
+  const { sent, notes } = collection((body, request) => (request === 3 ? [400, refusal] : written(body, request)));
+  const error = await notes.upsert({ records: recordsOf(5_000) }).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(BadRequestError);
+  expect(error).toMatchObject({
+    message: 'records[2003].values must have 1 number, not 2. The first 2000 of 5000 records were stored before.',
+    storedCount: 2_000,
+    details: [{ path: 'records[2003].values', expected: '1 number', got: '2' }],
+  });
+  expect(sent).toHaveLength(3);
+});
+
+test('what is no JSON value is refused before any of them is sent', async () => {
+  const { sent, notes } = collection(written);
+  const records = recordsOf(2_500);
+  records[2_400]!.values = [Number.NaN];
+  await expect(notes.upsert({ records })).rejects.toThrow('records[2400].values[0] is NaN');
+  expect(sent).toEqual([]);
+});
