@@ -12,6 +12,15 @@ export interface Contradiction {
   at: string;
 }
 
+/** One as it is stored, whoever wrote it: what does not decode still says that there is one. */
+export function readableContradiction({ seq, reason, at }: Record<keyof Contradiction, unknown>): Contradiction {
+  return {
+    seq: Number.isSafeInteger(seq) ? (seq as number) : 0,
+    reason: typeof reason === 'string' ? reason : 'A stored contradiction does not decode.',
+    at: typeof at === 'string' ? at : '',
+  };
+}
+
 /**
  * Contradictions stay until an operator decides. They are kept apart from the anchors, and written
  * by the shard's owner before the shard takes a write, because the first write after one records a

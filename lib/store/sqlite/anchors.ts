@@ -19,12 +19,18 @@ export function anchorsOf(thread: StoreThread, forged: ForgedRows): AnchorStore 
 
     all() {
       const read = (after: string) => tables.rowsAfter(after, PAGE_ROWS);
-      return pages(read, ({ collectionId }) => collectionId, PAGE_ROWS);
+      return named(
+        pages(read, ({ collectionId }) => collectionId, PAGE_ROWS),
+        forged,
+      );
     },
 
     open(standing) {
       const read = (after: string) => tables.openAfter(standing, after, OPEN_PAGE_ROWS);
-      return pages(read, ({ collectionId }) => collectionId, OPEN_PAGE_ROWS);
+      return named(
+        pages(read, ({ collectionId }) => collectionId, OPEN_PAGE_ROWS),
+        forged,
+      );
     },
 
     async history(collectionId, limit, beforeVersion) {
@@ -48,6 +54,19 @@ export function anchorsOf(thread: StoreThread, forged: ForgedRows): AnchorStore 
     },
   };
   return thread.remote('anchors', own);
+}
+
+/** Leaves out rows whose collection is no text, and tells of them. */
+async function* named<Row extends { collectionId: unknown }>(
+  rows: AsyncIterable<Row[]>,
+  forged: ForgedRows,
+): AsyncIterable<Row[]> {
+  for await (const page of rows) {
+    yield page.filter(({ collectionId }) => {
+      if (typeof collectionId !== 'string') forged.tell('anchor', collectionId);
+      return typeof collectionId === 'string';
+    });
+  }
 }
 
 /** Null, and told of, where it is none: it hides no other. */

@@ -14,6 +14,8 @@ const SQLITE = {
 };
 /** The WAL's index (`-shm`) could not grow: the disk has no block left for it. */
 const IO_ERROR_SHM_SIZE = 4874;
+const CONSTRAINT_DATATYPE = 3091;
+const CONSTRAINT_NOT_NULL = 1299;
 const PUT_BACK = 'put back a backup of the whole directory, or start with an empty one';
 const NO_ROOM = /ENOSPC|EDQUOT|EFBIG/;
 
@@ -57,6 +59,15 @@ export function isOfStatement(error: unknown): boolean {
   return isPrimary(error, SQLITE.constraint, SQLITE.corrupt, SQLITE.tooBig);
 }
 
+/**
+ * A row that was to be changed holds values of other types than its columns: SQLite looks at all of
+ * them, and its message names the column.
+ */
+function isOfTypes(error: unknown): boolean {
+  const code = resultCode(error);
+  return code === CONSTRAINT_DATATYPE || code === CONSTRAINT_NOT_NULL;
+}
+
 /** What went wrong in SQLite or the file system, in the port's terms. */
 export function storeFailure(error: unknown, doing: string): StoreError {
   if (error instanceof StoreError) return error;
@@ -64,7 +75,8 @@ export function storeFailure(error: unknown, doing: string): StoreError {
   if (isFull(error) || NO_ROOM.test(String(code))) return full(doing, error);
   // node:sqlite gives no number that is not exact.
   if (code === 'ERR_OUT_OF_RANGE') return damaged('A number', error);
-  if (isOfDamage(error)) return new StoreError('damaged', `The store is damaged (${doing}): ${message}.`, error);
+  if (isOfDamage(error) || isOfTypes(error))
+    return new StoreError('damaged', `The store is damaged (${doing}): ${message}.`, error);
   if (isBusy(error)) {
     return new StoreError(
       'unavailable',

@@ -1,7 +1,7 @@
 /**
- * Somebody puts a trigger, a view or a column into the store's files, so that what is written is
- * not what was asked for: a trigger that ignores inserts hides a contradiction, and the writes
- * after it are confirmed over a forged past.
+ * Somebody puts a trigger, a view, a column or another schema into the store's files, so that what
+ * is written is not what was asked for: a trigger that ignores inserts hides a contradiction, and
+ * the writes after it are confirmed over a forged past.
  */
 
 import { join } from 'node:path';
@@ -58,6 +58,24 @@ test("put there while the service runs, and SQLite's count of such changes put b
   expect((await service.api('GET', '/collections/c/verify')).status).toBe(200);
 });
 
+/** What stands in place of the text of a table's schema, whose count of changes stays as it is. */
+const REPLACED = (sql: string) => `PRAGMA writable_schema = ON;
+  UPDATE sqlite_schema SET sql = ${sql} WHERE type = 'table' AND name = 'contradictions'`;
+const AS_TEXT = REPLACED('CAST(sql AS TEXT)');
+
+test('bytes in place of the text of the schema, while the service runs: named, and then nothing is written', async () => {
+  edit('log.db', REPLACED('CAST(sql AS BLOB)'));
+  expect((await service.api('GET', '/collections/c/verify')).status).toBe(500);
+  expect(service.stderr).toContain('log.db in the data directory has another table contradictions than Provec makes');
+  expect(await upsert()).toMatchObject({ status: 500, body: { code: 'INTERNAL' } });
+  const ready = await fetch(`${service.url}/readyz`);
+  expect(ready.status).toBe(503);
+  edit('log.db', AS_TEXT);
+  expect(await upsert()).toMatchObject({ status: 200 });
+  expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+  expect((await service.api('GET', '/collections/c/verify')).status).toBe(200);
+});
+
 describe('put there while the service is stopped', () => {
   beforeAll(async () => {
     await service.kill('SIGTERM');
@@ -79,6 +97,7 @@ describe('put there while the service is stopped', () => {
       'ALTER TABLE contradictions ADD COLUMN hidden TEXT',
       'ALTER TABLE contradictions DROP COLUMN hidden',
     ],
+    ['log.db', 'another table contradictions', REPLACED('CAST(sql AS BLOB)'), AS_TEXT],
   ])('in %s, %s: Provec refuses to start', async (file, said, change, undo) => {
     edit(file, change);
     const { code, stderr } = await service.restartToEnd();

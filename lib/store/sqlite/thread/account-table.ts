@@ -33,7 +33,7 @@ export const accountTable = (
   },
 
   getAccount(id) {
-    const row = database.get<Sealed<AccountRow>>(`SELECT ${COLUMNS} FROM accounts WHERE id = ?`, id);
+    const row = database.getUntyped<Sealed<AccountRow>>(`SELECT ${COLUMNS} FROM accounts WHERE id = ?`, id);
     return row === undefined ? null : accountOf(row);
   },
 
@@ -41,7 +41,7 @@ export const accountTable = (
     const beyond = 'WHERE (createdAt, place) > (?, ifnull((SELECT place FROM accounts WHERE id = ?), 0))';
     const sql = `SELECT ${COLUMNS} FROM accounts ${after === null ? '' : beyond} ORDER BY createdAt, place LIMIT ?`;
     const position = after === null ? [] : [after.createdAt, after.id];
-    const rows = database.all<Sealed<AccountRow>>(sql, ...position, limit + 1);
+    const rows = database.allUntyped<Sealed<AccountRow>>(sql, ...position, limit + 1);
     return pageOf(rows.map(accountOf), limit, positionOf);
   },
 

@@ -27,7 +27,9 @@ export const hasAliases = (database: Database): boolean => hasTable(database, 'a
 export function aliasTable(database: Database): AliasTable {
   const those = (condition: string, ...values: (string | number)[]): Sealed<AliasRow>[] =>
     hasAliases(database)
-      ? database.all<Sealed<AliasRow>>(`SELECT ${COLUMNS} FROM aliases WHERE ${condition}`, ...values)
+      ? database
+          .allUntyped<Sealed<AliasRow>>(`SELECT ${COLUMNS} FROM aliases WHERE ${condition}`, ...values)
+          .map(aliasOf)
       : [];
   const isCollection = (accountId: string, name: string): boolean =>
     database.get('SELECT 1 FROM collections WHERE accountId = ? AND name = ? AND NOT dropped', accountId, name) !==
@@ -71,8 +73,8 @@ export function aliasTable(database: Database): AliasTable {
 
     remove(accountId, alias, seal) {
       if (!hasAliases(database)) return false;
-      const sql = 'DELETE FROM aliases WHERE accountId = ? AND alias = ? AND seal = ?';
-      return database.run(sql, accountId, alias, seal) > 0;
+      if (this.find(accountId, alias)?.seal !== seal) return false;
+      return database.run('DELETE FROM aliases WHERE accountId = ? AND alias = ?', accountId, alias) > 0;
     },
 
     standsFor(accountId, collectionId, besides) {
@@ -84,4 +86,9 @@ export function aliasTable(database: Database): AliasTable {
       if (hasAliases(database)) database.run('DELETE FROM aliases WHERE accountId = ?', accountId);
     },
   };
+}
+
+/** With no seal where there is none that can be compared. */
+function aliasOf(row: Sealed<AliasRow>): Sealed<AliasRow> {
+  return typeof row.seal === 'string' ? row : { ...row, seal: '' };
 }

@@ -18,7 +18,7 @@ export const ANCHORS_SCHEMA = `
  * A row's revision, by which it is changed; 0 where no row can have it: of numbers that are not
  * exact two are taken for one.
  */
-const REVISION = `iif(revision BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}, revision, 0) AS revision`;
+const REVISION = `iif(typeof(revision) = 'integer' AND revision BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}, revision, 0) AS revision`;
 
 /** An item of the history as it is stored. */
 export interface StoredItem {
@@ -36,7 +36,7 @@ export class AnchorTables {
 
   get(collectionId: string): AnchorRow | null {
     const sql = `SELECT collection, ${REVISION}, row FROM anchors WHERE collection = ?`;
-    const row = this.#database.get<StoredAnchor>(sql, collectionId);
+    const row = this.#database.getUntyped<StoredAnchor>(sql, collectionId);
     return row === undefined ? null : decodeAnchor(row);
   }
 
@@ -63,19 +63,21 @@ export class AnchorTables {
 
   rowsAfter(collectionId: string, limit: number): AnchorRow[] {
     const sql = `SELECT collection, ${REVISION}, row FROM anchors WHERE collection > ? ORDER BY collection LIMIT ?`;
-    return this.#database.all<StoredAnchor>(sql, collectionId, limit).map(decodeAnchor);
+    return this.#database.allUntyped<StoredAnchor>(sql, collectionId, limit).map(decodeAnchor);
   }
 
   openAfter(standing: AnchorStanding, collectionId: string, limit: number): OpenAnchor[] {
     const sql = `SELECT collection AS collectionId, wantedAt FROM anchors
       WHERE standing = ? AND collection > ? ORDER BY collection LIMIT ?`;
-    return this.#database.all<OpenAnchor>(sql, standing, collectionId, limit);
+    const rows = this.#database.allUntyped<OpenAnchor>(sql, standing, collectionId, limit);
+    // Beside the row, under no seal.
+    return rows.map((row) => ({ ...row, wantedAt: typeof row.wantedAt === 'string' ? row.wantedAt : null }));
   }
 
   history(collectionId: string, limit: number, beforeVersion: number | null): StoredItem[] {
     const sql = `SELECT version, item FROM anchor_history WHERE collection = ? AND version < ifnull(?, 9007199254740992)
       ORDER BY version DESC LIMIT ?`;
-    return this.#database.all<StoredItem>(sql, collectionId, beforeVersion, limit);
+    return this.#database.allUntyped<StoredItem>(sql, collectionId, beforeVersion, limit);
   }
 
   /** How many it removed; null when the row is of another revision. */

@@ -36,7 +36,7 @@ export interface CollectionTable extends Omit<Sync<StoredCatalog>, keyof Account
 export function collectionTable(database: Database, aliases: Pick<AliasTable, 'find' | 'standsFor'>): CollectionTable {
   const those = (condition: string, ...values: (string | number)[]): Sealed<CollectionRow>[] =>
     database
-      .all<CollectionColumns>(
+      .allUntyped<CollectionColumns>(
         `SELECT ${COLUMNS}, tags FROM ${collectionsWithTags(database)} WHERE ${condition}`,
         ...values,
       )

@@ -1,5 +1,5 @@
 import { parseShardKey } from '../../../shard/key.ts';
-import type { Contradiction, ContradictionStore } from '../../contradictions.ts';
+import { type Contradiction, type ContradictionStore, readableContradiction } from '../../contradictions.ts';
 import type { Database, Sync } from './database.ts';
 
 export const CONTRADICTIONS_SCHEMA = `
@@ -19,7 +19,7 @@ export const contradictionTable = (database: Database): Sync<ContradictionStore>
 
   list(collectionId) {
     const sql = 'SELECT seq, reason, at FROM contradictions WHERE collection = ? ORDER BY shard';
-    return database.all<Contradiction>(sql, collectionId);
+    return database.allUntyped<Contradiction>(sql, collectionId).map(readableContradiction);
   },
 
   clear(collectionId) {

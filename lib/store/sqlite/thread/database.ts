@@ -15,6 +15,7 @@ import { basename } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { StoreError } from '../../port.ts';
 import { damagedFile, isBusy, isOfDamage } from '../store-failure.ts';
+import { type Column, mistyped } from './column-types.ts';
 import { Schema } from './schema.ts';
 
 /** A part of the port as its tables have it. */
@@ -100,6 +101,12 @@ function makeFile(path: string): void {
   }
 }
 
+interface Prepared {
+  statement: StatementSync;
+  /** Those that it gives as they stand in a table. */
+  columns: Column[];
+}
+
 export class Database {
   readonly name: string;
   readonly #options: DatabaseOptions;
@@ -110,7 +117,9 @@ export class Database {
    * what somebody changed and then set the count back has no effect on this connection.
    */
   #soundSchemaVersion: number | null = null;
-  readonly #statements = new Map<string, StatementSync>();
+  /** A difference was found through another connection: it is looked for before each commit. */
+  #isSchemaDoubted = false;
+  readonly #statements = new Map<string, Prepared>();
   readonly #connection: DatabaseSync;
 
   /** Opens or makes the file. Throws StoreError 'damaged' or an error of node:sqlite. */
@@ -134,17 +143,34 @@ export class Database {
     }
   }
 
+  /** Throws StoreError 'damaged' for a value of another type than its column's, as `all` does. */
   get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
-    return this.#do(sql, values, (statement) => rounded(statement.get(...values))) as Row | undefined;
+    return this.#do(sql, values, ({ statement, columns }) => this.#typed(statement.get(...values), columns)) as
+      | Row
+      | undefined;
   }
 
   all<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
-    return this.#do(sql, values, (statement) => statement.all(...values).map(rounded)) as Row[];
+    return this.#do(sql, values, ({ statement, columns }) =>
+      statement.all(...values).map((row) => this.#typed(row, columns)),
+    ) as Row[];
   }
 
-  /** The first row that `isIt` takes; reads no further. */
+  /**
+   * As `get`, of a row that may hold values of any type: one that is judged by its seal, and must
+   * hide no other.
+   */
+  getUntyped<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.#do(sql, values, ({ statement }) => rounded(statement.get(...values))) as Row | undefined;
+  }
+
+  allUntyped<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#do(sql, values, ({ statement }) => statement.all(...values).map(rounded)) as Row[];
+  }
+
+  /** The first row that `isIt` takes, untyped; reads no further. */
   find<Row>(sql: string, values: SQLInputValue[], isIt: (row: Row) => boolean): Row | undefined {
-    return this.#do(sql, values, (statement) => {
+    return this.#do(sql, values, ({ statement }) => {
       for (const each of statement.iterate(...values)) {
         const row = rounded(each) as Row;
         if (isIt(row)) return row;
@@ -160,7 +186,7 @@ export class Database {
 
   /** The number of rows that it changed. */
   run(sql: string, ...values: SQLInputValue[]): number {
-    return this.#do(sql, values, (statement) => Number(statement.run(...values).changes));
+    return this.#do(sql, values, ({ statement }) => Number(statement.run(...values).changes));
   }
 
   /**
@@ -187,10 +213,11 @@ export class Database {
    */
   assertSchema(): void {
     const { schema_version: version } = this.get<{ schema_version: number }>('PRAGMA schema_version')!;
-    if (version === this.#soundSchemaVersion) return;
+    if (version === this.#soundSchemaVersion && !this.#isSchemaDoubted) return;
     const difference = this.#schema.difference(this.#connection);
     if (difference !== null) throw this.#changed(difference);
     this.#soundSchemaVersion = version;
+    this.#isSchemaDoubted = false;
   }
 
   /**
@@ -233,8 +260,10 @@ export class Database {
     const connection = new DatabaseSync(this.#options.path, { readOnly: true, timeout: 0 });
     try {
       const difference = retryWhileBusy(() => this.#schema.difference(connection));
-      if (difference !== null) throw this.#changed(difference);
-      return connection;
+      if (difference === null) return connection;
+      // Whatever is refused to those who read is not written over either.
+      this.#isSchemaDoubted = true;
+      throw this.#changed(difference);
     } catch (error) {
       connection.close();
       throw error;
@@ -332,7 +361,14 @@ export class Database {
     });
   }
 
-  #do<T>(sql: string, values: SQLInputValue[], use: (statement: StatementSync) => T): T {
+  /** The row with its integers as numbers. */
+  #typed<Row extends Record<string, unknown> | undefined>(row: Row, columns: readonly Column[]): Row {
+    const difference = row && mistyped(row, columns);
+    if (difference) throw this.#changed(difference);
+    return rounded(row);
+  }
+
+  #do<T>(sql: string, values: SQLInputValue[], use: (prepared: Prepared) => T): T {
     // Two different ill-formed strings can have one UTF-8 form.
     for (const value of values) {
       if (typeof value === 'string' && !value.isWellFormed()) throw new RangeError('an id is well-formed Unicode');
@@ -342,14 +378,15 @@ export class Database {
     return retryWhileBusy(() => use(this.#statement(sql)));
   }
 
-  #statement(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.#connection.prepare(sql);
+  #statement(sql: string): Prepared {
+    let prepared = this.#statements.get(sql);
+    if (prepared === undefined) {
+      const statement = this.#connection.prepare(sql);
       statement.setReadBigInts(true);
-      this.#statements.set(sql, statement);
+      prepared = { statement, columns: this.#schema.columnsOf(statement) };
+      this.#statements.set(sql, prepared);
     }
-    return statement;
+    return prepared;
   }
 
   #rollBack(): void {

@@ -41,7 +41,8 @@ export class HighWater {
   check(connection: DatabaseSync): void {
     // In this order: other processes go on committing meanwhile.
     const mark = this.#read();
-    const count = countIn(connection);
+    const count: unknown = countIn(connection);
+    if (typeof count !== 'number') throw damagedFile(this.#name, 'does not count its commits by a number');
     if (count >= mark) return;
     throw damagedFile(
       this.#name,

@@ -45,7 +45,7 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
   },
 
   findByHash(hash) {
-    const row = database.get<KeyColumns>('SELECT * FROM keys WHERE hash = ?', hash);
+    const row = database.getUntyped<KeyColumns>('SELECT * FROM keys WHERE hash = ?', hash);
     return row === undefined ? null : keyOf(row);
   },
 
@@ -59,7 +59,7 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
   },
 
   revoke(accountId, id, nowIso) {
-    const stored = database.get<KeyColumns>('SELECT * FROM keys WHERE id = ? AND accountId = ?', id, accountId);
+    const stored = database.getUntyped<KeyColumns>('SELECT * FROM keys WHERE id = ? AND accountId = ?', id, accountId);
     if (stored === undefined) return 'absent';
     const row = listedKeyOf(stored);
     if (isBelievedKey(accountId, row, seals) && canManage(row, nowIso)) {
@@ -88,7 +88,7 @@ function page(database: Database, accountId: string, after: Position | null, lim
   const beyond = after === null ? '' : 'AND (createdAt, id) < (?, ?)';
   const sql = `SELECT * FROM keys WHERE accountId = ? ${beyond} ORDER BY createdAt DESC, id DESC LIMIT ?`;
   const position = after === null ? [] : [after.createdAt, after.id];
-  const rows = database.all<KeyColumns>(sql, accountId, ...position, limit + 1);
+  const rows = database.allUntyped<KeyColumns>(sql, accountId, ...position, limit + 1);
   return pageOf(rows.map(listedKeyOf), limit, positionOf);
 }
 
@@ -103,7 +103,9 @@ function countBelieved(database: Database, seals: Seals, accountId: string, max:
 }
 
 function keyOf(row: KeyColumns): Sealed<KeyRow> {
-  return { ...row, scopes: decodeList<Scope>(row.scopes, 'An API key') };
+  // When it was used last is under no seal.
+  const lastUsedAt = typeof row.lastUsedAt === 'string' ? row.lastUsedAt : null;
+  return { ...row, lastUsedAt, scopes: decodeList<Scope>(row.scopes, 'An API key') };
 }
 
 /** One whose scopes are no list has none, and no seal that fits: it hides no other. */

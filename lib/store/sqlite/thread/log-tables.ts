@@ -1,10 +1,11 @@
 import { hash as hashOf } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { type ShardHead, unsoundHead } from '../../../shard/head.ts';
+import { EMPTY_HEAD, isUnsound, type ShardHead, unsoundHead } from '../../../shard/head.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../../shard/key.ts';
 import { damagedEntry, type LogEntry, type Tally } from '../../log.ts';
 import { isSameLink, type LinkedEntry, type LinkedSeq, type LogSeals, NO_LINK } from '../../log-seals.ts';
 import { decodeRow, type HeadRow, headOf } from '../row-codec.ts';
+import { damaged } from '../store-failure.ts';
 import { freeBuffers, Transferred } from '../transferred.ts';
 import type { Database } from './database.ts';
 import type { HeadCache } from './head-cache.ts';
@@ -76,9 +77,12 @@ export class LogTables {
     const { shard, seq, head, body } = entry;
     this.#heads?.forget(shard);
     const row = this.#row(shard);
-    const newest = row === undefined ? 0 : this.#headOf(shard, row).seq;
-    if (seq <= newest) return 'conflict';
-    if (seq > newest + 1) throw new RangeError(`entry ${seq} would leave a gap after ${newest}`);
+    const newest = row === undefined ? EMPTY_HEAD : this.#headOf(shard, row);
+    if (seq <= newest.seq) return 'conflict';
+    if (seq > newest.seq + 1) {
+      if (isUnsound(newest)) throw damaged('A shard head');
+      throw new RangeError(`entry ${seq} would leave a gap after ${newest.seq}`);
+    }
     const before = row?.link ?? NO_LINK;
     const bodyHash = sha256(body);
     const link = this.#seals.link({ entry, bodyHash, before });
@@ -144,7 +148,7 @@ export class LogTables {
         .get(number);
       const { seq, link } = newest as unknown as LinkedSeq;
       const isEnd = before !== null && throughSeq >= seq;
-      const isCut = isEnd && (before.seq < seq || !isSameLink(link, before.link));
+      const isCut = isEnd && (before.seq < seq || !isSameLink(bytesOf(link), before.link));
       return { altered: isCut ? Math.min(before.seq + 1, seq) : null, after: null };
     });
   }
@@ -157,7 +161,7 @@ export class LogTables {
   heads(collectionId: string): Map<number, ShardHead> {
     const readAll = (): Map<number, ShardHead> => {
       const sql = `SELECT ${SHARD} FROM shards WHERE collection = ? ORDER BY shard`;
-      const rows = this.#database.all<ShardRow>(sql, collectionId);
+      const rows = this.#database.allUntyped<ShardRow>(sql, collectionId);
       return new Map(rows.map((row) => [row.shard, this.#headOf(shardKey(collectionId, row.shard), row)]));
     };
     if (this.#heads === null) return readAll();
@@ -173,7 +177,7 @@ export class LogTables {
   firstSeq(shard: ShardKey): number | null {
     const number = this.#row(shard)?.number;
     if (number === undefined) return null;
-    const sql = 'SELECT min(seq) AS seq FROM entries WHERE shard = ?';
+    const sql = 'SELECT CAST(min(seq) AS REAL) AS seq FROM entries WHERE shard = ?';
     return this.#database.get<{ seq: number | null }>(sql, number)!.seq;
   }
 
@@ -200,7 +204,8 @@ export class LogTables {
   #row(shard: ShardKey): ShardRow | undefined {
     const { collectionId, index } = parseShardKey(shard);
     const sql = `SELECT ${SHARD} FROM shards WHERE collection = ? AND shard = ?`;
-    return this.#database.get<ShardRow>(sql, collectionId, index);
+    const row = this.#database.getUntyped<ShardRow>(sql, collectionId, index);
+    return row && { ...row, link: bytesOf(row.link) };
   }
 
   #headOf(shard: ShardKey, row: ShardRow): ShardHead {
@@ -266,6 +271,7 @@ export class LogTables {
   #entryOf(shard: ShardKey, row: EntryRow): LogEntry {
     try {
       const { body, bodyHash, before, link } = row;
+      if (!(body instanceof Uint8Array)) return damagedEntry(shard, row.seq);
       const entry = this.#seals.linked({ entry: entryOf(shard, row), bodyHash, before, link });
       if (entry !== null) return { ...entry, body };
     } catch {
@@ -274,6 +280,9 @@ export class LogTables {
     return damagedEntry(shard, row.seq);
   }
 }
+
+/** What is no bytes is no link either: none. */
+const bytesOf = (value: unknown): Uint8Array => (value instanceof Uint8Array ? value : new Uint8Array(0));
 
 /** The hash of a body. */
 export const sha256 = (bytes: Uint8Array): Buffer => hashOf('sha256', bytes, 'buffer');

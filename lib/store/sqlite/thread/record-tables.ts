@@ -32,12 +32,15 @@ export const RECORDS_SCHEMA = `
 `;
 
 const BATCH_BYTES = 1024 * 1024;
+/** Of no shard, where its id is no bytes: writes would not find it. */
+const OWN_SHARD = "iif(typeof(id) = 'blob', CAST(shard AS REAL), -1)";
+const PARTS = ['id', 'vector', 'metadata', 'leaf'].map((part) => `ifnull(${part}, x'')`);
 /**
  * In one piece: every buffer that node:sqlite makes costs more than what is in it. REAL: it throws
  * for an integer that is not exact, and the row would hide all others.
  */
-const ROW = `length(id) AS idBytes, length(vector) AS vectorBytes, length(metadata) AS metadataBytes, CAST(seq AS REAL) AS seq,
-  CAST(shard AS REAL) AS shard, CAST(id || vector || metadata || leaf AS BLOB) AS bytes`;
+const ROW = `length(${PARTS[0]}) AS idBytes, length(${PARTS[1]}) AS vectorBytes, length(${PARTS[2]}) AS metadataBytes,
+  CAST(seq AS REAL) AS seq, ${OWN_SHARD} AS shard, CAST(${PARTS.join(' || ')} AS BLOB) AS bytes`;
 
 interface ShardRow {
   number: number;
@@ -162,8 +165,8 @@ export class RecordTables {
     const row = this.#row(shard);
     if (row === undefined) return [];
     const [first, last] = rangeOf(row.number);
-    const sql = `SELECT place - ? AS place, shard = ? AS isOfNumber, substr(id, 1, ?) AS id FROM records
-      WHERE place > ? AND place <= ? ORDER BY place LIMIT ?`;
+    const sql = `SELECT place - ? AS place, (shard = ? AND typeof(id) = 'blob') AS isOfNumber,
+      CAST(ifnull(substr(id, 1, ?), '') AS BLOB) AS id FROM records WHERE place > ? AND place <= ? ORDER BY place LIMIT ?`;
     const values = [first, row.number, STORED_ID_MAX_BYTES + 1, first + BigInt(after), last, limit];
     return this.#database.all<PlacedRow>(sql, ...values);
   }

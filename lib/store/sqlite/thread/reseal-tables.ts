@@ -41,7 +41,7 @@ export class ResealTables {
     const [rowid, from] =
       kind === 'collection' ? ['place', collectionsWithTags(this.#database)] : ['rowid', TABLES[kind]];
     const sql = `SELECT ${rowid} AS number, * FROM ${from} WHERE ${rowid} > ? ORDER BY ${rowid} LIMIT ${PAGE_ROWS}`;
-    const rows = this.#database.all<{ number: number }>(sql, number);
+    const rows = this.#database.allUntyped<{ number: number }>(sql, number);
     return rows.map((row) => ({ number: row.number, row: storedRow(kind, row) }));
   }
 
@@ -67,7 +67,7 @@ export class ResealTables {
   #log(shard: ShardKey, believes: boolean, writes: boolean): LogFindings {
     const resealing = new LogResealing(this.#keyring, believes);
     const { collectionId, index } = parseShardKey(shard);
-    const row = this.#database.get<ShardRow>(
+    const row = this.#database.getUntyped<ShardRow>(
       `SELECT ${SHARD} FROM shards WHERE collection = ? AND shard = ?`,
       collectionId,
       index,
@@ -78,7 +78,7 @@ export class ResealTables {
     const throughSeq = believes ? row.seq : Number.MAX_SAFE_INTEGER;
     const next = `SELECT ${ENTRY} FROM entries WHERE shard = ? AND seq > ? AND seq <= ? ORDER BY entries.seq LIMIT 1`;
     for (let after = 0; ; ) {
-      const entry = this.#database.get<EntryRow>(next, number, after, throughSeq);
+      const entry = this.#database.getUntyped<EntryRow>(next, number, after, throughSeq);
       if (entry === undefined) break;
       after = entry.seq;
       const relinked = resealing.entry(storedEntry(shard, entry));

@@ -1,13 +1,15 @@
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { type Column, columnsIn } from './column-types.ts';
 
-/** A table, an index, and whatever else somebody put there. */
+/** A table, an index, and whatever else somebody put there: its values may be of any type. */
 interface SchemaObject {
-  type: string;
-  name: string;
-  sql: string | null;
+  type: unknown;
+  name: unknown;
+  sql: unknown;
 }
 
 const ALL = 'SELECT type, name, sql FROM sqlite_schema';
+const NAME_MAX_CHARS = 64;
 
 /**
  * What stands in a file beside its rows, as this version makes it. A trigger, a view or another
@@ -18,6 +20,7 @@ export class Schema {
   readonly #wanted: Map<string, SchemaObject>;
   /** What may stand there as well. */
   readonly #known: Map<string, SchemaObject>;
+  readonly #columns: Map<string, Column>;
 
   /** `sql` makes it; `later` what may be missing. */
   constructor(sql: string, later = '') {
@@ -26,6 +29,7 @@ export class Schema {
     this.#wanted = objectsIn(made);
     made.exec(later);
     this.#known = objectsIn(made);
+    this.#columns = columnsIn(made);
     made.close();
   }
 
@@ -35,10 +39,19 @@ export class Schema {
     for (const [key, { type, name }] of this.#wanted) if (!there.has(key)) return `has no ${type} ${name}`;
     for (const [key, { type, name, sql }] of there) {
       const wanted = this.#known.get(key);
-      if (wanted === undefined) return `has the ${type} ${name}, which Provec does not make`;
-      if (inOneLine(wanted.sql) !== inOneLine(sql)) return `has another ${type} ${name} than Provec makes`;
+      const words = `${inWords(type)} ${inWords(name)}`;
+      if (wanted === undefined) return `has the ${words}, which Provec does not make`;
+      if (inOneLine(wanted.sql) !== inOneLine(sql)) return `has another ${words} than Provec makes`;
     }
     return null;
+  }
+
+  /** The columns of tables that a statement gives, by the names that it gives them. */
+  columnsOf(statement: StatementSync): Column[] {
+    return statement.columns().flatMap(({ name, table, column }) => {
+      const known = this.#columns.get(`${table}.${column}`);
+      return known === undefined ? [] : [{ ...known, name }];
+    });
   }
 }
 
@@ -48,9 +61,16 @@ export function hasTable(database: { get(sql: string, ...values: string[]): unkn
 }
 
 function objectsIn(connection: DatabaseSync): Map<string, SchemaObject> {
-  const objects = connection.prepare(ALL).all() as unknown as SchemaObject[];
-  return new Map(objects.map((object) => [`${object.type} ${object.name}`, object]));
+  const statement = connection.prepare(ALL);
+  // A number that is not exact as one of JavaScript's would end the reading.
+  statement.setReadBigInts(true);
+  const objects = statement.all() as unknown as SchemaObject[];
+  return new Map(objects.map((object) => [`${inWords(object.type)} ${inWords(object.name)}`, object]));
 }
 
-/** The text of a statement whatever lines it was written in. */
-const inOneLine = (sql: string | null): string | undefined => sql?.replaceAll(/\s+/g, ' ');
+/** What says whether it is a text, too: text of the same characters is another value. */
+const inWords = (value: unknown): string =>
+  typeof value === 'string' ? value : `(${typeof value}) ${String(value).slice(0, NAME_MAX_CHARS)}`;
+
+/** The text of a statement, whatever lines it was written in; anything else as it is. */
+const inOneLine = (sql: unknown): unknown => (typeof sql === 'string' ? sql.replaceAll(/\s+/g, ' ') : sql);
