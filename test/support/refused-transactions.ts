@@ -44,6 +44,7 @@ interface Parts {
   suffix: Buffer;
 }
 
+const COMPUTE_BUDGET = 'ComputeBudget111111111111111111111111111111';
 const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 /** Programs that would take the same instructions, or others. */
 const OTHER_PROGRAMS = [
@@ -198,6 +199,8 @@ export const REFUSED_TRANSACTIONS: Readonly<Record<string, (honest: HonestTransa
   T5: all(
     cut,
     longer,
+    // Solana reads a count of 200 in one byte as the first byte of another count.
+    changed(withBudgets(8, 100), withBudgets(1, 200)),
     eachUpdate((update) => [{ ...update, data: Buffer.concat([update.data, Buffer.of(0)]) }]),
     eachUpdate((update) => [{ ...update, data: update.data.subarray(0, -1) }]),
     eachUpdate((update) => [{ ...update, data: fieldData(Buffer.from([0xff, 0xfe]), 'x') }]),
@@ -209,6 +212,13 @@ export const REFUSED_TRANSACTIONS: Readonly<Record<string, (honest: HonestTransa
       ({ signatures }) => ({ signatures: [Buffer.alloc(64), ...signatures] }),
       () => ({ signatures: [Buffer.alloc(64)] }),
     ),
+    // Bytes of one signature that are said to be of none, or two.
+    (honest) =>
+      [0, 2].map((count) => {
+        const bytes = Buffer.from(honest.transaction.transaction[0], 'base64');
+        bytes[0] = count;
+        return withBytes(honest, bytes);
+      }),
     expecting(() => ({ signature: getBase58Decoder().decode(new Uint8Array(64).fill(7)) })),
   ),
   T7: changed(
@@ -225,6 +235,13 @@ export const REFUSED_TRANSACTIONS: Readonly<Record<string, (honest: HonestTransa
       ({ addresses }) => ({ addresses: [STRANGER, ...addresses] }),
       ({ addresses: [authority, mint, ...others] }) => ({ addresses: [mint!, authority!, ...others] }),
       () => ({ addresses: [] }),
+      // For the authority, who did not sign.
+      ({ addresses: [authority, ...others], instructions }) => ({
+        addresses: [STRANGER, ...others, authority!],
+        instructions: instructions.map((each) =>
+          each.accounts.length === 2 ? { ...each, accounts: [each.accounts[0]!, others.length + 1] } : each,
+        ),
+      }),
     ),
     expecting(() => ({ authority: STRANGER })),
   ),
@@ -264,6 +281,7 @@ export const REFUSED_TRANSACTIONS: Readonly<Record<string, (honest: HonestTransa
       eachUpdate((update) => [{ ...update, data: Buffer.from(data) }]),
     ),
     eachUpdate((honest) => [honest, { ...honest, data: fieldData('name', 'x') }]),
+    eachUpdate((honest) => [{ ...honest, data: fieldData('other', 'x') }]),
     eachUpdate((honest) => [honest, { ...honest, data: fieldData('MerkleRoot', 'x') }]),
     eachUpdate((honest) => [honest, { ...honest, data: fieldData('merkleRoot\0', 'x') }]),
   ),
@@ -289,6 +307,14 @@ export const REFUSED_TRANSACTIONS: Readonly<Record<string, (honest: HonestTransa
     ),
   ),
 };
+
+/** With more instructions that are passed over. */
+function withBudgets(count: number, bytes: number) {
+  return ({ addresses, instructions }: Parts): Partial<Parts> => {
+    const budget = { program: addresses.indexOf(COMPUTE_BUDGET), accounts: [], data: Buffer.alloc(bytes) };
+    return { instructions: [...instructions, ...Array<Instruction>(count).fill(budget)] };
+  };
+}
 
 function withField(name: string, value: string) {
   return ({ instructions }: Parts): Partial<Parts> => ({
