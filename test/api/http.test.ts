@@ -164,7 +164,11 @@ describe('unknown fields are refused with the nearest known one', () => {
     expect(body).toMatchObject({
       error: 'zebra is not a field of this operation; known: ids, filter, all, dryRun, namespace, allNamespaces.',
       details: [
-        { path: 'zebra', expected: 'one of ids, filter, all, dryRun, namespace, allNamespaces', got: 'an unknown field' },
+        {
+          path: 'zebra',
+          expected: 'one of ids, filter, all, dryRun, namespace, allNamespaces',
+          got: 'an unknown field',
+        },
       ],
     });
   });
