@@ -1,10 +1,10 @@
 /**
  * The composition root: one Provec process from its configuration.
  *
- * Order of the start: the health port, this process's place in the data directory, store, embedded
- * ledger, services, first key; the gateway listens last. What was started is stopped in the reverse
- * order when a later step fails, so that a refused start leaves nothing behind. Services stop from
- * the edge inwards: when one stops, nobody calls it any more.
+ * Order of the start: the health port, the gateway's port, this process's place in the data
+ * directory, store, embedded ledger, services, first key; the gateway takes requests last. What was
+ * started is stopped in the reverse order when a later step fails, so that a refused start leaves
+ * nothing behind. Services stop from the edge inwards: when one stops, nobody calls it any more.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ServiceBroker as Broker, ServiceBroker, type ServiceSchema } from 'moleculer';
@@ -38,6 +38,7 @@ import anchoring from './services/anchoring/anchoring.service.ts';
 import cluster from './services/cluster/cluster.service.ts';
 import collections from './services/collections/collections.service.ts';
 import { type DevLedger, startDevLedger } from './services/devledger/process.ts';
+import { FrontDoor } from './services/gateway/front-door.ts';
 import gateway from './services/gateway/gateway.service.ts';
 import type { HttpTimeouts } from './services/gateway/http-server.ts';
 import { forgetFirstKey, makeFirstKey } from './services/keys/first-key.ts';
@@ -64,6 +65,8 @@ export interface Overrides {
   services?: readonly ServiceName[];
   /** Default: those of `INTERNAL_LIMITS`. */
   httpTimeouts?: HttpTimeouts;
+  /** The gateway's server, which may listen already; it is closed with the process. */
+  door?: FrontDoor;
   /** Bound on the pages of each file of the embedded store, as a small disk has it; for tests. */
   storeMaxPages?: number;
 }
@@ -130,12 +133,14 @@ class ProvecProcess {
 
   async start(): Promise<Provec> {
     const healthUrl = await this.#startHealth();
+    const door = await this.#openDoor();
     const { store, keys } = await this.#openStore();
     const devLedger = await this.#startDevLedger();
     const broker = this.#makeServices(
       { config: this.#config, store, clock: this.#clock, log: this.#log },
       keys,
       devLedger,
+      door,
     );
     await broker.start();
     // Before the key is made: nothing may fail between that and telling it.
@@ -199,6 +204,19 @@ class ProvecProcess {
     });
   }
 
+  /**
+   * Listens for requests that are told to come again. An address that cannot be had is asked for
+   * once more when everything has started: what is in the way may be another run of this Provec,
+   * which the data directory names, or which is about to end.
+   */
+  async #openDoor(): Promise<FrontDoor | null> {
+    if (!this.#runs('gateway')) return null;
+    const { door = new FrontDoor(this.#config, this.#log, this.#overrides.httpTimeouts) } = this.#overrides;
+    this.#parts.add('the port', () => door.close(0));
+    await door.listen().catch(() => undefined);
+    return door;
+  }
+
   /** Takes this process's place in the data folder, and opens the store under its secrets. */
   async #openStore(): Promise<{ store: Store; keys: Keyring }> {
     const config = this.#config;
@@ -224,7 +242,12 @@ class ProvecProcess {
     return devLedger;
   }
 
-  #makeServices(runtime: Runtime, transportKeys: Keyring, devLedger: DevLedger | null): ServiceBroker {
+  #makeServices(
+    runtime: Runtime,
+    transportKeys: Keyring,
+    devLedger: DevLedger | null,
+    door: FrontDoor | null,
+  ): ServiceBroker {
     const { config, log, store } = runtime;
     const shardCalls = isShared(config) ? new ShardCalls(store.owners) : null;
     const consoles = isShared(config) ? undefined : ({ side: 'service', dataDir: config.dataDir, log } as const);
@@ -239,7 +262,7 @@ class ProvecProcess {
       await broker.stop();
     });
     if (shardCalls) broker.createService(shardCalls.service);
-    const factories = this.#factories(runtime, devLedger, shardCalls !== null);
+    const factories = this.#factories(runtime, devLedger, door, shardCalls !== null);
     for (const name of SERVICE_NAMES.filter((name) => this.#runs(name)).reverse()) {
       const service = broker.createService(factories[name]());
       this.#parts.add(`the service ${name}`, () => broker.destroyService(service));
@@ -251,11 +274,12 @@ class ProvecProcess {
   #factories(
     runtime: Runtime,
     devLedger: DevLedger | null,
+    door: FrontDoor | null,
     isCluster: boolean,
   ): Record<ServiceName, () => ServiceSchema> {
-    const { httpTimeouts: timeouts } = this.#overrides;
+    const readiness = (): Promise<Readiness> => this.#readiness();
     return {
-      gateway: () => gateway(runtime, { metrics: this.#metrics, timeouts, readiness: () => this.#readiness() }),
+      gateway: () => gateway(runtime, { metrics: this.#metrics, door: door!, readiness }),
       cluster: () => cluster(runtime),
       verification: () => verification(runtime),
       collections: () => collections(runtime),
@@ -277,7 +301,7 @@ class ProvecProcess {
     else this.#parts.add('the verifications', async () => service.endRecomputations());
   }
 
-  /** Makes the first key where there is none, and listens. */
+  /** Makes the first key where there is none, and takes requests. */
   async #open(broker: ServiceBroker, store: Store): Promise<Pick<Provec, 'url' | 'bootstrapSecret'>> {
     const { bootstrapKey, bootstrapPlan } = this.#config;
     const runtime = { store, clock: this.#clock, log: this.#log };

@@ -10,13 +10,14 @@ import { constants } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 
-import { ConfigError, readConfig } from './lib/config.ts';
+import { type Config, ConfigError, readConfig } from './lib/config.ts';
 import { STOP_MAX_MS } from './lib/limits.ts';
 import { makeLogger } from './lib/process/logger.ts';
 import { SUPERVISOR_PID, watchParent } from './lib/process/parent-watch.ts';
 import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
 import { startupBanner } from './lib/process/startup-banner.ts';
 import type { Provec } from './provec.ts';
+import type { FrontDoor } from './services/gateway/front-door.ts';
 import { secretHash } from './services/keys/secret.ts';
 
 const EXIT_REFUSED = 1;
@@ -108,13 +109,22 @@ class Shutdown {
   }
 }
 
+/** Listens before the rest is loaded. If it cannot, `startProvec` tries again, and says why. */
+async function earlyDoor(config: Config, log: Logger): Promise<FrontDoor> {
+  const { FrontDoor } = await import('./services/gateway/front-door.ts');
+  const door = new FrontDoor(config, log);
+  await door.listen().catch(() => undefined);
+  return door;
+}
+
 async function main(): Promise<void> {
   const { services, repl } = readArguments(process.argv.slice(2));
   const config = readConfig(process.env);
   const log = makeLogger(config);
-  // Who mistyped a variable is told before all of it is loaded.
+  // After the configuration was read: a mistyped variable is reported before all of it is loaded.
+  const door = services.includes('gateway') ? await earlyDoor(config, log) : undefined;
   const { startProvec } = await import('./provec.ts');
-  const starting = startProvec(config, { log, services });
+  const starting = startProvec(config, { log, services, door });
   // Whoever read our first lines may have closed the pipe.
   process.stdout.on('error', () => undefined);
   new Shutdown(starting, log).listen();

@@ -8,7 +8,8 @@ import { Metrics } from '../../mixins/metrics.ts';
 import { serviceGauges } from '../../mixins/metrics-gauges.ts';
 import { BodyPool, bodyWorkers } from './bodies/body-pool.ts';
 import { Edge } from './edge.ts';
-import { HttpServer, type HttpTimeouts } from './http-server.ts';
+import { FrontDoor } from './front-door.ts';
+import type { HttpTimeouts } from './http-server.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { pagesOf } from './operations.ts';
 import { Overload, type OverloadBounds } from './overload/overload.ts';
@@ -25,10 +26,6 @@ import { routesOf } from './routes.ts';
 const DRAIN_MAX_MS = 20_000;
 /** What waits when the gateway stops may still begin for so long. */
 const DRAIN_WAIT_MAX_MS = 10_000;
-const TIMEOUTS: HttpTimeouts = {
-  headerMs: INTERNAL_LIMITS.requestHeaderTimeoutMs,
-  requestMs: INTERNAL_LIMITS.requestHeaderTimeoutMs + INTERNAL_LIMITS.requestBodyTimeoutMs,
-};
 const MINIMUM_PACE: MinimumPace = {
   bytesPerSecond: INTERNAL_LIMITS.answerReadMinBytesPerSecond,
   windowMs: INTERNAL_LIMITS.answerReadWindowMs,
@@ -40,6 +37,8 @@ export interface GatewayOptions {
   /** The process's metrics, when its broker also counts actions with `metrics.middleware`. */
   metrics?: Metrics;
   timeouts?: HttpTimeouts;
+  /** What may listen already; default: one with `timeouts`. */
+  door?: FrontDoor;
   /** At which clients must read large answers. */
   minimumPace?: MinimumPace;
   /** Of what parts of answers are read from; default: the system's. */
@@ -48,7 +47,7 @@ export interface GatewayOptions {
   bounds?: OverloadBounds;
 }
 
-/** HTTP: `HttpServer` -> `Edge` -> the router -> the pipeline -> an action -> `Sender`. */
+/** HTTP: `HttpServer` of the front door -> `Edge` -> router -> pipeline -> action -> `Sender`. */
 export default function gateway(runtime: Runtime, options: GatewayOptions = {}): ServiceSchema {
   const { clock, config, log } = runtime;
   const { metrics = new Metrics(), bounds = {}, timers = SYSTEM_TIMERS } = options;
@@ -65,7 +64,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   const rateLimit = rateLimitOf(config.rateLimitPerSecond);
   const pages = pagesOf({
     readiness: options.readiness ?? (async () => ({ ready: true, reasons: [] })),
-    isStopping: () => server.draining,
+    isStopping: () => door.isDraining,
     clock,
     metrics,
     refresh: serviceGauges(metrics.registry, {
@@ -77,9 +76,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   const routes = [...routesOf(config.adminToken !== null), ...PINECONE_ROUTES, ...RECALL_ROUTES];
   const parts = { config, clock, timers, log, metrics, overload, rateLimit, bodies, sender, responder };
   const edge = new Edge({ ...parts, pages, routes });
-  const server = new HttpServer(options.timeouts ?? TIMEOUTS, (req, res, awaitsContinue) =>
-    edge.handle(req, res, awaitsContinue),
-  );
+  const { door = new FrontDoor(config, log, options.timeouts) } = options;
   const { actions, ...mixin } = edge.router.mixin;
 
   return {
@@ -88,10 +85,17 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     actions: {
       ...actions,
       /**
-       * Begins to listen, and tells where: not when the service starts, since what it calls may not
-       * have started yet.
+       * Takes requests from now on, and tells where: not when the service starts, since what it
+       * calls may not have started yet.
        */
-      listen: { visibility: 'protected', handler: () => server.listen(config.port, config.host) },
+      listen: {
+        visibility: 'protected',
+        async handler() {
+          const address = await door.listen();
+          door.open((req, res, awaitsContinue) => edge.handle(req, res, awaitsContinue));
+          return address;
+        },
+      },
     },
     created() {
       broker = this.broker as Caller;
@@ -99,7 +103,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     },
     async stopped() {
       const refuseWaiting = setTimeout(() => overload.close(), bounds.drainWaitMaxMs ?? DRAIN_WAIT_MAX_MS);
-      await server.close(DRAIN_MAX_MS);
+      await door.close(DRAIN_MAX_MS);
       clearTimeout(refuseWaiting);
       overload.close();
       await bodies.close();

@@ -28,17 +28,19 @@ export interface HttpTimeouts {
 const unhurried = new WeakSet<IncomingMessage>();
 export const takesItsTime = (req: IncomingMessage): void => void unhurried.add(req);
 
-type RequestHandler = (req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean) => void;
+export type RequestHandler = (req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean) => void;
 
 export class HttpServer {
   readonly #server: Server;
   readonly #inFlight = new Set<ServerResponse>();
   readonly #pipelined = new PipelinedRequests();
   readonly #largeHeads = new LargeHeads((socket) => this.#refuse(HEADS_FULL, socket));
+  #handler: RequestHandler;
   #draining = false;
   #idle: (() => void) | null = null;
 
   constructor(timeouts: HttpTimeouts, handler: RequestHandler) {
+    this.#handler = handler;
     const accept = (awaitsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) => {
       this.#inFlight.add(res);
       this.#largeHeads.began(req, hasBody(req));
@@ -46,7 +48,7 @@ export class HttpServer {
       if (this.#draining) res.shouldKeepAlive = false;
       this.#pipelined.came(req, res, () => {
         this.#timeBody(req, res, timeouts.requestMs - timeouts.headerMs);
-        handler(req, res, awaitsContinue);
+        this.#handler(req, res, awaitsContinue);
       });
     };
     this.#server = createServer(
@@ -82,12 +84,26 @@ export class HttpServer {
     return this.#draining;
   }
 
-  /** Rejects with a sentence that names the address when it cannot be had. */
+  /** Hands requests that come from now on to another handler. */
+  handTo(handler: RequestHandler): void {
+    this.#handler = handler;
+  }
+
+  /**
+   * Where it listens, from now on or already. Rejects with a sentence that names the address when
+   * it cannot be had.
+   */
   async listen(port: number, host: string): Promise<{ port: number; host: string }> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, port, host)));
-      this.#server.listen(port, host, resolve);
-    });
+    if (!this.#server.listening) {
+      await new Promise<void>((resolve, reject) => {
+        const fail = (error: NodeJS.ErrnoException) => reject(cannotListen(error, port, host));
+        this.#server.once('error', fail);
+        this.#server.listen(port, host, () => {
+          this.#server.off('error', fail);
+          resolve();
+        });
+      });
+    }
     const address = this.#server.address() as AddressInfo;
     return { port: address.port, host: address.address };
   }

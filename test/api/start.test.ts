@@ -119,9 +119,13 @@ describe('a process', () => {
     url = `http://127.0.0.1:${port}`;
   });
 
-  test('knows its key and does what it is asked from the moment it listens', async () => {
-    const create = () => apiClient(url, key)('POST', '/collections', { name: 'kept', dimensions: 2 }).catch(() => null);
-    expect((await until('it listens', create)).status).toBe(201);
+  test('knows its key and does what it is asked once it has started', async () => {
+    const create = async () => {
+      const answer = apiClient(url, key)('POST', '/collections', { name: 'kept', dimensions: 2 });
+      const { status } = await answer.catch(() => ({ status: 503 }));
+      return status !== 503 && status;
+    };
+    expect(await until('it has started', create)).toBe(201);
     await run.listening();
   });
 

@@ -1,0 +1,82 @@
+/**
+ * The gateway's server from the first moment of a process. Until the gateway takes over, requests
+ * get 503 with Retry-After, `/livez` answers, and `/readyz` says that services are starting.
+ *
+ * It loads next to nothing, so that a process can listen before the rest of it is loaded.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import type { Config } from '../../lib/config.ts';
+import { unavailable } from '../../lib/errors.ts';
+import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
+import { livezPage, readyzPage } from '../../mixins/health/health-pages.ts';
+import { Exchange } from './exchange.ts';
+import { isFramedOtherwise } from './head-checks.ts';
+import { HttpServer, type HttpTimeouts, type RequestHandler } from './http-server.ts';
+import type { Page } from './operations.ts';
+import { Responder } from './responder.ts';
+import { ResponseTurns } from './responses/response-turns.ts';
+import { Sender } from './responses/sender.ts';
+
+const TIMEOUTS: HttpTimeouts = {
+  headerMs: INTERNAL_LIMITS.requestHeaderTimeoutMs,
+  requestMs: INTERNAL_LIMITS.requestHeaderTimeoutMs + INTERNAL_LIMITS.requestBodyTimeoutMs,
+};
+const STARTING = unavailable('Provec is starting; send the request again.');
+const NOT_READY = { ready: false, reasons: ['services are starting'] };
+
+type Address = Pick<Config, 'host' | 'port' | 'pricingUrl' | 'statusUrl'>;
+
+export class FrontDoor {
+  readonly #config: Address;
+  readonly #responder: Responder;
+  readonly #server: HttpServer;
+  readonly #pages: ReadonlyMap<string, Page>;
+
+  constructor(config: Address, log: Logger, timeouts = TIMEOUTS) {
+    this.#config = config;
+    const pace = {
+      bytesPerSecond: INTERNAL_LIMITS.answerReadMinBytesPerSecond,
+      windowMs: INTERNAL_LIMITS.answerReadWindowMs,
+    };
+    const sender = new Sender(new ResponseTurns(INTERNAL_LIMITS.answersTurnMs), pace);
+    this.#responder = new Responder(config, log, sender);
+    this.#server = new HttpServer(timeouts, (...request) => this.#refuse(...request));
+    this.#pages = new Map<string, Page>([
+      ['/livez', livezPage],
+      ['/readyz', () => readyzPage({ readiness: async () => NOT_READY, isStopping: () => this.isDraining })],
+    ]);
+  }
+
+  get isDraining(): boolean {
+    return this.#server.draining;
+  }
+
+  /** Where it listens. Rejects with a sentence for the operator; it can be called again then. */
+  listen(): Promise<{ port: number; host: string }> {
+    return this.#server.listen(this.#config.port, this.#config.host);
+  }
+
+  /** Hands on all requests that come from now on. */
+  open(handler: RequestHandler): void {
+    this.#server.handTo(handler);
+  }
+
+  /** As `HttpServer.close`; does nothing the second time. */
+  close(maxMs: number): Promise<void> {
+    return this.#server.close(maxMs);
+  }
+
+  #refuse(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
+    if (isFramedOtherwise(req)) {
+      req.socket.destroy();
+      return;
+    }
+    res.on('error', () => {});
+    const exchange = new Exchange(req, res, SYSTEM_CLOCK.monotonicMs(), awaitsContinue);
+    const page = this.#pages.get(exchange.path);
+    if (page === undefined) this.#responder.fail(exchange, STARTING);
+    else void this.#responder.page(exchange, page);
+  }
+}
