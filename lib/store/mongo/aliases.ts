@@ -9,11 +9,12 @@
  * short between the two leaves an alias that a drop may have missed.
  */
 import { randomUUID } from 'node:crypto';
-import type { Collection } from 'mongodb';
+import type { Collection, Filter } from 'mongodb';
 import type { AliasRow, StoredAliases } from '../aliases.ts';
 import { type Page, pageOf } from '../page.ts';
 import type { Sealed } from '../sealed.ts';
 import type { Connection } from './connection.ts';
+import { rowIn } from './document-form.ts';
 import { idPart, joined } from './document-id.ts';
 import { unlessTaken } from './store-failure.ts';
 
@@ -65,7 +66,7 @@ export class MongoAliases implements StoredAliases {
 
   async find(accountId: string, alias: string): Promise<Sealed<AliasRow> | null> {
     const found = await this.#documents.findOne({ place: placeOf(accountId, alias), state: 'alias' });
-    return found?.row ?? null;
+    return found && sealable(rowIn(found));
   }
 
   async page(
@@ -82,7 +83,7 @@ export class MongoAliases implements StoredAliases {
       .limit(limit + 1)
       .toArray();
     return pageOf(
-      found.map(({ row }) => row),
+      found.map((document) => sealable(rowIn(document))),
       limit,
       ({ alias }) => alias,
     );
@@ -103,8 +104,9 @@ export class MongoAliases implements StoredAliases {
   }
 
   async remove(accountId: string, alias: string, seal: string): Promise<boolean> {
-    const filter = { place: placeOf(accountId, alias), state: 'alias' as const, 'row.seal': seal };
-    return (await this.#documents.deleteOne(filter)).deletedCount > 0;
+    const filter = { place: placeOf(accountId, alias), state: 'alias' as const };
+    const sealed = seal === '' ? { 'row.seal': { $not: { $gt: '' } } } : { 'row.seal': seal };
+    return (await this.#documents.deleteOne({ ...filter, ...sealed } as Filter<AliasDocument>)).deletedCount > 0;
   }
 
   async #swap(from: Sealed<AliasRow>, to: Sealed<AliasRow>): Promise<boolean> {
@@ -126,3 +128,8 @@ export class MongoAliases implements StoredAliases {
 }
 
 const placeOf = (accountId: string, alias: string): string => joined(idPart(accountId), idPart(alias));
+
+/** With no seal where there is none that can be compared. */
+function sealable(row: Sealed<AliasRow>): Sealed<AliasRow> {
+  return typeof row.seal === 'string' ? row : { ...row, seal: '' };
+}

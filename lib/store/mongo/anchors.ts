@@ -13,6 +13,7 @@ import {
   withCuts,
 } from '../anchors.ts';
 import type { Connection } from './connection.ts';
+import { fields, ofForm, text, whole } from './document-form.ts';
 import { idPart, joined, numbered, numberPart, under } from './document-id.ts';
 import { decodeHead, encodeHead, type HeadDocument } from './head-codec.ts';
 import { deleteRange, pagesOf } from './slices.ts';
@@ -83,8 +84,9 @@ export class MongoAnchors implements AnchorStore {
     const fields = encodeAnchor(row);
     const stored = await this.#stored(_id);
     if (stored?.revision !== row.revision - 1) return false;
-    if (history && stored.newest) await this.#copy(_id, stored.newest);
-    const newest = history ? { revision: row.revision, item: history } : stored.newest;
+    const before = newestOf(stored);
+    if (history && before) await this.#copy(_id, before);
+    const newest = history ? { revision: row.revision, item: history } : before;
     const { matchedCount } = await this.#rows.replaceOne({ _id, revision: stored.revision }, { ...fields, newest });
     return matchedCount > 0;
   }
@@ -96,7 +98,7 @@ export class MongoAnchors implements AnchorStore {
   async *open(standing: Exclude<AnchorStanding, 'settled'>): AsyncIterable<OpenAnchor[]> {
     const fields = { collectionId: 1, wantedAt: 1 } as const;
     for await (const page of pagesOf(this.#connection, this.#rows, { standing }, OPEN_PAGE_ROWS, fields))
-      yield page.map(({ collectionId, wantedAt }) => ({ collectionId, wantedAt }));
+      yield page.flatMap(openIn);
   }
 
   async history(collectionId: string, limit: number, beforeVersion: number | null): Promise<AnchorHistoryItem[]> {
@@ -110,8 +112,10 @@ export class MongoAnchors implements AnchorStore {
       .sort({ _id: -1 })
       .limit(limit)
       .toArray();
-    const items = new Map(copied.map(({ item }) => [item.version, item]));
-    if (row?.newest && row.newest.item.version <= last) items.set(row.newest.item.version, row.newest.item);
+    // One that is none hides no other.
+    const items = new Map(copied.filter(NEWEST).map(({ item }) => [item.version, item]));
+    const newest = row && newestOf(row);
+    if (newest && newest.item.version <= last) items.set(newest.item.version, newest.item);
     return [...items.values()].sort((a, b) => b.version - a.version).slice(0, limit);
   }
 
@@ -131,7 +135,8 @@ export class MongoAnchors implements AnchorStore {
   }
 
   async instances(): Promise<AnchoringInstance[]> {
-    return (await this.#instances.find().sort({ _id: 1 }).toArray()).map(({ row }) => row);
+    const found = await this.#instances.find().sort({ _id: 1 }).toArray();
+    return found.map(({ row }) => ofForm(row, INSTANCE, 'An instance of anchoring'));
   }
 
   async endInstance(instance: string): Promise<void> {
@@ -151,6 +156,25 @@ export class MongoAnchors implements AnchorStore {
       this.#history.updateOne({ _id, revision: { $lt: revision } }, { $set: { revision, item } }, { upsert: true }),
     );
   }
+}
+
+const ITEM = fields({ merkleRoot: text, version: whole, vectorCount: whole, signature: text, confirmedAt: text });
+const NEWEST = fields({ revision: whole, item: ITEM });
+const INSTANCE = fields({ instance: text, beat: whole, confirmed: whole, failures: whole });
+
+/** The newest item of the history; null where it is none. */
+function newestOf({ newest }: Pick<AnchorDocument, 'newest'>): AnchorDocument['newest'] {
+  return NEWEST(newest) ? newest : null;
+}
+
+/** What stands beside the row is under no seal. None where it is no collection's. */
+function openIn({
+  _id,
+  collectionId,
+  wantedAt,
+}: Pick<AnchorDocument, '_id' | 'collectionId' | 'wantedAt'>): OpenAnchor[] {
+  if (typeof collectionId !== 'string' || idPart(collectionId) !== _id) return [];
+  return [{ collectionId, wantedAt: typeof wantedAt === 'string' ? wantedAt : null }];
 }
 
 export function encodeAnchor(row: AnchorRow): Omit<AnchorDocument, '_id' | 'newest'> {

@@ -13,6 +13,7 @@ import type { Sealed } from '../sealed.ts';
 import type { MongoAliases } from './aliases.ts';
 import { freeSlots } from './collection-slots.ts';
 import type { Connection } from './connection.ts';
+import { rowIn } from './document-form.ts';
 import { idPart, joined } from './document-id.ts';
 import type { MongoKeys } from './keys.ts';
 import { pagesOf } from './slices.ts';
@@ -83,12 +84,12 @@ export class MongoCatalog implements StoredCatalog {
 
   async findCollection(accountId: string, name: string): Promise<Sealed<CollectionRow> | null> {
     const found = await this.#collections.findOne({ place: joined(idPart(accountId), idPart(name)) });
-    return found === null || isAlias(found) ? null : found.row;
+    return found === null || isAlias(found) ? null : rowIn(found);
   }
 
   async getCollection(id: string): Promise<Sealed<CollectionRow> | null> {
     const found = await this.#collections.findOne({ _id: idPart(id) });
-    return found?.state === 'live' ? found.row : null;
+    return found?.state === 'live' ? rowIn(found) : null;
   }
 
   async collectionsPage(
@@ -102,7 +103,7 @@ export class MongoCatalog implements StoredCatalog {
       .sort(byAge(-1))
       .limit(limit + 1)
       .toArray();
-    return pageOf(rowsOf(found), limit, positionOf);
+    return pageOf(found.map(rowIn), limit, positionOf);
   }
 
   async countCollections(accountId: string): Promise<number> {
@@ -111,7 +112,7 @@ export class MongoCatalog implements StoredCatalog {
 
   async *allCollections(): AsyncIterable<Sealed<CollectionRow>[]> {
     const pages = pagesOf(this.#connection, this.#collections, { state: 'live' }, PAGE_ROWS);
-    for await (const page of pages) yield page.map(({ row }) => row);
+    for await (const page of pages) yield page.map(rowIn);
   }
 
   async replaceCollection(row: Sealed<CollectionRow>, before: string): Promise<boolean> {
@@ -142,7 +143,7 @@ export class MongoCatalog implements StoredCatalog {
 
   async listDropped(): Promise<Sealed<CollectionRow>[]> {
     const found = await this.#collections.find({ state: 'dropped' }).sort({ _id: 1 }).toArray();
-    return found.map(({ row }) => row);
+    return found.map(rowIn);
   }
 
   async forgetDropped(id: string): Promise<void> {
@@ -203,7 +204,7 @@ export class MongoCatalog implements StoredCatalog {
       .project<{ slot: string }>({ slot: 1 })
       .toArray();
     const taken = live.map(({ slot }) =>
-      slot.startsWith(`${account}.`) ? Number(slot.slice(account.length + 1)) : null,
+      String(slot).startsWith(`${account}.`) ? Number(slot.slice(account.length + 1)) : null,
     );
     const free = freeSlots(taken, max);
     // Creators that meet should not all want the same one.
@@ -215,18 +216,20 @@ export class MongoCatalog implements StoredCatalog {
 const isAlias = ({ state }: { state: string }): boolean => state === 'alias';
 
 function accountOf(document: AccountDocument): StoredAccount {
-  return { ...document.row, state: stateOf(document) };
+  return { ...rowIn(document), state: stateOf(document) };
 }
-
-const rowsOf = <Row>(found: { row: Row }[]): Row[] => found.map(({ row }) => row);
 
 /** The order of creation; rows of one instant are in the order of their ids, whatever that is. */
 const byAge = (direction: 1 | -1) => ({ 'row.createdAt': direction, 'row.id': direction });
 
-/** What comes after a position in that order. */
+/**
+ * What comes after a position in that order. Without rows that have no place in it: of other types
+ * than texts the database would compare none with the rest.
+ */
 function beyond(after: Position | null, comparison: '$lt' | '$gt'): object {
-  if (after === null) return {};
+  if (after === null) return { 'row.createdAt': { $gt: '' }, 'row.id': { $gt: '' } };
   const { createdAt, id } = after;
   const sameInstant = { 'row.createdAt': createdAt, 'row.id': { [comparison]: id } };
-  return { $or: [{ 'row.createdAt': { [comparison]: createdAt } }, sameInstant] };
+  const later = { 'row.createdAt': { [comparison]: createdAt }, 'row.id': { $gt: '' } };
+  return { $or: [later, sameInstant] };
 }

@@ -25,9 +25,12 @@ import {
 import { StoreError } from '../port.ts';
 import { CheckpointFiles, type StoredFile } from './checkpoint-files.ts';
 import type { Connection } from './connection.ts';
+import { count, fields, listOf, text, whole } from './document-form.ts';
 import { type IdRange, idPart, joined, numberPart, shardPart, under } from './document-id.ts';
 
 const KEPT = 2;
+const FILE = fields({ name: text, bytes: whole, sha256: text, file: (value) => value instanceof ObjectId });
+const MANIFEST = fields({ seq: count, bytes: whole, createdAt: text, files: listOf(FILE) });
 
 /** A checkpoint as stored. `_id`: shard, seq, attempt. */
 export interface Manifest {
@@ -186,7 +189,9 @@ export class GridCheckpoints implements StoredCheckpoints {
     for (const { _id, files } of manifests) {
       this.#connection.assertOpen();
       await this.#manifests.updateOne({ _id }, { $set: { state: 'removed' } });
-      for (const { file } of files) await this.#files.remove(file);
+      // Of one that somebody changed, what still tells of its files.
+      const known = Array.isArray(files) ? files.filter((each) => each?.file instanceof ObjectId) : [];
+      for (const { file } of known) await this.#files.remove(file);
       await this.#manifests.deleteOne({ _id });
     }
   }
@@ -206,7 +211,9 @@ export class GridCheckpoints implements StoredCheckpoints {
   /** Whole ones in a range, newest first, the last of each seq. */
   async #whole(range: IdRange): Promise<Manifest[]> {
     const found = await this.#manifests.find({ _id: range, state: 'whole' }).sort({ _id: -1 }).toArray();
-    const newest = found.sort((a, b) => b.seq - a.seq || Date.parse(b.createdAt) - Date.parse(a.createdAt));
+    const newest = found
+      .filter(MANIFEST)
+      .sort((a, b) => b.seq - a.seq || Date.parse(b.createdAt) - Date.parse(a.createdAt));
     return newest.filter((manifest, at) => manifest.seq !== newest[at - 1]?.seq);
   }
 

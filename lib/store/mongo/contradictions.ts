@@ -1,4 +1,4 @@
-import type { Contradiction, ContradictionStore } from '../contradictions.ts';
+import { type Contradiction, type ContradictionStore, readableContradiction } from '../contradictions.ts';
 import type { Connection } from './connection.ts';
 import { idPart, shardPart, under } from './document-id.ts';
 import { unlessTaken } from './store-failure.ts';
@@ -16,7 +16,7 @@ export function mongoContradictions(connection: Connection): ContradictionStore 
         .find({ _id: under(idPart(collectionId)) })
         .sort({ _id: 1 })
         .toArray();
-      return found.map(({ seq, reason, at }) => ({ seq, reason, at }));
+      return found.map(readableContradiction);
     },
 
     async clear(collectionId) {

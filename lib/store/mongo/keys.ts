@@ -5,6 +5,7 @@ import { type Page, type Position, pageOf, positionOf } from '../page.ts';
 import type { Sealed } from '../sealed.ts';
 import { isBelievedKey } from '../sealed-keys.ts';
 import type { Connection } from './connection.ts';
+import { fields, listOf, ofForm, text, whole } from './document-form.ts';
 import { idPart } from './document-id.ts';
 import { unlessTaken } from './store-failure.ts';
 
@@ -42,7 +43,7 @@ export class MongoKeys implements StoredKeys {
     const _id = idPart(row.accountId);
     for (;;) {
       const stored = await this.#account(_id);
-      const keys = stored?.keys ?? [];
+      const keys = stored === null ? [] : keysIn(ofForm(stored, ACCOUNT, 'The keys of an account'));
       // There is no room for more, whoever wrote them.
       if (keys.length >= KEYS_MAX) return 'limit';
       if (maxKeys !== null && this.#believed(row.accountId, keys).length >= maxKeys) return 'limit';
@@ -58,7 +59,7 @@ export class MongoKeys implements StoredKeys {
 
   async findByHash(hash: string): Promise<Sealed<KeyRow> | null> {
     const account = await this.#accounts.findOne({ lookups: byHash(hash) }, { projection: onlyKey({ hash }) });
-    return account?.keys?.[0] ?? null;
+    return account === null ? null : (keysIn(account)[0] ?? null);
   }
 
   async page(accountId: string, after: Position | null, limit: number): Promise<Page<Sealed<KeyRow>>> {
@@ -75,7 +76,7 @@ export class MongoKeys implements StoredKeys {
     const _id = idPart(accountId);
     for (;;) {
       const stored = await this.#accounts.findOne({ _id, 'keys.id': id }, { projection: onlyKey({ id }) });
-      const first = stored?.keys?.[0];
+      const first = stored === null ? undefined : keysIn(stored)[0];
       if (!stored || first === undefined) return 'absent';
       const row = await this.#believedOr(accountId, first);
       if (this.#isBelieved(accountId, row) && canManage(row, nowIso)) {
@@ -93,10 +94,11 @@ export class MongoKeys implements StoredKeys {
   async touch(id: string, lastUsedAt: string): Promise<void> {
     for (let attempt = 0; attempt < TOUCH_ATTEMPTS; attempt++) {
       const stored = await this.#accounts.findOne({ lookups: byId(id) });
-      const at = stored?.keys.findIndex((key) => key.id === id) ?? -1;
-      if (!stored || at < 0) return;
+      if (!stored || !Array.isArray(stored.keys)) return;
+      const at = stored.keys.findIndex((key) => key?.id === id);
+      if (at < 0) return;
       const before = stored.keys[at].lastUsedAt;
-      if (before !== null && Date.parse(before) >= Date.parse(lastUsedAt)) return;
+      if (typeof before === 'string' && Date.parse(before) >= Date.parse(lastUsedAt)) return;
       const field = `keys.${at}.lastUsedAt`;
       const same = { _id: stored._id, revision: stored.revision, [field]: before };
       if ((await this.#accounts.updateOne(same, { $set: { [field]: lastUsedAt } })).matchedCount > 0) return;
@@ -135,14 +137,16 @@ export class MongoKeys implements StoredKeys {
     const other = { id: { $ne: row.id }, scopes: 'manage' };
     for (const kind of row.expiresAt === null ? [lasting] : [lasting, { expiresAt: { $gt: nowIso } }]) {
       const likely = await this.#accounts.findOne({ _id }, { projection: onlyKey({ ...other, ...kind }) });
-      if (likely?.keys?.some(standsIn)) return true;
-      if (likely?.keys?.length) return (await this.#keys(accountId)).some(standsIn);
+      const keys = likely === null ? [] : keysIn(likely);
+      if (keys.some(standsIn)) return true;
+      if (keys.length > 0) return (await this.#keys(accountId)).some(standsIn);
     }
     return false;
   }
 
   async #keys(accountId: string): Promise<Sealed<KeyRow>[]> {
-    return (await this.#accounts.findOne({ _id: idPart(accountId) }))?.keys ?? [];
+    const found = await this.#accounts.findOne({ _id: idPart(accountId) });
+    return found === null ? [] : keysIn(found);
   }
 
   #account(_id: string): Promise<AccountKeys | null> {
@@ -170,12 +174,21 @@ export class MongoKeys implements StoredKeys {
 /** Projects an account's document to its revision and the first key that meets `condition`. */
 const onlyKey = (condition: object) => ({ revision: 1, keys: { $elemMatch: condition } });
 
+const ACCOUNT = fields({ revision: whole, keys: Array.isArray, lookups: listOf(text) });
+const KEY = fields({});
+
+/** The keys of a document, without what is none. When one was used last is under no seal. */
+function keysIn({ keys }: Partial<AccountKeys>): Sealed<KeyRow>[] {
+  const rows = Array.isArray(keys) ? keys.filter(KEY) : [];
+  return rows.map((row) => ({ ...row, lastUsedAt: typeof row.lastUsedAt === 'string' ? row.lastUsedAt : null }));
+}
+
 function newestFirst(a: Position, b: Position): number {
   return Date.parse(b.createdAt) - Date.parse(a.createdAt) || (a.id === b.id ? 0 : a.id < b.id ? 1 : -1);
 }
 
 function lookupsOf({ hash, id }: KeyRow): string[] {
-  return [byHash(hash), byId(id)];
+  return [...(typeof hash === 'string' ? [byHash(hash)] : []), byId(id)];
 }
 
 function byHash(hash: string): string {

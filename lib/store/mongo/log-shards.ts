@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Collection } from 'mongodb';
 import type { Connection } from './connection.ts';
+import { count, fields, listOf, ofForm, optional, text } from './document-form.ts';
 import { idPart, under } from './document-id.ts';
 
 /** A shard's log as stored. */
@@ -13,6 +14,8 @@ export interface LogShardDocument {
   accounts: string[];
 }
 
+const WHAT = "What is stored of a shard's log";
+const FORM = fields({ index: count, trimmedThrough: count, accounts: optional(listOf(text)) });
 const KNOWN_MAX = 10_000;
 
 /**
@@ -43,14 +46,16 @@ export class LogShards {
   }
 
   async of(collectionId: string): Promise<LogShardDocument[]> {
-    return this.#shards
+    const found = await this.#shards
       .find({ _id: under(idPart(collectionId)) })
       .sort({ _id: 1 })
       .toArray();
+    return found.map((shard) => ofForm(shard, FORM, WHAT));
   }
 
   async trimmedThrough(shard: string): Promise<number> {
-    return (await this.#shards.findOne({ _id: shard }))?.trimmedThrough ?? 0;
+    const found = await this.#shards.findOne({ _id: shard });
+    return found === null ? 0 : ofForm(found, FORM, WHAT).trimmedThrough;
   }
 
   async raiseTrimmed(shard: string, throughSeq: number): Promise<void> {

@@ -1,7 +1,8 @@
 import type { Holder, LeaseRow, LeaseStore, OwnerRow, OwnerStore } from '../owners.ts';
 import type { Connection } from './connection.ts';
+import { fields, flag, nullable, number, ofForm, optional, text, whole } from './document-form.ts';
 import { idPart, shardPart, under } from './document-id.ts';
-import { damaged, unlessTaken } from './store-failure.ts';
+import { unlessTaken } from './store-failure.ts';
 
 interface OwnerDocument {
   _id: string;
@@ -65,12 +66,12 @@ export function mongoLeases(connection: Connection): LeaseStore {
     },
 
     async list() {
-      return (await rows.find().sort({ _id: 1 }).toArray()).map(({ row }) => row);
+      return (await rows.find().sort({ _id: 1 }).toArray()).map(leaseIn);
     },
 
     async get(incarnations) {
       const found = await rows.find({ _id: { $in: incarnations.map(idPart) } }).toArray();
-      return found.map(({ row }) => row);
+      return found.map(leaseIn);
     },
 
     async end(incarnation, beat) {
@@ -86,6 +87,15 @@ function holderOf({ node, incarnation }: Holder): Holder {
 }
 
 function decodeOwner({ row }: OwnerDocument): OwnerRow {
-  if (!Number.isSafeInteger(row?.epoch) || typeof row.shard !== 'string') throw damaged('An owner');
-  return row;
+  return ofForm(row, OWNER, 'An owner');
+}
+
+const HOLDER = { node: text, incarnation: text };
+const OWNER = fields({ shard: text, epoch: whole, holder: nullable(fields(HOLDER)) });
+const USE = { bytes: number, memoryLimitBytes: number, load: number, workers: number, silenceMs: optional(number) };
+const PROCESS = fields({ pid: number, startedAt: nullable(text), place: text });
+const LEASE = fields({ ...HOLDER, beat: whole, process: PROCESS, draining: flag, use: optional(fields(USE)) });
+
+function leaseIn({ row }: LeaseDocument): LeaseRow {
+  return ofForm(row, LEASE, 'A lease');
 }

@@ -1,5 +1,6 @@
 import type { Collection } from 'mongodb';
 import type { Connection } from './connection.ts';
+import { count, fields, ofForm } from './document-form.ts';
 import { idPart, joined, numberPart, under } from './document-id.ts';
 import { unlessTaken } from './store-failure.ts';
 
@@ -18,6 +19,10 @@ export interface RecordShard {
   attempts: number;
 }
 
+const FORM = fields({ mark: count, reach: count, generation: count, attempts: count });
+
+const shardIn = (document: RecordShard): RecordShard => ofForm(document, FORM, "What is stored of a shard's records");
+
 const ABSENT = { mark: 0, reach: 0, generation: 0, attempts: 0 };
 
 /** One document per shard that says which of its rows count. */
@@ -29,7 +34,8 @@ export class RecordShards {
   }
 
   async read(shard: string): Promise<RecordShard> {
-    return (await this.#shards.findOne({ _id: shard })) ?? { _id: shard, ...ABSENT };
+    const found = await this.#shards.findOne({ _id: shard });
+    return found === null ? { _id: shard, ...ABSENT } : shardIn(found);
   }
 
   /**
@@ -47,7 +53,7 @@ export class RecordShards {
     );
     // Where the answer shows a later state, the rows may be through by then, and deleted records
     // forgotten.
-    return state === null || state.mark >= throughSeq ? null : state;
+    return state === null || shardIn(state).mark >= throughSeq ? null : state;
   }
 
   /**
@@ -66,6 +72,7 @@ export class RecordShards {
     for (;;) {
       const state = await this.#shards.findOne({ _id: shard });
       if (state === null) return null;
+      shardIn(state);
       // Not by a findOneAndUpdate: there are servers whose answer to it shows what came after the
       // update too.
       const attempts = state.attempts + 1;

@@ -57,9 +57,9 @@ export async function* pagesOf<T extends { _id: string }>(
   pageDocuments: number,
   projection?: { [K in keyof T]?: 1 },
 ): AsyncIterable<T[]> {
-  let after: string | null = null;
-  for (;;) {
-    const rest = (after === null ? filter : { $and: [filter, { _id: { $gt: after } }] }) as Filter<T>;
+  // Texts alone: the database compares no other type with them.
+  for (let after = ''; ; ) {
+    const rest = { $and: [filter, { _id: { $gt: after } }] } as Filter<T>;
     const page: T[] = await connection.run(
       'read',
       `reading ${collection.collectionName}`,

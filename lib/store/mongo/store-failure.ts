@@ -24,6 +24,11 @@ const DUPLICATE_KEY = 11_000;
 const REFUSED = new Set([10_107, 13_435, 10_058, 13, 18]);
 /** OutOfDiskSpace, as servers that survive a full disk report it; some only say it in words. */
 const FULL = new Set([14_031]);
+/**
+ * Refused as a field that was to be changed holds a value of another type: TypeMismatch,
+ * PathNotViable, InvalidIdField and that of $addToSet.
+ */
+const OF_OTHER_FORM = new Set([14, 28, 53, 10_141]);
 const FULL_WORDS = /no space left|out of disk space|disk quota|storage (limit|quota)|ENOSPC|EDQUOT|EFBIG/i;
 /** Errors of the pool that come before anything is sent; the driver exports no classes for them. */
 const NOT_SENT = new Set(['MongoPoolClosedError', 'MongoPoolClearedError', 'MongoWaitQueueTimeoutError']);
@@ -34,6 +39,8 @@ const NOT_SENT = new Set(['MongoPoolClosedError', 'MongoPoolClearedError', 'Mong
  */
 export function storeFailure(error: unknown, effect: Effect, doing: string): unknown {
   if (error instanceof StoreError) return error;
+  if (error instanceof MongoServerError && OF_OTHER_FORM.has(Number(error.code)))
+    return damaged(`What was read or changed (${doing})`);
   if (error instanceof MongoError) return new StoreError(kindOf(error, effect), sentence(error, doing), error);
   const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (typeof code !== 'string' || syscall === undefined) return error;

@@ -10,6 +10,7 @@
 import type { Collection, Filter, UpdateFilter } from 'mongodb';
 import type { WriteHolds } from '../usage.ts';
 import type { Connection } from './connection.ts';
+import { fields, flag, listOf, mapOf, nullable, ofForm, optional, text, whole } from './document-form.ts';
 import { lastNumber, numbered } from './document-id.ts';
 import type { EntryDocument } from './log-entry-codec.ts';
 import type { LogShards } from './log-shards.ts';
@@ -48,6 +49,41 @@ export interface UsageDocument {
 
 export type UncountedEntry = Pick<EntryDocument, '_id' | 'tally'>;
 
+const WHAT = 'The usage of an account';
+const HOLD = fields({ id: text, writes: whole, vectors: whole, baseline: nullable(whole), beat: whole });
+const HOLDS = fields({
+  revision: whole,
+  holds: listOf(HOLD),
+  alone: nullable(text),
+  line: listOf(fields({ instance: text, beat: whole })),
+});
+const MONTH_PART = fields({
+  writes: optional(whole),
+  queries: optional(whole),
+  blocks: optional(mapOf(fields({ n: whole, node: text }))),
+});
+/** What a projection leaves out may be missing everywhere. */
+const SHARE = fields({ v: optional(whole), s: optional(mapOf(whole)) });
+const USAGE = fields({
+  deleted: optional(flag),
+  drops: optional(whole),
+  vectors: optional(whole),
+  months: optional(mapOf(MONTH_PART)),
+  holds: optional(HOLDS),
+  shards: optional(mapOf(SHARE)),
+});
+const TALLY = nullable(fields({ accountId: text, month: isMonth, writes: whole, vectors: whole }));
+
+/** A usage document, or the part of it that was asked for. Throws StoreError 'damaged'. */
+export function usageIn(document: UsageDocument | null): UsageDocument | null {
+  return document && ofForm(document, USAGE, WHAT);
+}
+
+/** Entries that are not in the sums yet. Throws StoreError 'damaged'. */
+export function uncountedIn(entries: UncountedEntry[]): UncountedEntry[] {
+  return entries.map((entry) => ofForm(entry, fields({ tally: TALLY }), 'The tally of a log entry'));
+}
+
 const SLICE_ENTRIES = 1_000;
 const MONTH = /^\d{4}-\d{2}$/;
 const LAST_SEQ = Number.MAX_SAFE_INTEGER;
@@ -72,8 +108,9 @@ export class TallyFolding {
       const found = await this.#entries.findOne(range, { projection: { uncounted: 1 } });
       if (found === null) return;
       this.#connection.assertOpen();
-      await this.#shards.charge(shard, found.uncounted!);
-      await this.#foldSlice(shard, found.uncounted!, throughSeq);
+      const account = ofForm(found.uncounted!, text, 'The account of a log entry');
+      await this.#shards.charge(shard, account);
+      await this.#foldSlice(shard, account, throughSeq);
     }
   }
 
@@ -96,7 +133,8 @@ export class TallyFolding {
     // The document first: entries that are marked after it was read have not been counted in it,
     // unless its seq or its `drops` have changed since.
     const path = seqPath(shard);
-    const document = await this.#usage.findOne({ _id: account }, { projection: { drops: 1, deleted: 1, [path]: 1 } });
+    const projection = { drops: 1, deleted: 1, [path]: 1 };
+    const document = usageIn(await this.#usage.findOne({ _id: account }, { projection }));
     const marked = { _id: numbered(shard, 1, throughSeq), uncounted: account };
     const entries = await this.#entries
       .find(marked)
@@ -105,6 +143,7 @@ export class TallyFolding {
       .limit(SLICE_ENTRIES)
       .toArray();
     if (entries.length === 0) return;
+    uncountedIn(entries);
     const from = foldedSeq(document, shard);
     const through = lastNumber(entries.at(-1)!._id);
     if (document?.deleted !== true && through > from) {
@@ -138,7 +177,8 @@ export class TallyFolding {
   /** False when the document has changed meanwhile. */
   async #takeOffFrom(account: string, collection: string): Promise<boolean> {
     const path = `shards.${collection}`;
-    const document = await this.#usage.findOne({ _id: account }, { projection: { drops: 1, [`${path}.v`]: 1 } });
+    const projection = { drops: 1, [`${path}.v`]: 1 };
+    const document = usageIn(await this.#usage.findOne({ _id: account }, { projection }));
     const vectors = document?.shards?.[collection]?.v;
     if (document === null || vectors === undefined) return true;
     const filter = {
@@ -165,8 +205,12 @@ export function foldedSeq(document: UsageDocument | null, shard: string): number
 
 /** A month as a field name. */
 export function monthField(month: string): string {
-  if (!MONTH.test(month)) throw new RangeError(`${month} is no month`);
+  if (!isMonth(month)) throw new RangeError(`${month} is no month`);
   return month;
+}
+
+function isMonth(value: unknown): boolean {
+  return typeof value === 'string' && MONTH.test(value);
 }
 
 function sumsOf(shard: string, entries: UncountedEntry[]): Record<string, number> {

@@ -14,6 +14,8 @@ import {
   type TallyFolding,
   type UncountedEntry,
   type UsageDocument,
+  uncountedIn,
+  usageIn,
 } from './tally-folding.ts';
 
 /** A read that has to add up more entries than these folds them, for the next one. */
@@ -85,7 +87,7 @@ export class MongoUsage implements UsageStore {
   }
 
   async readHolds(accountId: string): Promise<WriteHolds> {
-    const document = await this.#usage.findOne({ _id: idPart(accountId) }, { projection: { holds: 1 } });
+    const document = usageIn(await this.#usage.findOne({ _id: idPart(accountId) }, { projection: { holds: 1 } }));
     return document?.holds ?? { revision: 0, holds: [], alone: null, line: [] };
   }
 
@@ -106,7 +108,9 @@ export class MongoUsage implements UsageStore {
 
   async #read(account: string, month: string): Promise<UsageRow> {
     for (let drops = this.#drops.get(account); ; ) {
-      const entries = await this.#entries.find({ uncounted: account }).project<UncountedEntry>({ tally: 1 }).toArray();
+      const entries = uncountedIn(
+        await this.#entries.find({ uncounted: account }).project<UncountedEntry>({ tally: 1 }).toArray(),
+      );
       const shards = [...new Set(entries.map(({ _id }) => shardOf(_id)))];
       const document = await this.#document(account, month, shards);
       const now = document?.drops ?? 0;
@@ -125,7 +129,7 @@ export class MongoUsage implements UsageStore {
   async #document(account: string, month: string, shards: string[]): Promise<UsageDocument | null> {
     const projection: Record<string, 1> = { drops: 1, deleted: 1, vectors: 1, [`months.${month}`]: 1 };
     for (const shard of shards) projection[seqPath(shard)] = 1;
-    return this.#usage.findOne({ _id: account }, { projection });
+    return usageIn(await this.#usage.findOne({ _id: account }, { projection }));
   }
 
   async #foldFor(entries: UncountedEntry[]): Promise<void> {
@@ -158,7 +162,7 @@ export class MongoUsage implements UsageStore {
     const field = monthField(month);
     const parts = ['queries', 'blocks'].map((part) => [`months.${field}.${part}`, 1] as const);
     const projection = Object.fromEntries(parts);
-    return (await this.#usage.findOne({ _id: account }, { projection }))?.months?.[field] ?? null;
+    return usageIn(await this.#usage.findOne({ _id: account }, { projection }))?.months?.[field] ?? null;
   }
 }
 

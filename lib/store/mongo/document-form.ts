@@ -1,0 +1,56 @@
+/**
+ * Forms of documents: MongoDB takes any value in any field, so what is read without a seal of its
+ * own is held against the form in which it is written.
+ */
+import { damaged } from './store-failure.ts';
+
+/** Whether a value is of the form. */
+export type Form = (value: unknown) => boolean;
+
+export const text: Form = (value) => typeof value === 'string';
+export const flag: Form = (value) => typeof value === 'boolean';
+/** A number that a count can be; servers round what is past 2^53, and it stays a number. */
+export const whole: Form = (value) => typeof value === 'number' && Number.isInteger(value);
+/** A number that a part of an id can be. */
+export const count: Form = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+export const number: Form = (value) => typeof value === 'number';
+
+export const optional =
+  (form: Form): Form =>
+  (value) =>
+    value === undefined || form(value);
+export const nullable =
+  (form: Form): Form =>
+  (value) =>
+    value === null || form(value);
+export const listOf =
+  (form: Form): Form =>
+  (value) =>
+    Array.isArray(value) && value.every(form);
+
+/** An object whose fields of these names are of these forms; others are let be. */
+export const fields =
+  (forms: Record<string, Form>): Form =>
+  (value) =>
+    isObject(value) && Object.entries(forms).every(([name, form]) => form(value[name]));
+
+/** An object whose fields are all of one form. */
+export const mapOf =
+  (form: Form): Form =>
+  (value) =>
+    isObject(value) && Object.values(value).every(form);
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !('_bsontype' in value);
+}
+
+/** The value. Throws StoreError 'damaged' where it is of another form; `what` says what it is. */
+export function ofForm<T>(value: T, form: Form, what: string): T {
+  if (!form(value)) throw damaged(what);
+  return value;
+}
+
+/** The row of a document, whoever wrote it; one without fields where it is none. */
+export function rowIn<Row extends object>({ row }: { row?: Row }): Row {
+  return isObject(row) ? row : ({} as Row);
+}
