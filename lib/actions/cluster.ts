@@ -128,6 +128,8 @@ export interface Backup {
   bytes: number;
   /** ISO 8601 UTC; about when the moment was that it is of. */
   at: string;
+  /** Secrets in it, in words; none where they were left out. */
+  secrets: string[];
   /** What a start on it needs beside it. */
   outside: string[];
 }
@@ -163,7 +165,7 @@ export interface ClusterActions {
   'cluster.verify': { params: { account: string; collection: string }; result: VerifyResult };
   'cluster.ledger': { params: { collection?: string }; result: LedgerOverview };
   /** Copies the data folder, as it is at one moment, to a folder that is empty or not there. */
-  'cluster.backup': { params: { folder: string }; result: Backup };
+  'cluster.backup': { params: { folder: string; withoutSecrets?: boolean }; result: Backup };
   /** The operator's decision that what the shards hold is right. */
   'cluster.resume': { params: { collection: string }; result: { collectionId: string } };
 }

@@ -16,7 +16,9 @@ interface OperatorCommand {
   meaning: string;
   /** Whether `--offset` and `--limit` mean something to it. */
   isTable?: true;
-  run(caller: Caller, words: readonly string[], slice: Slice): Promise<string>;
+  /** An option without a value that it takes. */
+  flag?: string;
+  run(caller: Caller, words: readonly string[], slice: Slice, hasFlag: boolean): Promise<string>;
 }
 
 /** The cluster service bounds each of these by its parts. */
@@ -86,10 +88,11 @@ const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
     backup: {
       usage: '<folder>',
       meaning: 'copies the data folder as it is at one moment, while it is used (not with MongoDB)',
-      async run(caller, [folder]) {
+      flag: '--without-secrets',
+      async run(caller, [folder], _, withoutSecrets) {
         // npm runs its scripts in the folder of the package.
         const target = resolve(process.env.INIT_CWD ?? '.', folder!);
-        return backupText(await call(caller, 'cluster.backup', { folder: target }, PATIENT));
+        return backupText(await call(caller, 'cluster.backup', { folder: target, withoutSecrets }, PATIENT));
       },
     },
     resume: {
@@ -111,7 +114,7 @@ export function helpText(): string {
     ...lines,
     '',
     'Name a collection by its id, as <account>/<name>, or by a name that only one account has; an account by its id or name; a shard as <collection>.<index>.',
-    'Tables take --offset <rows> and --limit <rows>.',
+    'Tables take --offset <rows> and --limit <rows>; backup takes --without-secrets.',
   ].join('\n');
 }
 
@@ -120,7 +123,7 @@ export function helpText(): string {
  * throws.
  */
 export async function runOperatorCommand(caller: Caller, argv: readonly string[]): Promise<string> {
-  const { words, slice, hasSlice } = readWords(argv);
+  const { words, slice, hasSlice, flags } = readWords(argv);
   const [name, ...rest] = words;
   if (name === undefined || name === 'help') return helpText();
   const command = OPERATOR_COMMANDS.get(name);
@@ -128,32 +131,42 @@ export async function runOperatorCommand(caller: Caller, argv: readonly string[]
     throw new UsageError(
       `Unknown command provec ${printable(name)}; the commands are ${[...OPERATOR_COMMANDS.keys()].join(', ')}.`,
     );
-  const { usage, isTable } = command;
+  const { usage, isTable, flag } = command;
+  const unknown = flags.find((given) => given !== flag);
+  if (unknown !== undefined) throw new UsageError(`Unknown option ${printable(unknown)}.`);
   const expected = usage === '' ? [] : usage.split(' ');
   const isTooShort = expected.some((word, at) => word.startsWith('<') && rest[at] === undefined);
   if (isTooShort || rest.length > expected.length || (hasSlice && !isTable)) {
-    const options = isTable ? ['[--offset <rows>] [--limit <rows>]'] : [];
+    const options = isTable ? ['[--offset <rows>] [--limit <rows>]'] : flag === undefined ? [] : [`[${flag}]`];
     throw new UsageError(['Usage: provec', name, ...expected, ...options].join(' '));
   }
-  return command.run(caller, rest, slice);
+  return command.run(caller, rest, slice, flags.length > 0);
 }
 
-function readWords(argv: readonly string[]): { words: string[]; slice: Slice; hasSlice: boolean } {
+interface Words {
+  words: string[];
+  slice: Slice;
+  hasSlice: boolean;
+  /** Options without values. */
+  flags: string[];
+}
+
+function readWords(argv: readonly string[]): Words {
   const words: string[] = [];
+  const flags: string[] = [];
   const slice: Slice = {};
   const left = [...argv];
   for (let word = left.shift(); word !== undefined; word = left.shift()) {
     const [, name, attached] = /^--(offset|limit)(?:=(.*))?$/s.exec(word) ?? [];
     if (name === undefined) {
-      if (word.startsWith('-')) throw new UsageError(`Unknown option ${printable(word)}.`);
-      words.push(word);
+      (word.startsWith('-') ? flags : words).push(word);
       continue;
     }
     const value = attached ?? left.shift() ?? '';
     if (!/^\d{1,9}$/.test(value)) throw new UsageError(`--${name} takes a whole number.`);
     slice[name as keyof Slice] = Number(value);
   }
-  return { words, slice, hasSlice: Object.keys(slice).length > 0 };
+  return { words, slice, hasSlice: Object.keys(slice).length > 0, flags };
 }
 
 /** What went wrong, in one line that an operator can act on. */

@@ -148,10 +148,15 @@ export function ledgerText(ledger: LedgerOverview): string {
   ]);
 }
 
-export function backupText({ folder, bytes, at, outside }: Backup): string {
+const KEEP_SAFE =
+  'keep the copy as safe as those. --without-secrets leaves them out; then a start on it needs them beside it.';
+
+export function backupText({ folder, bytes, at, secrets, outside }: Backup): string {
+  const kept = secrets.length === 0 ? [] : [`It holds ${secrets.join(' and ')}: ${KEEP_SAFE}`];
   const needs = outside.length === 0 ? [] : [`It does not hold ${outside.join(', or ')}.`];
   return [
     `${printable(folder)} holds the data as it was at ${at} (${inBytes(bytes)}).`,
+    ...kept,
     ...needs.map(printable),
     `To start on it: PROVEC_DATA_DIR=${printable(folder)} npm start`,
   ].join('\n');

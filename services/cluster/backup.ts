@@ -9,6 +9,8 @@ import type { Clock } from '../../lib/time/clock.ts';
 const JOURNAL = 'ledger/journal.ndjson';
 const KEYPAIR = 'ledger-keypair.json';
 const SECRET = 'secret';
+/** What must not come into other hands, in words. */
+const SECRETS: Readonly<Record<string, string>> = { [SECRET]: 'the secret', [KEYPAIR]: 'the ledger keypair' };
 
 interface BackupParts {
   config: Pick<Config, 'dataDir' | 'mongoUrl' | 'secret' | 'secretFile' | 'solanaKeypair' | 'solanaRpcUrls'>;
@@ -18,10 +20,15 @@ interface BackupParts {
 
 /**
  * Copies the data folder, as it is at one moment, to `folder`, which is absolute and empty or not
- * there: the store, and of what lies beside it the embedded ledger, the keypair and the secret.
- * Throws INVALID_ARGUMENT, and UNAVAILABLE where the copy failed.
+ * there: the store, and of what lies beside it the embedded ledger, the keypair and the secret; the
+ * last two not with `withoutSecrets`. Throws INVALID_ARGUMENT, and UNAVAILABLE where the copy
+ * failed.
  */
-export async function backUp({ config, store, clock }: BackupParts, folder: string): Promise<Backup> {
+export async function backUp(
+  { config, store, clock }: BackupParts,
+  folder: string,
+  withoutSecrets = false,
+): Promise<Backup> {
   if (store.backup === null)
     throw new ProvecError('INVALID_ARGUMENT', 'The data is in MongoDB: use mongodump --oplog (docs/operations.md).');
   const { dataDir } = config;
@@ -29,12 +36,15 @@ export async function backUp({ config, store, clock }: BackupParts, folder: stri
   if (isWithin(folder, dataDir) || isWithin(dataDir, folder))
     throw new ProvecError('INVALID_ARGUMENT', `${folder} and the data folder ${dataDir} must not lie in each other.`);
   const beside = [JOURNAL, KEYPAIR, SECRET].map((name) => ({ name, found: lookAt(join(dataDir, name)) }));
-  const own = beside.filter(({ found }) => found?.isFile()).map(({ name }) => name);
+  const files = beside.filter(({ found }) => found?.isFile()).map(({ name }) => name);
+  const own = withoutSecrets ? files.filter((name) => SECRETS[name] === undefined) : files;
+  const secrets = own.flatMap((name) => SECRETS[name] ?? []);
+  const left = files.filter((name) => !own.includes(name)).map((name) => `${SECRETS[name]} (${join(dataDir, name)})`);
   const links = beside.filter(({ found }) => found?.isSymbolicLink()).map(({ name }) => `what ${name} links to`);
   const at = new Date(clock.wallMs()).toISOString();
   try {
     const { bytes } = await store.backup(folder, own);
-    return { folder, bytes, at, outside: [...links, ...outside(config)] };
+    return { folder, bytes, at, secrets, outside: [...left, ...links, ...outside(config)] };
   } catch (error) {
     throw new ProvecError('UNAVAILABLE', `The backup failed: ${(error as Error).message}.`, { cause: error });
   }

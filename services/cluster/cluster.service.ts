@@ -110,8 +110,9 @@ export default function clusterService({ config, store, clock }: Runtime): Servi
         const account = await call(broker, 'anchoring.address', { collectionId: id });
         return { ...info, account: account && { collectionId: id, ...account } };
       }),
-      backup: checkedAction<'cluster.backup'>({ folder: { ...REFERENCE, max: 4_096 } }, ({ folder }) =>
-        backUp({ config, store, clock }, folder),
+      backup: checkedAction<'cluster.backup'>(
+        { folder: { ...REFERENCE, max: 4_096 }, withoutSecrets: { type: 'boolean', optional: true } },
+        ({ folder, withoutSecrets }) => backUp({ config, store, clock }, folder, withoutSecrets),
       ),
       resume: checkedAction<'cluster.resume'>({ collection: REFERENCE }, ({ collection }) =>
         steering.resume(collection),

@@ -92,6 +92,7 @@ test('a backup under load is of one moment: a start on it has each write of a sh
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/ holds the data as it was at 20\d\d-\S+Z \(\d+(\.\d+)? \w{2,3}\)\.\n/);
   expect(stdout).toContain(`PROVEC_DATA_DIR=${target} npm start`);
+  expect(stdout).toContain('It holds the ledger keypair and the secret: keep the copy as safe as those.');
   const after = new Map(NAMES.map((name) => [name, writers.get(name)!.asked]));
   for (const writer of writers.values()) await writer.stop();
   for (const entry of await readdir(target, { withFileTypes: true, recursive: true })) {
@@ -130,6 +131,20 @@ test('what is no place for a backup is refused, and nothing is left there', asyn
   expect((await provec('backup', inFile)).stderr).toMatch(/^The backup failed: .*ENOTDIR/);
   expect((await provec('backup', '/proc/provec/backup')).stderr).toMatch(/^The backup failed: .*ENOENT/);
   expect(await readdir(folder)).toEqual(['closed', 'mine']);
+});
+
+test('a backup without secrets has neither the secret nor the keypair, and a start on it asks for them', async () => {
+  folder = await mkdtemp(join(tmpdir(), 'provec-backup-'));
+  const target = join(folder, 'copy');
+  const { code, stdout } = await provec('backup', target, '--without-secrets');
+  expect(code).toBe(0);
+  const [keypair, secret] = ['ledger-keypair.json', 'secret'].map((name) => join(service.dataDir, name));
+  expect(stdout).toContain(`It does not hold the ledger keypair (${keypair}), or the secret (${secret}).`);
+  expect(stdout).not.toContain('It holds');
+  const names = await readdir(target, { recursive: true });
+  expect(names).toContain('log.db');
+  expect(names.filter((name) => /secret|keypair/.test(name))).toEqual([]);
+  expect((await provec('nodes', '--without-secrets')).stderr).toBe('Unknown option --without-secrets.\n');
 });
 
 test('the console of a service of one process', async () => {
