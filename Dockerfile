@@ -1,12 +1,15 @@
-# One image for every kind of node; its arguments say which services run: `docker run provec
-# services/shards`. None: all.
+# One image for every kind of node. Its arguments say which services run; none: all.
 #
-#   docker build --tag provec:0.1.0 .                               production docker build --tag
-#   provec:development --target development .    with the embedded ledger, for a laptop
+#   docker run provec services/shards
+#
+# For production, and for a laptop, with the embedded ledger:
+#
+#   docker build --tag provec:0.1.0 .
+#   docker build --tag provec:development --target development .
 
 FROM node:24.21.0-bookworm-slim AS base
-# Of tini, whatever Debian's stable has: it hands on signals and reaps what an ended process leaves
-# behind. hadolint ignore=DL3008
+# tini, in the version of Debian's stable, hands on signals and reaps what an ended process leaves.
+# hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends tini \
     && rm -rf /var/lib/apt/lists/*

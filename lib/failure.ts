@@ -36,7 +36,7 @@ interface Failure {
 export function toFailure(error: unknown): Failure {
   if (isProvecError(error)) return { error, isFault: error.code === 'INTERNAL' };
   if (error instanceof StoreError) {
-    if (error.kind === 'capacity') return { error: outOfCapacity('disk', error), isFault: true };
+    if (error.kind === 'capacity') return { error: outOfCapacity({ of: 'disk' }, error), isFault: true };
     if (error.kind !== 'damaged') return { error: unavailable(UNREACHABLE, error), isFault: true };
   }
   if (error instanceof Error && OUT_OF_REACH.has(error.name))

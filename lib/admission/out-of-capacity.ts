@@ -1,15 +1,28 @@
 import { ProvecError } from '../errors.ts';
 
-const MESSAGES = {
-  reserve: 'The service has no disk space left for upserts; reads and deletes still work.',
-  disk: 'The disk of the service is full: it can write nothing, not even deletes; reads still work.',
-  memory: 'The service has no memory left for more vectors; reads and deletes still work.',
-};
+const MIB = 2 ** 20;
 
-/**
- * The OUT_OF_CAPACITY of a write for which there is no room: in memory, on the disk, or on what of
- * the disk is not kept for deletes.
- */
-export function outOfCapacity(what: keyof typeof MESSAGES, cause?: unknown): ProvecError {
-  return new ProvecError('OUT_OF_CAPACITY', MESSAGES[what], { cause });
+/** What a write finds no room in, and how much of it is left, in bytes. */
+export type Shortage =
+  /** The disk has room, but only what is kept for deletes. */
+  | { of: 'reserve'; leftBytes: number; reserveBytes: number }
+  | { of: 'disk' }
+  | { of: 'memory'; leftBytes: number; limitBytes: number };
+
+/** The OUT_OF_CAPACITY of a write for which there is no room. */
+export function outOfCapacity(shortage: Shortage, cause?: unknown): ProvecError {
+  return new ProvecError('OUT_OF_CAPACITY', messageOf(shortage), { cause });
 }
+
+function messageOf(shortage: Shortage): string {
+  switch (shortage.of) {
+    case 'reserve':
+      return `The service's disk has ${inMib(shortage.leftBytes)} free, and PROVEC_DISK_RESERVE_MB keeps ${inMib(shortage.reserveBytes)} of it for deletes: it takes no upserts and updates; reads and deletes still work.`;
+    case 'disk':
+      return "The service's disk is full, the room that PROVEC_DISK_RESERVE_MB keeps for deletes included: it can write nothing, not even deletes; reads still work.";
+    case 'memory':
+      return `The service's memory for vectors has ${inMib(shortage.leftBytes)} left of the ${inMib(shortage.limitBytes)} of PROVEC_MEMORY_LIMIT_MB: this write does not fit; reads and deletes still work.`;
+  }
+}
+
+const inMib = (bytes: number): string => `${Math.max(0, Math.floor(bytes / MIB))} MiB`;

@@ -41,6 +41,8 @@ export interface Store {
   reach(): Promise<void>;
   /** Free bytes where the store grows, for the disk guard; null when the adapter cannot know. */
   freeBytes(): Promise<number | null>;
+  /** Size of the disk where the store grows; null when the adapter cannot know. */
+  diskBytes(): Promise<number | null>;
   /**
    * Forgets everything a collection owned: log, heads, owners, records, checkpoints,
    * contradictions, and takes its vectors off its account's stored-vector count (exactly once,

@@ -13,8 +13,10 @@ const PROBES = new Set(['/livez', '/readyz', '/metrics']);
 
 /**
  * One line and one observation per finished request: method, route pattern, status, time, request
- * id, account. Never a path, query string, body or header. At `debug`; at `warn` answers of 500 and
- * above (not 501; of probes 500 alone), and those that the gateway cut off, with the reason.
+ * id, account; also the collection of a write for which there was no room. Never a path, query
+ * string, body or header. At `debug`; at `warn` answers of 500 and above (not 501; of probes 500
+ * alone), refusals for want of room whatever their status (below /pinecone it is 403), and answers
+ * that the gateway cut off, with the reason.
  */
 export function watch(exchange: Exchange, log: Logger, metrics: Metrics, clock: Clock): void {
   metrics.requestsInFlight.inc();
@@ -29,7 +31,8 @@ export function watch(exchange: Exchange, log: Logger, metrics: Metrics, clock: 
     metrics.requestSeconds.observe({ route, method }, ms / 1000);
     // A 501 is the client's: anybody may ask for what is not there.
     const isFailure = PROBES.has(route) ? status === 500 : status >= 500 && status !== 501;
-    const level = isFailure || cutOff !== null ? 'warn' : 'debug';
+    const isOutOfRoom = exchange.failedWith === 'OUT_OF_CAPACITY';
+    const level = isFailure || isOutOfRoom || cutOff !== null ? 'warn' : 'debug';
     if (!log.isLevelEnabled(level)) return;
     const account = exchange.identity?.accountId;
     log[level](
@@ -41,6 +44,7 @@ export function watch(exchange: Exchange, log: Logger, metrics: Metrics, clock: 
         ms: Math.round(ms * 100) / 100,
         requestId: exchange.id,
         ...(account === undefined ? {} : { account }),
+        ...(isOutOfRoom && { code: exchange.failedWith, collectionId: exchange.collection?.id }),
       },
       'request',
     );

@@ -66,6 +66,8 @@ export class Exchange {
    * slowly, or the code of the error that a part failed with. Null: it did not end it.
    */
   cutOff: 'slow_client' | ErrorCode | null = null;
+  /** The code of the error that the request got; null: it got none. */
+  failedWith: ErrorCode | null = null;
   /** How much of it is taken before the answer is there. */
   expectedBytes = 0;
   /** The place among the requests that are under way, until the action has ended. */

@@ -29,6 +29,7 @@ export class Responder {
       return;
     }
     const { error, isFault } = toFailure(thrown);
+    exchange.failedWith = error.code;
     if (isFault) this.#logFault(exchange, error, thrown);
     if (exchange.res.headersSent) {
       exchange.cut(error.code);
@@ -69,7 +70,8 @@ export class Responder {
    */
   #logFault(exchange: Exchange, { code }: ProvecError, thrown: unknown): void {
     const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
-    const fields = { err: cause, requestId: exchange.id, route: exchange.pattern };
+    const { id: requestId, pattern: route, collection } = exchange;
+    const fields = { err: cause, requestId, route, ...(collection && { collectionId: collection.id }) };
     const write = (repeated: RepeatedFields): void => this.#log.error({ ...fields, ...repeated }, 'request failed');
     if (code === 'UNAVAILABLE' && cause instanceof Error) this.#repeated.write(`${cause.name} ${cause.message}`, write);
     else write({});

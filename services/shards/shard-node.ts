@@ -28,7 +28,7 @@ import type { Peers } from './cluster/peers.ts';
 import { Replicas } from './cluster/replicas.ts';
 import { isOfShard } from './engine/staging.ts';
 import type { ShardWrite } from './engine/write.ts';
-import { diskGuard } from './memory/disk-guard.ts';
+import { diskGuard, warnOfReserve } from './memory/disk-guard.ts';
 import { NodeMemory } from './memory/node-memory.ts';
 import { OpenList } from './memory/open-list.ts';
 import type { OwnHeads } from './memory/own-heads.ts';
@@ -87,6 +87,7 @@ export class ShardNode {
   /** Heads in the log, by collection. */
   readonly #loggedHeads = new CoalescedReads<Map<number, ShardHead>>();
   readonly #checkpointer: Checkpointer;
+  readonly #warnOfReserve: () => Promise<void>;
   readonly #admitToDisk: (incomingBytes: number) => Promise<void>;
   readonly #copies: Replicas;
   /** Null where this is the only node. */
@@ -120,6 +121,7 @@ export class ShardNode {
     const materialiser = new Materialiser(store, log, (key, seq) => ownHeads.get(key)?.confirmed(seq));
     const diskReserveBytes = config.diskReserveMiB * MIB;
     this.#admitToDisk = diskGuard(diskReserveBytes, store, clock);
+    this.#warnOfReserve = () => warnOfReserve(diskReserveBytes, store, log);
     const checkpointer = new Checkpointer(store, materialiser, clock, diskReserveBytes, (key, reason) => {
       const { collectionId, index } = parseShardKey(key);
       contradicted(collectionId, index, reason);
@@ -148,6 +150,7 @@ export class ShardNode {
 
   /** Joins the others, or reopens what the only node had open. Throws StoreError. */
   async start(): Promise<void> {
+    await this.#warnOfReserve();
     if (this.#cluster) await this.#cluster.start();
     const keys = this.#openList?.previous() ?? [];
     this.#reopening = keys.length;
@@ -402,7 +405,9 @@ export class ShardNode {
     await this.#admitToDisk(incomingBytes);
     // Writes that are admitted meanwhile may take the room that was made.
     while (!this.#memory.fitsWrite(incomingBytes)) {
-      if (!(await this.shardCache.freeMemory(incomingBytes + this.#memory.writes.total))) throw outOfCapacity('memory');
+      if (await this.shardCache.freeMemory(incomingBytes + this.#memory.writes.total)) continue;
+      const { left: leftBytes, limit: limitBytes } = this.#memory;
+      throw outOfCapacity({ of: 'memory', leftBytes, limitBytes });
     }
   }
 

@@ -124,18 +124,12 @@ async function assemble(
     },
 
     async freeBytes() {
-      return connection.run('read', 'measuring free space', async () => {
-        const { fsTotalSize, fsUsedSize } = await connection.db
-          .command({ dbStats: 1 })
-          .catch((error: unknown): Document => {
-            if (error instanceof MongoServerError) return {};
-            throw error;
-          });
-        // Compatible servers do not say.
-        return typeof fsTotalSize === 'number' && typeof fsUsedSize === 'number' && fsTotalSize > 0
-          ? Math.max(0, fsTotalSize - fsUsedSize)
-          : null;
-      });
+      const disk = await measure(connection);
+      return disk && Math.max(0, disk.total - disk.used);
+    },
+
+    async diskBytes() {
+      return (await measure(connection))?.total ?? null;
     },
 
     async dropCollectionData(collectionId) {
@@ -157,4 +151,17 @@ async function assemble(
       await Promise.all([checkpoints.close(), connection.close(), leases.close()]);
     },
   };
+}
+
+/** The database's disk, in bytes; null where the server does not say, as compatible ones do not. */
+function measure(connection: Connection): Promise<{ total: number; used: number } | null> {
+  return connection.run('read', 'measuring the disk', async () => {
+    const { fsTotalSize: total, fsUsedSize: used } = await connection.db
+      .command({ dbStats: 1 })
+      .catch((error: unknown): Document => {
+        if (error instanceof MongoServerError) return {};
+        throw error;
+      });
+    return typeof total === 'number' && typeof used === 'number' && total > 0 ? { total, used } : null;
+  });
 }

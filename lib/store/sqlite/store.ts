@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, type StatsFs } from 'node:fs';
 import { mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -133,12 +133,13 @@ function assemble(
     },
 
     async freeBytes() {
-      try {
-        const { bavail, bsize } = await statfs(folder);
-        return bavail * bsize;
-      } catch (error) {
-        throw storeFailure(error, 'measuring free space');
-      }
+      const { bavail, bsize } = await measure(folder);
+      return bavail * bsize;
+    },
+
+    async diskBytes() {
+      const { blocks, bsize } = await measure(folder);
+      return blocks * bsize;
     },
 
     async dropCollectionData(collectionId) {
@@ -157,6 +158,12 @@ function assemble(
       await Promise.all([checkpoints.close(), folders.close(), log.close(), materialised.close()]);
     },
   };
+}
+
+function measure(folder: string): Promise<StatsFs> {
+  return statfs(folder).catch((error: unknown) => {
+    throw storeFailure(error, 'measuring the disk');
+  });
 }
 
 function catalogOf(thread: StoreThread): StoredCatalog {

@@ -1,8 +1,12 @@
+import type { Logger } from 'pino';
 import { outOfCapacity } from '../../../lib/admission/out-of-capacity.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
 
 const DISK_CHECK_MS = 1_000;
+/** Share of a disk that the reserve should leave to records. */
+const LEFT_MIN = 0.2;
+const MIB = 2 ** 20;
 
 /**
  * Refuses upserts with 507 before the disk runs out, while there is still room to delete: throws
@@ -28,7 +32,32 @@ export function diskGuard(
       });
       await measuring;
     }
-    if (leftBytes - incomingBytes < reserveBytes) throw outOfCapacity('reserve');
+    if (leftBytes - incomingBytes < reserveBytes) throw outOfCapacity({ of: 'reserve', leftBytes, reserveBytes });
     leftBytes -= incomingBytes;
   };
 }
+
+/**
+ * Tells the operator of a reserve that leaves little of the disk to records, or nothing of what is
+ * free. What the store does not say of its disk is not judged. Never throws.
+ */
+export async function warnOfReserve(
+  reserveBytes: number,
+  store: Pick<Store, 'freeBytes' | 'diskBytes'>,
+  log: Pick<Logger, 'warn'>,
+): Promise<void> {
+  try {
+    const [freeBytes, diskBytes] = [await store.freeBytes(), await store.diskBytes()];
+    if (freeBytes === null || diskBytes === null) return;
+    const isSmall = diskBytes - reserveBytes < LEFT_MIN * diskBytes;
+    if (!isSmall && freeBytes >= reserveBytes) return;
+    const inMib = (bytes: number) => Math.floor(bytes / MIB);
+    const figures = { diskMib: inMib(diskBytes), freeMib: inMib(freeBytes), reserveMib: inMib(reserveBytes) };
+    log.warn(figures, RESERVE_WARNING);
+  } catch (error) {
+    log.warn({ err: error }, 'could not measure the disk');
+  }
+}
+
+const RESERVE_WARNING =
+  'PROVEC_DISK_RESERVE_MB leaves little room for records on this disk; upserts and updates get 507 once only the reserve is free';

@@ -50,6 +50,11 @@ export class NodeMemory {
     return this.own + this.copies;
   }
 
+  /** What is free of the limit; below 0 where more is taken. */
+  get left(): number {
+    return this.limit - this.#used;
+  }
+
   /** Whether a write that adds `bytes` fits. */
   fitsWrite(bytes: number): boolean {
     return this.#used + bytes <= this.limit;

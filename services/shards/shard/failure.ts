@@ -25,7 +25,7 @@ export class ShardUnsettled extends ProvecError {
 /** What a client is told when the store refused a call. */
 export function storeFailure(error: unknown): Error {
   if (!(error instanceof StoreError)) return error instanceof Error ? error : new Error(String(error));
-  if (error.kind === 'capacity') return outOfCapacity('disk', error);
+  if (error.kind === 'capacity') return outOfCapacity({ of: 'disk' }, error);
   if (error.kind === 'damaged') return error;
   return unavailable('The store cannot be reached; try again.', error);
 }

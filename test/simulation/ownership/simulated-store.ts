@@ -84,6 +84,7 @@ export class SimulatedStore {
         list: async () => [],
       },
       freeBytes: async () => null,
+      diskBytes: async () => null,
     };
     return parts as unknown as Store;
   }

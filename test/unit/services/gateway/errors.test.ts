@@ -298,7 +298,7 @@ describe('errors that actions throw', () => {
         expect(reply.json.pricingUrl).toBe('https://provec.dev/pricing');
         expect(reply.json.error).toContain('https://provec.dev/pricing');
       }
-      if (code === 'OUT_OF_CAPACITY') expect(reply.json.error).toBe(outOfCapacity('disk').message);
+      if (code === 'OUT_OF_CAPACITY') expect(reply.json.error).toBe(outOfCapacity({ of: 'disk' }).message);
       if (code === 'INTERNAL') {
         expect(reply.json.statusUrl).toBe('https://provec.dev/status');
         expect(reply.json.error).toContain('https://provec.dev/status');
@@ -356,3 +356,37 @@ describe('errors that actions throw', () => {
     }
   });
 });
+
+test.each([
+  { base: V1, path: '/collections/docs/upsert', body: { records: [{ id: 'a', values: [1, 0, 0] }] }, status: 507 },
+  {
+    base: '/pinecone',
+    path: '/indexes/docs/vectors/upsert',
+    body: { vectors: [{ id: 'a', values: [1, 0, 0] }] },
+    status: 403,
+  },
+])(
+  'a write without room below $base: the log warns, and names its collection',
+  async ({ base, path, body, status }) => {
+    const full = outOfCapacity({ of: 'memory', leftBytes: 2 ** 21, limitBytes: 2 ** 29 });
+    const edge = await startEdge({ actions: { 'collections.upsert': thrower(full) } });
+    try {
+      const reply = await edge.request('POST', `${base}${path}`, body, { 'Api-Key': KEY });
+      expect([reply.status, reply.text.includes('2 MiB left of the 512 MiB of PROVEC_MEMORY_LIMIT_MB')]).toEqual([
+        status,
+        true,
+      ]);
+      const isOfIt = (line: string) => line.includes('"msg":"request"') && line.includes('upsert');
+      await until(() => edge.log.some(isOfIt));
+      expect(JSON.parse(edge.log.find(isOfIt)!)).toMatchObject({
+        level: 40,
+        status,
+        code: 'OUT_OF_CAPACITY',
+        collectionId: 'c1',
+        account: 'a1',
+      });
+    } finally {
+      await edge.stop();
+    }
+  },
+);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { diskGuard } from '../../../../../services/shards/memory/disk-guard.ts';
+import { diskGuard, warnOfReserve } from '../../../../../services/shards/memory/disk-guard.ts';
 
 const MIB = 2 ** 20;
 const RESERVE_MIB = 64;
@@ -43,4 +43,35 @@ test('what was admitted since the disk was looked at counts, until it is looked 
   clock.nowMs += 1_000;
   expect(await admitted(2, 30)).toBe(1);
   expect(disk.looks).toBe(2);
+});
+
+test('a refusal says what is short, how much is left, and which setting keeps it', async () => {
+  const freeBytes = async () => (RESERVE_MIB - 3) * MIB;
+  const admit = diskGuard(RESERVE_MIB * MIB, { freeBytes }, { monotonicMs: () => 0 });
+  await expect(admit(1)).rejects.toThrow(
+    "The service's disk has 61 MiB free, and PROVEC_DISK_RESERVE_MB keeps 64 MiB of it for deletes",
+  );
+});
+
+test.each([
+  { what: 'takes more than 80 % of the disk', diskMib: 300, freeMib: 290, isTold: true },
+  { what: 'is more than what is free', diskMib: 10_000, freeMib: 200, isTold: true },
+  { what: 'leaves a fifth of the disk, and is free', diskMib: 320, freeMib: 256, isTold: false },
+  { what: 'is of a disk that the store does not know', diskMib: null, freeMib: null, isTold: false },
+])('a start tells of a reserve that $what: $isTold', async ({ diskMib, freeMib, isTold }) => {
+  const told: unknown[] = [];
+  const log = { warn: (...words: unknown[]) => told.push(words) };
+  const inBytes = (mib: number | null) => (mib === null ? null : mib * MIB);
+  const store = { freeBytes: async () => inBytes(freeMib), diskBytes: async () => inBytes(diskMib) };
+  await warnOfReserve(256 * MIB, store, log as never);
+  const line = [{ diskMib, freeMib, reserveMib: 256 }, expect.stringContaining('PROVEC_DISK_RESERVE_MB')];
+  expect(told).toEqual(isTold ? [line] : []);
+});
+
+test('a disk that cannot be measured keeps no start back', async () => {
+  const told: unknown[] = [];
+  const log = { warn: (_: object, words: string) => told.push(words) };
+  const fails = () => Promise.reject(new Error('EIO'));
+  await warnOfReserve(1, { freeBytes: fails, diskBytes: fails }, log as never);
+  expect(told).toEqual(['could not measure the disk']);
 });
