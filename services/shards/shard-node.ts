@@ -150,7 +150,6 @@ export class ShardNode {
 
   /** Joins the others, or reopens what the only node had open. Throws StoreError. */
   async start(): Promise<void> {
-    await this.#warnOfReserve();
     if (this.#cluster) await this.#cluster.start();
     const keys = this.#openList?.previous() ?? [];
     this.#reopening = keys.length;
@@ -158,6 +157,7 @@ export class ShardNode {
       if (!this.#stopping) await this.#reopen(key);
       this.#reopening--;
     });
+    await this.#warnOfReserve();
   }
 
   /** Gives away or saves what it holds, for `forMs`; waits for what still has to end. */
