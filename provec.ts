@@ -4,7 +4,7 @@
  * Order of the start: the health port, the gateway's port, this process's place in the data
  * directory, store, embedded ledger, services, first key; the gateway takes requests last. What was
  * started is stopped in the reverse order when a later step fails, so that a refused start leaves
- * nothing behind. Services stop from the edge inwards: when one stops, nobody calls it any more.
+ * nothing behind. Services stop from the edge inwards: when one stops, no other calls it any more.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ServiceBroker as Broker, ServiceBroker, type ServiceSchema } from 'moleculer';
@@ -206,8 +206,8 @@ class ProvecProcess {
 
   /**
    * Listens for requests that are told to come again. An address that cannot be had is asked for
-   * once more when everything has started: what is in the way may be another run of this Provec,
-   * which the data directory names, or which is about to end.
+   * once more when everything has started: the address may belong to another run of this Provec,
+   * which the lock of the data directory then reports, or which is about to end.
    */
   async #openDoor(): Promise<FrontDoor | null> {
     if (!this.#runs('gateway')) return null;
@@ -301,13 +301,13 @@ class ProvecProcess {
     else this.#parts.add('the verifications', async () => service.endRecomputations());
   }
 
-  /** Makes the first key where there is none, and takes requests. */
+  /** Makes the first key if the store never had one, and takes requests. */
   async #open(broker: ServiceBroker, store: Store): Promise<Pick<Provec, 'url' | 'bootstrapSecret'>> {
     const { bootstrapKey, bootstrapPlan } = this.#config;
     const runtime = { store, clock: this.#clock, log: this.#log };
     const firstKey = this.#runs('keys') ? await makeFirstKey(runtime, bootstrapPlan, bootstrapKey) : null;
-    // Whoever finds the gateway listening is known to it. Where it cannot listen nobody is told the
-    // key.
+    // The first key exists before the gateway takes requests. If the gateway cannot listen, the key
+    // was never shown, so it is forgotten.
     const untold = bootstrapKey === null ? firstKey : null;
     if (untold) this.#parts.add('the first key', () => forgetFirstKey(runtime, untold));
     const url = this.#runs('gateway') ? await listen(broker) : null;

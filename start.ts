@@ -101,7 +101,7 @@ class Shutdown {
       process.exit(EXIT_REFUSED);
     }, STOP_MAX_MS).unref();
     provec = await this.#provec.catch(() => null);
-    // A start that failed meanwhile is told, and ended, by whoever awaits it.
+    // The code that awaits the start reports a failure and ends the process.
     if (provec === null) return;
     await provec.stop(endMs - performance.now());
     this.#log.info('stopped');
@@ -125,7 +125,7 @@ async function main(): Promise<void> {
   const door = services.includes('gateway') ? await earlyDoor(config, log) : undefined;
   const { startProvec } = await import('./provec.ts');
   const starting = startProvec(config, { log, services, door });
-  // Whoever read our first lines may have closed the pipe.
+  // The reader of our first lines may have closed the pipe.
   process.stdout.on('error', () => undefined);
   new Shutdown(starting, log).listen();
   const provec = await starting.catch((error: unknown) => {

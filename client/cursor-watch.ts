@@ -4,18 +4,18 @@ import { ServerError } from './http/errors.ts';
 const OK = 200;
 
 /**
- * Notices cursors that come in a circle. It keeps one of them, after ever more pages another
- * (Brent's algorithm): a circle ends after three times its length and the pages before it.
+ * Detects a cycle of cursors by Brent's algorithm: it remembers one cursor, and a newer one after
+ * ever more pages. It reads at most the pages before the cycle and three times its length.
  */
 export class CursorWatch {
   #kept: string | undefined;
   #sinceKept = 0;
   #keepFor = 1;
 
-  /** Throws a ServerError for the cursor that it keeps. */
+  /** Throws a ServerError for the remembered cursor. */
   assertNew(cursor: string): void {
     if (cursor === this.#kept) {
-      const error = 'The pages of this list come in a circle: a nextCursor came twice.';
+      const error = 'The pages of this list form a cycle: the same nextCursor came twice.';
       throw new ServerError({ error, status: OK });
     }
     if (++this.#sinceKept < this.#keepFor) return;

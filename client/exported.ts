@@ -80,13 +80,13 @@ export class Exported<T = ExportedRecord> implements AsyncIterable<T> {
   }
 }
 
-/** Throws a ProvecError for what is no line of an export. */
+/** Throws a ProvecError for a value that is not a line of an export. */
 function lineOf(text: string): ExportLine {
   let line: unknown;
   try {
     line = parseJson(text);
   } catch (cause) {
-    throw new APIConnectionError('The export was cut off, or holds a line that is no JSON.', { cause });
+    throw new APIConnectionError('The export was cut off, or holds a line that is not JSON.', { cause });
   }
   assertAnswer('exportRecords', line, OK);
   return line as ExportLine;

@@ -1,7 +1,7 @@
 import type * as Api from './api/generated.ts';
 import { APIConnectionError, ConflictError, NotFoundError, UnavailableError } from './http/errors.ts';
 
-/** What a collection has for ever. */
+/** Fields of a collection that never change. */
 const FIXED = ['dimensions', 'metric', 'shards', 'replicas', 'quantization'] as const;
 
 /**
@@ -32,12 +32,12 @@ function mayExist(error: unknown): boolean {
   return error instanceof APIConnectionError || error instanceof UnavailableError;
 }
 
-/** Throws a ConflictError for a collection that was made with other values, or by an alias. */
+/** Throws a ConflictError if the collection was made with other values, or the name is an alias. */
 function matching(found: Api.Collection, body: Api.CreateCollection): Api.Collection {
   if (found.name !== body.name) throw conflict(`${body.name} is an alias of the collection ${found.name}.`);
   const other = FIXED.find((field) => body[field] !== undefined && body[field] !== found[field]);
   if (other === undefined) return found;
-  throw conflict(`The collection ${found.name} is there with ${other} ${found[other]}, not ${body[other]}.`);
+  throw conflict(`The collection ${found.name} exists with ${other} ${found[other]}, not ${body[other]}.`);
 }
 
 const conflict = (error: string): ConflictError => new ConflictError({ error, status: 409, code: 'COLLECTION_EXISTS' });

@@ -4,7 +4,7 @@ interface Page {
   nextCursor?: string | null;
 }
 
-/** What the request of a later page has beside that of the first. */
+/** Field that the request of a later page adds to that of the first. */
 export interface Next {
   cursor?: string;
 }

@@ -15,8 +15,8 @@ export class Provec {
   }
 
   /**
-   * The collection of that name or alias; asks nothing, so it need not be there. `M` is the type of
-   * its records' metadata, such as an interface.
+   * The collection of that name or alias. Sends no request, so it need not exist. `M` is the type
+   * of its records' metadata, such as an interface.
    */
   collection<M extends object = AnyMetadata>(name: string): Collection<M> {
     return new Collection(this.#transport, name);
@@ -29,9 +29,9 @@ export class Provec {
   }
 
   /**
-   * The collection of that name, which is made unless it is there. Rejects with a ConflictError for
-   * one that was made with another value of what `body` gives; tags and deletion protection, which
-   * can be changed, are not compared.
+   * Returns the collection of that name, and creates it if it does not exist. Rejects with a
+   * ConflictError for one that was made with another value of what `body` gives; tags and deletion
+   * protection, which can be changed, are not compared.
    */
   getOrCreate(body: Api.CreateCollection, options: RequestOptions = {}): Promise<Api.Collection> {
     return getOrCreate(

@@ -7,9 +7,9 @@ type Result = UpsertResult & { warnings?: string[] };
 const PLACE = /\brecords\[(\d+)\]/g;
 
 /**
- * Writes records by one request after another, each with as many as one may have. Answers with all
- * counts and warnings, and else with what the last request answered. If one of them fails, its
- * error has `storedCount`, and names places among all records.
+ * Upserts records in one request after another, each as large as allowed. Returns the sums of
+ * the counts, all warnings, and otherwise the last answer. If a request fails, its error has
+ * `storedCount` and names places among all records.
  */
 export async function upsertInParts(
   body: Upsert,

@@ -284,7 +284,7 @@ def check_transaction(answer, authority, address, signature, root, version):
     demand(answer is not None, "there is no finalized transaction " + signature)
     demand(isinstance(answer, dict) and is_whole(answer.get("slot"), WHOLE_MAX), "the transaction has no slot")
     time, meta, wire = (answer.get(name) for name in ("blockTime", "meta", "transaction"))
-    demand(time is None or is_whole(time, 253402300799), "the time of its block is no time")
+    demand(time is None or is_whole(time, 253402300799), "blockTime is not a valid time")
     demand(isinstance(meta, dict) and meta.get("err", "") is None, "the transaction failed")
     demand(meta.get("innerInstructions") in (None, []), "programs called others in the transaction")
     is_encoded = isinstance(wire, list) and len(wire) > 1 and wire[1] == "base64"
@@ -300,7 +300,7 @@ def check_transaction(answer, authority, address, signature, root, version):
 
 def take_length(stream):
     length = take_number(stream, 1)
-    demand(length < 128, "a length has more bytes than one")
+    demand(length < 128, "a length takes more than one byte")
     return length
 
 

@@ -25,8 +25,8 @@ const isAbbreviation = (name: string, known: string) =>
 const folded = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '');
 
 /**
- * The first of `known` that is `name` but for at most `editsMax` edits, of a name of two or three
- * letters for one (case, `_` and `-` do not count); null: none.
+ * Returns the first of `known` within `editsMax` edits of `name`, or null. For names of two or
+ * three letters the limit is one edit. Case, `_` and `-` do not count.
  */
 export function withinEdits(name: string, known: readonly string[], editsMax: number): string | null {
   const wanted = folded(name.slice(0, 64));

@@ -10,6 +10,6 @@ export type Shape =
   | { readonly list: Shape }
   | { readonly map: Shape }
   | { readonly oneOf: readonly Shape[] }
-  /** The members that it has, and those that it may have. */
+  /** Required and optional members. */
   | { readonly has: Members; readonly may: Members };
 type Members = Readonly<Record<string, Shape>>;

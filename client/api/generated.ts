@@ -70,7 +70,7 @@ export type Query = ExactlyOne<
     namespace?: Namespace;
     /**
      * The records of all namespaces; each in the answer then has its `namespace`. Not
-     * beside `namespace` or `id`. Default: `false`.
+     * allowed with `namespace` or `id`. Default: `false`.
      */
     allNamespaces?: boolean;
     /** Return the vectors as well. Default: `false`. */
@@ -123,7 +123,7 @@ export interface Count {
   namespace?: Namespace;
   /**
    * The records of all namespaces; each in the answer then has its `namespace`. Not
-   * beside `namespace`. Default: `false`.
+   * allowed with `namespace`. Default: `false`.
    */
   allNamespaces?: boolean;
   /**
@@ -143,7 +143,7 @@ export interface Facets {
   namespace?: Namespace;
   /**
    * The records of all namespaces; each in the answer then has its `namespace`. Not
-   * beside `namespace`. Default: `false`.
+   * allowed with `namespace`. Default: `false`.
    */
   allNamespaces?: boolean;
   /**
@@ -160,7 +160,7 @@ export interface List {
   namespace?: Namespace;
   /**
    * The records of all namespaces; each in the answer then has its `namespace`. Not
-   * beside `namespace` or `prefix`. Default: `false`.
+   * allowed with `namespace` or `prefix`. Default: `false`.
    */
   allNamespaces?: boolean;
   filter?: Filter;
@@ -207,7 +207,7 @@ export type Delete = ExactlyOne<
     namespace?: Namespace;
     /**
      * The records of all namespaces; each in the answer then has its `namespace`. Not
-     * beside `namespace`, `ids` or `all`. Default: `false`.
+     * allowed with `namespace`, `ids` or `all`. Default: `false`.
      */
     allNamespaces?: boolean;
   },
@@ -368,7 +368,7 @@ export interface CollectionDetail {
     /** The collection's account on the ledger. */
     ledgerAddress: string | null;
     /**
-     * That transaction in an explorer. Null where no explorer could open it, as with the
+     * That transaction in an explorer. Null if no explorer can open it, as with the
      * embedded ledger.
      */
     ledgerExplorerUrl: string | null;
@@ -414,7 +414,7 @@ export interface UpsertResult {
    */
   ledgerTx: string | null;
   /**
-   * That transaction in an explorer. Null where no explorer could open it, as with the
+   * That transaction in an explorer. Null if no explorer can open it, as with the
    * embedded ledger.
    */
   ledgerExplorerUrl: string | null;
@@ -430,8 +430,8 @@ export interface UpsertResult {
   };
   /**
    * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
-   * scope `read` is told of a like field.
+   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
+   * scope `read` get a suggestion.
    */
   warnings?: Array<string>;
 }
@@ -465,7 +465,7 @@ export interface UpdateResult {
    */
   ledgerTx: string | null;
   /**
-   * That transaction in an explorer. Null where no explorer could open it, as with the
+   * That transaction in an explorer. Null if no explorer can open it, as with the
    * embedded ledger.
    */
   ledgerExplorerUrl: string | null;
@@ -481,8 +481,8 @@ export interface UpdateResult {
   };
   /**
    * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
-   * scope `read` is told of a like field.
+   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
+   * scope `read` get a suggestion.
    */
   warnings?: Array<string>;
 }
@@ -502,7 +502,7 @@ export interface DeleteResult {
    */
   ledgerTx: string | null;
   /**
-   * That transaction in an explorer. Null where no explorer could open it, as with the
+   * That transaction in an explorer. Null if no explorer can open it, as with the
    * embedded ledger.
    */
   ledgerExplorerUrl: string | null;
@@ -518,8 +518,8 @@ export interface DeleteResult {
   };
   /**
    * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
-   * scope `read` is told of a like field.
+   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
+   * scope `read` get a suggestion.
    */
   warnings?: Array<string>;
 }
@@ -710,7 +710,7 @@ export interface Anchor {
   /** Transaction. */
   ledgerTx: string;
   /**
-   * That transaction in an explorer. Null where no explorer could open it, as with the
+   * That transaction in an explorer. Null if no explorer can open it, as with the
    * embedded ledger.
    */
   ledgerExplorerUrl: string | null;
@@ -828,8 +828,8 @@ export interface QueryVectorsResult {
   };
   /**
    * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
-   * scope `read` is told of a like field.
+   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
+   * scope `read` get a suggestion.
    */
   warnings?: Array<string>;
 }
@@ -848,8 +848,8 @@ export interface QueryManyResult {
     };
     /**
      * Absent: none. A sentence for each field that the request names and no record of the
-     * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
-     * scope `read` is told of a like field.
+     * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
+     * scope `read` get a suggestion.
      */
     warnings?: Array<string>;
   }>;
@@ -868,7 +868,7 @@ export interface ImportRecordsResult {
    */
   ledgerTx: string | null;
   /**
-   * That transaction in an explorer. Null where no explorer could open it, as with the
+   * That transaction in an explorer. Null if no explorer can open it, as with the
    * embedded ledger.
    */
   ledgerExplorerUrl: string | null;
@@ -884,8 +884,8 @@ export interface ImportRecordsResult {
   };
   /**
    * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
-   * scope `read` is told of a like field.
+   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
+   * scope `read` get a suggestion.
    */
   warnings?: Array<string>;
 }
@@ -903,8 +903,8 @@ export interface CountRecordsResult {
   count: number;
   /**
    * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
-   * scope `read` is told of a like field.
+   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
+   * scope `read` get a suggestion.
    */
   warnings?: Array<string>;
 }
@@ -919,8 +919,8 @@ export interface FacetRecordsResult {
   missing: number;
   /**
    * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
-   * scope `read` is told of a like field.
+   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
+   * scope `read` get a suggestion.
    */
   warnings?: Array<string>;
 }
@@ -931,8 +931,8 @@ export interface ListRecordsResult {
   nextCursor?: string;
   /**
    * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
-   * scope `read` is told of a like field.
+   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
+   * scope `read` get a suggestion.
    */
   warnings?: Array<string>;
 }

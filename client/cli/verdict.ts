@@ -41,7 +41,7 @@ export async function verdictOn(
     const root = 'root' in trusted ? trusted.root : proof.merkleRoot;
     const outcome = verifyProof(root, proof, expected);
     demand((wanted ?? outcome) === outcome, 'wrong-content', `The record is ${outcome}.`);
-    // A root says nothing of the collection that it is of; the account's address does.
+    // A root does not identify its collection; the account's address does.
     const isProvenOf = collectionId !== undefined && evidence !== null;
     const place = `in the collection ${pinned}${isProvenOf ? '' : ' (as the proof names it)'}`;
     return {

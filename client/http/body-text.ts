@@ -6,7 +6,7 @@ const HOLDERS = ['records', 'updates', 'queries'];
 
 /**
  * JSON of a request, with typed arrays as lists: `JSON.stringify` writes them as objects. Throws a
- * TypeError that names the place of what is no JSON value.
+ * TypeError that names the place of a value that JSON cannot represent.
  */
 export function bodyText(body: object): string {
   const whole: Record<string, unknown> = { ...withLists(body) };

@@ -5,11 +5,11 @@ export type ErrorCode = ErrorBody['code'];
 /** All that a call rejects with, apart from bad arguments and the reason of an aborted signal. */
 export class ProvecError extends Error {
   override name = 'ProvecError';
-  /** Of an upsert in several requests: how many records, from the first one on, were stored. */
+  /** Number of records, from the first one on, that an upsert in several requests stored. */
   storedCount?: number;
 }
 
-/** The same error with one more sentence, if it is one of these. */
+/** Adds a sentence to a ProvecError; returns any other error unchanged. */
 export function explained(error: unknown, sentence: string): unknown {
   if (!(error instanceof ProvecError)) return error;
   const { message, stack } = error;

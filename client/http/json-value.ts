@@ -1,17 +1,17 @@
-/** More levels than any request has; a value that holds itself has more. */
+/** Maximum depth: more than any request has. A value that contains itself exceeds it. */
 const DEPTH_MAX = 500;
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
 /**
- * Throws a TypeError that names the place of the first thing that JSON has no value for. There
- * `JSON.stringify` leaves a member out or writes another value, so a filter would lose a condition.
+ * Throws a TypeError that names the first value that JSON cannot represent. `JSON.stringify` would
+ * leave it out or write something else, so a filter would lose a condition.
  * `path` names the value itself, '' for a whole body.
  */
 export function assertJson(value: unknown, path = '', depth = 0): void {
   const fault = scalarFault(value);
   if (fault !== null) throw new TypeError(`${path || 'The body'} ${fault}`);
   if (typeof value !== 'object' || value === null) return;
-  if (depth > DEPTH_MAX) throw new TypeError(`${path} is nested too deep, or holds itself.`);
+  if (depth > DEPTH_MAX) throw new TypeError(`${path} is nested too deeply, or contains itself.`);
   if (Array.isArray(value)) assertItems(value, path, depth);
   else if ('toJSON' in value && typeof value.toJSON === 'function') assertJson(written(value, path), path, depth + 1);
   else assertMembers(value, path, depth);
@@ -19,7 +19,7 @@ export function assertJson(value: unknown, path = '', depth = 0): void {
 
 function assertItems(items: readonly unknown[], path: string, depth: number): void {
   for (let at = 0; at < items.length; at++) {
-    // A vector has thousands of numbers, and a path is made only where it is needed.
+    // A vector has thousands of numbers, so paths are built only when needed.
     if (!Number.isFinite(items[at]) && typeof items[at] !== 'string')
       assertJson(items[at], `${path}[${at}]`, depth + 1);
   }
@@ -36,7 +36,7 @@ function assertMembers(value: object, path: string, depth: number): void {
   for (const [name, member] of Object.entries(value)) assertJson(member, memberPath(path, name), depth + 1);
 }
 
-/** What `JSON.stringify` takes in place of an object that says so itself, such as a Date. */
+/** Value that `JSON.stringify` writes for an object with `toJSON`, such as a Date. */
 function written(value: object, path: string): unknown {
   if (value instanceof Date && Number.isNaN(value.getTime())) throw new TypeError(`${path} is an invalid Date.`);
   return (value as { toJSON(key: string): unknown }).toJSON('');

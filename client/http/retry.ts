@@ -3,16 +3,16 @@ import { APIConnectionError, APIStatusError, APITimeoutError, explained } from '
 
 /** 502 and 504 come from proxies. */
 const PASSING = [502, 503, 504];
-/** Codes of Node and OpenSSL: the name or the certificate is wrong, or what answers is no HTTP. */
+/** Node and OpenSSL codes for a wrong name or certificate, or an answer that is not HTTP. */
 const LASTING =
   /^(ENOTFOUND|EPROTO|HPE_(?!INVALID_EOF)|ERR_(TLS|SSL|INVALID)_|UNABLE_TO_)|CERT|SELF_SIGNED|HOSTNAME|_(CA|PURPOSE|SIGNATURE)$/;
 const FIRST_WAIT_MS = 500;
 const WAIT_MAX_MS = 8_000;
-/** A timer may be early by so much. */
+/** Milliseconds by which a timer may fire early. */
 const TIMER_MS = 1;
 
 export interface RetryOptions {
-  /** From the first failure to the last retry. */
+  /** Milliseconds from the first failure to the last retry. */
   retryForMs: number;
   maxRetries: number;
   maxRetryAfterMs: number;
@@ -55,7 +55,7 @@ export class Retries {
     if (this.#attempts > maxRetries || leftMs <= TIMER_MS) throw this.#givenUp(error);
     const askedMs = askedWaitMs(error);
     if (askedMs > Math.min(maxRetryAfterMs, leftMs))
-      throw explained(error, `The client gave up, since that is a wait of ${askedMs / 1_000} s.`);
+      throw explained(error, `The client gave up: the service asked it to wait ${askedMs / 1_000} s.`);
     return Math.min(retryWaitMs(this.#attempts - 1, askedMs), leftMs);
   }
 
@@ -77,7 +77,7 @@ function isPassing(operation: keyof Operations, error: unknown): boolean {
 const isRateLimit = (error: unknown): boolean =>
   error instanceof APIStatusError && error.status === 429 && error.code !== 'PLAN_LIMIT_REACHED';
 
-/** By the first cause that has a code. */
+/** Decides by the first cause that has a code. */
 function isLasting({ code, cause }: { code?: unknown; cause?: unknown }): boolean {
   if (typeof code === 'string') return LASTING.test(code);
   return typeof cause === 'object' && cause !== null && isLasting(cause);
@@ -88,7 +88,7 @@ const askedWaitMs = (error: unknown): number =>
 
 /**
  * How long to wait before retry number `retry` (from 0 on): exponential, half of it random so that
- * clients do not come back all at once, and that much longer than the service asks for.
+ * clients do not come back all at once, and added to the wait that the service asks for.
  */
 export function retryWaitMs(retry: number, askedMs: number): number {
   return askedMs + ((1 + Math.random()) / 2) * Math.min(FIRST_WAIT_MS * 2 ** retry, WAIT_MAX_MS);

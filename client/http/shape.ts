@@ -3,15 +3,15 @@ import type { Shape } from '../api/answer-shape.ts';
 import { ANSWERS, SHAPES } from '../api/shapes.ts';
 import { ServerError } from './errors.ts';
 
-/** Throws a ServerError where a value is no answer of that operation, or no line of it. */
+/** Throws a ServerError if a value is not an answer to that operation, or a line of one. */
 export function assertAnswer(operation: keyof typeof ANSWERS, value: unknown, status: number): void {
   const fault = faultOf(value, ANSWERS[operation], '');
   if (fault === null) return;
-  const error = `This is no answer to ${operation}: ${fault}. Is this the address of a Provec?`;
+  const error = `This is not an answer to ${operation}: ${fault}. Is this the address of a Provec?`;
   throw new ServerError({ error, status });
 }
 
-/** The first thing that is wrong, with its place; null for a value of that shape. */
+/** Returns the first fault, with its path; null if the value has that shape. */
 function faultOf(value: unknown, shape: Shape, path: string): string | null {
   if (typeof shape === 'string') {
     if (shape.startsWith('#')) return faultOf(value, SHAPES[shape.slice(1)]!, path);
@@ -51,7 +51,7 @@ function faultOfMembers(value: object, names: string[], shapeOf: (name: string) 
   return null;
 }
 
-/** The fault by the first shape, which is the one to name. */
+/** Returns the fault by the first shape if no shape fits, else null. */
 function faultOfEach(value: unknown, shapes: readonly Shape[], path: string): string | null {
   const faults = shapes.map((shape) => faultOf(value, shape, path));
   return faults.includes(null) ? null : faults[0]!;

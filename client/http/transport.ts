@@ -236,7 +236,7 @@ async function answerOf<K extends OperationId>(operation: K, response: Response)
     cause = error;
   }
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
-    const error = 'The answer is no JSON object: is this the address of a Provec?';
+    const error = 'The answer is not a JSON object: is this the address of a Provec?';
     throw new ServerError({ error, status: response.status }, { cause });
   }
   assertAnswer(operation, answer, response.status);

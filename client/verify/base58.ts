@@ -9,12 +9,12 @@ export function encodeAddress(bytes: Uint8Array): string {
 }
 
 /**
- * The 32 bytes of a ledger address; null when the text is none. Of the texts for one address only
- * the shortest is one.
+ * Returns the 32 bytes of a ledger address; null if the text is not one. Only the shortest text of
+ * an address is accepted.
  */
 export const decodeAddress = (text: string): Uint8Array | null => decode(text, ADDRESS_BYTES);
 
-/** The 64 bytes of a transaction's signature; null when the text is none. */
+/** Returns the 64 bytes of a transaction's signature; null if the text is not one. */
 export const decodeSignature = (text: string): Uint8Array | null => decode(text, SIGNATURE_BYTES);
 
 function encode(bytes: Uint8Array): string {

@@ -42,7 +42,7 @@ export class ByteReader {
     return this.#view.getUint32(this.#at - 4, true);
   }
 
-  /** UTF-8 behind its length. */
+  /** Reads UTF-8 that follows its length. */
   text(): string {
     const bytes = this.bytes(this.u32());
     try {

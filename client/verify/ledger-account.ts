@@ -4,7 +4,7 @@ import type { AccountSnapshot } from './verify-account.ts';
 /** An account without its address, which is what was asked for. */
 export type AccountContent = Omit<AccountSnapshot, 'address'>;
 
-/** Asks a node of the ledger for an account; null where it has none. Rejects with LedgerError. */
+/** Asks a node of the ledger for an account; null if it has none. Rejects with LedgerError. */
 export async function ledgerAccount(
   url: string,
   address: string,

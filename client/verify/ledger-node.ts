@@ -1,15 +1,15 @@
-/** A node of the ledger could not be asked, or its answer is none. */
+/** A node of the ledger could not be reached, or its answer is not valid. */
 export class LedgerError extends Error {
   override readonly name = 'LedgerError';
 }
 
 const RPC_TIMEOUT_MS = 15_000;
-/** A hundred times an answer with a collection's account. */
+/** A hundred times the size of an answer with a collection's account. */
 const ANSWER_MAX_BYTES = 256 * 1024;
 
 /**
- * Asks a node of the ledger. Rejects with a LedgerError, which names the URL's origin at most: keys
- * stand in paths and queries.
+ * Asks a node of the ledger. Rejects with a LedgerError that names only the URL's origin, because
+ * paths and queries may hold keys.
  */
 export async function askNode(
   url: string,
@@ -28,7 +28,7 @@ export async function askNode(
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-      // The node that is trusted answers, and no other.
+      // Only the trusted node may answer.
       redirect: 'error',
       signal: AbortSignal.any([AbortSignal.timeout(RPC_TIMEOUT_MS), ...(signal ? [signal] : [])]),
     });

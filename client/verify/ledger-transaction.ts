@@ -1,11 +1,11 @@
 import { askNode, LedgerError, resultIn } from './ledger-node.ts';
 
 /**
- * Asks a node of the ledger for a transaction, as `verifyTransaction` takes it; null where there is
- * no such one that is final. Rejects with a LedgerError.
+ * Asks a node of the ledger for a transaction, as `verifyTransaction` takes it; null if there is
+ * none, or it is not final. Rejects with a LedgerError.
  */
 export async function ledgerTransaction(url: string, signature: string, signal?: AbortSignal): Promise<unknown> {
-  // Newer versions are asked for to be refused by the verifier, not by the node.
+  // Accepts newer versions, so that the verifier refuses them, not the node.
   const options = { encoding: 'base64', commitment: 'finalized', maxSupportedTransactionVersion: 0 };
   const { answer, origin } = await askNode(url, 'getTransaction', [signature, options], signal);
   return transactionIn(answer, origin);

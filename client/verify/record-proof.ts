@@ -83,7 +83,7 @@ export function checkShape(proof: RecordProof): void {
   demand(
     ledgerTx === null || (typeof ledgerTx === 'string' && decodeSignature(ledgerTx) !== null),
     'malformed',
-    'ledgerTx is neither null nor the signature of a transaction.',
+    'ledgerTx is neither null nor a transaction signature.',
   );
 }
 

@@ -12,7 +12,7 @@ import { demand } from './verification-error.ts';
 
 /** A mint's metadata; addresses in base58. */
 export interface TokenMetadata {
-  /** 32 zero bytes (`1111...`) when nobody may change it any more. */
+  /** 32 zero bytes (`1111...`) when it can no longer be changed. */
   updateAuthority: string;
   mint: string;
   name: string;

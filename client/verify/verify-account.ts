@@ -40,7 +40,7 @@ export function verifyAccount(
   demand(account.owner === TOKEN_2022_ADDRESS, 'wrong-account', 'The account is not owned by Token-2022.');
   const data = typeof account.data === 'string' ? bytesFromBase64(account.data, 'malformed', 'The data') : account.data;
   const { updateAuthority, mint, fields } = parseTokenMetadata(data);
-  demand(updateAuthority === authority, 'wrong-account', 'Somebody else may write the metadata.');
+  demand(updateAuthority === authority, 'wrong-account', 'An address other than the authority may write the metadata.');
   demand(mint === address, 'wrong-account', 'The metadata is that of another mint.');
   const merkleRoot = fields.get('merkleRoot') ?? '';
   hashFromHex(merkleRoot, 'merkleRoot');

@@ -7,7 +7,7 @@ import { type Anchor, verifyAccount } from './verify-account.ts';
 import { type ExpectedRecord, verifyProof } from './verify-proof.ts';
 import { type AnchoringTransaction, verifyTransaction } from './verify-transaction.ts';
 
-/** What of the ledger is trusted: who alone may write the account, and whoever reads it. */
+/** What is trusted: the only writer of the account, and the functions that read the ledger. */
 export interface Ledger {
   /** Base58. */
   authority: string;
@@ -24,7 +24,7 @@ export interface Ledger {
 export interface LedgerEvidence {
   /** What the account holds now. */
   anchor: Anchor;
-  /** The one that wrote the proof's root; null where the account holds that root now. */
+  /** The transaction that wrote the proof's root; null if the account holds that root now. */
   transaction: AnchoringTransaction | null;
 }
 
@@ -33,8 +33,8 @@ export interface LedgerEvidence {
  * transaction that anchored the proof's root. A node of the ledger is asked for both (at `rpcUrl`,
  * or by `readAccount` and `readTransaction`). `authority` and `collectionId` are the caller's own:
  * from its notes, never from the answer that is checked. Rejects with a VerificationError where it
- * does not hold, as when the root is not on the ledger yet, and with a LedgerError where nobody
- * could be asked.
+ * does not hold, as when the root is not on the ledger yet, and with a LedgerError if the ledger
+ * could not be read.
  */
 export async function verifyOnLedger(
   proof: RecordProof,
@@ -81,14 +81,14 @@ export async function ledgerEvidence(proof: RecordProof, ledger: Ledger): Promis
   return { anchor, transaction: verifyTransaction(found, expected) };
 }
 
-/** Of a proof that names no transaction, and whose root the account does not hold. */
+/** Error for a proof that names no transaction and whose root the account does not hold. */
 function unanchored({ version }: RecordProof, anchor: Anchor): VerificationError {
   if (anchor.version !== version)
     return new VerificationError(
       'wrong-root',
       `The ledger holds version ${anchor.version} and the proof, which names no transaction, is of version ${version}: fetch a proof again, or check this one against the root that the account's transaction of version ${version} wrote.`,
     );
-  // Said here, as elsewhere it would read like tampering: a version is a sum over the shards.
+  // A version is a sum over the shards, so two states can share one. The message explains it.
   return new VerificationError(
     'wrong-root',
     `The ledger holds another root of version ${anchor.version}, as it can while several shards are written: fetch a proof again when nothing is written. If that one differs too, it is not of what the ledger holds.`,

@@ -14,11 +14,11 @@ export interface AnchoringTransaction {
   /** Base58. */
   signature: string;
   slot: number;
-  /** When its block was made, ISO 8601 UTC in seconds; null where the node does not know. */
+  /** Time of its block, ISO 8601 UTC in seconds; null if the node does not know it. */
   anchoredAt: string | null;
 }
 
-/** What a transaction must have written, and who into what. */
+/** What a transaction must have written, its signer and the account. */
 export interface ExpectedAnchor {
   authority: string;
   collectionId: string;
@@ -71,8 +71,8 @@ export function verifyTransaction(transaction: unknown, expected: ExpectedAnchor
 function answered(transaction: unknown) {
   const { slot, blockTime = null, meta, transaction: wire } = membersOf(transaction);
   demand(isWhole(slot, Number.MAX_SAFE_INTEGER), 'malformed', 'The transaction has no slot.');
-  demand(blockTime === null || isWhole(blockTime, BLOCK_TIME_MAX), 'malformed', 'The time of the block is no time.');
-  demand(typeof meta === 'object' && meta !== null, 'malformed', 'It is not said what the transaction did.');
+  demand(blockTime === null || isWhole(blockTime, BLOCK_TIME_MAX), 'malformed', '`blockTime` is not a valid time.');
+  demand(typeof meta === 'object' && meta !== null, 'malformed', 'The answer has no `meta`.');
   demand(Array.isArray(wire) && wire[1] === 'base64', 'malformed', 'The transaction is not in base64.');
   const bytes = bytesFromBase64(wire[0], 'malformed', 'The transaction');
   demand(bytes.length <= TRANSACTION_BYTES_MAX, 'malformed', 'The transaction is too long.');
@@ -83,14 +83,18 @@ function answered(transaction: unknown) {
 function fieldsWritten(bytes: Uint8Array, { authority, collectionId, signature }: ExpectedAnchor): Map<string, string> {
   const reader = new ByteReader(bytes, 'The transaction');
   const signatures = lengthIn(reader);
-  demand(signatures === 1, 'wrong-transaction', 'The transaction has more signatures than one, or none.');
+  demand(signatures === 1, 'wrong-transaction', 'The transaction must have exactly one signature.');
   const isAsked =
     bytesToHex(reader.bytes(SIGNATURE_BYTES)) === bytesToHex(decodeSignature(signature) ?? Uint8Array.of());
-  demand(isAsked, 'wrong-transaction', 'It is another transaction than the one that was asked for.');
+  demand(isAsked, 'wrong-transaction', 'It is not the transaction that was asked for.');
   const signers = reader.u8();
-  // A transaction that can take addresses from tables says its version here.
-  demand(signers < 0x80, 'wrong-transaction', 'The transaction is not a legacy one.');
-  demand(signers === 1 && reader.u8() === 0, 'wrong-transaction', 'Not the authority alone signed the transaction.');
+  // A versioned transaction, which can take addresses from tables, has 128 or more here.
+  demand(signers < 0x80, 'wrong-transaction', 'The transaction is not of the version `legacy`.');
+  demand(
+    signers === 1 && reader.u8() === 0,
+    'wrong-transaction',
+    'The transaction must be signed by the authority alone.',
+  );
   reader.u8();
   const addresses = Array.from({ length: lengthIn(reader) }, () => encodeAddress(reader.bytes(ADDRESS_BYTES)));
   demand(addresses[0] === authority, 'wrong-transaction', 'Another authority signed the transaction.');
@@ -116,7 +120,7 @@ function fieldsWritten(bytes: Uint8Array, { authority, collectionId, signature }
 
 function fieldIn(data: Uint8Array): [name: string, value: string] {
   const isUpdate = data[8] === NAMED_FIELD && bytesToHex(data.subarray(0, 8)) === UPDATE_FIELD;
-  demand(isUpdate, 'wrong-transaction', 'The transaction does something else than to write fields.');
+  demand(isUpdate, 'wrong-transaction', 'The transaction does something other than writing fields.');
   const reader = new ByteReader(data.subarray(9), 'The transaction');
   const field: [string, string] = [reader.text(), reader.text()];
   demand(reader.done, 'malformed', 'Bytes are left over behind a field.');
@@ -124,10 +128,10 @@ function fieldIn(data: Uint8Array): [name: string, value: string] {
   return field;
 }
 
-/** Nothing in such a transaction is longer than what one byte counts. */
+/** Every length in such a transaction fits into one byte. */
 function lengthIn(reader: ByteReader): number {
   const length = reader.u8();
-  demand(length < 0x80, 'malformed', 'A length of the transaction has more bytes than one.');
+  demand(length < 0x80, 'malformed', 'A length in the transaction takes more than one byte.');
   return length;
 }
 

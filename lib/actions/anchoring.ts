@@ -11,7 +11,7 @@ export type AnchorStatus = 'confirmed' | 'pending' | 'none';
 export interface AnchorReceipt {
   status: AnchorStatus;
   signature: string | null;
-  /** Null where no explorer could open it; so everywhere below. */
+  /** Null if no explorer can open it; this holds for every `explorerUrl` here. */
   explorerUrl: string | null;
 }
 
@@ -53,7 +53,7 @@ export interface AnchoringActions {
   'anchoring.submit': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
   /**
    * Waits up to `waitMs` for a confirmed root whose cut contains `cut`, which it does not make
-   * wanted: it writes nothing. At once `pending` where no root is on its way.
+   * wanted: it writes nothing. Answers `pending` at once if no root is on its way.
    */
   'anchoring.confirmation': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
   'anchoring.state': { params: { collectionId: string }; result: AnchorRow | null };

@@ -152,7 +152,7 @@ export interface ClusterActions {
     params: Slice & { standing?: Exclude<AnchorStanding, 'settled'> };
     result: Part<AnchorOverview>;
   };
-  /** Resolves when the shard is open on `node`. `from` is null when nobody held it. */
+  /** Resolves when the shard is open on `node`. `from` is null when no node held it. */
   'cluster.move': {
     params: { shard: string; node: string };
     result: { shard: ShardKey; from: string | null; to: string };

@@ -21,7 +21,7 @@ export interface CollectionView {
   deletionProtection: boolean;
   /** Absent: none. */
   tags?: Tags;
-  /** Absent: its creator named none. */
+  /** Absent if its creator named none. */
   place?: Place;
 }
 
@@ -40,9 +40,9 @@ export interface CollectionDetail extends CollectionView {
   };
 }
 
-/** What is known of the fields that a request names. */
+/** Report on the fields that a request names. */
 export interface WithAbsentFields {
-  /** Those that no record has which the request may be about; absent: none, or unknown. */
+  /** Fields that no record in scope has. Absent if there are none or it is unknown. */
   absentFields?: AbsentField[];
 }
 
@@ -80,7 +80,7 @@ export interface DeleteRecords {
   /** Counts what would be deleted, and deletes nothing. */
   dryRun?: boolean;
   namespace?: string;
-  /** With a filter. */
+  /** Allowed only with a filter. */
   allNamespaces?: boolean;
 }
 
@@ -119,7 +119,7 @@ export interface CollectionQuery {
   topK?: number;
   filter?: Record<string, unknown>;
   namespace?: string;
-  /** With a vector. */
+  /** Allowed only with a vector. */
   allNamespaces?: boolean;
   includeValues?: boolean;
   includeMetadata?: boolean;
@@ -138,7 +138,7 @@ export type Consistency = (typeof CONSISTENCIES)[number];
 export interface Selected {
   filter?: Record<string, unknown>;
   namespace?: string;
-  /** Records of all namespaces are. */
+  /** Selects records of all namespaces. */
   allNamespaces?: boolean;
   consistency?: Consistency;
 }
@@ -230,7 +230,7 @@ export interface RecordProof {
   terminal: { key: string; vecHash: string; metaHash: string } | null;
   collectionId: string;
   ledgerAddress: string | null;
-  /** The confirmed transaction that wrote this root and version; null where there is none. */
+  /** The confirmed transaction that wrote this root and version; null if there is none. */
   ledgerTx: string | null;
 }
 
@@ -338,7 +338,7 @@ export interface CollectionsActions {
   /**
    * Resolves when the shards, by index, are open. Reads and writes of records that find one away
    * for longer than `meta.shardWaitMs` milliseconds throw SHARD_UNAVAILABLE with its index, before
-   * anything was done: whoever holds something for a request sets it, waits here without, and calls
+   * anything was done. A caller that holds resources sets it, releases them, waits here, and calls
    * again.
    */
   'collections.whenReady': { params: Named & { shards: number[] }; result: null };

@@ -1,7 +1,7 @@
 import type { ActionName } from './call.ts';
 
 /**
- * Actions that may be made again when nobody knows whether they were carried out: they only read,
+ * Actions that may be repeated when it is unknown whether they were carried out: they only read,
  * or do the same thing twice, or take what costs little to take twice (a query that a dead node had
  * counted stays counted, the room that it held for a write comes back by itself). Those about a
  * shard are not here: the shard router has them.

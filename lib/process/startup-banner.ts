@@ -15,8 +15,7 @@ export interface Startup {
 }
 
 const KEY_OF_OWN = '$PROVEC_KEY';
-const IGNORED =
-  'PROVEC_BOOTSTRAP_KEY is ignored: the first key of this store was made before, and this is no key of it';
+const IGNORED = 'PROVEC_BOOTSTRAP_KEY is ignored: this store already had its first key, and this key is not in it';
 
 /**
  * What a person needs to begin: the address, where things are, the first key (this once), and a

@@ -25,12 +25,12 @@ export function refuseUnknownFields(object: JsonObject, known: readonly string[]
   }
 }
 
-/** So near to a name that the operation knows an unknown one is taken for it, misspelt. */
+/** Maximum edits at which an unknown name counts as a misspelling of a known one. */
 const MISSPELT_EDITS_MAX = 2;
 
 /**
- * For requests that may have unknown fields: throws INVALID_ARGUMENT for one that is spelt nearly
- * like one of `known`, naming both.
+ * For requests that may have unknown fields: throws INVALID_ARGUMENT for one that looks like a
+ * misspelling of one of `known`, naming both.
  */
 export function refuseMisspelt(
   names: Iterable<string>,

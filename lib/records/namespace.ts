@@ -25,7 +25,7 @@ export function storedId(namespace: string, id: string): string {
   return namespace === '' ? id : MARK + namespace + MARK + id;
 }
 
-/** Where all ids lie that come after the stored id `after` (null: all). */
+/** Range of all stored ids that come after `after` (null: all). */
 export const wholeRange = (after: string | null): { after: string | null; prefix: null } => ({ after, prefix: null });
 
 /**

@@ -32,14 +32,14 @@ export function idOfCursor(cursor: unknown): string {
   return id;
 }
 
-/** The stored id. Throws INVALID_ARGUMENT for what `cursorAfterStored` did not write. */
+/** Returns the stored id. Throws INVALID_ARGUMENT for any cursor not from `cursorAfterStored`. */
 export function storedIdOfCursor(cursor: unknown): string {
   const [stored] = readCursor(cursor, STORED_POSITION, STORED_CURSOR_MAX_CHARS);
   if (stored === '' || cursorAfterStored(stored) !== cursor) throw notACursor(cursor);
   return stored;
 }
 
-/** Throws INVALID_ARGUMENT for what is a cursor of no listing. */
+/** Throws INVALID_ARGUMENT for a value that is not a cursor of any listing. */
 export function checkListingCursor(cursor: unknown): void {
   const isText = typeof cursor === 'string' && cursor.length <= STORED_CURSOR_MAX_CHARS;
   const isOfAll = isText && STORED_POSITION.test(Buffer.from(cursor, 'base64url').toString());

@@ -15,7 +15,7 @@ type Decoded<F extends Fields> = { [K in Exclude<keyof F, MayBeAbsent<F>>]: Valu
   [K in MayBeAbsent<F>]?: ValueOf<F[K]>;
 };
 
-/** A flag, and fields that may not stand beside it. */
+/** A flag, and the fields that are not allowed while it is true. */
 type Excluded<N extends string = string> = readonly [flag: N, fields: readonly N[]];
 
 /** The body of one kind of request. */
@@ -100,7 +100,7 @@ function refuseBeside(given: JsonObject, [flag, names]: Excluded, path: string):
   if (other !== undefined) throw invalid(pathTo(other, path), `absent where ${flag} is true`, 'given');
 }
 
-/** Refuses those fields beside the flag. */
+/** Refuses these fields if the flag is true. */
 function exclusionSchema([flag, names]: Excluded): JsonSchema {
   return {
     not: {

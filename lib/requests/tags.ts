@@ -5,7 +5,7 @@ import { invalid, isJsonObject, shownName } from '../records/fields.ts';
 import type { Field } from './field.ts';
 import type { Place } from './place.ts';
 
-/** What somebody notes about a collection, for their own use. */
+/** Notes of a user about a collection, for their own use. */
 export type Tags = Readonly<Record<string, string>>;
 
 /** Tags to set; one that is empty is removed. */
@@ -35,7 +35,7 @@ export const tags = (limits: Limits): Field<Tags> => ({
 const isText = (value: unknown, maxChars: number): value is string =>
   typeof value === 'string' && value.isWellFormed() && value.length <= maxChars;
 
-/** Beside its tags a row has its place, under the one name that no tag has. */
+/** Reserved key under which a row stores its place; no tag can have it. */
 const PLACE_NAME = '';
 
 /** Those of a collection with others set. Throws INVALID_ARGUMENT where they are too many. */
@@ -50,19 +50,19 @@ export function withTags(
   return stored(Object.fromEntries(all));
 }
 
-/** Those of a collection that is being made, with its place. */
+/** Tags of a new collection, with its place. */
 export function withPlace(tags: string | undefined, place: Place | undefined): string | undefined {
   if (place === undefined || Object.keys(place).length === 0) return tags;
   return stored({ ...read(tags), [PLACE_NAME]: JSON.stringify(place) });
 }
 
-/** As a row has them; undefined where it has none. */
+/** Reads the tags from a row; undefined if it has none. */
 export function readTags(row: string | undefined): Tags | undefined {
   const { [PLACE_NAME]: _, ...tags } = read(row);
   return Object.keys(tags).length === 0 ? undefined : tags;
 }
 
-/** As a row has it. */
+/** Reads the place from a row. */
 export function readPlace(row: string | undefined): Place | undefined {
   const { [PLACE_NAME]: place } = read(row);
   return place === undefined ? undefined : (JSON.parse(place) as Place);

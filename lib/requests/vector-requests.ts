@@ -144,7 +144,7 @@ export const namespace = (limits: Limits): Field<string> => ({
 });
 
 const allNamespaces = (others: string): Field<boolean> =>
-  flag(`The records of all namespaces; each in the answer then has its \`namespace\`. Not beside ${others}.`);
+  flag(`The records of all namespaces; each in the answer then has its \`namespace\`. Not allowed with ${others}.`);
 
 const consistency = oneOf(
   '`strong`: the answer reflects every write acknowledged before it. `eventual`: a copy may answer, and it may be behind.',

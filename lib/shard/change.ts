@@ -52,6 +52,6 @@ export interface ChangePreview {
   changed: number;
   /** A record whose metadata would become too long; null when there is none. */
   refused: ErrorDetail | null;
-  /** Where fields were asked about. */
+  /** Present if the request named fields. */
   fields?: FieldReport | undefined;
 }

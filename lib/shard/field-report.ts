@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../records/fields.ts';
 
-/** A field that no record has, and the one that may be meant, of those that records have. */
+/** A field that no record has, and an existing field that may be meant. */
 export interface AbsentField {
   field: string;
   meant: string | null;
@@ -8,7 +8,7 @@ export interface AbsentField {
 
 /** What a shard knows of the fields that a request names. */
 export interface FieldReport {
-  /** Records in which the fields were looked for: all that the request may be about. */
+  /** Number of records in which the fields were looked for: all in scope. */
   records: number;
   /** Fields that none of these records has. */
   absent: AbsentField[];

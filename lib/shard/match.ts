@@ -13,7 +13,7 @@ export interface QueryOptions extends RecordScope {
 
 export interface ShardMatch {
   id: string;
-  /** In an answer about all namespaces. */
+  /** Present in an answer about all namespaces. */
   namespace?: string;
   /** Exact: float32 vectors, float64 sums. Higher is better. */
   score: number;
@@ -39,7 +39,7 @@ export interface Included {
 
 export interface ListedRecord {
   id: string;
-  /** In an answer about all namespaces. */
+  /** Present in an answer about all namespaces. */
   namespace?: string;
   values?: Float32Array;
   /** JSON text. */
@@ -52,7 +52,7 @@ export type PageItem = ShardMatch | FetchedRecord | ListedRecord | ValueCount;
 /** The first part of an answer, or its next one: in order, and all of one state of the shard. */
 export interface Page<T> {
   items: T[];
-  /** On a first page, where fields were asked about. */
+  /** Present on a first page if the request named fields. */
   fields?: FieldReport | undefined;
   /** Names what is left, for `shards.next`; null where nothing is. */
   rest: string | null;

@@ -11,7 +11,7 @@ import type { RecordScope } from './scope.ts';
  * `reads.ts`, and in the engine.
  */
 export interface ShardReads {
-  /** How many records match; a number where no fields are asked about. */
+  /** Number of records that match; a plain number if the request names no fields. */
   count: { params: RecordScope; result: number | ReportedCount };
   /** What a merge into the records that match would do. */
   preview: { params: RecordScope & MetadataMerge & PreviewTerms; result: ChangePreview };

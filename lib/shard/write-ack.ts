@@ -16,6 +16,6 @@ export interface WriteAck {
   matched?: number;
   /** Of a change by filter that left records of the first round: how the next one goes on. */
   next?: { throughSeq: number };
-  /** Of a change that was asked about fields: as they were before it. */
+  /** Field report from before the change, if requested. */
   fields?: FieldReport | undefined;
 }

@@ -12,7 +12,7 @@ export interface Contradiction {
   at: string;
 }
 
-/** One as it is stored, whoever wrote it: what does not decode still says that there is one. */
+/** Decodes a stored contradiction that anyone may have written. An undecodable one still counts. */
 export function readableContradiction({ seq, reason, at }: Record<keyof Contradiction, unknown>): Contradiction {
   return {
     seq: Number.isSafeInteger(seq) ? (seq as number) : 0,

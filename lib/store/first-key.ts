@@ -8,12 +8,12 @@ import type { Said, Seals } from '../secret/seals.ts';
 export interface FirstKeyMark {
   /**
    * Id of the account that the first key is to be made for; null once a key was made, and where the
-   * store holds anything that tells of an earlier life. Throws StoreError.
+   * store holds any trace of earlier use. Throws StoreError.
    */
   dueFor(): Promise<string | null>;
   /** Notes that the key was made. Throws StoreError. */
   setMade(): Promise<void>;
-  /** Takes that back, where nobody was told the key. Throws StoreError. */
+  /** Takes that back if the key was never shown. Throws StoreError. */
   setDue(accountId: string): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface StoredMark {
 
 /** What an adapter keeps of it. */
 export interface StoredFirstKey {
-  /** The mark, as whoever wrote it left it; undefined or null: there is none. */
+  /** The stored mark, not to be trusted; undefined or null if there is none. */
   read(): Promise<unknown>;
   write(mark: StoredMark): Promise<void>;
   /** Whether the store holds, or held, anything but the account with the id `besides`. */

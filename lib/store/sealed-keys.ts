@@ -5,9 +5,9 @@ import { allPages, type Page, type Position } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
 /**
- * API keys under seals: a key that somebody wrote into the store opens nothing, nor does one whose
+ * API keys under seals: a key that was forged in the store opens nothing, nor does one whose
  * account or scopes were changed. When a key was used last decides nothing, and is not sealed. One
- * that was revoked can be put back as it was by whoever can write to the store.
+ * that was revoked can be put back as it was by a person with write access to the store.
  */
 export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows): KeyStore {
   const believed = (row: Sealed<KeyRow>): KeyRow[] => {

@@ -1,4 +1,4 @@
-"""What JSON has no value for is refused before anything is sent, at its place."""
+"""A value that JSON cannot represent is refused, with its place, before anything is sent."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_names_the_place(recorded: Recorded, fault: Any, says: str) -> None:
 
 
 def test_what_holds_itself(recorded: Recorded) -> None:
-    with pytest.raises(ValueError, match="holds itself"):
+    with pytest.raises(ValueError, match="contains itself"):
         recorded.notes.count(filter=holds_itself)
     assert recorded.bodies == []
 

@@ -54,7 +54,7 @@ def test_get_or_create(provec: Provec) -> None:
     assert (made["metric"], made["shards"]) == ("dot", 2)
     assert provec.get_or_create("py-once", 3)["id"] == made["id"]
     assert provec.get_or_create("py-once", 3, metric="dot", shards=2)["id"] == made["id"]
-    with pytest.raises(package.ConflictError, match="py-once is there with dimensions 3, not 4"):
+    with pytest.raises(package.ConflictError, match="py-once exists with dimensions 3, not 4"):
         provec.get_or_create("py-once", 4)
     with pytest.raises(package.ConflictError, match="with metric dot, not cosine"):
         provec.get_or_create("py-once", 3, metric="cosine")

@@ -201,7 +201,7 @@ def test_for_as_long_as_it_is_told() -> None:
     for asked, retry_for in (("31", 60), ("20", 15)):
         began, error = attempts(0, unavailable(asked), retry_for=retry_for)
         assert began == [0]
-        assert str(error).endswith(f"gave up, since that is a wait of {asked} s.")
+        assert str(error).endswith(f"gave up: the service asked it to wait {asked} s.")
 
 
 LASTING = [
@@ -257,7 +257,7 @@ def test_a_retry_after_may_be_a_date() -> None:
 @pytest.mark.parametrize("answer", [b"null", b"[]", b"1", b"\xff", b"[" * 100_000, b""])
 def test_an_answer_that_is_no_object(scripted: Scripted, answer: bytes) -> None:
     scripted.steps = [(200, answer, {})]
-    with pytest.raises(package.ServerError, match="no JSON object"):
+    with pytest.raises(package.ServerError, match="not a JSON object"):
         Provec(scripted.url, "k").collection("notes").count()
     scripted.steps = [(200, answer + b"\n", {})]
     with pytest.raises(package.APIConnectionError):

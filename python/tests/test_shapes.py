@@ -1,4 +1,4 @@
-"""Answers of a service that is no Provec are refused, whatever the operation."""
+"""Answers of a service that is not Provec are refused, whatever the operation."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ CALLS: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("operation", ROUTES)
 def test_an_empty_answer(operation: str) -> None:
-    with pytest.raises(package.ServerError, match=rf"no answer to {operation}: \w+ is missing"):
+    with pytest.raises(package.ServerError, match=rf"not an answer to {operation}: \w+ is missing"):
         CALLS[operation]()
 
 
@@ -107,7 +107,7 @@ def test_a_line_that_is_none_of_an_export(line: str) -> None:
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 7])
-def test_pages_in_a_circle_end(length: int) -> None:
+def test_pages_in_a_cycle_end(length: int) -> None:
     pages = 0
 
     def answer(_: httpx.Request) -> httpx.Response:
@@ -118,6 +118,6 @@ def test_pages_in_a_circle_end(length: int) -> None:
 
     http_client = httpx.Client(transport=httpx.MockTransport(answer))
     listing = Provec("http://x", "k", http_client=http_client).collection("notes").list()
-    with pytest.raises(package.ServerError, match="come in a circle"):
+    with pytest.raises(package.ServerError, match="form a cycle"):
         list(listing)
     assert pages < 5 + 4 * length + 8

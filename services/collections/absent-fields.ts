@@ -3,7 +3,7 @@ import { nearest } from '../../lib/nearest.ts';
 import type { FieldReport } from '../../lib/shard/field-report.ts';
 
 /**
- * Joins what all shards report. Where they hold no record at all, nothing is said of fields: the
+ * Joins what all shards report. If they hold no records at all, it reports no fields, because the
  * filter is not what is wrong.
  */
 export function absentIn(reports: Iterable<FieldReport | undefined>): WithAbsentFields {

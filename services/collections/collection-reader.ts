@@ -38,7 +38,7 @@ export async function countScope(
 ): Promise<CountResult> {
   const read = { op: 'count', ...scope } as const;
   const answers = await Promise.all(shardSpecs(row).map((shard) => readShard(caller, shard, read, terms)));
-  // A shard of an earlier version tells a number, whatever it is asked.
+  // Shards of earlier versions always return a plain number.
   const counts = answers.map((answer) => (typeof answer === 'number' ? { count: answer, fields: undefined } : answer));
   const count = counts.reduce((total, each) => total + each.count, 0);
   return { count, ...absentIn(counts.map(({ fields }) => fields)) };
@@ -96,7 +96,7 @@ function rangeOf(namespace: string | null, cursor: string | undefined, prefix: s
   return storedRange(namespace, cursor === undefined ? null : idOfCursor(cursor), prefix);
 }
 
-/** `{}` filters nothing. Of `field` it is asked, too, whether a record has it. */
+/** `{}` filters nothing. Also asks whether any record has `field`. */
 export function scopeOf(
   { namespace: one = '', allNamespaces = false, filter: given }: Selected,
   field?: string,

@@ -99,7 +99,7 @@ export class CollectionWriter {
     const writes = batch.ids.length;
     const count = async () => ({ writes, vectors: await countAbsent(write, batch.ids) });
     const metered = { accountId: row.accountId, most: { writes, vectors: writes }, writesMin: writes, count };
-    // Room is held only until the commit: the wait for the anchor keeps nobody else waiting.
+    // Room is held only until the commit: the wait for the anchor does not block other writes.
     const committed = await withinQuota(caller, this.#runtime.log, metered, () =>
       this.#commit(write, parts, ({ shard, ...times }, part, options) =>
         call(caller, 'shards.upsert', { shard, batch: part, ...times }, options),
@@ -228,7 +228,7 @@ export class CollectionWriter {
       );
       // A 400 says that nothing was written.
       if (wrote && isProvecError(reason) && reason.status === 400) throw new PartlyChanged(reason);
-      // Nobody is to make the whole write again: parts of it may be committed.
+      // Do not retry the whole write: some shards may have committed it.
       throw parts.size > 1 ? withoutShards(reason) : reason;
     }
     time.committed();

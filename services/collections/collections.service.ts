@@ -114,7 +114,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
     return time.answer(use(ctx.params, (row) => operation({ caller, row, time, isAnchorAwaited })));
   }
 
-  /** Runs a read of a collection, which ends when nobody waits for it any more. */
+  /** Runs a read of a collection, which ends when the caller no longer waits for it. */
   function read<T>(ctx: Context<Named, object>, operation: (read: CollectionRead) => Promise<T>): Promise<T> {
     const caller = endingWith(ctx, ctx.options);
     return use(ctx.params, (row) => operation({ caller, row, shards: reader, awayMaxMs: awayMaxMsOf(ctx) }));

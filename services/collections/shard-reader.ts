@@ -227,7 +227,7 @@ export class ShardReader {
   }
 
   /**
-   * Null where nobody answered for the shard in time; what the shard itself says is wrong with the
+   * Null if no node answered for the shard in time; what the shard itself says is wrong with the
    * request is thrown.
    */
   async #unlessUnreachable<T>(answer: Promise<T>, { signal }: Caller): Promise<T | null> {

@@ -1,6 +1,6 @@
 /**
  * Slots and blockhashes of the embedded ledger. Slot and block height are one number. A block is
- * made for every transaction, and when somebody asks and at least `BLOCK_MS` have passed since the
+ * made for every transaction, and when a caller asks and at least `BLOCK_MS` have passed since the
  * last one: time passes for those who wait for it, and a ledger that is idle or stopped lets no
  * transaction expire.
  *

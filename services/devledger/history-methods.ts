@@ -52,7 +52,7 @@ function transactionsOf(kept: KeptTransaction | null, options: Partial<BlockOpti
   return { transactions: held.map((each) => transactionInBlock(each, formOf(options))) };
 }
 
-/** What the ledger answers of its past. */
+/** Methods about past transactions and blocks. */
 export const HISTORY_METHODS: Readonly<Record<string, Method>> = {
   getTransaction: method(
     ['signature', 'transactionOptions'],

@@ -46,8 +46,7 @@ const MS_PER_HEIGHT = 400;
 /** What the faucet holds before each airdrop: enough for any, and exact in JSON. */
 const FAUCET_LAMPORTS = 2 * AIRDROP_MAX_LAMPORTS;
 /**
- * Number of transactions that are kept, the newest; a validator forgets old ones, too. The bound
- * stands in docs/trust.md.
+ * Number of newest transactions kept; validators forget old ones, too. docs/trust.md states it.
  */
 export const TRANSACTIONS_KEPT = 10_000;
 const SYSTEM_PROGRAM = '1'.repeat(32);

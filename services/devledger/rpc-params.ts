@@ -84,7 +84,7 @@ const COMMON = {
 };
 const TRANSACTION = {
   ...COMMON,
-  // What is not final yet is nothing that a validator keeps.
+  // Validators keep no history of what is not final yet.
   commitment: oneOf('confirmed', 'finalized'),
   encoding: oneOf(...TRANSACTION_ENCODINGS),
   maxSupportedTransactionVersion: maybe(whole(0, 255)),

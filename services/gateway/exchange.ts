@@ -50,7 +50,7 @@ export class Exchange {
   /** When it was looked up, on the gateway's clock. */
   resolvedMs = 0;
   query: ReadonlyMap<string, string> = new Map();
-  /** The body; nobody else's. */
+  /** The body, owned by this request. */
   bytes = new Uint8Array(0);
   input: RouteInput | null = null;
   /** Of the action. */
@@ -66,7 +66,7 @@ export class Exchange {
    * slowly, or the code of the error that a part failed with. Null: it did not end it.
    */
   cutOff: 'slow_client' | ErrorCode | null = null;
-  /** The code of the error that the request got; null: it got none. */
+  /** Code of the error that the request got; null if it got none. */
   failedWith: ErrorCode | null = null;
   /** How much of it is taken before the answer is there. */
   expectedBytes = 0;

@@ -58,7 +58,7 @@ export class FrontDoor {
     return this.#server.listen(this.#config.port, this.#config.host);
   }
 
-  /** Hands on all requests that come from now on. */
+  /** Hands all further requests to the gateway. */
   open(handler: RequestHandler): void {
     this.#server.handTo(handler);
   }

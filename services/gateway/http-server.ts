@@ -84,7 +84,7 @@ export class HttpServer {
     return this.#draining;
   }
 
-  /** Hands requests that come from now on to another handler. */
+  /** Hands all further requests to another handler. */
   handTo(handler: RequestHandler): void {
     this.#handler = handler;
   }

@@ -17,10 +17,10 @@ export interface FirstKey {
 const PAGE_ROWS = 100;
 
 /**
- * On a store that never had a key makes the account `default`, of `plan`, and its first key, which
- * is `secret` or a new one; else null. Of several processes that start at once one makes the key:
- * the store takes one key for the account and no second. The next start takes up one that was cut
- * off between account and key. Throws StoreError.
+ * Makes the account `default` with `plan`, and its first key (`secret` or a new one), if the store
+ * never had a key; else returns null. If several processes start at once, one makes the key,
+ * because the store takes only one key for that account. If a start was cut off between account and
+ * key, the next one finishes it. Throws StoreError.
  */
 export async function makeFirstKey(parts: Parts, plan: PlanName, secret: string | null): Promise<FirstKey | null> {
   assert(secret === null || isPossibleSecret(secret));
@@ -51,7 +51,7 @@ async function makeFirstAccount({ store, clock }: Parts, id: string, plan: PlanN
 /** Tells the operator that no key opens the service; docs/operations.md names the words. */
 async function tellOfNoAccount({ store, log }: Parts): Promise<void> {
   if (await hasAccount(store.catalog)) return;
-  log.error('the store has no account, and Provec made its first key before: it makes no other one');
+  log.error('the store has no account, but Provec already made its first key and makes no other one');
 }
 
 async function hasAccount(catalog: Pick<Catalog, 'accountsPage'>): Promise<boolean> {
@@ -63,7 +63,7 @@ async function hasAccount(catalog: Pick<Catalog, 'accountsPage'>): Promise<boole
 }
 
 /**
- * Undoes `makeFirstKey` where nobody was told the secret: the next start makes another one. Throws
+ * Undoes `makeFirstKey` if the secret was never shown: the next start makes another one. Throws
  * StoreError.
  */
 export async function forgetFirstKey({ store }: Pick<Runtime, 'store'>, { accountId }: FirstKey): Promise<void> {

@@ -43,7 +43,7 @@ import type { WorkerOps } from './worker/protocol.ts';
 
 const REOPEN_CONCURRENCY = 2;
 const ADOPT_ATTEMPTS_MAX = 4;
-/** Where nobody says how much there is. */
+/** Default time in milliseconds that a stop may take. */
 const STOP_MS = 25_000;
 const MIB = 2 ** 20;
 

@@ -3,9 +3,9 @@
  *
  * A scan reads the stored bytes; then the verifier waits for the anchor of the cut that the *log
  * recorded* at the same seqs, and compares both at exactly the cut that the ledger holds. It is a
- * read: it neither anchors that cut nor has anything else written. Verifications that overlap share
+ * read: it neither anchors that cut nor writes anything else. Verifications that overlap share
  * a scan: one joins while it reads, and every write acknowledged before it joined is covered,
- * because the shards' newest heads are laid over the scan after nobody can join any more.
+ * because the shards' newest heads are laid over the scan once no more can join.
  */
 import type { OnChain } from '../../lib/actions/anchoring.ts';
 import { type Caller, call } from '../../lib/actions/call.ts';

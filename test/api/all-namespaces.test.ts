@@ -20,7 +20,7 @@ const RECORDS: readonly Required<Told>[] = NAMESPACES.flatMap((namespace, at) =>
   Array.from({ length: PER_NAMESPACE }, (_, n) => ({ namespace, id: `r${n}`, metadata: { n: n + 100 * at } })),
 );
 const keyOf = ({ namespace, id }: Told) => `${namespace} ${id}`;
-/** In the order of the answer: the default namespace comes last. */
+/** In the order of the answer, with the default namespace last. */
 const compare = (a: Told, b: Told): number => {
   if (a.namespace !== b.namespace && (a.namespace === '' || b.namespace === '')) return a.namespace === '' ? 1 : -1;
   return (
@@ -66,7 +66,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     }
   };
 
-  test('count and facets are of the whole collection', async () => {
+  test('count and facets cover the whole collection', async () => {
     expect(await post('count', inAll({}))).toEqual({ count: RECORDS.length });
     expect(await post('count', { allNamespaces: false })).toEqual({ count: PER_NAMESPACE });
     expect(await post('count', inAll({ filter: { n: { $gte: 100 } } }))).toEqual({ count: 75 });
@@ -135,7 +135,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     expect(keys(await listed(10))).toEqual(keys([...left].sort(compare)));
   });
 
-  test('a cursor of one form is none of the other', async () => {
+  test('a cursor of one form is refused by the other', async () => {
     const [of, all] = [await post<Page>('list', { limit: 1 }), await post<Page>('list', inAll({ limit: 1 }))];
     for (const body of [inAll({ cursor: of.nextCursor }), { cursor: all.nextCursor }, inAll({ cursor: 'x' })])
       expect(await service.api('POST', `${path}/list`, body)).toEqual(refusalOf('cursor'));

@@ -1,4 +1,4 @@
-/** Integers that no double holds: stored as the nearest, which the answer says. */
+/** Integers that no double can hold are stored as the nearest double, and the answer says so. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 

@@ -42,7 +42,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     await service.api('POST', '/collections', { name: `verify-${shards}`, dimensions: 2, shards });
   });
 
-  test('a collection that was never written to: none, and a key that may only read has nothing anchored', async () => {
+  test('a collection that was never written to: none, and a verify with a read-only key anchors nothing', async () => {
     const { body: created } = await service.api<{ key: { secret: string } }>('POST', '/keys', {
       name: 'reader',
       scopes: ['read'],

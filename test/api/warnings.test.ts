@@ -1,4 +1,4 @@
-/** Warnings of fields that no record has: where a misspelt name would pass for a condition. */
+/** Warnings about fields that no record has: a misspelt name would pass for a condition. */
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
@@ -74,7 +74,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
       expect(await post('query', { vector: [1], filter, ...rest })).toMatchObject({ warnings: [REPORT] });
   });
 
-  test('a field that one record of one shard has is no matter for a warning, whatever it holds', async () => {
+  test('a field that one record of one shard has causes no warning, whatever it holds', async () => {
     for (const value of [null, false, 0, '', [], {}, 'x']) {
       await put({ ...many(30, { known: 1, other: 1 }), one: { year: value } });
       expect(await warningsOf({ year: { $exists: true }, other: 5 })).toEqual(new Set(['none']));
@@ -83,7 +83,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     }
   });
 
-  test('a shard without records keeps no warning back', async () => {
+  test('a shard without records suppresses no warning', async () => {
     await put({ one: { known: 1, year: 2026 } });
     expect(await warningsOf(filter)).toEqual(new Set([REPORT]));
   });
@@ -111,7 +111,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
   });
 });
 
-test('a namespace so small that its records are read is told of like others', async () => {
+test('a namespace so small that its records are read gets the same warnings', async () => {
   await create(1);
   const texts = Array.from({ length: 3 }, (_, part) => `${part}`);
   for (const part of texts)
@@ -125,7 +125,7 @@ test('a namespace so small that its records are read is told of like others', as
   expect((await post('count', { filter: { yaer: 1 } })).warnings).toBeUndefined();
 });
 
-test('a key that may only write learns the name of no other field', async () => {
+test('a write-only key learns no names of other fields', async () => {
   await create(2);
   await put(many(30, { year: 2026 }));
   const { body } = await service.api<{ key: { secret: string } }>('POST', '/keys', { name: 'w', scopes: ['write'] });

@@ -9,7 +9,7 @@ import { at, entry, newAccount, newBlock, newCollection, newKey, put } from './s
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SHARD = `${newCollection().id}.0`;
 
-/** What tells of an earlier life of a store, each alone. */
+/** Traces of earlier use of a store, each alone. */
 const TRACES: [what: string, leave: (store: Store) => Promise<unknown>][] = [
   ['another account', ({ catalog }) => catalog.createAccount(newAccount())],
   ['a key', ({ keys }) => keys.create(newKey(), null)],
@@ -101,7 +101,7 @@ export function firstKeyContract(subject: StoreUnderTest): void {
       expect(await due()).toBe(accountId);
     });
 
-    test('that says that the key was made permits none when it is told otherwise', async () => {
+    test('that says that the key was made permits none after it is forged', async () => {
       const accountId = await fresh();
       await subject.store.firstKey.setMade();
       await subject.remark((mark) => ({ ...(mark as object), state: 'due', account: accountId }));

@@ -34,7 +34,7 @@ export interface OpenedStore {
   misfile(collectionId: string, standing: AnchorStanding): Promise<void>;
   /** Copies the row of a record, behind the store's back, with these bytes for its id. */
   respell(shard: string, id: string, bytes: Uint8Array): Promise<void>;
-  /** Changes the mark of the first key behind the store's back; gives what it is then. */
+  /** Changes the mark of the first key behind the store's back; returns the new mark. */
   remark(change?: (mark: unknown) => unknown): Promise<unknown>;
 }
 

@@ -222,7 +222,7 @@ export class AwkwardJson {
     return `[${items.join(',')}]`;
   }
 
-  /** A key that comes more than once may do so in other spellings. */
+  /** A key that occurs more than once may be spelt differently each time. */
   object(level = 0): string {
     const drawn = Array.from({ length: this.below(6) }, () => (this.below(2) === 0 ? this.oneOf(KEYS) : this.text(6)));
     const members = (this.#hasKeysTwice ? drawn : [...new Set(drawn)]).map((key) => {

@@ -1,6 +1,6 @@
 /**
- * A proof that was kept while its collection went on, and what a service, a forger or a node of the
- * ledger can make of it.
+ * A proof that was kept while its collection was written to, and what a service, a forger or a node
+ * of the ledger can make of it.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +15,7 @@ export const KEPT_RECORD = { id: 'kept', values: [0.25, -1], metadata: { text: '
 
 export interface KeptProof {
   proof: RecordProof;
-  /** Of an id that was not there. */
+  /** Proof of an id that was absent. */
   absence: RecordProof;
   collection: CollectionDetail;
   /** What was anchored, by version. */
@@ -107,7 +107,7 @@ export const KEPT_FORGERIES: Readonly<Record<string, (kept: KeptProof, other: Ke
   }),
 };
 
-/** A node of the ledger that passes everything on but what it says of transactions. */
+/** A node of the ledger that forwards everything except its answers about transactions. */
 export async function forgingNode(ledgerUrl: string, answerOf: AnswerOf) {
   const server = createServer((request, response) => {
     void (async () => {

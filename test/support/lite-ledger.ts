@@ -32,7 +32,7 @@ export class LiteLedger {
     return this.#svm.minimumBalanceForRentExemption(BigInt(bytes));
   }
 
-  /** One transaction, in base64, and its signature; rejects where the ledger refuses it. */
+  /** One transaction, in base64, and its signature; rejects if the ledger refuses it. */
   async send(instructions: IInstruction[]): Promise<{ wire: string; signature: string }> {
     const message = pipe(
       createTransactionMessage({ version: 'legacy' }),

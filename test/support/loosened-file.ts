@@ -30,8 +30,8 @@ const loose = (sql: string): string =>
     .replaceAll(/ (TEXT|INTEGER|BLOB)( NOT NULL)?(?! PRIMARY KEY)/g, ' BLOB');
 
 /**
- * Puts `value` into a column of every row, whatever its type, as somebody with the disk in hand;
- * the schema is the same afterwards, and its count of changes. False where SQLite can't store it.
+ * Puts `value` into a column of every row, whatever its type, as a person with the disk can;
+ * the schema is the same afterwards, and its count of changes. False if SQLite can't store it.
  */
 export function putAnywhere(
   folder: string,

@@ -19,7 +19,7 @@ interface Answer {
   transaction: [string, 'base64'];
 }
 
-/** An attempt that holds, and what forgers make others of. */
+/** A valid answer, and the material for forgeries. */
 export interface HonestTransaction extends TransactionAttempt {
   transaction: Answer;
   /** The address of the collection's account. */
@@ -116,7 +116,7 @@ const withBytes = (honest: HonestTransaction, bytes: Buffer): TransactionAttempt
   transaction: { ...honest.transaction, transaction: [bytes.toString('base64'), 'base64'] },
 });
 
-/** With each of these changes of its parts. */
+/** Variants with each of these changes to its parts. */
 const changed =
   (...changes: ((parts: Parts, honest: HonestTransaction) => Partial<Parts>)[]) =>
   (honest: HonestTransaction): TransactionAttempt[] =>
@@ -150,7 +150,7 @@ const withMembers = (name: string, values: readonly unknown[]) => (honest: Hones
 const withResults = (values: readonly unknown[]) => (honest: HonestTransaction) =>
   values.map((transaction) => ({ ...honest, transaction }));
 
-/** The same transaction, to whoever expects something else of it. */
+/** The same transaction with different expectations. */
 const expecting =
   (...others: ((expected: ExpectedAnchor) => Partial<ExpectedAnchor>)[]) =>
   (honest: HonestTransaction): TransactionAttempt[] =>
@@ -180,7 +180,7 @@ const ONE_TABLE = Buffer.concat([Buffer.of(1), base58(STRANGER), Buffer.of(1, 0,
 const named = (data: Buffer): string =>
   data.subarray(UPDATE_HEAD + 4, UPDATE_HEAD + 4 + data.readUInt32LE(9)).toString();
 
-/** By their row in docs/format.md: what must be refused, made of a transaction that holds. */
+/** Answers that must be refused, by row of docs/format.md, made from a valid transaction. */
 export const REFUSED_TRANSACTIONS: Readonly<Record<string, (honest: HonestTransaction) => TransactionAttempt[]>> = {
   T1: all(
     withResults([7, 'x', [], {}, true]),
@@ -235,7 +235,7 @@ export const REFUSED_TRANSACTIONS: Readonly<Record<string, (honest: HonestTransa
       ({ addresses }) => ({ addresses: [STRANGER, ...addresses] }),
       ({ addresses: [authority, mint, ...others] }) => ({ addresses: [mint!, authority!, ...others] }),
       () => ({ addresses: [] }),
-      // For the authority, who did not sign.
+      // Names the authority, which did not sign.
       ({ addresses: [authority, ...others], instructions }) => ({
         addresses: [STRANGER, ...others, authority!],
         instructions: instructions.map((each) =>

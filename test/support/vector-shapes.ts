@@ -3,7 +3,7 @@
  * tight clusters, few dimensions, axes, and lengths that differ widely.
  */
 
-/** Looked up once: a global of jest's is looked up anew, at length, each time that it is used. */
+/** Looked up once, because each use of one of jest's globals is a slow lookup. */
 const { cos, exp, floor, log, PI, sqrt } = Math;
 
 export interface VectorShape {

@@ -129,7 +129,7 @@ export class MongoAliases implements StoredAliases {
 
 const placeOf = (accountId: string, alias: string): string => joined(idPart(accountId), idPart(alias));
 
-/** With no seal where there is none that can be compared. */
+/** Replaces a seal that is not text with ''. */
 function sealable(row: Sealed<AliasRow>): Sealed<AliasRow> {
   return typeof row.seal === 'string' ? row : { ...row, seal: '' };
 }

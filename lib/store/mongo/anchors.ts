@@ -112,7 +112,7 @@ export class MongoAnchors implements AnchorStore {
       .sort({ _id: -1 })
       .limit(limit)
       .toArray();
-    // One that is none hides no other.
+    // A malformed item must not hide valid ones.
     const items = new Map(copied.filter(NEWEST).map(({ item }) => [item.version, item]));
     const newest = row && newestOf(row);
     if (newest && newest.item.version <= last) items.set(newest.item.version, newest.item);
@@ -123,7 +123,7 @@ export class MongoAnchors implements AnchorStore {
     const _id = idPart(collectionId);
     const stored = await this.#stored(_id);
     if (stored !== null && stored.revision !== revision) return false;
-    // The row goes last: while it is there, whoever is interrupted comes back.
+    // The row goes last: while it is there, an interrupted deletion is resumed.
     await deleteRange(this.#connection, this.#history, under(_id));
     const { deletedCount } = await this.#rows.deleteOne({ _id, revision });
     return deletedCount > 0 || stored === null;
@@ -162,12 +162,12 @@ const ITEM = fields({ merkleRoot: text, version: whole, vectorCount: whole, sign
 const NEWEST = fields({ revision: whole, item: ITEM });
 const INSTANCE = fields({ instance: text, beat: whole, confirmed: whole, failures: whole });
 
-/** The newest item of the history; null where it is none. */
+/** Newest item of the history; null if it is malformed. */
 function newestOf({ newest }: Pick<AnchorDocument, 'newest'>): AnchorDocument['newest'] {
   return NEWEST(newest) ? newest : null;
 }
 
-/** What stands beside the row is under no seal. None where it is no collection's. */
+/** Fields beside the row are not sealed. Returns none unless they belong to a collection. */
 function openIn({
   _id,
   collectionId,

@@ -223,8 +223,8 @@ function accountOf(document: AccountDocument): StoredAccount {
 const byAge = (direction: 1 | -1) => ({ 'row.createdAt': direction, 'row.id': direction });
 
 /**
- * What comes after a position in that order. Without rows that have no place in it: of other types
- * than texts the database would compare none with the rest.
+ * Selects what comes after a position in that order. Skips rows whose fields are not text: the
+ * database does not compare values of different types.
  */
 function beyond(after: Position | null, comparison: '$lt' | '$gt'): object {
   if (after === null) return { 'row.createdAt': { $gt: '' }, 'row.id': { $gt: '' } };

@@ -189,7 +189,7 @@ export class GridCheckpoints implements StoredCheckpoints {
     for (const { _id, files } of manifests) {
       this.#connection.assertOpen();
       await this.#manifests.updateOne({ _id }, { $set: { state: 'removed' } });
-      // Of one that somebody changed, what still tells of its files.
+      // For a modified checkpoint, whatever still names its files.
       const known = Array.isArray(files) ? files.filter((each) => each?.file instanceof ObjectId) : [];
       for (const { file } of known) await this.#files.remove(file);
       await this.#manifests.deleteOne({ _id });

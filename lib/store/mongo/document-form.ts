@@ -9,9 +9,9 @@ export type Form = (value: unknown) => boolean;
 
 export const text: Form = (value) => typeof value === 'string';
 export const flag: Form = (value) => typeof value === 'boolean';
-/** A number that a count can be; servers round what is past 2^53, and it stays a number. */
+/** An integer. Servers round integers past 2^53. */
 export const whole: Form = (value) => typeof value === 'number' && Number.isInteger(value);
-/** A number that a part of an id can be. */
+/** A non-negative safe integer. */
 export const count: Form = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 export const number: Form = (value) => typeof value === 'number';
 
@@ -28,7 +28,7 @@ export const listOf =
   (value) =>
     Array.isArray(value) && value.every(form);
 
-/** An object whose fields of these names are of these forms; others are let be. */
+/** An object whose named fields have these forms; other fields are ignored. */
 export const fields =
   (forms: Record<string, Form>): Form =>
   (value) =>
@@ -50,7 +50,7 @@ export function ofForm<T>(value: T, form: Form, what: string): T {
   return value;
 }
 
-/** The row of a document, whoever wrote it; one without fields where it is none. */
+/** Returns the row of an untrusted document; an empty object if it is malformed. */
 export function rowIn<Row extends object>({ row }: { row?: Row }): Row {
   return isObject(row) ? row : ({} as Row);
 }

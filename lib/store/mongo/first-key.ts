@@ -3,7 +3,7 @@ import type { Connection } from './connection.ts';
 import { idPart } from './document-id.ts';
 import { FORMAT_ID, storedFormat, theFormat } from './format.ts';
 
-/** Collections in which any document tells of an earlier life, accounts apart. */
+/** Collections, other than accounts, in which any document is a trace of earlier use. */
 const TRACES = [
   'account-keys',
   'collections',

@@ -44,7 +44,7 @@ export class MongoKeys implements StoredKeys {
     for (;;) {
       const stored = await this.#account(_id);
       const keys = stored === null ? [] : keysIn(ofForm(stored, ACCOUNT, 'The keys of an account'));
-      // There is no room for more, whoever wrote them.
+      // There is no room for more, even if some are forged.
       if (keys.length >= KEYS_MAX) return 'limit';
       if (maxKeys !== null && this.#believed(row.accountId, keys).length >= maxKeys) return 'limit';
       if (await this.#isTaken(row)) {
@@ -114,14 +114,14 @@ export class MongoKeys implements StoredKeys {
     return isBelievedKey(accountId, row, this.#seals);
   }
 
-  /** The believed row with the id of `row`, which forged rows before it may hide; else `row`. */
+  /** Returns the believed row with the id of `row`, which forged rows may precede; else `row`. */
   async #believedOr(accountId: string, row: Sealed<KeyRow>): Promise<Sealed<KeyRow>> {
     if (this.#isBelieved(accountId, row)) return row;
     const keys = await this.#keys(accountId);
     return keys.find((key) => key.id === row.id && this.#isBelieved(accountId, key)) ?? row;
   }
 
-  /** Each once: a row may stand there twice where somebody put it there. */
+  /** Each once: an attacker may have stored a row twice. */
   #believed(accountId: string, keys: Sealed<KeyRow>[]): KeyRow[] {
     const own = keys.filter((row) => this.#isBelieved(accountId, row));
     return [...new Map(own.map((row) => [row.id, row])).values()];
@@ -177,7 +177,7 @@ const onlyKey = (condition: object) => ({ revision: 1, keys: { $elemMatch: condi
 const ACCOUNT = fields({ revision: whole, keys: Array.isArray, lookups: listOf(text) });
 const KEY = fields({});
 
-/** The keys of a document, without what is none. When one was used last is under no seal. */
+/** Returns the well-formed keys of a document. `lastUsedAt` is not sealed. */
 function keysIn({ keys }: Partial<AccountKeys>): Sealed<KeyRow>[] {
   const rows = Array.isArray(keys) ? keys.filter(KEY) : [];
   return rows.map((row) => ({ ...row, lastUsedAt: typeof row.lastUsedAt === 'string' ? row.lastUsedAt : null }));

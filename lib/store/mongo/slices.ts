@@ -57,7 +57,7 @@ export async function* pagesOf<T extends { _id: string }>(
   pageDocuments: number,
   projection?: { [K in keyof T]?: 1 },
 ): AsyncIterable<T[]> {
-  // Texts alone: the database compares no other type with them.
+  // Only texts: the database does not compare other types with them.
   for (let after = ''; ; ) {
     const rest = { $and: [filter, { _id: { $gt: after } }] } as Filter<T>;
     const page: T[] = await connection.run(

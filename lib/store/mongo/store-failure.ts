@@ -25,7 +25,7 @@ const REFUSED = new Set([10_107, 13_435, 10_058, 13, 18]);
 /** OutOfDiskSpace, as servers that survive a full disk report it; some only say it in words. */
 const FULL = new Set([14_031]);
 /**
- * Refused as a field that was to be changed holds a value of another type: TypeMismatch,
+ * Codes of a change to a field that holds a value of another type: TypeMismatch,
  * PathNotViable, InvalidIdField and that of $addToSet.
  */
 const OF_OTHER_FORM = new Set([14, 28, 53, 10_141]);

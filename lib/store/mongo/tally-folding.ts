@@ -62,7 +62,7 @@ const MONTH_PART = fields({
   queries: optional(whole),
   blocks: optional(mapOf(fields({ n: whole, node: text }))),
 });
-/** What a projection leaves out may be missing everywhere. */
+/** All fields are optional, because a projection may leave them out. */
 const SHARE = fields({ v: optional(whole), s: optional(mapOf(whole)) });
 const USAGE = fields({
   deleted: optional(flag),

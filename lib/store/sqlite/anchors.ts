@@ -46,7 +46,7 @@ export function anchorsOf(thread: StoreThread, forged: ForgedRows): AnchorStore 
     },
 
     async remove(collectionId, revision) {
-      // The row goes last: while it is there, whoever is interrupted comes back.
+      // The row goes last: while it is there, an interrupted deletion is resumed.
       let removed: number | null;
       do removed = await tables.removeHistorySlice(collectionId, revision, REMOVE_SLICE_ROWS);
       while (removed === REMOVE_SLICE_ROWS);
@@ -56,7 +56,7 @@ export function anchorsOf(thread: StoreThread, forged: ForgedRows): AnchorStore 
   return thread.remote('anchors', own);
 }
 
-/** Leaves out rows whose collection is no text, and tells of them. */
+/** Skips and reports rows whose collection is not text. */
 async function* named<Row extends { collectionId: unknown }>(
   rows: AsyncIterable<Row[]>,
   forged: ForgedRows,

@@ -11,7 +11,7 @@ import { sync } from './checkpoints.ts';
 export const STORE_FORMAT = 8;
 export const FORMAT_FILE = 'provec.json';
 
-/** What the folder says of its store beside the format, as whoever wrote it left it. */
+/** What the folder says of its store besides the format, not to be trusted. */
 export interface StoreMark {
   /** See store-mark.ts. */
   installation: unknown;

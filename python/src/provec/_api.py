@@ -25,8 +25,8 @@ class Query(TypedDict, total=False):
     filter: Filter
     #: Default: "".
     namespace: str
-    #: The records of all namespaces; each in the answer then has its `namespace`. Not beside
-    #: `namespace` or `id`. Default: False.
+    #: The records of all namespaces; each in the answer then has its `namespace`. Not allowed
+    #: with `namespace` or `id`. Default: False.
     allNamespaces: bool
     #: Return the vectors as well. Default: False.
     includeValues: bool
@@ -96,8 +96,8 @@ class CollectionDetailAnchor(TypedDict):
     ledgerTx: str | None
     #: The collection's account on the ledger.
     ledgerAddress: str | None
-    #: That transaction in an explorer. Null where no explorer could open it, as with the
-    #: embedded ledger.
+    #: That transaction in an explorer. Null if no explorer can open it, as with the embedded
+    #: ledger.
     ledgerExplorerUrl: str | None
     #: ISO 8601 UTC.
     confirmedAt: str | None
@@ -166,8 +166,8 @@ class _UpsertResult(TypedDict):
     #: Transaction that anchored a root with this write; null while pending and on plans without
     #: anchoring.
     ledgerTx: str | None
-    #: That transaction in an explorer. Null where no explorer could open it, as with the
-    #: embedded ledger.
+    #: That transaction in an explorer. Null if no explorer can open it, as with the embedded
+    #: ledger.
     ledgerExplorerUrl: str | None
     #: Counts the writes behind the root, in the groups in which they were committed; it only
     #: grows.
@@ -179,8 +179,8 @@ class _UpsertResult(TypedDict):
 
 class UpsertResult(_UpsertResult, total=False):
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
-    #: `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
+    #: `read` get a suggestion.
     warnings: list[str]
 
 
@@ -213,8 +213,8 @@ class _UpdateResult(TypedDict):
     #: Transaction that anchored a root with this write; null while pending and on plans without
     #: anchoring.
     ledgerTx: str | None
-    #: That transaction in an explorer. Null where no explorer could open it, as with the
-    #: embedded ledger.
+    #: That transaction in an explorer. Null if no explorer can open it, as with the embedded
+    #: ledger.
     ledgerExplorerUrl: str | None
     #: Counts the writes behind the root, in the groups in which they were committed; it only
     #: grows.
@@ -226,8 +226,8 @@ class _UpdateResult(TypedDict):
 
 class UpdateResult(_UpdateResult, total=False):
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
-    #: `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
+    #: `read` get a suggestion.
     warnings: list[str]
 
 
@@ -247,8 +247,8 @@ class _DeleteResult(TypedDict):
     #: Transaction that anchored a root with this write; null while pending and on plans without
     #: anchoring.
     ledgerTx: str | None
-    #: That transaction in an explorer. Null where no explorer could open it, as with the
-    #: embedded ledger.
+    #: That transaction in an explorer. Null if no explorer can open it, as with the embedded
+    #: ledger.
     ledgerExplorerUrl: str | None
     #: Counts the writes behind the root, in the groups in which they were committed; it only
     #: grows.
@@ -260,8 +260,8 @@ class _DeleteResult(TypedDict):
 
 class DeleteResult(_DeleteResult, total=False):
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
-    #: `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
+    #: `read` get a suggestion.
     warnings: list[str]
 
 
@@ -421,8 +421,8 @@ class Anchor(TypedDict):
     vectorCount: int
     #: Transaction.
     ledgerTx: str
-    #: That transaction in an explorer. Null where no explorer could open it, as with the
-    #: embedded ledger.
+    #: That transaction in an explorer. Null if no explorer can open it, as with the embedded
+    #: ledger.
     ledgerExplorerUrl: str | None
     #: ISO 8601 UTC.
     confirmedAt: str
@@ -552,8 +552,8 @@ class QueryVectorsResult(_QueryVectorsResult, total=False):
     #: With `allowPartial` only.
     shards: QueryVectorsResultShards
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
-    #: `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
+    #: `read` get a suggestion.
     warnings: list[str]
 
 
@@ -574,8 +574,8 @@ class QueryManyResultResults(_QueryManyResultResults, total=False):
     #: With `allowPartial` only.
     shards: QueryManyResultResultsShards
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
-    #: `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
+    #: `read` get a suggestion.
     warnings: list[str]
 
 
@@ -597,8 +597,8 @@ class _ImportRecordsResult(TypedDict):
     #: Transaction that anchored a root with this write; null while pending and on plans without
     #: anchoring.
     ledgerTx: str | None
-    #: That transaction in an explorer. Null where no explorer could open it, as with the
-    #: embedded ledger.
+    #: That transaction in an explorer. Null if no explorer can open it, as with the embedded
+    #: ledger.
     ledgerExplorerUrl: str | None
     #: Counts the writes behind the root, in the groups in which they were committed; it only
     #: grows.
@@ -610,8 +610,8 @@ class _ImportRecordsResult(TypedDict):
 
 class ImportRecordsResult(_ImportRecordsResult, total=False):
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
-    #: `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
+    #: `read` get a suggestion.
     warnings: list[str]
 
 
@@ -628,8 +628,8 @@ class _CountRecordsResult(TypedDict):
 
 class CountRecordsResult(_CountRecordsResult, total=False):
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
-    #: `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
+    #: `read` get a suggestion.
     warnings: list[str]
 
 
@@ -647,8 +647,8 @@ class _FacetRecordsResult(TypedDict):
 
 class FacetRecordsResult(_FacetRecordsResult, total=False):
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
-    #: `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
+    #: `read` get a suggestion.
     warnings: list[str]
 
 
@@ -660,8 +660,8 @@ class ListRecordsResult(_ListRecordsResult, total=False):
     #: While there are more.
     nextCursor: str
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
-    #: `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
+    #: `read` get a suggestion.
     warnings: list[str]
 
 

@@ -4,8 +4,9 @@ from ._errors import ServerError
 
 
 class CursorWatch:
-    """Notices cursors that come in a circle. It keeps one of them, after ever more pages another
-    (Brent's algorithm): a circle ends after three times its length and the pages before it."""
+    """Detects a cycle of cursors by Brent's algorithm: it remembers one cursor, and a newer one
+    after ever more pages. It reads at most the pages before the cycle and three times its
+    length."""
 
     def __init__(self) -> None:
         self._kept: str | None = None
@@ -13,9 +14,9 @@ class CursorWatch:
         self._keep_for = 1
 
     def assert_new(self, cursor: str) -> None:
-        """Raises ServerError for the cursor that it keeps."""
+        """Raises ServerError for the remembered cursor."""
         if cursor == self._kept:
-            error = "The pages of this list come in a circle: a nextCursor came twice."
+            error = "The pages of this list form a cycle: the same nextCursor came twice."
             raise ServerError({"error": error, "status": 200})
         self._since_kept += 1
         if self._since_kept >= self._keep_for:

@@ -16,7 +16,7 @@ from ._json import json_in
 class ProvecError(Exception):
     """Whatever a call raises, apart from bad arguments."""
 
-    #: Of an upsert in several requests: how many records, from the first one on, were stored.
+    #: Number of records, from the first one on, that an upsert in several requests stored.
     stored_count: int | None = None
 
 
@@ -104,7 +104,7 @@ BY_STATUS: Mapping[int, type[APIStatusError]] = {
 
 
 def explained(error: Exception, sentence: str) -> Exception:
-    """The same error with one more sentence, if it is one of these."""
+    """Adds a sentence to a ProvecError; returns any other error unchanged."""
     message = f"{str(error).removesuffix('.')}. {sentence}"
     if isinstance(error, APIStatusError):
         [body] = error.args

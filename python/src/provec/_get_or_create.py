@@ -15,14 +15,14 @@ def may_exist(error: ProvecError) -> bool:
 
 
 def matching(found: api.Collection, name: str, fixed: Mapping[str, Any]) -> api.Collection:
-    """Raises ConflictError for a collection that was made with other values, or by an alias."""
+    """Raises ConflictError if the collection has other values, or the name is an alias."""
     if found["name"] != name:
         raise _conflict(f"{name} is an alias of the collection {found['name']}.")
     has: Mapping[str, Any] = {**found}
     for field, value in fixed.items():
         if has[field] != value:
             raise _conflict(
-                f"The collection {name} is there with {field} {has[field]}, not {value}."
+                f"The collection {name} exists with {field} {has[field]}, not {value}."
             )
     return found
 

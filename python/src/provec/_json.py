@@ -27,12 +27,12 @@ def json_in(content: bytes | str) -> Any:
 
 def json_of(body: object, path: str = "") -> bytes:
     """JSON of a request; a numpy array is a list. Raises TypeError or ValueError, which name the
-    place of what JSON has no value for. `path` names `body` itself, "" for a whole body."""
+    place of a value that JSON cannot represent. `path` names `body` itself, "" for a whole body."""
     try:
         return _ENCODER.encode(_plain(body, path)).encode()
     except RecursionError:
         where = path or "The body"
-        raise ValueError(f"{where} is nested too deep, or holds itself.") from None
+        raise ValueError(f"{where} is nested too deeply, or contains itself.") from None
 
 
 def _plain(value: object, path: str) -> object:
@@ -57,7 +57,7 @@ def _plain(value: object, path: str) -> object:
 
 
 def _items(values: list[Any] | tuple[Any, ...], path: str) -> list[object]:
-    # A vector has thousands of numbers, and a path is made only where it is needed.
+    # A vector has thousands of numbers, so paths are built only when needed.
     return [
         each
         if (type(each) is float and isfinite(each)) or type(each) is int

@@ -66,7 +66,7 @@ class Retries:
             raise self._given_up(error) from error
         asked = error.retry_after or 0 if isinstance(error, APIStatusError) else 0
         if asked > min(options.max_retry_after, left):
-            why = f"The client gave up, since that is a wait of {asked:g} s."
+            why = f"The client gave up: the service asked it to wait {asked:g} s."
             raise explained(error, why) from error
         return min(retry_wait(self._attempts - 1, asked), left)
 
@@ -102,7 +102,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _is_lasting(cause: BaseException) -> bool:
-    """The name, the certificate or the protocol is wrong, or the request is."""
+    """Whether the name, the certificate, the protocol or the request is wrong."""
     if isinstance(cause, ssl.SSLError):
         return not isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError))
     if isinstance(cause, socket.gaierror):
@@ -121,5 +121,5 @@ def _is_lasting(cause: BaseException) -> bool:
 
 def retry_wait(retry: int, asked: float) -> float:
     """Seconds before retry number `retry` (from 0 on): exponential, half of it random so
-    that clients do not come back all at once, and that much longer than the service asks for."""
+    that clients do not come back all at once, and added to the wait that the service asks for."""
     return asked + (1 + random.random()) / 2 * min(FIRST_WAIT * 2.0**retry, WAIT_MAX)

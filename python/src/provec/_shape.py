@@ -20,15 +20,15 @@ MISSING = object()
 
 
 def assert_answer(operation: str, value: object, status: int) -> None:
-    """Raises ServerError where `value` is no answer of that operation, or no line of it."""
+    """Raises ServerError if `value` is not an answer to that operation, or a line of one."""
     fault = _fault(value, ANSWERS[operation], "")
     if fault is not None:
-        error = f"This is no answer to {operation}: {fault}. Is this the address of a Provec?"
+        error = f"This is not an answer to {operation}: {fault}. Is this the address of a Provec?"
         raise ServerError({"error": error, "status": status})
 
 
 def _fault(value: object, shape: Any, path: str) -> str | None:
-    """The first thing that is wrong, with its place; None for a value of that shape."""
+    """The first fault, with its path; None if the value has that shape."""
     if isinstance(shape, str):
         if shape.startswith("#"):
             return _fault(value, SHAPES[shape[1:]], path)

@@ -14,7 +14,7 @@ PLACE = re.compile(r"\brecords\[(\d+)\]")
 
 class UpsertParts:
     """An upsert of more records than one request has. Raises TypeError or ValueError, before
-    anything is sent, for what JSON has no value for."""
+    anything is sent, for a value that JSON cannot represent."""
 
     def __init__(self, records: Sequence[Any]) -> None:
         for at, record in enumerate(records):
@@ -38,7 +38,7 @@ class UpsertParts:
         self._warnings += map(self._placed, answer.get("warnings", []))
 
     def result(self) -> api.UpsertResult:
-        """All counts and warnings, and else what the last request answered."""
+        """The sums of the counts, all warnings, and otherwise the last answer."""
         whole = {**self._last, "upsertedCount": self._count}
         if self._warnings:
             whole["warnings"] = self._warnings

@@ -52,7 +52,7 @@ def given(**fields: Any) -> dict[str, Any]:
 
 
 def without_defaults(operation: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that say something else than the service takes by itself."""
+    """The fields whose values differ from the defaults of the service."""
     defaults = DEFAULTS.get(operation, {})
     return {
         name: value
@@ -69,13 +69,13 @@ def camel(name: str) -> str:
 
 
 def answer_of(operation: str, status: int, content: bytes) -> dict[str, Any]:
-    """The answer of an operation. Raises ServerError for what is none."""
+    """The answer of an operation. Raises ServerError for anything else."""
     try:
         answer = json_in(content)
     except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict):
-        error = "The answer is no JSON object: is this the address of a Provec?"
+        error = "The answer is not a JSON object: is this the address of a Provec?"
         raise ServerError({"error": error, "status": status})
     assert_answer(operation, answer, status)
     return answer

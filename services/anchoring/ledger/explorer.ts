@@ -2,13 +2,13 @@ import type { Config } from '../../../lib/config.ts';
 
 const EXPLORER = 'https://explorer.solana.com';
 
-/** Link to a page of Solana's explorer; null where the explorer could not show it. */
+/** Link to a page of Solana's explorer; null if the explorer cannot show it. */
 export type ExplorerLinks = (kind: 'tx' | 'address', value: string) => string | null;
 
 /**
- * The links of a service. `rpcUrl` gives the first node of the ledger. The embedded ledger answers
- * only on this machine, and web pages only from the origins that the operator names, so it has
- * links only where he names the explorer's.
+ * Makes the links of a service. `rpcUrl` returns the URL of the first ledger node. The embedded
+ * ledger answers only on this machine, and only pages of origins that the operator names, so it has
+ * links only if the operator names the explorer's origin.
  */
 export function explorerLinks(
   { solanaCluster, corsOrigins }: Pick<Config, 'solanaCluster' | 'corsOrigins'>,

@@ -25,9 +25,9 @@ type TranslatedBody = keyof typeof TRANSLATIONS;
 export type BodyName = RequestName | TranslatedBody;
 type Translated<N extends BodyName> = N extends TranslatedBody ? (typeof TRANSLATIONS)[N]['request'] : N;
 
-/** What is found out of every body. */
+/** Facts read from the text of every body. */
 export interface FromText {
-  /** An integer that no double holds, as it was written; absent: there is none. */
+  /** An integer that no double can hold, as it was written. Absent if there is none. */
   roundedInteger?: string;
 }
 

@@ -12,8 +12,8 @@ const invalidJson = (message: string) => new ProvecError('INVALID_JSON', message
 /**
  * Parses a request body: JSON text in UTF-8 (a byte order mark is skipped) that is an object, keeps
  * within `bounds`, has no key `__proto__`, which would reach a prototype, and no key twice in one
- * object. Vectors at `place` that are as they should be come as Float32Arrays; `rounded` is shown
- * the other numbers. Throws INVALID_JSON, or INVALID_ARGUMENT for an object of too many keys.
+ * object. Valid vectors at `place` become Float32Arrays; `rounded` gets the other
+ * numbers. Throws INVALID_JSON, or INVALID_ARGUMENT for an object of too many keys.
  */
 export function parseJsonBody(
   bytes: Uint8Array,

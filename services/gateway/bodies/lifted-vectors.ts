@@ -64,7 +64,7 @@ export interface TextBounds {
 
 /**
  * The text of JSON in UTF-8 without the vectors at `place`; which bound it passes where it passes
- * one. `rounded` is shown the numbers of the text.
+ * one. `rounded` gets the numbers of the text.
  */
 export function liftVectors(
   bytes: Uint8Array,

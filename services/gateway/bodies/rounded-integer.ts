@@ -1,10 +1,10 @@
-/** Finds an integer in JSON text that no double holds, so that JSON's readers round it. */
+/** Finds an integer in JSON text that no double can hold, so that JSON parsers round it. */
 
 /** All integers of fewer digits are doubles. */
 const LONG_MIN_DIGITS = 16;
 /** Longer ones are past every double. */
 const LONG_MAX_DIGITS = 309;
-/** Long integers that are looked at in one text. */
+/** Maximum number of long integers examined in one text. */
 const LOOKED_AT_MAX = 1_000;
 const [ZERO, NINE, PLUS, MINUS, POINT, E, SMALL_E] = [0x30, 0x39, 0x2b, 0x2d, 0x2e, 0x45, 0x65];
 

@@ -7,8 +7,8 @@ import type { VectorPlace } from './lifted-vectors.ts';
 export interface Translation {
   request: RequestName;
   /**
-   * Members that clients send, of which some may be ignored. One that is spelt nearly like them is
-   * refused; absent: none is.
+   * Members that clients send; some may be ignored. Names that look like a misspelling of one are
+   * refused. Absent: no name is refused.
    */
   members?: readonly string[];
   /** Where the body has its vectors; null: it has none. */

@@ -30,7 +30,7 @@ const version = integer(
 );
 const ledgerAddress = nullable(text("The collection's account on the ledger."));
 const transactionUrl = text(
-  'That transaction in an explorer. Null where no explorer could open it, as with the embedded ledger.',
+  'That transaction in an explorer. Null if no explorer can open it, as with the embedded ledger.',
 );
 
 const ANCHOR = object({
@@ -62,7 +62,7 @@ const warnings = list(
   { type: 'string' },
   {
     description:
-      'Absent: none. A sentence for each field that the request names and no record of the namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope `read` is told of a like field.',
+      'Absent: none. A sentence for each field that the request names and no record of the namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope `read` get a suggestion.',
     minItems: 1,
   },
 );
@@ -347,7 +347,7 @@ export const COLLECTION_WORDS: AllWords = {
     'deleteVectors',
     'Delete records by id, by filter, or all',
     ref('DeleteResult'),
-    'Exactly one of `ids`, `filter` and `all`. Costs nothing of the plan. A delete by filter may take those of all namespaces (`allNamespaces`). It takes the records that match when their shard comes to them, unless somebody wrote them since it began.',
+    'Exactly one of `ids`, `filter` and `all`. Costs nothing of the plan. A delete by filter may take those of all namespaces (`allNamespaces`). It deletes records that match when their shard is processed and were not written after the delete began.',
   ],
   'collections.updateRecords': [
     'updateRecords',
@@ -365,7 +365,7 @@ export const COLLECTION_WORDS: AllWords = {
     'beginVerification',
     'Begin to verify the collection in the background',
     ref('Verification'),
-    'While one runs, the answer is that one, whoever began it; its verdict is of the `version` that it names. Poll the path in `Location`.',
+    'While one runs, the answer is that one, even if another client began it; its verdict is of the `version` that it names. Poll the path in `Location`.',
   ],
   'verification.get': [
     'getVerification',
@@ -378,7 +378,7 @@ export const COLLECTION_WORDS: AllWords = {
     'exportRecords',
     'All records, of every namespace, in one state of the collection',
     ref('ExportLine'),
-    'All namespaces, without being asked for them; the line of a record has its `namespace` unless that is the default one. Newline-delimited JSON: a line with `export`, one for each record in any order, a line with `end`. All records together have the `merkleRoot` of the first line, whatever is written meanwhile. Look for that root among the anchors of the collection, not for the `version`: while several shards are written, another root of the same version may be anchored. An export without its last line was cut off: start it again.',
+    'Always exports all namespaces; the line of a record has its `namespace` unless that is the default one. Newline-delimited JSON: a line with `export`, one for each record in any order, a line with `end`. All records together have the `merkleRoot` of the first line, whatever is written meanwhile. Look for that root among the anchors of the collection, not for the `version`: while several shards are written, another root of the same version may be anchored. An export without its last line was cut off: start it again.',
   ],
   'collections.anchors': [
     'listAnchors',

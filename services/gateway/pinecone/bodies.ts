@@ -1,6 +1,6 @@
 /**
  * Bodies in Pinecone's words, as requests of `/api/v1`. A null is an absent field here, and so is
- * an empty filter; unknown fields are ignored, unless they are spelt nearly like known ones.
+ * an empty filter; unknown fields are ignored, unless they look like misspellings of known ones.
  */
 import { randomUUID } from 'node:crypto';
 import { invalid, isJsonObject, type JsonObject, refuseMisspelt } from '../../../lib/records/fields.ts';
@@ -181,7 +181,7 @@ function recordOf(vector: unknown, at: number): unknown {
   return taken(vector, ['id', 'values', 'metadata']);
 }
 
-/** One without a component is no vector: clients send it for what has none. */
+/** An empty sparse vector counts as absent; clients send it by default. */
 function refuseSparse(value: unknown, path: string): void {
   const isEmptyVector =
     isJsonObject(value) &&

@@ -25,7 +25,7 @@ function operatorsOf(theirs: JsonObject): JsonObject {
   );
   if (!NEGATIONS.some((name) => Object.hasOwn(theirs, name))) return operators;
   if (!Object.hasOwn(theirs, '$exists')) return { $exists: true, ...operators };
-  // A field that has to exist and must not: nothing matches.
+  // A field that must exist and must not exist: nothing matches.
   return theirs.$exists === false ? { ...operators, $in: [] } : operators;
 }
 

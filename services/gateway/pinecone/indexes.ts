@@ -7,14 +7,14 @@ import { pineconeMetric } from './metric.ts';
 import { INDEX, route } from './route.ts';
 import { PINECONE } from './surface.ts';
 
-/** Where an index lies whose creator named no place. */
+/** Default cloud and region. */
 const PLACE = { cloud: 'provec', region: 'self-hosted' };
 const READ_CAPACITY = { mode: 'OnDemand', status: { state: 'Ready' } };
 
 /** A collection as an action describes it, or its row. */
 type Described = CollectionView | CollectionRow;
 
-/** Its tags and place, which a row has in one text. */
+/** Its tags and place; a row stores both in one text. */
 const notesOf = (described: Described): Pick<CollectionView, 'tags' | 'place'> =>
   'accountId' in described ? { tags: readTags(described.tags), place: readPlace(described.tags) } : described;
 

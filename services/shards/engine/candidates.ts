@@ -1,12 +1,12 @@
 import type { FoundNodes, Graph } from './graph.ts';
 import type { IndexQuery } from './index-space.ts';
 
-/** So many slots of a node are looked at before others get a turn. */
+/** Maximum slots inspected per call of `fill`, so that other requests get a turn. */
 const LOOKED_AT_MAX = 4_096;
 
 /**
- * The slots behind the nodes that a search of the graph found, nearest first. Rounding may have
- * moved both vectors: `isBeyond` says what it cannot have brought behind others.
+ * The slots behind the nodes that a search of the graph found, nearest first. Rounding may change
+ * that order; `isBeyond` allows for the largest possible change.
  */
 export class Candidates {
   readonly #graph: Graph;
@@ -16,10 +16,10 @@ export class Candidates {
   #at = 0;
   /** The next slot of the node `at`, -1 for the first. */
   #slot = -1;
-  /** Slots that the last `fill` passed over, because they do not match. */
+  /** Number of slots that the last `fill` skipped because they do not match. */
   passed = 0;
 
-  /** `queryLength`: that of the query's own vector. */
+  /** `queryLength`: length of the query's vector. */
   constructor(graph: Graph, found: FoundNodes, query: IndexQuery, queryLength: number) {
     this.#graph = graph;
     this.#found = found;
@@ -27,7 +27,7 @@ export class Candidates {
     this.#queryLength = queryLength;
   }
 
-  /** Whether all nodes are behind the walk. */
+  /** Whether all nodes were visited. */
   get isDone(): boolean {
     return this.#at === this.#found.nodes.length;
   }

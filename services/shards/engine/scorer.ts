@@ -60,7 +60,7 @@ export class Scorer {
     return this.#metric === 'euclidean' ? 1 / (1 - closeness) : closeness;
   }
 
-  /** The least closeness that has a score, about. */
+  /** Returns, approximately, the lowest closeness with this score. */
   closenessOf(score: number): number {
     if (this.#metric !== 'euclidean') return score;
     return score > 0 ? 1 - 1 / score : Number.NEGATIVE_INFINITY;

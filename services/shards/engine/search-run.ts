@@ -31,9 +31,9 @@ const CANDIDATES_PER_MATCH = 5;
 const GRAPH_SEARCH_MAX_US = 12_000;
 /** ... where a scan would be so many times dearer. */
 const DEAR_SCAN = 8;
-/** So many are scored before it is looked again whether the next may be among the best. */
+/** Candidates scored between two checks of the stop condition. */
 const CANDIDATES_AT_A_TIME = 12;
-/** Estimates of what it takes to compare the ids of two records, and to pass over one. */
+/** Estimated costs of comparing the ids of two records, and of skipping a record. */
 const TIE_NS = 150;
 const PASS_NS = 10;
 
@@ -132,7 +132,7 @@ export class SearchRun {
     return Math.min(this.#batch.length, Math.max(1, Math.ceil((stepNs - spentNs) / this.#rowNs)));
   }
 
-  /** Offers what `fill` puts into the batch, each time so many at most, until it puts none. */
+  /** Offers what `fill` puts into the batch, a limited number at a time, until it puts none. */
   *#offerAll(best: TopK, fill: (most: number) => number): Steps<void> {
     for (let count = fill(this.#batchMax); count > 0; count = fill(this.#batchMax)) {
       this.#offer(best, count);

@@ -43,7 +43,7 @@ export interface Ranking {
   slots: Uint32Array;
   closeness: Float64Array;
   scorer: Scorer;
-  /** Where fields were asked about. */
+  /** Present if the request named fields. */
   fields?: FieldReport | undefined;
 }
 

@@ -8,13 +8,13 @@ export class TopK {
   size = 0;
   #floor = Number.NEGATIVE_INFINITY;
 
-  /** `compareIds` is negative where the id in the first slot comes first. */
+  /** `compareIds` is negative if the id in the first slot comes first. */
   constructor(k: number, compareIds: (slotA: number, slotB: number) => number) {
     this.#k = k;
     this.#compareIds = compareIds;
   }
 
-  /** The closeness of the worst kept once there are `k`, before that -infinity. */
+  /** Closeness of the worst one kept; -Infinity until there are `k`. */
   get floor(): number {
     return this.#floor;
   }

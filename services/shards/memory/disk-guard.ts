@@ -38,8 +38,8 @@ export function diskGuard(
 }
 
 /**
- * Tells the operator of a reserve that leaves little of the disk to records, or nothing of what is
- * free. What the store does not say of its disk is not judged. Never throws.
+ * Warns the operator if the reserve leaves little of the disk to records, or exceeds the free
+ * space. Skips what the store does not report about its disk. Never throws.
  */
 export async function warnOfReserve(
   reserveBytes: number,

@@ -15,8 +15,8 @@ const ACCOUNT_WRITES_FACTOR = 2;
 const OVERDRAFT = 0.125;
 
 /**
- * How much of a node's memory limit is taken, in bytes. Whoever holds memory keeps its own field;
- * whoever wants some asks here.
+ * How much of a node's memory limit is taken, in bytes. Each holder of memory keeps its own field;
+ * requests for memory ask here.
  */
 export class NodeMemory {
   readonly limit: number;
@@ -50,7 +50,7 @@ export class NodeMemory {
     return this.own + this.copies;
   }
 
-  /** What is free of the limit; below 0 where more is taken. */
+  /** Bytes left of the limit; below 0 if more is taken. */
   get left(): number {
     return this.limit - this.#used;
   }

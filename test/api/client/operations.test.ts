@@ -139,7 +139,7 @@ test('a collection is made once, and refused with another shape', async () => {
   for (const other of [{ dimensions: 4 }, { metric: 'cosine' as const }, { shards: 2 as const }]) {
     const refused = provec.getOrCreate({ ...body, ...other });
     await expect(refused).rejects.toMatchObject({ name: 'ConflictError', code: 'COLLECTION_EXISTS' });
-    await expect(refused).rejects.toThrow(`once is there with ${Object.keys(other)[0]}`);
+    await expect(refused).rejects.toThrow(`once exists with ${Object.keys(other)[0]}`);
   }
   await provec.putAlias('other', 'once');
   await expect(provec.getOrCreate({ ...body, name: 'other' })).rejects.toThrow(

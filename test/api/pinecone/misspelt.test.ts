@@ -1,4 +1,4 @@
-/** Names that are nearly those of Pinecone's: ignored, they would change what a request means. */
+/** Misspellings of Pinecone's names. If they were ignored, a request would mean something else. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { LIMITS } from '../../../lib/limits.ts';
 import { PINECONE_BODIES } from '../../../services/gateway/pinecone/bodies.ts';

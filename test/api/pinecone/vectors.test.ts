@@ -41,7 +41,7 @@ describe('with the dot product', () => {
     });
   });
 
-  test('an empty sparse vector is none', async () => {
+  test('an empty sparse vector counts as absent', async () => {
     const sparse = { indices: [], values: [] };
     const vectors = [
       { ...three[0]!, sparseValues: sparse },

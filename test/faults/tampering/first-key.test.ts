@@ -6,7 +6,7 @@ import { type ServiceProcess, startProcess } from '../../support/service-process
 import { inStoreFile } from '../../support/store-file.ts';
 import { TEST_KEY } from '../../support/tenant.ts';
 
-const TOLD = 'Provec made its first key before: it makes no other one';
+const TOLD = 'Provec already made its first key and makes no other one';
 /** What the store is, without the secret that stands beside it. */
 const STORE = /^(log|records|leases)\.db|^provec\.json$|^checkpoints$/;
 
@@ -58,7 +58,7 @@ test('nor is another one printed, with the accounts taken out, and the operator 
   expect(service.stderr).toContain(TOLD);
 });
 
-test('nor with the mark taken out, while anything tells of an earlier life', async () => {
+test('nor with the mark taken out, while there is any trace of earlier use', async () => {
   const environment = { PROVEC_BOOTSTRAP_KEY: TEST_KEY };
   const stdout = await startedAfter(async () => {
     await unmark();

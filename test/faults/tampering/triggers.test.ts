@@ -1,7 +1,7 @@
 /**
- * Somebody puts a trigger, a view, a column or another schema into the store's files, so that what
- * is written is not what was asked for: a trigger that ignores inserts hides a contradiction, and
- * the writes after it are confirmed over a forged past.
+ * An attacker puts a trigger, a view, a column or another schema into the store's files, so that
+ * what is written is not what was asked for: a trigger that ignores inserts hides a contradiction,
+ * and the writes after it are confirmed over a forged past.
  */
 
 import { join } from 'node:path';

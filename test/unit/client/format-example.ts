@@ -48,7 +48,7 @@ export interface ExampleAccount {
 export interface ExampleOnLedger {
   account: ExampleAccount;
   authority: string;
-  /** The one that wrote the root; `wire` in base64. */
+  /** The transaction that wrote the root; `wire` is base64. */
   transaction: { wire: string; signature: string };
 }
 
@@ -66,7 +66,7 @@ export async function exampleOnLedger(): Promise<ExampleOnLedger> {
   return { account: ledger.account(mint), authority, transaction };
 }
 
-/** The transaction of the page, as a node answers it, to make others of that must be refused. */
+/** The transaction of the page, as a node answers it; forgeries are made from it. */
 export function honestTransaction({ account, authority, transaction }: ExampleOnLedger): HonestTransaction {
   const { wire, signature } = transaction;
   return {

@@ -131,7 +131,7 @@ describe('a kept proof, by the transaction that anchored it', () => {
     }
   });
 
-  test('is refused without its transaction, and with a transaction that nobody may read', async () => {
+  test('is refused without its transaction, and if no transactions can be read', async () => {
     const { authority: pinned, collectionId } = transaction.expected;
     const ledger = { authority: pinned, collectionId, readAccount };
     for (const ledgerTx of [null, undefined, transaction.expected.signature])

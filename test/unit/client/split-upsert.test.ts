@@ -76,7 +76,7 @@ test('if one fails, the error says how many are stored, and places among all', a
   expect(sent).toHaveLength(3);
 });
 
-test('what is no JSON value is refused before any of them is sent', async () => {
+test('a value that JSON cannot represent is refused before any request is sent', async () => {
   const { sent, notes } = collection(written);
   const records = recordsOf(2_500);
   records[2_400]!.values = [Number.NaN];

@@ -2,7 +2,7 @@ import type { CollectionTable } from './collection-table.ts';
 
 const KNOWN_MAX = 10_000;
 
-/** The accounts of collections. A collection never changes its account, so what was found holds. */
+/** Accounts of collections. A collection never changes its account, so entries never go stale. */
 export class AccountLookup {
   readonly #collections: Pick<CollectionTable, 'getCollection'>;
   readonly #known = new Map<string, string>();
@@ -11,7 +11,7 @@ export class AccountLookup {
     this.#collections = collections;
   }
 
-  /** The account of a collection; null for what is no collection, or cannot be read. */
+  /** Returns the account of a collection; null if it does not exist or cannot be read. */
   of(collectionId: string): string | null {
     const known = this.#known.get(collectionId);
     if (known !== undefined) return known;
@@ -26,7 +26,7 @@ export class AccountLookup {
     try {
       return this.#collections.getCollection(collectionId)?.accountId ?? null;
     } catch {
-      // The read itself says what is wrong.
+      // The read that follows reports the error.
       return null;
     }
   }

@@ -88,7 +88,7 @@ export function aliasTable(database: Database): AliasTable {
   };
 }
 
-/** With no seal where there is none that can be compared. */
+/** Replaces a seal that is not text with ''. */
 function aliasOf(row: Sealed<AliasRow>): Sealed<AliasRow> {
   return typeof row.seal === 'string' ? row : { ...row, seal: '' };
 }

@@ -1,5 +1,5 @@
 /**
- * Types of the values in a table. SQLite checks them on the way in alone: whoever writes to the
+ * Types of the values in a table. SQLite checks them only when it writes: a person who edits the
  * file by other means can put any value into any column.
  */
 import type { DatabaseSync } from 'node:sqlite';
@@ -9,7 +9,7 @@ const IN_WORDS = { TEXT: 'a text', INTEGER: 'a whole number', BLOB: 'bytes' } as
 
 /** A column of a table that the service makes. */
 export interface Column {
-  /** As a statement gives it. */
+  /** Name in the statement's result. */
   name: string;
   /** `table.column`. */
   place: string;
@@ -33,8 +33,8 @@ export function columnsIn(connection: DatabaseSync): Map<string, Column> {
 }
 
 /**
- * What of a row is of another type than its column, as the end of a sentence about its file; null
- * where nothing is. The row's integers are bigints.
+ * Describes the first value of a row that has another type than its column, as the end of a
+ * sentence about its file; null if there is none. The row's integers are bigints.
  */
 export function mistyped(row: Record<string, unknown>, columns: readonly Column[]): string | null {
   for (const { name, place, type, mayBeNull } of columns) {

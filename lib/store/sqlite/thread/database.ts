@@ -103,7 +103,7 @@ function makeFile(path: string): void {
 
 interface Prepared {
   statement: StatementSync;
-  /** Those that it gives as they stand in a table. */
+  /** Result columns that come straight from a table. */
   columns: Column[];
 }
 
@@ -117,7 +117,7 @@ export class Database {
    * what somebody changed and then set the count back has no effect on this connection.
    */
   #soundSchemaVersion: number | null = null;
-  /** A difference was found through another connection: it is looked for before each commit. */
+  /** Set when another connection found a difference; the next commits check again. */
   #isSchemaDoubted = false;
   readonly #statements = new Map<string, Prepared>();
   readonly #connection: DatabaseSync;
@@ -157,8 +157,8 @@ export class Database {
   }
 
   /**
-   * As `get`, of a row that may hold values of any type: one that is judged by its seal, and must
-   * hide no other.
+   * As `get`, for a row that is judged by its seal. Its values may be of any type, so that a
+   * malformed row hides no other.
    */
   getUntyped<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
     return this.#do(sql, values, ({ statement }) => rounded(statement.get(...values))) as Row | undefined;
@@ -261,7 +261,7 @@ export class Database {
     try {
       const difference = retryWhileBusy(() => this.#schema.difference(connection));
       if (difference === null) return connection;
-      // Whatever is refused to those who read is not written over either.
+      // A file that is refused to readers is not written to either.
       this.#isSchemaDoubted = true;
       throw this.#changed(difference);
     } catch (error) {

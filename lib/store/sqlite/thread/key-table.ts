@@ -32,7 +32,7 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
     const stored = 'SELECT count(*) AS count FROM keys WHERE accountId = ?';
     const { count } = database.get<{ count: number }>(stored, row.accountId)!;
     if (count >= KEYS_MAX) return 'limit';
-    // Rows that somebody else wrote count toward no limit.
+    // Forged rows count toward no limit.
     if (maxKeys !== null && count >= maxKeys && countBelieved(database, seals, row.accountId, maxKeys) >= maxKeys)
       return 'limit';
     const { id, accountId, name, hash, prefix, scopes, createdAt, expiresAt, lastUsedAt, seal } = row;
@@ -103,7 +103,7 @@ function countBelieved(database: Database, seals: Seals, accountId: string, max:
 }
 
 function keyOf(row: KeyColumns): Sealed<KeyRow> {
-  // When it was used last is under no seal.
+  // `lastUsedAt` is not sealed.
   const lastUsedAt = typeof row.lastUsedAt === 'string' ? row.lastUsedAt : null;
   return { ...row, lastUsedAt, scopes: decodeList<Scope>(row.scopes, 'An API key') };
 }

@@ -96,7 +96,7 @@ export class LogTables {
     const number = this.#row(shard)?.number;
     if (number === undefined) return new Transferred([], []);
     const sql = `SELECT ${ENTRY} FROM entries WHERE shard = ? AND seq > ? ORDER BY entries.seq`;
-    // Whoever replays or verifies the log wants what the disk holds.
+    // Replays and verifications must see what the disk holds.
     const entries = this.#database.fresh((connection) => {
       const found: LogEntry[] = [];
       let bytes = 0;
@@ -281,13 +281,13 @@ export class LogTables {
   }
 }
 
-/** What is no bytes is no link either: none. */
+/** Returns an empty link for a value that is not bytes. */
 const bytesOf = (value: unknown): Uint8Array => (value instanceof Uint8Array ? value : new Uint8Array(0));
 
 /** The hash of a body. */
 export const sha256 = (bytes: Uint8Array): Buffer => hashOf('sha256', bytes, 'buffer');
 
-/** The entry in a row, whoever wrote it. Throws StoreError 'damaged'. */
+/** Decodes the entry of an untrusted row. Throws StoreError 'damaged'. */
 export function entryOf(shard: ShardKey, row: EntryRow): LinkedEntry['entry'] {
   const { seq, epoch, entryId, kind, tally } = row;
   return {

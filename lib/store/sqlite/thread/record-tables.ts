@@ -32,7 +32,7 @@ export const RECORDS_SCHEMA = `
 `;
 
 const BATCH_BYTES = 1024 * 1024;
-/** Of no shard, where its id is no bytes: writes would not find it. */
+/** Shard -1 for a row whose id is not a BLOB: writes could not find it. */
 const OWN_SHARD = "iif(typeof(id) = 'blob', CAST(shard AS REAL), -1)";
 const PARTS = ['id', 'vector', 'metadata', 'leaf'].map((part) => `ifnull(${part}, x'')`);
 /**

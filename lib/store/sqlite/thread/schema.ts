@@ -1,7 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type Column, columnsIn } from './column-types.ts';
 
-/** A table, an index, and whatever else somebody put there: its values may be of any type. */
+/** A table, an index, or anything else in the schema; a tampered one has values of any type. */
 interface SchemaObject {
   type: unknown;
   name: unknown;
@@ -46,7 +46,7 @@ export class Schema {
     return null;
   }
 
-  /** The columns of tables that a statement gives, by the names that it gives them. */
+  /** Result columns of a statement that come from tables, under their names in the result. */
   columnsOf(statement: StatementSync): Column[] {
     return statement.columns().flatMap(({ name, table, column }) => {
       const known = this.#columns.get(`${table}.${column}`);
@@ -62,15 +62,15 @@ export function hasTable(database: { get(sql: string, ...values: string[]): unkn
 
 function objectsIn(connection: DatabaseSync): Map<string, SchemaObject> {
   const statement = connection.prepare(ALL);
-  // A number that is not exact as one of JavaScript's would end the reading.
+  // Reads integers as bigints: an unsafe integer would throw.
   statement.setReadBigInts(true);
   const objects = statement.all() as unknown as SchemaObject[];
   return new Map(objects.map((object) => [`${inWords(object.type)} ${inWords(object.name)}`, object]));
 }
 
-/** What says whether it is a text, too: text of the same characters is another value. */
+/** Includes the type, because text with the same characters is a different value. */
 const inWords = (value: unknown): string =>
   typeof value === 'string' ? value : `(${typeof value}) ${String(value).slice(0, NAME_MAX_CHARS)}`;
 
-/** The text of a statement, whatever lines it was written in; anything else as it is. */
+/** Normalises the white space of a statement; returns anything else unchanged. */
 const inOneLine = (sql: unknown): unknown => (typeof sql === 'string' ? sql.replaceAll(/\s+/g, ' ') : sql);

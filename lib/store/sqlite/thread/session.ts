@@ -164,8 +164,9 @@ export class Session {
   }
 
   /**
-   * Whose turn a read takes. The first argument of nearly all is an account, a collection or a
-   * shard of one; anything else, and a collection whose account is not known, stands for itself.
+   * Returns the account that a read is charged to. The first argument of most reads is an account,
+   * a collection or a shard. Anything else, and a collection of an unknown account, stands for
+   * itself.
    */
   #accountOf(table: TableName, owner: unknown): string {
     const id = String(owner);
@@ -193,7 +194,7 @@ export class Session {
 }
 
 /**
- * Leases are made anew by whoever lives: a file that is missing, or has nothing yet, is no loss.
+ * Running processes make their leases anew: a file that is missing, or has nothing yet, is no loss.
  */
 function leasesIn(folder: string): Omit<StoreFileOptions, 'onSettled'> {
   const path = join(folder, 'leases.db');

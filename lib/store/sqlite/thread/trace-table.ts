@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 import { hasTable } from './schema.ts';
 
-/** Tables of `log.db` in which a row tells of an earlier life, accounts apart. */
+/** Tables of `log.db`, other than accounts, in which any row is a trace of earlier use. */
 export const LOG_TRACES = [
   'collections',
   'collection_tags',
@@ -28,12 +28,12 @@ export interface TraceTable {
   isUsed(besides: string): boolean;
 }
 
-/** What a file tells of what was written to it. */
+/** Finds traces of earlier writes in a file. */
 export const traceTable = (database: Database, tables: readonly string[]): TraceTable => ({
   isUsed(besides) {
     if (hasTable(database, 'accounts')) {
       if (database.get('SELECT 1 FROM accounts WHERE id <> ? LIMIT 1', besides) !== undefined) return true;
-      // It counts collections, and does not count back when they go.
+      // This counter never decreases when collections are deleted.
       const counted = "SELECT 1 FROM sqlite_sequence WHERE name = 'collections' AND seq > 0";
       if (database.get(counted) !== undefined) return true;
     }

@@ -121,7 +121,7 @@ class Provec(_Connected):
         deletion_protection: bool = False,
         tags: Mapping[str, str] | None = None,
     ) -> api.Collection:
-        """The collection of that name, which is made unless it is there.
+        """The collection of that name, which is created if it does not exist.
 
         Raises ConflictError for one that was made with another value of `dimensions`, or of
         `metric`, `shards`, `replicas` or `quantization`, if they are given. If they are not, a new

@@ -426,12 +426,12 @@ class Collection:
 
 
 def _line(line: str) -> Any:
-    """Raises a ProvecError for what is no line of an export."""
+    """Raises a ProvecError for a value that is not a line of an export."""
     try:
         said = json_in(line)
     except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict):
-        raise APIConnectionError("The export was cut off, or holds a line that is no JSON object.")
+        raise APIConnectionError("The export was cut off, or has a line that is not a JSON object.")
     assert_answer("exportRecords", said, OK)
     return said

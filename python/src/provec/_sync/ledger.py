@@ -42,7 +42,7 @@ def verify_on_ledger(
     `authority` and `collection_id` are the caller's own: from its notes, never from the answer
     that is checked. Returns the outcome and what the account holds now, with that transaction.
     Raises VerificationError where the proof does not hold, as when its root is not on the ledger
-    yet, and LedgerError where nobody could be asked."""
+    yet, and LedgerError if the ledger could not be read."""
     account = ledger_account(rpc_url, address_of(proof, authority, collection_id))
     anchor, signature = current_anchor(account, proof, authority, collection_id)
     if signature is not None:

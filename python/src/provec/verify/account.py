@@ -29,7 +29,7 @@ class Anchor(NamedTuple):
     #: Counts what was decided over the account's head, as when an operator takes what is stored
     #: for right; it only grows.
     decisions: int
-    #: The transaction that anchored a proof, where the account has moved on from that.
+    #: The transaction that anchored a proof, if the account has moved on since.
     transaction: AnchoringTransaction | None = None
 
 
@@ -60,7 +60,7 @@ def verify_account(owner: str, data: bytes, *, authority: str, collection_id: st
     demand(is_mint, "wrong-account", "The account is no mint.")
     metadata = Reader(_extensions(data[EXTENSIONS_AT:]).get(METADATA, b""), "account")
     is_authority = metadata.take(32) == decode_address(authority)
-    demand(is_authority, "wrong-account", "Somebody else may write the account.")
+    demand(is_authority, "wrong-account", "Another address may write the account.")
     is_own = metadata.take(32) == decode_address(collection_address(authority, collection_id))
     demand(is_own, "wrong-account", "The metadata is that of another mint.")
     fields = _fields(metadata)
@@ -90,7 +90,7 @@ def _extensions(data: bytes) -> dict[bytes, bytes]:
 
 
 def _fields(reader: Reader) -> dict[str, str]:
-    """The additional metadata, behind name, symbol and URI."""
+    """The additional metadata, after name, symbol and URI."""
     for _ in ("name", "symbol", "uri"):
         reader.text()
     fields: dict[str, str] = {}

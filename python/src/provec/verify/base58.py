@@ -12,7 +12,7 @@ def encode_base58(data: bytes) -> str:
 
 
 def decode_base58(text: str, size: int) -> bytes | None:
-    """The bytes that the text is of, if they are `size`; None for any other text."""
+    """The `size` bytes that the text encodes; None for any other text."""
     number = 0
     # Eleven digits hold eight bytes.
     for char in text[: size * 11 // 8]:

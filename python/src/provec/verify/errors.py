@@ -28,7 +28,7 @@ class VerificationError(Exception):
 
 
 class LedgerError(Exception):
-    """A node of the ledger could not be asked, or its answer is none."""
+    """A node of the ledger could not be reached, or its answer is not valid."""
 
 
 def demand(holds: bool, reason: Reason, message: str) -> None:

@@ -38,7 +38,7 @@ def account_request(address: str) -> dict[str, Any]:
 
 
 def transaction_request(signature: str) -> dict[str, Any]:
-    # Newer versions are asked for to be refused by the verifier, not by the node.
+    # Accepts newer versions, so that the verifier refuses them, not the node.
     options = {
         "encoding": "base64",
         "commitment": "finalized",
@@ -60,7 +60,7 @@ def _result_in(text: bytes, host: str, what: str) -> Any:
 
 
 def account_in(text: bytes, host: str) -> Account | None:
-    """Owner and bytes of the account in an answer; None where that says that there is none."""
+    """Owner and bytes of the account in an answer; None if there is no account."""
     try:
         value = _result_in(text, host, "an account")["value"]
         if value is None:
@@ -71,7 +71,7 @@ def account_in(text: bytes, host: str) -> Account | None:
 
 
 def transaction_in(text: bytes, host: str) -> Any:
-    """What `verify_transaction` takes; None where there is no such transaction that is final."""
+    """What `verify_transaction` takes; None if there is no such transaction, or it is not final."""
     return _result_in(text, host, "a transaction")
 
 

@@ -25,7 +25,7 @@ class Reader:
         return int.from_bytes(self.take(size), "little")
 
     def text(self) -> str:
-        """UTF-8 behind its length."""
+        """Reads UTF-8 that follows its length."""
         try:
             return self.take(self.number(4)).decode()
         except UnicodeDecodeError:

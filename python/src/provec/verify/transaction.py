@@ -29,7 +29,7 @@ class AnchoringTransaction(NamedTuple):
 
     signature: str
     slot: int
-    #: When its block was made, ISO 8601 UTC; None where the node does not know.
+    #: When its block was made, ISO 8601 UTC; None if the node does not know it.
     anchored_at: str | None
 
 
@@ -69,9 +69,9 @@ def _answered(transaction: Any) -> tuple[bytes, dict[str, Any], int, int | None]
     whole = transaction if isinstance(transaction, dict) else {}
     slot, block_time, meta = whole.get("slot"), whole.get("blockTime"), whole.get("meta")
     is_timed = block_time is None or (is_whole(block_time) and block_time <= BLOCK_TIME_MAX)
-    demand(is_whole(slot) and is_timed, "malformed", "The transaction has no slot, or no time.")
+    demand(is_whole(slot) and is_timed, "malformed", "No valid `slot` or `blockTime`.")
     if not isinstance(meta, dict):
-        raise VerificationError("malformed", "It is not said what the transaction did.")
+        raise VerificationError("malformed", "The answer has no `meta`.")
     wire = whole.get("transaction")
     is_encoded = isinstance(wire, list) and len(wire) > 1 and wire[1] == "base64"
     if not (isinstance(wire, list) and is_encoded and is_base64(wire[0])):
@@ -84,12 +84,12 @@ def _answered(transaction: Any) -> tuple[bytes, dict[str, Any], int, int | None]
 def _fields_written(reader: Reader, authority: str, mint: str, signature: str) -> dict[str, str]:
     """The fields of the collection's account that it wrote, if it did nothing else."""
     is_one = _length(reader) == 1
-    demand(is_one, "wrong-transaction", "The transaction has more signatures than one, or none.")
+    demand(is_one, "wrong-transaction", "The transaction must have exactly one signature.")
     is_asked = reader.take(64) == decode_base58(signature, 64)
-    demand(is_asked, "wrong-transaction", "It is another transaction than the one asked for.")
+    demand(is_asked, "wrong-transaction", "It is not the transaction that was asked for.")
     # A transaction that can take addresses from tables has 128 or more here.
     has_one_signer = reader.take(2) == b"\1\0"
-    demand(has_one_signer, "wrong-transaction", "Not legacy, or not the authority alone signed it.")
+    demand(has_one_signer, "wrong-transaction", "Not legacy, or not signed by the authority alone.")
     reader.take(1)
     addresses = [encode_base58(reader.take(32)) for _ in range(_length(reader))]
     is_authority = addresses[:1] == [authority]
@@ -112,7 +112,7 @@ def _fields_written(reader: Reader, authority: str, mint: str, signature: str) -
         name, value = field.text(), field.text()
         field.end()
         is_new = name in FIELDS and name not in fields
-        demand(is_new, "wrong-transaction", "It writes a field twice, or one of no collection.")
+        demand(is_new, "wrong-transaction", "It writes a field twice, or an unknown one.")
         fields[name] = value
     reader.end()
     demand(set(fields) == FIELDS, "wrong-transaction", "The transaction does not write all fields.")
@@ -120,7 +120,7 @@ def _fields_written(reader: Reader, authority: str, mint: str, signature: str) -
 
 
 def _length(reader: Reader) -> int:
-    """Nothing in such a transaction is longer than what one byte counts."""
+    """Every length in such a transaction fits into one byte."""
     length = reader.number(1)
-    demand(length < 0x80, "malformed", "A length of the transaction has more bytes than one.")
+    demand(length < 0x80, "malformed", "A length in the transaction takes more than one byte.")
     return length

@@ -12,26 +12,26 @@ import type { StepMeter, Steps } from '../steps.ts';
 import type { Column } from './column.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
 
-/** Suggestions come from the names in so many records, and so many bytes of metadata. */
+/** Maximum records, and bytes of metadata, sampled for suggestions. */
 const SAMPLE_MAX_RECORDS = 64;
 const SAMPLE_MAX_BYTES = 64 * 1024;
-/** Names that a suggestion is chosen from, and the length and the depth of one. */
+/** Maximum names that a suggestion is chosen from, and maximum length and depth of a name. */
 const NAMES_MAX = 128;
 const NAME_MAX_CHARS = 64;
 const PATH_MAX_LEVELS = 8;
 const SUGGESTIONS_MAX = 8;
 /**
- * Estimates of what it takes to look at 32 slots, to read a field, and to compare two characters.
+ * Estimated costs: to look at 32 slots, to read a field, and to compare two characters.
  */
 const WORD_NS = 1;
 const FIELD_NS = 60;
 const CHAR_PAIR_NS = 5;
 
-/** What a filter was worked out with. */
+/** What a filter was evaluated with. */
 interface Scope {
   /** Live slots, as a bitmap. */
   candidates: Uint32Array;
-  /** Null where the records themselves were read. */
+  /** Null if the records themselves were read. */
   columns: ReadonlyMap<string, Column> | null;
 }
 
@@ -113,7 +113,7 @@ export class AbsentFields {
   }
 }
 
-/** Names that a filter can use, of the keys of metadata and, dotted, of the objects in it. */
+/** Names that a filter can use: keys of metadata, and dotted names of keys in nested objects. */
 function* pathsOf(metadata: Record<string, unknown>, prefix = '', levels = PATH_MAX_LEVELS): Iterable<string> {
   for (const [name, value] of Object.entries(metadata)) {
     const path = prefix + name;

@@ -57,7 +57,7 @@ export class Namespaces {
     return this.count(UNREADABLE);
   }
 
-  /** How many live records a namespace has; null: all of them. */
+  /** Number of live records in a namespace, or in all of them for null. */
   count(namespace: string | null): number {
     if (namespace === null) return this.#slots.liveCount - this.unnamed;
     if (namespace === '') return this.#slots.liveCount - this.#namedCount;
@@ -82,7 +82,7 @@ export class Namespaces {
     return first;
   }
 
-  /** The live slots of a namespace (null: of all), as a bitmap of the caller's own. */
+  /** Returns the live slots of a namespace (null: of all) as a bitmap that the caller owns. */
   *slotsOf(namespace: string | null, meter: StepMeter): Steps<Uint32Array> {
     const words = (this.#slots.end + 31) >>> 5;
     if (namespace === null) {

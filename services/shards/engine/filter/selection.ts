@@ -25,10 +25,10 @@ const CACHE_MAX_BYTES = 8 * 1024 * 1024;
 /** Scopes with longer text are worked out each time. */
 const CACHED_TEXT_MAX_CHARS = 4096;
 const NO_COLUMNS: ReadonlyMap<string, Column> = new Map();
-/** Estimate of what a field in a report takes beside its characters. */
+/** Estimated bytes of a field in a report, without its characters. */
 const REPORTED_FIELD_BYTES = 100;
 
-/** Where fields were asked about, what is known of them. */
+/** A result with a report on the fields that the request named, if any. */
 interface Reported {
   readonly fields?: FieldReport | undefined;
 }
@@ -39,7 +39,7 @@ export interface Selection extends Reported {
   readonly count: number;
 }
 
-/** What a scope was worked out with. */
+/** What a scope was evaluated with. */
 interface Selected extends Reported {
   words: Uint32Array;
   columns: ReadonlyMap<string, Column>;

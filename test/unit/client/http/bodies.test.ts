@@ -34,7 +34,7 @@ const FAULTS: [fault: unknown, message: RegExp][] = [
   [new Date(Number.NaN), /is an invalid Date/],
   [{ [Symbol('gte')]: 2020 }, /has the key Symbol\(gte\); keys are strings/],
   [{ toJSON: () => undefined }, /is undefined/],
-  [holdsItself, /holds itself/],
+  [holdsItself, /contains itself/],
 ];
 
 test.each(FAULTS)('%p is refused at its place, wherever it is', async (fault, message) => {
@@ -68,7 +68,7 @@ test.each(FAULTS)('%p is refused at its place, wherever it is', async (fault, me
   expect(sent).toEqual([]);
 });
 
-test('numbers of a vector that are none are refused, in a list and in a typed array', async () => {
+test('values of a vector that are not numbers are refused, in a list and in a typed array', async () => {
   for (const values of [[1, Number.NaN], Float32Array.of(1, Number.NaN)]) {
     await expect(notes.query({ vector: values })).rejects.toThrow('vector[1] is NaN');
     await expect(notes.upsert({ records: [{ id: 'a', values }] })).rejects.toThrow('records[0].values[1] is NaN');
@@ -80,7 +80,7 @@ test('numbers of a vector that are none are refused, in a list and in a typed ar
   expect(sent).toEqual([]);
 });
 
-test('all that JSON has is sent as it is', async () => {
+test('all JSON values are sent as they are', async () => {
   class Dated {
     at = new Date(0);
   }

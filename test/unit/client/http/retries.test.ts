@@ -231,7 +231,7 @@ describe('how long it tries', () => {
     for (const [asked, options] of [[31, {}] as const, [20, { retryForMs: 15_000 }] as const]) {
       const { beganMs, error } = attempts(0, () => unavailable(asked), options);
       expect(beganMs).toEqual([0]);
-      expect(error.message).toBe(`It starts. The client gave up, since that is a wait of ${asked} s.`);
+      expect(error.message).toBe(`It starts. The client gave up: the service asked it to wait ${asked} s.`);
     }
   });
 
@@ -261,14 +261,14 @@ describe('how long it tries', () => {
     expect([code, count > 1]).toEqual([code, PASSING.includes(code)]);
   });
 
-  test('TLS that is none is not tried again', async () => {
+  test('a server that does not speak TLS is not tried again', async () => {
     await scripted([USAGE]);
     const { port } = server!.address() as AddressInfo;
     const call = new Provec({ url: `https://127.0.0.1:${port}`, apiKey: 'k' }).getUsage();
     await expect(call).rejects.toThrow(/SSL|TLS/i);
   });
 
-  test('a service that was not there yet is waited for', async () => {
+  test('the client waits for a service that is not up yet', async () => {
     await scripted([USAGE]);
     const { port } = server!.address() as AddressInfo;
     const handler = server!.listeners('request')[0] as RequestListener;

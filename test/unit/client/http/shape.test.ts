@@ -84,7 +84,7 @@ function thrownBy(call: () => void): unknown {
   }
 }
 
-describe('a service that is no Provec and answers {}', () => {
+describe('a service that is not Provec and answers {}', () => {
   const fetch = async () => new Response('{}');
   const provec = new Provec({ url: 'http://x', apiKey: 'k', fetch });
   const operator = new ProvecOperator({ url: 'http://x', adminToken: 'k', fetch });
@@ -132,12 +132,12 @@ describe('a service that is no Provec and answers {}', () => {
     const error = await call().catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(ServerError);
     expect((error as Error).message).toMatch(
-      new RegExp(`no answer to ${operation}: \\w+ is missing.*address of a Provec`),
+      new RegExp(`not an answer to ${operation}: \\w+ is missing.*address of a Provec`),
     );
   });
 });
 
-test('an export of something else is no export', async () => {
+test('an export of something else is refused', async () => {
   for (const text of ['<html>', '{"id":"a"}\n', '{"id":"a","values":["1"]}\n', '[]\n']) {
     const provec = new Provec({ url: 'http://x', apiKey: 'k', fetch: async () => new Response(text) });
     const read = async () => {
@@ -147,7 +147,7 @@ test('an export of something else is no export', async () => {
   }
 });
 
-test.each([1, 2, 3, 7])('pages that come in a circle of %d end', async (length) => {
+test.each([1, 2, 3, 7])('pages that form a cycle of %d end', async (length) => {
   let page = 0;
   const fetch = async () => {
     page++;
@@ -156,6 +156,6 @@ test.each([1, 2, 3, 7])('pages that come in a circle of %d end', async (length) 
     );
   };
   const notes = new Provec({ url: 'http://x', apiKey: 'k', fetch }).collection('notes');
-  await expect(notes.list().all()).rejects.toThrow(/come in a circle/);
+  await expect(notes.list().all()).rejects.toThrow(/form a cycle/);
   expect(page).toBeLessThan(5 + 4 * length + 8);
 });

@@ -39,6 +39,6 @@ test.each<[string, StoredMark]>([
   expect(await permitted(resealed, next)).toBeNull();
 });
 
-test('where there is none none is made, and the next start decides', () => {
+test('an absent mark stays absent, and the next start decides', () => {
   expect(resealedMark(next, undefined)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-/** What the embedded ledger answers of its past, beside what was done on it. */
+/** Answers of the embedded ledger about its past, compared with what was done on it. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { address, generateKeyPairSigner, getTransactionDecoder } from '@solana/web3.js';
 import * as litesvm from 'litesvm';

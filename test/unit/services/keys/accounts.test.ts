@@ -171,7 +171,7 @@ describe('the first start', () => {
     expect(await node.call('keys.listAccounts', {})).toEqual([]);
   });
 
-  test('that told nobody its key is undone, and the next one makes another', async () => {
+  test('that never showed its key is undone, and the next one makes another', async () => {
     const untold = (await makeFirstKey({ store, clock, log }, 'pro', null))!;
     await forgetFirstKey({ store }, untold);
     const secret = await firstKey('pro');

@@ -218,7 +218,7 @@ describe('neither', () => {
     expect(await world.verify()).toMatchObject({ state, verified: false });
   });
 
-  test('no store that was emptied is none while the ledger holds a root', async () => {
+  test('an emptied store is not reported as none while the ledger holds a root', async () => {
     world.committed = [0, 0];
     world.onChain = found(cut(3, 2));
     world.onAwaited = () => 'pending';

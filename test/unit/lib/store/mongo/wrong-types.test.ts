@@ -1,6 +1,6 @@
 /**
- * Somebody puts values of other types into the documents of a store, at any depth, or takes them
- * away: what Provec refuses it names as damage, and nothing else comes out of it.
+ * Values of other types in the documents of a store, at any depth, and missing ones: Provec names
+ * what it refuses as damage, and fails in no other way.
  */
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -201,7 +201,7 @@ function typesIn(value: unknown, place = ''): string[] {
   return [`${place} ${Number.isNaN(value) ? 'NaN' : typeof value}`];
 }
 
-/** Rows whose seals are judged above the port: of them only that they come, and hide no other. */
+/** Rows whose seals are judged above the port: they must be returned, and hide no other. */
 const JUDGED_LATER = ['anchors get', 'anchors many', 'anchors all'];
 
 const start = await anyMongoServer();

@@ -1,6 +1,6 @@
 /**
- * Somebody writes values of other types into the rows of a running store: what Provec refuses it
- * names as damage, and nothing else comes out of it, whatever the column.
+ * Values of other types in the rows of a running store: Provec names what it refuses as damage, and
+ * fails in no other way, whatever the column.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -26,7 +26,7 @@ import { columnsOf, putAnywhere, putRowsBack, rowsOf } from '../../../../support
 import { TEST_KEYS } from '../../../../support/store-keys.ts';
 
 const VALUES: SQLInputValue[] = [Buffer.from('{"a":1}'), 'a text', 1.5, 2n ** 60n + 1n, null];
-/** Where SQLite itself takes nothing but whole numbers. */
+/** Columns in which SQLite itself takes only whole numbers. */
 const ROWIDS = [
   'collections.place',
   'accounts.place',

@@ -68,7 +68,7 @@ test.each([
   expect(told).toEqual(isTold ? [line] : []);
 });
 
-test('a disk that cannot be measured keeps no start back', async () => {
+test('a disk that cannot be measured does not stop a start', async () => {
   const told: unknown[] = [];
   const log = { warn: (_: object, words: string) => told.push(words) };
   const fails = () => Promise.reject(new Error('EIO'));
