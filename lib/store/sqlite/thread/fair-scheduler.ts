@@ -1,31 +1,35 @@
-/** After so long others get a turn of the event loop: requests that came, and group commits. */
+/** Time in ms after which other work gets a turn of the event loop: new requests and group commits. */
 const TURN_MS = 4;
-/** What each read counts for at least: many short ones are work, too. */
+/** Time in ms that each read counts for at least: many short reads are work, too. */
 const LEAST_MS = 0.02;
 
-/** The reads of one account that wait, in the order in which they came. */
-interface Account {
-  /** Virtual time at which its next read begins. */
+/** The waiting reads of one account, in the order of their arrival. */
+interface Queue {
+  /** Virtual time at which the account's next read begins. */
   startMs: number;
-  waiting: (() => void)[];
+  reads: (() => void)[];
 }
 
 /**
- * Decides whose read runs next on a store's thread.
+ * Decides which account's read runs next on a store's thread.
  *
- * Promises: accounts take turns by the time that their reads took, so one that comes with little
- * waits for the read under way, and for one of each other account that used no more. The reads of
- * an account run in the order in which they came. How it fails: a read that throws ends the turn;
- * callers catch. See docs/internals/store.md.
+ * Promises: accounts take turns by the time that their reads took, so a read of an account that asks
+ * for little waits for the read under way, and for one of each other account that used no more. The
+ * reads of an account run in the order of their arrival. A read costs time in proportion to the
+ * accounts that wait, not to those that asked before. How it fails: a read that throws ends the
+ * turn; callers catch. See docs/internals/store.md.
  */
 export class FairScheduler {
   readonly #later: (run: () => void) => void;
   readonly #monotonicMs: () => number;
-  readonly #accounts = new Map<string, Account>();
+  /** The accounts that have reads waiting. */
+  readonly #waiting = new Map<string, Queue>();
+  /** Virtual start of the next read of accounts that have no read waiting but used time in advance. */
+  readonly #idle = new Map<string, number>();
   #virtualMs = 0;
   #isScheduled = false;
 
-  /** `later` runs what it is given once the requests that came meanwhile were received. */
+  /** `later` runs its argument after the thread has received the requests that arrived meanwhile. */
   constructor(
     later: (run: () => void) => void = (run) => setImmediate(run),
     monotonicMs: () => number = () => performance.now(),
@@ -34,20 +38,24 @@ export class FairScheduler {
     this.#monotonicMs = monotonicMs;
   }
 
+  /** Number of accounts that the scheduler remembers. */
+  get remembered(): number {
+    return this.#waiting.size + this.#idle.size;
+  }
+
   submit(accountId: string, read: () => void): void {
-    let account = this.#accounts.get(accountId);
-    if (account === undefined) {
-      account = { startMs: this.#virtualMs, waiting: [] };
-      this.#accounts.set(accountId, account);
-    } else if (account.waiting.length === 0) {
-      // What it did not use while it wanted nothing is not saved up.
-      account.startMs = Math.max(account.startMs, this.#virtualMs);
+    const queue = this.#waiting.get(accountId);
+    if (queue !== undefined) queue.reads.push(read);
+    else {
+      // An idle account saves up no time.
+      const startMs = Math.max(this.#idle.get(accountId) ?? 0, this.#virtualMs);
+      this.#idle.delete(accountId);
+      this.#waiting.set(accountId, { startMs, reads: [read] });
     }
-    account.waiting.push(read);
     this.#schedule();
   }
 
-  /** Runs all that waits. */
+  /** Runs all waiting reads. */
   drain(): void {
     while (this.#runNext());
   }
@@ -59,27 +67,34 @@ export class FairScheduler {
       this.#isScheduled = false;
       const endMs = this.#monotonicMs() + TURN_MS;
       while (this.#runNext() && this.#monotonicMs() < endMs);
-      if (this.#first() !== null) this.#schedule();
-      else this.#accounts.clear();
+      if (this.#waiting.size > 0) this.#schedule();
+      this.#forgetIdle();
     });
   }
 
   #runNext(): boolean {
-    const account = this.#first();
-    const read = account?.waiting.shift();
-    if (account === null || read === undefined) return false;
-    this.#virtualMs = account.startMs;
+    const next = this.#first();
+    if (next === null) return false;
+    const [accountId, queue] = next;
+    this.#virtualMs = queue.startMs;
     const beganMs = this.#monotonicMs();
-    read();
-    account.startMs += Math.max(LEAST_MS, this.#monotonicMs() - beganMs);
+    queue.reads.shift()?.();
+    queue.startMs += Math.max(LEAST_MS, this.#monotonicMs() - beganMs);
+    if (queue.reads.length > 0) return true;
+    this.#waiting.delete(accountId);
+    this.#idle.set(accountId, queue.startMs);
     return true;
   }
 
-  #first(): Account | null {
-    let first: Account | null = null;
-    for (const account of this.#accounts.values()) {
-      if (account.waiting.length > 0 && (first === null || account.startMs < first.startMs)) first = account;
-    }
+  #first(): [accountId: string, queue: Queue] | null {
+    let first: [string, Queue] | null = null;
+    for (const entry of this.#waiting) if (first === null || entry[1].startMs < first[1].startMs) first = entry;
     return first;
+  }
+
+  /** Forgets the idle accounts that a new account would be treated like; all when no read waits. */
+  #forgetIdle(): void {
+    if (this.#waiting.size === 0) this.#idle.clear();
+    for (const [accountId, startMs] of this.#idle) if (startMs <= this.#virtualMs) this.#idle.delete(accountId);
   }
 }

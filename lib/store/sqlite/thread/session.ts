@@ -43,6 +43,9 @@ const RECORDS_PAGE_BYTES = 8_192;
 /** Tables whose reads name a collection or a shard, not an account. */
 const OF_COLLECTIONS: ReadonlySet<TableName> = new Set(['log', 'anchors', 'contradictions', 'owners', 'records']);
 
+/** Scheduling id of all look-ups by an API key's hash: the sender, not yet authenticated, chooses the hash. */
+const KEY_LOOKUPS = 'key look-ups';
+
 type Post = (message: FromThread, buffers?: ArrayBuffer[]) => void;
 
 interface Place {
@@ -84,7 +87,7 @@ export class Session {
     const { file } = place;
     const { name } = file.database;
     if ((READS[table] as readonly string[]).includes(operation)) {
-      this.#reads.submit(this.#accountOf(table, args[0]), () => {
+      this.#reads.submit(this.#accountOf(table, operation, args[0]), () => {
         this.#reply(id, attempt(run), `reading ${name}`);
         this.#flush();
       });
@@ -164,11 +167,12 @@ export class Session {
   }
 
   /**
-   * Returns the account that a read is charged to. The first argument of most reads is an account,
-   * a collection or a shard. Anything else, and a collection of an unknown account, stands for
-   * itself.
+   * Returns the id that a read takes turns under. The first argument of nearly all reads is an
+   * account, a collection or a shard; collections and shards count for their account. Any other
+   * argument, and a collection whose account is unknown, stands for itself.
    */
-  #accountOf(table: TableName, owner: unknown): string {
+  #accountOf(table: TableName, operation: string, owner: unknown): string {
+    if (table === 'keys' && operation === 'findByHash') return KEY_LOOKUPS;
     const id = String(owner);
     if (!OF_COLLECTIONS.has(table)) return id;
     const collectionId = id.includes('.') ? parseShardKey(id).collectionId : id;
@@ -194,7 +198,7 @@ export class Session {
 }
 
 /**
- * Running processes make their leases anew: a file that is missing, or has nothing yet, is no loss.
+ * Leases are made anew by whoever lives: a file that is missing, or has nothing yet, is no loss.
  */
 function leasesIn(folder: string): Omit<StoreFileOptions, 'onSettled'> {
   const path = join(folder, 'leases.db');

@@ -72,3 +72,24 @@ test('reads of an account run in order, a turn ends after some milliseconds, and
   turn();
   expect(order).toHaveLength(20);
 });
+
+test('accounts that ask once and never again are forgotten while others keep the thread busy', () => {
+  submit('busy', 1_000);
+  for (let i = 0; i < 100; i++) {
+    submit(`passing ${i}`, 1);
+    turn();
+  }
+  expect(done.filter((one) => one.startsWith('passing'))).toHaveLength(100);
+  expect(done.length).toBeLessThan(1_000);
+  expect(scheduler.remembered).toBeLessThan(10);
+});
+
+test('an account that used time in advance waits for it although it was idle for a moment', () => {
+  submit('long', 1, 100);
+  submit('short', 1_000);
+  while (!done.includes('long')) turn();
+  submit('long', 1, 100);
+  done = [];
+  while (!done.includes('long')) turn();
+  expect(done.length).toBeGreaterThan(90);
+});
