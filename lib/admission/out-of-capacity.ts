@@ -2,10 +2,10 @@ import { ProvecError } from '../errors.ts';
 
 const MIB = 2 ** 20;
 
-/** What a write finds no room in, and how much of it is left, in bytes. */
+/** The resource that a write finds no room in, and how much of it is left, in bytes. */
 export type Shortage =
-  /** The disk has room, but only what is kept for deletes. */
-  | { of: 'reserve'; leftBytes: number; reserveBytes: number }
+  /** The write would take room on the disk that is kept for deletes. */
+  | { of: 'reserve'; writeBytes: number; leftBytes: number; reserveBytes: number }
   | { of: 'disk' }
   | { of: 'memory'; leftBytes: number; limitBytes: number };
 
@@ -17,12 +17,18 @@ export function outOfCapacity(shortage: Shortage, cause?: unknown): ProvecError 
 function messageOf(shortage: Shortage): string {
   switch (shortage.of) {
     case 'reserve':
-      return `The service's disk has ${inMib(shortage.leftBytes)} free, and PROVEC_DISK_RESERVE_MB keeps ${inMib(shortage.reserveBytes)} of it for deletes: it takes no upserts and updates; reads and deletes still work.`;
+      return `The service's disk has ${inMib(shortage.leftBytes)} free, and PROVEC_DISK_RESERVE_MB keeps ${inMib(shortage.reserveBytes)} of it for deletes: ${refusedByReserve(shortage)}; reads and deletes still work.`;
     case 'disk':
       return "The service's disk is full, the room that PROVEC_DISK_RESERVE_MB keeps for deletes included: it can write nothing, not even deletes; reads still work.";
     case 'memory':
       return `The service's memory for vectors has ${inMib(shortage.leftBytes)} left of the ${inMib(shortage.limitBytes)} of PROVEC_MEMORY_LIMIT_MB: this write does not fit; reads and deletes still work.`;
   }
+}
+
+/** What the reserve refuses: the write at hand, or every upsert and update. */
+function refusedByReserve({ writeBytes, leftBytes, reserveBytes }: Extract<Shortage, { of: 'reserve' }>): string {
+  if (leftBytes <= reserveBytes) return 'the service takes no upserts and updates';
+  return `this write of ${Math.ceil(writeBytes / MIB)} MiB does not fit, smaller ones may`;
 }
 
 const inMib = (bytes: number): string => `${Math.max(0, Math.floor(bytes / MIB))} MiB`;

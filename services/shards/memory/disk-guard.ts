@@ -9,9 +9,9 @@ const LEFT_MIN = 0.2;
 const MIB = 2 ** 20;
 
 /**
- * Refuses upserts with 507 before the disk runs out, while there is still room to delete: throws
- * OUT_OF_CAPACITY when the write would eat into the reserve, the room on the disk that only deletes
- * may take; looks at the disk once a second.
+ * Refuses upserts with 507 before the disk runs out, while there is still room to delete. The guard
+ * throws OUT_OF_CAPACITY when a write would eat into the reserve, the room on the disk that only
+ * deletes may take. It measures the disk at most once a second.
  */
 export function diskGuard(
   reserveBytes: number,
@@ -32,7 +32,8 @@ export function diskGuard(
       });
       await measuring;
     }
-    if (leftBytes - incomingBytes < reserveBytes) throw outOfCapacity({ of: 'reserve', leftBytes, reserveBytes });
+    if (leftBytes - incomingBytes < reserveBytes)
+      throw outOfCapacity({ of: 'reserve', writeBytes: incomingBytes, leftBytes, reserveBytes });
     leftBytes -= incomingBytes;
   };
 }

@@ -49,8 +49,17 @@ test('a refusal says what is short, how much is left, and which setting keeps it
   const freeBytes = async () => (RESERVE_MIB - 3) * MIB;
   const admit = diskGuard(RESERVE_MIB * MIB, { freeBytes }, { monotonicMs: () => 0 });
   await expect(admit(1)).rejects.toThrow(
-    "The service's disk has 61 MiB free, and PROVEC_DISK_RESERVE_MB keeps 64 MiB of it for deletes",
+    "The service's disk has 61 MiB free, and PROVEC_DISK_RESERVE_MB keeps 64 MiB of it for deletes: the service takes no upserts and updates; reads and deletes still work.",
   );
+});
+
+test('a refusal of a large write names its size while smaller writes still fit', async () => {
+  const freeBytes = async () => (RESERVE_MIB + 3) * MIB;
+  const admit = diskGuard(RESERVE_MIB * MIB, { freeBytes }, { monotonicMs: () => 0 });
+  await expect(admit(4.5 * MIB)).rejects.toThrow(
+    "The service's disk has 67 MiB free, and PROVEC_DISK_RESERVE_MB keeps 64 MiB of it for deletes: this write of 5 MiB does not fit, smaller ones may; reads and deletes still work.",
+  );
+  await admit(2 * MIB);
 });
 
 test.each([
