@@ -11,7 +11,7 @@ export type AnchorStatus = 'confirmed' | 'pending' | 'none';
 export interface AnchorReceipt {
   status: AnchorStatus;
   signature: string | null;
-  /** Null if no explorer can open it; this holds for every `explorerUrl` here. */
+  /** Null where no explorer could open it; so everywhere below. */
   explorerUrl: string | null;
 }
 
@@ -52,8 +52,10 @@ export interface AnchoringActions {
    */
   'anchoring.submit': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
   /**
-   * Waits up to `waitMs` for a confirmed root whose cut contains `cut`, which it does not make
-   * wanted: it writes nothing. Answers `pending` at once if no root is on its way.
+   * Waits up to `waitMs` for a confirmed root whose cut contains `cut`. It writes nothing, and does
+   * not request such a root. It returns `pending` without a wait where the collection has no row, is
+   * halted or is being closed. Otherwise it waits even while no root is on its way: another instance
+   * may be about to request one.
    */
   'anchoring.confirmation': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
   'anchoring.state': { params: { collectionId: string }; result: AnchorRow | null };

@@ -65,6 +65,17 @@ describe('the life of an anchor', () => {
     );
   });
 
+  test('a confirmation is waited for before its root is requested, but not where none ever was', async () => {
+    const row = await fixture.collection();
+    const first = await fixture.commit(row);
+    expect(await anchoring.confirmation(row.id, first, WAIT_MS)).toBeNull();
+    await anchoring.submit(row.id, first, WAIT_MS);
+    const second = await fixture.commit(row);
+    const waiting = anchoring.confirmation(row.id, second, WAIT_MS);
+    await anchoring.submit(row.id, second, WAIT_MS);
+    expect(await waiting).toMatchObject({ version: 2 });
+  });
+
   test('cuts of several shards are merged, and what is confirmed contains every one of them', async () => {
     const row = await fixture.collection(4);
     const other = await fixture.collection(1);
