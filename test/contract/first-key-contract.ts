@@ -67,6 +67,26 @@ export function firstKeyContract(subject: StoreUnderTest): void {
       expect(await fresh()).not.toBe(accountId);
     });
 
+    test('permits the key again for an account that was deleted before its key was told', async () => {
+      const { store } = subject;
+      const accountId = await fresh();
+      const make = async () => {
+        await store.catalog.createAccount(newAccount({ id: accountId }));
+        expect(await store.keys.create(newKey({ accountId }), 1)).toBe('created');
+        await store.firstKey.setMade();
+      };
+      await make();
+      await store.catalog.deleteAccount(accountId);
+      await store.firstKey.setDue(accountId);
+      expect(await due()).toBe(accountId);
+      await make();
+      expect(await due()).toBe('none');
+      // The account counts as any other.
+      expect(await store.usage.openBlock(accountId, '2026-11', newBlock(), 1, null)).toBe(1);
+      const holds = { revision: 1, holds: [], alone: null, line: [] };
+      expect(await store.usage.replaceHolds(accountId, holds)).toBe(true);
+    });
+
     test.each(TRACES)('permits none where there is %s, nor once that is gone', async (_, leave) => {
       const accountId = await fresh();
       await leave(subject.store);

@@ -151,7 +151,11 @@ export class MongoCatalog implements StoredCatalog {
   }
 
   async createAccount(row: Sealed<AccountRow>): Promise<void> {
-    const made = await unlessTaken(this.#accounts.insertOne({ _id: idPart(row.id), row: { ...row } }));
+    const _id = idPart(row.id);
+    // Only the first account, deleted by a refused first start, is created again under its id.
+    // Before the insert, because a crash in between must not leave an account that counts nothing.
+    await this.#usage.revive(_id);
+    const made = await unlessTaken(this.#accounts.insertOne({ _id, row: { ...row } }));
     if (made === null) throw new RangeError('the id of an account is new');
   }
 

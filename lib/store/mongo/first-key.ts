@@ -3,11 +3,10 @@ import type { Connection } from './connection.ts';
 import { idPart } from './document-id.ts';
 import { FORMAT_ID, storedFormat, theFormat } from './format.ts';
 
-/** Collections, other than accounts, in which any document is a trace of earlier use. */
+/** Collections in which any document is a trace of earlier use. */
 const TRACES = [
   'account-keys',
   'collections',
-  'usage',
   'log',
   'log-parts',
   'log-shards',
@@ -38,7 +37,10 @@ export class MongoFirstKey implements StoredFirstKey {
   }
 
   async isUsed(besides: string): Promise<boolean> {
-    if (await this.#hasAny('accounts', { _id: { $ne: idPart(besides) } })) return true;
+    const another = { _id: { $ne: idPart(besides) } };
+    if (await this.#hasAny('accounts', another)) return true;
+    // Deleting `besides`, as a refused first start does, leaves the note that its usage is gone.
+    if (await this.#hasAny('usage', { $or: [another, { deleted: { $ne: true } }] })) return true;
     for (const name of TRACES) if (await this.#hasAny(name, {})) return true;
     return false;
   }

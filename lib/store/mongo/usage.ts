@@ -101,7 +101,12 @@ export class MongoUsage implements UsageStore {
     return replaced !== null && replaced.matchedCount + replaced.upsertedCount > 0;
   }
 
-  /** Forgets all counts of an account for good. Part of deleting it. */
+  /** Lets an account whose id was deleted count again. Part of creating it. */
+  async revive(account: string): Promise<void> {
+    await this.#usage.deleteOne({ _id: account, deleted: true });
+  }
+
+  /** Forgets all counts of an account, until `revive`. Part of deleting it. */
   async forget(account: string): Promise<void> {
     await this.#usage.replaceOne({ _id: account }, { deleted: true }, { upsert: true });
   }
