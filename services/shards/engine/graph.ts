@@ -25,8 +25,11 @@ const IN_TAIL = 0x80000000;
  * tables. Measured.
  */
 const NODE_BYTES = 232;
-/** Slots of one slice that join nodes that are there, at a few microseconds each. */
-const JOINED_MAX = 64;
+/**
+ * Maximum slots per slice that add no node: they join an existing one or do not fit the space. Each
+ * takes a few microseconds.
+ */
+const NODELESS_MAX = 64;
 
 const LOW_HALF = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? 0 : 1;
 
@@ -110,28 +113,29 @@ export class Graph {
   }
 
   /**
-   * Takes slots from the tail until `most` nodes are added, or some more joined those that there
-   * are; false when none is left that fits. Blocks for 0.25 to 0.5 ms a node of 384 dimensions and
-   * thread.
+   * Takes slots from the tail until it has added `most` nodes or met NODELESS_MAX slots that need
+   * none. Returns false when no slot that fits is left. Blocks for 0.25 to 0.5 ms per node of 384
+   * dimensions and thread.
    */
   addSlice(source: Pick<Slots, 'vector' | 'norm'>, most: number, threads: number): boolean {
     const waiting = this.#tail.length - this.unfit;
     if (waiting === 0) return false;
     const out = this.space.allocate(Math.min(most, waiting));
     let added = 0;
-    for (let joined = 0; added < most && joined < JOINED_MAX && this.#tail.length > this.unfit; ) {
+    for (let nodeless = 0; added < most && nodeless < NODELESS_MAX && this.#tail.length > this.unfit; ) {
       const at = this.unfit + this.#draw(this.#tail.length - this.unfit);
       const slot = this.#tail[at];
       if (!this.space.put(source.vector(slot), source.norm(slot), out, added)) {
         this.#putTail(at, this.#tail[this.unfit]);
         this.#putTail(this.unfit++, slot);
+        nodeless++;
         continue;
       }
       const last = this.#tail.pop()!;
       if (at < this.#tail.length) this.#putTail(at, last);
       const key = this.#table.findOrAdd(this.space.identity(out, added), this.nodes + added);
       if (key === this.nodes + added) added++;
-      else joined++;
+      else nodeless++;
       this.#put(key, slot);
     }
     if (added > 0) this.#addNodes(out.subarray(0, added * this.space.dimensions), added, threads);

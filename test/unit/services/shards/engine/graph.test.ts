@@ -77,6 +77,29 @@ test('whatever is inserted, removed and moved: each slot is held once, and each 
   );
 });
 
+test('a slice looks at a bounded number of vectors that do not fit, and later slices at the rest', () => {
+  const graph = new Graph(new IndexSpace('euclidean', 'f16', 2, { center: new Float32Array(2), scale: 1, radius: 5 }));
+  const far = 10_000;
+  for (let slot = 0; slot < far + 10; slot++) graph.insert(slot);
+  let looked = 0;
+  const source = {
+    vector(slot: number) {
+      looked++;
+      return Float32Array.of(slot < far ? 100 + slot : slot - far, 0);
+    },
+    norm: () => 1,
+  };
+  let most = 0;
+  for (let more = true; more; ) {
+    looked = 0;
+    more = graph.addSlice(source, 8, 1);
+    most = Math.max(most, looked);
+  }
+  expect(most).toBeLessThan(100);
+  expect(graph.unfit).toBe(far + 4);
+  expect(graph.nodes).toBe(6);
+});
+
 /** 600 records with 40 vectors, and 600 with one each. */
 function withCopies() {
   const random = randomFrom(3);
