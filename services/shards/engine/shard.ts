@@ -88,6 +88,11 @@ export class Shard {
     return this.#search.index.waiting;
   }
 
+  /** Whether the index is a graph of an earlier version that `maintain` has still to replace. */
+  get hasOutdatedGraph(): boolean {
+    return this.#search.index.isOutdated;
+  }
+
   /** Records whose stored id has no reading: no request can name them. */
   get unnamed(): number {
     return this.#search.selector.unnamed;
@@ -351,11 +356,15 @@ export class Shard {
     };
   }
 
-  /** Indexes and compacts for about `budgetMs`; true while there is more. IndexFailure. */
-  maintain(budgetMs: number): boolean {
+  /**
+   * Indexes and compacts for about `budgetMs`. Returns true while there is more to do. Starts to
+   * replace an outdated graph only if it `mayUpgrade`. Throws IndexFailure.
+   */
+  maintain(budgetMs: number, mayUpgrade = true): boolean {
     const until = this.#monotonicMs() + budgetMs;
     let more = true;
-    while (more && this.#monotonicMs() < until) more = this.#compactSlice() || this.#search.index.buildSlice();
+    const { index } = this.#search;
+    while (more && this.#monotonicMs() < until) more = this.#compactSlice() || index.buildSlice(mayUpgrade);
     return more;
   }
 

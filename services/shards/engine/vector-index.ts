@@ -72,14 +72,22 @@ export class VectorIndex {
     return (this.graph?.bytes ?? 0) + (this.#next?.bytes ?? 0);
   }
 
-  /** Records that `buildSlice` has still to add. */
+  /** Whether an earlier version made the graph that searches use. */
+  get isOutdated(): boolean {
+    return this.graph !== null && isOutdated(this.graph);
+  }
+
+  /**
+   * Records that `buildSlice` has still to add. An outdated graph serves well, so only its tail
+   * counts.
+   */
   get waiting(): number {
     const live = this.#slots.liveCount;
     if (this.graph === null) return live < this.#options.graphMinRecords ? 0 : live;
-    if (this.#next === null && isStale(this.graph)) return live;
-    const growing = this.#next ?? this.graph;
-    const waiting = growing.tail.length - growing.unfit;
-    return growing === this.graph && waiting < TAIL_MIN_SLOTS ? 0 : waiting;
+    if (!this.isOutdated && this.#next !== null) return this.#next.tail.length - this.#next.unfit;
+    if (!this.isOutdated && isStale(this.graph)) return live;
+    const waiting = this.graph.tail.length - this.graph.unfit;
+    return waiting < TAIL_MIN_SLOTS ? 0 : waiting;
   }
 
   /**
@@ -103,11 +111,12 @@ export class VectorIndex {
   }
 
   /**
-   * Does one short piece of building; false when there is nothing to do for now. Throws
-   * IndexFailure.
+   * Does one short piece of building. Returns false when there is nothing to do for now, which
+   * includes an outdated graph that `mayUpgrade` does not let it replace. Throws IndexFailure.
    */
-  buildSlice(): boolean {
+  buildSlice(mayUpgrade = true): boolean {
     if (this.#options.monotonicMs() < this.#pausedUntilMs) return false;
+    if (this.isOutdated && this.#next === null && !mayUpgrade) return false;
     try {
       const more = this.#build();
       if (!more) this.#failures = 0;
@@ -142,7 +151,8 @@ export class VectorIndex {
       this.graph = this.#newGraph();
     }
     const { graph } = this;
-    if (this.#next === null && (isStale(graph) || this.#isOutgrown(graph))) this.#next = this.#newGraph();
+    if (this.#next === null && (isOutdated(graph) || isStale(graph) || this.#isOutgrown(graph)))
+      this.#next = this.#newGraph();
     if (this.#next !== null) {
       if (!this.#grow(this.#next)) {
         this.graph = this.#next;
@@ -207,9 +217,13 @@ export class VectorIndex {
   }
 }
 
-/** Whether many nodes are of no use, or an earlier version made the graph. */
+/** Whether an earlier version laid the graph out: by inner products, or with a node per copy. */
+function isOutdated(graph: Graph): boolean {
+  return graph.space.isOutdated || graph.copies > STALE_SLACK_NODES;
+}
+
+/** Whether the graph has many stale nodes. */
 function isStale(graph: Graph): boolean {
-  if (graph.space.isOutdated || graph.copies > STALE_SLACK_NODES) return true;
   return graph.nodes - graph.liveNodes > Math.max(STALE_SLACK_NODES, graph.nodes * STALE_SHARE_MAX);
 }
 

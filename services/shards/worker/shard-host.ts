@@ -18,6 +18,7 @@ import { type EngineOptions, Shard } from '../engine/shard.ts';
 import { runThrough, type Steps } from '../engine/steps.ts';
 import type { ShardWrite } from '../engine/write.ts';
 import { FairTurns } from './fair-turns.ts';
+import { GraphUpgrades } from './graph-upgrades.ts';
 import { HeldShard } from './held-shard.ts';
 import { type PostedWrite, received } from './posted-write.ts';
 import type {
@@ -74,6 +75,7 @@ export class ShardHost {
   readonly #timers: Timers;
   readonly #later: (run: () => void) => void;
   readonly #turns: FairTurns;
+  readonly #upgrades = new GraphUpgrades();
   readonly #held = new Map<ShardKey, HeldShard>();
   /** Shards of which somebody has not read all that was kept for them. */
   readonly #expiring = new Set<HeldShard>();
@@ -221,6 +223,7 @@ export class ShardHost {
   #giveUp(held: HeldShard): void {
     this.#held.delete(held.key);
     this.#turns.leave(held);
+    this.#endUpgrade(held);
     const { queries, requests, staging } = held.clear();
     for (const run of queries) this.#post(run.refuse(OPENING_AGAIN), []);
     if (staging !== null) this.#refuse(staging.id);
@@ -385,8 +388,11 @@ export class ShardHost {
   #maintainSlice(held: HeldShard): boolean {
     const { key, shard, indexDebt } = held;
     const startedMs = this.#terms.monotonicMs();
+    const mayUpgrade = shard.hasOutdatedGraph && this.#upgrades.enter(held);
+    let more = false;
     try {
-      return shard.maintain(indexDebt.take(MAINTAIN_SLICE_MS));
+      more = shard.maintain(indexDebt.take(MAINTAIN_SLICE_MS), mayUpgrade);
+      return more;
     } catch (error) {
       // The shard's state is unknown: the thread ends, its shards open again from the store.
       if (!(error instanceof IndexFailure)) throw error;
@@ -396,8 +402,15 @@ export class ShardHost {
       this.#timers.after(error.pauseMs + TIMER_SLACK_MS, () => this.#wake(key));
       return false;
     } finally {
+      if (mayUpgrade && !(more && shard.hasOutdatedGraph)) this.#endUpgrade(held);
       this.#workedMs += this.#terms.monotonicMs() - startedMs;
     }
+  }
+
+  /** Lets the next shard replace its outdated graph. */
+  #endUpgrade(held: HeldShard): void {
+    const next = this.#upgrades.leave(held);
+    if (next !== null) this.#wake(next.key);
   }
 }
 

@@ -3,13 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { Index, MetricKind } from 'usearch';
-import { readCheckpoint, writeCheckpoint } from '../../../../../services/shards/engine/checkpoint.ts';
+import { readCheckpoint } from '../../../../../services/shards/engine/checkpoint.ts';
 import { Graph } from '../../../../../services/shards/engine/graph.ts';
 import { IndexSpace } from '../../../../../services/shards/engine/index-space.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
-import { Slots } from '../../../../../services/shards/engine/slots.ts';
 import { cases } from '../../../../support/effort.ts';
+import { writeOutdatedCheckpoint } from '../../../../support/outdated-checkpoint.ts';
 import { randomFrom } from '../../../../support/random.ts';
 import { queryIn, queryWith, settle, specWith, upsertOf, write } from '../../../../support/shard-engine.ts';
 import { checkpointIn } from '../../../../support/written-checkpoint.ts';
@@ -155,45 +154,25 @@ test('the graph of an earlier version, with a node for each copy and inner produ
   const vectors = withCopies();
   const spec = specWith({ dimensions: 8 });
   const options = { graphMinRecords: 64, scanCostFactor: 1_000 };
-  const shard = new Shard(spec, options);
-  const slots = new Slots(8);
-  const index = new Index({
-    dimensions: 8,
-    metric: MetricKind.IP,
-    quantization: new IndexSpace('cosine', 'bf16', 8, { center: new Float32Array(0), scale: 1 }).scalarKind,
-    connectivity: 16,
-    expansion_add: 200,
-    expansion_search: 1,
-    multi: false,
-  });
-  for (const [i, vector] of vectors.entries()) {
-    slots.show(slots.take(Buffer.from(`r${i}`), vector, Buffer.from('{}'), 1));
-    index.add(
-      BigInt(i),
-      vector.map((value) => value / slots.norm(i)),
-      1,
-    );
-  }
+  const folder = newFolder();
+  writeOutdatedCheckpoint(folder, spec, vectors);
+  const loaded = Shard.load(checkpointIn(folder), spec, options);
+  expect(loaded.hasOutdatedGraph).toBe(true);
+  expect(loaded.unindexed).toBe(0);
+  expectAllFound(loaded, vectors);
+  const added = vectors.slice(0, 200).map((vector) => vector.map((value, i) => value + i));
   write(
-    shard,
+    loaded,
     upsertOf(
-      vectors.map((values, i) => [`r${i}`, { values: [...values], metadata: {} }]),
+      added.map((values, i) => [`added${i}`, { values: [...values], metadata: {} }]),
       8,
     ),
   );
-  const folder = newFolder();
-  // What `Graph` was to a checkpoint then.
-  const graph = {
-    nodes: vectors.length,
-    saved: { nodes: vectors.length, fit: { center: new Float32Array(0), scale: 1 } },
-    keyOf: (slot: number) => slot,
-    save: (file: string) => index.save(file),
-  };
-  writeCheckpoint(folder, spec, shard.head, slots, graph as unknown as Graph);
-  const loaded = Shard.load(checkpointIn(folder), spec, options);
-  expect(loaded.unindexed).toBe(vectors.length);
+  expect(loaded.maintain(50, false)).toBe(false);
+  expect(loaded.unindexed).toBe(200);
   expectAllFound(loaded, vectors);
   settle(loaded);
+  expect(loaded.hasOutdatedGraph).toBe(false);
   expect(loaded.unindexed).toBe(0);
   expectAllFound(loaded, vectors);
   const again = newFolder();

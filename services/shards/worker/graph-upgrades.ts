@@ -1,0 +1,29 @@
+/**
+ * Lets the shards of a worker replace the graphs of an earlier version one at a time.
+ *
+ * A shard whose graph is being replaced holds two. After an upgrade every loaded graph is outdated;
+ * replaced all at once they would take up the node's memory limit.
+ */
+import type { HeldShard } from './held-shard.ts';
+
+export class GraphUpgrades {
+  #current: HeldShard | null = null;
+  readonly #waiting = new Set<HeldShard>();
+
+  /** Returns whether the shard may replace its graph now; otherwise it joins the queue. */
+  enter(held: HeldShard): boolean {
+    this.#current ??= held;
+    if (this.#current !== held) this.#waiting.add(held);
+    return this.#current === held;
+  }
+
+  /** Takes the shard out. Returns the shard whose turn begins with that, which must be woken. */
+  leave(held: HeldShard): HeldShard | null {
+    this.#waiting.delete(held);
+    if (this.#current !== held) return null;
+    const [next = null] = this.#waiting;
+    if (next !== null) this.#waiting.delete(next);
+    this.#current = next;
+    return next;
+  }
+}
