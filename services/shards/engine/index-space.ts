@@ -8,32 +8,14 @@
  */
 import { MetricKind, ScalarKind } from 'usearch';
 import type { Metric, Quantization } from '../../../lib/store/catalog.ts';
-import { forEachBit } from './bitmap.ts';
-import type { Slots } from './slots.ts';
+import { distanceTo, NORM_HEADROOM, NORM_RATIO_MAX, type SpaceFit } from './space-fit.ts';
 
-const SAMPLE_MAX_SLOTS = 4096;
-/** Of the norms that fit for dot, the greatest over the least. */
-const NORM_RATIO_MAX = 3;
-/** A little room for vectors longer than those of now. */
-const NORM_HEADROOM = 1.05;
 const I8_MAX = 127;
-/**
- * Euclidean `i8` spends its range on components up to this many standard deviations and clips the
- * few beyond.
- */
-const DEVIATIONS_MAX = 4;
 /**
  * Components beyond this many times the scale do not fit: float16 and sums of squares would
  * overflow.
  */
 const COMPONENT_MAX = 1000;
-/**
- * Euclidean vectors fit if they are no farther from the center than so many times the median, or
- * all but so many are. Vectors far from all others are hard to find in a graph: hardly any has a
- * link to them.
- */
-const RADIUS_MEDIANS = 4;
-const FAR_SHARE_MAX = 0.02;
 /** Euclidean searches are as many times wider as the spread is beyond this. */
 const SPREAD_USUAL = 2;
 /** What searches are wider for dot, and the more the lengths differ. */
@@ -46,24 +28,6 @@ const SUM_ERROR = 1e-6;
 const HALF_SUM_ERROR = 2 ** -22;
 const BF16_DROPPED_BITS = 16;
 const F32_IDENTITY_DROPPED_BITS = 6;
-
-/** What a space was fitted to; enough to make it again. */
-export interface SpaceFit {
-  /** euclidean: components taken off, else empty. */
-  center: Float32Array;
-  /** euclidean: divisor of components; dot: M; else 1. */
-  scale: number;
-  /**
-   * euclidean: vectors farther from the center do not fit. Absent in checkpoints of earlier
-   * versions.
-   */
-  radius?: number;
-  /**
-   * euclidean: distance from the center of all but the farthest over the median; dot: M over the
-   * median length. Absent in checkpoints of earlier versions.
-   */
-  spread?: number;
-}
 
 /** What a checkpoint says of the space of its graph. */
 export interface SavedSpace {
@@ -109,8 +73,11 @@ export class IndexSpace {
   readonly #metric: Metric;
   /** How far rounding moved the vector of the last `put` that fitted. */
   error = 0;
-  /** Hold a vector while it is identified, or rounded. */
-  readonly #coarse: Float32Array<ArrayBuffer>;
+  /** Buffer for the identity of an f32 vector. */
+  readonly #identity: Float32Array<ArrayBuffer>;
+  /** Buffer for the other version, before or after rounding, of the vector being rounded. */
+  readonly #counterpart: Float32Array<ArrayBuffer>;
+  /** Buffer for components as float16. */
   readonly #halves: Float16Array<ArrayBuffer>;
 
   constructor(
@@ -126,7 +93,8 @@ export class IndexSpace {
     this.scalarKind = kind;
     this.dimensions = metric === 'dot' ? dimensions + 1 : dimensions;
     this.vectorBytes = this.dimensions * bytes;
-    this.#coarse = new Float32Array(this.dimensions);
+    this.#identity = new Float32Array(this.dimensions);
+    this.#counterpart = new Float32Array(this.dimensions);
     this.#halves = new Float16Array(this.dimensions);
     const isStretched = metric === 'cosine' && this.scalarKind === ScalarKind.I8;
     this.metricKind = isStretched ? MetricKind.Cos : MetricKind.L2sq;
@@ -201,9 +169,9 @@ export class IndexSpace {
   identity(vectors: IndexVector, row: number): Uint8Array {
     const vector = vectors.subarray(row * this.dimensions, (row + 1) * this.dimensions);
     if (vector instanceof Float32Array && this.scalarKind === ScalarKind.F32) {
-      this.#coarse.set(vector);
-      roundWords(this.#coarse, F32_IDENTITY_DROPPED_BITS);
-      return new Uint8Array(this.#coarse.buffer);
+      this.#identity.set(vector);
+      roundWords(this.#identity, F32_IDENTITY_DROPPED_BITS);
+      return new Uint8Array(this.#identity.buffer);
     }
     return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
   }
@@ -222,8 +190,8 @@ export class IndexSpace {
   #round(out: IndexVector, at: number): void {
     if (!(out instanceof Float32Array)) return;
     const vector = out.subarray(at, at + this.dimensions);
-    const exact = this.#coarse;
-    exact.set(vector);
+    const counterpart = this.#counterpart;
+    counterpart.set(vector);
     if (this.scalarKind === ScalarKind.F16) {
       this.#halves.set(vector);
       vector.set(this.#halves);
@@ -231,11 +199,11 @@ export class IndexSpace {
       roundWords(vector, BF16_DROPPED_BITS);
     } else {
       // Slots that share a node are that close to each other.
-      roundWords(exact, F32_IDENTITY_DROPPED_BITS);
+      roundWords(counterpart, F32_IDENTITY_DROPPED_BITS);
     }
     let square = 0;
     for (let i = 0; i < vector.length; i++) {
-      square += (exact[i] - vector[i]) ** 2;
+      square += (counterpart[i] - vector[i]) ** 2;
       vector[i] += 0; // -0 becomes 0
     }
     this.error = Math.sqrt(square) * (this.scalarKind === ScalarKind.F32 ? 2 : 1);
@@ -275,76 +243,6 @@ function roundWords(vector: Float32Array, dropped: number): void {
   for (let i = 0; i < words.length; i++) {
     words[i] = ((words[i] + half + ((words[i] >>> dropped) & 1)) >>> dropped) << dropped;
   }
-}
-
-/** Fits a space to the live records of a shard. */
-export function fitSpace(metric: Metric, slots: Slots): SpaceFit {
-  if (metric === 'cosine') return { center: new Float32Array(0), scale: 1 };
-  return metric === 'dot' ? fitNorms(slots) : fitAround(slots);
-}
-
-function fitAround(slots: Slots): SpaceFit {
-  const sample: number[] = [];
-  const stride = Math.max(1, Math.floor(slots.end / SAMPLE_MAX_SLOTS));
-  for (let slot = 0; slot < slots.end; slot += stride) if (slots.live.has(slot)) sample.push(slot);
-  const center = centerOf(slots, sample);
-  const distances = Float64Array.from(sample, (slot) => distanceTo(center, slots.vector(slot)));
-  const sorted = distances.toSorted();
-  const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
-  const far = at(1 - FAR_SHARE_MAX);
-  const radius = Math.max(RADIUS_MEDIANS * at(0.5), far);
-  let greatest = 0;
-  let squares = 0;
-  let within = 0;
-  for (let i = 0; i < sample.length; i++) {
-    if (distances[i] > radius) continue;
-    within++;
-    squares += distances[i] ** 2;
-    const vector = slots.vector(sample[i]);
-    for (let at = 0; at < center.length; at++) greatest = Math.max(greatest, Math.abs(vector[at] - center[at]));
-  }
-  const deviation = Math.sqrt(squares / Math.max(1, within * center.length));
-  const scale = Math.min(greatest, DEVIATIONS_MAX * deviation);
-  return { center, scale: scale === 0 ? 1 : scale, radius, spread: far / (at(0.5) || far || 1) };
-}
-
-function centerOf(slots: Slots, sample: readonly number[]): Float32Array {
-  const sums = new Float64Array(slots.dimensions);
-  for (const slot of sample) {
-    const vector = slots.vector(slot);
-    for (let i = 0; i < sums.length; i++) sums[i] += vector[i];
-  }
-  return Float32Array.from(sums, (sum) => sum / Math.max(1, sample.length));
-}
-
-function distanceTo(center: Float32Array, vector: Float32Array): number {
-  let square = 0;
-  for (let i = 0; i < center.length; i++) square += (vector[i] - center[i]) ** 2;
-  return Math.sqrt(square);
-}
-
-/** The M, with some headroom, that most vectors fit with; the greatest of several. */
-function fitNorms(slots: Slots): SpaceFit {
-  const norms = new Float64Array(slots.liveCount);
-  let count = 0;
-  forEachBit(slots.live.words, (slot) => {
-    norms[count++] = slots.norm(slot);
-  });
-  norms.sort();
-  let scale = 0;
-  let median = 0;
-  let most = 0;
-  let first = 0;
-  for (let last = 0; last < count; last++) {
-    const norm = norms[last] * NORM_HEADROOM;
-    while (norms[first] * NORM_RATIO_MAX < norm) first++;
-    if (last - first + 1 < most) continue;
-    most = last - first + 1;
-    scale = norm;
-    median = norms[(first + last) >>> 1];
-  }
-  const center = new Float32Array(0);
-  return scale === 0 ? { center, scale: 1 } : { center, scale, spread: scale / median };
 }
 
 function maxComponent(vector: Float32Array): number {

@@ -10,8 +10,9 @@ import type { Metric, Quantization } from '../../../lib/store/catalog.ts';
 import { forEachBit } from './bitmap.ts';
 import { Graph } from './graph.ts';
 import { IndexFailure } from './index-failure.ts';
-import { fitSpace, IndexSpace, type SavedSpace } from './index-space.ts';
+import { IndexSpace, type SavedSpace } from './index-space.ts';
 import type { Slots } from './slots.ts';
+import { fitSpace } from './space-fit.ts';
 
 /**
  * One call of usearch's `add` blocks for 0.25 to 0.5 ms a vector of 384 dimensions and thread, and
