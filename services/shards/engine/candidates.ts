@@ -1,12 +1,12 @@
 import type { FoundNodes, Graph } from './graph.ts';
 import type { IndexQuery } from './index-space.ts';
 
-/** Maximum slots inspected per call of `fill`, so that other requests get a turn. */
+/** Maximum number of slots that one `fill` inspects. */
 const LOOKED_AT_MAX = 4_096;
 
 /**
- * The slots behind the nodes that a search of the graph found, nearest first. Rounding may change
- * that order; `isBeyond` allows for the largest possible change.
+ * The slots of the nodes that a graph search found, nearest first. Rounding may have moved both the
+ * query and the records; `isBeyond` allows for it.
  */
 export class Candidates {
   readonly #graph: Graph;
@@ -14,12 +14,12 @@ export class Candidates {
   readonly #query: IndexQuery;
   readonly #queryLength: number;
   #at = 0;
-  /** The next slot of the node `at`, -1 for the first. */
+  /** Next slot of the node at `#at`, -1 for its first. */
   #slot = -1;
-  /** Number of slots that the last `fill` skipped because they do not match. */
+  /** Number of steps of the last `fill` that found no match. */
   passed = 0;
 
-  /** `queryLength`: length of the query's vector. */
+  /** `queryLength` is the length of the query's vector outside the space. */
   constructor(graph: Graph, found: FoundNodes, query: IndexQuery, queryLength: number) {
     this.#graph = graph;
     this.#found = found;
@@ -27,12 +27,12 @@ export class Candidates {
     this.#queryLength = queryLength;
   }
 
-  /** Whether all nodes were visited. */
+  /** Whether `fill` has passed all nodes. */
   get isDone(): boolean {
     return this.#at === this.#found.nodes.length;
   }
 
-  /** Puts up to `most` slots that match into the batch. Returns their number. */
+  /** Writes up to `most` matching slots to the batch. Returns their number. */
   fill(batch: Uint32Array, most: number, matches: (slot: number) => boolean): number {
     const { nodes } = this.#found;
     let count = 0;
@@ -48,8 +48,8 @@ export class Candidates {
   }
 
   /**
-   * Whether neither the nodes still ahead nor those that the search did not find can be as close as
-   * `floor`.
+   * Returns whether no remaining node can be as close as `floor`, whether the search found it or
+   * not.
    */
   isBeyond(floor: number): boolean {
     const { nodes, distances } = this.#found;

@@ -1,13 +1,12 @@
 /**
  * A usearch HNSW graph over slots, and the *tail* of slots that are not in it.
  *
- * Slots whose vectors the index cannot tell apart share a node: more copies than a search considers
- * would link to each other alone and hide what lies near them. Every node has a key that is never
- * used again, and `NodeSlots` leads from key to slots. A record that goes away, or moves to another
- * slot, only changes these: usearch itself never removes (its re-use of removed nodes rewires the
- * graph in place and its keys cannot be looked up), so a stale node still leads searches through
- * the graph but is never an answer, unless its vector is written again. The owner makes a new graph
- * when too many nodes are stale.
+ * Slots whose vectors the index cannot tell apart share a node. With a node each, many copies would
+ * link only to each other and hide their neighbours. Every node has a key, which is never reused;
+ * `NodeSlots` maps keys to slots. Deleting or moving a record changes only this map. Nodes stay for
+ * ever, because usearch rewires the graph in place when it reuses one. A node without slots is
+ * stale: searches still pass through it but never return it, until its vector is written again. The
+ * owner makes a new graph when too many nodes are stale.
  */
 import { Index } from 'usearch';
 import type { IndexSpace, IndexVector, SavedSpace } from './index-space.ts';
@@ -18,11 +17,11 @@ import type { Slots } from './slots.ts';
 const CONNECTIVITY = 16;
 const EXPANSION_ADD = 200;
 const NOWHERE = 0xffffffff;
-/** In `#places`: set for a position in the tail, clear for a key. */
+/** Flag in `#places`: set for a position in the tail, clear for a key. */
 const IN_TAIL = 0x80000000;
 /**
- * Of a node beside its vector, with connectivity 16: key, level, links, entries of usearch's
- * tables. Measured.
+ * Measured size of a node without its vector, in bytes, at connectivity 16: key, level, links and
+ * entries in usearch's tables.
  */
 const NODE_BYTES = 232;
 /**
@@ -33,7 +32,7 @@ const NODELESS_MAX = 64;
 
 const LOW_HALF = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? 0 : 1;
 
-/** Nodes, nearest first, stale ones among them, and their distances as the index has them. */
+/** Nodes, nearest first and including stale ones, with their distances in the index. */
 export interface FoundNodes {
   nodes: Uint32Array;
   distances: Float32Array;
@@ -44,17 +43,17 @@ export class Graph {
   readonly #index: Index;
   readonly #slotsOf = new NodeSlots();
   readonly #table = new NodeTable();
-  /** Nodes ever added, stale ones among them. */
+  /** Number of nodes, including stale ones. */
   nodes = 0;
   liveNodes = 0;
-  /** Nodes of a loaded graph that have the vector of another one. */
+  /** Number of nodes of a loaded graph that duplicate another node's vector. */
   copies = 0;
-  /** Per slot: key, or position in the tail, or NOWHERE. */
+  /** Key, position in the tail, or NOWHERE, by slot. */
   #places = new Uint32Array(0);
-  /** How far rounding moved a vector at most. */
+  /** Maximum distance by which rounding moved a vector. */
   error = 0;
   #tail: number[] = [];
-  /** So many, the first of the tail, do not fit into the space and can never be added. */
+  /** Number of slots at the front of the tail that do not fit the space. */
   unfit = 0;
   #drawn = 0;
 
@@ -71,7 +70,7 @@ export class Graph {
     });
   }
 
-  /** Slots to be scanned beside a search, in any order. */
+  /** Slots that a search must scan, in any order. */
   get tail(): readonly number[] {
     return this.#tail;
   }
@@ -81,7 +80,7 @@ export class Graph {
     return tables + this.nodes * (this.space.vectorBytes + NODE_BYTES);
   }
 
-  /** Takes a live slot in: found through the tail from now on. */
+  /** Adds a live slot to the tail. */
   insert(slot: number): void {
     this.#setPlace(slot, IN_TAIL + this.#tail.length);
     this.#tail.push(slot);
@@ -103,7 +102,7 @@ export class Graph {
     if (hole < this.#tail.length) this.#putTail(hole, last);
   }
 
-  /** The vector of `from` now lies in `to`. */
+  /** Follows a vector that moved from slot `from` to slot `to`. */
   move(from: number, to: number): void {
     const place = this.#places[from];
     this.#places[from] = NOWHERE;
@@ -143,26 +142,26 @@ export class Graph {
   }
 
   /**
-   * A number from 0 to below `below`, as if at random (a linear congruential generator). What comes
-   * first shapes a graph, and records often come sorted: the newest first gave a recall of 0.9928
-   * at 100 candidates of 61,666 x 384, at random 0.9948.
+   * Returns a pseudo-random number from 0 to `below` - 1 (a linear congruential generator). The
+   * order of insertion shapes a graph, and records often arrive sorted: at 100 candidates of
+   * 61,666 x 384, recall was 0.9928 newest first and 0.9948 in random order.
    */
   #draw(below: number): number {
     this.#drawn = (Math.imul(this.#drawn, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((this.#drawn / 2 ** 32) * below);
   }
 
-  /** The about `count` nodes nearest to `query` (of `space.query`), nearest first. */
+  /** Returns about `count` nodes nearest to `query`, which comes from `space.query`. */
   search(query: IndexVector, count: number): FoundNodes {
     const { keys, distances } = this.#index.search(asGiven(query), Math.min(count, this.nodes), 1);
-    // Keys are below 2^31: their low halves alone are many times cheaper than bigints.
+    // Keys are below 2^31, and reading their low halves is many times cheaper than bigints.
     const halves = new Uint32Array(keys.buffer, keys.byteOffset, keys.length * 2);
     const nodes = new Uint32Array(keys.length);
     for (let i = 0; i < nodes.length; i++) nodes[i] = halves[LOW_HALF + 2 * i];
     return { nodes, distances };
   }
 
-  /** A slot behind a node, or -1; `nextSlot` leads to the others. */
+  /** Returns a slot of the node, or -1 if it has none; `nextSlot` returns the others. */
   firstSlot(node: number): number {
     return this.#slotsOf.first(node);
   }
@@ -172,15 +171,15 @@ export class Graph {
   }
 
   /**
-   * The key that a checkpoint gives the slot: that of its node if it is the first behind it, else
-   * -1, for the next reader finds the node of the others by itself.
+   * Returns the key that a checkpoint stores for the slot: its node's key if the slot is the node's
+   * first, else -1. `joinCopies` finds the node of the other slots.
    */
   keyOf(slot: number): number {
     const place = this.#places[slot];
     return place < IN_TAIL && this.#slotsOf.first(place) === slot ? place : -1;
   }
 
-  /** What a checkpoint says of the graph. */
+  /** Description of the graph for a checkpoint. */
   get saved(): { nodes: number } & SavedSpace {
     const { fit, metricKind, isOutdated } = this.space;
     return { nodes: this.nodes, fit, ...(!isOutdated && { metric: metricKind }) };
@@ -191,8 +190,9 @@ export class Graph {
   }
 
   /**
-   * Reads what `save` wrote into a new graph of `nodes` nodes, all stale. Throws when the file is
-   * not such a graph, or ends the process: native code does not check what it reads.
+   * Reads a file that `save` wrote into this new graph, as `nodes` stale nodes. Throws if the file
+   * holds another graph. May end the process if the file is damaged, since native code does not
+   * check it.
    */
   load(file: string, nodes: number): void {
     this.#index.load(file);
@@ -203,8 +203,8 @@ export class Graph {
   }
 
   /**
-   * After `load`: the vector of `key` is that of `slot`. One that another node has, too, goes to
-   * the tail, as versions before nodes were shared wrote them.
+   * Attaches a slot to its node after `load`. If another node has the same vector, as in graphs of
+   * versions without shared nodes, the slot goes to the tail.
    */
   attach(key: number, slot: number, vector: Float32Array, norm: number): void {
     if (key >= this.nodes || this.#slotsOf.first(key) >= 0) throw new Error('A checkpoint names a key wrongly.');
@@ -218,7 +218,7 @@ export class Graph {
     }
   }
 
-  /** After all were attached: takes those from the tail that share a node. */
+  /** Moves slots from the tail to the nodes they share, after all others were attached. */
   joinCopies(source: Pick<Slots, 'vector' | 'norm'>): void {
     const out = this.space.allocate(1);
     for (const slot of [...this.#tail]) {
@@ -236,7 +236,7 @@ export class Graph {
     this.nodes += count;
   }
 
-  /** Puts a slot behind a node. */
+  /** Adds a slot to a node. */
   #put(key: number, slot: number): void {
     if (this.#slotsOf.add(key, slot)) this.liveNodes++;
     this.error = Math.max(this.error, this.space.error);
@@ -259,9 +259,9 @@ export class Graph {
 }
 
 /**
- * Returns the vectors as an argument for usearch, whose JavaScript makes floats of what does not
- * say that it is a Float32Array. Native code looks at the true type; floats it would scale to i8
- * anew.
+ * Returns the vectors as an argument for usearch. Its JavaScript converts arrays to floats unless
+ * `constructor` is Float32Array, and its native code would then rescale the floats to i8. The
+ * native code itself reads the true type.
  */
 function asGiven(vectors: IndexVector): IndexVector {
   return Object.defineProperty(vectors, 'constructor', { value: Float32Array });

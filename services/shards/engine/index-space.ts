@@ -1,9 +1,9 @@
 /**
- * Where the graph index measures distances: turns every metric into one that the index handles well
- * at low precision, with the same order of neighbours. Exact scores are worked out afterwards from
- * the float32 vectors.
+ * The space in which the graph index measures distances. Turns every metric into one that the index
+ * handles well at low precision, with the same order of neighbours. The engine computes exact
+ * scores afterwards from the float32 vectors.
  *
- * How it fails: a vector that does not fit the space is refused (`put` gives false, `query` null).
+ * How it fails: it refuses a vector that does not fit (`put` returns false, `query` null).
  * See docs/internals/search.md.
  */
 import { MetricKind, ScalarKind } from 'usearch';
@@ -12,42 +12,45 @@ import { distanceTo, NORM_HEADROOM, NORM_RATIO_MAX, type SpaceFit } from './spac
 
 const I8_MAX = 127;
 /**
- * Components beyond this many times the scale do not fit: float16 and sums of squares would
- * overflow.
+ * Maximum absolute component, as a multiple of the scale. Larger ones would overflow float16 and
+ * the sums of squares.
  */
 const COMPONENT_MAX = 1000;
-/** Euclidean searches are as many times wider as the spread is beyond this. */
+/** Spread up to which euclidean searches keep their width. It grows in proportion beyond. */
 const SPREAD_USUAL = 2;
-/** What searches are wider for dot, and the more the lengths differ. */
+/** Search width factors for dot: base, and per unit of spread. */
 const DOT_FACTOR = 1.5;
 const DOT_FACTOR_PER_SPREAD = 4;
 const FACTOR_MAX = 8;
-/** How far the index' sums of 32 bits are off, of a squared distance ... */
+/** Relative error of usearch's 32-bit sums of squared differences. */
 const SUM_ERROR = 1e-6;
-/** ... and where it adds up squares and takes a product off, of the sum of squared lengths. */
+/**
+ * Error of usearch's 32-bit sums where it subtracts a product from squares, relative to the sum of
+ * the squared lengths.
+ */
 const HALF_SUM_ERROR = 2 ** -22;
 const BF16_DROPPED_BITS = 16;
 const F32_IDENTITY_DROPPED_BITS = 6;
 
-/** What a checkpoint says of the space of its graph. */
+/** Space of a graph as a checkpoint describes it. */
 export interface SavedSpace {
   fit: SpaceFit;
-  /** How the graph compares vectors; checkpoints of earlier versions do not say it. */
+  /** usearch metric of the graph. Absent in checkpoints of earlier versions. */
   metric?: string;
 }
 
 export type IndexVector = Float32Array | Int8Array;
 
-/** A query as the index wants it. */
+/** A query vector in the space of the index. */
 export interface IndexQuery {
   vector: IndexVector;
-  /** Its length in the space. */
+  /** Length in the space, before rounding. */
   length: number;
-  /** How far rounding moved it. */
+  /** Distance by which rounding moved the vector. */
   error: number;
 }
 
-/** How usearch stores a component, and in how many bytes. */
+/** Component types of usearch, and their sizes in bytes. */
 const SCALARS: Record<Quantization, { kind: ScalarKind; bytes: number }> = {
   bf16: { kind: ScalarKind.BF16, bytes: 2 },
   f32: { kind: ScalarKind.F32, bytes: 4 },
@@ -59,19 +62,19 @@ export class IndexSpace {
   readonly fit: SpaceFit;
   readonly metricKind: MetricKind;
   readonly scalarKind: ScalarKind;
-  /** Components of a vector in the index. */
+  /** Number of components of a vector in the index. */
   readonly dimensions: number;
-  /** Bytes of a vector's components in the index. */
+  /** Size of a vector's components in the index, in bytes. */
   readonly vectorBytes: number;
   /**
-   * Whether the space is that of an earlier version's graph, whose cosine and dot product were
-   * compared by inner product, and whose i8 vectors usearch had scaled anew.
+   * Whether the space belongs to the graph of an earlier version. Such a graph compares cosine and
+   * dot product by inner product, and usearch has rescaled its i8 vectors.
    */
   readonly isOutdated: boolean;
-  /** Whether the index gives 1 - cosine, not a squared distance. */
+  /** Whether the index returns 1 - cosine instead of a squared distance. */
   readonly #isAngular: boolean;
   readonly #metric: Metric;
-  /** How far rounding moved the vector of the last `put` that fitted. */
+  /** Distance by which rounding moved the vector of the last successful `put`. */
   error = 0;
   /** Buffer for the identity of an f32 vector. */
   readonly #identity: Float32Array<ArrayBuffer>;
@@ -102,7 +105,7 @@ export class IndexSpace {
     this.#isAngular = isStretched || (this.isOutdated && metric !== 'euclidean');
   }
 
-  /** How many times more candidates a search needs than by the cosine of a precise scalar kind. */
+  /** Search width, as a multiple of the width for cosine at high precision. */
   get candidateFactor(): number {
     const spread = this.fit.spread ?? 1;
     const factor =
@@ -113,16 +116,16 @@ export class IndexSpace {
   }
 
   /**
-   * Whether a record at `distance` in the index cannot be as close as `closeness` to a query of
-   * length `queryLength`. `error`: how far rounding moved a record at most. By the triangle
-   * inequality no distance is off by more than that and the query's error, but for what the sums of
-   * 32 bits lose.
+   * Returns whether a record at `distance` in the index cannot be as close as `closeness` to a
+   * query of length `queryLength`. `error` is the maximum distance by which rounding moved a
+   * record. By the triangle inequality, a distance is off by at most this and the query's error,
+   * plus the error of usearch's 32-bit sums.
    */
   isBeyond(distance: number, closeness: number, queryLength: number, query: IndexQuery, error: number): boolean {
     if (this.isOutdated && this.scalarKind === ScalarKind.I8) return false;
     const nearest = this.#trueDistance(closeness, queryLength);
     const errors = error + query.error;
-    // An inner product of unit vectors is off by no more than the error; half a squared distance.
+    // 1 - inner product is half the squared distance of unit vectors, and off by at most `errors`.
     if (this.isOutdated && this.#isAngular) return distance > nearest ** 2 / 2 + errors;
     const square = this.#isAngular ? 2 * distance : distance / (this.scalarKind === ScalarKind.I8 ? I8_MAX ** 2 : 1);
     const away = this.#metric === 'euclidean' ? query.length + Math.sqrt(Math.max(0, square)) : 1;
@@ -136,15 +139,15 @@ export class IndexSpace {
     return lengths === 0 ? Math.SQRT2 : Math.sqrt(Math.max(0, 2 - (2 * closeness) / lengths));
   }
 
-  /** An array for `count` vectors of the index. */
+  /** Allocates an array for `count` vectors of the index. */
   allocate(count: number): IndexVector {
     const length = count * this.dimensions;
     return this.scalarKind === ScalarKind.I8 ? new Int8Array(length) : new Float32Array(length);
   }
 
   /**
-   * Writes a record's vector, as the index wants it, to row `row` of `out`; false, writing nothing,
-   * when it does not fit.
+   * Writes a record's vector to row `row` of `out`, in the form the index stores. Returns false,
+   * writing nothing, if it does not fit.
    */
   put(vector: Float32Array, norm: number, out: IndexVector, row: number): boolean {
     const at = row * this.dimensions;
@@ -162,9 +165,9 @@ export class IndexSpace {
   }
 
   /**
-   * Bytes that are equal for vectors of the index that it cannot, or need not, tell apart: of f32
-   * components 17 bits of precision, since one direction at several lengths gives unit vectors that
-   * differ in the last. Valid until the next call.
+   * Returns bytes that are equal for vectors that share a node. f32 components keep 17 bits of
+   * precision, because one direction at several lengths gives unit vectors that differ in the last
+   * bits. The result is valid until the next call.
    */
   identity(vectors: IndexVector, row: number): Uint8Array {
     const vector = vectors.subarray(row * this.dimensions, (row + 1) * this.dimensions);
@@ -176,7 +179,7 @@ export class IndexSpace {
     return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
   }
 
-  /** Null when the query does not fit. */
+  /** Converts a query vector. Returns null if it does not fit. */
   query(vector: Float32Array, norm: number): IndexQuery | null {
     const out = this.allocate(1);
     if (this.#metric === 'dot') for (let i = 0; i < vector.length; i++) out[i] = norm === 0 ? 0 : vector[i] / norm;
@@ -186,7 +189,7 @@ export class IndexSpace {
     return { vector: out, length, error: this.error };
   }
 
-  /** Rounds to what the index stores, so that what is equal there is equal here. */
+  /** Rounds to the index's precision, so equal stored vectors are equal here. */
   #round(out: IndexVector, at: number): void {
     if (!(out instanceof Float32Array)) return;
     const vector = out.subarray(at, at + this.dimensions);
@@ -198,7 +201,7 @@ export class IndexSpace {
     } else if (this.scalarKind === ScalarKind.BF16) {
       roundWords(vector, BF16_DROPPED_BITS);
     } else {
-      // Slots that share a node are that close to each other.
+      // Vectors that share a node may differ by this rounding.
       roundWords(counterpart, F32_IDENTITY_DROPPED_BITS);
     }
     let square = 0;
@@ -218,7 +221,10 @@ export class IndexSpace {
     return true;
   }
 
-  /** Rounds to whole numbers. Clipping does not count as an error, as it would for all others. */
+  /**
+   * Rounds to whole numbers. Clipping does not count as an error: the error of one clipped vector
+   * would widen the bound for all.
+   */
   #putWhole(vector: Float32Array, norm: number, out: Int8Array, at: number): void {
     const { center, scale } = this.fit;
     const isCentered = center.length > 0;
@@ -236,7 +242,7 @@ export class IndexSpace {
   }
 }
 
-/** Rounds to even in the last `dropped` bits of each component. */
+/** Drops the last `dropped` bits of each component, rounding half to even. */
 function roundWords(vector: Float32Array, dropped: number): void {
   const words = new Uint32Array(vector.buffer, vector.byteOffset, vector.length);
   const half = 2 ** (dropped - 1) - 1;

@@ -2,14 +2,14 @@ const NOWHERE = 0xffffffff;
 const FIRST_MIN = 64;
 
 /**
- * The slots behind each node of a graph: one, or several whose vectors the index cannot tell apart.
- * They form a doubly linked list, the newest first, so that adding and removing take the same time
- * however many copies there are. A graph without copies has no links.
+ * The slots of each node of a graph. A node has several if the index cannot tell their vectors
+ * apart. They form a doubly linked list, newest first, so that adding and removing take constant
+ * time. A graph without copies has no links.
  */
 export class NodeSlots {
-  /** Per node. */
+  /** First slot, by node. */
   #first = new Uint32Array(0);
-  /** Per slot; empty until a node has two. */
+  /** Links by slot; empty until a node has two slots. */
   #next = new Uint32Array(0);
   #previous = new Uint32Array(0);
 
@@ -17,17 +17,17 @@ export class NodeSlots {
     return this.#first.byteLength + this.#next.byteLength + this.#previous.byteLength;
   }
 
-  /** The node's newest slot, or -1 when it has none. */
+  /** Returns the node's newest slot, or -1 if it has none. */
   first(node: number): number {
     return orNone(this.#first[node]);
   }
 
-  /** The slot that stands behind `slot`, or -1 at the end. */
+  /** Returns the slot after `slot` in its node's list, or -1 at the end. */
   next(slot: number): number {
     return orNone(this.#next[slot]);
   }
 
-  /** Returns whether the slot is the node's only one. */
+  /** Adds a slot to a node. Returns whether it is the node's only one. */
   add(node: number, slot: number): boolean {
     this.#first = withRoom(this.#first, node);
     const first = this.#first[node];
@@ -37,7 +37,7 @@ export class NodeSlots {
     return false;
   }
 
-  /** Returns whether the node has no slot left. */
+  /** Removes a slot from a node. Returns whether the node has no slot left. */
   remove(node: number, slot: number): boolean {
     const next = this.#next[slot] ?? NOWHERE;
     const previous = this.#previous[slot] ?? NOWHERE;
@@ -48,7 +48,7 @@ export class NodeSlots {
     return this.#first[node] === NOWHERE;
   }
 
-  /** Puts `to` where `from` was. */
+  /** Replaces slot `from` by `to`. */
   move(node: number, from: number, to: number): void {
     const next = this.#next[from] ?? NOWHERE;
     const previous = this.#previous[from] ?? NOWHERE;

@@ -6,9 +6,9 @@ const FIRST_CELLS = 64;
 const LOAD_MAX = 0.7;
 
 /**
- * Leads from what a vector is in the index to the node that has it: a hash table with linear
- * probing. A cell holds 64 bits of the SHA-256 of the vector's bytes and the node, so two vectors
- * share a node by mistake once in 2^32 nodes or so.
+ * Maps the bytes of a vector in the index to its node: a hash table with linear probing. A cell
+ * holds the node and 64 bits of the SHA-256 of the vector's bytes. Two vectors share a node by
+ * mistake about once in 2^32 nodes.
  */
 export class NodeTable {
   #cells = newCells(FIRST_CELLS);
@@ -18,14 +18,14 @@ export class NodeTable {
     return this.#cells.byteLength;
   }
 
-  /** The node with these bytes, or -1. */
+  /** Returns the node with these bytes, or -1. */
   find(bytes: Uint8Array): number {
     const [low, high] = digestOf(bytes);
     const at = this.#cellOf(low, high);
     return this.#cells[at + 2] === EMPTY ? -1 : this.#cells[at + 2];
   }
 
-  /** The node with these bytes. If there is none, `node` is it from now on. */
+  /** Returns the node with these bytes. If there is none, adds `node` and returns it. */
   findOrAdd(bytes: Uint8Array, node: number): number {
     if ((this.#size + 1) * CELL_WORDS > this.#cells.length * LOAD_MAX) this.#grow();
     const [low, high] = digestOf(bytes);
@@ -36,7 +36,7 @@ export class NodeTable {
     return node;
   }
 
-  /** Where the cell with that digest is, or the empty one that it belongs in. */
+  /** Returns the position of the cell with this digest, or of the empty cell to store it in. */
   #cellOf(low: number, high: number): number {
     const cells = this.#cells;
     let at = firstCell(cells, low);

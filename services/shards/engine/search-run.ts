@@ -7,41 +7,41 @@ import type { Slots } from './slots.ts';
 import type { StepMeter, Steps } from './steps.ts';
 import { TopK } from './top-k.ts';
 
-/** A graph search asks for this many candidates, whatever is wanted ... */
+/** Minimum number of candidates of a graph search. */
 const CANDIDATES_MIN = 70;
 /**
- * ... for more where they cost less, as those of few dimensions do, and lie in clusters that a
- * short search does not get out of: for as many as take this long ...
+ * Minimum scoring time of the candidates, in nanoseconds, up to CANDIDATES_NARROW_MAX of them.
+ * Vectors of few dimensions are cheap to score and lie in clusters that a short search does not
+ * leave.
  */
 const CANDIDATES_MIN_NS = 28_000;
 const CANDIDATES_NARROW_MAX = 200;
 /**
- * ... for so many times more with each doubling of the graph beyond this many nodes, since a search
- * of the same width finds less in a larger graph (docs/benchmarks.md, "Recall as a collection
- * grows") ...
+ * Additional candidates, as a multiple of the minimum, with each doubling of the graph beyond
+ * CANDIDATES_MIN_NODES. A search of the same width finds less in a larger graph
+ * (docs/benchmarks.md, "Recall as a collection grows").
  */
 const CANDIDATES_PER_DOUBLING = 1.35;
 const CANDIDATES_MIN_NODES = 60_000;
-/**
- * ... and this many more per match wanted: recall falls off towards the last of what a search
- * returns.
- */
+/** Additional candidates per match wanted: recall falls towards the last of them. */
 const CANDIDATES_PER_MATCH = 5;
-/** A search of the graph cannot be interrupted: a longer one is made only ... */
+/**
+ * Maximum estimated time of a graph search, in microseconds, unless a scan takes DEAR_SCAN times as
+ * long. A graph search cannot be interrupted.
+ */
 const GRAPH_SEARCH_MAX_US = 12_000;
-/** ... where a scan would be so many times dearer. */
 const DEAR_SCAN = 8;
-/** Candidates scored between two checks of the stop condition. */
+/** Number of candidates scored between two checks whether any other can be among the best. */
 const CANDIDATES_AT_A_TIME = 12;
-/** Estimated costs of comparing the ids of two records, and of skipping a record. */
+/** Estimated times, in nanoseconds, to compare the ids of two records and to skip a record. */
 const TIE_NS = 150;
 const PASS_NS = 10;
 
 type Matches = (slot: number) => boolean;
 
 /**
- * One query over the live slots, or over those of a selection. The shard must not change from its
- * first step to its last.
+ * One query over the live slots, or over those of a selection. The shard must not change between
+ * its first step and its last.
  */
 export class SearchRun {
   readonly #slots: Slots;
@@ -126,13 +126,13 @@ export class SearchRun {
     return this.#selection?.count ?? this.#slots.liveCount;
   }
 
-  /** As many as end the step, at least one. */
+  /** Number of rows that fill the rest of the step, at least one. */
   get #batchMax(): number {
     const { stepNs, spentNs } = this.#meter;
     return Math.min(this.#batch.length, Math.max(1, Math.ceil((stepNs - spentNs) / this.#rowNs)));
   }
 
-  /** Offers what `fill` puts into the batch, a limited number at a time, until it puts none. */
+  /** Offers the slots that `fill` writes to the batch, at most `most` a call, until it has none. */
   *#offerAll(best: TopK, fill: (most: number) => number): Steps<void> {
     for (let count = fill(this.#batchMax); count > 0; count = fill(this.#batchMax)) {
       this.#offer(best, count);
@@ -140,7 +140,7 @@ export class SearchRun {
     }
   }
 
-  /** Offers the first `count` of the batch. Ties are noted in the meter as they come. */
+  /** Offers the first `count` slots of the batch. The comparison of ties charges the meter. */
   #offer(best: TopK, count: number): void {
     const least = this.#query.scoreThreshold;
     const closeness = this.#scorer.closeness(this.#batch, count);
@@ -151,8 +151,8 @@ export class SearchRun {
   }
 
   /**
-   * Ranks the tail and the candidates that may be among the best; null where records that are not
-   * among the candidates may be, too.
+   * Ranks the tail and the candidates. Returns null if records beyond the candidates may be among
+   * the best.
    */
   *#rank(candidates: Candidates, tail: readonly number[], matches: Matches): Steps<TopK | null> {
     const best = this.#topK();
@@ -184,14 +184,15 @@ export class SearchRun {
     return ofGraph < ofScan && (ofGraph <= GRAPH_SEARCH_MAX_US || ofGraph * DEAR_SCAN < ofScan);
   }
 
-  /**
-   * Microseconds, roughly, as measured: scans read memory in order, graph searches jump and look at
-   * several vectors per candidate.
-   */
+  /** Estimates the time of a scan in microseconds, from measurements. */
   #scanCost(slots: number): number {
     return this.#scanCostFactor * slots * (0.05 + 0.0009 * this.#slots.dimensions);
   }
 
+  /**
+   * Estimates the time of a graph search in microseconds, from measurements. A graph search reads
+   * several vectors per candidate, from anywhere in memory.
+   */
   #graphCost(candidates: number): number {
     return candidates * (1.5 + 0.009 * this.#slots.dimensions);
   }

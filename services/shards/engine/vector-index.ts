@@ -1,10 +1,11 @@
 /**
- * The graph index of a shard over time: none while the shard is small, then one that grows behind
- * the writes, and beside it the next one while it is rebuilt. Searches see the current graph and
- * its tail, which together hold every live slot.
+ * The graph index of a shard. A small shard has none. A larger one has a graph that grows behind
+ * the writes, and during a rebuild also the next graph. Searches use the current graph and its
+ * tail, which together hold every live slot.
  *
- * A graph that failed to grow is given up, since it may hold nodes that no key leads from; without
- * one, searches scan. It is built anew after a pause that doubles from failure to failure.
+ * How it fails: a graph that failed to grow is dropped, because it may hold nodes without a key.
+ * Searches scan until a new graph is built. Building resumes after a pause that doubles with each
+ * failure.
  */
 import type { Metric, Quantization } from '../../../lib/store/catalog.ts';
 import { forEachBit } from './bitmap.ts';
@@ -15,35 +16,32 @@ import type { Slots } from './slots.ts';
 import { fitSpace } from './space-fit.ts';
 
 /**
- * One call of usearch's `add` blocks for 0.25 to 0.5 ms a vector of 384 dimensions and thread, and
- * queries wait for it.
+ * Vectors per call of usearch's `add`, which blocks queries for 0.25 to 0.5 ms per vector of 384
+ * dimensions and thread.
  */
 const SLICE_VECTORS = 8;
 /**
- * A tail shorter than this is left to be scanned: adding hot records one by one would only make
- * stale nodes.
+ * Minimum tail that is added to the graph. Adding frequently updated records one by one would only
+ * make stale nodes.
  */
 const TAIL_MIN_SLOTS = 128;
 const STALE_SHARE_MAX = 0.2;
 const STALE_SLACK_NODES = 32;
 const UNFIT_SHARE_MAX = 0.02;
-/**
- * So much must the vectors that do not fit grow before it is looked again whether another space
- * would suit them.
- */
+/** Growth of the unfit vectors, as a factor, after which another space is tried again. */
 const UNFIT_GROWTH_MIN = 1.25;
-/** A space that leaves more than this of them out is not worth a new graph. */
+/** Maximum share of the unfit vectors that may not fit the new space for a rebuild to pay off. */
 const UNFIT_LEFT_MAX = 0.5;
 const SAMPLE_MAX_SLOTS = 4096;
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 3_600_000;
 
 export interface VectorIndexOptions {
-  /** Live records from which on a graph is kept; below, scans are as fast. */
+  /** Minimum number of live records for a graph; below, scans are as fast. */
   graphMinRecords?: number;
-  /** Threads that usearch may build with. */
+  /** Number of threads that usearch builds with. */
   graphThreads?: number;
-  /** What budgets and pauses are kept by. */
+  /** Clock for budgets and pauses, in milliseconds. */
   monotonicMs?: () => number;
 }
 
@@ -52,12 +50,12 @@ export class VectorIndex {
   readonly #quantization: Quantization;
   readonly #slots: Slots;
   readonly #options: Required<VectorIndexOptions>;
-  /** Null while searches are to scan everything. */
+  /** Graph that searches use; null if they must scan everything. */
   graph: Graph | null = null;
   #next: Graph | null = null;
-  /** So many vectors were out of the graph when no other space would have suited them better. */
+  /** Number of unfit vectors when a new space was last tried and rejected. */
   #unfitAccepted = 0;
-  /** Since a graph was last whole. */
+  /** Number of failures since a graph was last complete. */
   #failures = 0;
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -73,14 +71,14 @@ export class VectorIndex {
     return (this.graph?.bytes ?? 0) + (this.#next?.bytes ?? 0);
   }
 
-  /** Whether an earlier version made the graph that searches use. */
+  /** Whether an earlier version laid out the graph that searches use. */
   get isOutdated(): boolean {
     return this.graph !== null && isOutdated(this.graph);
   }
 
   /**
-   * Records that `buildSlice` has still to add. An outdated graph serves well, so only its tail
-   * counts.
+   * Number of records that `buildSlice` has still to add. An outdated graph serves well, so only
+   * its tail counts.
    */
   get waiting(): number {
     const live = this.#slots.liveCount;
@@ -91,9 +89,7 @@ export class VectorIndex {
     return waiting < TAIL_MIN_SLOTS ? 0 : waiting;
   }
 
-  /**
-   * Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere.
-   */
+  /** Follows a record from `oldSlot`, -1 for a new record, to `newSlot`, -1 for a deleted one. */
   changed(oldSlot: number, newSlot: number): void {
     if (this.graph === null) return;
     const sameVector =
@@ -129,12 +125,12 @@ export class VectorIndex {
     }
   }
 
-  /** A graph of this shard's kind to load a checkpoint's into. */
+  /** Makes an empty graph to load the graph of a checkpoint into. */
   emptyGraph(saved: SavedSpace): Graph {
     return new Graph(new IndexSpace(this.#metric, this.#quantization, this.#slots.dimensions, saved.fit, saved));
   }
 
-  /** Takes over a loaded graph; every live slot must be attached to it or inserted. */
+  /** Adopts a loaded graph, to which every live slot was attached or inserted. */
   adopt(graph: Graph): void {
     graph.joinCopies(this.#slots);
     this.graph = graph;
@@ -167,7 +163,7 @@ export class VectorIndex {
     return true;
   }
 
-  /** False when the graph has all that fits. */
+  /** Adds a slice to the graph. Returns false when the graph has every vector that fits. */
   #grow(graph: Graph): boolean {
     try {
       return graph.addSlice(this.#slots, SLICE_VECTORS, this.#options.graphThreads);
@@ -189,7 +185,7 @@ export class VectorIndex {
     return new IndexSpace(this.#metric, this.#quantization, this.#slots.dimensions, fit);
   }
 
-  /** Whether many vectors do not fit into the graph's space that would fit into a new one. */
+  /** Whether many vectors that do not fit the graph's space would fit a new one. */
   #isOutgrown({ unfit }: Graph): boolean {
     const tolerated = Math.max(TAIL_MIN_SLOTS, this.#slots.liveCount * UNFIT_SHARE_MAX);
     if (unfit <= Math.max(tolerated, this.#unfitAccepted * UNFIT_GROWTH_MIN)) return false;
@@ -198,7 +194,7 @@ export class VectorIndex {
     return false;
   }
 
-  /** The share of a sample of the live records that does not fit into `space`. */
+  /** Estimates, from a sample, the share of the live records that does not fit `space`. */
   #unfitShareOf(space: IndexSpace): number {
     const out = space.allocate(1);
     const stride = Math.max(1, Math.floor(this.#slots.end / SAMPLE_MAX_SLOTS));
@@ -218,7 +214,7 @@ export class VectorIndex {
   }
 }
 
-/** Whether an earlier version laid the graph out: by inner products, or with a node per copy. */
+/** Whether the graph has an outdated layout: inner products, or a node per copy. */
 function isOutdated(graph: Graph): boolean {
   return graph.space.isOutdated || graph.copies > STALE_SLACK_NODES;
 }
