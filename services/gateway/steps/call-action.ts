@@ -34,12 +34,30 @@ export async function callAction(exchange: Exchange, parts: StepParts): Promise<
   exchange.actionEnded();
 }
 
-/** Reads the next part of an answer that is being sent; null after the last one, and to HEAD. */
+/**
+ * Reads the next part of an answer that is being sent. Returns null after the last part, and to
+ * HEAD. Throws as `callAction` does.
+ */
 export function nextPart(exchange: Exchange, parts: StepParts): Promise<Pieces | null> {
   const { method, result, route } = exchange;
   if (route.more === null || method === 'HEAD') return Promise.resolve(null);
   exchange.deadlineMs = parts.clock.monotonicMs() + INTERNAL_LIMITS.actionTimeoutMs;
-  return whileThere(exchange, (signal) => route.more!(result, callsWithin(exchange, parts, { signal })));
+  return whileThere(exchange, (signal) => route.more!(result, callsInTurn(exchange, parts, signal)));
+}
+
+/** Calls of a later part. Each waits for a permit, holds it until it ends, and waits for shards that are away. */
+function callsInTurn(exchange: Exchange, parts: StepParts, signal: AbortSignal): RouteCall {
+  const calling = async (action: ActionName, given: never): Promise<unknown> => {
+    exchange.permit = await exchange.enter!();
+    const attempt = (options: CallOptions): Promise<unknown> =>
+      callsWithin(exchange, parts, { ...options, signal })(action, given);
+    try {
+      return await (exchange.route.mayBeAway ? whenBack(exchange, parts, attempt) : attempt({}));
+    } finally {
+      exchange.permit?.release();
+    }
+  };
+  return calling as RouteCall;
 }
 
 /** Calls of a route that makes several, which share the time that a call of one has. */
@@ -158,8 +176,14 @@ function whenBack(
   );
 }
 
-/** The request, as it waits for a shard: it holds nothing meanwhile. */
+/**
+ * The request, as it waits for a shard. It releases its permit meanwhile, and the memory reserved
+ * for its answer unless the answer has begun: then the gateway still holds the previous part.
+ */
 function waiterOf(exchange: Exchange): Waiter {
+  const reserve = (bytes: number): void => {
+    if (exchange.result === null) exchange.answerMemory?.resize(bytes);
+  };
   return {
     account: exchange.accountId,
     collection: exchange.collection?.name ?? exchange.target,
@@ -167,11 +191,11 @@ function waiterOf(exchange: Exchange): Waiter {
     whenGone: (leave) => exchange.whenGone(leave),
     leave() {
       exchange.permit?.release();
-      exchange.answerMemory?.resize(0);
+      reserve(0);
     },
     async enter() {
       exchange.permit = await exchange.enter!();
-      exchange.answerMemory?.resize(exchange.expectedBytes);
+      reserve(exchange.expectedBytes);
     },
   };
 }

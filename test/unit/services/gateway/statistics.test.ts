@@ -1,9 +1,10 @@
 /** The statistics of an index with more namespaces than one page has. */
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { shardAway } from '../../../../lib/shard/away.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import { RawConnection } from '../../../support/raw-connection.ts';
-import { type Edge, KEY, startEdge, until } from './harness.ts';
+import { type Edge, type FakeActions, KEY, startEdge, until } from './harness.ts';
 
 const STATS = '/pinecone/indexes/docs/describe_index_stats';
 const PAGE = 500;
@@ -75,4 +76,42 @@ test('counting the namespaces of a listing ends with the time of the request', a
   expect(status).toBe(503);
   expect(slow.calls.get('collections.namespaces')).toHaveLength(3);
   await slow.stop();
+});
+
+const FIRST = { namespaces: [{ name: 'a', vectorCount: 1 }], nextCursor: 'more' };
+const SECOND = { namespaces: [{ name: 'b', vectorCount: 1 }] };
+const WHOLE = { namespaces: { a: { vectorCount: 1 }, b: { vectorCount: 1 } }, totalVectorCount: 2 };
+
+/** A gateway with an index of two pages of namespaces, the second of which `second` gives. */
+const startTwoPages = (second: () => unknown, actions: FakeActions = {}): Promise<Edge> =>
+  startEdge({
+    actions: { 'collections.namespaces': ({ cursor }) => (cursor === undefined ? FIRST : second()), ...actions },
+  });
+
+test('each page is read with a permit, which is released before the page is sent', async () => {
+  const page = Promise.withResolvers<object>();
+  const own = await startTwoPages(() => page.promise, { 'shards.stats': () => ({}), 'anchoring.stats': () => ({}) });
+  const permits = async (): Promise<string | undefined> =>
+    /^provec_gateway_seats_taken\{.*queue="query".*\} (\d+)$/m.exec((await own.request('GET', '/metrics')).text)?.[1];
+  const answer = own.request('GET', STATS, undefined, { 'api-key': KEY });
+  await until(() => own.calls.get('collections.namespaces')?.length === 2);
+  expect(await permits()).toBe('1');
+  page.resolve(SECOND);
+  expect((await answer).json).toMatchObject(WHOLE);
+  expect(await permits()).toBe('0');
+  await own.stop();
+});
+
+test('a page that meets a shard that is away is read again once the shard is back', async () => {
+  const failures = [shardAway(0, 'is being closed'), shardAway(0, 'is being opened')];
+  const second = (): object => {
+    const failure = failures.shift();
+    if (failure !== undefined) throw failure;
+    return SECOND;
+  };
+  const own = await startTwoPages(second, { 'collections.whenReady': () => undefined });
+  const { json, status } = await own.request('GET', STATS, undefined, { 'api-key': KEY });
+  expect([status, json]).toEqual([200, expect.objectContaining(WHOLE)]);
+  expect(own.calls.get('collections.whenReady')).toHaveLength(2);
+  await own.stop();
 });
