@@ -40,10 +40,15 @@ export interface CollectionDetail extends CollectionView {
   };
 }
 
-/** Report on the fields that a request names. */
+/** A field that no record of the request's namespaces has. */
+export interface UnusedField extends AbsentField {
+  /** Whether the collection has no other records, so that no record at all has the field. */
+  isEverywhere: boolean;
+}
+
 export interface WithAbsentFields {
-  /** Fields that no record in scope has. Absent if there are none or it is unknown. */
-  absentFields?: AbsentField[];
+  /** Fields of the request that no record has. Missing if there are none, or none are known. */
+  absentFields?: UnusedField[];
 }
 
 export interface WriteResult {

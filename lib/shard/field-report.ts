@@ -1,15 +1,18 @@
 import { isJsonObject, type JsonObject } from '../records/fields.ts';
 
-/** A field that no record has, and an existing field that may be meant. */
+/** A field that none of the searched records has. */
 export interface AbsentField {
   field: string;
+  /** The field that the client may have meant. Null if no field of the records is similar. */
   meant: string | null;
 }
 
 /** What a shard knows of the fields that a request names. */
 export interface FieldReport {
-  /** Number of records in which the fields were looked for: all in scope. */
+  /** Number of records searched for the fields: all records of the request's namespaces. */
   records: number;
+  /** Whether these are all records of the shard. Missing in reports of earlier versions. */
+  isWhole?: boolean;
   /** Fields that none of these records has. */
   absent: AbsentField[];
 }

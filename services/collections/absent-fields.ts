@@ -3,19 +3,21 @@ import { nearest } from '../../lib/nearest.ts';
 import type { FieldReport } from '../../lib/shard/field-report.ts';
 
 /**
- * Joins what all shards report. If they hold no records at all, it reports no fields, because the
- * filter is not what is wrong.
+ * Merges the reports of all shards. Returns no fields if the shards searched no records: then the
+ * filter is not the mistake.
  */
 export function absentIn(reports: Iterable<FieldReport | undefined>): WithAbsentFields {
   let joined: Map<string, string[]> | null = null;
+  let isEverywhere = true;
   for (const report of reports) {
     if (report === undefined) return {};
+    isEverywhere &&= report.isWhole === true;
     if (report.records === 0) continue;
     const own = new Map(report.absent.map(({ field, meant }) => [field, meant === null ? [] : [meant]]));
     joined = joined === null ? own : inBoth(joined, own);
   }
   if (joined === null || joined.size === 0) return {};
-  return { absentFields: [...joined].map(([field, meant]) => ({ field, meant: nearest(field, meant) })) };
+  return { absentFields: [...joined].map(([field, meant]) => ({ field, meant: nearest(field, meant), isEverywhere })) };
 }
 
 /** Fields with what each shard suggests for them. */

@@ -1,17 +1,16 @@
-/** Warnings of an answer: what the request says is allowed, but hardly meant. */
-import type { WithAbsentFields } from '../../lib/actions/collections.ts';
+/** Warnings of an answer, about what a request may say but hardly means. */
+import type { UnusedField, WithAbsentFields } from '../../lib/actions/collections.ts';
 import { shownName } from '../../lib/records/fields.ts';
-import type { AbsentField } from '../../lib/shard/field-report.ts';
 import type { FromText } from './bodies/decoders.ts';
 import type { Warned } from './responses/splice.ts';
 import type { RouteInput } from './route.ts';
 
-/** What a request says, and whose it is. */
+/** The part of a request that its warnings depend on. */
 type Asked = Pick<RouteInput, 'mayRead'> & { body: FromText & { namespace?: string } };
 
 /**
- * A sentence for each field that no record has, and for an integer that was rounded. Only a key
- * that may read learns the name of another field, the one that may be meant.
+ * Returns a sentence for each field that no record has, and for an integer that was rounded. Only
+ * a key with the scope `read` gets suggestions, because they name fields of records.
  */
 export function warningsOf({ absentFields = [] }: WithAbsentFields, { body, mayRead }: Asked): Warned {
   const { namespace = '', roundedInteger } = body;
@@ -26,13 +25,14 @@ export const roundingOf = (written: string): string =>
 
 const shownNumber = (written: string): string => (written.length > 40 ? `${written.slice(0, 40)}...` : written);
 
-function sentence({ field, meant }: AbsentField, namespace: string, mayRead: boolean): string {
-  const where = namespace === '' ? 'No record' : `No record of the namespace ${shownName(namespace)}`;
+function sentence({ field, meant, isEverywhere }: UnusedField, namespace: string, mayRead: boolean): string {
+  const one = namespace === '' ? 'the default namespace' : `the namespace ${shownName(namespace)}`;
+  const where = namespace === '' && isEverywhere ? 'No record' : `No record of ${one}`;
   const hint = mayRead && meant !== null ? `; did you mean ${shownName(meant)}?` : '.';
   return `${where} has the field ${shownName(field)}${hint}`;
 }
 
-/** What an action gave, with its warnings as clients get them. */
+/** Replaces the absent fields of an action's result by the warnings that clients get. */
 export function withWarnings<R extends object>(result: R & WithAbsentFields, input: Asked): object & Warned {
   const { absentFields, ...rest } = result;
   return { ...rest, ...warningsOf({ absentFields }, input) };

@@ -108,6 +108,16 @@ describe.each([1, 4])('over %i shards', (shards) => {
       new Set(['No record of the namespace own has the field yaer; did you mean year?']),
     );
     expect(await warningsOf({ year: 9 }, { namespace: 'absent' })).toEqual(new Set(['none']));
+    await put(many(30, { known: 1, year: 1 }));
+    const told = 'No record of the default namespace has the field yaer; did you mean year?';
+    const { results } = await post('queries', { queries: [{ vector: [1], filter }] });
+    expect(results![0]!.warnings).toEqual([told]);
+    expect(await warningsOf(filter)).toEqual(new Set([told]));
+    const zero = { filter: { zero: 1 }, allNamespaces: true };
+    expect(await post('count', zero)).toMatchObject({ warnings: ['No record has the field zero.'] });
+    expect(await post('query', { vector: [1], ...zero })).toMatchObject({
+      warnings: ['No record has the field zero.'],
+    });
   });
 });
 

@@ -49,9 +49,10 @@ export class AbsentFields {
   *of(fields: readonly string[]): Steps<FieldReport> {
     const { candidates, columns } = this.#scope;
     const records = countBits(candidates);
-    if (records === 0) return { records, absent: [] };
+    const isWhole = records === this.#slots.liveCount;
+    if (records === 0) return { records, isWhole, absent: [] };
     const names = columns === null ? yield* this.#notInRecords(fields, records) : yield* this.#notIn(columns, fields);
-    return { records, absent: names.length === 0 ? [] : yield* this.#withSuggestions(names, records) };
+    return { records, isWhole, absent: names.length === 0 ? [] : yield* this.#withSuggestions(names, records) };
   }
 
   *#notIn(columns: ReadonlyMap<string, Column>, fields: readonly string[]): Steps<string[]> {
