@@ -45,7 +45,10 @@ export function nextPart(exchange: Exchange, parts: StepParts): Promise<Pieces |
   return whileThere(exchange, (signal) => route.more!(result, callsInTurn(exchange, parts, signal)));
 }
 
-/** Calls of a later part. Each waits for a permit, holds it until it ends, and waits for shards that are away. */
+/**
+ * Calls of a later part. Each waits for a permit, holds it until it ends, and waits for shards that
+ * are away.
+ */
 function callsInTurn(exchange: Exchange, parts: StepParts, signal: AbortSignal): RouteCall {
   const calling = async (action: ActionName, given: never): Promise<unknown> => {
     exchange.permit = await exchange.enter!();
