@@ -285,6 +285,12 @@ interface Awaiting {
   isAnchorAwaited?: boolean;
 }
 
+/** Parameters of an action whose result may have `absentFields`. */
+export interface FieldsWanted {
+  /** Whether to report them. Default: false, because earlier gateways send results unchanged. */
+  wantsAbsentFields?: boolean;
+}
+
 /** Of an action that takes a request's body. */
 interface Asked extends Named {
   /**
@@ -317,17 +323,23 @@ export interface CollectionsActions {
    * One entry of an import, its records under their stored ids. `importedCount` is of this entry.
    */
   'collections.import': { params: Named & Awaiting & { batch: RecordBatch }; result: ImportResult };
-  'collections.delete': { params: Asked & Awaiting & DeleteRecords; result: DeleteResult };
-  'collections.updateRecords': { params: Asked & Awaiting & UpdateRecords; result: UpdateResult };
-  'collections.query': { params: Asked & CollectionQuery; result: QueryResult };
-  'collections.queries': { params: Asked & { queries?: CollectionQuery[] }; result: { results: QueryResult[] } };
+  'collections.delete': { params: Asked & FieldsWanted & Awaiting & DeleteRecords; result: DeleteResult };
+  'collections.updateRecords': { params: Asked & FieldsWanted & Awaiting & UpdateRecords; result: UpdateResult };
+  'collections.query': { params: Asked & FieldsWanted & CollectionQuery; result: QueryResult };
+  'collections.queries': {
+    params: Asked & FieldsWanted & { queries?: CollectionQuery[] };
+    result: { results: QueryResult[] };
+  };
   'collections.fetch': {
     params: Asked & { ids?: string[]; namespace?: string; consistency?: Consistency };
     result: FetchedRecord[];
   };
-  'collections.count': { params: Asked & Selected; result: CountResult };
-  'collections.facets': { params: Asked & Selected & { field?: string; limit?: number }; result: FacetsResult };
-  'collections.listRecords': { params: Asked & ListRecords; result: RecordsPage };
+  'collections.count': { params: Asked & FieldsWanted & Selected; result: CountResult };
+  'collections.facets': {
+    params: Asked & FieldsWanted & Selected & { field?: string; limit?: number };
+    result: FacetsResult;
+  };
+  'collections.listRecords': { params: Asked & FieldsWanted & ListRecords; result: RecordsPage };
   /** The part that follows `at`; without, the first. */
   'collections.export': { params: Named & { at?: ExportPosition }; result: ExportPart };
   /** What follows `at` is kept for another half a minute, where it still is. */

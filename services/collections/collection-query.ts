@@ -82,7 +82,7 @@ async function answersTo(read: CollectionRead, placed: readonly PlacedQuery[]): 
     : await shards.query(caller, specs, options, terms);
   return results.map((result, at) => ({
     ...result,
-    matches: withoutNamespace(scopeOf(placed[at].query).namespace, result.matches),
+    matches: withoutNamespace(scopeOf(read, placed[at].query).namespace, result.matches),
   }));
 }
 
@@ -90,7 +90,7 @@ async function optionsOf(read: CollectionRead, placed: PlacedQuery): Promise<Que
   const { query } = placed;
   const { topK, includeValues, includeMetadata, scoreThreshold = null, exact } = query;
   const vector = query.vector ?? (await vectorOf(read, placed));
-  return { ...scopeOf(query), vector, topK, includeValues, includeMetadata, scoreThreshold, exact };
+  return { ...scopeOf(read, query), vector, topK, includeValues, includeMetadata, scoreThreshold, exact };
 }
 
 /** That of the record that a query by id names. */

@@ -1,5 +1,12 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
-import type { Consistency, CountResult, FacetsResult, RecordsPage, Selected } from '../../lib/actions/collections.ts';
+import type {
+  Consistency,
+  CountResult,
+  FacetsResult,
+  FieldsWanted,
+  RecordsPage,
+  Selected,
+} from '../../lib/actions/collections.ts';
 import { storedIds, storedRange, wholeRange, withoutNamespace } from '../../lib/records/namespace.ts';
 import { cursorAfter, cursorAfterStored, idOfCursor, storedIdOfCursor } from '../../lib/requests/listing-cursor.ts';
 import type { DecodedRequest } from '../../lib/requests/requests.ts';
@@ -13,7 +20,7 @@ import { type ReadTerms, readShard, type ShardReader } from './shard-reader.ts';
 import { splitIds } from './shard-routing.ts';
 
 /** A read of a collection on behalf of `caller`. */
-export interface CollectionRead {
+export interface CollectionRead extends FieldsWanted {
   caller: Caller;
   row: CollectionRow;
   shards: ShardReader;
@@ -27,7 +34,7 @@ export function termsOf({ row, awayMaxMs }: CollectionRead, consistency?: Consis
 
 /** How many records match. Throws what the shards throw. */
 export function countRecords(read: CollectionRead, selected: Selected): Promise<CountResult> {
-  return countScope(read, scopeOf(selected), termsOf(read, selected.consistency));
+  return countScope(read, scopeOf(read, selected), termsOf(read, selected.consistency));
 }
 
 /** How many records a scope has. Throws what the shards throw. */
@@ -65,7 +72,7 @@ export function countValues(
   read: CollectionRead,
   { field, limit, ...selected }: DecodedRequest<'facets'>,
 ): Promise<FacetsResult> {
-  const asked = { field, limit, ...scopeOf(selected, field) };
+  const asked = { field, limit, ...scopeOf(read, selected, field) };
   return read.shards.facets(read.caller, shardSpecs(read.row), asked, termsOf(read, selected.consistency));
 }
 
@@ -76,7 +83,7 @@ export function countValues(
  */
 export async function listRecords(read: CollectionRead, request: DecodedRequest<'list'>): Promise<RecordsPage> {
   const { prefix, limit, cursor, includeValues, includeMetadata, consistency } = request;
-  const scope = scopeOf(request);
+  const scope = scopeOf(read, request);
   const { namespace } = scope;
   // One more than the page takes says whether there is a next one.
   const part = { ...rangeOf(namespace, cursor, prefix), limit: limit + 1 };
@@ -96,14 +103,18 @@ function rangeOf(namespace: string | null, cursor: string | undefined, prefix: s
   return storedRange(namespace, cursor === undefined ? null : idOfCursor(cursor), prefix);
 }
 
-/** `{}` filters nothing. Also asks whether any record has `field`. */
+/**
+ * Returns the scope of a request. The filter `{}` counts as none. If absent fields are wanted, the
+ * shards look for those of the filter and for `field`.
+ */
 export function scopeOf(
+  { wantsAbsentFields = false }: FieldsWanted,
   { namespace: one = '', allNamespaces = false, filter: given }: Selected,
   field?: string,
 ): Required<RecordScope> {
   const namespace = allNamespaces ? null : one;
   const filter = given !== undefined && Object.keys(given).length > 0 ? given : null;
-  return { namespace, filter, fields: fieldsToFind(filter, field) };
+  return { namespace, filter, fields: wantsAbsentFields ? fieldsToFind(filter, field) : [] };
 }
 
 /** The records of the namespace that exist, in the order of `ids`. */

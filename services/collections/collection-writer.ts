@@ -15,6 +15,7 @@ import type { AnchorReceipt } from '../../lib/actions/anchoring.ts';
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type {
   DeleteResult,
+  FieldsWanted,
   ImportResult,
   UpdateResult,
   UpsertResult,
@@ -54,7 +55,7 @@ const HAND_OVER_PAUSE = { minMs: 1_000, maxMs: 30_000 };
 const HAND_OVER_TRIES = 6;
 
 /** One write of a collection; its `caller` does not end with the request. */
-export interface Write {
+export interface Write extends FieldsWanted {
   caller: Caller;
   row: CollectionRow;
   time: WriteTime;

@@ -1,7 +1,7 @@
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
 import { endingWith } from '../../lib/actions/cancelled.ts';
-import type { CollectionsActions, Named } from '../../lib/actions/collections.ts';
+import type { CollectionsActions, FieldsWanted, Named } from '../../lib/actions/collections.ts';
 import { planOf } from '../../lib/actions/principal.ts';
 import { anchors } from '../../lib/config.ts';
 import { unauthenticated, unavailable } from '../../lib/errors.ts';
@@ -38,6 +38,9 @@ const ACCOUNT = { accountId: 'string' } as const;
 const NAMED = { ...ACCOUNT, name: 'string', collectionId: { type: 'string', optional: true } } as const;
 const ALIAS = { ...ACCOUNT, alias: 'string' } as const;
 const WRITTEN = { ...NAMED, isAnchorAwaited: { type: 'boolean', optional: true } } as const;
+const FIELDS_WANTED = { wantsAbsentFields: { type: 'boolean', optional: true } } as const;
+const READ = { ...NAMED, ...FIELDS_WANTED } as const;
+const CHANGED = { ...WRITTEN, ...FIELDS_WANTED } as const;
 const PAGE = {
   limit: { type: 'number', integer: true, min: 1, optional: true },
   cursor: { type: 'string', optional: true },
@@ -46,14 +49,19 @@ const CHECKS = {
   create: ACCOUNT,
   list: { ...ACCOUNT, ...PAGE, isUncounted: { type: 'boolean', optional: true } },
   upsert: WRITTEN,
-  delete: WRITTEN,
-  updateRecords: WRITTEN,
+  delete: CHANGED,
+  updateRecords: CHANGED,
   deleteNamespace: WRITTEN,
   import: { ...WRITTEN, batch: 'object' },
   export: { ...NAMED, at: { type: 'object', optional: true } },
   keepExport: { ...NAMED, at: 'object' },
   leaveExport: { ...NAMED, at: 'object' },
   namespaces: { ...NAMED, ...PAGE },
+  query: READ,
+  queries: READ,
+  count: READ,
+  facets: READ,
+  listRecords: READ,
   whenReady: { ...NAMED, shards: { type: 'array', items: 'number' } },
   removeAll: ACCOUNT,
   putAlias: ALIAS,
@@ -105,19 +113,28 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
 
   /** Runs a write on a collection, and gives its answer in the time that the caller left for it. */
   function write<T>(
-    ctx: Context<Named & { isAnchorAwaited?: boolean }, object>,
+    ctx: Context<Named & FieldsWanted & { isAnchorAwaited?: boolean }, object>,
     operation: (write: Write) => Promise<T>,
   ): Promise<T> {
-    const { isAnchorAwaited } = ctx.params;
+    const { isAnchorAwaited, wantsAbsentFields } = ctx.params;
     const caller = isDryRun(ctx.params) ? endingWith(outliving(ctx), ctx.options) : outliving(ctx);
     const time = new WriteTime(clock, ctx.options.timeout || timeoutMs, awayMaxMsOf(ctx));
-    return time.answer(use(ctx.params, (row) => operation({ caller, row, time, isAnchorAwaited })));
+    return time.answer(use(ctx.params, (row) => operation({ caller, row, time, isAnchorAwaited, wantsAbsentFields })));
   }
 
-  /** Runs a read of a collection, which ends when the caller no longer waits for it. */
-  function read<T>(ctx: Context<Named, object>, operation: (read: CollectionRead) => Promise<T>): Promise<T> {
-    const caller = endingWith(ctx, ctx.options);
-    return use(ctx.params, (row) => operation({ caller, row, shards: reader, awayMaxMs: awayMaxMsOf(ctx) }));
+  /** Runs a read of a collection, which ends when nobody waits for it any more. */
+  function read<T>(
+    ctx: Context<Named & FieldsWanted, object>,
+    operation: (read: CollectionRead) => Promise<T>,
+  ): Promise<T> {
+    const { wantsAbsentFields } = ctx.params;
+    const terms = {
+      caller: endingWith(ctx, ctx.options),
+      shards: reader,
+      awayMaxMs: awayMaxMsOf(ctx),
+      wantsAbsentFields,
+    };
+    return use(ctx.params, (row) => operation({ ...terms, row }));
   }
 
   /** As the catalog's; a shard that is away is told of with the collection's name. */

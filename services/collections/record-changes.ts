@@ -20,7 +20,7 @@ export async function deleteRecords(
   write: Write,
   { ids: given, dryRun, ...selected }: DeleteRecords,
 ): Promise<DeleteResult> {
-  const scope = scopeOf(selected);
+  const scope = scopeOf(write, selected);
   const ids = given && storedIds(selected.namespace ?? '', given);
   if (!dryRun) return ids ? writer.delete(write, ids) : writer.deleteMatching(write, scope);
   const { count, ...found } = ids
@@ -52,7 +52,7 @@ export async function updateRecords(
 ): Promise<UpdateResult> {
   const { dryRun } = request;
   const merge = checkedMerge(request);
-  const scope = scopeOf(request);
+  const scope = scopeOf(write, request);
   const updates = request.updates?.map((update) => ({
     ...update,
     id: storedId(request.namespace ?? '', update.id),

@@ -39,12 +39,15 @@ const PROOF = route('GET', '/collections/{name}/proof', 'collections.proof', 're
   answer: (proof) => ({ proof }),
 });
 
+/** With the decoded body; the answer warns of fields that no record has. */
+const askedWithFields = (input: RouteInput) => ({ ...asked(input), wantsAbsentFields: true });
+
 const VECTOR_ROUTES = [
   route('POST', '/collections/{name}/query', 'collections.query', 'read', {
     mayBeAway: true,
     queue: 'query',
     body: 'query',
-    params: asked,
+    params: askedWithFields,
     answer: (result, input) => resultJson(result, warningsOf(result, input)),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
@@ -54,7 +57,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'queries',
-    params: asked,
+    params: askedWithFields,
     answer: (given, { body, mayRead }) => {
       const { queries, roundedInteger } = body;
       const warned = given.results.map((result, at) => {
@@ -95,14 +98,14 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'count',
-    params: asked,
+    params: askedWithFields,
     answer: withWarnings,
   }),
   route('POST', '/collections/{name}/facets', 'collections.facets', 'read', {
     mayBeAway: true,
     queue: 'query',
     body: 'facets',
-    params: asked,
+    params: askedWithFields,
     answer: (result, input) => facetsJson(result, warningsOf(result, input)),
     heldBytes: ({ values }) => recordBytes(values.map(({ value, count }) => [value, count])),
     countedQueries: () => 1,
@@ -111,7 +114,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'list',
-    params: asked,
+    params: askedWithFields,
     answer: (page, input) => recordsJson(page, warningsOf(page, input)),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.limit, dimensions) : 0),
     heldBytes: ({ records }) => recordBytes(records),
@@ -120,14 +123,14 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'update',
-    params: asked,
+    params: askedWithFields,
     answer: withWarnings,
   }),
   route('POST', '/collections/{name}/delete', 'collections.delete', 'write', {
     mayBeAway: true,
     queue: 'unshared',
     body: 'delete',
-    params: asked,
+    params: askedWithFields,
     answer: withWarnings,
   }),
   route('GET', '/collections/{name}/namespaces', 'collections.namespaces', 'read', {

@@ -80,7 +80,8 @@ export class Selector {
     const length = conditions.reduce((sum, condition) => sum + lengthOf(condition), namespace?.length ?? 0);
     const text = length <= CACHED_TEXT_MAX_CHARS ? JSON.stringify([namespace, filter]) : null;
     const cached = text === null ? undefined : this.#cache?.get(text);
-    if (cached !== undefined && (cached.fields !== undefined || !asksFields(scope))) return cached;
+    if (cached !== undefined && !asksFields(scope)) return { ...cached, fields: undefined };
+    if (cached?.fields !== undefined) return cached;
 
     const { words, fields } = yield* this.#selected(scope, [], meter);
     const selection = { words, count: countBits(words), fields };
