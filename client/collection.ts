@@ -38,9 +38,9 @@ export class Collection<M extends object = AnyMetadata> {
   }
 
   /**
-   * Writes records; one that is there is replaced as a whole. More than 1,000 go out in several
-   * requests, one after another: if one fails, those before it are stored, and the error says how
-   * many (`storedCount`).
+   * Writes records; one that is there is replaced as a whole. More than 1,000, or more than 48 MiB,
+   * go out in several requests, one after another. If one fails, the records before it are stored,
+   * and the error says how many (`storedCount`). The reason of an abort does not say it.
    */
   upsert(body: WithMetadata<Api.Upsert, M>, options?: RequestOptions): Promise<Api.UpsertResult> {
     return upsertInParts(body as Api.Upsert, (part) => this.#send('upsertVectors', { body: part }, options));

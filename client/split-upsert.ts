@@ -5,32 +5,65 @@ import { APIStatusError, explained, ProvecError } from './http/errors.ts';
 type Result = UpsertResult & { warnings?: string[] };
 
 const PLACE = /\brecords\[(\d+)\]/g;
+/** Maximum bytes of the records of a request. The service accepts bodies of 64 MiB. */
+const PART_MAX_BYTES = 48 * 1024 * 1024;
+/** Maximum characters of a number in JSON, with the comma that follows it. */
+const NUMBER_MAX_CHARS = 25;
 
 /**
- * Upserts records in one request after another, each as large as allowed. Returns the sums of
- * the counts, all warnings, and otherwise the last answer. If a request fails, its error has
- * `storedCount` and names places among all records.
+ * Writes records in as few requests as their number and size allow, one after another. Returns all
+ * counts and warnings, and other fields from the last answer. If a request fails, its error has
+ * `storedCount` and counts places such as `records[2003]` from the first record. If the caller
+ * aborts, rejects with the signal's reason as it is.
  */
 export async function upsertInParts(
   body: Upsert,
   send: (part: Upsert) => Promise<UpsertResult>,
 ): Promise<UpsertResult> {
   const { records } = body;
-  if (!Array.isArray(records) || records.length <= RECORDS_PER_UPSERT) return send(body);
-  // Before the first part is stored.
+  if (!Array.isArray(records)) return send(body);
+  const parts = partsOf(records);
+  if (parts.length <= 1) return send(body);
+  // Invalid records must be found before the first part is stored.
   for (const [at, record] of records.entries()) assertRecord(record, at);
   let upsertedCount = 0;
   const warnings: string[] = [];
-  for (let from = 0; ; from += RECORDS_PER_UPSERT) {
-    const part = { ...body, records: records.slice(from, from + RECORDS_PER_UPSERT) };
-    const result: Result = await send(part).catch((error: unknown) => {
+  let from = 0;
+  let last: Result | null = null;
+  for (const part of parts) {
+    last = await send({ ...body, records: part }).catch((error: unknown) => {
       throw inPart(error, from, records.length);
     });
-    upsertedCount += result.upsertedCount;
-    warnings.push(...(result.warnings ?? []).map((warning) => placed(warning, from)));
-    if (from + RECORDS_PER_UPSERT >= records.length)
-      return { ...result, upsertedCount, ...(warnings.length > 0 && { warnings }) };
+    upsertedCount += last.upsertedCount;
+    for (const warning of last.warnings ?? []) warnings.push(placed(warning, from));
+    from += part.length;
   }
+  return { ...last!, upsertedCount, ...(warnings.length > 0 && { warnings }) };
+}
+
+/** Splits records into parts of one request each. A record that is too large is a part alone. */
+function partsOf(records: Upsert['records']): Upsert['records'][] {
+  const parts: Upsert['records'][] = [];
+  let bytes = 0;
+  for (const [at, record] of records.entries()) {
+    const own = mostBytesOf(record, at);
+    const part = parts.at(-1);
+    if (part !== undefined && part.length < RECORDS_PER_UPSERT && bytes + own <= PART_MAX_BYTES) {
+      part.push(record);
+      bytes += own;
+    } else {
+      parts.push([record]);
+      bytes = own;
+    }
+  }
+  return parts;
+}
+
+/** Maximum bytes of a record's JSON, estimated for its vector. Throws as `bodyText` does. */
+function mostBytesOf(record: Upsert['records'][number], at: number): number {
+  const { values, ...rest } = record ?? {};
+  const text = JSON.stringify(assertRecord({ ...rest, values: [] }, at));
+  return new TextEncoder().encode(text).byteLength + NUMBER_MAX_CHARS * (values?.length ?? 0);
 }
 
 function inPart(error: unknown, storedCount: number, count: number): unknown {

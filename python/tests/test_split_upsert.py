@@ -56,6 +56,20 @@ def test_parts(count: int, sizes: list[int]) -> None:
     assert {each["namespace"] for each in sent} == {"n"}
 
 
+@pytest.mark.parametrize(
+    ("count", "rest", "sizes"),
+    [
+        (500, {"values": [0] * 8_192}, [245, 245, 10]),
+        (3, {"values": [1], "metadata": {"text": "é" * 13_000_000}}, [1, 1, 1]),
+    ],
+)
+def test_parts_of_large_records(count: int, rest: dict[str, Any], sizes: list[int]) -> None:
+    sent, notes = collection(written)
+    result: Any = notes.upsert([{"id": f"r{at}", **rest} for at in range(count)])
+    assert result["upsertedCount"] == count
+    assert [len(each["records"]) for each in sent] == sizes
+
+
 def test_warnings_of_all_parts() -> None:
     def warning(sent: Any, request: int) -> tuple[int, Any]:
         status, result = written(sent, request)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from . import _api as api
@@ -10,16 +10,46 @@ from ._errors import APIStatusError, ProvecError, explained
 from ._json import json_of
 
 PLACE = re.compile(r"\brecords\[(\d+)\]")
+# Maximum bytes of the records of a request. The service accepts bodies of 64 MiB.
+PART_MAX_BYTES = 48 * 1024 * 1024
+# Maximum characters of a number in JSON, with the comma that follows it.
+NUMBER_MAX_CHARS = 25
+
+
+def starts_of(records: Sequence[Any]) -> list[int]:
+    """Where each part of the records begins, in as few parts as requests can have. Raises as
+    `json_of` does."""
+    starts = [0]
+    total = 0
+    for at, record in enumerate(records):
+        own = _most_bytes_of(record, at)
+        total += own
+        if at > starts[-1] and (at - starts[-1] == RECORDS_PER_UPSERT or total > PART_MAX_BYTES):
+            starts.append(at)
+            total = own
+    return starts
+
+
+def _most_bytes_of(record: Any, at: int) -> int:
+    """Upper bound of the bytes of a record's JSON, without writing its vector."""
+    if not isinstance(record, Mapping):
+        return 0
+    values: Any = record.get("values")
+    rest = {name: value for name, value in record.items() if name != "values"}
+    numbers = len(values) if hasattr(values, "__len__") else 0
+    # The name of the vector and its brackets are 11 bytes.
+    return 11 + len(json_of(rest, f"records[{at}]")) + NUMBER_MAX_CHARS * numbers
 
 
 class UpsertParts:
-    """An upsert of more records than one request has. Raises TypeError or ValueError, before
-    anything is sent, for a value that JSON cannot represent."""
+    """An upsert in several requests, which begin at `starts`. Raises TypeError or ValueError,
+    before anything is sent, for what JSON has no value for."""
 
-    def __init__(self, records: Sequence[Any]) -> None:
+    def __init__(self, records: Sequence[Any], starts: Sequence[int]) -> None:
         for at, record in enumerate(records):
             json_of(record, f"records[{at}]")
         self._records = records
+        self._starts = starts
         self._from = 0
         self._count = 0
         self._warnings: list[str] = []
@@ -27,9 +57,10 @@ class UpsertParts:
 
     def unsent(self) -> Iterator[Sequence[Any]]:
         """The parts, one after another."""
-        for at in range(0, len(self._records), RECORDS_PER_UPSERT):
-            self._from = at
-            yield self._records[at : at + RECORDS_PER_UPSERT]
+        ends = [*self._starts[1:], len(self._records)]
+        for start, end in zip(self._starts, ends, strict=True):
+            self._from = start
+            yield self._records[start:end]
 
     def add(self, answer: dict[str, Any]) -> None:
         """Takes the answer to the newest part."""

@@ -46,6 +46,28 @@ test.each([
   expect(new Set(sent.map(({ namespace }) => namespace))).toEqual(new Set(['n']));
 });
 
+test.each([
+  ['vectors', 500, { values: Array<number>(8_192).fill(0) }, [245, 245, 10]],
+  ['metadata', 3, { values: [1], metadata: { text: 'é'.repeat(13_000_000) } }, [1, 1, 1]],
+])('records with large %s go out in several requests, below the limit of a body', async (_, count, rest, sizes) => {
+  const { sent, notes } = collection(written);
+  const records = Array.from({ length: count }, (_, at) => ({ id: `r${at}`, ...rest }));
+  expect(await notes.upsert({ records })).toMatchObject({ upsertedCount: count });
+  expect(sent.map((each) => each.records.length)).toEqual(sizes);
+  expect(sent.flatMap((each) => each.records.map(({ id }) => id))).toEqual(records.map(({ id }) => id));
+});
+
+test('an abort between two requests rejects with its reason, and nothing more is sent', async () => {
+  const abort = new AbortController();
+  const reason = new Error('enough');
+  const { sent, notes } = collection((body, request) => {
+    if (request === 2) abort.abort(reason);
+    return written(body, request);
+  });
+  await expect(notes.upsert({ records: recordsOf(5_000) }, { signal: abort.signal })).rejects.toBe(reason);
+  expect(sent).toHaveLength(2);
+});
+
 test('warnings of all requests come back, with the places of all records', async () => {
   const { notes } = collection((body, request) => {
     const [status, result] = written(body, request);

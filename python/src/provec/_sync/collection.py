@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from .. import _api as api
-from .._api import RECORDS_PER_UPSERT
 from .._errors import APIConnectionError, ProvecError
 from .._json import json_in
 from .._shape import assert_answer
-from .._upsert_parts import UpsertParts
+from .._upsert_parts import UpsertParts, starts_of
 from .._wire import given
 from .import_source import ImportSource, content_of
 from .listing import Listing
@@ -53,9 +52,9 @@ class Collection:
     ) -> api.UpsertResult:
         """Writes records; one that is there is replaced as a whole.
 
-        More than 1,000 records go out in several requests, one after another. If one of them
-        fails, the records of those before it are stored, and the error says how many they are
-        (`stored_count`).
+        More than 1,000 records, or more than 48 MiB, go out in several requests, one after
+        another. If one of them fails, the records of those before it are stored, and the error
+        says how many they are (`stored_count`).
 
         Args:
             records: Dictionaries of `id`, `values` and, if there is some, `metadata`. If several
@@ -67,9 +66,10 @@ class Collection:
             body = given(records=part, namespace=namespace)
             return self._send("upsertVectors", body=body)
 
-        if len(records) <= RECORDS_PER_UPSERT:
+        starts = starts_of(records)
+        if len(starts) == 1:
             return cast(api.UpsertResult, send(records))
-        parts = UpsertParts(records)
+        parts = UpsertParts(records, starts)
         for part in parts.unsent():
             try:
                 parts.add(send(part))
