@@ -51,13 +51,13 @@ const SERVERS = [
     how: 'put python3, 3.9 or newer, on the PATH',
   },
   {
-    name: 'recipes',
-    tests: '/test/docs/recipes',
+    name: 'first-hour',
+    tests: '/test/docs/first-hour',
     isThere: () =>
       isOnPath('jq') &&
       spawnSync('curl', ['--json', '', '--version']).status === 0 &&
-      spawnSync('python3', ['-c', 'import requests']).status === 0,
-    how: 'put curl, 7.82 or newer, jq and a python3 with requests on the PATH',
+      spawnSync('python3', ['-c', 'import sys, venv; sys.exit(sys.version_info < (3, 10))']).status === 0,
+    how: 'put curl, 7.82 or newer, jq and python3, 3.10 or newer, with venv on the PATH',
   },
   {
     name: 'k8s',

@@ -47,7 +47,7 @@ let profile: string;
 beforeAll(async () => {
   service = await startProcess({ PROVEC_CORS_ORIGINS: '*', PROVEC_LEDGER: 'off' });
   profile = await mkdtemp(join(tmpdir(), 'provec-browser-'));
-  await run('npm', ['run', '--silent', 'prepack'], { cwd: join(ROOT, 'client') });
+  await run('npm', ['run', '--silent', 'prepare'], { cwd: join(ROOT, 'client') });
   server = createServer(async ({ url }, response) => {
     const path = new URL(url!, 'http://page').pathname;
     const text = path === '/' ? page(service.url) : await readFile(join(ROOT, path), 'utf8').catch(() => null);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { blocksOf } from '../support/page-blocks.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -70,13 +71,12 @@ test.each([
 });
 
 test('does what its README begins with, up to the proof', async () => {
-  const readme = await readFile(join(installed, 'README.md'), 'utf8');
-  const [, code] = /```js\n(.*?)```/s.exec(readme)!;
-  const { url, authority } = service.ledger!;
-  const known = `const [authority, rpcUrl] = ${JSON.stringify([authority, url])};\n`;
-  const path = await file('readme.js', known + code!.replace('http://127.0.0.1:8080', service.url));
-  const { stdout } = await run(process.execPath, [path], { env: { ...process.env, PROVEC_KEY: service.key } });
-  expect(stdout).toBe('present\n');
+  const { text } = blocksOf('client/README.md').find(({ language }) => language === 'js')!;
+  const path = await file('readme.js', text.replace('http://127.0.0.1:8080', service.url));
+  const { url: LEDGER, authority: AUTHORITY } = service.ledger!;
+  const env = { ...process.env, PROVEC_KEY: service.key, LEDGER, AUTHORITY };
+  const { stdout } = await run(process.execPath, [path], { env });
+  expect(stdout).toBe('a\npresent\n');
 });
 
 test('brings the command line', async () => {

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+
+/** Printed between the blocks of a program. */
+const SEPARATOR = '\u0001';
+const PROGRAMS = {
+  js: { file: 'program.mts', separator: `\nconsole.log('${SEPARATOR}');\n` },
+  python: { file: 'program.py', separator: `\nprint("${SEPARATOR}")\n` },
+};
+
+/**
+ * A terminal into which a reader pastes the blocks of a page. Variables and the folder stay from
+ * one to the next.
+ */
+export class ReaderTerminal {
+  /** Where the next block runs. */
+  folder: string;
+  readonly #state: string;
+  readonly #node: string;
+  /** What the reader replaces, by what. */
+  readonly #filledIn = new Map<string, string>();
+
+  /** `home`: a folder for what the terminal keeps. */
+  constructor(home: string, folder: string) {
+    this.folder = folder;
+    this.#state = join(home, 'terminal-state.sh');
+    this.#node = join(folder, 'node_modules/.bin/node');
+  }
+
+  /** That of the user, without what npm puts before it. */
+  get path(): string {
+    const folders = process.env.PATH!.split(delimiter);
+    return folders.filter((name) => !/node_modules|node-gyp-bin/.test(name)).join(delimiter);
+  }
+
+  fillIn(placeholder: string, value: string): void {
+    this.#filledIn.set(placeholder, value);
+  }
+
+  save(name: string, text: string): Promise<void> {
+    return writeFile(join(this.folder, name), text);
+  }
+
+  /**
+   * Runs blocks of one language at once, and resolves with what each wrote to stdout. Rejects if
+   * one of them fails. `isScript`: the blocks of the shell are a program of their own.
+   */
+  async run(language: string, blocks: readonly string[], { isScript = false } = {}): Promise<string[]> {
+    const texts = blocks.map((text) => this.#filled(text));
+    if (language === 'sh') {
+      if (!isScript) return [await this.#paste(texts[0]!)];
+      await this.save('program.sh', texts[0]!);
+      return [await this.#paste('bash program.sh')];
+    }
+    const { file, separator } = PROGRAMS[language as keyof typeof PROGRAMS];
+    await this.save(file, texts.join(separator));
+    const program = language === 'js' ? `'${this.#node}' --disable-warning=ExperimentalWarning` : 'python3';
+    return (await this.#paste(`${program} ${file}`)).split(`${SEPARATOR}\n`);
+  }
+
+  #filled(text: string): string {
+    return [...this.#filledIn].reduce((filled, [placeholder, value]) => filled.replaceAll(placeholder, value), text);
+  }
+
+  /** All variables are exported, so that they are kept. */
+  async #paste(text: string): Promise<string> {
+    const before = existsSync(this.#state) ? `. '${this.#state}'` : '';
+    const script = `${before}\nset -ae -o pipefail\n${text}\nexport -p > '${this.#state}'`;
+    const child = spawn('bash', ['-c', script], {
+      cwd: this.folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: this.path, HOME: process.env.HOME },
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (part: string) => {
+      stdout += part;
+    });
+    child.stderr.setEncoding('utf8').on('data', (part: string) => {
+      stderr += part;
+    });
+    const [code] = await once(child, 'close');
+    if (code !== 0) throw new Error(`${text}\nended with ${code}\n${stdout}\n${stderr}`);
+    return stdout;
+  }
+}
