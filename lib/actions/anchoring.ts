@@ -53,9 +53,9 @@ export interface AnchoringActions {
   'anchoring.submit': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
   /**
    * Waits up to `waitMs` for a confirmed root whose cut contains `cut`. It writes nothing, and does
-   * not request such a root. It returns `pending` without a wait where the collection has no row, is
-   * halted or is being closed. Otherwise it waits even while no root is on its way: another instance
-   * may be about to request one.
+   * not request such a root. It returns `pending` without a wait where the collection has no row,
+   * is halted or is being closed. Otherwise it waits even while no root is on its way: another
+   * instance may be about to request one.
    */
   'anchoring.confirmation': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
   'anchoring.state': { params: { collectionId: string }; result: AnchorRow | null };

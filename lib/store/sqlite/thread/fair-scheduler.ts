@@ -1,4 +1,4 @@
-/** Time in ms after which other work gets a turn of the event loop: new requests and group commits. */
+/** Time in ms after which new requests and group commits get a turn of the event loop. */
 const TURN_MS = 4;
 /** Time in ms that each read counts for at least: many short reads are work, too. */
 const LEAST_MS = 0.02;
@@ -13,23 +13,23 @@ interface Queue {
 /**
  * Decides which account's read runs next on a store's thread.
  *
- * Promises: accounts take turns by the time that their reads took, so a read of an account that asks
- * for little waits for the read under way, and for one of each other account that used no more. The
- * reads of an account run in the order of their arrival. A read costs time in proportion to the
- * accounts that wait, not to those that asked before. How it fails: a read that throws ends the
- * turn; callers catch. See docs/internals/store.md.
+ * Promises: accounts take turns by the time that their reads took, so a read of an account that
+ * asks for little waits for the read under way, and for one of each other account that used no
+ * more. The reads of an account run in the order of their arrival. A read costs time in proportion
+ * to the accounts that wait, not to those that asked before. How it fails: a read that throws ends
+ * the turn; callers catch. See docs/internals/store.md.
  */
 export class FairScheduler {
   readonly #later: (run: () => void) => void;
   readonly #monotonicMs: () => number;
   /** The accounts that have reads waiting. */
   readonly #waiting = new Map<string, Queue>();
-  /** Virtual start of the next read of accounts that have no read waiting but used time in advance. */
+  /** Virtual start of the next read of accounts without a waiting read that are ahead of time. */
   readonly #idle = new Map<string, number>();
   #virtualMs = 0;
   #isScheduled = false;
 
-  /** `later` runs its argument after the thread has received the requests that arrived meanwhile. */
+  /** `later` runs its argument once the thread has received the requests that arrived meanwhile. */
   constructor(
     later: (run: () => void) => void = (run) => setImmediate(run),
     monotonicMs: () => number = () => performance.now(),

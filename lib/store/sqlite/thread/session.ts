@@ -43,7 +43,7 @@ const RECORDS_PAGE_BYTES = 8_192;
 /** Tables whose reads name a collection or a shard, not an account. */
 const OF_COLLECTIONS: ReadonlySet<TableName> = new Set(['log', 'anchors', 'contradictions', 'owners', 'records']);
 
-/** Scheduling id of all look-ups by an API key's hash: the sender, not yet authenticated, chooses the hash. */
+/** Shared by all look-ups of an API key: the client, not yet authenticated, chooses the hash. */
 const KEY_LOOKUPS = 'key look-ups';
 
 type Post = (message: FromThread, buffers?: ArrayBuffer[]) => void;
