@@ -23,20 +23,28 @@ export async function askNode(
   const { origin } = where;
   let status: number;
   let text: string;
+  const ended = new AbortController();
+  const timer = setTimeout(() => ended.abort(new Error(`no answer within ${RPC_TIMEOUT_MS} ms`)), RPC_TIMEOUT_MS);
+  const onAbort = (): void => ended.abort(signal?.reason);
+  signal?.addEventListener('abort', onAbort);
   try {
+    signal?.throwIfAborted();
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
       // Only the trusted node may answer.
       redirect: 'error',
-      signal: AbortSignal.any([AbortSignal.timeout(RPC_TIMEOUT_MS), ...(signal ? [signal] : [])]),
+      signal: ended.signal,
     });
     ({ status } = response);
-    text = await boundedText(response);
+    text = await boundedText(response, ended.signal);
   } catch (error) {
     signal?.throwIfAborted();
     throw new LedgerError(`${origin} could not be asked: ${(error as Error).message}`);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
   }
   try {
     return { answer: JSON.parse(text), origin };
@@ -56,12 +64,15 @@ export function resultIn(answer: unknown, source: string, what: string): unknown
   return result;
 }
 
-async function boundedText(response: Response): Promise<string> {
+async function boundedText(response: Response, signal: AbortSignal): Promise<string> {
   const reader = response.body!.getReader();
+  // Node 20's fetch can forget its signal once the head of an answer arrived.
+  signal.addEventListener('abort', () => void reader.cancel().catch(() => undefined));
   const decoder = new TextDecoder();
   let text = '';
   for (let bytes = 0; ; ) {
     const { done, value } = await reader.read();
+    signal.throwIfAborted();
     if (done) return text + decoder.decode();
     bytes += value.length;
     if (bytes > ANSWER_MAX_BYTES) {
