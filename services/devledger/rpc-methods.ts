@@ -2,6 +2,7 @@ import { BLOCKHASH_BLOCKS } from './block-clock.ts';
 import { HISTORY_METHODS } from './history-methods.ts';
 import type { AccountState, TransactionRecord } from './ledger-state.ts';
 import { parsedMint } from './parsed-mint.ts';
+import { invalidParams } from './rpc-error.ts';
 import { ACCOUNT_MAX_BYTES, type AccountOptions, inContext, type Method, method } from './rpc-params.ts';
 
 /** Slots of an epoch, as on Solana; nothing here depends on epochs. */
@@ -22,6 +23,17 @@ function accountAnswer(account: AccountState | null, { dataSlice, encoding }: Ac
 
 const statusAnswer = (record: TransactionRecord | null) =>
   record && { slot: record.slot, confirmations: null, err: record.err, confirmationStatus: 'finalized' };
+
+/** Characters of base64, of all accounts that one request shows. */
+const ACCOUNTS_MAX_CHARS = 16 * 1024 * 1024;
+
+/** Throws RpcError where the accounts are too large for one answer. */
+function accountsAnswer(accounts: readonly (AccountState | null)[], options: AccountOptions) {
+  const chars = accounts.reduce((sum, account) => sum + (account?.data.length ?? 0), 0);
+  if (accounts.length > 1 && chars > ACCOUNTS_MAX_CHARS)
+    throw invalidParams(`the accounts have more than ${ACCOUNTS_MAX_CHARS} characters of data; ask for fewer`);
+  return accounts.map((account) => accountAnswer(account, options));
+}
 
 /** Methods that change nothing; a web page may have no others. */
 export const READS: ReadonlyMap<unknown, Method> = new Map(
@@ -65,7 +77,10 @@ export const READS: ReadonlyMap<unknown, Method> = new Map(
     getMultipleAccounts: method(['addresses', 'accountOptions'], (ledger, { addresses, accountOptions = {} }) =>
       inContext(
         ledger,
-        addresses.map((address) => accountAnswer(ledger.account(address), accountOptions)),
+        accountsAnswer(
+          addresses.map((address) => ledger.account(address)),
+          accountOptions,
+        ),
       ),
     ),
     getSignatureStatuses: method(['signatures'], (ledger, { signatures }) => {

@@ -7,6 +7,8 @@ import { METHODS, READS } from './rpc-methods.ts';
 
 const BODY_MAX_BYTES = 1024 * 1024;
 const BATCH_MAX = 100;
+/** Characters of the answers to a batch, after which the rest of it is refused. */
+const BATCH_ANSWER_MAX_CHARS = 32 * 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /** Headers that pages send: those of JSON, and of Solana's own client. */
@@ -58,22 +60,31 @@ async function serve(ledger: Ledger, options: RpcServerOptions, request: Incomin
     if (bytes > BODY_MAX_BYTES) return void response.writeHead(413, { connection: 'close' }).end();
     chunks.push(chunk);
   }
-  const body = answer(ledger, options, Buffer.concat(chunks).toString('utf8'), origin !== undefined);
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  const text = answer(ledger, options, Buffer.concat(chunks).toString('utf8'), origin !== undefined);
+  response.writeHead(200, { 'content-type': 'application/json' }).end(text);
 }
 
-/** Answers one request, or each of a batch in its order. */
-function answer(ledger: Ledger, options: RpcServerOptions, body: string, isFromPage: boolean): unknown {
+/** Answers one request, or each of a batch in its order, as JSON. */
+function answer(ledger: Ledger, options: RpcServerOptions, body: string, isFromPage: boolean): string {
   let request: unknown;
   try {
     request = JSON.parse(body);
   } catch {
-    return failure(null, new RpcError(RPC_ERROR.PARSE, 'Parse error'));
+    return JSON.stringify(failure(null, new RpcError(RPC_ERROR.PARSE, 'Parse error')));
   }
-  if (!Array.isArray(request)) return answerOne(ledger, options, request, isFromPage);
+  if (!Array.isArray(request)) return JSON.stringify(answerOne(ledger, options, request, isFromPage));
   if (request.length === 0 || request.length > BATCH_MAX)
-    return failure(null, new RpcError(RPC_ERROR.INVALID_REQUEST, `A batch has 1 to ${BATCH_MAX} requests`));
-  return request.map((each: unknown) => answerOne(ledger, options, each, isFromPage));
+    return JSON.stringify(
+      failure(null, new RpcError(RPC_ERROR.INVALID_REQUEST, `A batch has 1 to ${BATCH_MAX} requests`)),
+    );
+  let leftChars = BATCH_ANSWER_MAX_CHARS;
+  const answers = request.map((each: unknown) => {
+    const given = leftChars > 0 ? answerOne(ledger, options, each, isFromPage) : BATCH_TOO_LARGE;
+    const text = JSON.stringify(given);
+    leftChars -= text.length;
+    return text;
+  });
+  return `[${answers.join()}]`;
 }
 
 function answerOne(ledger: Ledger, { onFatal }: RpcServerOptions, request: unknown, isFromPage: boolean): unknown {
@@ -94,6 +105,11 @@ function answerOne(ledger: Ledger, { onFatal }: RpcServerOptions, request: unkno
     return failure(id, error instanceof RpcError ? error : new RpcError(RPC_ERROR.INTERNAL, 'Internal error'));
   }
 }
+
+const BATCH_TOO_LARGE = failure(
+  null,
+  new RpcError(RPC_ERROR.INVALID_REQUEST, 'The answers to this batch are too large: send it in parts'),
+);
 
 function failure(id: string | number | null, { code, message, data }: RpcError) {
   return { jsonrpc: '2.0', id, error: { code, message, data } };

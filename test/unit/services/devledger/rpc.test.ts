@@ -31,6 +31,7 @@ const SOL = 1_000_000_000;
 /** What the operator lets read the ledger in a browser. */
 const PAGE = 'https://explorer.example.com';
 const JSON_TYPE = { 'content-type': 'application/json' };
+const PROGRAM_DATA = address('DoU57AYuPFu2QU514RktNPG22QhApEjnKxnBcu4BHDTY');
 const TOKEN_2022 = address('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb');
 
 interface Answer {
@@ -172,6 +173,24 @@ describe('JSON-RPC of the embedded ledger', () => {
     const many = Array.from({ length: 101 }, (_, id) => call(id, 'getHealth'));
     expect((await answerOf(many)).error!.code).toBe(-32600);
     expect(await answerOf(many.slice(1))).toHaveLength(100);
+  });
+
+  test('what would show more of large accounts than an answer may hold is refused', async () => {
+    // A program: its account holds more than a megabyte.
+    const programData = (await ask('getAccountInfo', [PROGRAM_DATA, { encoding: 'base64' }])).result as {
+      value: { space: number };
+    };
+    expect(programData.value.space).toBeGreaterThan(200 * 1024);
+    const params = [Array.from({ length: 100 }, () => PROGRAM_DATA), { encoding: 'base64' }];
+    expect((await ask('getMultipleAccounts', params)).error).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('ask for fewer'),
+    });
+    const request = { jsonrpc: '2.0', id: 1, method: 'getAccountInfo', params: [PROGRAM_DATA, { encoding: 'base64' }] };
+    const answers = (await answerOf(Array.from({ length: 100 }, () => request))) as unknown as Answer[];
+    expect(answers).toHaveLength(100);
+    expect(answers[0]!.result).toBeDefined();
+    expect(answers[99]!.error).toMatchObject({ code: -32600, message: expect.stringContaining('in parts') });
   });
 
   describe('what a web page has a browser send', () => {
