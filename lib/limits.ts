@@ -52,7 +52,7 @@ export type Limits = Readonly<Record<LimitName, number>>;
 /** Bounds inside the service that no client chooses. */
 export const INTERNAL_LIMITS = Object.freeze({
   /** About, of a page of collections as JSON: tags make one up to 4 kB long. */
-  collectionsPageMaxBytes: 1024 * 1024,
+  collectionsPageMaxBytes: 384 * 1024,
   /** Shards whose heads a page of collections counts. */
   collectionsPageMaxShards: 4_096,
   /**

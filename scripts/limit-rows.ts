@@ -33,7 +33,7 @@ const MEANINGS: Readonly<Record<LimitName, string>> = {
   filterMaxLevels: 'Levels of a filter; the outermost object is one.',
   filterMaxConditions: 'Conditions in a filter.',
   filterMaxInValues: 'Values in a list of `$in` or `$nin`.',
-  collectionsPageMax: 'Collections on a page, also without `limit`. A page of about 1 MB ends before.',
+  collectionsPageMax: 'Collections on a page, also without `limit`. A page of about 400 kB ends before.',
   aliasesPageMax: 'Aliases on a page, also without `limit`.',
   keysPageMax: 'API keys on a page, also without `limit`.',
   accountsPageMax: 'Accounts on a page, also without `limit`.',

@@ -71,6 +71,7 @@ export const NOT_IN_GATE: readonly string[] = [
   'test/load/overload/bounded-memory.',
   'test/load/overload/full-queues.',
   'test/load/overload/noisy-neighbour.',
+  'test/load/overload/other-accounts.',
   'test/load/overload/steady-memory.',
   'test/load/overload/unread-answers.',
   'test/load/scale/',

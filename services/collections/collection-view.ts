@@ -9,7 +9,8 @@ import type { Cut } from '../../lib/shard/head.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ShardLog } from '../../lib/store/log.ts';
 
-const LISTED_AT_ONCE = 64;
+/** Collections whose heads are read at once: each is a message to the store and back. */
+const LISTED_AT_ONCE = 16;
 
 const NO_ANCHOR: CollectionDetail['anchor'] = Object.freeze({
   status: 'none',

@@ -6,8 +6,12 @@ import { positionOf } from '../../lib/store/page.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { collectionView, collectionViews } from './collection-view.ts';
 
-/** Rows that are read before it is seen whether the page is full. */
+/**
+ * Rows that are read at once, and about the bytes of them: their seals are verified in one piece.
+ */
 const READ_AT_ONCE = 100;
+const READ_FIRST = 20;
+const READ_BYTES = 64 * 1024;
 /** About, of a collection as JSON, without its name and tags. */
 const VIEW_BYTES = 300;
 
@@ -21,12 +25,20 @@ interface Asked {
 /** Room on a page. */
 class Room {
   #bytes = 0;
+  #rows = 0;
   #shards = 0;
+
+  /** Rows to read next, if they are as large as those before them. */
+  get rowsAtOnce(): number {
+    if (this.#rows === 0) return READ_FIRST;
+    return Math.max(1, Math.min(READ_AT_ONCE, Math.floor((READ_BYTES * this.#rows) / this.#bytes)));
+  }
 
   /** Whether the collection still fits; the first always does. */
   takes({ name, tags = '', shards }: CollectionRow): boolean {
     const isFirst = this.#bytes === 0;
     this.#bytes += VIEW_BYTES + name.length + tags.length;
+    this.#rows += 1;
     this.#shards += shards;
     const { collectionsPageMaxBytes: maxBytes, collectionsPageMaxShards: maxShards } = INTERNAL_LIMITS;
     return isFirst || (this.#bytes <= maxBytes && this.#shards <= maxShards);
@@ -46,7 +58,7 @@ export async function collectionsPage(
   const room = new Room();
   for (let after = positionOfCursor(cursor); ; ) {
     const left = limit - collections.length;
-    const { rows, next } = await catalog.collectionsPage(accountId, after, Math.min(left, READ_AT_ONCE));
+    const { rows, next } = await catalog.collectionsPage(accountId, after, Math.min(left, room.rowsAtOnce));
     const full = rows.findIndex((row) => !room.takes(row));
     const page = full < 0 ? rows : rows.slice(0, full);
     collections.push(...(isUncounted ? page.map((row) => collectionView(row, 0)) : await collectionViews(log, page)));

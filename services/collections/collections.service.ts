@@ -28,6 +28,7 @@ import { collectionDetail, collectionView } from './collection-view.ts';
 import { CollectionWriter, type Write } from './collection-writer.ts';
 import { collectionsPage } from './collections-page.ts';
 import { namespacesPage } from './namespaces-page.ts';
+import { ShardCallPace } from './paced-caller.ts';
 import { deleteNamespace, deleteRecords, updateRecords } from './record-changes.ts';
 import { Removal } from './removal.ts';
 import { ShardReader } from './shard-reader.ts';
@@ -105,6 +106,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
   const aliases = new Aliases(runtime, catalog);
   const heads = new CollectionHeads(store.log);
   const writer = new CollectionWriter(runtime, heads);
+  const pace = new ShardCallPace();
   const reader = new ShardReader((error) => log.error({ err: error }, 'left a shard out of a partial answer'));
   const timeoutMs = writeTimeoutMs(config.anchorWaitMs);
   let broker: ServiceBroker;
@@ -119,22 +121,22 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
     const { isAnchorAwaited, wantsAbsentFields } = ctx.params;
     const caller = isDryRun(ctx.params) ? endingWith(outliving(ctx), ctx.options) : outliving(ctx);
     const time = new WriteTime(clock, ctx.options.timeout || timeoutMs, awayMaxMsOf(ctx));
-    return time.answer(use(ctx.params, (row) => operation({ caller, row, time, isAnchorAwaited, wantsAbsentFields })));
+    return time.answer(
+      use(ctx.params, (row) =>
+        operation({ caller: pace.of(caller, row), row, time, isAnchorAwaited, wantsAbsentFields }),
+      ),
+    );
   }
 
-  /** Runs a read of a collection, which ends when nobody waits for it any more. */
+  /** Runs a read of a collection, which ends when its caller has left. */
   function read<T>(
     ctx: Context<Named & FieldsWanted, object>,
     operation: (read: CollectionRead) => Promise<T>,
   ): Promise<T> {
     const { wantsAbsentFields } = ctx.params;
-    const terms = {
-      caller: endingWith(ctx, ctx.options),
-      shards: reader,
-      awayMaxMs: awayMaxMsOf(ctx),
-      wantsAbsentFields,
-    };
-    return use(ctx.params, (row) => operation({ ...terms, row }));
+    const caller = endingWith(ctx, ctx.options);
+    const terms = { shards: reader, awayMaxMs: awayMaxMsOf(ctx), wantsAbsentFields };
+    return use(ctx.params, (row) => operation({ ...terms, caller: pace.of(caller, row), row }));
   }
 
   /** As the catalog's; a shard that is away is told of with the collection's name. */
@@ -247,7 +249,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
         const { at } = ctx.params;
         return use(ctx.params, (row) =>
           at === undefined
-            ? beginExport(endingWith(ctx, ctx.options), outliving(ctx), row, awayMaxMsOf(ctx))
+            ? beginExport(pace.of(endingWith(ctx, ctx.options), row), outliving(ctx), row, awayMaxMsOf(ctx))
             : continueExport(ctx, row, at),
         );
       },
@@ -317,7 +319,9 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
             namespace: decodeNamespace(namespace, 'namespace', limits),
           };
           const isAnchored = anchors(config, await planOf(ctx, accountId));
-          return proveRecord(ctx, row, record, isAnchored, (shard) => heads.newest(outliving(ctx), shard));
+          return proveRecord(ctx, row, record, isAnchored, (shard) =>
+            heads.newest(pace.of(outliving(ctx), row), shard),
+          );
         });
       },
 

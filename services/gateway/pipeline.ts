@@ -18,7 +18,7 @@ import { exportRecords } from './steps/export-records.ts';
 import { importRecords } from './steps/import-records.ts';
 import { readBody } from './steps/read-body.ts';
 import type { Step, StepParts } from './steps/step.ts';
-import { waitTurn } from './steps/wait-turn.ts';
+import { waitAmongQueries, waitTurn } from './steps/wait-turn.ts';
 
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -33,6 +33,7 @@ const CALL_STEPS: readonly Step[] = [
   waitTurn,
   decodeBody,
   requireScopes,
+  waitAmongQueries,
   reserveAnswer,
   callAction,
 ];
@@ -91,12 +92,13 @@ async function resolveCollection(exchange: Exchange, { clock, config }: StepPart
 
 /**
  * Parses the query string, of which only parameters of the route may occur, and takes the route
- * that they choose. Throws INVALID_ARGUMENT.
+ * that they choose. Throws INVALID_ARGUMENT, and what that route's collection is refused with.
  */
-function readQueryString(exchange: Exchange): void {
+async function readQueryString(exchange: Exchange, parts: StepParts): Promise<void> {
   const { route, search } = exchange;
   exchange.query = route.surface.parseQuery(search, route.query);
   for (const name of exchange.query.keys()) exchange.route = route.whenGiven[name] ?? exchange.route;
+  if (exchange.route !== route) await resolveCollection(exchange, parts);
 }
 
 /** Takes memory for the vectors that the answer may hold. Throws UNAVAILABLE. */

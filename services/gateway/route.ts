@@ -57,6 +57,8 @@ export interface Route {
   query: readonly string[];
   /** Where it waits for its turn. */
   queue: QueueName;
+  /** Permits that it takes there; `shards`: those of its collection, 1 where it has none. */
+  width(shards: number): number;
   /**
    * Whether its action says, by SHARD_UNAVAILABLE, that a shard is away, and may be called again
    * once it is back.
@@ -97,7 +99,10 @@ export interface Route {
 /** What of a route is not in its first line; what it leaves out is as `route` has it. */
 interface Definition<N extends ActionName, K extends BodyName | null, R>
   extends Partial<
-    Pick<Route, 'needsCollection' | 'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'streams' | 'whenGiven'>
+    Pick<
+      Route,
+      'needsCollection' | 'query' | 'queue' | 'width' | 'mayBeAway' | 'status' | 'timeoutMs' | 'streams' | 'whenGiven'
+    >
   > {
   body?: K;
   /** Absent where the route's steps make them. */
@@ -133,6 +138,8 @@ export const routesBelow =
       needsCollection: definition.body !== undefined && path.includes('{name}'),
       query: [],
       queue: 'other',
+      // A query takes one for each shard that it searches.
+      width: (shards) => (definition.queue === 'query' ? shards : 1),
       mayBeAway: false,
       status: 200,
       made: null,

@@ -1,6 +1,7 @@
 import { recordBytes, vectorBytes } from '../../lib/admission/answer-size.ts';
 import { invalid } from '../../lib/records/fields.ts';
 import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
+import { headsWidth, LIST_WIDTH } from './overload/queues.ts';
 import { describeParameter } from './query-string.ts';
 import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/splice.ts';
 import { asked, named, type Route, type RouteInput, routesBelow, UNDECODABLE, VERIFY_TIMEOUT_MS } from './route.ts';
@@ -30,6 +31,8 @@ function fullPageOf(query: RouteInput['query'], maxItems: number): { limit: numb
 }
 
 const PROOF = route('GET', '/collections/{name}/proof', 'collections.proof', 'read', {
+  needsCollection: true,
+  width: headsWidth,
   query: ['id', 'namespace'],
   params: ({ accountId, target, query, limits }) => ({
     ...named({ accountId, target }),
@@ -152,10 +155,13 @@ const VECTOR_ROUTES = [
 
 const COLLECTION_ROUTES = [
   route('GET', '/collections/{name}', 'collections.get', 'read', {
+    needsCollection: true,
+    width: headsWidth,
     params: named,
     answer: (collection) => ({ collection }),
   }),
   route('GET', '/collections', 'collections.list', 'read', {
+    width: () => LIST_WIDTH,
     query: ['limit', 'cursor'],
     params: ({ accountId, query, limits }) => ({ accountId, ...pageOf(query, limits.collectionsPageMax) }),
   }),
@@ -167,6 +173,7 @@ const COLLECTION_ROUTES = [
     location: (collection) => `${PROVEC.base}/collections/${encodeURIComponent(collection.name)}`,
   }),
   route('PATCH', '/collections/{name}', 'collections.update', 'manage', {
+    width: headsWidth,
     body: 'changeCollection',
     params: (input) => ({ ...named(input), ...input.body }),
     answer: (collection) => ({ collection }),
@@ -211,6 +218,7 @@ const aliased = ({ accountId, target }: RouteInput) => ({ accountId, alias: targ
 const ALIAS_ROUTES = [
   route('GET', '/aliases/{alias}', 'collections.getAlias', 'read', { params: aliased }),
   route('GET', '/aliases', 'collections.aliasesPage', 'read', {
+    width: () => LIST_WIDTH,
     query: ['limit', 'cursor'],
     params: ({ accountId, query, limits }) => ({ accountId, ...fullPageOf(query, limits.aliasesPageMax) }),
   }),
@@ -227,6 +235,7 @@ const ALIAS_ROUTES = [
 const ACCOUNT_ROUTES = [
   route('GET', '/usage', 'metering.usage', 'read', { params: ({ accountId }) => ({ accountId }) }),
   route('GET', '/keys', 'keys.page', 'manage', {
+    width: () => LIST_WIDTH,
     query: ['limit', 'cursor'],
     params: ({ accountId, query, limits }) => ({ accountId, ...fullPageOf(query, limits.keysPageMax) }),
   }),

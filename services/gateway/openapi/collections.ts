@@ -254,7 +254,7 @@ export const COLLECTION_WORDS: AllWords = {
     'listCollections',
     'List collections, newest first',
     object({ collections: list(ref('Collection')), nextCursor: MORE }, ['nextCursor']),
-    'A page of about 1 MB ends before it has `limit` collections.',
+    'A page of about 400 kB ends before it has `limit` collections.',
   ],
   'collections.get': ['getCollection', 'A collection with its root and its newest anchor', DETAIL],
   'collections.update': [

@@ -14,6 +14,18 @@ const SHARE_FACTOR = 2;
 export type QueueName = 'query' | 'write' | 'verify' | 'unshared' | 'other' | 'parse';
 
 /**
+ * Permits of `other` that one page of a list takes, of up to a thousand rows whose seals are
+ * verified: an account has two under way, and leaves the event loop to others in between.
+ */
+export const LIST_WIDTH = 24;
+
+/** Shards whose heads a permit of `other` pays for. */
+const HEADS_PER_PERMIT = 4;
+
+/** Permits of `other` that a request takes which needs the heads of all shards of a collection. */
+export const headsWidth = (shards: number): number => Math.ceil(shards / HEADS_PER_PERMIT);
+
+/**
  * `queryPermits`: searches of shards under way at once; `parsePermits`: threads for large bodies.
  */
 export function queueBounds(queryPermits: number, parsePermits: number): Record<QueueName, QueueBounds> {

@@ -2,6 +2,7 @@
 import type { CollectionView } from '../../../lib/actions/collections.ts';
 import { readPlace, readTags } from '../../../lib/requests/tags.ts';
 import type { CollectionRow } from '../../../lib/store/catalog.ts';
+import { headsWidth, LIST_WIDTH } from '../overload/queues.ts';
 import { named, type RouteCall, type RouteInput } from '../route.ts';
 import { pineconeMetric } from './metric.ts';
 import { INDEX, route } from './route.ts';
@@ -62,11 +63,13 @@ export const INDEX_ROUTES = [
     answer: modelOf,
   }),
   route('GET', '/indexes', 'collections.list', 'read', {
+    width: () => LIST_WIDTH,
     perform: (input, call) => allIndexes(input, call),
     answer: (collections, input) => ({ indexes: collections.map((each) => modelOf(each, input)) }),
   }),
   route('GET', INDEX, 'collections.resolve', 'read', { params: named, answer: modelOf }),
   route('PATCH', INDEX, 'collections.update', 'manage', {
+    width: headsWidth,
     body: 'pineconeConfigure',
     params: (input) => ({ ...named(input), ...input.body }),
     answer: modelOf,

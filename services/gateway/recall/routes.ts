@@ -2,6 +2,7 @@
 import type { CollectionDetail } from '../../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
+import { headsWidth } from '../overload/queues.ts';
 import { matchesJson, vectorsJson } from '../responses/splice.ts';
 import { asked, named, routesBelow, VERIFY_TIMEOUT_MS } from '../route.ts';
 import { RECALL } from './surface.ts';
@@ -103,6 +104,8 @@ export const RECALL_ROUTES = [
     answer: verdictOf,
   }),
   route('GET', `${COLLECTION}/inspect`, 'collections.get', 'read', {
+    needsCollection: true,
+    width: headsWidth,
     query: ['limit', 'offset'],
     params: named,
     answer: inspectionOf,

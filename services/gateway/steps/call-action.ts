@@ -11,6 +11,7 @@ import type { Pieces } from '../responses/splice.ts';
 import type { RouteCall } from '../route.ts';
 import { identify, requireScopes } from './authenticate.ts';
 import type { StepParts } from './step.ts';
+import { isDryRun } from './wait-turn.ts';
 
 const OVER = `The request took longer than the ${INTERNAL_LIMITS.actionTimeoutMs / 1_000} s that it may; try again later.`;
 
@@ -78,9 +79,9 @@ function callsWithin(exchange: Exchange, parts: StepParts, options: CallOptions)
 }
 
 /** A verify runs to its end: other requests may wait for the same result. */
-function changesNothing({ input, route }: Exchange): boolean {
-  const isDryRun = (input?.body as { dryRun?: boolean } | null | undefined)?.dryRun === true;
-  return isDryRun || (route.access === 'read' && route.queue !== 'verify');
+function changesNothing(exchange: Exchange): boolean {
+  const { access, queue } = exchange.route;
+  return isDryRun(exchange) || (access === 'read' && queue !== 'verify');
 }
 
 /**

@@ -11,12 +11,26 @@ export async function waitTurn(exchange: Exchange, { clock, overload }: StepPart
   exchange.permit = await exchange.enter();
 }
 
-/** A query takes a place for each shard of its collection that it searches. */
+/**
+ * Has a dry run wait among queries, as what it does is what they do: it reads every shard. It takes
+ * no part in the writes that its route is for. Throws UNAVAILABLE.
+ */
+export async function waitAmongQueries(exchange: Exchange, { overload }: StepParts): Promise<void> {
+  if (!isDryRun(exchange)) return;
+  const request = { ...queueRequestOf(exchange), width: exchange.collection?.shards ?? 1 };
+  exchange.permit?.release();
+  exchange.enter = () => overload.queues.query.enter(request);
+  exchange.permit = await exchange.enter();
+}
+
+export const isDryRun = ({ input }: Exchange): boolean =>
+  (input?.body as { dryRun?: boolean } | null | undefined)?.dryRun === true;
+
 export function queueRequestOf(exchange: Exchange): QueueRequest {
   const { accountId, collection, route } = exchange;
   return {
     account: accountId,
-    width: route.queue === 'query' && collection !== null ? collection.shards : 1,
+    width: route.width(collection?.shards ?? 1),
     whenGone: (leave) => exchange.whenGone(leave),
   };
 }

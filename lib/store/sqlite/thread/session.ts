@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Seals } from '../../../secret/seals.ts';
 import { parseShardKey } from '../../../shard/key.ts';
+import { FairScheduler } from '../../../time/fair-scheduler.ts';
 import { BelievingLogSeals } from '../../log-resealing.ts';
 import { LogSeals } from '../../log-seals.ts';
 import { StoreError } from '../../port.ts';
@@ -22,7 +23,6 @@ import { ALIASES_SCHEMA, aliasTable } from './alias-table.ts';
 import { ANCHORS_SCHEMA, AnchorTables } from './anchor-tables.ts';
 import { COLLECTIONS_SCHEMA, collectionTable } from './collection-table.ts';
 import { CONTRADICTIONS_SCHEMA, contradictionTable } from './contradiction-table.ts';
-import { FairScheduler } from './fair-scheduler.ts';
 import type { Outcome } from './group-commit.ts';
 import { HeadCache } from './head-cache.ts';
 import { KEYS_SCHEMA, keyTable } from './key-table.ts';

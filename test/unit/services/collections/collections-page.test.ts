@@ -30,7 +30,7 @@ async function pages(accountId: string, limit: number, isUncounted = false) {
   return found;
 }
 
-test('a page ends with about a megabyte, and the next one goes on', async () => {
+test('a page ends when its text is long enough, and the next one goes on', async () => {
   const tags = JSON.stringify(Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`tag${i}`, 'x'.repeat(120)])));
   const accountId = await accountWith(450, { tags });
   const found = await pages(accountId, 1_000, true);

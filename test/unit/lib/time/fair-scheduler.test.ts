@@ -1,6 +1,6 @@
 /** Whose read runs next on a store's thread. A read takes a millisecond by fiat. */
 import { beforeEach, expect, test } from '@jest/globals';
-import { FairScheduler } from '../../../../../../lib/store/sqlite/thread/fair-scheduler.ts';
+import { FairScheduler } from '../../../../lib/time/fair-scheduler.ts';
 
 let nowMs: number;
 let later: (() => void)[];
@@ -10,10 +10,7 @@ beforeEach(() => {
   nowMs = 0;
   later = [];
   done = [];
-  scheduler = new FairScheduler(
-    (run) => later.push(run),
-    () => nowMs,
-  );
+  scheduler = new FairScheduler({ later: (run) => void later.push(run), monotonicMs: () => nowMs });
 });
 
 function submit(accountId: string, reads: number, tookMs = 1): void {

@@ -1,0 +1,55 @@
+import { expect, test } from '@jest/globals';
+import type { Caller } from '../../../../lib/actions/call.ts';
+import { ShardCallPace } from '../../../../services/collections/paced-caller.ts';
+
+const WIDE = { accountId: 'noisy', shards: 256 };
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** A caller that notes what it was asked for. */
+function noting(signal?: AbortSignal): Caller & { calls: string[] } {
+  const calls: string[] = [];
+  const call = async (action: string) => void calls.push(action);
+  return { calls, call, ...(signal && { signal }) };
+}
+
+test('all calls that a collection with many shards needs come a few in each turn', async () => {
+  const pace = new ShardCallPace();
+  const caller = noting();
+  const asked = Array.from({ length: 4 * WIDE.shards }, () => pace.of(caller, WIDE).call('shards.read'));
+  let most = 0;
+  for (let before = 0; before < asked.length; before = caller.calls.length) {
+    await nextTurn();
+    most = Math.max(most, caller.calls.length - before);
+  }
+  await Promise.all(asked);
+  // Two turns at most between two looks.
+  expect(most).toBeLessThanOrEqual(20);
+});
+
+test('those of another account come in between', async () => {
+  const pace = new ShardCallPace();
+  const [noisy, calm] = [noting(), noting()];
+  const asked = Array.from({ length: 4 * WIDE.shards }, () => pace.of(noisy, WIDE).call('shards.read'));
+  await nextTurn();
+  await pace.of(calm, { ...WIDE, accountId: 'calm' }).call('shards.read');
+  expect(noisy.calls.length).toBeLessThan(asked.length / 4);
+  await Promise.all(asked);
+});
+
+test('a collection with few shards, and what is no call of a shard, does not wait', async () => {
+  const pace = new ShardCallPace();
+  const caller = noting();
+  void pace.of(caller, WIDE).call('anchoring.state');
+  void pace.of(caller, { ...WIDE, shards: 8 }).call('shards.read');
+  expect(caller.calls).toEqual(['anchoring.state', 'shards.read']);
+});
+
+test('no call begins after the request was cancelled', async () => {
+  const pace = new ShardCallPace();
+  const work = new AbortController();
+  const caller = noting(work.signal);
+  const asked = pace.of(caller, WIDE).call('shards.read');
+  work.abort(new Error('gone'));
+  await expect(asked).rejects.toThrow('gone');
+  expect(caller.calls).toEqual([]);
+});

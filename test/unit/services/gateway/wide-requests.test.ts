@@ -1,0 +1,59 @@
+/** How many requests that need much of a node one account has under way. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { until } from '../../../support/until.ts';
+import { type Edge, KEY, startEdge } from './harness.ts';
+
+const SHARDS = 256;
+const SENT = 12;
+const ROW = { id: 'c1', accountId: 'a1', dimensions: 3, metric: 'cosine' };
+const ACTIONS = ['list', 'aliasesPage', 'get', 'proof', 'delete', 'updateRecords'];
+
+/** Ends of the actions under way. */
+const working: (() => void)[] = [];
+const work = () => new Promise<object>((end) => working.push(() => end({ collections: [], indexes: [] })));
+
+let edge: Edge;
+beforeAll(async () => {
+  const actions = Object.fromEntries(ACTIONS.map((name) => [`collections.${name}`, work]));
+  edge = await startEdge({
+    actions: {
+      ...actions,
+      'keys.page': work,
+      'collections.resolve': ({ name }) => ({ ...ROW, name, shards: name === 'wide' ? SHARDS : 1 }),
+      'shards.stats': () => ({}),
+      'anchoring.stats': () => ({}),
+    },
+  });
+});
+afterAll(() => edge.stop());
+
+async function waiting(): Promise<number> {
+  const { text } = await edge.request('GET', '/metrics');
+  const counts = text.matchAll(/^provec_gateway_waiting_requests\{.*\} (\d+)$/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+const WIDE = '/api/v1/collections/wide';
+const DELETE = { filter: { a: 1 }, dryRun: true };
+const UPDATE = { filter: { a: 1 }, setMetadata: { b: 1 }, dryRun: true };
+
+test.each([
+  ['GET', '/api/v1/collections', undefined, 2],
+  ['GET', '/api/v1/aliases', undefined, 2],
+  ['GET', '/api/v1/keys', undefined, 2],
+  ['GET', '/pinecone/indexes', undefined, 2],
+  ['GET', WIDE, undefined, 1],
+  ['GET', `${WIDE}/proof?id=a`, undefined, 1],
+  ['GET', `${WIDE}/verify?id=a`, undefined, 1],
+  ['POST', `${WIDE}/delete`, DELETE, 1],
+  ['POST', `${WIDE}/update`, UPDATE, 1],
+  ['GET', '/api/v1/collections/narrow', undefined, SENT],
+  ['POST', '/api/v1/collections/narrow/delete', DELETE, SENT],
+])('of %s %s %j an account has %i under way', async (method, path, body, most) => {
+  const asked = Array.from({ length: SENT }, () => edge.request(method, path, body, { 'api-key': KEY }));
+  await until('some are under way', () => working.length === most);
+  await until('the others wait', async () => (await waiting()) === SENT - most);
+  expect(working).toHaveLength(most);
+  for (let left = SENT; left > 0; left--) (await until('one more is under way', () => working.shift()))();
+  await Promise.all(asked);
+});
