@@ -18,12 +18,9 @@ export class ValueCounts {
 
   /** Returns about how many nanoseconds that took. */
   add(value: Scalar, count: number): number {
-    const place = this.#places.get(value);
+    const place = this.#places.getOrSet(value, this.entries.length);
     if (place !== undefined) this.entries[place][1] += count;
-    else {
-      this.#places.set(value, this.entries.length);
-      this.entries.push([value, count]);
-    }
+    else this.entries.push([value, count]);
     return COUNT_NS + charsOf(value) * HASHED_CHAR_NS;
   }
 }

@@ -31,6 +31,20 @@ export class ValueMap {
     this.#plain[part].set(value, number);
   }
 
+  /** As `get`; what is not there is set to `number`, and undefined returned. */
+  getOrSet(value: Scalar, number: number): number | undefined {
+    if (isPlain(value)) {
+      const found = this.get(value);
+      if (found === undefined) this.set(value, number);
+      return found;
+    }
+    // To make the text of a long string takes long.
+    const text = textFor(value);
+    const found = this.#others.get(text);
+    if (found === undefined) this.#others.set(text, number);
+    return found;
+  }
+
   delete(value: Scalar): void {
     if (isPlain(value)) this.#plain[partOf(value)]?.delete(value);
     else this.#others.delete(textFor(value));
