@@ -1,7 +1,7 @@
 /**
  * Reads what the shards of a collection answer, and makes one answer of it.
  *
- * Promises: everything told of a shard is of one state of it.
+ * Promises: everything told of a shard is of one state of it, except counts of namespaces.
  * How it fails: a shard that is away for longer than `awayMaxMs` is SHARD_UNAVAILABLE. A partial
  * answer begins anew without a lost shard.
  * See shard-pages.ts and docs/internals/search.md.
@@ -20,6 +20,7 @@ import type { RecordScope } from '../../lib/shard/scope.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { absentIn } from './absent-fields.ts';
 import { mergeInto, mergeLists, type OrderedList } from './merge-lists.ts';
+import { namesAtOnce, shardNames } from './shard-names.ts';
 import { type Follow, Forgotten, firstPageMaxBytes, Lost, ShardPages, type Waits } from './shard-pages.ts';
 import { TurnMeter } from './turn-meter.ts';
 
@@ -160,7 +161,10 @@ export class ShardReader {
     });
   }
 
-  /** The first namespaces of all shards, by name, and how many records each holds. */
+  /**
+   * The first namespaces of all shards, by name, and how many records each holds. A shard may be
+   * asked several times: each count is of one state of the shard, all of them need not be.
+   */
   namespaces(
     caller: Caller,
     shards: readonly ShardSpec[],
@@ -169,9 +173,11 @@ export class ShardReader {
   ): Promise<[name: string, count: number][]> {
     return this.#gather(caller, terms, async (follow) => {
       const read = { op: 'namespaces', ...asked, pageMaxBytes: firstPageMaxBytes(shards.length) } as const;
-      const lists = shards.map(async (shard) => follow(shard, await readShard(caller, shard, read, terms)));
+      const atOnce = namesAtOnce(asked.limit, shards.length);
+      const namesOf = (shard: ShardSpec) => async (after: string | null, limit: number) =>
+        follow(shard, await readShard(caller, shard, { ...read, after, limit }, terms));
+      const lists = shards.map((shard) => shardNames(namesOf(shard), asked.after, atOnce));
       const counts: [name: string, count: number][] = [];
-      // What is among the first of all shards is among the first of each that has it.
       const take = ([value, count]: ValueCount): boolean | Promise<boolean> => {
         const name = value as string;
         const last = counts.at(-1);
