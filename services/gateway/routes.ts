@@ -1,7 +1,7 @@
 import { recordBytes, vectorBytes } from '../../lib/admission/answer-size.ts';
 import { invalid } from '../../lib/records/fields.ts';
 import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
-import { headsWidth, LIST_WIDTH } from './overload/queues.ts';
+import { headsWidth, LIST_WIDTH, namesWidth } from './overload/queues.ts';
 import { describeParameter } from './query-string.ts';
 import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/splice.ts';
 import { asked, named, type Route, type RouteInput, routesBelow, UNDECODABLE, VERIFY_TIMEOUT_MS } from './route.ts';
@@ -107,6 +107,7 @@ const VECTOR_ROUTES = [
   route('POST', '/collections/{name}/facets', 'collections.facets', 'read', {
     mayBeAway: true,
     queue: 'query',
+    width: namesWidth,
     body: 'facets',
     params: askedWithFields,
     answer: (result, input) => facetsJson(result, warningsOf(result, input)),
@@ -138,7 +139,9 @@ const VECTOR_ROUTES = [
   }),
   route('GET', '/collections/{name}/namespaces', 'collections.namespaces', 'read', {
     mayBeAway: true,
+    needsCollection: true,
     queue: 'query',
+    width: namesWidth,
     query: ['prefix', 'limit', 'cursor'],
     params: (input) => ({
       ...named(input),

@@ -19,6 +19,12 @@ export type QueueName = 'query' | 'write' | 'verify' | 'unshared' | 'other' | 'p
  */
 export const LIST_WIDTH = 24;
 
+/** Permits of `query` that an answer with up to a thousand names or values takes at least. */
+const NAMES_WIDTH = 8;
+
+/** Permits of `query` that a request for namespaces or facets takes. */
+export const namesWidth = (shards: number): number => Math.max(shards, NAMES_WIDTH);
+
 /** Shards whose heads a permit of `other` pays for. */
 const HEADS_PER_PERMIT = 4;
 

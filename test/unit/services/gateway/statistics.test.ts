@@ -95,7 +95,7 @@ test('each page is read with a permit, which is released before the page is sent
     /^provec_gateway_seats_taken\{.*queue="query".*\} (\d+)$/m.exec((await own.request('GET', '/metrics')).text)?.[1];
   const answer = own.request('GET', STATS, undefined, { 'api-key': KEY });
   await until(() => own.calls.get('collections.namespaces')?.length === 2);
-  expect(await permits()).toBe('1');
+  expect(await permits()).toBe('8');
   page.resolve(SECOND);
   expect((await answer).json).toMatchObject(WHOLE);
   expect(await permits()).toBe('0');

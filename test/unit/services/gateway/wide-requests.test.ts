@@ -6,11 +6,12 @@ import { type Edge, KEY, startEdge } from './harness.ts';
 const SHARDS = 256;
 const SENT = 12;
 const ROW = { id: 'c1', accountId: 'a1', dimensions: 3, metric: 'cosine' };
-const ACTIONS = ['list', 'aliasesPage', 'get', 'proof', 'delete', 'updateRecords'];
+const ACTIONS = ['list', 'aliasesPage', 'get', 'namespaces', 'facets', 'proof', 'delete', 'updateRecords'];
 
 /** Ends of the actions under way. */
 const working: (() => void)[] = [];
-const work = () => new Promise<object>((end) => working.push(() => end({ collections: [], indexes: [] })));
+const work = () =>
+  new Promise<object>((end) => working.push(() => end({ collections: [], namespaces: [], values: [] })));
 
 let edge: Edge;
 beforeAll(async () => {
@@ -47,6 +48,10 @@ test.each([
   ['GET', `${WIDE}/verify?id=a`, undefined, 1],
   ['POST', `${WIDE}/delete`, DELETE, 1],
   ['POST', `${WIDE}/update`, UPDATE, 1],
+  ['GET', '/api/v1/collections/narrow/namespaces', undefined, 2],
+  ['POST', '/api/v1/collections/narrow/facets', { field: 'a' }, 2],
+  ['GET', '/pinecone/indexes/narrow/namespaces', undefined, 2],
+  ['GET', '/pinecone/indexes/narrow/describe_index_stats', undefined, 2],
   ['GET', '/api/v1/collections/narrow', undefined, SENT],
   ['POST', '/api/v1/collections/narrow/delete', DELETE, SENT],
 ])('of %s %s %j an account has %i under way', async (method, path, body, most) => {
