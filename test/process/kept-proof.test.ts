@@ -1,6 +1,6 @@
 /** A proof of an earlier version, by `provec-verify` and the client, against a running service. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -8,6 +8,7 @@ import { type RecordProof, verifyOnLedger } from '../../client/index.ts';
 import {
   anchoredAt,
   forgingNode,
+  jsonFile,
   KEPT_FORGERIES,
   KEPT_RECORD,
   KEPT_VERSION,
@@ -35,11 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function file(name: string, content: unknown): Promise<string> {
-  const path = join(folder, `${name}.json`);
-  await writeFile(path, JSON.stringify(content));
-  return path;
-}
+const file = (name: string, content: unknown) => jsonFile(folder, name, content);
 
 function verify(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const node = ['--disable-warning=ExperimentalWarning', VERIFIER, ...args];

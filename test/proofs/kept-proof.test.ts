@@ -1,11 +1,12 @@
 /** A proof of an earlier version, by examples/verify.py, against a running service. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   anchoredAt,
   forgingNode,
+  jsonFile,
   KEPT_FORGERIES,
   KEPT_RECORD,
   KEPT_VERSION,
@@ -29,11 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function file(name: string, content: unknown): Promise<string> {
-  const path = join(folder, `${name}.json`);
-  await writeFile(path, JSON.stringify(content));
-  return path;
-}
+const file = (name: string, content: unknown) => jsonFile(folder, name, content);
 
 const pins = (rpc: string) => [
   ...['--collection', kept.collection.id, '--authority', service.ledger!.authority, '--rpc', rpc],

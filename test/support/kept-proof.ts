@@ -2,8 +2,10 @@
  * A proof that was kept while its collection was written to, and what a service, a forger or a node
  * of the ledger can make of it.
  */
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { AnchorsPage, CollectionDetail, RecordProof, UpsertResult } from '../../lib/actions/collections.ts';
 import { askLedger } from './ledger-account.ts';
@@ -33,6 +35,13 @@ interface TransactionAnswer {
 type Options = { commitment?: string };
 /** What a node answers for a transaction. */
 export type AnswerOf = (signature: string, options: Options) => unknown;
+
+/** Writes JSON into a folder and returns the file's path. */
+export async function jsonFile(folder: string, name: string, content: unknown): Promise<string> {
+  const path = join(folder, `${name}.json`);
+  await writeFile(path, JSON.stringify(content));
+  return path;
+}
 
 /** Writes version 5, keeps a proof of it, and writes on to version 9. */
 export async function keepProof(service: SharedService, name: string): Promise<KeptProof> {

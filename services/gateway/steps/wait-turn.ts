@@ -12,8 +12,8 @@ export async function waitTurn(exchange: Exchange, { clock, overload }: StepPart
 }
 
 /**
- * Has a dry run wait among queries, as what it does is what they do: it reads every shard. It takes
- * no part in the writes that its route is for. Throws UNAVAILABLE.
+ * Moves a dry run from the queue of its route to that of queries, because it reads every shard and
+ * writes nothing. Throws UNAVAILABLE.
  */
 export async function waitAmongQueries(exchange: Exchange, { overload }: StepParts): Promise<void> {
   if (!isDryRun(exchange)) return;
