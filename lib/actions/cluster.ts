@@ -70,7 +70,7 @@ export interface ClusterNodes {
  * `closed`: claimed, and out of memory; `unclaimed`: the next use has a node claim it;
  * `unreachable`: its holder does not answer.
  */
-export type ShardState = 'open' | 'closed' | 'unclaimed' | 'unreachable';
+type ShardState = 'open' | 'closed' | 'unclaimed' | 'unreachable';
 
 export interface ShardRow {
   shard: ShardKey;
@@ -101,7 +101,7 @@ export interface CollectionInCluster {
 }
 
 /** `none`: nothing was ever to be anchored. */
-export type AnchorState = 'none' | 'confirmed' | 'pending' | 'halted' | 'closing';
+type AnchorState = 'none' | 'confirmed' | 'pending' | 'halted' | 'closing';
 
 export interface AnchorOverview {
   collectionId: string;

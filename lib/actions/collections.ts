@@ -117,7 +117,7 @@ export interface ChangeCollection {
   tags?: Tags;
 }
 
-export interface CollectionQuery {
+interface CollectionQuery {
   /** Exactly one of vector and id. */
   vector?: Float32Array | number[];
   id?: string;
@@ -160,7 +160,7 @@ export interface FacetsResult extends WithAbsentFields {
 }
 
 /** Which part of the records, in the order of their ids' UTF-8 bytes. */
-export interface ListRecords extends Selected {
+interface ListRecords extends Selected {
   /** Only records whose ids begin with it. */
   prefix?: string;
   limit?: number;

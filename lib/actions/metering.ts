@@ -1,6 +1,6 @@
 import type { PlanName } from '../plans.ts';
 
-export interface UsageCounts {
+interface UsageCounts {
   write_count: number;
   query_count: number;
   vector_count: number;

@@ -11,7 +11,7 @@ import type { FieldReport } from './field-report.ts';
 import type { RecordScope } from './scope.ts';
 
 /** Which records are changed. */
-export interface Matching extends RecordScope {
+interface Matching extends RecordScope {
   /** Records that a later entry wrote are left; null: the shard's last when the change is made. */
   throughSeq: number | null;
   /** Records that are changed at most. */

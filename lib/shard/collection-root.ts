@@ -46,5 +46,5 @@ export const isSameAnchor = (left: AnchoredRoot, right: AnchoredRoot): boolean =
 export const anchorInWords = (root: AnchoredRoot): string => `${inWords(root)}, ${root.decisions} decisions`;
 
 /** A root in words, the same for the same. */
-export const inWords = ({ version, merkleRoot, vectorCount }: CollectionRoot): string =>
+const inWords = ({ version, merkleRoot, vectorCount }: CollectionRoot): string =>
   `${version} ${merkleRoot} ${vectorCount}`;

@@ -37,7 +37,7 @@ export interface ShardReads {
   list: { params: RecordScope & Listing & { pageMaxBytes: number }; result: Page<ListedRecord> };
 }
 
-export interface ReportedCount {
+interface ReportedCount {
   count: number;
   fields: FieldReport | undefined;
 }

@@ -2,13 +2,13 @@ import { hostname } from 'node:os';
 import { type Config, ConfigError } from '../../lib/config.ts';
 import { SERVICE_NAMES } from '../../lib/process/service-names.ts';
 
-export const NODES_DEFAULT = 3;
-export const NODES_MAX = 32;
+const NODES_DEFAULT = 3;
+const NODES_MAX = 32;
 /** The least that PROVEC_MEMORY_LIMIT_MB may be. */
 const MEMORY_MIN_MIB = 64;
 
 /** One process to be. */
-export interface PlannedProcess {
+interface PlannedProcess {
   name: string;
   services: readonly string[];
   environment: Record<string, string | undefined>;

@@ -32,7 +32,7 @@ export type Waits = { timeout?: number; awayMaxMs?: number | undefined };
 
 /** A shard's answer from its first page on; `reach` is what awaits each next one. */
 export type Follow = <T extends PageItem>(shard: ShardSpec, first: Page<T>, reach?: Reach) => OrderedList<T>;
-export type Reach = (page: Promise<Page<PageItem>>) => Promise<Page<PageItem>>;
+type Reach = (page: Promise<Page<PageItem>>) => Promise<Page<PageItem>>;
 
 /** The shard does not keep what was read of it any more. */
 export class Forgotten extends Error {

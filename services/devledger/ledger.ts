@@ -48,7 +48,7 @@ const FAUCET_LAMPORTS = 2 * AIRDROP_MAX_LAMPORTS;
 /**
  * Number of newest transactions kept; validators forget old ones, too. docs/trust.md states it.
  */
-export const TRANSACTIONS_KEPT = 10_000;
+const TRANSACTIONS_KEPT = 10_000;
 const SYSTEM_PROGRAM = '1'.repeat(32);
 
 const base58 = getBase58Decoder();

@@ -9,7 +9,7 @@ import type { TransactionEncoding } from './transaction-answers.ts';
 /** Answers a call of one method. Throws RpcError. */
 export type Method = (ledger: Ledger, params: unknown) => unknown;
 
-export interface Options {
+interface Options {
   minContextSlot?: number | null;
   dataSlice?: { offset?: number | null; length?: number | null } | null;
 }
@@ -28,7 +28,7 @@ export interface BlockOptions extends TransactionOptions {
   rewards?: boolean | null;
 }
 
-export interface SignaturesOptions extends Options {
+interface SignaturesOptions extends Options {
   limit?: number | null;
   before?: string | null;
   until?: string | null;

@@ -28,7 +28,7 @@ export interface Verdict {
   reason: string | null;
 }
 
-export const MATCH: Verdict = { state: 'match', reason: null };
+const MATCH: Verdict = { state: 'match', reason: null };
 const UNWRITTEN: Verdict = {
   state: 'none',
   reason: 'The collection was never written to, so the ledger holds no root of it.',

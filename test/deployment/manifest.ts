@@ -4,7 +4,7 @@ import { parse, parseAllDocuments } from 'yaml';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 
-export interface Probe {
+interface Probe {
   httpGet?: { path: string; port: string };
   exec?: { command: string[] };
 }
@@ -15,7 +15,7 @@ interface Reference {
   optional?: boolean;
 }
 
-export interface EnvironmentVariable {
+interface EnvironmentVariable {
   name: string;
   value?: string;
   valueFrom?: {
@@ -47,7 +47,7 @@ export interface Container {
   volumeMounts?: { name: string; mountPath: string; readOnly?: boolean }[];
 }
 
-export interface Volume {
+interface Volume {
   name: string;
   emptyDir?: { sizeLimit?: string };
   persistentVolumeClaim?: { claimName: string };

@@ -13,7 +13,7 @@ import { randomFrom } from './random.ts';
 const NOISE = 0.02;
 const { cos, log, PI, sqrt } = Math;
 
-export interface DebianFilter {
+interface DebianFilter {
   name: string;
   filter: Record<string, unknown>;
   matching: number;

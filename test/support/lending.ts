@@ -10,7 +10,7 @@ export const LENDER_VARIABLE = 'PROVEC_TEST_LENDER';
 const OPERATED = { PROVEC_ADMIN_TOKEN: ADMIN_TOKEN };
 
 /** Limits of the service `strict`, far below those of the API. */
-export const STRICT_LIMITS = {
+const STRICT_LIMITS = {
   nameMaxChars: 8,
   dimensionsMax: 4,
   idMaxBytes: 6,

@@ -70,7 +70,7 @@ function text(content: string | Buffer): Buffer {
   return Buffer.concat([length, bytes]);
 }
 
-export function fieldData(name: string | Buffer, value: string, kind = 3, head = UPDATE_FIELD): Buffer {
+function fieldData(name: string | Buffer, value: string, kind = 3, head = UPDATE_FIELD): Buffer {
   return Buffer.concat([head, Buffer.of(kind), text(name), text(value)]);
 }
 

@@ -27,7 +27,7 @@ import type { Transferred } from './transferred.ts';
 export type Role = 'log' | 'records';
 
 /** What the thread says of itself. */
-export interface ThreadTable {
+interface ThreadTable {
   /** Throws StoreError while one of its files cannot be written. */
   reach(): void;
 }

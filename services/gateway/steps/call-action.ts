@@ -88,7 +88,7 @@ function changesNothing(exchange: Exchange): boolean {
  * What `act` gives. Its signal aborts when the client leaves (ClientGoneError), and when it failed,
  * so that nothing of what it began goes on.
  */
-export async function whileThere<T>(
+async function whileThere<T>(
   exchange: Pick<Exchange, 'whenGone'>,
   act: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {

@@ -38,7 +38,7 @@ export interface ChaosResult extends Outage {
   faults: string[];
 }
 
-export const chaosSeed = seed % 1_000_000;
+const chaosSeed = seed % 1_000_000;
 
 /**
  * Runs eight clients of records, three of aliases and one that verifies against a cluster while

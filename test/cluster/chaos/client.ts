@@ -3,8 +3,8 @@ import { shardIndexOf } from './placement-of-ids.ts';
 import type { Recorder, Told } from './recorder.ts';
 
 /** Records of one client alone, and of all. */
-export const OWN_IDS = 12;
-export const SHARED_IDS = 8;
+const OWN_IDS = 12;
+const SHARED_IDS = 8;
 const PAUSE_MAX_MS = 40;
 
 export interface Item {

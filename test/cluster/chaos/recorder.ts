@@ -6,7 +6,7 @@ import type { Operation } from './operation.ts';
  * What became of a request: done; refused in words that say that nothing of it was done; or nobody
  * knows.
  */
-export type Outcome = 'ok' | 'refused' | 'unknown';
+type Outcome = 'ok' | 'refused' | 'unknown';
 
 type RecordOperation = 'upsert' | 'import' | 'update' | 'delete' | 'query' | 'queries' | 'fetch' | 'list' | 'export';
 

@@ -18,9 +18,9 @@ import { TEST_KEYS, TEST_TRANSPORT_KEYS } from '../../support/store-keys.ts';
 import { until } from '../../support/until.ts';
 
 /** How a node reaches the store: as it should; not at all; without ever getting an answer. */
-export type Reach = 'good' | 'none' | 'silent';
+type Reach = 'good' | 'none' | 'silent';
 
-export type StorePart = 'usage' | 'keys' | 'catalog';
+type StorePart = 'usage' | 'keys' | 'catalog';
 
 /** A node with the keys and metering services, and what can happen to it. */
 export interface ControlNode {

@@ -9,7 +9,7 @@ export interface Wires {
   mongo: TcpRelay;
 }
 
-export interface Stage {
+interface Stage {
   cluster: ClusterProcess;
   /** A shard node that holds shards. */
   victim: ClusterNode;

@@ -60,7 +60,7 @@ export function measured(
 }
 
 /** The middle one of some figures, 0 where there are none. */
-export function median(figures: readonly number[]): number {
+function median(figures: readonly number[]): number {
   return [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0;
 }
 

@@ -6,7 +6,7 @@ import { TEST_KEY } from '../../support/tenant.ts';
  * What a probe asks for: a record of one shard, by a strong read, a write or an eventual read; or a
  * query over all shards.
  */
-export type ProbeKind = 'read' | 'write' | 'eventual' | 'wide';
+type ProbeKind = 'read' | 'write' | 'eventual' | 'wide';
 
 export interface Probe {
   collection: string;

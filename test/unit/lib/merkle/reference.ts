@@ -10,7 +10,7 @@ export interface Item {
 
 export const EMPTY_NODE: MerkleNode = { type: 'empty', hash: Buffer.alloc(32) };
 
-export function keyBit(key: Uint8Array, depth: number): number {
+function keyBit(key: Uint8Array, depth: number): number {
   return (key[depth >> 3] >> (7 - (depth & 7))) & 1;
 }
 

@@ -207,7 +207,7 @@ export class AnchoringFixture {
 }
 
 /** A ledger client with the keypair of a data directory. */
-export async function clientOf(folder: string, where: { readonly url: string }): Promise<LedgerClient> {
+async function clientOf(folder: string, where: { readonly url: string }): Promise<LedgerClient> {
   const authority = await openAuthority(join(folder, 'ledger-keypair.json'), true, SILENT);
   return new LedgerClient(
     new RpcPool({ embedded: true, urls: () => [where.url] }, monotonicMs),

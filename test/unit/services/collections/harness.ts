@@ -23,7 +23,7 @@ import { ShardsInMemory } from './shards.ts';
 type Submitted = AnchoringActions['anchoring.submit']['params'];
 
 /** Stands for the anchoring service: remembers what it was told and answers what the test says. */
-export class AnchoringInMemory {
+class AnchoringInMemory {
   readonly submitted: Submitted[] = [];
   readonly closed: string[] = [];
   readonly rows = new Map<string, AnchorRow>();

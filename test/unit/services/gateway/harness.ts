@@ -71,7 +71,7 @@ export interface Edge {
   stop(): Promise<void>;
 }
 
-export interface Reply {
+interface Reply {
   status: number;
   headers: Headers;
   text: string;

@@ -13,7 +13,7 @@ import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import verificationService from '../../../../services/verification/verification.service.ts';
 import { newCollection } from '../../../contract/store-rows.ts';
 
-export const ROW = newCollection({ accountId: 'account', name: 'demo', dimensions: 2, shards: 2 });
+const ROW = newCollection({ accountId: 'account', name: 'demo', dimensions: 2, shards: 2 });
 export const PLACE = { address: 'Address', explorerUrl: 'https://explorer.test/address/Address' };
 
 /**
