@@ -1,7 +1,7 @@
-/** How the text of a variable, or of the file that it names, becomes its value. */
+/** Parsers of configuration values, given as text in a variable or in a file that it names. */
 import { readFileSync } from 'node:fs';
 
-/** Says what a variable must be, as a phrase that completes "<NAME> must be ...". */
+/** Its message completes "<NAME> must be ...". */
 export class Invalid extends Error {}
 
 /** Throws Invalid. */
@@ -9,7 +9,7 @@ export const invalid = (expected: string): never => {
   throw new Invalid(expected);
 };
 
-/** A whole number within bounds. */
+/** Parses a whole number from `min` to `max`. */
 export function integer(fallback: () => number, min: number, max: number): (raw: string | undefined) => number {
   return (raw) => {
     if (raw === undefined) return fallback();
@@ -19,7 +19,7 @@ export function integer(fallback: () => number, min: number, max: number): (raw:
   };
 }
 
-/** One of the words. */
+/** Parses one of `values`. */
 export function oneOf<T extends string>(values: readonly T[], fallback: T): (raw: string | undefined) => T {
   return (raw) => {
     if (raw === undefined) return fallback;
@@ -27,7 +27,7 @@ export function oneOf<T extends string>(values: readonly T[], fallback: T): (raw
   };
 }
 
-/** The parts between commas; none of them is empty. */
+/** Splits at commas and drops empty parts. */
 export function list(raw: string | undefined): string[] {
   return (raw ?? '')
     .split(',')
@@ -37,35 +37,34 @@ export function list(raw: string | undefined): string[] {
 
 const isHttpUrl = (raw: string): boolean => URL.canParse(raw) && /^https?:$/.test(new URL(raw).protocol);
 
-/** An http or https URL, as it was given. */
+/** Returns an http or https URL unchanged. */
 export function httpUrl(raw: string): string {
   return isHttpUrl(raw) ? raw : invalid('an http or https URL');
 }
 
-/** One or more of them, separated by commas. */
+/** Parses one or more http or https URLs, separated by commas. */
 export function httpUrls(raw: string): string[] {
   const urls = list(raw);
   return urls.length > 0 && urls.every(isHttpUrl) ? urls : invalid('http or https URLs, separated by commas');
 }
 
-/** A URL of MongoDB, as it was given. */
+/** Returns a MongoDB URL unchanged. */
 export function mongoUrl(raw: string): string {
   return /^mongodb(\+srv)?:\/\/[^/?\s]+(\/\S*)?$/.test(raw) ? raw : invalid('a mongodb or mongodb+srv URL');
 }
 
-/** A URL of Redis, as it was given. */
+/** Returns a Redis URL unchanged. */
 export function redisUrl(raw: string): string {
   const url = URL.canParse(raw) ? new URL(raw) : null;
   return url && /^rediss?:$/.test(url.protocol) && url.hostname !== '' ? raw : invalid('a redis or rediss URL');
 }
 
-/** What a client can present in a header; null when unset. */
+/** Parses a token that clients can send in a header; null if unset. */
 export function token(raw: string | undefined): string | null {
   const isToken = raw === undefined || /^[\x21-\x7e]{16,256}$/.test(raw);
   return isToken ? (raw ?? null) : invalid('16 to 256 printable ASCII characters without spaces');
 }
 
-/** A JSON object. */
 export function json(raw: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(raw);
@@ -74,7 +73,7 @@ export function json(raw: string): Record<string, unknown> {
   return invalid('a JSON object');
 }
 
-/** The text of a file, trimmed. Throws Invalid, which never repeats what stands in it. */
+/** Returns the text of a file, trimmed. Throws Invalid, which never contains that text. */
 export function textOfFile(path: string): string {
   let text: string;
   try {

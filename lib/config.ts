@@ -20,7 +20,7 @@ import { memoryLimitMiB } from './process/memory-limit.ts';
 import { isJsonObject } from './records/fields.ts';
 import { SECRETS_MEANT, secretsIn } from './secret/secrets-text.ts';
 
-/** Thrown by `readConfig`; the message is one line that names the variable and what it must be. */
+/** Thrown by `readConfig`. The message is one line that names the variable and what it must be. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
@@ -30,16 +30,16 @@ interface Variable {
   /** As printed in docs/configuration.md. */
   default: string;
   meaning: string;
-  /** A secret: `<NAME>_FILE` may name a file of its value instead. */
+  /** A secret: `<NAME>_FILE` may name a file with its value instead. */
   mayBeFile?: true;
   /**
-   * `undefined` when the variable is unset or empty; throws a phrase that completes "<NAME> must be
-   * ...".
+   * Parses the value; `undefined` if the variable is unset or empty. Throws Invalid, whose message
+   * completes "<NAME> must be ...".
    */
   read(raw: string | undefined): unknown;
 }
 
-/** What is taken where a request says nothing, and the most that it may say. */
+/** Pairs of a default and its maximum. */
 const DEFAULT_LIMITS: readonly (readonly [LimitName, LimitName])[] = [
   ['topKDefault', 'topKMax'],
   ['anchorsPageDefault', 'anchorsPageMax'],
@@ -305,16 +305,19 @@ export const VARIABLES = {
 
 type Values = { readonly [name in keyof typeof VARIABLES]: ReturnType<(typeof VARIABLES)[name]['read']> };
 
-/** The whole configuration, read once, checked, frozen. Null: what the default says in words. */
+/**
+ * The whole configuration, read once, checked and frozen. A null field means the default that
+ * `VARIABLES` describes.
+ */
 export interface Config extends Values {
-  /** Of the variables whose value came from a file: where that is. */
+  /** Path of the file that each variable's value came from, if it came from one. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** Variables of clients and tests, which the service leaves alone. */
+/** Variables of clients and tests, which the service ignores. */
 const NOT_OURS = /^PROVEC_(TEST_.*|URL|KEY)$/;
 
-/** The names that a variable can be given under. */
+/** Returns the names under which a variable can be set. */
 export const namesOf = ({ env, mayBeFile }: Variable): string[] => (mayBeFile ? [env, `${env}_FILE`] : [env]);
 
 /**
@@ -348,6 +351,6 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   return Object.freeze(config) as unknown as Config;
 }
 
-/** Whether the roots of collections under a plan go to the ledger. */
+/** Whether collections under a plan are anchored to the ledger. */
 export const anchors = ({ ledger, plans }: Pick<Config, 'ledger' | 'plans'>, plan: PlanName): boolean =>
   ledger === 'on' && plans[plan].anchoring;

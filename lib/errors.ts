@@ -1,7 +1,4 @@
-/**
- * Every error a client can be given stands in this table; nothing else reaches the wire.
- * `docs/errors.md` is generated from it.
- */
+/** Every error that clients can receive. `docs/errors.md` is generated from this table. */
 export const ERROR_TABLE = {
   INVALID_JSON: {
     status: 400,
@@ -84,8 +81,8 @@ export const ERROR_TABLE = {
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
 /**
- * One offending field: `path` like `records[3].values[17]`, what was expected, what was got (never
- * the value itself when it is long).
+ * One offending field: its `path`, such as `records[3].values[17]`, what was expected and what was
+ * found (never the value itself if it is long).
  */
 export interface ErrorDetail {
   path: string;
@@ -104,8 +101,8 @@ export interface ErrorExtras {
 }
 
 /**
- * The only error that services throw on purpose; `message` is a sentence a client can act on, free
- * of internals.
+ * The only error that services throw on purpose. `message` is a sentence that clients can act on,
+ * without internals.
  */
 export class ProvecError extends Error {
   readonly code: ErrorCode;
@@ -128,8 +125,7 @@ export class ProvecError extends Error {
 }
 
 /**
- * Whether something thrown is a ProvecError: by its shape, since one that came over the transporter
- * is of another class.
+ * Recognises a ProvecError by its shape, because one that another node sent has a different class.
  */
 export function isProvecError(error: unknown): error is ProvecError {
   return (
@@ -151,28 +147,34 @@ const NOT_FOUND = {
   ROUTE_NOT_FOUND: 'No route has this path; /openapi.json lists the routes.',
 } as const satisfies Partial<Record<ErrorCode, string>>;
 
-/** A 404 for the id that a query names at `path`; null: the request is that query. */
+/** Builds the 404 for a record id given at `path`; null if the request has only one id. */
 export function noRecordFor(path: string | null): ProvecError {
   if (path === null) return notFound('RECORD_NOT_FOUND');
   return new ProvecError('RECORD_NOT_FOUND', `There is no record with the id that ${path} names.`);
 }
 
-/** A 404; worded the same wherever it is found out, so that nobody learns how. */
+/**
+ * Builds a 404. The message is the same wherever the check fails, so that it reveals nothing about
+ * how.
+ */
 export function notFound(code: keyof typeof NOT_FOUND): ProvecError {
   return new ProvecError(code, NOT_FOUND[code]);
 }
 
-/** A 503 for what may be sent again at once. */
+/** Builds a 503 for a request that may be sent again at once. */
 export function unavailable(message: string, cause?: unknown): ProvecError {
   return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1, cause });
 }
 
-/** A 401; says the same of a key that is unknown, revoked or expired, or whose account is gone. */
+/**
+ * Builds a 401 with the same message for a key that is unknown, revoked, expired or without an
+ * account.
+ */
 export function unauthenticated(message = 'The API key is unknown, revoked or expired.'): ProvecError {
   return new ProvecError('UNAUTHENTICATED', message);
 }
 
-/** A 400 INVALID_ARGUMENT that names one field. */
+/** Builds a 400 INVALID_ARGUMENT that names one field. */
 export function invalidArgument(path: string, expected: string, got: unknown): ProvecError {
   const detail = { path, expected, got: describe(got) };
   return new ProvecError('INVALID_ARGUMENT', `${path} must be ${expected}, but is ${detail.got}.`, {
@@ -180,7 +182,7 @@ export function invalidArgument(path: string, expected: string, got: unknown): P
   });
 }
 
-/** Says what a value is without repeating it: safe for logs and short in answers. */
+/** Describes a value without repeating long ones: safe for logs and short in responses. */
 export function describe(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';

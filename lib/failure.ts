@@ -2,10 +2,7 @@ import { outOfCapacity } from './admission/out-of-capacity.ts';
 import { isProvecError, ProvecError, unavailable } from './errors.ts';
 import { StoreError } from './store/port.ts';
 
-/**
- * What Moleculer and its web gateway throw when an action cannot be reached or did not answer in
- * time.
- */
+/** Errors of Moleculer and its web gateway when an action cannot be reached or times out. */
 const OUT_OF_REACH = new Set([
   'ServiceNotFoundError',
   'ServiceNotAvailableError',
@@ -22,7 +19,8 @@ const UNREACHABLE = 'A part of the service is unreachable or overloaded; send th
 const INTERNAL_MESSAGE = 'Something went wrong inside the service; what was acknowledged before is kept.';
 
 /**
- * The error a client is given, and whether the cause is a fault of ours that belongs in the log.
+ * The error that the client receives, and whether the cause is a fault of the service that belongs
+ * in the log.
  */
 interface Failure {
   error: ProvecError;
@@ -30,7 +28,7 @@ interface Failure {
 }
 
 /**
- * Maps anything thrown to an error of the table. Nothing of a foreign error's text reaches the
+ * Maps anything thrown to an error of `ERROR_TABLE`. The text of other errors never reaches the
  * client.
  */
 export function toFailure(error: unknown): Failure {

@@ -1,12 +1,12 @@
 /**
- * Every limit of the service with its unit. The entries of `LIMITS` can be lowered, never raised,
- * by PROVEC_LIMITS.
+ * Every limit of the service, with its unit. PROVEC_LIMITS can lower the entries of `LIMITS`, never
+ * raise them.
  */
 export const LIMITS = Object.freeze({
   nameMaxChars: 64,
-  /** Of an account. */
+  /** Aliases per account. */
   aliasesMax: 1_000,
-  /** Of a collection. */
+  /** Tags per collection. */
   tagsMax: 20,
   tagNameMaxChars: 80,
   tagValueMaxChars: 120,
@@ -49,44 +49,46 @@ export const LIMITS = Object.freeze({
 export type LimitName = keyof typeof LIMITS;
 export type Limits = Readonly<Record<LimitName, number>>;
 
-/** Bounds inside the service that no client chooses. */
+/** Internal bounds that clients do not choose. */
 export const INTERNAL_LIMITS = Object.freeze({
-  /** About, of a page of collections as JSON: tags make one up to 4 kB long. */
+  /**
+   * Approximate size of a page of collections as JSON. The tags of one collection take up to 4 kB.
+   */
   collectionsPageMaxBytes: 384 * 1024,
-  /** Shards whose heads a page of collections counts. */
+  /** Shards whose heads are read to count the vectors of one page of collections. */
   collectionsPageMaxShards: 4_096,
   /**
-   * Four times what metadata of 40 KiB can have: the parser takes seconds for an object of
-   * millions.
+   * Four times what 40 KiB of metadata can have. The parser takes seconds for an object with
+   * millions of keys.
    */
   jsonObjectMaxKeys: 32_768,
-  /** More than any record takes: the line is held while it comes. */
+  /** More than any record takes. The whole line is buffered while it arrives. */
   importLineMaxBytes: 2 * 1024 * 1024,
   bodyParsedOffThreadMinBytes: 256 * 1024,
-  /** Of bodies from their first byte until their action has ended. */
+  /** Total size of bodies, each counted from its first byte until its action has ended. */
   bodiesInFlightMaxBytes: 256 * 1024 * 1024,
   bodiesSmallReserveBytes: 32 * 1024 * 1024,
   bodySmallMaxBytes: 1024 * 1024,
   /** Requests whose key has not been checked yet. */
   arrivalsMaxRequests: 4_096,
-  /** Requests that wait for a permit at the gateway, in each of its queues. */
+  /** Requests waiting for a permit in each queue of the gateway. */
   waitingMaxRequests: 4_096,
   waitingPerAccountMaxRequests: 1_024,
   waitMaxMs: 10_000,
-  /** Requests of one account that wait at a gateway for shards that are away. */
+  /** Requests of one account that wait in a gateway for unavailable shards. */
   awayPerAccountMaxRequests: 1_024,
   /**
-   * Writes hold their permit while they wait for the ledger; what they take of memory is bounded by
-   * their bodies.
+   * Writes keep their permit while they wait for the ledger. The size of their bodies bounds their
+   * memory.
    */
   writePermits: 1_024,
   verifyPermits: 32,
   otherPermits: 96,
-  /** For deletes and what operators do. */
+  /** Permits per account for deletes and operator requests. */
   unsharedPermitsPerAccount: 64,
   /**
-   * Room for the largest answer that there is (topK 10,000 with values of 8,192 dimensions: 313
-   * MiB) beside others.
+   * Fits the largest possible answer (topK 10,000 with values of 8,192 dimensions: 313 MiB) beside
+   * others.
    */
   answersMaxBytes: 512 * 1024 * 1024,
   answerMaxBytes: 320 * 1024 * 1024,
@@ -98,24 +100,33 @@ export const INTERNAL_LIMITS = Object.freeze({
   answersTurnMs: 10,
   answerReadMinBytesPerSecond: 64 * 1024,
   answerReadWindowMs: 30_000,
-  /** A shard forgets the rest of an answer when nobody asks for it for so long. */
+  /** Time after which a shard drops the rest of an answer that the caller does not fetch. */
   unaskedPageMaxMs: 30_000,
   requestHeaderTimeoutMs: 15_000,
   requestBodyTimeoutMs: 60_000,
   actionTimeoutMs: 60_000,
   shutdownMaxMs: 30_000,
-  /** Room in that to say why it takes longer, before an orchestrator's SIGKILL. */
+  /**
+   * Part of `shutdownMaxMs` left for reporting what blocks the stop, before an orchestrator's
+   * SIGKILL.
+   */
   shutdownMarginMs: 1_000,
   shardQueueMaxRequests: 4_096,
   shardQueueMaxBytes: 512 * 1024 * 1024,
-  /** Of all writes that wait or run on a node; a quarter of its memory limit where that is less. */
+  /**
+   * Total size of all waiting and running writes of a node; a quarter of its memory limit if that
+   * is less.
+   */
   nodeWritesMaxBytes: 1024 * 1024 * 1024,
-  /** Kept for deletes in a queue that is full of upserts. */
+  /** Room for deletes in a queue that is full of upserts. */
   shardQueueDeletesReserveRequests: 512,
   shardQueueDeletesReserveBytes: 32 * 1024 * 1024,
   groupCommitMaxRequests: 256,
   groupCommitMaxBytes: 4 * 1024 * 1024,
-  /** Ids of a group of several writes: its root and its entry are worked out in one piece each. */
+  /**
+   * Ids in a group of several writes. Its root and its log entry are each computed in one
+   * uninterrupted step.
+   */
   groupCommitMaxRecords: 2_000,
   keyCacheMaxAgeMs: 500,
   keyCacheMaxEntries: 10_000,
@@ -126,13 +137,13 @@ export const INTERNAL_LIMITS = Object.freeze({
   writeTicketMaxMs: 60_000,
   writeReservationMaxMs: 120_000,
   writeHolderRenewMs: 2_000,
-  /** Two renewals that did not come. */
+  /** Two missed renewals. */
   writeHoldOrphanedAfterMs: 5_000,
   writeHoldsMax: 1_024,
   queryBlockMax: 64,
   queryBlockIdleMaxMs: 2_000,
   queryBlockUnlimitedMax: 1_024,
-  /** Longer than it takes the others to find a dead node dead. */
+  /** Longer than other nodes need to detect a dead node. */
   queryBlockLostAfterMs: 10_000,
   queryRecallMaxMs: 1_000,
   queryQueueMaxRequests: 4_096,
@@ -140,17 +151,17 @@ export const INTERNAL_LIMITS = Object.freeze({
   filterMaxListedValues: 100_000,
   meteringTickMs: 1_000,
   meteringMemoryMaxMs: 600_000,
-  /** For how long another instance does what one failed to do. */
+  /** Time for which another instance takes over after a failed call. */
   meteringPassOverMs: 5_000,
   recomputeScansMax: 4,
   recomputeSessionsMax: 2_048,
   recomputeSessionIdleMaxMs: 300_000,
-  /** Verifications in the background that an instance runs at a time. */
+  /** Verifications that an instance runs in the background at one time. */
   verificationsMax: 32,
   verificationsKeptPerCollectionMax: 10,
   verificationsKeptMaxBytes: 32 * 1024 * 1024,
   verificationKeptMaxMs: 3_600_000,
 });
 
-/** What a process has for its stop, in milliseconds. */
+/** Time that a process has to stop, in milliseconds. */
 export const STOP_MAX_MS = INTERNAL_LIMITS.shutdownMaxMs - INTERNAL_LIMITS.shutdownMarginMs;

@@ -16,7 +16,7 @@ function distance(a: string, b: string): number {
   return previous[b.length]!;
 }
 
-/** From this length on the beginning of a known name is taken for it. */
+/** Minimum length of a prefix that counts as an abbreviation of a known name. */
 const ABBREVIATION_MIN_CHARS = 3;
 
 const isAbbreviation = (name: string, known: string) =>
@@ -26,7 +26,7 @@ const folded = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '');
 
 /**
  * Returns the first of `known` within `editsMax` edits of `name`, or null. For names of two or
- * three letters the limit is one edit. Case, `_` and `-` do not count.
+ * three letters the limit is one edit. Case, `_` and `-` are ignored.
  */
 export function withinEdits(name: string, known: readonly string[], editsMax: number): string | null {
   const wanted = folded(name.slice(0, 64));
@@ -38,12 +38,12 @@ export function withinEdits(name: string, known: readonly string[], editsMax: nu
   return known.find(isNear) ?? null;
 }
 
-/** Every so many characters one may be wrong; with more it is taken for another name. */
+/** Characters per permitted edit: a third of the name may differ. */
 const CHARS_PER_EDIT = 3;
 
 /**
- * The one of `known` that is most like `name` (case, `_` and `-` do not count; an abbreviation is
- * one edit), the first of equals; null when none is so much like it that it can be meant.
+ * Returns the first of the `known` names closest to `name`, or null if none is close enough to be
+ * meant. Case, `_` and `-` are ignored; an abbreviation counts as one edit.
  */
 export function nearest(name: string, known: readonly string[]): string | null {
   const wanted = folded(name.slice(0, 64));

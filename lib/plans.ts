@@ -1,6 +1,6 @@
 /**
- * What a plan allows per account; null = no limit. Writes and queries are per UTC month, the others
- * are stock.
+ * What a plan allows per account; null = no limit. Writes and queries count per UTC month, all
+ * others in total.
  */
 export interface PlanLimits {
   vectors: number | null;
@@ -16,7 +16,7 @@ export interface PlanLimits {
 export const PLAN_NAMES = ['free', 'pro', 'business', 'enterprise'] as const;
 export type PlanName = (typeof PLAN_NAMES)[number];
 
-/** Whether it is one; what another node says may be anything. */
+/** Whether a name received from another node is a plan. */
 export const isPlanName = (name: unknown): name is PlanName => (PLAN_NAMES as readonly unknown[]).includes(name);
 
 export type Plans = Readonly<Record<PlanName, Readonly<PlanLimits>>>;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Of this build, as package.json says. */
+/** Version of this build, as in package.json. */
 export const VERSION: string = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version;

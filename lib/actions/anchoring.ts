@@ -5,32 +5,37 @@ import type { AnchorHistoryItem, AnchorRow } from '../store/anchors.ts';
 export type AnchorStatus = 'confirmed' | 'pending' | 'none';
 
 /**
- * What a write learns of its anchor. `signature` is that of a confirmed transaction whose root
+ * Anchor state reported with a write. `signature` belongs to a confirmed transaction whose root
  * contains the write.
  */
 export interface AnchorReceipt {
   status: AnchorStatus;
   signature: string | null;
-  /** Null where no explorer could open it; so everywhere below. */
+  /**
+   * Null when no explorer can show the transaction; the same holds for every `explorerUrl` below.
+   */
   explorerUrl: string | null;
 }
 
 export interface LedgerInfo {
-  /** False with PROVEC_LEDGER=off: nothing is anchored, and verify says not_anchored. */
+  /** False with PROVEC_LEDGER=off: nothing is anchored, and verify reports `not_anchored`. */
   enabled: boolean;
-  /** Token-2022. */
+  /** Address of the Token-2022 program. */
   program: string;
   /** Base58; null when the ledger is off. */
   authority: string | null;
   cluster: string;
-  /** Origins of its RPC nodes, whose paths and queries may hold keys; none when it is off. */
+  /**
+   * Origins of the RPC URLs, without paths and queries, which may contain keys. Empty when the
+   * ledger is off.
+   */
   rpc: string[];
   isEmbedded: boolean;
 }
 
 /**
- * The collection's account as read from the ledger just now, after the checks of owner program,
- * authority and address.
+ * The collection's account as just read from the ledger. `foreign`: it failed the checks of owner
+ * program, authority or address.
  */
 export type OnChain =
   | ({ status: 'found'; address: string; explorerUrl: string | null } & AnchoredRoot)
@@ -38,7 +43,7 @@ export type OnChain =
 
 export interface AnchoringStats {
   pending: number;
-  /** Age of the oldest wanted but unconfirmed anchor; 0 when none waits. */
+  /** Age of the oldest root that is requested but not confirmed; 0 if there is none. */
   oldestPendingSeconds: number;
   confirmed: number;
   failures: number;
@@ -47,21 +52,21 @@ export interface AnchoringStats {
 
 export interface AnchoringActions {
   /**
-   * Wants `cut` on chain and waits up to `waitMs` for a confirmed root whose cut contains it (every
-   * seq at least as high).
+   * Requests anchoring of `cut` and waits up to `waitMs` for a confirmed root whose cut contains it
+   * (every seq at least as high).
    */
   'anchoring.submit': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
   /**
-   * Waits up to `waitMs` for a confirmed root whose cut contains `cut`. It writes nothing, and does
-   * not request such a root. It returns `pending` without a wait where the collection has no row,
-   * is halted or is being closed. Otherwise it waits even while no root is on its way: another
-   * instance may be about to request one.
+   * Waits up to `waitMs` for a confirmed root whose cut contains `cut`. Does not request one.
+   * Returns `pending` at once when the collection has no anchor row, is halted or is being closed.
+   * Otherwise it waits even if no root is pending, because another instance may be about to request
+   * one.
    */
   'anchoring.confirmation': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
   'anchoring.state': { params: { collectionId: string }; result: AnchorRow | null };
   /**
-   * Address and explorer link of the collection's account, whether or not it exists yet; null when
-   * the ledger is off.
+   * Address and explorer link of the collection's account, which may not exist yet; null when the
+   * ledger is off.
    */
   'anchoring.address': {
     params: { collectionId: string };
@@ -73,16 +78,16 @@ export interface AnchoringActions {
     params: { collectionId: string; limit: number; beforeVersion: number | null };
     result: (AnchorHistoryItem & { explorerUrl: string | null })[];
   };
-  /** Stops anchoring of a collection until an operator decides. */
+  /** Halts anchoring of a collection until an operator resumes it. */
   'anchoring.halt': { params: { collectionId: string; reason: string }; result: null };
   /**
-   * The operator's decision: what the shards hold now is right. Their roots are recorded as they
-   * are, and anchored next.
+   * Resumes anchoring after an operator has decided that the shards' current content is right.
+   * Records their roots as they are and anchors them next.
    */
   'anchoring.resume': { params: { collectionId: string }; result: null };
   /**
-   * Closes the collection's account, reclaims its rent, forgets its row and history; goes on in the
-   * background until done.
+   * Closes the collection's account, reclaims its rent, and deletes its row and history. Continues
+   * in the background until done.
    */
   'anchoring.close': { params: { collectionId: string }; result: null };
   'anchoring.info': { params: Record<string, never>; result: LedgerInfo };

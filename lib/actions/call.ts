@@ -6,7 +6,7 @@ import type { MeteringActions } from './metering.ts';
 import type { ShardsActions } from './shards.ts';
 import type { VerificationActions } from './verification.ts';
 
-/** Every action that one service may call of another: `{ params, result }` by full action name. */
+/** Every action that one service may call on another: `{ params, result }` by full action name. */
 export interface Actions
   extends AnchoringActions,
     ClusterActions,
@@ -18,11 +18,11 @@ export interface Actions
 
 export type ActionName = keyof Actions;
 
-/** The part of a Moleculer broker or context that calls need; domain code depends on this alone. */
+/** The part of a Moleculer broker or context that calls need. Domain code depends on this alone. */
 export interface Caller {
-  /** What travels with every call that belongs to the same request. */
+  /** Metadata passed on with every call of the same request. */
   readonly meta?: object;
-  /** Aborts when nobody waits for the calls any more. */
+  /** Aborts when the results of the calls are no longer needed. */
   readonly signal?: AbortSignal;
   call(action: string, params?: unknown, options?: Record<string, unknown>): Promise<unknown>;
 }

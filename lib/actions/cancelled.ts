@@ -1,9 +1,9 @@
 import type { Caller } from './call.ts';
 
-/** Why work is given up: nobody waits for it any more. */
+/** Abort reason of work whose result is no longer needed. */
 export class Cancelled extends Error {
   override name = 'Cancelled';
-  /** Whether the client went away before it had its answer; else its request has ended. */
+  /** True if the client disconnected before it got its response; false if the request has ended. */
   readonly isClientGone: boolean;
 
   constructor(isClientGone: boolean) {
@@ -12,12 +12,12 @@ export class Cancelled extends Error {
   }
 }
 
-/** The signal among a call's options. */
+/** Returns the abort signal in a call's options. */
 export function signalOf(options: object): AbortSignal | undefined {
   return (options as { signal?: AbortSignal }).signal;
 }
 
-/** Makes calls that end with the call that `options` are of. */
+/** Returns a caller whose calls are aborted together with the call that has these `options`. */
 export function endingWith(caller: Caller, options: object): Caller {
   const signal = signalOf(options);
   if (signal === undefined) return caller;

@@ -3,33 +3,32 @@ import type { AnchorStanding } from '../store/anchors.ts';
 import type { LedgerInfo } from './anchoring.ts';
 import type { VerifyResult } from './verification.ts';
 
-/** Part of a long table, by the number of rows before it. */
+/** A range of rows of a long table. */
 export interface Slice {
   offset?: number;
   limit?: number;
 }
 
-/** A part of a table, and where the next one begins; null at the end. */
+/** A range of rows; `next` is the offset of the next one, null at the end. */
 export interface Part<T> {
   rows: T[];
   next: number | null;
 }
 
-/** Something that could not be asked, and why in a few words. */
+/** A node that did not respond, and a short reason. */
 export interface Unreachable {
   node: string;
   error: string;
 }
 
 /**
- * A node that runs the shards service or has a lease. What it would have to say itself is null
- * where `error` says why it did not.
+ * A node that runs the shards service or has a lease. Fields that only the node itself can report
+ * are null if it did not respond; `error` then says why.
  */
 export interface ShardNodeRow {
   node: string;
   /**
-   * Whether the store has a lease of it; where one process is all there is it needs none, and this
-   * is true.
+   * Whether the store has a lease of the node. Always true for a single process, which needs none.
    */
   lease: boolean;
   draining: boolean;
@@ -39,18 +38,18 @@ export interface ShardNodeRow {
   copies: number | null;
   bytes: number | null;
   memoryLimitBytes: number | null;
-  /** Requests that wait for a shard. */
+  /** Requests waiting for a shard. */
   queued: number | null;
-  /** Worker threads that are busy, averaged over minutes, of `workers`. */
+  /** Average number of busy worker threads over the last minutes, out of `workers`. */
   load: number | null;
   workers: number | null;
   version: string | null;
-  /** Null when it cannot be reached. */
+  /** Null when the node cannot be reached. */
   uptimeSeconds: number | null;
   error: string | null;
 }
 
-/** A node without shards: gateways, control services, joined consoles. */
+/** A node without shards: a gateway, a control service or a joined console. */
 export interface OtherNodeRow {
   node: string;
   services: string[];
@@ -62,13 +61,13 @@ export interface OtherNodeRow {
 export interface ClusterNodes {
   shardNodes: ShardNodeRow[];
   others: OtherNodeRow[];
-  /** Nodes that were left out because there are too many to list. */
+  /** Number of nodes left out because there are too many to list. */
   omitted: number;
 }
 
 /**
- * `closed`: claimed, and out of memory; `unclaimed`: the next use has a node claim it;
- * `unreachable`: its holder does not answer.
+ * `closed`: claimed but not in memory. `unclaimed`: a node claims it on next use. `unreachable`:
+ * its holder does not respond.
  */
 type ShardState = 'open' | 'closed' | 'unclaimed' | 'unreachable';
 
@@ -80,9 +79,9 @@ export interface ShardRow {
   epoch: number;
   seq: number;
   records: number;
-  /** In memory; null where it is not known to be open. */
+  /** Size in memory; null unless the shard is known to be open. */
   bytes: number | null;
-  /** `lag` in commits; null while a copy is being made or its node does not answer. */
+  /** `lag` is in commits; null while the copy is being made or its node does not respond. */
   followers: { node: string; lag: number | null }[];
   state: ShardState;
 }
@@ -95,50 +94,50 @@ export interface CollectionInCluster {
   shards: number;
   replicas: number;
   vectors: number;
-  /** Of its open shards. */
+  /** Size of its open shards in memory. */
   bytes: number;
   anchor: AnchorState;
 }
 
-/** `none`: nothing was ever to be anchored. */
-type AnchorState = 'none' | 'confirmed' | 'pending' | 'halted' | 'closing';
+/** `none`: no root of the collection was ever requested to be anchored. */
+export type AnchorState = 'none' | 'confirmed' | 'pending' | 'halted' | 'closing';
 
 export interface AnchorOverview {
   collectionId: string;
-  /** `<account id>/<name>`; null when the collection was deleted. */
+  /** `<account id>/<name>`; null if the collection was deleted. */
   collection: string | null;
   state: AnchorState;
   wantedVersion: number | null;
   confirmedVersion: number | null;
-  /** For how long something has waited to be anchored; null when nothing waits. */
+  /** Age of the oldest unconfirmed request, null if there is none. */
   waitingSeconds: number | null;
-  /** For how long the newest root has been on the ledger. */
+  /** Age of the newest root on the ledger. */
   confirmedAgeSeconds: number | null;
   haltedReason: string | null;
 }
 
-/** Where the cluster anchors; a collection's account follows from authority and program. */
+/** Where the cluster anchors. A collection's account address follows from authority and program. */
 export interface LedgerOverview extends LedgerInfo {
-  /** Of the collection that was named. */
+  /** Account of the collection that the call names. */
   account: { collectionId: string; address: string; explorerUrl: string | null } | null;
 }
 
 export interface Backup {
   folder: string;
   bytes: number;
-  /** ISO 8601 UTC; about when the moment was that it is of. */
+  /** ISO 8601 UTC; approximate time of the content that was copied. */
   at: string;
-  /** Secrets in it, in words; none where they were left out. */
+  /** Descriptions of the secrets in the backup; empty if they were left out. */
   secrets: string[];
-  /** What a start on it needs beside it. */
+  /** Descriptions of what a start from the backup needs besides its files. */
   outside: string[];
 }
 
 /**
- * What an operator sees and does. A collection is named by its id, `<account id>/<name>` or
+ * What operators can see and do. A collection is named by its id, `<account id>/<name>` or
  * `<account name>/<name>`; a shard by its collection, a dot and its index. Throws INVALID_ARGUMENT,
- * COLLECTION_NOT_FOUND and ACCOUNT_NOT_FOUND with a sentence for the operator, UNAVAILABLE where a
- * node that must act cannot be reached.
+ * COLLECTION_NOT_FOUND and ACCOUNT_NOT_FOUND with a message for the operator, and UNAVAILABLE if a
+ * required node cannot be reached.
  */
 export interface ClusterActions {
   'cluster.nodes': { params: Record<string, never>; result: ClusterNodes };
@@ -147,25 +146,27 @@ export interface ClusterActions {
     result: Part<ShardRow> & { unreachable: Unreachable[] };
   };
   'cluster.collections': { params: Slice; result: Part<CollectionInCluster> & { unreachable: Unreachable[] } };
-  /** Default of `standing`: all collections. */
+  /** `standing` filters by state; default: all collections. */
   'cluster.anchors': {
     params: Slice & { standing?: Exclude<AnchorStanding, 'settled'> };
     result: Part<AnchorOverview>;
   };
-  /** Resolves when the shard is open on `node`. `from` is null when no node held it. */
+  /** Resolves when the shard is open on `node`. `from` is null if no node held it. */
   'cluster.move': {
     params: { shard: string; node: string };
     result: { shard: ShardKey; from: string | null; to: string };
   };
   /**
-   * Resolves when the node has given its shards away, or has no more time for it: `left` are those
-   * that it still holds. It takes none until it starts again.
+   * Resolves when the node has given its shards away or run out of time; `left` is the number it
+   * still holds. The node takes no shards until it restarts.
    */
   'cluster.drain': { params: { node: string }; result: { node: string; left: number } };
   'cluster.verify': { params: { account: string; collection: string }; result: VerifyResult };
   'cluster.ledger': { params: { collection?: string }; result: LedgerOverview };
-  /** Copies the data folder, as it is at one moment, to a folder that is empty or not there. */
+  /**
+   * Copies a consistent snapshot of the data folder to a folder that is empty or does not exist.
+   */
   'cluster.backup': { params: { folder: string; withoutSecrets?: boolean }; result: Backup };
-  /** The operator's decision that what the shards hold is right. */
+  /** Records the operator's decision that the shards' current content is right. */
   'cluster.resume': { params: { collection: string }; result: { collectionId: string } };
 }

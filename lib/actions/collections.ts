@@ -19,9 +19,9 @@ export interface CollectionView {
   replicas: number;
   quantization: Quantization;
   deletionProtection: boolean;
-  /** Absent: none. */
+  /** Absent if there are none. */
   tags?: Tags;
-  /** Absent if its creator named none. */
+  /** Absent if the create request named none. */
   place?: Place;
 }
 
@@ -29,7 +29,7 @@ export interface CollectionDetail extends CollectionView {
   merkleRoot: string;
   version: number;
   anchor: {
-    /** 'halted': nothing is anchored until an operator decides. */
+    /** `halted`: nothing is anchored until an operator resumes anchoring. */
     status: AnchorStatus | 'halted';
     version: number | null;
     merkleRoot: string | null;
@@ -40,14 +40,14 @@ export interface CollectionDetail extends CollectionView {
   };
 }
 
-/** A field that no record of the request's namespaces has. */
+/** A field that no record in the request's namespaces has. */
 export interface UnusedField extends AbsentField {
-  /** Whether the collection has no other records, so that no record at all has the field. */
+  /** True if the collection has no records in other namespaces: no record at all has the field. */
   isEverywhere: boolean;
 }
 
 export interface WithAbsentFields {
-  /** Fields of the request that no record has. Missing if there are none, or none are known. */
+  /** Fields of the request that no record has. Absent if there are none or if this is unknown. */
   absentFields?: UnusedField[];
 }
 
@@ -67,29 +67,31 @@ export interface ImportResult extends WriteResult {
   importedCount: number;
 }
 export interface DeleteResult extends WriteResult, WithAbsentFields {
-  /** False of a dry run. */
+  /** False for a dry run. */
   deleted: boolean;
   deletedCount: number;
 }
 export interface UpdateResult extends WriteResult, WithAbsentFields {
-  /** Records that were found, changed or not. */
+  /** Records found, changed or not. */
   matchedCount: number;
   updatedCount: number;
 }
 
-/** Exactly one of `ids`, `filter` and `all`. */
+/** Exactly one of `ids`, `filter` and `all` is set. */
 export interface DeleteRecords {
   ids?: string[];
   filter?: Record<string, unknown>;
   all?: boolean;
-  /** Counts what would be deleted, and deletes nothing. */
+  /** Counts what would be deleted without deleting it. */
   dryRun?: boolean;
   namespace?: string;
   /** Allowed only with a filter. */
   allNamespaces?: boolean;
 }
 
-/** Exactly one of `updates` and `filter`, which takes what is merged beside it. */
+/**
+ * Exactly one of `updates` and `filter` is set. `setMetadata` and `unsetMetadata` go with `filter`.
+ */
 export interface UpdateRecords {
   updates?: RecordUpdate[];
   filter?: Record<string, unknown>;
@@ -111,14 +113,14 @@ export interface CreateCollection {
   place?: Place;
 }
 
-/** At least one of them. Tags are set one by one, and an empty one is removed. */
+/** At least one field is set. Tags are merged one by one; an empty value removes the tag. */
 export interface ChangeCollection {
   deletionProtection?: boolean;
   tags?: Tags;
 }
 
-interface CollectionQuery {
-  /** Exactly one of vector and id. */
+export interface CollectionQuery {
+  /** Exactly one of `vector` and `id` is set. */
   vector?: Float32Array | number[];
   id?: string;
   topK?: number;
@@ -130,16 +132,18 @@ interface CollectionQuery {
   includeMetadata?: boolean;
   scoreThreshold?: number;
   exact?: boolean;
-  /** `eventual`: copies may answer, which may be behind. Default: strong. */
+  /** `eventual`: copies of shards may answer, which may lag behind. Default: `strong`. */
   consistency?: Consistency;
-  /** Answers with what can be reached, and says how much that is. Default: false. */
+  /**
+   * Returns results from the shards that can be reached, and reports their number. Default: false.
+   */
   allowPartial?: boolean;
 }
 
 export const CONSISTENCIES = ['strong', 'eventual'] as const;
 export type Consistency = (typeof CONSISTENCIES)[number];
 
-/** Which records are read; without `filter` all of the namespace. */
+/** The records to read; without `filter`, all of the namespace. */
 export interface Selected {
   filter?: Record<string, unknown>;
   namespace?: string;
@@ -153,15 +157,15 @@ export interface CountResult extends WithAbsentFields {
 }
 
 export interface FacetsResult extends WithAbsentFields {
-  /** The values that occur most, most first; a list counts for each of its elements once. */
+  /** The most frequent values, most frequent first. A list counts once for each of its elements. */
   values: { value: string | number | boolean | null; count: number }[];
   /** Records that do not have the field. */
   missing: number;
 }
 
-/** Which part of the records, in the order of their ids' UTF-8 bytes. */
-interface ListRecords extends Selected {
-  /** Only records whose ids begin with it. */
+/** A page of records in the order of their ids' UTF-8 bytes. */
+export interface ListRecords extends Selected {
+  /** Restricts the page to ids with this prefix. */
   prefix?: string;
   limit?: number;
   cursor?: string;
@@ -169,19 +173,19 @@ interface ListRecords extends Selected {
   includeMetadata?: boolean;
 }
 
-/** `nextCursor` where there are more. */
+/** `nextCursor` is set if there are more records. */
 export interface RecordsPage extends WithAbsentFields {
   records: ListedRecord[];
   nextCursor?: string;
 }
 
-/** By name, the default one as ''; `nextCursor` where there are more. */
+/** Sorted by name; the default namespace is ''. `nextCursor` is set if there are more. */
 export interface NamespacesPage {
   namespaces: { name: string; vectorCount: number }[];
   nextCursor?: string;
 }
 
-/** Where an export goes on: what is left of each shard's snapshot, and what was given. */
+/** Where an export continues: the rest of each shard's snapshot, and the totals so far. */
 export interface ExportPosition {
   collectionId: string;
   rests: { index: number; rest: string }[];
@@ -193,7 +197,7 @@ export interface ExportedRecord extends FetchedRecord {
   namespace: string;
 }
 
-/** `head` in the first part, `end` in the last one, `next` in all others. */
+/** `head` is set in the first part, `end` in the last one, `next` in all others. */
 export interface ExportPart {
   head?: {
     collectionId: string;
@@ -210,11 +214,11 @@ export interface ExportPart {
 }
 
 export interface QueryResult extends WithAbsentFields {
-  /** Best first. */
+  /** Best match first. */
   matches: ShardMatch[];
   /**
-   * With `allowPartial` only: shards that were asked, that answered, and that could not be reached
-   * in time.
+   * Only with `allowPartial`: the numbers of shards that were queried, that answered, and that
+   * could not be reached in time.
    */
   shards?: { total: number; ok: number; failed: number };
 }
@@ -226,7 +230,7 @@ export interface QueryResult extends WithAbsentFields {
 export interface RecordProof {
   format: 'PV1';
   id: string;
-  /** Empty: the default one. */
+  /** Empty for the default namespace. */
   namespace: string;
   present: boolean;
   merkleRoot: string;
@@ -239,19 +243,19 @@ export interface RecordProof {
   ledgerTx: string | null;
 }
 
-/** `collection`: the name of what it stands for. */
+/** `collection` is the name of the collection that the alias refers to. */
 export interface AliasView {
   alias: string;
   collection: string;
 }
 
-/** By name; `nextCursor` where there are more. */
+/** Sorted by name; `nextCursor` is set if there are more. */
 export interface AliasesPage {
   aliases: AliasView[];
   nextCursor?: string;
 }
 
-/** Newest first; `nextCursor` where there are more. */
+/** Newest first; `nextCursor` is set if there are more. */
 export interface CollectionsPage {
   collections: CollectionView[];
   nextCursor?: string;
@@ -271,42 +275,47 @@ export interface AnchorsPage {
 
 export interface Named {
   accountId: string;
-  /** Of the collection or an alias; looked up where neither of the following is given. */
+  /** Name of the collection or an alias. Looked up unless one of the following is set. */
   name: string;
-  /** What the name resolved to less than half a second ago. */
+  /** The collection that the name resolved to less than half a second ago. */
   collection?: CollectionRow;
-  /** What it resolved to before: no other will do, whatever has the name by now. */
+  /**
+   * Id that the name resolved to before. The call applies to this collection only, even if the name
+   * now refers to another one.
+   */
   collectionId?: string;
 }
 
-/** Of a write. */
+/** Option of a write. */
 interface Awaiting {
-  /** Whether the answer waits for the anchor, for as long as is configured. Default: true. */
+  /** Whether the response waits for the anchor, up to the configured time. Default: true. */
   isAnchorAwaited?: boolean;
 }
 
 /** Parameters of an action whose result may have `absentFields`. */
 export interface FieldsWanted {
-  /** Whether to report them. Default: false, because earlier gateways send results unchanged. */
+  /** Whether to report them. Default: false, because older gateways pass results on unchanged. */
   wantsAbsentFields?: boolean;
 }
 
-/** Of an action that takes a request's body. */
+/** Parameters of an action that takes a request body. */
 interface Asked extends Named {
   /**
-   * The body as the gateway decoded it for the collection that it names; else its fields stand
-   * beside, as a client sends them, and are decoded here.
+   * The body as the gateway decoded it for this collection. If absent, the body's fields are
+   * parameters of their own, as clients send them, and are decoded here.
    */
   decoded?: object;
 }
 
 /**
- * Every action that takes a name throws COLLECTION_NOT_FOUND when the account has no such
- * collection.
+ * Every action that takes a name throws COLLECTION_NOT_FOUND if the account has no such collection.
  */
 export interface CollectionsActions {
   'collections.create': { params: { accountId: string } & CreateCollection; result: CollectionView };
-  /** A page has fewer than `limit` where they are large. `isUncounted`: with 0 for every count. */
+  /**
+   * A page has fewer than `limit` collections if they are large. With `isUncounted` every count is
+   * 0.
+   */
   'collections.list': {
     params: { accountId: string; limit?: number; cursor?: string; isUncounted?: boolean };
     result: CollectionsPage;
@@ -314,13 +323,12 @@ export interface CollectionsActions {
   'collections.get': { params: Named; result: CollectionDetail };
   'collections.resolve': { params: Named; result: CollectionRow };
   'collections.update': { params: Named & ChangeCollection; result: CollectionDetail };
-  /**
-   * Throws FORBIDDEN while the collection is protected, NAME_IS_ALIAS and COLLECTION_HAS_ALIAS.
-   */
+  /** Throws FORBIDDEN if the collection is protected, NAME_IS_ALIAS and COLLECTION_HAS_ALIAS. */
   'collections.remove': { params: Named; result: { deleted: true } };
   'collections.upsert': { params: Asked & Awaiting & { records?: unknown; namespace?: string }; result: UpsertResult };
   /**
-   * One entry of an import, its records under their stored ids. `importedCount` is of this entry.
+   * Writes one batch of an import; its records have their stored ids. `importedCount` covers this
+   * batch only.
    */
   'collections.import': { params: Named & Awaiting & { batch: RecordBatch }; result: ImportResult };
   'collections.delete': { params: Asked & FieldsWanted & Awaiting & DeleteRecords; result: DeleteResult };
@@ -340,41 +348,41 @@ export interface CollectionsActions {
     result: FacetsResult;
   };
   'collections.listRecords': { params: Asked & FieldsWanted & ListRecords; result: RecordsPage };
-  /** The part that follows `at`; without, the first. */
+  /** Returns the part that follows `at`, or the first part without `at`. */
   'collections.export': { params: Named & { at?: ExportPosition }; result: ExportPart };
-  /** What follows `at` is kept for another half a minute, where it still is. */
+  /** Keeps the rest of the export after `at` for another half a minute, if it still exists. */
   'collections.keepExport': { params: Named & { at: ExportPosition }; result: null };
-  /** What follows `at` will not be asked for. */
+  /** Drops the rest of the export after `at`. */
   'collections.leaveExport': { params: Named & { at: ExportPosition }; result: null };
   'collections.namespaces': {
     params: Named & { prefix?: string; limit?: number; cursor?: string };
     result: NamespacesPage;
   };
-  /** Throws NAMESPACE_NOT_FOUND where it holds no record. */
+  /** Throws NAMESPACE_NOT_FOUND if the namespace has no records. */
   'collections.deleteNamespace': { params: Named & Awaiting & { namespace: string }; result: DeleteResult };
   /**
-   * Resolves when the shards, by index, are open. Reads and writes of records that find one away
-   * for longer than `meta.shardWaitMs` milliseconds throw SHARD_UNAVAILABLE with its index, before
+   * Resolves when the shards with these indexes are open. Reads and writes that wait longer than
+   * `meta.shardWaitMs` milliseconds for a shard throw SHARD_UNAVAILABLE with its index, before
    * anything was done. A caller that holds resources sets it, releases them, waits here, and calls
    * again.
    */
   'collections.whenReady': { params: Named & { shards: number[] }; result: null };
   'collections.proof': { params: Named & { id: string; namespace?: string }; result: RecordProof };
   'collections.anchors': { params: Named & { limit?: number; cursor?: string }; result: AnchorsPage };
-  /** Makes an alias, or switches it. Throws as `Aliases.put` does. */
+  /** Creates an alias or points it to another collection. Throws as `Aliases.put` does. */
   'collections.putAlias': {
     params: { accountId: string; alias: string; collection: string };
     result: AliasView & { created: boolean };
   };
-  /** This and `deleteAlias` throw ALIAS_NOT_FOUND. */
+  /** Throws ALIAS_NOT_FOUND, as `deleteAlias` does. */
   'collections.getAlias': { params: { accountId: string; alias: string }; result: AliasView };
   'collections.deleteAlias': { params: { accountId: string; alias: string }; result: { deleted: true } };
-  /** All of an account: for gateways of an earlier version. */
+  /** Lists all aliases of an account, for gateways of older versions. */
   'collections.listAliases': { params: { accountId: string }; result: AliasView[] };
   'collections.aliasesPage': {
     params: { accountId: string; limit: number; cursor?: string };
     result: AliasesPage;
   };
-  /** Drops every collection of an account, for its deletion. */
+  /** Drops every collection of an account that is being deleted. */
   'collections.removeAll': { params: { accountId: string }; result: null };
 }

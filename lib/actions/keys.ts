@@ -1,7 +1,7 @@
 import type { PlanName } from '../plans.ts';
 import type { Scope } from '../store/keys.ts';
 
-/** Who is calling: the outcome of authentication. */
+/** The authenticated caller of a request. */
 export interface Identity {
   accountId: string;
   keyId: string;
@@ -9,7 +9,7 @@ export interface Identity {
   plan: PlanName;
 }
 
-/** A key as clients see it; `secret` only in the answer to its creation. */
+/** A key as clients see it; `secret` is set only in the response to its creation. */
 export interface KeyView {
   id: string;
   name: string;
@@ -31,31 +31,29 @@ export interface AccountView {
 
 /**
  * Event `keys.changed`, broadcast to every node after a key was revoked, a plan was set or an
- * account was deleted: drop what is cached of it.
+ * account was deleted. Receivers drop what they have cached of the account.
  */
 export interface KeysChanged {
   accountId: string;
   what: 'key' | 'plan' | 'account';
 }
 
-/** Newest first; `nextCursor` where there are more. */
+/** Newest first; `nextCursor` is set if there are more. */
 export interface KeysPage {
   keys: KeyView[];
   nextCursor?: string;
 }
 
-/** Oldest first; `nextCursor` where there are more. */
+/** Oldest first; `nextCursor` is set if there are more. */
 export interface AccountsPage {
   accounts: AccountView[];
   nextCursor?: string;
 }
 
 export interface KeysActions {
-  /**
-   * Throws UNAUTHENTICATED, with one and the same message for unknown, revoked and expired keys.
-   */
+  /** Throws UNAUTHENTICATED, with the same message for unknown, revoked and expired keys. */
   'keys.authenticate': { params: { secret: string }; result: Identity };
-  /** All of an account: for gateways of an earlier version. */
+  /** Lists all keys of an account, for gateways of older versions. */
   'keys.list': { params: { accountId: string }; result: KeyView[] };
   'keys.page': { params: { accountId: string; limit: number; cursor?: string }; result: KeysPage };
   'keys.create': {
@@ -63,10 +61,12 @@ export interface KeysActions {
     result: KeyView;
   };
   'keys.revoke': { params: { accountId: string; id: string }; result: { revoked: true } };
-  /** The account's plan, from a cache that plan changes clear. Throws ACCOUNT_NOT_FOUND. */
+  /**
+   * Returns the account's plan from a cache that plan changes invalidate. Throws ACCOUNT_NOT_FOUND.
+   */
   'keys.plan': { params: { accountId: string }; result: PlanName };
   'keys.createAccount': { params: { name: string; plan: PlanName }; result: { account: AccountView; key: KeyView } };
-  /** All of them: for gateways of an earlier version. */
+  /** Lists all accounts, for gateways of older versions. */
   'keys.listAccounts': { params: Record<string, never>; result: AccountView[] };
   'keys.accountsPage': { params: { limit: number; cursor?: string }; result: AccountsPage };
   'keys.setPlan': { params: { id: string; plan: PlanName }; result: AccountView };

@@ -14,8 +14,8 @@ export interface UsageReport {
   usage: UsageCounts;
   limits: { [name in keyof UsageCounts]: number | null };
   /**
-   * Of `usage.query_count`, how many may not have been made: an instance took them beforehand and
-   * does not give them back. 0 but after a failure.
+   * Maximum number of queries in `usage.query_count` that may not have happened, because an
+   * instance reserved them and did not return them. 0 unless an instance failed.
    */
   query_count_uncertainty: number;
   /** ISO 8601 UTC. */
@@ -23,17 +23,19 @@ export interface UsageReport {
   pricing_url: string;
 }
 
-/** What the instance in charge of the account does, whichever is asked. */
+/**
+ * Actions that run on the instance responsible for the account. Any instance may be called; it
+ * forwards the call.
+ */
 export interface ChargedActions {
   'metering.usage': { params: { accountId: string }; result: UsageReport };
   /**
-   * Holds room for a write until `metering.settle`. Unless there is a `ticket`, `vectors` is an
-   * upper bound (records in the request), and so is `writes` where `writesMin` (default: `writes`)
-   * is less. Answers 'count' when only the upper bounds do not fit: the caller then counts the ids
-   * that are new and the records that change, and asks again with these numbers and the `ticket` it
-   * was given, under which it is alone with the account. Throws PLAN_LIMIT_REACHED. `id` null: the
-   * plan has no limit and there is nothing to settle. An `id` for the room comes with what is
-   * forwarded.
+   * Reserves room for a write until `metering.settle`. Without a `ticket`, `vectors` (records in
+   * the request) is an upper bound, and so is `writes` if `writesMin` (default: `writes`) is lower.
+   * Answers `count` when only the upper bounds do not fit: the caller then counts the new ids and
+   * the changed records, and calls again with exact numbers and the `ticket`, which gives it
+   * exclusive use of the account's quota. Throws PLAN_LIMIT_REACHED. A null `id` means that the
+   * plan has no limit and there is nothing to settle. Forwarded calls carry the reservation's `id`.
    */
   'metering.reserveWrite': {
     params: {
@@ -47,37 +49,39 @@ export interface ChargedActions {
     result: { outcome: 'reserved'; id: string | null } | { outcome: 'count'; ticket: string };
   };
   /**
-   * Keeps a reservation from running out while its write is under way. Nothing happens when it has
-   * ended.
+   * Keeps a reservation from expiring while its write is under way. Does nothing if it has ended.
    */
   'metering.renew': { params: { accountId: string; id: string }; result: null };
   /**
-   * Ends a reservation whose write has ended, or gives up a ticket: what was committed is counted
-   * in the store, and nothing of it may be committed later. Idempotent.
+   * Ends a reservation or gives up a ticket. By then the store has counted what the write
+   * committed, and the write can commit nothing more. Idempotent.
    */
   'metering.settle': { params: { accountId: string; id: string }; result: null };
-  /** Counts so many queries (1 where nothing is said), or none; throws PLAN_LIMIT_REACHED. */
+  /** Counts `count` queries (default: 1), or none; throws PLAN_LIMIT_REACHED. */
   'metering.takeQuery': { params: { accountId: string; count?: number }; result: { month: string } };
 }
 
 export interface MeteringActions extends ChargedActions {
   /**
-   * Asked of one instance by another: carry this out, whoever is in charge. Instances of a former
-   * version do not have it, so that they are in charge of nothing.
+   * Carries out an action that another instance forwards, without checking which one is
+   * responsible. Instances of older versions do not have this action, so they are never chosen as
+   * responsible.
    */
   'metering.forwarded': {
     params: { action: keyof ChargedActions; params: ChargedActions[keyof ChargedActions]['params'] };
     result: ChargedActions[keyof ChargedActions]['result'];
   };
   /**
-   * Asked of one instance by another: give back the queries that you took beforehand and have not
-   * used, and write what is not written yet.
+   * Called by another instance: returns the queries that this instance reserved and has not used,
+   * and stores usage that is not stored yet.
    */
   'metering.yieldQueries': { params: { accountId: string }; result: null };
-  /** Queries that failed cost nothing. */
+  /** Returns queries that failed; they cost nothing. */
   'metering.giveBackQuery': { params: { accountId: string; month: string; count?: number }; result: null };
-  /** The error to throw when the store answered 'limit'. Always throws PLAN_LIMIT_REACHED. */
-  /** Throws PLAN_LIMIT_REACHED; `requested`: of the shards of a collection. */
+  /**
+   * Throws PLAN_LIMIT_REACHED, after the store answered `limit`. `requested` is the collection's
+   * shard count.
+   */
   'metering.refuse': {
     params: { accountId: string; limit: 'collections' | 'keys' | 'shards'; requested?: number };
     result: never;

@@ -1,15 +1,15 @@
 import { isPlanName, type PlanName } from '../plans.ts';
 import { type Caller, call } from './call.ts';
 
-/** Whose request a call belongs to, as the gateway found out: `meta.principal` of the call. */
+/** The account and plan that a call belongs to. The gateway sets it as `meta.principal`. */
 export interface Principal {
   accountId: string;
   plan: PlanName;
 }
 
 /**
- * The account's plan: what came with the call where it belongs to a request of that account, else
- * what the keys service says. Throws ACCOUNT_NOT_FOUND.
+ * Returns the account's plan: from the call's principal if that is the same account, else from the
+ * keys service. Throws ACCOUNT_NOT_FOUND.
  */
 export async function planOf(caller: Caller, accountId: string): Promise<PlanName> {
   const { principal } = (caller.meta ?? {}) as { principal?: Partial<Principal> };

@@ -1,10 +1,9 @@
 import type { ActionName } from './call.ts';
 
 /**
- * Actions that may be repeated when it is unknown whether they were carried out: they only read,
- * or do the same thing twice, or take what costs little to take twice (a query that a dead node had
- * counted stays counted, the room that it held for a write comes back by itself). Those about a
- * shard are not here: the shard router has them.
+ * Actions that may be repeated when the outcome of a call is unknown. They only read, are
+ * idempotent, or reserve something cheap: a query that a dead node counted stays counted, and room
+ * that it reserved for a write expires. Actions on a shard are listed in the shard router instead.
  */
 const REPEATABLE: readonly ActionName[] = [
   'anchoring.submit',

@@ -9,24 +9,24 @@ import type { Recomputed } from '../shard/recomputed.ts';
 import type { ShardSpec } from '../shard/spec.ts';
 import type { WriteAck } from '../shard/write-ack.ts';
 
-/** How far a copy of a shard is. */
+/** Progress of a shard's copy. */
 export interface ReplicaState {
-  /** Null while it is being made. */
+  /** Null while the copy is being made. */
   seq: number | null;
 }
 
-/** One shard that is open on a node. */
+/** A shard that is open on a node. */
 export interface OpenShardStats {
   shard: ShardKey;
   seq: number;
   bytes: number;
   records: number;
   unindexed: number;
-  /** Writes that wait. */
+  /** Writes waiting in the shard's queue. */
   queued: number;
   /**
-   * Nodes that follow it, and how far they are; `seq` null while a copy is being made or its node
-   * does not answer.
+   * Nodes that follow the shard. `seq` is null while a copy is being made or its node does not
+   * respond.
    */
   followers: { node: string; seq: number | null }[];
 }
@@ -39,19 +39,16 @@ export interface ShardStats {
   bytes: number;
   records: number;
   workers: number;
-  /** Records that their shard's index has not caught up with. */
+  /** Records that their shard's index does not cover yet. */
   unindexed: number;
-  /**
-   * Queries answered since the start and the time that searching took, without waiting for the
-   * worker.
-   */
+  /** Queries answered since the start, and their search time without the wait for the worker. */
   searches: number;
   searchSeconds: number;
-  /** Shards that were open at the last stop and are not yet back. */
+  /** Shards that were open before the last stop and are still being reopened. */
   reopening: number;
   /**
-   * Copies of other nodes' shards, the memory that they take, and those of them that were thrown
-   * away for a root that differed.
+   * Copies of other nodes' shards, their memory, and the number of copies dropped because of a
+   * differing root.
    */
   copies: number;
   copiedBytes: number;
@@ -61,8 +58,8 @@ export interface ShardStats {
 }
 
 /**
- * Event `shards.recomputing`, broadcast now and then while a shard is recomputed: how many of its
- * records are. Some may be lost, or come after the answer.
+ * Event `shards.recomputing`, broadcast from time to time while a shard is recomputed: the number
+ * of records done. Events may be lost or arrive after the result.
  */
 export interface ShardRecomputing {
   run: string;
@@ -72,32 +69,36 @@ export interface ShardRecomputing {
 
 interface Opening {
   /**
-   * A shard that takes longer to open opens by itself, and the call fails with SHARD_UNAVAILABLE,
-   * before anything was done; default: it is waited for.
+   * Longest time, in ms, to wait for the shard to open. After that, opening continues in the
+   * background and the call fails with SHARD_UNAVAILABLE before anything was done. Default: no
+   * limit.
    */
   openMaxMs?: number;
 }
 
 export interface ShardsActions {
   /**
-   * A write whose turn has not come after `waitMs` is refused (UNAVAILABLE); once its turn has come
-   * it is answered only when its outcome is known, however long that takes. ProvecError, and
-   * StoreError of another kind than 'unknown', say that nothing of it is or will be committed; any
-   * other error leaves that open.
+   * Fails with UNAVAILABLE if the write's turn has not come after `waitMs`. Once its turn has come,
+   * it answers only when the outcome is known, however long that takes. A ProvecError, or a
+   * StoreError of a kind other than 'unknown', means that nothing of the write is or will be
+   * committed; any other error leaves that open.
    */
   'shards.upsert': { params: { shard: ShardSpec; batch: RecordBatch; waitMs: number } & Opening; result: WriteAck };
   'shards.delete': { params: { shard: ShardSpec; ids: string[]; waitMs: number } & Opening; result: WriteAck };
-  /** As these; INVALID_ARGUMENT where a merge would make metadata too long. */
+  /**
+   * Behaves as `shards.upsert`. Also throws INVALID_ARGUMENT if a merge would make metadata too
+   * long.
+   */
   'shards.change': { params: { shard: ShardSpec; change: ShardChange; waitMs: number } & Opening; result: WriteAck };
   /**
-   * `eventual`: a copy may answer, which may be behind. A page is of `pageMaxBytes` or little more,
-   * and has at least one item where there is one.
+   * With `eventual`, a copy may answer, which may lag behind. A page has about `pageMaxBytes` and
+   * at least one item, unless there is none.
    */
   'shards.query': {
     params: { shard: ShardSpec; query: QueryOptions; pageMaxBytes: number; eventual?: boolean } & Opening;
     result: Page<ShardMatch>;
   };
-  /** As so many of `shards.query`: a page for each. */
+  /** Runs several queries and returns a page for each. */
   'shards.queries': {
     params: { shard: ShardSpec; queries: readonly QueryOptions[]; pageMaxBytes: number; eventual?: boolean } & Opening;
     result: Page<ShardMatch>[];
@@ -106,67 +107,72 @@ export interface ShardsActions {
     params: { shard: ShardSpec; ids: string[]; pageMaxBytes: number; eventual?: boolean } & Opening;
     result: Page<FetchedRecord>;
   };
-  /** Answers are of type `ShardReads[op]['result']`. */
+  /** Results have type `ShardReads[op]['result']`. */
   'shards.read': { params: { shard: ShardSpec; read: ShardRead; eventual?: boolean } & Opening; result: unknown };
   /** Resolves when the shard is open. */
   'shards.ready': { params: { shard: ShardSpec }; result: null };
   /**
-   * The next page; null when nobody asked for it for half a minute, or the shard was closed or
-   * moved: then one has to start over. Of 0 bytes it is empty, and keeps the next one for another
-   * half a minute.
+   * Returns the next page. Returns null if it was not requested for half a minute, or if the shard
+   * was closed or moved: the caller then has to start over. With a `pageMaxBytes` of 0, returns an
+   * empty page and keeps the next one for another half a minute.
    */
   'shards.next': {
     params: { shard: ShardSpec; rest: string; pageMaxBytes: number };
     result: Page<PageItem> | null;
   };
-  /** What is left will not be asked for. */
+  /** Drops the remaining pages. */
   'shards.leave': { params: { shard: ShardSpec; rest: string }; result: null };
-  /** Never opens the shard: the head in memory or, when closed, in the store. */
+  /** Returns the head in memory or, if the shard is closed, in the store. Never opens the shard. */
   'shards.head': { params: { shard: ShardSpec }; result: ShardHead };
-  /** What updates by id would do. */
+  /** Returns what updates by id would do. */
   'shards.previewUpdates': {
     params: { shard: ShardSpec; updates: RecordUpdate[]; terms: PreviewTerms };
     result: ChangePreview;
   };
-  /** How many bytes the metadata of each record has; 0 where there is no such record. */
+  /** Returns the metadata size of each record in bytes, 0 if there is no such record. */
   'shards.metadataBytes': { params: { shard: ShardSpec; ids: string[] }; result: number[] };
   'shards.countNew': { params: { shard: ShardSpec; ids: string[] }; result: number };
   'shards.prove': { params: { shard: ShardSpec; id: string }; result: ShardProof };
   /**
-   * The shard's own root at `seq` as its bytes give it, to be held against the chain before
-   * anything newer is anchored; null when `seq` lies before the checkpoint it opened from.
+   * Returns the shard's root at `seq`, computed from its records, to be compared with the ledger
+   * before anything newer is anchored. Null if `seq` is older than the checkpoint that the shard
+   * opened from.
    */
   'shards.headAt': { params: { shard: ShardSpec; seq: number }; result: ShardHead | null };
-  /** An operator has decided that what the shard holds is right: records its root as it is. */
+  /** Records the shard's current root as right, after an operator's decision. */
   'shards.resume': { params: { shard: ShardSpec }; result: null };
-  /** `run`: what the events `shards.recomputing` name it by; default: there are none. */
+  /** `run` is the id that `shards.recomputing` events carry; without it, no events are sent. */
   'shards.recompute': { params: { shard: ShardSpec; run?: string }; result: Recomputed };
-  /** Lays the log through `seq` over a recomputed state. */
+  /** Applies the log through `seq` to a recomputed state. */
   'shards.extend': { params: { session: string; seq: number }; result: Recomputed };
-  /** Somebody still waits to extend it. */
+  /** Keeps a recomputed state that is still to be extended. */
   'shards.keep': { params: { session: string }; result: null };
   'shards.release': { params: { session: string }; result: null };
-  /** Has the asked node open the shard; throws ShardMoved where another one holds it. */
+  /** Opens the shard on the called node. Throws ShardMoved if another node holds it. */
   'shards.adopt': { params: { shard: ShardSpec }; result: null };
   /**
-   * Has the asked node, which holds the shard, give it to `node`. Throws INVALID_ARGUMENT where
-   * that one takes none.
+   * Makes the called node, which holds the shard, hand it over to `node`. Throws INVALID_ARGUMENT
+   * if `node` accepts none.
    */
   'shards.move': { params: { key: ShardKey; node: string }; result: null };
   /**
-   * Has the asked node follow a shard whose holder is at `seq`; does not wait for it to catch up.
+   * Makes the called node follow a shard whose holder is at `seq`, without waiting for it to catch
+   * up.
    */
   'shards.follow': { params: { shard: ShardSpec; seq: number }; result: ReplicaState };
-  /** Asks the asked node whether it takes a shard of that size; null: yes, and it waits for it. */
+  /**
+   * Asks the called node to accept a shard of that size. Null means that it accepts and waits for
+   * the shard; a string is its reason to refuse.
+   */
   'shards.offer': {
     params: { bytes: number; load: number; reason: 'memory' | 'load' | 'home' };
     result: 'draining' | 'busy' | 'room' | 'share' | null;
   };
-  /** Has the asked node give every shard away. */
+  /** Makes the called node give all its shards away. */
   'shards.drain': { params: Record<string, never>; result: null };
-  /** What is open on the asked node. */
+  /** Lists the shards open on the called node. */
   'shards.held': { params: Record<string, never>; result: OpenShardStats[] };
-  /** Closes what the asked node holds of a collection that is in the catalog no more. */
+  /** Closes the called node's shards of a collection that is no longer in the catalog. */
   'shards.forget': { params: { collectionId: string }; result: null };
   /** Closes all shards of a collection and drops its stored data. Idempotent. */
   'shards.drop': { params: { collectionId: string }; result: null };

@@ -16,26 +16,26 @@ export interface VerifyResult {
   anchoredVersion: number | null;
   ledgerAddress: string | null;
   checkedAt: string;
-  /** A sentence when the state is not match. */
+  /** A sentence, set unless the state is `match`. */
   reason?: string;
   differences?: NamedDifference[];
 }
 
-/** `namespace`: where it is not the default one. */
+/** `namespace` is absent for the default namespace. */
 export type NamedDifference = RecordDifference & { namespace?: string };
 
-/** A verification that runs in the background, or ended lately. */
+/** A verification that runs in the background or ended recently. */
 export interface Verification {
   id: string;
   state: 'running' | 'done' | 'failed';
   /**
-   * Records recomputed so far, of those that there were at the start: never more, and all when
-   * done.
+   * Records recomputed so far, out of the number at the start. `scanned` never exceeds `total` and
+   * equals it at the end.
    */
   progress: { scanned: number; total: number };
-  /** When done. */
+  /** Set when done. */
   result?: VerifyResult;
-  /** When failed. */
+  /** Set when failed. */
   error?: { code: ErrorCode; message: string };
 }
 
@@ -47,14 +47,14 @@ interface Named {
 export interface VerificationActions {
   'verification.verify': { params: Named; result: VerifyResult };
   /**
-   * Begins one in the background, or gives the one that runs. Throws UNAVAILABLE where too many
-   * run. `collection`: its own name, where it was named by an alias.
+   * Starts a verification in the background, or returns the running one. Throws UNAVAILABLE if too
+   * many are running. `collection` is the collection's own name, which differs from an alias.
    */
   'verification.begin': { params: Named; result: Verification & { collection: string } };
   /** Throws VERIFICATION_NOT_FOUND. */
   'verification.get': { params: Named & { id: string }; result: Verification };
-  /** `begin` on the asked node. */
+  /** Performs `begin` on the called node. */
   'verification.run': { params: { collection: CollectionRow }; result: Verification };
-  /** What the asked node has by that id; without an id, what it runs. */
+  /** Returns the called node's verification with that id, or its running one if no id is given. */
   'verification.find': { params: { collectionId: string; id?: string }; result: Verification | null };
 }

@@ -5,8 +5,8 @@ import { type MemoryBounds, MemoryBudget, type MemoryObserver } from './memory-b
 
 const RECORD_OVERHEAD_BYTES = 128;
 /**
- * What is gathered may be held once more by whoever sends it, and text takes up to two bytes a
- * character.
+ * Share of the heap. The sending code may hold a second copy of an answer, and text takes up to two
+ * bytes per character.
  */
 const HEAP_SHARE = 1 / 8;
 const REFUSAL = 'The service is sending too many large answers; send the request again, or ask for less.';
@@ -15,8 +15,8 @@ const tooLarge = (maxBytes: number): string =>
   `The answer would take more than ${Math.floor(maxBytes / 2 ** 20)} MiB; ask for fewer records or send fewer queries at a time, or leave out values or metadata.`;
 
 /**
- * Of the answers that one service of this process holds at a time: a part of the heap, and not more
- * than the limit.
+ * Returns the bounds for the answers that a service of this process holds at one time: a share of
+ * the heap, at most the configured limit.
  */
 export function answerBounds(heapBytes = getHeapStatistics().heap_size_limit): MemoryBounds {
   const { answersMaxBytes, answerMaxBytes, answersSmallReserveBytes, answerSmallMaxBytes } = INTERNAL_LIMITS;
@@ -31,8 +31,9 @@ export const answerBudget = (observer?: MemoryObserver, bounds = answerBounds())
   new MemoryBudget(bounds, REFUSAL, observer);
 
 /**
- * Bounds the texts that clients have yet to read, on a smaller scale than what they are made from:
- * reading a text takes a moment, and one account's unread ones must not add up.
+ * Bounds the encoded text of responses that clients have not read yet. It is smaller than the
+ * budget for the answers behind it: reading a text takes a moment, and one account's unread texts
+ * must not pile up.
  */
 export function textBudget(observer?: MemoryObserver, heapBytes = getHeapStatistics().heap_size_limit): MemoryBudget {
   const { textAnswersMaxBytes, textAnswerSmallMaxBytes } = INTERNAL_LIMITS;
@@ -44,12 +45,11 @@ export function textBudget(observer?: MemoryObserver, heapBytes = getHeapStatist
   return new MemoryBudget({ maxBytes, smallReserveBytes, smallMaxBytes, one }, REFUSAL, observer);
 }
 
-/** Bytes that an answer's vectors take. */
 export function vectorBytes(records: number, dimensions: number): number {
   return records * dimensions * Float32Array.BYTES_PER_ELEMENT;
 }
 
-/** Bytes that an answer's records take in memory, or its counts of values, roughly. */
+/** Estimates the memory, in bytes, of an answer's records or value counts. */
 export function recordBytes(items: readonly PageItem[]): number {
   return items.reduce((bytes, item) => bytes + RECORD_OVERHEAD_BYTES + bytesOf(item), 0);
 }

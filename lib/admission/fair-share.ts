@@ -1,19 +1,22 @@
 /**
- * Who holds how much of something that all accounts share.
+ * Tracks how much of a shared resource each account holds.
  *
- * One account may hold `factor` times what it leaves free: with 2, one account alone two thirds,
- * two accounts two fifths each. So something is always left for an account that comes with nothing,
- * and nothing need be set aside for each. Source: Choudhury and Hahne, "Dynamic Queue Length
- * Thresholds for Shared-Memory Packet Switches" (1998).
+ * An account may hold `factor` times the amount that is left free. With a factor of 2, a single
+ * account may hold two thirds, and two accounts two fifths each. So there is always room for an
+ * account that holds nothing, without a fixed reserve per account. Source: Choudhury and Hahne,
+ * "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches" (1998).
  */
 export class Shares {
   readonly #factor: number;
   readonly #max: number;
   readonly #held = new Map<string, number>();
-  /** What all accounts hold. */
+  /** Amount that all accounts hold together. */
   total = 0;
 
-  /** `factor` infinite: an account may hold all; `max`: what there is, where that does not vary. */
+  /**
+   * With an infinite `factor` an account may hold everything. `max` is the capacity, if it is
+   * fixed.
+   */
   constructor(factor: number, max = Number.POSITIVE_INFINITY) {
     this.#factor = factor;
     this.#max = max;
@@ -24,8 +27,8 @@ export class Shares {
   }
 
   /**
-   * Whether an account that holds something may hold `amount` more of `max`, given that it fits at
-   * all.
+   * Whether the account's share of `max` allows `amount` more. The caller has checked that the
+   * amount fits at all.
    */
   admits(account: string, amount: number, max: number): boolean {
     const own = this.of(account);
@@ -33,13 +36,13 @@ export class Shares {
     return own + amount <= this.#factor * (max - this.total - amount);
   }
 
-  /** Whether an account may hold `amount` more; where nobody holds anything it may. */
+  /** Whether an account may hold `amount` more. Always true while no account holds anything. */
   fits(account: string, amount: number): boolean {
     const max = this.#max;
     return this.total === 0 || (this.total + amount <= max && this.admits(account, amount, max));
   }
 
-  /** `amount` is negative for what is given back. */
+  /** Adds `amount`, or gives back a negative one. */
   add(account: string, amount: number): void {
     const held = this.of(account) + amount;
     if (held === 0) this.#held.delete(account);

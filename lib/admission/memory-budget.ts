@@ -1,39 +1,42 @@
 /**
- * Bounds the memory of all request bodies, or of all answers, that are held at one time.
+ * Bounds the memory that all request bodies, or all answers, hold at one time.
  *
- * Promises: what is held stays within `maxBytes`; what is large leaves `smallReserveBytes` to what
- * is small; and an account that holds something leaves part of the rest to others (`Shares`). So
- * nobody's large requests shut out everybody's small ones, nor another's large ones.
- * Expects: what one request may hold at most fits where nothing else is held; else it would be told
- * to try again for ever.
+ * Guarantees: the total stays within `maxBytes`; large requests leave `smallReserveBytes` to small
+ * ones; an account that holds something leaves a share of the rest to others (`Shares`). So one
+ * account's large requests cannot shut out another's.
+ * Requires: the largest permitted request fits into an empty budget. Otherwise it would be told to
+ * retry for ever.
  */
 import { ProvecError } from '../errors.ts';
 import { Shares } from './fair-share.ts';
 
-/** An account may hold twice of what it leaves to others. */
+/** An account may hold at most twice the amount left free. */
 const SHARE_FACTOR = 2;
 
 export interface MemoryBounds {
   maxBytes: number;
   smallReserveBytes: number;
-  /** More than this is large. */
+  /** Requests above this size are large. */
   smallMaxBytes: number;
-  /** What one may hold at most, and what it is told that wants more; absent: it is known to fit. */
+  /**
+   * Per-request maximum, and the error message when a request exceeds it. Absent if the caller
+   * knows that requests fit.
+   */
   one?: { maxBytes: number; message: string };
 }
 
-/** What one request holds. */
+/** The memory that one request holds. */
 export interface MemoryHold {
   /**
-   * Holds what it turned out to take instead. Throws UNAVAILABLE, holding nothing any more, when
-   * that is more and does not fit; INVALID_ARGUMENT when it never will.
+   * Changes the hold to `bytes`. Throws UNAVAILABLE if a larger size does not fit now, and
+   * INVALID_ARGUMENT if it never will; the hold is then released.
    */
   resize(bytes: number): void;
   /** Idempotent. */
   release(): void;
 }
 
-/** Told what is held, for metrics. */
+/** Receives the total held and refusals, for metrics. */
 export interface MemoryObserver {
   held(bytes: number): void;
   refused(): void;
@@ -47,19 +50,19 @@ export class MemoryBudget {
   readonly #observer: MemoryObserver;
   readonly #shares = new Shares(SHARE_FACTOR);
 
-  /** `message`: what a client is told that is refused. */
+  /** `message` is the text of the UNAVAILABLE error. */
   constructor(bounds: MemoryBounds, message: string, observer: MemoryObserver = UNOBSERVED) {
     this.#bounds = bounds;
     this.#message = message;
     this.#observer = observer;
   }
 
-  /** Throws UNAVAILABLE when `bytes` more would not fit now; holds nothing. */
+  /** Throws UNAVAILABLE if `bytes` more do not fit now. Holds nothing. */
   expect(account: string, bytes: number): void {
     if (!this.#fits(account, bytes)) throw this.#refusal();
   }
 
-  /** Holds `bytes` until they are released; throws as `MemoryHold.resize` does. */
+  /** Holds `bytes` until released. Throws as `MemoryHold.resize` does. */
   take(account: string, bytes: number): MemoryHold {
     let ownBytes = 0;
     const hold = (heldBytes: number) => {

@@ -2,14 +2,14 @@ import { ProvecError } from '../errors.ts';
 
 const MIB = 2 ** 20;
 
-/** The resource that a write finds no room in, and how much of it is left, in bytes. */
+/** The resource that a write exhausts, and how many bytes of it are left. */
 export type Shortage =
-  /** The write would take room on the disk that is kept for deletes. */
+  /** The write would use disk space that is reserved for deletes. */
   | { of: 'reserve'; writeBytes: number; leftBytes: number; reserveBytes: number }
   | { of: 'disk' }
   | { of: 'memory'; leftBytes: number; limitBytes: number };
 
-/** The OUT_OF_CAPACITY of a write for which there is no room. */
+/** Builds the OUT_OF_CAPACITY error for a write that does not fit. */
 export function outOfCapacity(shortage: Shortage, cause?: unknown): ProvecError {
   return new ProvecError('OUT_OF_CAPACITY', messageOf(shortage), { cause });
 }
@@ -25,7 +25,7 @@ function messageOf(shortage: Shortage): string {
   }
 }
 
-/** What the reserve refuses: the write at hand, or every upsert and update. */
+/** Says whether the reserve blocks this write only or every upsert and update. */
 function refusedByReserve({ writeBytes, leftBytes, reserveBytes }: Extract<Shortage, { of: 'reserve' }>): string {
   if (leftBytes <= reserveBytes) return 'the service takes no upserts and updates';
   return `this write of ${Math.ceil(writeBytes / MIB)} MiB does not fit, smaller ones may`;

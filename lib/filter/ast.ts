@@ -1,9 +1,9 @@
-/** What a condition can compare with. */
+/** A value that a condition compares with. */
 export type Scalar = string | number | boolean | null;
 
 export type Relation = 'gt' | 'gte' | 'lt' | 'lte';
 
-/** What is asked of one field. */
+/** A condition on one field. */
 export type Condition =
   | { op: 'in'; field: string; values: Scalar[] }
   | { op: 'compare'; field: string; relation: Relation; operand: string | number }
@@ -11,8 +11,8 @@ export type Condition =
 
 /**
  * A validated filter in normal form. `$eq` is `in` with one value; `$ne`, `$nin` and `$exists:
- * false` are `not` of their opposites, so that a record without the field meets these three
- * conditions and no other. An `and` of nothing matches everything.
+ * false` are `not` of their opposites, so these three conditions, and no others, match a record
+ * without the field. An `and` with no nodes matches everything.
  */
 export type FilterNode =
   | { op: 'and'; nodes: FilterNode[] }
@@ -20,7 +20,7 @@ export type FilterNode =
   | { op: 'not'; node: FilterNode }
   | Condition;
 
-/** All conditions of a filter, from left to right. */
+/** Yields all conditions of a filter, from left to right. */
 export function* conditionsOf(node: FilterNode): Iterable<Condition> {
   if (node.op === 'and' || node.op === 'or') for (const part of node.nodes) yield* conditionsOf(part);
   else if (node.op === 'not') yield* conditionsOf(node.node);

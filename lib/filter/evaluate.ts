@@ -1,39 +1,44 @@
 /**
- * Which records match a filter. This is the meaning of filters; the shard's columns must give the
- * same answers. A list matches `in` if any of its elements does; `compare` holds between two
- * numbers or two strings (by their UTF-8 bytes) and nothing else.
+ * Decides which records match a filter. This defines the meaning of filters; the shard's columns
+ * must give the same results. A list matches `in` if any of its elements does. `compare` is true
+ * only between two numbers or two strings (by their UTF-8 bytes).
  */
 import { compareUtf8 } from '../records/utf8-order.ts';
 import type { Condition, FilterNode, Relation, Scalar } from './ast.ts';
 import { fieldReader } from './field.ts';
 import { ValueMap } from './value-map.ts';
 
-/** Says of one record's metadata (as JSON.parse gives it) whether it matches. */
+/** Tells whether a record matches, given its metadata as JSON.parse returns it. */
 export type Predicate = (metadata: Record<string, unknown>) => boolean;
 
-/** So few values are compared faster than looked up. */
+/** Number of values up to which comparing each one is faster than a map lookup. */
 const COMPARED_MAX = 32;
-/** So few comparisons of a list's elements with values are faster than a map of the elements. */
+/**
+ * Number of comparisons of list elements with values up to which they are faster than a map of the
+ * elements.
+ */
 const PAIRS_MAX = 256;
-/** Comparing so many characters takes as long as looking a value up. */
+/** Number of characters whose comparison takes as long as a map lookup. */
 const CHARS_PER_COMPARISON = 16;
 
-/** Told of comparisons beyond one for each condition: of a list's elements, of long strings. */
+/**
+ * Receives the number of comparisons beyond one per condition: for list elements and long strings.
+ */
 type OnCompared = (count: number) => void;
 
 export function matches(node: FilterNode, metadata: Record<string, unknown>): boolean {
   return predicateOf(node)(metadata);
 }
 
-/** A filter made ready for many records. */
+/** Compiles a filter for use on many records. */
 export function predicateOf(node: FilterNode, onCompared: OnCompared = () => undefined): Predicate {
   return partOf(node, { onCompared, lists: new WeakMap() });
 }
 
-/** What the conditions of one filter share. */
+/** State shared by the conditions of one filter. */
 interface Shared {
   onCompared: OnCompared;
-  /** The elements of long lists, which several conditions may ask. */
+  /** Maps of the elements of long lists, shared between conditions. */
   lists: WeakMap<unknown[], ValueMap>;
 }
 
@@ -58,7 +63,7 @@ function partOf(node: FilterNode, shared: Shared): Predicate {
   }
 }
 
-/** Whether `value` stands in the relation to `operand`; false where their types differ. */
+/** Whether `value` has the relation to `operand`; false if their types differ. */
 export function compares(value: unknown, relation: Relation, operand: string | number): boolean {
   if (typeof value !== typeof operand) return false;
   const order =
@@ -75,7 +80,7 @@ export function compares(value: unknown, relation: Relation, operand: string | n
   }
 }
 
-/** Says of a field's value, `undefined` where it is absent, whether it meets the condition. */
+/** Returns a test of a field's value, which is `undefined` if the field is absent. */
 function meetingOf(condition: Condition, shared: Shared): (value: unknown) => boolean {
   switch (condition.op) {
     case 'exists':

@@ -1,12 +1,13 @@
 import { LIMITS } from '../limits.ts';
 
 /**
- * What takes a field's value out of a metadata object, `undefined` where it is absent. The name is
- * a literal top-level key if there is such a key, else a dotted path through nested objects (never
+ * Returns a function that reads a field from a metadata object, `undefined` if it is absent. The
+ * name is a literal top-level key if there is one, else a dotted path through nested objects (never
  * through lists).
  */
 export function fieldReader(field: string): (metadata: Record<string, unknown>) => unknown {
-  // No metadata has more levels, so a name of a thousand dots is taken apart no further.
+  // Metadata has no more levels than this, so a name with a thousand dots need not be split
+  // further.
   const path = field.split('.', LIMITS.metadataMaxLevels + 1);
   const isPath = path.length > 1 && path.length <= LIMITS.metadataMaxLevels;
   return (metadata) => {

@@ -12,9 +12,9 @@ const ORDERED: JsonSchema = {
 };
 
 /**
- * The filter language as far as JSON Schema goes (not levels and conditions, which are counted over
- * the whole filter), as components of an OpenAPI document: of every operator that `parseFilter`
- * knows, and of no other. `absent` says what a record without the field meets.
+ * Returns the filter language as components of an OpenAPI document. It covers exactly the operators
+ * of `parseFilter`, but not the limits on levels and conditions, which JSON Schema cannot count
+ * over a whole filter. `absent` describes what matches a record without the field.
  */
 export function filterSchemas(
   limits: Limits,

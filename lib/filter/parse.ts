@@ -1,23 +1,21 @@
 /**
- * Turns a filter as a client sent it into a `FilterNode`, or refuses it with INVALID_FILTER and the
- * path of what is wrong.
+ * Turns a client's filter into a `FilterNode`, or throws INVALID_FILTER with the path of the fault.
  *
- * Promises: nothing is ignored silently (an unknown operator, an empty operator object, a nested
- * object meant as a path), and every size is bounded before any record is looked at. Operands of
- * `$eq`, `$ne`, `$in`, `$nin` are strings, finite numbers, booleans and null; `$eq: null` matches
- * an explicit null only, never an absent field (MongoDB differs). Lists and objects are refused as
- * operands: equality of whole lists is not offered. Field names are used only as values, never as
- * keys of an ordinary object, so `__proto__` and the empty name are like any other; only names that
- * begin with `$` are reserved for operators.
+ * Nothing is ignored silently (an unknown operator, an empty operator object, a nested object meant
+ * as a path), and every size is checked before any record is read. Operands of `$eq`, `$ne`, `$in`
+ * and `$nin` are strings, finite numbers, booleans and null, not lists or objects. `$eq: null`
+ * matches an explicit null only, never an absent field (unlike MongoDB). Field names are never keys
+ * of an ordinary object, so `__proto__` and the empty name work like any other. Names that begin
+ * with `$` are reserved for operators.
  */
 import { describe, ProvecError } from '../errors.ts';
 import { INTERNAL_LIMITS, type Limits } from '../limits.ts';
 import { nearest } from '../nearest.ts';
 import type { FilterNode, Relation, Scalar } from './ast.ts';
 
-/** Beside fields, with filters as operands. */
+/** Operators next to field names; their operands are filters. */
 export const LOGICAL = ['$and', '$or', '$not'] as const;
-/** Below a field. */
+/** Operators in a field's object. */
 export const CONDITIONS = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin', '$exists', '$not'] as const;
 const RELATIONS = new Map<string, Relation>([
   ['$gt', 'gt'],
@@ -31,8 +29,7 @@ const PARSED = new WeakMap<object, FilterNode | null>();
 type FilterLimits = Pick<Limits, 'filterMaxLevels' | 'filterMaxConditions' | 'filterMaxInValues'>;
 
 /**
- * Validates a client's filter. Returns null where it filters nothing (`{}`). Throws ProvecError
- * INVALID_FILTER.
+ * Validates a client's filter. Returns null if it matches everything (`{}`). Throws INVALID_FILTER.
  */
 export function parseFilter(filter: unknown, limits: FilterLimits, path = 'filter'): FilterNode | null {
   const node = new FilterParser(limits).filter(filter, path, 1);
@@ -42,14 +39,14 @@ export function parseFilter(filter: unknown, limits: FilterLimits, path = 'filte
 }
 
 /**
- * As `parseFilter`; what it gave before for the same object, in this process, is taken as it is.
+ * Same as `parseFilter`, but returns the earlier result if this process has parsed the same object.
  */
 export function parsedFilter(filter: object, limits: FilterLimits): FilterNode | null {
   const known = PARSED.get(filter);
   return known === undefined ? parseFilter(filter, limits) : known;
 }
 
-/** Whether `{}`, which every record matches, stands for a filter or a part of it. */
+/** Whether the filter or a part of it is `{}`, which matches every record. */
 export function hasEmptyPart(node: FilterNode | null): boolean {
   if (node === null) return true;
   if (node.op === 'not') return hasEmptyPart(node.node);
@@ -162,7 +159,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** `$exists: true` beside `$ne` or `$nin` makes one condition with it. */
+/** `$exists: true` counts as one condition together with a `$ne` or `$nin` of the same field. */
 function isNegationOfExisting(operators: Record<string, unknown>): boolean {
   return operators.$exists === true && (Object.hasOwn(operators, '$ne') || Object.hasOwn(operators, '$nin'));
 }

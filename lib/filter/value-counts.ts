@@ -4,19 +4,19 @@ import { ValueMap } from './value-map.ts';
 
 export type ValueCount = [value: Scalar, count: number];
 
-/** Estimates of what it takes to rank a value, and to compare a character with another value's. */
+/** Estimated time to rank a value, and to compare one character of two strings. */
 const OFFER_NS = 100;
 const COMPARED_CHAR_NS = 0.5;
-/** Estimates of what it takes to count a value, and each character of a string. */
+/** Estimated time to count a value, and to hash one character of a string. */
 const COUNT_NS = 300;
 const HASHED_CHAR_NS = 3;
 
-/** How often each value was counted, in the order in which they first were. */
+/** How often each value was counted, in order of first appearance. */
 export class ValueCounts {
   readonly #places = new ValueMap();
   readonly entries: ValueCount[] = [];
 
-  /** Returns about how many nanoseconds that took. */
+  /** Returns the estimated time spent, in nanoseconds. */
   add(value: Scalar, count: number): number {
     const place = this.#places.getOrSet(value, this.entries.length);
     if (place !== undefined) this.entries[place][1] += count;
@@ -25,7 +25,7 @@ export class ValueCounts {
   }
 }
 
-/** The values with the highest counts of those that are offered, each once. */
+/** Keeps the values with the highest counts. Each value is offered at most once. */
 export class TopValues {
   readonly #limit: number;
   readonly #best: ValueCount[] = [];
@@ -39,7 +39,7 @@ export class TopValues {
     return this.#best;
   }
 
-  /** Returns about how many nanoseconds that took. */
+  /** Returns the estimated time spent, in nanoseconds. */
   offer(offered: ValueCount): number {
     const isFull = this.#best.length === this.#limit;
     let spentNs = OFFER_NS;
@@ -63,7 +63,7 @@ export class TopValues {
 
 const charsOf = (value: Scalar): number => (typeof value === 'string' ? value.length : 0);
 
-/** Null, false, true, numbers, then strings by their UTF-8 bytes. */
+/** Orders null, false, true, numbers, then strings by their UTF-8 bytes. */
 function compareValues(left: Scalar, right: Scalar): number {
   if (typeof left === 'string' && typeof right === 'string') return compareUtf8(left, right);
   if (typeof left === 'number' && typeof right === 'number') return left - right;

@@ -1,9 +1,10 @@
 /**
- * A map from values to numbers that no values make slow. A Map is right for most strings, whose
- * hash V8 seeds anew in each process. Its hash of a number is known to everybody, and that of a
- * string of more than 16,383 characters is its length: chosen values would all meet. So a number
- * goes in as text that is no index of an array (whose hash is known, too), a long string as its
- * digest.
+ * A map from values to numbers that chosen values cannot slow down by hash collisions.
+ *
+ * A Map is safe for most strings, because V8 seeds their hash per process. But V8's hash of a
+ * number is public, and its hash of a string of more than 16,383 characters is the length. So a
+ * number is stored as text that is not an array index (whose hash is public too), and a long string
+ * as its digest.
  */
 import { createHash } from 'node:crypto';
 import type { Scalar } from './ast.ts';
@@ -11,12 +12,12 @@ import type { Scalar } from './ast.ts';
 const HASHED_MAX_CHARS = 16_000;
 
 export class ValueMap {
-  /** Several, because a map copies itself whenever it doubles. */
+  /** Split into several maps, because a map that doubles copies itself in one pause. */
   readonly #plain: (Map<unknown, number> | undefined)[] = [];
-  /** Numbers and long strings by the text that stands for them. */
+  /** Numbers and long strings, by their substitute text. */
   readonly #others = new Map<string, number>();
 
-  /** `undefined` for what is no scalar, too. */
+  /** Returns `undefined` also for a value that is not a scalar. */
   get(value: unknown): number | undefined {
     return isPlain(value) ? this.#plain[partOf(value)]?.get(value) : this.#others.get(textFor(value));
   }
@@ -31,14 +32,14 @@ export class ValueMap {
     this.#plain[part].set(value, number);
   }
 
-  /** As `get`; what is not there is set to `number`, and undefined returned. */
+  /** Same as `get`; if the value is absent, sets it to `number` and returns `undefined`. */
   getOrSet(value: Scalar, number: number): number | undefined {
     if (isPlain(value)) {
       const found = this.get(value);
       if (found === undefined) this.set(value, number);
       return found;
     }
-    // To make the text of a long string takes long.
+    // Computed once, because hashing a long string is slow.
     const text = textFor(value);
     const found = this.#others.get(text);
     if (found === undefined) this.#others.set(text, number);
@@ -51,7 +52,7 @@ export class ValueMap {
   }
 }
 
-/** Which map has a value; chosen values that all go into one only bring the pauses back. */
+/** Chooses the map for a value. Values chosen to fall into one map only cause longer pauses. */
 function partOf(value: unknown): number {
   if (typeof value !== 'string') return 0;
   const { length } = value;

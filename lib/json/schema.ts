@@ -1,5 +1,5 @@
 /** A JSON Schema (2020-12) as OpenAPI 3.1 uses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The component of that name of the OpenAPI document. */
+/** Returns a reference to a schema component of the OpenAPI document. */
 export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });

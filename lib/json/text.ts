@@ -1,11 +1,11 @@
 /**
- * JSON as it was written, whatever was parsed before: that may have come from another tenant (see
- * `client/verify/json-text.ts`). Each escaped key costs several times what another does, so there
- * may only be so many.
+ * Parses JSON without state from earlier texts, which may belong to another tenant (see
+ * `client/verify/json-text.ts`). A key written with escapes costs several times as much as another,
+ * so their number is limited.
  */
 import { type JsonParser, parseJson as parseUnbounded } from '../../client/verify/json-text.ts';
 
-/** Takes about two seconds. */
+/** Takes about two seconds to parse. */
 const ESCAPED_KEYS_MAX = 500_000;
 
 export class TooManyEscapedKeys extends Error {
@@ -18,7 +18,7 @@ function refuseTooMany(before: number): void {
 }
 
 /**
- * As `JSON.parse`; `parse` is called with the text and must throw on what is no JSON. Throws
+ * Same as `JSON.parse`. `parse` receives the text and must throw if it is not JSON. Throws
  * TooManyEscapedKeys.
  */
 export function parseJson(text: string, parse: JsonParser = JSON.parse): unknown {

@@ -1,5 +1,5 @@
 /**
- * The program whose accounts hold the anchored roots: Token-2022, on every Solana cluster under the
- * same address.
+ * The program that owns the accounts with the anchored roots: Token-2022, which has the same
+ * address on every Solana cluster.
  */
 export const LEDGER_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';

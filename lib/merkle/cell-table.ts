@@ -1,19 +1,18 @@
 /**
  * The records of a Merkle map in one flat Uint32Array: a hash table with linear probing whose cells
- * stand in key order.
+ * are in key order.
  *
- * Promises: any keys give right answers. No record lies before its home cell, and no free cell lies
- * between a record and its home.
- * What it costs: keys that share their first bits take time linear in their number. Growing or
- * shrinking copies the table, which for that moment is there twice.
+ * Invariants: no record is before its home cell, and no free cell is between a record and its home.
+ * Keys that share their first bits take time linear in their number. Growing or shrinking copies
+ * the table; both copies exist meanwhile.
  * See docs/internals/search.md.
  */
 import assert from 'node:assert/strict';
 import { HASH_BYTES } from './sha256.ts';
 
 /**
- * Words of a cell: 8 of the key (big-endian, so that comparing words compares keys), 8 of the leaf
- * (raw), slot + 1 (0: free).
+ * Words per cell: 8 of the key (big-endian, so that comparing words compares keys), 8 of the leaf
+ * (raw bytes), and slot + 1 (0 if free).
  */
 const CELL_WORDS = 17;
 const LEAF_AT = 8;
@@ -46,12 +45,12 @@ export class CellTable {
     return this.#words.byteLength;
   }
 
-  /** The cell of a key, or -1. */
+  /** Returns the cell of a key, or -1. */
   find(key: Uint8Array): number {
     return Math.max(this.#search(key), -1);
   }
 
-  /** Returns the slot that the key had, or -1. */
+  /** Adds or replaces a record. Returns the slot that the key had, or -1. */
   set(key: Uint8Array, leaf: Uint8Array, slot: number): number {
     assert(leaf.length === HASH_BYTES);
     assert(Number.isInteger(slot) && slot >= 0 && slot <= SLOT_MAX, 'a slot is a u32 below 2^32 - 1');
@@ -71,7 +70,7 @@ export class CellTable {
     return previous;
   }
 
-  /** Returns the slot that the key had, or -1. */
+  /** Removes a record. Returns the slot that the key had, or -1. */
   delete(key: Uint8Array): number {
     const cell = this.#search(key);
     if (cell < 0) return -1;
@@ -149,11 +148,11 @@ export class CellTable {
   }
 
   #home(prefix: number): number {
-    // Rounding of the product is monotone, and order is all that is asked of homes.
+    // Rounding of the product is monotone, so homes are in key order, which is all they need.
     return Math.floor((prefix * this.#capacity) / 2 ** 32);
   }
 
-  /** Loads the key into `sought`; its cell, or -1 - (the cell before which it belongs). */
+  /** Loads the key into `sought`. Returns its cell, or -1 - (the cell before which it belongs). */
   #search(key: Uint8Array): number {
     assert(key.length === HASH_BYTES);
     for (let word = 0, at = 0; word < KEY_WORDS; word++, at += 4) {
@@ -172,9 +171,7 @@ export class CellTable {
     return -1 - cell;
   }
 
-  /**
-   * Moves the run from `cell` on by one; returns the cell, which may have changed with the table.
-   */
+  /** Frees `cell` by shifting the run that starts there by one cell; grows the table if needed. */
   #open(cell: number): number {
     let free = cell;
     while (free < this.cells && this.isOccupied(free)) free++;

@@ -3,15 +3,15 @@ import type { MerkleNode } from '../shard/head.ts';
 import { HASH_BYTES, sha256 } from './sha256.ts';
 
 /**
- * First byte of what is hashed for an inner node; a leaf's is 0, so that neither can pass for the
+ * First byte of an inner node's hash input. A leaf's is 0, so neither can be mistaken for the
  * other.
  */
 export const INNER_TAG = 1;
 
 /**
- * The parent of two sibling subtrees (format PV1). A lone leaf beside nothing rises: a subtree of
- * one record is that record's leaf at any depth, which is what makes the root independent of the
- * number of shards.
+ * Returns the parent of two sibling subtrees (format PV1). A leaf whose sibling is empty is
+ * promoted: a subtree with one record equals that record's leaf at any depth, which makes the root
+ * independent of the number of shards.
  */
 export function combine(left: MerkleNode, right: MerkleNode): MerkleNode {
   assert(left.hash.length === HASH_BYTES && right.hash.length === HASH_BYTES);
@@ -23,15 +23,15 @@ export function combine(left: MerkleNode, right: MerkleNode): MerkleNode {
   return { type: 'inner', hash: sha256(input) };
 }
 
-/** The root over `nodes`, the 2^s subtrees of a collection in order of their prefix. */
+/** Returns the root over `nodes`, the 2^s subtrees of a collection in prefix order. */
 export function combineAll(nodes: MerkleNode[]): MerkleNode {
   return levelsOver(nodes)[0][0];
 }
 
 /**
- * The siblings of the path to subtree `index` from the collection's root down. The path ends where
- * nothing or a lone leaf stands, which may be above the subtree: then there are fewer than s of
- * them (see `collectionProof`).
+ * Returns the siblings on the path to subtree `index`, from the collection's root down. The path
+ * ends at an empty subtree or a single leaf, possibly above the subtree, so there may be fewer than
+ * s siblings (see `collectionProof`).
  */
 export function siblingsAbove(nodes: MerkleNode[], index: number): MerkleNode[] {
   const levels = levelsOver(nodes);
@@ -44,7 +44,7 @@ export function siblingsAbove(nodes: MerkleNode[], index: number): MerkleNode[] 
   return siblings;
 }
 
-/** All subtrees by depth: the root alone at 0, `nodes` last. */
+/** Returns all subtrees by depth: the root alone at 0, `nodes` last. */
 function levelsOver(nodes: MerkleNode[]): MerkleNode[][] {
   assert(nodes.length > 0 && (nodes.length & (nodes.length - 1)) === 0, 'a power of two of subtrees');
   const levels = [nodes];

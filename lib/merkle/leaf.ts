@@ -1,7 +1,7 @@
 /**
- * The hashes of a record in format PV1. They are permanent: a changed byte here changes every root
- * ever anchored, and the golden vectors (test/golden/merkle.json) and the offline verifier
- * (client/verify/) then disagree.
+ * The hashes of a record in format PV1. They are permanent: changing one byte here changes every
+ * root ever anchored and breaks the golden vectors (test/golden/merkle.json) and the offline
+ * verifier (client/verify/).
  */
 import assert from 'node:assert/strict';
 import { endianness } from 'node:os';
@@ -12,7 +12,7 @@ const VECTOR_TAG = Buffer.from('PV1vec\0', 'latin1');
 const METADATA_TAG = Buffer.from('PV1met\0', 'latin1');
 const FLOAT32 = 1;
 /**
- * Tag, element type (u8), dimensions (u32le): a multiple of 4, so that the floats behind it are
+ * Tag, element type (u8), dimensions (u32le). A multiple of 4, so that the floats after it are
  * aligned.
  */
 const VECTOR_HEADER_BYTES = VECTOR_TAG.length + 1 + 4;
@@ -35,16 +35,14 @@ function utf8(text: string, what: string): Buffer {
   return Buffer.from(text, 'utf8');
 }
 
-/**
- * A record's place in the map: 32 bytes. Throws RangeError on ill-formed Unicode, which has no
- * UTF-8.
- */
+/** Returns the 32-byte key of a record in the map. Throws RangeError on ill-formed Unicode. */
 export function keyHashOf(id: string): Buffer {
   return sha256(Buffer.concat([KEY_TAG, utf8(id, 'id')]));
 }
 
 /**
- * 32 bytes over the float32 values, with -0 taken as +0. Throws RangeError on NaN and infinities.
+ * Returns the 32-byte hash of the float32 values, with -0 treated as +0. Throws RangeError on NaN
+ * and infinities.
  */
 export function vecHashOf(vector: Float32Array): Buffer {
   const dimensions = vector.length;
@@ -60,15 +58,15 @@ export function vecHashOf(vector: Float32Array): Buffer {
 }
 
 /**
- * 32 bytes over metadata that is canonical JSON (RFC 8785) already. Throws RangeError on ill-formed
- * Unicode.
+ * Returns the 32-byte hash of metadata that is already canonical JSON (RFC 8785). Throws RangeError
+ * on ill-formed Unicode.
  */
 export function metaHashOf(canonicalJson: string | Uint8Array): Buffer {
   const bytes = typeof canonicalJson === 'string' ? utf8(canonicalJson, 'metadata') : canonicalJson;
   return sha256(Buffer.concat([METADATA_TAG, bytes]));
 }
 
-/** The leaf of a record: SHA256(00 || key || vecHash || metaHash), 32 bytes of 32 bytes each. */
+/** Returns a record's leaf: SHA256(00 || key || vecHash || metaHash). */
 export function leafHashOf(key: Uint8Array, vecHash: Uint8Array, metaHash: Uint8Array): Buffer {
   for (const part of [key, vecHash, metaHash]) assert.equal(part.length, HASH_BYTES);
   leafScratch.set(key, 1);

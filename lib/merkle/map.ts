@@ -2,9 +2,9 @@
  * The Merkle map of one shard (format PV1), which is also the shard's hash index: full 32-byte key
  * -> (leaf, slot).
  *
- * Promises: the root is a pure function of the set of (key, leaf), whatever the order of changes.
- * `root()` and `prove()` hash only what changed.
- * How it fails: by assertion on keys of another shard and on wrong lengths.
+ * The root is a pure function of the set of (key, leaf) pairs, whatever the order of changes.
+ * `root()` and `prove()` hash only what changed. Keys of another shard and wrong lengths fail an
+ * assertion.
  * See docs/internals/search.md.
  */
 import assert from 'node:assert/strict';
@@ -14,7 +14,7 @@ import { INNER_TAG } from './combine.ts';
 import type { Path } from './proof.ts';
 import { HASH_BYTES, sha256Into } from './sha256.ts';
 
-/** What the map holds of one record. */
+/** One record of the map. */
 export interface MapEntry {
   key: Buffer;
   leaf: Buffer;
@@ -24,9 +24,9 @@ export interface MapEntry {
 const EMPTY = 0;
 const LEAF = 1;
 const INNER = 2;
-/** Something below changed; then so did all above. */
+/** A node below changed; all ancestors of a dirty node are dirty too. */
 const DIRTY = 3;
-/** Not computed yet, while all above may be valid. */
+/** Not computed yet, while its ancestors may be valid. */
 const UNBUILT = 4;
 const NODE_TYPES: NodeType[] = ['empty', 'leaf', 'inner'];
 
@@ -37,7 +37,8 @@ const BUCKET_RECORDS_MIN = 8;
 const ROOT = 1;
 
 /**
- * Cells of the bucket being hashed; the inputs of the inner nodes being hashed, one for each depth.
+ * Scratch space: the cells of the bucket being hashed, and the input of the inner node being hashed
+ * at each depth.
  */
 const bucket: number[] = [];
 const inputs = Array.from({ length: 8 * HASH_BYTES }, () => Buffer.alloc(1 + 2 * HASH_BYTES, INNER_TAG));
@@ -45,7 +46,7 @@ const inputs = Array.from({ length: 8 * HASH_BYTES }, () => Buffer.alloc(1 + 2 *
 export class MerkleMap {
   readonly #skipBits: number;
   readonly #table: CellTable;
-  /** The first `#skipBits` bits that all keys share; null while the map is empty. */
+  /** The first `#skipBits` bits, which all keys share; null while the map is empty. */
   #shared: number | null = null;
   #depth = 0;
   /** 2^(depth + 1) hashes, then as many types. */
@@ -68,13 +69,13 @@ export class MerkleMap {
     return this.#table.byteLength + this.#nodes.length;
   }
 
-  /** The record's slot, or -1. */
+  /** Returns the record's slot, or -1. */
   find(key: Uint8Array): number {
     const cell = this.#table.find(key);
     return cell < 0 ? -1 : this.#table.slotAt(cell);
   }
 
-  /** A copy of the record's leaf. */
+  /** Returns a copy of the record's leaf. */
   leafAt(key: Uint8Array): Buffer | null {
     const cell = this.#table.find(key);
     return cell < 0 ? null : this.#table.leafAt(cell);
@@ -90,7 +91,9 @@ export class MerkleMap {
     return previous;
   }
 
-  /** Removes a record and gives memory back when little is left; returns the slot it had, or -1. */
+  /**
+   * Removes a record; returns the slot it had, or -1. Releases memory when few records are left.
+   */
   delete(key: Uint8Array): number {
     const slot = this.#table.delete(key);
     if (slot < 0) return -1;
@@ -99,15 +102,15 @@ export class MerkleMap {
     return slot;
   }
 
-  /** The map's subtree, at depth `skipBits` of its collection. */
+  /** Returns the map's root, a subtree at depth `skipBits` of its collection. */
   root(): MerkleNode {
     return this.#node(ROOT, 0);
   }
 
   /**
-   * The path to a key from this map's root down, and the record where it ends: the key's own,
-   * another one (alone under the prefix that the path has reached), or none. A map of at most one
-   * record answers keys of other shards too.
+   * Returns the path to a key from this map's root down, and the record where it ends: the key's
+   * own, a different one (the only record under that prefix), or none. A map of at most one record
+   * also answers keys of other shards.
    */
   prove(key: Uint8Array): Path<MapEntry> {
     assert(key.length === HASH_BYTES);
@@ -140,7 +143,7 @@ export class MerkleMap {
     return { siblings, terminal: from === to ? null : this.#entry(bucket[from]) };
   }
 
-  /** All records in key order. Throws when the map changes meanwhile. */
+  /** Yields all records in key order. Fails an assertion if the map changes meanwhile. */
   *entries(): Generator<MapEntry> {
     const changes = this.#changes;
     for (let cell = 0; cell < this.#table.cells; cell++) {
@@ -155,8 +158,8 @@ export class MerkleMap {
   }
 
   /**
-   * Marks the key's bucket and all above it, then fits the number of levels to the number of
-   * records.
+   * Marks the key's bucket and its ancestors dirty, then adapts the number of levels to the number
+   * of records.
    */
   #touch(key: Uint8Array): void {
     this.#changes++;
@@ -169,10 +172,7 @@ export class MerkleMap {
     else if (this.size < buckets * BUCKET_RECORDS_MIN && this.#depth > 0) this.#setDepth(this.#depth - 1);
   }
 
-  /**
-   * Heap order keeps the nodes of the upper levels in place, so only the lowest level comes or
-   * goes.
-   */
+  /** Adds or removes the lowest level. Heap order keeps the nodes of the upper levels in place. */
   #setDepth(depth: number): void {
     const before = 2 ** (this.#depth + 1);
     const after = 2 ** (depth + 1);
@@ -192,7 +192,7 @@ export class MerkleMap {
     return { type, hash };
   }
 
-  /** Makes the node valid and returns its type. */
+  /** Computes the node if it is not valid, and returns its type. */
   #resolve(node: number, level: number): number {
     const nodes = this.#nodes;
     const typeAt = HASH_BYTES * 2 ** (this.#depth + 1) + node;
@@ -206,7 +206,7 @@ export class MerkleMap {
       const right = this.#resolve(2 * node + 1, level + 1);
       const children = HASH_BYTES * 2 * node;
       if (left + right <= LEAF) {
-        // At most one record below: it rises, or nothing does.
+        // At most one record is below: promote its leaf, or stay empty.
         type = left + right;
         const risen = right === LEAF ? children + HASH_BYTES : children;
         nodes.copy(nodes, HASH_BYTES * node, risen, risen + HASH_BYTES);
@@ -242,7 +242,7 @@ export class MerkleMap {
     return INNER;
   }
 
-  /** Where in bucket[from, to) the keys with bit `depth` set begin. */
+  /** Returns the index in bucket[from, to) of the first key with bit `depth` set. */
   #split(from: number, to: number, depth: number): number {
     let low = from;
     let high = to;

@@ -1,31 +1,28 @@
 /**
- * Joins what shards prove into a proof for their collection.
+ * Combines shard proofs into a proof for the collection.
  *
- * Promises the one canonical shape that the offline verifier takes: a path ends at the highest
- * place where nothing or a lone leaf stands. That place may lie above the queried shard, and the
- * lone leaf there may belong to another shard. So a caller first asks `terminalShard` whose proof
- * it needs, then fetches that shard's proof (of any key: a shard of one record answers each with
- * its leaf) and hands it to `collectionProof`.
+ * A path ends at the highest place that is empty or a single leaf; the offline verifier accepts no
+ * other shape. That place may be above the requested shard, and its leaf may belong to another
+ * shard. So the caller asks `terminalShard` which shard's proof it needs, fetches that shard's
+ * proof (for any key: a shard of one record answers each with its leaf) and passes it to
+ * `collectionProof`.
  *
- * Fails with RangeError when the proof cannot belong to these nodes, as when the shard was written
- * to in between; the caller then starts over with fresh heads.
+ * Throws RangeError if the proof cannot belong to these nodes, for example because the shard
+ * changed in between; the caller then starts over with fresh heads.
  */
 import assert from 'node:assert/strict';
 import type { MerkleNode } from '../shard/head.ts';
 import { combineAll, siblingsAbove } from './combine.ts';
 
-/**
- * A path from some root down: the siblings on its way, and what stands where it ends (null:
- * nothing).
- */
+/** A path from a root down: the siblings along it, and the record where it ends, null if none. */
 export interface Path<Terminal> {
   siblings: MerkleNode[];
   terminal: Terminal | null;
 }
 
 /**
- * The shard whose proof ends the path to a key of shard `index`: itself, or the one that holds the
- * lone leaf met above it.
+ * Returns the shard whose proof ends the path to a key of shard `index`: that shard, or the one
+ * that holds the single leaf above it.
  */
 export function terminalShard(nodes: MerkleNode[], index: number): number {
   assert(index >= 0 && index < nodes.length);
@@ -37,7 +34,7 @@ export function terminalShard(nodes: MerkleNode[], index: number): number {
 }
 
 /**
- * The proof for a key of shard `index` in the whole collection, given the proof of shard
+ * Returns the proof, in the whole collection, for a key of shard `index`, given the proof of shard
  * `terminalShard(nodes, index)`.
  */
 export function collectionProof<Terminal>(

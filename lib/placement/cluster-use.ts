@@ -1,47 +1,48 @@
 import type { PlacementNode } from './placement.ts';
 
-/** What a shard takes of the node that holds it. */
+/** Resources that a shard uses on its holder. */
 export interface ShardUse {
-  /** In memory while it is open, whether or not it is open now. */
+  /** Size in memory when open, whether or not it is open now. */
   bytes: number;
-  /** Worker threads that it keeps busy, averaged over minutes. */
+  /** Average number of worker threads that it keeps busy, over the last minutes. */
   load: number;
 }
 
-/** What a node holds, as it says of itself. */
+/** Resource usage that a node reports about itself. */
 export interface NodeUse {
   node: string;
-  /** It is about to leave: it takes no more shards. */
+  /** Whether the node is about to leave and accepts no more shards. */
   draining: boolean;
-  /** Of all shards that it holds and of all that it follows as a replica. */
+  /** Memory of all shards that it holds or follows. */
   bytes: number;
   memoryLimitBytes: number;
-  /** Worker threads that are busy, averaged over minutes. */
+  /** Average number of busy worker threads over the last minutes. */
   load: number;
   workers: number;
 }
 
-/** How much of a node is used, by memory and by worker threads: parts of what it has. */
+/** Used fractions of a node's memory and worker threads. */
 export interface UsedParts {
   memory: number;
   workers: number;
 }
 
 /**
- * Above this part of its memory a node takes no more. Idle shards are closed to make room from 85 %
- * on.
+ * Fraction of its memory above which a node accepts no more shards. Idle shards are closed from 85
+ * % on.
  */
 const MEMORY_FULL = 0.8;
-/** Above this part of its worker threads' time a node takes no more. */
+/** Fraction of its worker threads' time above which a node accepts no more shards. */
 const OVERLOADED = 0.85;
-/** Below these parts nobody is better off for a move, so the mean counts as no less. */
+/** Lower bounds of the mean. Below them, moving shards does not help. */
 const MEAN_MIN: UsedParts = { memory: 0.04, workers: 0.4 };
-/** A single shard opens in memory of this size at least. */
+/** Minimum memory that an open shard takes. */
 const SHARD_MIN_BYTES = 64 * 1024;
 
 /**
- * How evenly the nodes of a cluster are used, in multiples of the mean. The mean is what all hold,
- * the draining ones too, over what those have that stay: all must fit there.
+ * Resource usage of a cluster's nodes, in multiples of the mean. The mean is the usage of all
+ * nodes, including draining ones, over the capacity of those that stay, because everything must fit
+ * there.
  */
 export class ClusterUse {
   readonly #nodes = new Map<string, NodeUse>();
@@ -68,19 +69,21 @@ export class ClusterUse {
     return this.#nodes.get(node) ?? null;
   }
 
-  /** The nodes that take shards, weighted by their memory. */
+  /** Returns the nodes that accept shards, weighted by their memory. */
   staying(): PlacementNode[] {
     const staying = [...this.#nodes.values()].filter(({ draining }) => !draining);
     return staying.map(({ node, memoryLimitBytes }) => ({ node, weight: memoryLimitBytes }));
   }
 
-  /** A node's used parts in multiples of the mean, with `more` added. */
+  /** Returns a node's usage in multiples of the mean, with `more` added. */
   relative(use: NodeUse, more: ShardUse | null = null): UsedParts {
     const used = usedParts(use, more);
     return { memory: used.memory / this.mean.memory, workers: used.workers / this.mean.workers };
   }
 
-  /** Nodes that take shards and use less of a resource than `bound` times the mean. */
+  /**
+   * Returns the nodes that accept shards and use less than `bound` times the mean of a resource.
+   */
   below(resource: keyof UsedParts, bound: number): string[] {
     const cached = this.#below.get(resource);
     if (cached?.bound === bound) return cached.nodes;
@@ -92,8 +95,8 @@ export class ClusterUse {
 }
 
 /**
- * Whether a node has room for a shard at all, however the others are used; for one that takes no
- * more memory there always is.
+ * Whether a node has room for a shard, regardless of other nodes. A shard that needs no additional
+ * memory always fits into memory.
  */
 export function hasRoom(use: NodeUse, more: ShardUse): boolean {
   const after = usedParts(use, more);
@@ -101,7 +104,7 @@ export function hasRoom(use: NodeUse, more: ShardUse): boolean {
   return fits && !use.draining && usedParts(use).workers <= OVERLOADED;
 }
 
-/** Whether a node has more to do than it should have: what serves order alone waits. */
+/** Whether a node is overloaded. Moves that only restore the preferred placement then wait. */
 export function isPressed(use: NodeUse): boolean {
   const used = usedParts(use);
   return used.memory > MEMORY_FULL || used.workers > OVERLOADED;

@@ -1,19 +1,20 @@
 /**
- * Which leases a node reads, and how often: in a cluster of n nodes not n^2 rows each second.
+ * Decides which leases a node reads, and how often, so that a cluster of n nodes does not read n^2
+ * rows per second.
  *
- * Promises: the rows that a node reads each second are bounded. A death is found as soon as if
- * everybody watched everybody, unless all watchers of a node die with it.
+ * The number of rows that a node reads per second is bounded. A dead node is detected as fast as if
+ * all nodes watched each other, unless all its watchers die with it.
  * See docs/internals/placement.md.
  */
 
 const WATCHED = 3;
-/** A node reads this many leases a second to know all. */
+/** Average number of leases that a node reads per second to learn of all nodes. */
 const ROWS_PER_SECOND = 20;
 const LIST_MIN_MS = 1_000;
 
 /**
- * The leases that a node watches of those that are not known to be dead: the next ones after its
- * own, all of them where they are few.
+ * Returns the leases that a node watches: those that follow its own in the ring, or all if they are
+ * few. The caller passes only leases of nodes not known to be dead.
  */
 export function watchedLeases(own: string, incarnations: Iterable<string>): string[] {
   const isBefore = (a: string, b: string): boolean => (a > own === b > own ? a < b : a > own);
@@ -29,7 +30,7 @@ export function watchedLeases(own: string, incarnations: Iterable<string>): stri
   return next;
 }
 
-/** Time between two readings of all leases, for a cluster of that many nodes. */
+/** Returns the time between two reads of all leases, for a cluster of `nodes` nodes. */
 export function listEveryMs(nodes: number): number {
   return Math.max(LIST_MIN_MS, (nodes / ROWS_PER_SECOND) * 1_000);
 }

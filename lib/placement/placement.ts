@@ -1,31 +1,31 @@
 /**
- * The order in which nodes are asked to hold a shard: weighted rendezvous hashing.
+ * The order in which nodes are preferred as holder of a shard: weighted rendezvous hashing.
  *
- * Promises: the order is a pure function of the shard, the nodes and their weights. A node that
- * joins comes first for its share of the shards and changes the order of the others for none. When
- * a node leaves, each of its shards goes on to the node that was next. It says only where to look
- * for a holder, or to make one; who holds a shard is what the store says. It does not resist
- * somebody who chooses names.
+ * The order is a pure function of the shard, the nodes and their weights. A node that joins comes
+ * first for its share of the shards and does not change the order of the others. When a node
+ * leaves, each of its shards moves to the next node in order. The order only says where to look for
+ * a holder, or which node to make one; the store decides who holds a shard. It does not resist an
+ * attacker who chooses names.
  * See docs/internals/placement.md.
  */
 import { hash } from 'node:crypto';
 import type { ShardKey } from '../shard/key.ts';
 
 /**
- * Looked up once: it is called four times for each pair of a shard and a node, and a global is slow
- * to find in some contexts.
+ * Cached because it is called four times per pair of shard and node, and looking up a global is
+ * slow in some contexts.
  */
 const { imul } = Math;
 
-/** Shards that are kept in mind with what is known of them, at most. */
+/** Maximum number of shards whose hashes and first nodes are cached. */
 const SHARDS_MAX = 1_000_000;
 
-/** What a node weighs that does not say how much memory it has. */
+/** Weight of a node that does not report its memory. */
 export const WEIGHT_UNSAID = 2 ** 30;
 
 export interface PlacementNode {
   node: string;
-  /** How much it takes beside the others; above 0. */
+  /** Relative share of the shards; above 0. */
   weight: number;
 }
 
@@ -35,7 +35,7 @@ interface Halves {
 }
 
 /**
- * The order of some nodes for each shard. Immutable; a change of the nodes makes another by `with`.
+ * The order of a set of nodes for each shard. Immutable; `with` makes a new one for other nodes.
  */
 export class Placement {
   readonly nodes: readonly PlacementNode[];
@@ -43,7 +43,7 @@ export class Placement {
   readonly #high: Int32Array;
   readonly #at: Map<string, number>;
   readonly #isEven: boolean;
-  /** Hashes of shards; one map for all placements that come of each other. */
+  /** Hashes of shards, shared by all placements made by `with`. */
   readonly #shards: Map<ShardKey, Halves>;
   readonly #firsts = new Map<ShardKey, number>();
   readonly #before: { firsts: Map<ShardKey, number>; stayed: Int32Array; added: number[] } | null;
@@ -74,15 +74,15 @@ export class Placement {
   }
 
   /**
-   * The order of other nodes; what is known of those that stay is kept. This one itself if nothing
-   * differs.
+   * Returns the placement of other nodes, reusing what is known of nodes in both; returns this one
+   * if nothing differs.
    */
   with(nodes: readonly PlacementNode[]): Placement {
     const isSame = ({ node, weight }: PlacementNode) => this.nodes[this.#at.get(node) ?? -1]?.weight === weight;
     return nodes.length === this.nodes.length && nodes.every(isSame) ? this : new Placement(nodes, this);
   }
 
-  /** The node that should hold the shard; null without nodes. */
+  /** Returns the node that should hold the shard; null if there are no nodes. */
   preferred(shard: ShardKey): string | null {
     let first = this.#firsts.get(shard);
     if (first === undefined) {
@@ -93,12 +93,12 @@ export class Placement {
     return this.nodes[first]?.node ?? null;
   }
 
-  /** The first node in the shard's order that is accepted; null when none is. */
+  /** Returns the first accepted node in the shard's order, or null. */
   first(shard: ShardKey, isAccepted: (node: string) => boolean): string | null {
     return this.nodes[this.#first(shard, isAccepted)]?.node ?? null;
   }
 
-  /** The first in the shard's order of these nodes alone that is accepted. */
+  /** Returns the first accepted one of the given nodes in the shard's order, or null. */
   firstOf(shard: ShardKey, nodes: Iterable<string>, isAccepted: (node: string) => boolean): string | null {
     const key = this.#halves(shard);
     let best = -1;
@@ -109,7 +109,7 @@ export class Placement {
     return this.nodes[best]?.node ?? null;
   }
 
-  /** The first `count` accepted nodes in the shard's order, or all of them. */
+  /** Returns the first `count` accepted nodes in the shard's order, or all if there are fewer. */
   order(shard: ShardKey, count: number, isAccepted: (node: string) => boolean = () => true): string[] {
     const chosen: string[] = [];
     while (chosen.length < count) {
@@ -120,7 +120,7 @@ export class Placement {
     return chosen;
   }
 
-  /** From what was first among the nodes before; undefined when that is not known, or is gone. */
+  /** Derives the first node from the previous placement; undefined if unknown there or gone. */
   #firstAfter(shard: ShardKey): number | undefined {
     const was = this.#before?.firsts.get(shard) ?? -1;
     if (!this.#before || was < 0) return undefined;
@@ -136,7 +136,7 @@ export class Placement {
     let bestScore = 0;
     for (let at = 0; at < this.nodes.length; at++) {
       const score = this.#score(key, at);
-      // Of equal scores the earlier name comes first, on every node.
+      // With equal scores the earlier name comes first, on every node.
       if (best >= 0 && score <= bestScore) continue;
       if (isAccepted !== null && !isAccepted(this.nodes[at]!.node)) continue;
       best = at;
@@ -151,7 +151,7 @@ export class Placement {
     return score > otherScore || (score === otherScore && at < other);
   }
 
-  /** Higher comes first. Where all weigh the same the hash itself is in that order. */
+  /** A higher score comes first. If all weights are equal, the hash itself gives that order. */
   #score({ low, high }: Halves, at: number): number {
     const mixed = finalise((finalise(low ^ this.#low[at]!) + high) ^ this.#high[at]!) >>> 0;
     return this.#isEven ? mixed : Math.log((mixed + 0.5) / 2 ** 32) / this.nodes[at]!.weight;
@@ -172,9 +172,7 @@ function halvesOf(name: string): Halves {
   return { low: digest.readInt32LE(0), high: digest.readInt32LE(4) };
 }
 
-/**
- * MurmurHash3's fmix32: every bit of the input changes every bit of the output half of the time.
- */
+/** MurmurHash3's fmix32: each input bit flips each output bit with probability one half. */
 function finalise(value: number): number {
   let mixed = imul(value ^ (value >>> 16), 0x85ebca6b);
   mixed = imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);

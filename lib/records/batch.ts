@@ -1,7 +1,7 @@
 /**
- * Records on their way to one shard or one collection, laid out so that a worker can take them over
- * without copying: row i is `ids[i]`, `vectors[i * dimensions ..]`, `metadata[i]` (canonical JSON,
- * RFC 8785). No id occurs twice.
+ * Records for one shard or one collection, laid out so that they can be transferred to a worker
+ * without copying. Row i is `ids[i]`, `vectors[i * dimensions ..]` and `metadata[i]` (canonical
+ * JSON, RFC 8785). Ids are distinct.
  */
 export interface RecordBatch {
   ids: string[];
@@ -10,7 +10,7 @@ export interface RecordBatch {
   metadata: string[];
 }
 
-/** Bytes of its vectors, and characters of its ids and metadata. */
+/** Returns the bytes of the vectors plus the characters of ids and metadata. */
 export function batchBytes({ ids, metadata, vectors }: RecordBatch): number {
   const characters = (texts: string[]) => texts.reduce((total, text) => total + text.length, 0);
   return vectors.byteLength + characters(ids) + characters(metadata);

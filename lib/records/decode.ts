@@ -11,7 +11,7 @@ import { writeVector } from './vector.ts';
 export const RECORD_FIELDS = ['id', 'values', 'metadata'] as const;
 const NAMESPACED_FIELDS = [...RECORD_FIELDS, 'namespace'] as const;
 
-/** What records are held against. */
+/** Properties of the collection and limits that records are checked against. */
 interface Shape {
   dimensions: number;
   metric: Metric;
@@ -19,10 +19,10 @@ interface Shape {
 }
 
 /**
- * Checks the records of an upsert and lays them out as a batch, in one pass. Of records with the
- * same id the last wins and takes the first one's place. Throws INVALID_ARGUMENT or
- * DIMENSION_MISMATCH naming the path, such as `records[3].values[17]`. Nothing of `records` is
- * kept.
+ * Checks the records of an upsert and lays them out as a batch, in one pass. If several records
+ * have the same id, the last one wins, at the first one's position. Throws INVALID_ARGUMENT or
+ * DIMENSION_MISMATCH with the path, such as `records[3].values[17]`. Keeps no reference to
+ * `records`.
  */
 export function decodeRecords(records: unknown, shape: Shape, min = 1): RecordBatch {
   const { limits } = shape;
@@ -31,7 +31,7 @@ export function decodeRecords(records: unknown, shape: Shape, min = 1): RecordBa
   return batchOf(given, (at) => `records[${at}]`, RECORD_FIELDS, idOf, shape);
 }
 
-/** As `decodeRecords`, of records that say their own namespace, under their stored ids. */
+/** Same as `decodeRecords`, for records with a `namespace` field; the batch has stored ids. */
 export function decodeNamespacedRecords(
   given: readonly unknown[],
   pathOf: (at: number) => string,
@@ -68,8 +68,7 @@ function batchOf(
       ids.push(id);
     }
   }
-  // A copy of its own when duplicates fell away, so that the buffer behind it can be transferred as
-  // it is.
+  // Copied if duplicates were dropped, so that its buffer can be transferred without excess bytes.
   return {
     ids,
     dimensions,

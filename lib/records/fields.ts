@@ -8,15 +8,15 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A field name as it may stand in a message: printable, short, well-formed. */
+/** Returns a field name in a form safe for messages: printable, short, well-formed. */
 export function shownName(name: string): string {
   const printable = name.toWellFormed().replaceAll(/\p{C}/gu, '\uFFFD');
   return printable.length > 64 ? `${printable.slice(0, 64).toWellFormed()}...` : printable;
 }
 
 /**
- * Throws INVALID_ARGUMENT for the first field of `object` that is not among `known`, naming it and
- * the nearest known one. `path` is where the object stands (`records[3]`), empty for the whole
+ * Throws INVALID_ARGUMENT for the first field of `object` that is not among `known`, with its name
+ * and the nearest known one. `path` is the object's position (`records[3]`), empty for the whole
  * request.
  */
 export function refuseUnknownFields(object: JsonObject, known: readonly string[], path = ''): void {
@@ -29,8 +29,8 @@ export function refuseUnknownFields(object: JsonObject, known: readonly string[]
 const MISSPELT_EDITS_MAX = 2;
 
 /**
- * For requests that may have unknown fields: throws INVALID_ARGUMENT for one that looks like a
- * misspelling of one of `known`, naming both.
+ * Throws INVALID_ARGUMENT for a name that looks like a misspelling of one of `known`, with both
+ * names. For requests that may have unknown fields.
  */
 export function refuseMisspelt(
   names: Iterable<string>,
@@ -49,7 +49,7 @@ export function refuseMisspelt(
   }
 }
 
-/** A 400 for a name that the operation does not know. */
+/** Builds a 400 for a name that the operation does not know. */
 export function unknownField(
   name: string,
   known: readonly string[],
@@ -74,7 +74,7 @@ export function unknownField(
 }
 
 /**
- * A 400 for a value that is of the wrong type or out of bounds, where `describe` says too little.
+ * Builds a 400 for a value of the wrong type or out of bounds, if `describe` says too little.
  * `hint` ends the sentence: `; did you mean this?`.
  */
 export function invalid(path: string, expected: string, got: string, hint = ''): ProvecError {
@@ -84,14 +84,16 @@ export function invalid(path: string, expected: string, got: string, hint = ''):
   });
 }
 
-/** One 400 that says all of them. */
+/** Merges several 400s into one with all their messages. */
 export function together(refusals: ProvecError[]): ProvecError {
   if (refusals.length === 1) return refusals[0];
   const details = refusals.flatMap((refusal) => refusal.details ?? []);
   return new ProvecError('INVALID_ARGUMENT', refusals.map(({ message }) => message).join(' '), { details });
 }
 
-/** The array at `path` with `min` to `max` elements; throws INVALID_ARGUMENT. */
+/**
+ * Returns the array at `path`, which must have `min` to `max` elements; throws INVALID_ARGUMENT.
+ */
 export function boundedArray(value: unknown, path: string, min: number, max: number, what: string): unknown[] {
   if (!Array.isArray(value) || value.length < min || value.length > max) {
     throw invalid(path, `an array of ${min} to ${max.toLocaleString('en')} ${what}`, describe(value));

@@ -1,19 +1,19 @@
 /**
- * Float32 numbers as JSON with the fewest significant digits (up to 9) that read back as the same
- * float32, so that a client who sent 0.1 gets 0.1. Written as bytes: making a string of each number
- * and those into UTF-8 costs three times as much.
+ * Writes float32 numbers as JSON with the fewest significant digits (up to 9) that read back as the
+ * same float32, so that a client that sent 0.1 gets 0.1. Writes bytes directly: a string per
+ * number, converted to UTF-8, costs three times as much.
  */
 
-/** 10^0 to 10^22: the powers of ten that a double holds exactly. */
+/** 10^0 to 10^22: the powers of ten that a double represents exactly. */
 export const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
 
-// Taken out of `Math` once: this runs once per number of every vector that is sent.
+// Cached, because this code runs for every number of every vector sent.
 const { abs, floor, fround, log10, round } = Math;
 
-/** Below it float32 has less than 6 digits, so that the shortest may be found among fewer. */
+/** Below this, float32 has fewer than 6 digits of precision, so a shorter decimal may suffice. */
 const SMALLEST_NORMAL = 2 ** -126;
 
-/** Room for any number: `-340282350000000000000` is the longest. */
+/** The length of the longest number: `-340282350000000000000`. */
 export const FLOAT32_JSON_MAX_BYTES = 22;
 
 const ZERO = 0x30;
@@ -23,14 +23,14 @@ const COMMA = 0x2c;
 const OPENING = 0x5b;
 const CLOSING = 0x5d;
 
-/** One finite number. Throws RangeError for what JSON cannot carry. */
+/** Formats one finite number. Throws RangeError for NaN and infinities. */
 export function float32Json(value: number): string {
   if (value === floor(value) && value > -16_777_217 && value < 16_777_217) return `${value}`;
   if (!Number.isFinite(value)) throw new RangeError('JSON has no number for NaN or infinity');
   const magnitude = abs(value);
   const exponent = floor(log10(magnitude));
   // m / 10^k with an exact power of ten is the double nearest to that decimal, which String()
-  // prints with those digits.
+  // prints with exactly those digits.
   for (let digits = 6; digits <= 9; digits++) {
     const scale = POWERS_OF_TEN[digits - 1 - exponent];
     if (scale === undefined) break;
@@ -45,8 +45,8 @@ export function float32Json(value: number): string {
 }
 
 /**
- * Writes a vector as a JSON array from `at` on and returns where it ends. `target` must have room
- * for `float32ArrayMaxBytes`. Throws RangeError for what JSON cannot carry.
+ * Writes a vector as a JSON array to `target` from `at` on and returns the end offset. `target`
+ * must have room for `float32ArrayMaxBytes`. Throws RangeError for NaN and infinities.
  */
 export function writeFloat32Array(target: Uint8Array, at: number, values: Float32Array): number {
   let end = at;
@@ -59,14 +59,14 @@ export function writeFloat32Array(target: Uint8Array, at: number, values: Float3
   return end;
 }
 
-/** Bytes that an array of so many numbers has at most. */
+/** Maximum size, in bytes, of an array of `length` numbers. */
 export function float32ArrayMaxBytes(length: number): number {
   return 2 + length * (FLOAT32_JSON_MAX_BYTES + 1);
 }
 
 function writeFloat32(target: Uint8Array, start: number, value: number): number {
   const magnitude = abs(value);
-  // Elsewhere `String` writes powers of ten, or digits that are not significant.
+  // Outside this range `String` uses exponents or writes digits that are not significant.
   if (!(magnitude >= 1e-6 && magnitude < 1e7)) return writeText(target, start, float32Json(value));
   let at = start;
   if (value < 0) target[at++] = MINUS;
@@ -83,7 +83,7 @@ function writeFloat32(target: Uint8Array, start: number, value: number): number 
   return writeText(target, start, float32Json(value));
 }
 
-/** The greatest e with 10^e <= magnitude, for magnitudes from 1e-6 to below 1e7. */
+/** Returns the greatest e with 10^e <= magnitude, for magnitudes from 1e-6 to below 1e7. */
 function exponentOf(magnitude: number): number {
   if (magnitude < 1) {
     if (magnitude >= 0.1) return -1;
@@ -101,8 +101,8 @@ function exponentOf(magnitude: number): number {
 }
 
 /**
- * Writes `decimal` / 10^`places`, for whole decimals of up to 10 digits below 2^31 whose quotient
- * is below 1e7.
+ * Writes `decimal` / 10^`places`. `decimal` is a whole number of up to 10 digits below 2^31; the
+ * quotient is below 1e7.
  */
 function writeDecimal(target: Uint8Array, start: number, decimal: number, places: number): number {
   let digits = 1;

@@ -4,9 +4,9 @@ import type { Limits } from '../limits.ts';
 import { invalid, isJsonObject, type JsonObject } from './fields.ts';
 
 /**
- * How deep a JSON value nests (a scalar 0, `{}` 1), and how long it is as compact JSON at least:
- * stops as soon as one is above its bound, so that what is much too large is not gone through as a
- * whole.
+ * Returns the nesting depth of a JSON value (a scalar 0, `{}` 1) and a lower bound of its length as
+ * compact JSON. Stops as soon as either exceeds its maximum, so that a huge value is not traversed
+ * as a whole.
  */
 function extentOf(value: unknown, maxLevels: number, maxBytes: number): { levels: number; minBytes: number } {
   let levels = 0;
@@ -14,7 +14,7 @@ function extentOf(value: unknown, maxLevels: number, maxBytes: number): { levels
   const isPast = (): boolean => levels > maxLevels || minBytes > maxBytes;
   const visit = (value: unknown, level: number): void => {
     if (typeof value !== 'object' || value === null) {
-      // With its quotes; of numbers and names a character.
+      // A string counts with its quotes, a number or literal as one character.
       minBytes += typeof value === 'string' ? value.length + 2 : 1;
       return;
     }
@@ -39,8 +39,8 @@ function extentOf(value: unknown, maxLevels: number, maxBytes: number): { levels
 }
 
 /**
- * The error for the first value that JSON in well-formed UTF-8 cannot carry; the nesting must have
- * been bounded before.
+ * Returns the error for the first value that JSON in well-formed UTF-8 cannot represent. The
+ * nesting must have been checked before.
  */
 function unrepresentable(value: unknown, path: string): ProvecError | null {
   if (typeof value === 'string') {
@@ -67,9 +67,9 @@ function unrepresentable(value: unknown, path: string): ProvecError | null {
 }
 
 /**
- * Metadata as canonical JSON (RFC 8785); absent metadata is `{}`. Throws INVALID_ARGUMENT naming
- * the path when it is not an object, nests deeper than the limit, is longer than the limit as
- * compact JSON, or holds what JSON in UTF-8 cannot carry.
+ * Returns metadata as canonical JSON (RFC 8785); absent metadata is `{}`. Throws INVALID_ARGUMENT
+ * with the path if it is not an object, nests too deeply, is too long as compact JSON, or contains
+ * what JSON in UTF-8 cannot represent.
  */
 export function canonicalMetadata(value: unknown, path: string, limits: Limits): string {
   if (value === undefined) return '{}';

@@ -1,18 +1,18 @@
 /**
- * Namespaces are part of a record's key, so that a collection with any number of them has one root,
- * one anchor and one verify. Everything below the API knows a record by its *stored id*: in the
- * default namespace, whose name is empty, the id as it is, else U+0000, the namespace, U+0000, the
- * id. Neither a namespace nor the beginning of an id may be U+0000, so each stored id has one
- * reading. One that has none (versions before namespaces took any id) is of no namespace: nothing
- * finds it but verify and the root.
+ * Namespaces are part of a record's key, so a collection with any number of them has one root, one
+ * anchor and one verify. All layers below the API identify a record by its *stored id*: the plain
+ * id in the default namespace, whose name is empty; otherwise U+0000, the namespace, U+0000, the
+ * id. A namespace has no U+0000 and an id does not begin with it, so every stored id is
+ * unambiguous. Versions before namespaces accepted any id; one that parses as neither form belongs
+ * to no namespace, and only verify and the root include it.
  */
 import { LIMITS } from '../limits.ts';
 import type { RecordBatch } from './batch.ts';
 
 const MARK = '\0';
-/** Of the longest namespace and the longest id. */
+/** Bytes of a stored id with the longest namespace and the longest id. */
 export const STORED_ID_MAX_BYTES = LIMITS.namespaceMaxBytes + LIMITS.idMaxBytes + 2;
-/** Behind the longest name of the highest characters, and before the first id without a mark. */
+/** Sorts after every stored id with a namespace, and before every id of the default namespace. */
 const AFTER_NAMESPACES = MARK + '\u{10ffff}'.repeat(LIMITS.namespaceMaxBytes);
 
 export interface NamespacedId {
@@ -20,17 +20,17 @@ export interface NamespacedId {
   id: string;
 }
 
-/** The id under which a record is stored. */
+/** Returns the id under which a record is stored. */
 export function storedId(namespace: string, id: string): string {
   return namespace === '' ? id : MARK + namespace + MARK + id;
 }
 
-/** Range of all stored ids that come after `after` (null: all). */
+/** Returns the range of all stored ids after `after` (null: all). */
 export const wholeRange = (after: string | null): { after: string | null; prefix: null } => ({ after, prefix: null });
 
 /**
- * Where the ids of a namespace lie in the order of stored ids, in UTF-8 bytes: those after `after`
- * (null: all) that begin with `prefix`.
+ * Returns the range, in UTF-8 order of stored ids, of a namespace's ids after `after` (null: all)
+ * that begin with `prefix`.
  */
 export function storedRange(
   namespace: string,
@@ -42,7 +42,7 @@ export function storedRange(
   return { after: after ?? AFTER_NAMESPACES, prefix: prefix === '' ? null : prefix };
 }
 
-/** What `storedId` was given; null for what it never gives. */
+/** Inverse of `storedId`; null for text that it never returns. */
 export function readStoredId(stored: string): NamespacedId | null {
   if (!stored.startsWith(MARK)) return { namespace: '', id: stored };
   const end = stored.indexOf(MARK, 1);
@@ -50,7 +50,7 @@ export function readStoredId(stored: string): NamespacedId | null {
   return end < 2 || id === '' || id.startsWith(MARK) ? null : { namespace: stored.slice(1, end), id };
 }
 
-/** The records as they are stored. */
+/** Returns the batch with stored ids. */
 export function storedBatch(namespace: string, batch: RecordBatch): RecordBatch {
   return namespace === '' ? batch : { ...batch, ids: storedIds(namespace, batch.ids) };
 }
@@ -59,7 +59,10 @@ export function storedIds(namespace: string, ids: string[]): string[] {
   return namespace === '' ? ids : ids.map((id) => storedId(namespace, id));
 }
 
-/** Records of `namespace` by their own ids; null: of any, each with its namespace. */
+/**
+ * Replaces stored ids by ids. `namespace` is the records' namespace, or null if they may have
+ * different ones; each then gets its `namespace`.
+ */
 export function withoutNamespace<R extends { id: string; namespace?: string }>(
   namespace: string | null,
   records: R[],
@@ -68,7 +71,7 @@ export function withoutNamespace<R extends { id: string; namespace?: string }>(
   return namespace === '' ? records : records.map((record) => ({ ...record, id: idIn(namespace, record.id) }));
 }
 
-/** The id of a record that is known to be of `namespace`. */
+/** Returns the id of a record whose namespace is known. */
 export function idIn(namespace: string, stored: string): string {
   return namespace === '' ? stored : stored.slice(namespace.length + 2);
 }

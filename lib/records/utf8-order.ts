@@ -1,16 +1,14 @@
 /**
- * Below it, UTF-16 code units and code points have the same order; from it on, surrogates stand for
- * code points above all others.
+ * Code units below this sort like code points. Surrogates stand for code points above all others.
  */
 const SURROGATES_FROM = 0xd800;
 const SURROGATES_THROUGH = 0xdfff;
-/** Characters that are compared for equality at once, which V8 does fifty times as fast. */
+/** Number of characters compared at once for equality, which is fifty times as fast in V8. */
 const BLOCK_CHARS = 512;
 
 /**
- * The order of two well-formed strings by their UTF-8 bytes, which is that of their code points:
- * negative, 0, or positive. JavaScript's own `<` compares UTF-16 code units, among which U+1F600
- * comes before U+FFFD.
+ * Compares two well-formed strings by their UTF-8 bytes, that is, by code points: negative, 0 or
+ * positive. JavaScript's `<` compares UTF-16 code units and puts U+1F600 before U+FFFD.
  */
 export function compareUtf8(a: string, b: string): number {
   const length = Math.min(a.length, b.length);

@@ -5,13 +5,13 @@ import { invalid, isJsonObject } from './fields.ts';
 
 const { fround } = Math;
 const FLOAT32_MAX = 3.4028234663852886e38;
-/** The first number that is not rounded to `FLOAT32_MAX` but to infinity. */
+/** The smallest number that rounds to infinity instead of `FLOAT32_MAX`. */
 export const FLOAT32_END = 3.4028235677973366e38;
 
 /**
- * Checks one vector and writes it as float32 to `target` at `offset`: an array of exactly
- * `dimensions` numbers, each finite and within float32 range, and for cosine not all zero once they
- * are float32. Throws DIMENSION_MISMATCH or INVALID_ARGUMENT naming the element.
+ * Checks a vector and writes it as float32 to `target` at `offset`. It must be an array of exactly
+ * `dimensions` finite numbers within float32 range and, for cosine, not be all zero as float32.
+ * Throws DIMENSION_MISMATCH or INVALID_ARGUMENT with the path of the element.
  */
 export function writeVector(
   target: Float32Array,
@@ -21,7 +21,7 @@ export function writeVector(
   dimensions: number,
   metric: Metric,
 ): void {
-  // Not `instanceof`: what a worker thread hands over may be of another realm.
+  // Not `instanceof`: an array from a worker thread may belong to another realm.
   const isArray = Array.isArray(value) || types.isFloat32Array(value);
   if (!isArray) throw noVector(value, path, dimensions);
   const values = value as ArrayLike<unknown>;
@@ -31,7 +31,7 @@ export function writeVector(
     const number = values[i];
     if (typeof number !== 'number') throw noComponent(number, `${path}[${i}]`);
     const single = fround(number);
-    // Written so that NaN fails as well.
+    // Written so that NaN fails too.
     if (!(single <= FLOAT32_MAX && single >= -FLOAT32_MAX)) {
       throw invalidArgument(`${path}[${i}]`, 'a finite number within float32 range (at most 3.4028235e38)', number);
     }
@@ -46,7 +46,9 @@ function wrongLength(values: ArrayLike<unknown>, path: string, dimensions: numbe
   return invalid(path, `an array of ${dimensions} numbers`, 'a list in a list', '; send the inner one');
 }
 
-/** What JavaScript and Python send for a vector when nobody encoded it as a list. */
+/**
+ * Explains common mistakes: an unencoded Float32Array from JavaScript, a printed list from Python.
+ */
 function noVector(value: unknown, path: string, dimensions: number): ProvecError {
   const expected = `an array of ${dimensions} ${dimensions === 1 ? 'number' : 'numbers'}`;
   if (isJsonObject(value) && Object.hasOwn(value, '0'))
@@ -74,14 +76,13 @@ function noComponent(value: unknown, path: string): ProvecError {
 const withoutDirection = (path: string): ProvecError =>
   invalid(path, 'a vector that is not all zero (the metric is cosine)', 'all zero in float32');
 
-/** One vector of a query as float32; throws as `writeVector` does. */
+/** Decodes a query's vector as float32; throws as `writeVector` does. */
 export function decodeVector(value: unknown, path: string, dimensions: number, metric: Metric): Float32Array {
   const vector = new Float32Array(dimensions);
   writeVector(vector, 0, value, path, dimensions, metric);
   return vector;
 }
 
-/** A 400 for a vector of the wrong length. */
 function dimensionMismatch(path: string, dimensions: number, got: number): ProvecError {
   return new ProvecError(
     'DIMENSION_MISMATCH',

@@ -11,15 +11,15 @@ const TIME =
 const LEAP_SECOND = /^(.{16}):60/;
 
 /**
- * Milliseconds since the epoch of an ISO 8601 time with its offset from UTC, or of what RFC 3339
- * also allows: `t` and `z`, and a leap second, which is taken for the second after it. Null for
- * anything else, such as the 30th of February.
+ * Returns milliseconds since the epoch for an ISO 8601 time with UTC offset. Also accepts `t` and
+ * `z` (RFC 3339) and a leap second, which counts as the second after it. Null for anything else,
+ * such as February 30.
  */
 function parseTime(text: string): number | null {
   const match = TIME.exec(text);
   if (match === null) return null;
   const [year, month, day] = match.slice(1, 4).map(Number) as [number, number, number];
-  // Date.parse takes 2026-02-30 for the 2nd of March.
+  // Date.parse reads 2026-02-30 as March 2.
   const date = new Date(Date.UTC(year, month - 1, day));
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
   const isLeap = LEAP_SECOND.test(text);

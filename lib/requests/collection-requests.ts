@@ -8,7 +8,7 @@ import { RequestKind } from './request.ts';
 import { tags } from './tags.ts';
 
 export const METRICS: readonly Metric[] = ['cosine', 'euclidean', 'dot'];
-/** As other databases and numpy call them. */
+/** Names used by other databases and numpy. */
 const METRIC_ALIASES: Readonly<Record<string, Metric>> = {
   l2: 'euclidean',
   inner_product: 'dot',
@@ -41,7 +41,7 @@ export function collectionName(limits: Limits): Field<string> {
   };
 }
 
-/** What a creator chooses, each with its bounds; answers describe a collection by the same. */
+/** Fields that the creator chooses, with their bounds; response schemas use them too. */
 export const collectionFields = (limits: Limits) => ({
   name: component('CollectionName', collectionName(limits)),
   dimensions: integer('Length of every vector.', 1, limits.dimensionsMax),
@@ -73,7 +73,7 @@ export function collectionRequests(limits: Limits) {
   };
   return {
     createCollection: new RequestKind(chosen),
-    /** As Pinecone's clients make one. */
+    /** Body of an index creation by Pinecone clients. */
     createIndex: new RequestKind({ ...chosen, place: optional(fields.place) }),
     changeCollection: new RequestKind(
       { deletionProtection: optional(deletionProtection), tags: optional(noted) },

@@ -1,9 +1,9 @@
 /**
- * One field of a request: how its value is checked and, from the same bounds, what the API document
- * says of it.
+ * A field of a request: how its value is checked and, from the same bounds, its schema in the API
+ * document.
  *
- * `decode` gives the value as the service works with it, and throws INVALID_ARGUMENT, or a more
- * particular code, that names the path.
+ * `decode` returns the value as the service uses it. It throws INVALID_ARGUMENT, or a more specific
+ * code, with the path.
  */
 import { describe, invalidArgument, type ProvecError } from '../errors.ts';
 import { type JsonSchema, ref } from '../json/schema.ts';
@@ -11,17 +11,17 @@ import { nearest } from '../nearest.ts';
 import { invalid, shownName, together } from '../records/fields.ts';
 import type { Metric } from '../store/catalog.ts';
 
-/** What a value is held against beside the limits. */
+/** Context that a value is checked against, besides the limits. */
 export interface DecodeContext {
-  /** Of the collection, where the request has vectors. */
+  /** Shape of the collection, for requests with vectors. */
   shape?: { dimensions: number; metric: Metric } | null;
-  /** Where it has times. */
+  /** Current time, for requests with times. */
   wallMs?: number;
-  /** How many records a write has at least; default: 1. */
+  /** Minimum number of records in a write; default: 1. */
   recordsMin?: number;
 }
 
-/** The collection's shape, which whoever decodes vectors must know. */
+/** Returns the collection's shape, which decoding vectors requires. Throws if it is missing. */
 export function shapeOf({ shape }: DecodeContext): NonNullable<DecodeContext['shape']> {
   if (!shape) throw new Error('a body with vectors needs the shape of its collection');
   return shape;
@@ -31,7 +31,7 @@ export interface Field<T> {
   decode(value: unknown, path: string, context: DecodeContext): T;
   readonly schema: JsonSchema;
   readonly isOptional?: boolean;
-  /** Of an optional one that is absent. */
+  /** Value used when an optional field is absent. */
   readonly fallback?: T;
 }
 export interface OptionalField<T> extends Field<T> {
@@ -41,7 +41,7 @@ export interface FieldWithFallback<T> extends OptionalField<T> {
   readonly fallback: T;
 }
 
-/** A field whose values are those that `accepts` lets through; `expected` follows "must be". */
+/** Builds a field whose values satisfy `accepts`. `expected` completes "must be". */
 function checked<T>(expected: string, schema: JsonSchema, accepts: (value: unknown) => boolean): Field<T> {
   return {
     schema,
@@ -83,7 +83,9 @@ export const flag = (description: string): Field<boolean> =>
 export const isTrue = (description: string): Field<true> =>
   checked('true', { type: 'boolean', const: true, description }, (value) => value === true);
 
-/** `aliases`: other people's names for them, which a refusal knows. */
+/**
+ * `aliases` are names used by other products; the error message suggests the value they stand for.
+ */
 export function oneOf<T extends string>(
   description: string,
   values: readonly T[],
@@ -98,7 +100,7 @@ export function oneOf<T extends string>(
   };
 }
 
-/** Names what was sent and, where it is like one of `values`, that one. */
+/** Builds an error that quotes the value and suggests the nearest of `values`. */
 function notOneOf(
   path: string,
   values: readonly string[],
@@ -113,7 +115,7 @@ function notOneOf(
   return invalid(path, expected, `"${name}"`, hint);
 }
 
-/** Different ones of `values`, at least one. */
+/** A non-empty list of distinct `values`. */
 export function someOf<T extends string>(description: string, values: readonly T[]): Field<T[]> {
   const schema = { type: 'array', description, items: { type: 'string', enum: [...values] }, minItems: 1 };
   return {
@@ -135,8 +137,8 @@ export function someOf<T extends string>(description: string, values: readonly T
 }
 
 /**
- * Any well-formed text of 1 to `maxChars` characters, as people count them: an emoji is one, though
- * it is two UTF-16 units.
+ * Well-formed text of 1 to `maxChars` code points: an emoji counts once although it is two UTF-16
+ * units.
  */
 export function label(description: string, maxChars: number): Field<string> {
   const expected = `a string of 1 to ${maxChars} characters`;
@@ -152,16 +154,16 @@ export function label(description: string, maxChars: number): Field<string> {
   };
 }
 
-/** The same field, which may be absent. */
+/** Makes a field optional. */
 export function optional<T>(field: Field<T>): OptionalField<T>;
-/** With `fallback` in its place. */
+/** Makes a field optional with a default value. */
 export function optional<T>(field: Field<T>, fallback: T): FieldWithFallback<T>;
 export function optional<T>(field: Field<T>, ...[fallback]: [T?]): OptionalField<T> {
   if (fallback === undefined) return { ...field, isOptional: true };
   return { ...field, isOptional: true, fallback, schema: { ...field.schema, default: fallback } };
 }
 
-/** The same field, which the document describes under `name` among its components. */
+/** Makes the API document refer to the field's schema by the component `name`. */
 export function component<T>(name: string, field: Field<T>): Field<T> {
   return { ...field, schema: ref(name) };
 }

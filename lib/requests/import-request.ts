@@ -8,16 +8,16 @@ import type { Metric } from '../store/catalog.ts';
 import { METRICS } from './collection-requests.ts';
 import { type Field, shapeOf } from './field.ts';
 
-/** What lines of an import hold, one JSON value each. */
+/** The decoded lines of an import, one JSON value each. */
 export interface ImportedLines {
-  /** How many values there are. */
+  /** Number of lines. */
   values: number;
-  /** Records under their stored ids. */
+  /** Records with their stored ids. */
   batch: RecordBatch;
-  /** Which of the lines are the head and the end of an export; -1: none. */
+  /** Line numbers of the head and the end of an export, counted from 0; -1 if absent. */
   headAt: number;
   endAt: number;
-  /** How many records the end says that there are. */
+  /** Number of records that the end line states; null without one. */
   endCount: number | null;
 }
 
@@ -25,14 +25,14 @@ type Shape = ReturnType<typeof shapeOf>;
 
 const ROOT = /^[0-9a-f]{64}$/;
 
-/** What stands under `key` where that is all that a line has; else null: the line is a record. */
+/** Returns the object under `key` if it is the line's only key; null if the line is a record. */
 function frameOf(line: unknown, key: string): JsonObject | null {
   if (!isJsonObject(line) || !Object.hasOwn(line, key) || Object.keys(line).length > 1) return null;
   const frame = line[key];
   return isJsonObject(frame) ? frame : null;
 }
 
-/** The count of an export's last line; null: the line is none. */
+/** Returns the count of an export's last line; null for any other line. */
 function endCountOf(line: unknown): number | null {
   const { count, merkleRoot } = frameOf(line, 'end') ?? {};
   const isEnd = Number.isInteger(count) && typeof merkleRoot === 'string' && ROOT.test(merkleRoot);
@@ -40,8 +40,8 @@ function endCountOf(line: unknown): number | null {
 }
 
 /**
- * Throws DIMENSION_MISMATCH or INVALID_ARGUMENT for the head of an export of a collection that has
- * another shape: records of another metric would go in, and queries find other ones best.
+ * Throws DIMENSION_MISMATCH or INVALID_ARGUMENT if the export's collection has another shape.
+ * Records imported under another metric would be ranked differently by queries.
  */
 function refuseOtherShape(head: JsonObject, path: string, { dimensions, metric }: Shape): void {
   const { dimensions: otherDimensions = dimensions, metric: otherMetric = metric } = head;

@@ -6,26 +6,26 @@ import { readCursor, writeCursor } from './page-cursor.ts';
 const POSITION = /^after (.*)$/s;
 const STORED_POSITION = /^stored after (.*)$/s;
 
-/** The cursor of a page that ends with this id, or this namespace. */
+/** Returns the cursor of a page that ends with this id or namespace. */
 export const cursorAfter = (name: string): string => writeCursor(`after ${name}`);
 
-/** The cursor of a page of all namespaces that ends with this stored id. */
+/** Returns the cursor of a page of all namespaces that ends with this stored id. */
 export const cursorAfterStored = (stored: string): string => writeCursor(`stored after ${stored}`);
 
-/** After the longest id or namespace that there may be, whatever new ones are limited to. */
+/** Length for the longest id or namespace that can exist, even if PROVEC_LIMITS now allows less. */
 export const LISTING_CURSOR_MAX_CHARS = cursorAfter('x'.repeat(LIMITS.idMaxBytes)).length;
-/** After the longest stored id. */
+/** Length for the longest stored id. */
 export const STORED_CURSOR_MAX_CHARS = cursorAfterStored('x'.repeat(STORED_ID_MAX_BYTES)).length;
 
-/** That name. Throws INVALID_ARGUMENT for what `cursorAfter` did not write. */
+/** Inverse of `cursorAfter`. Throws INVALID_ARGUMENT for any other cursor. */
 export function nameOfCursor(cursor: unknown): string {
   const [name] = readCursor(cursor, POSITION, LISTING_CURSOR_MAX_CHARS);
-  // What is not base64url, or not UTF-8 in it, is read as something else.
+  // Node decodes invalid base64url and UTF-8 without an error, so compare the result.
   if (cursorAfter(name) !== cursor) throw notACursor(cursor);
   return name;
 }
 
-/** As `nameOfCursor`; no id is empty. */
+/** Same as `nameOfCursor`, but the name is an id and not empty. */
 export function idOfCursor(cursor: unknown): string {
   const id = nameOfCursor(cursor);
   if (id === '') throw notACursor(cursor);

@@ -2,14 +2,14 @@ import { invalidArgument } from '../errors.ts';
 
 export const CURSOR_MAX_CHARS = 512;
 
-/** What a page's `nextCursor` says of where the next one begins; opaque to clients. */
+/** Encodes the position where the next page begins as a `nextCursor`, opaque to clients. */
 export function writeCursor(position: string): string {
   return Buffer.from(position).toString('base64url');
 }
 
 /**
- * The groups of `position` in what `writeCursor` was given. Throws INVALID_ARGUMENT for anything
- * else.
+ * Returns the groups that `position` matches in a cursor from `writeCursor`. Throws
+ * INVALID_ARGUMENT for anything else.
  */
 export function readCursor(cursor: unknown, position: RegExp, maxChars = CURSOR_MAX_CHARS): string[] {
   const isText = typeof cursor === 'string' && cursor.length <= maxChars;

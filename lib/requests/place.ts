@@ -2,14 +2,14 @@ import { invalidArgument } from '../errors.ts';
 import { isJsonObject } from '../records/fields.ts';
 import type { Field } from './field.ts';
 
-/** Cloud and region that a creator named. */
+/** Cloud and region that the creator of a collection named. */
 export type Place = Readonly<Partial<Record<(typeof PLACE_FIELDS)[number], string>>>;
 
 export const PLACE_FIELDS = ['cloud', 'region'] as const;
 const PLACE_TEXT_MAX_CHARS = 64;
 const TEXT = { type: 'string', minLength: 1, maxLength: PLACE_TEXT_MAX_CHARS };
 
-/** Provec ignores it; tools that manage indexes compare it with what they asked for. */
+/** Stored but not used by Provec. Index management tools compare it with what they requested. */
 export const place: Field<Place> = {
   schema: {
     type: 'object',
@@ -26,7 +26,7 @@ export const place: Field<Place> = {
   },
 };
 
-/** Throws INVALID_ARGUMENT that names `path`. */
+/** Throws INVALID_ARGUMENT with `path`. */
 export function placeText(value: unknown, path: string): string {
   if (typeof value === 'string' && value !== '' && value.length <= PLACE_TEXT_MAX_CHARS && value.isWellFormed())
     return value;

@@ -10,7 +10,7 @@ type MayBeAbsent<F extends Fields> = {
 }[keyof F];
 type ValueOf<F> = F extends Field<infer T> ? T : never;
 
-/** What `decode` makes of a request with these fields. */
+/** The decoded value of a request with these fields. */
 type Decoded<F extends Fields> = { [K in Exclude<keyof F, MayBeAbsent<F>>]: ValueOf<F[K]> } & {
   [K in MayBeAbsent<F>]?: ValueOf<F[K]>;
 };
@@ -27,8 +27,8 @@ export class RequestKind<F extends Fields> {
   readonly #excluded: Excluded | null;
 
   /**
-   * `given`: fields of which one is given and no other; or at least one of all. `excluded`: a flag,
-   * and the fields that may not stand beside it where it is true.
+   * `given` lists fields of which exactly one must be set, or says that at least one of all must
+   * be. `excluded` is a flag and the fields that may not be set while it is true.
    */
   constructor(
     fields: F,
@@ -42,19 +42,19 @@ export class RequestKind<F extends Fields> {
     this.#excluded = excluded;
   }
 
-  /** Throws INVALID_ARGUMENT for a field that it does not have, naming the nearest that it has. */
+  /** Throws INVALID_ARGUMENT for an unknown field, with the nearest known one. */
   refuseUnknown(body: JsonObject, path = ''): void {
     refuseUnknownFields(body, this.names, path);
   }
 
-  /** What the gateway decoded for this collection; else what `decode` makes of the parameters. */
+  /** Returns the body as the gateway decoded it for this collection, or decodes the parameters. */
   of(params: { decoded?: object }, context: DecodeContext = {}): Decoded<F> {
     return params.decoded === undefined ? this.decode(params, context) : (params.decoded as Decoded<F>);
   }
 
   /**
-   * Checks its fields of `body`, and leaves others alone. Throws INVALID_ARGUMENT that names all
-   * that are wrong, or what a field throws. `path`: where the body stands in a request.
+   * Checks the known fields of `body` and ignores others. Throws INVALID_ARGUMENT that lists all
+   * faults, or a field's more specific error. `path` is the position of the body in a request.
    */
   decode(body: object, context: DecodeContext = {}, path = ''): Decoded<F> {
     const given = body as JsonObject;
@@ -100,7 +100,7 @@ function refuseBeside(given: JsonObject, [flag, names]: Excluded, path: string):
   if (other !== undefined) throw invalid(pathTo(other, path), `absent where ${flag} is true`, 'given');
 }
 
-/** Refuses these fields if the flag is true. */
+/** Schema that rejects these fields if the flag is true. */
 function exclusionSchema([flag, names]: Excluded): JsonSchema {
   return {
     not: {

@@ -8,19 +8,19 @@ const kinds = (limits: Limits) => ({
   ...vectorRequests(limits),
   ...collectionRequests(limits),
   ...accountRequests(limits),
-  /** Of operations that take no body: an object without fields passes. */
+  /** For operations without a body: accepts an object without fields. */
   none: new RequestKind({}),
 });
 
 /** Every kind of request that has a body. */
 type Requests = ReturnType<typeof kinds>;
 export type RequestName = keyof Requests;
-/** What is made of one. */
+/** The decoded value of a request. */
 export type DecodedRequest<N extends RequestName> = ReturnType<Requests[N]['decode']>;
 
 const made = new WeakMap<Limits, Requests>();
 
-/** The kinds of request within these limits. */
+/** Returns the kinds of request for these limits, built once per limits object. */
 export function requestsOf(limits: Limits): Requests {
   let requests = made.get(limits);
   if (requests === undefined) {

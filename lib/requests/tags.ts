@@ -5,10 +5,10 @@ import { invalid, isJsonObject, shownName } from '../records/fields.ts';
 import type { Field } from './field.ts';
 import type { Place } from './place.ts';
 
-/** Notes of a user about a collection, for their own use. */
+/** A user's notes about a collection. */
 export type Tags = Readonly<Record<string, string>>;
 
-/** Tags to set; one that is empty is removed. */
+/** Tags to set; an empty value removes the tag. */
 export const tags = (limits: Limits): Field<Tags> => ({
   schema: {
     type: 'object',
@@ -38,7 +38,10 @@ const isText = (value: unknown, maxChars: number): value is string =>
 /** Reserved key under which a row stores its place; no tag can have it. */
 const PLACE_NAME = '';
 
-/** Those of a collection with others set. Throws INVALID_ARGUMENT where they are too many. */
+/**
+ * Returns the stored tags of a collection after setting others. Throws INVALID_ARGUMENT if there
+ * are too many.
+ */
 export function withTags(
   before: string | undefined,
   set: Tags,
@@ -50,7 +53,7 @@ export function withTags(
   return stored(Object.fromEntries(all));
 }
 
-/** Tags of a new collection, with its place. */
+/** Returns the stored tags of a new collection, with its place. */
 export function withPlace(tags: string | undefined, place: Place | undefined): string | undefined {
   if (place === undefined || Object.keys(place).length === 0) return tags;
   return stored({ ...read(tags), [PLACE_NAME]: JSON.stringify(place) });

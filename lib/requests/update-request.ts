@@ -53,7 +53,7 @@ export function mergeOf(set: string | undefined, unset: string[] = [], path = ''
   return { set: set ?? null, unset };
 }
 
-/** What merges into records by id, no id twice. */
+/** Updates of records by id; ids are distinct. */
 export const updates = (limits: Limits): Field<RecordUpdate[]> => ({
   schema: { type: 'array', items: ref('RecordUpdate'), minItems: 1, maxItems: limits.updatesPerRequestMax },
   decode(value, path, context) {
@@ -68,7 +68,7 @@ export const updates = (limits: Limits): Field<RecordUpdate[]> => ({
   },
 });
 
-/** What `updates` takes for an update. */
+/** Schema of one element of `updates`. */
 export function updateSchema(limits: Limits, vector: JsonSchema): JsonSchema {
   const properties: Record<(typeof UPDATE_FIELDS)[number], JsonSchema> = {
     id: ref('RecordId'),

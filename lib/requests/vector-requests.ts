@@ -38,7 +38,7 @@ export const vector = (limits: Limits, description: string): Field<Float32Array>
   },
 });
 
-/** Each once, in the order given. */
+/** Duplicates are dropped; the order is kept. */
 const ids = (limits: Limits): Field<string[]> => ({
   schema: {
     type: 'array',
@@ -49,7 +49,7 @@ const ids = (limits: Limits): Field<string[]> => ({
   decode: (value, path) => decodeIds(value, path, limits),
 });
 
-/** What `decodeRecords` takes for a record. */
+/** Schema of a record that `decodeRecords` accepts. */
 export function recordSchema(limits: Limits): JsonSchema {
   const values = 'As many as the collection has dimensions; stored as float32. For `cosine` not all zero.';
   const { metadataMaxBytes, metadataMaxLevels } = limits;
@@ -79,7 +79,7 @@ const records = (limits: Limits): Field<RecordBatch> => ({
   },
 });
 
-/** Checked, and left as it was sent. */
+/** Checks the filter and leaves it as it was sent. */
 const filter = (limits: Limits): Field<JsonObject> => ({
   schema: ref('Filter'),
   decode(value, path) {
@@ -89,8 +89,7 @@ const filter = (limits: Limits): Field<JsonObject> => ({
 });
 
 /**
- * As `filter`, of a write: `{}` is refused, also as a part, because it might have been meant to say
- * something.
+ * A filter of a write. Rejects `{}`, even as a part, because the client may have lost a condition.
  */
 const selecting = (limits: Limits): Field<JsonObject> => ({
   schema: { type: 'object', allOf: [ref('Filter')], minProperties: 1 },
@@ -121,7 +120,7 @@ const prefix = (limits: Limits): Field<string> => ({
   schema: { ...recordId(limits).schema, description: 'Only records whose ids begin with it, byte for byte.' },
 });
 
-/** Checked, and left as it was sent. */
+/** Checks the cursor and leaves it as it was sent. */
 const listingCursor: Field<string> = {
   schema: {
     type: 'string',

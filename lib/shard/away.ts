@@ -1,6 +1,6 @@
 import { isProvecError, ProvecError } from '../errors.ts';
 
-/** Why a shard cannot be asked now. */
+/** Why a shard is unavailable now. */
 export type AwayReason =
   | 'has no holder yet'
   | 'is being opened'
@@ -10,8 +10,8 @@ export type AwayReason =
 const COLLECTION = 'the collection';
 
 /**
- * SHARD_UNAVAILABLE: nothing was or will be done of the request in shard `index`, which can be
- * asked later.
+ * Builds a SHARD_UNAVAILABLE error for shard `index`: nothing of the request was or will be done
+ * there, so it can be retried.
  */
 export function shardAway(index: number, why: AwayReason): ProvecError {
   const message = `Shard ${index} of ${COLLECTION} ${why}; try again.`;
@@ -22,14 +22,19 @@ export function isShardAway(error: unknown): error is ProvecError {
   return isProvecError(error) && error.code === 'SHARD_UNAVAILABLE';
 }
 
-/** An error of `shardAway` without the shard, so that nobody waits for it; any other as it is. */
+/**
+ * Removes the shard's index from an error of `shardUnavailable`, so that the caller does not wait
+ * for that shard. Returns any other error unchanged.
+ */
 export function withoutShards(error: unknown): unknown {
   if (!isShardAway(error)) return error;
   const { message, retryAfterSeconds } = error;
   return new ProvecError('SHARD_UNAVAILABLE', message, { retryAfterSeconds });
 }
 
-/** An error of `shardAway` that says which collection it is about; any other error as it is. */
+/**
+ * Adds the collection's name to an error of `shardUnavailable`. Returns any other error unchanged.
+ */
 export function withCollection(error: unknown, name: string): unknown {
   if (!isShardAway(error)) return error;
   const { message, retryAfterSeconds, shards } = error;

@@ -1,35 +1,38 @@
 /**
- * Changes of a shard that look at what it holds before they change it (`shards.change`): merges
- * into records, and deletes and merges of all records that a filter matches.
+ * Changes of a shard that first read its content (`shards.change`): merges into records by id, and
+ * deletes and merges of all records that a filter matches.
  *
- * Promises: the look and the change are one log entry. A change by filter changes at most `max`
- * records at a time; `WriteAck.next` says how to go on with the others. Rounds end, because a
- * record that was written after the first has begun is left as it is.
+ * Reading and changing are one log entry. A change by filter changes at most `max` records at a
+ * time; `WriteAck.next` says how to continue. The rounds end, because records written after the
+ * first round began are left alone.
  */
 import type { ErrorDetail } from '../errors.ts';
 import type { FieldReport } from './field-report.ts';
 import type { RecordScope } from './scope.ts';
 
-/** Which records are changed. */
-interface Matching extends RecordScope {
-  /** Records that a later entry wrote are left; null: the shard's last when the change is made. */
+/** The records that a change by filter affects. */
+export interface Matching extends RecordScope {
+  /**
+   * Records written by later entries are left alone. Null: the shard's last seq when the change is
+   * made.
+   */
   throughSeq: number | null;
-  /** Records that are changed at most. */
+  /** Maximum number of records to change. */
   max: number;
 }
 
-/** What is merged into metadata, key by key; a key is in one of them at most. */
+/** A key-by-key merge into metadata. No key is in both `set` and `unset`. */
 export interface MetadataMerge {
-  /** Canonical JSON of an object; null: nothing. */
+  /** Canonical JSON of an object; null if nothing is set. */
   set: string | null;
   unset: readonly string[];
 }
 
-/** A record's new vector, where it gets one, and what is merged into its metadata. */
+/** A record's new vector, or null to keep it, and a merge into its metadata. */
 export interface RecordUpdate extends MetadataMerge {
   id: string;
   values: Float32Array | null;
-  /** Where the request has it, such as `updates[3]`. */
+  /** Position in the request, such as `updates[3]`. */
   path: string;
 }
 
@@ -40,17 +43,17 @@ export type ShardChange =
 
 export interface PreviewTerms {
   metadataMaxBytes: number;
-  /** Whether it is worked out which records would change, which takes as long as the merge. */
+  /** Whether to compute which records would change, which takes as long as the merge. */
   countsChanges: boolean;
 }
 
-/** What a merge would do to a shard as it is. */
+/** What a merge would do to a shard in its current state. */
 export interface ChangePreview {
-  /** Records that it finds. */
+  /** Records found. */
   matched: number;
-  /** Records that it changes, or more where that is not worked out. */
+  /** Records that would change; an upper bound if `countsChanges` is false. */
   changed: number;
-  /** A record whose metadata would become too long; null when there is none. */
+  /** A record whose metadata would become too long; null if there is none. */
   refused: ErrorDetail | null;
   /** Present if the request named fields. */
   fields?: FieldReport | undefined;

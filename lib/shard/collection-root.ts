@@ -1,30 +1,29 @@
 import { combineAll } from '../merkle/combine.ts';
 import type { Cut } from './head.ts';
 
-/** What a cut amounts to for the whole collection. */
+/** The state of a whole collection at a cut. */
 export interface CollectionRoot {
   /** 64 hex digits. */
   merkleRoot: string;
   /**
-   * How many writes are behind it, over all shards: it only grows, and a shard that is opened or
-   * moved leaves it as it is.
+   * Number of writes contained, over all shards. It never decreases; opening or moving a shard does
+   * not change it.
    */
   version: number;
   vectorCount: number;
 }
 
-/** A root as the collection's account on the ledger shows it. */
+/** A root as read from the collection's account on the ledger. */
 export interface AnchoredRoot extends CollectionRoot {
   /**
-   * Counts what was decided over the account's head: an operator's decisions, returns to anchoring,
-   * and adoptions of a root that the store did not know to be confirmed. It only grows, with the
-   * transaction that carries each out, so that nothing which the store says of the account before
-   * fits it again.
+   * Number of decisions that replaced the account's head: operators' decisions, returns to
+   * anchoring, and adoptions of a root that the store did not know to be confirmed. Each one's
+   * transaction raises it, so that no earlier stored state of the account can match again.
    */
   decisions: number;
 }
 
-/** The collection's root at a cut (format PV1: the shards' subtrees joined by `combine`). */
+/** Computes the collection's root at a cut (format PV1: `combine` over the shards' subtrees). */
 export function collectionRoot(cut: Cut): CollectionRoot {
   let version = 0;
   let vectorCount = 0;
@@ -35,16 +34,16 @@ export function collectionRoot(cut: Cut): CollectionRoot {
   return { merkleRoot: Buffer.from(combineAll(cut).hash).toString('hex'), version, vectorCount };
 }
 
-/** Whether both are of one version, with the same content. */
+/** Whether both have the same version and content. */
 export const isSameRoot = (left: CollectionRoot, right: CollectionRoot): boolean => inWords(left) === inWords(right);
 
-/** Whether both are the same root, after as many decisions. */
+/** Whether both are the same root after the same number of decisions. */
 export const isSameAnchor = (left: AnchoredRoot, right: AnchoredRoot): boolean =>
   isSameRoot(left, right) && left.decisions === right.decisions;
 
-/** As an account shows it, in words. */
+/** Describes an account's content as text. */
 export const anchorInWords = (root: AnchoredRoot): string => `${inWords(root)}, ${root.decisions} decisions`;
 
-/** A root in words, the same for the same. */
-const inWords = ({ version, merkleRoot, vectorCount }: CollectionRoot): string =>
+/** Describes a root as text; equal roots have equal texts. */
+export const inWords = ({ version, merkleRoot, vectorCount }: CollectionRoot): string =>
   `${version} ${merkleRoot} ${vectorCount}`;

@@ -4,8 +4,8 @@ import type { ShardLog } from '../store/log.ts';
 import { type Cut, EMPTY_HEAD, isSameNode } from './head.ts';
 
 /**
- * The newer head of every shard, by seq: a state that contains all that either cut contains, where
- * both are of one history.
+ * Returns the newer head of every shard, by seq. If both cuts belong to the same history, the
+ * result contains everything that either contains.
  */
 export function mergeCuts(left: Cut, right: Cut): Cut {
   assert(left.length === right.length, 'cuts of one collection have as many shards');
@@ -13,8 +13,8 @@ export function mergeCuts(left: Cut, right: Cut): Cut {
 }
 
 /**
- * Whether every write behind `inner` is behind `outer`, too: of another history, with as many
- * writes, none is.
+ * Whether `outer` contains every write that `inner` contains. With an equal version, the heads must
+ * be identical; otherwise they belong to different histories.
  */
 export function contains(outer: Cut, inner: Cut): boolean {
   assert(outer.length === inner.length, 'cuts of one collection have as many shards');
@@ -26,8 +26,8 @@ export function contains(outer: Cut, inner: Cut): boolean {
 }
 
 /**
- * Heads of all shards of a collection as the log holds them: every acknowledged write is in it, and
- * no shard is opened.
+ * Returns the heads of all shards from the log. They contain every acknowledged write. Opens no
+ * shard.
  */
 export async function committedCut(
   log: Pick<ShardLog, 'heads'>,

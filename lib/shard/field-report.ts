@@ -7,7 +7,7 @@ export interface AbsentField {
   meant: string | null;
 }
 
-/** What a shard knows of the fields that a request names. */
+/** A shard's findings about the fields that a request names. */
 export interface FieldReport {
   /** Number of records searched for the fields: all records of the request's namespaces. */
   records: number;
@@ -17,11 +17,11 @@ export interface FieldReport {
   absent: AbsentField[];
 }
 
-/** Maximum number of fields of a request that are looked for, and of characters of each. */
+/** Maximum number of fields looked for per request, and maximum characters of each. */
 const FIELDS_MAX = 32;
 const FIELD_MAX_CHARS = 512;
 
-/** The fields to look for: `field`, and those that a filter names; each once. */
+/** Returns the distinct fields to look for: `field` and those that the filter names. */
 export function fieldsToFind(filter: JsonObject | null, field?: string): string[] {
   const fields = new Set<string>();
   const add = (name: string): void => {

@@ -1,4 +1,4 @@
-/** Type of a Merkle subtree (format PV1): nothing, exactly one record, or more. */
+/** Type of a Merkle subtree (format PV1): no record, exactly one, or more. */
 export type NodeType = 'empty' | 'leaf' | 'inner';
 
 /** A PV1 subtree: its type and 32-byte hash (32 zero bytes when empty). */
@@ -8,21 +8,21 @@ export interface MerkleNode {
 }
 
 /**
- * A shard's state in brief: the seq of its newest log entry, the number of *write* entries up to
- * that one (others change no record), its Merkle subtree and its number of records.
+ * Summary of a shard's state: the seq of its newest log entry, the number of *write* entries up to
+ * it (others change no record), its Merkle subtree and its number of records.
  */
 export interface ShardHead extends MerkleNode {
   seq: number;
   version: number;
   count: number;
   /**
-   * It comes after a contradiction (lib/store/contradictions.ts) on which no operator has decided:
-   * the root may contain bytes that the service did not write.
+   * Set if the head follows a contradiction (lib/store/contradictions.ts) on which no operator has
+   * decided: the root may cover bytes that the service did not write.
    */
   contradicted?: true;
 }
 
-/** The head of a shard that never had a commit. */
+/** Head of a shard that never had a commit. */
 export const EMPTY_HEAD: ShardHead = Object.freeze({
   seq: 0,
   version: 0,
@@ -31,12 +31,12 @@ export const EMPTY_HEAD: ShardHead = Object.freeze({
   count: 0,
 });
 
-/** No log is this long: a stored seq past it was not written by the service. */
+/** Maximum length of a log. The service did not write a stored seq above it. */
 export const SEQ_MAX = 2 ** 48;
 
 /**
- * Stands for a stored head that the service did not write, or that does not decode: the state of no
- * shard, as no SHA-256 is known that is all zeros. `seq` is what the stored one says, 0 where no
+ * Returns a substitute for a stored head that the service did not write or that does not decode. It
+ * equals the head of no shard, because its hash is all zeros. `seq` is the stored one, or 0 if no
  * log can be that long.
  */
 export function unsoundHead(seq: number): ShardHead {
@@ -49,17 +49,17 @@ export function isUnsound({ type, hash }: ShardHead): boolean {
 }
 
 /**
- * Heads of all shards of a collection, in order of the shard index: the *cut* behind a collection's
- * root.
+ * Heads of all shards of a collection, in shard order: the *cut* that the collection's root is
+ * computed from.
  */
 export type Cut = ShardHead[];
 
-/** Whether two heads of one shard say the same of the same state. */
+/** Whether two heads of one shard describe the same state. */
 export function isSameState(a: ShardHead, b: ShardHead): boolean {
   return a.seq === b.seq && a.count === b.count && isSameNode(a, b);
 }
 
-/** Whether two subtrees are the same. */
+/** Whether two subtrees are equal. */
 export function isSameNode(a: MerkleNode, b: MerkleNode): boolean {
   return a.type === b.type && a.hash.length === b.hash.length && a.hash.every((byte, at) => byte === b.hash[at]);
 }

@@ -1,8 +1,8 @@
 import { LIMITS } from '../limits.ts';
 
 /**
- * Names one shard of one collection: `<collection uuid>.<index>`; the index is the shard's keyHash
- * prefix read as an integer.
+ * Identifies a shard: `<collection uuid>.<index>`. The index is the shard's keyHash prefix read as
+ * an integer.
  */
 export type ShardKey = string;
 
@@ -12,13 +12,12 @@ export function shardKey(collectionId: string, index: number): ShardKey {
   return `${collectionId}.${index}`;
 }
 
-/** The parts of a shard key. */
 export function parseShardKey(key: ShardKey): { collectionId: string; index: number } {
   const dot = key.lastIndexOf('.');
   return { collectionId: key.slice(0, dot), index: Number(key.slice(dot + 1)) };
 }
 
-/** Whether it can be the key of a shard: for what others may have written. */
+/** Whether a value from outside can be the key of a shard. */
 export function isShardKey(value: unknown): value is ShardKey {
   if (typeof value !== 'string') return false;
   const [, index] = SHARD_KEY.exec(value) ?? [];

@@ -13,11 +13,11 @@ export interface QueryOptions extends RecordScope {
 
 export interface ShardMatch {
   id: string;
-  /** Present in an answer about all namespaces. */
+  /** Present in results over all namespaces. */
   namespace?: string;
   /** Exact: float32 vectors, float64 sums. Higher is better. */
   score: number;
-  /** euclidean only. */
+  /** For the euclidean metric only. */
   distance?: number;
   /** JSON text. */
   metadata?: string;
@@ -31,7 +31,7 @@ export interface FetchedRecord {
   metadata: string;
 }
 
-/** What of a listed record is told beside its id. */
+/** Which parts of a listed record to return besides its id. */
 export interface Included {
   includeValues: boolean;
   includeMetadata: boolean;
@@ -39,21 +39,21 @@ export interface Included {
 
 export interface ListedRecord {
   id: string;
-  /** Present in an answer about all namespaces. */
+  /** Present in results over all namespaces. */
   namespace?: string;
   values?: Float32Array;
   /** JSON text. */
   metadata?: string;
 }
 
-/** What answers that come in pages are made of. */
+/** An item of a paged answer. */
 export type PageItem = ShardMatch | FetchedRecord | ListedRecord | ValueCount;
 
-/** The first part of an answer, or its next one: in order, and all of one state of the shard. */
+/** A part of an answer. The pages of an answer are in order and show one state of the shard. */
 export interface Page<T> {
   items: T[];
   /** Present on a first page if the request named fields. */
   fields?: FieldReport | undefined;
-  /** Names what is left, for `shards.next`; null where nothing is. */
+  /** Id of the remaining pages, for `shards.next`; null after the last page. */
   rest: string | null;
 }

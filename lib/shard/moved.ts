@@ -1,6 +1,6 @@
 /**
- * The node that was asked does not hold the shard (any more); `node` does, or null when none is
- * known to. Never reaches a client: the router asks there.
+ * Thrown by a node that does not hold the shard (any more). `node` is the holder, or null if
+ * unknown. Never reaches a client: the router tries that node.
  */
 export class ShardMoved extends Error {
   readonly node: string | null;

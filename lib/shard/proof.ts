@@ -1,12 +1,10 @@
 import type { MerkleNode, ShardHead } from './head.ts';
 
-/**
- * Siblings from the shard's own root down to where the path of the id ends, and what stands there.
- */
+/** Siblings from the shard's root down to the end of the id's path, and the record there. */
 export interface ShardProof {
   head: ShardHead;
   siblings: MerkleNode[];
-  /** Hex; null where nothing stands. */
+  /** Hex; null if no record is there. */
   terminal: { key: string; vecHash: string; metaHash: string } | null;
   present: boolean;
 }

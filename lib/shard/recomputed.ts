@@ -1,24 +1,24 @@
 import type { ShardHead } from './head.ts';
 
 /**
- * A shard's state recomputed from stored bytes at `head.seq`, beside the head that the log recorded
+ * A shard's state recomputed from stored bytes at `head.seq`, and the head that the log recorded
  * there.
  */
 export interface Recomputed {
   /**
-   * Names the scan for `shards.extend`; freed by `shards.release`, or when nobody has asked for it,
-   * not even by `shards.keep`, for minutes.
+   * Id of the scan for `shards.extend`. Freed by `shards.release`, or after minutes without any
+   * call for it, including `shards.keep`.
    */
   session: string;
   head: ShardHead;
   recorded: ShardHead;
   /** At most 1,000. */
   differences: RecordDifference[];
-  /** The first one in the log; null where all are sound. */
+  /** The first altered entry in the log; null if there is none. */
   altered: AlteredEntry | null;
   /**
-   * What stood against the stored bytes when the shard opened, one sentence; null where nothing
-   * did, or an operator has decided.
+   * The contradiction found in the stored bytes when the shard opened, as one sentence. Null if
+   * there was none or an operator has decided on it.
    */
   contradiction: string | null;
 }
@@ -35,6 +35,6 @@ export interface RecordDifference {
 /** A log entry that is not what was appended. */
 export interface AlteredEntry {
   seq: number;
-  /** Ids of its records whose bytes do not give the leaf beside them; at most 1,000. */
+  /** Ids of its records whose bytes do not match the leaf stored with them; at most 1,000. */
   ids: string[];
 }

@@ -1,9 +1,9 @@
-/** Which records of a shard an operation is about. */
+/** The records of a shard that an operation applies to. */
 export interface RecordScope {
-  /** Absent or empty: the default one; null: all of them. */
+  /** Absent or empty: the default namespace. Null: all namespaces. */
   namespace?: string | null;
-  /** Null: all of their records. */
+  /** Null: all records of the namespaces. */
   filter: Record<string, unknown> | null;
-  /** Fields of which a shard is to say whether no record of the namespaces has them. */
+  /** Fields to report if no record of the namespaces has them. */
   fields?: readonly string[];
 }

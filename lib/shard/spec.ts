@@ -1,21 +1,21 @@
 import type { CollectionRow, Metric, Quantization } from '../store/catalog.ts';
 
-/** All a node needs to open a shard. */
+/** Everything that a node needs to open a shard. */
 export interface ShardSpec {
   collectionId: string;
-  /** Billed for what is written. */
+  /** The account whose plan pays for writes. */
   accountId: string;
   index: number;
   /** Number of shards of the collection. */
   of: number;
-  /** Nodes that follow it; default 0. */
+  /** Number of nodes that follow it; default 0. */
   replicas?: number;
   dimensions: number;
   metric: Metric;
   quantization: Quantization;
 }
 
-/** What a node needs to open shard `index` of a collection. */
+/** Returns what a node needs to open shard `index` of a collection. */
 export function shardSpec(row: CollectionRow, index: number): ShardSpec {
   return {
     collectionId: row.id,
@@ -29,7 +29,7 @@ export function shardSpec(row: CollectionRow, index: number): ShardSpec {
   };
 }
 
-/** Every shard of a collection, in order of the index. */
+/** Returns the specs of all shards of a collection, in shard order. */
 export function shardSpecs(row: CollectionRow): ShardSpec[] {
   return Array.from({ length: row.shards }, (_, index) => shardSpec(row, index));
 }

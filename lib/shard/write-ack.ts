@@ -2,7 +2,7 @@ import type { FieldReport } from './field-report.ts';
 import type { ShardHead } from './head.ts';
 
 /**
- * Answer to a committed write: the head that contains it. A write that changes nothing (deletes of
+ * Result of a committed write: the head that contains it. A write that changes nothing (deletes of
  * absent ids) commits nothing.
  */
 export interface WriteAck {
@@ -12,9 +12,9 @@ export interface WriteAck {
   deleted: number;
   /** Change of the number of stored vectors. */
   created: number;
-  /** Of a change: records that it found, changed or not. */
+  /** For a change: records found, changed or not. */
   matched?: number;
-  /** Of a change by filter that left records of the first round: how the next one goes on. */
+  /** For a change by filter that is not finished: parameters of the next round. */
   next?: { throughSeq: number };
   /** Field report from before the change, if requested. */
   fields?: FieldReport | undefined;

@@ -5,8 +5,8 @@ export interface Backoff {
 }
 
 /**
- * The pause before the next attempt when `failures` came before the last one in a row: twice as
- * long each time, never longer than `maxMs`.
+ * Returns the pause before the next attempt. `failures` counts the failures in a row before the
+ * last one. The pause doubles each time, up to `maxMs`.
  */
 export function backoffMs(failures: number, { minMs, maxMs }: Backoff): number {
   return Math.min(minMs * 2 ** failures, maxMs);

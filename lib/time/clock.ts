@@ -1,8 +1,8 @@
-/** Time as the service sees it; tests put their own in its place. */
+/** Source of time for the service; tests supply their own. */
 export interface Clock {
   /** Milliseconds since the epoch, for people and months only. */
   wallMs(): number;
-  /** Milliseconds on a clock that never jumps, for time-outs and ages. */
+  /** Milliseconds on a clock that never jumps, for timeouts and ages. */
   monotonicMs(): number;
 }
 

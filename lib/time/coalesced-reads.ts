@@ -1,6 +1,6 @@
 import { endedWithin, SYSTEM_TIMERS, type Timers } from './timers.ts';
 
-/** A reading that takes longer no longer holds up the next one. */
+/** Time after which a slow read no longer delays the next one. */
 const OVERTAKEN_AFTER_MS = 500;
 
 interface Reading<T> {
@@ -9,13 +9,12 @@ interface Reading<T> {
 }
 
 /**
- * Reads of what changes, asked for by many at once: those who come while one is under way share the
- * next, which is sent when that one has ended.
+ * Coalesces concurrent reads of changing data. Callers that arrive while a read is under way share
+ * the next one, which starts when that read has ended.
  *
- * Promises: whoever asks gets what was read after they asked, so that all they know of is in it. Of
- * each key one reading is under way at a time, and one more for each `OVERTAKEN_AFTER_MS` that they
- * take: what slows down is asked less often, and not by ever more at once.
- * How it fails: a reading that fails does so for all who share it.
+ * Guarantee: a caller gets data read after its call. There is one read per key under way, plus one
+ * for each `OVERTAKEN_AFTER_MS` that reads take, so a slow source gets fewer reads, not more at
+ * once. A read that fails fails for all callers that share it.
  */
 export class CoalescedReads<T> {
   readonly #timers: Timers;
@@ -25,7 +24,10 @@ export class CoalescedReads<T> {
     this.#timers = timers;
   }
 
-  /** What `read` gives, or that of another who asked for the same key. Throws what it throws. */
+  /**
+   * Returns the result of `read`, or of another caller's read of the same key. Throws what it
+   * throws.
+   */
   get(key: string, read: () => Promise<T>): Promise<T> {
     const newest = this.#newest.get(key);
     if (newest?.isSent === false) return newest.value;

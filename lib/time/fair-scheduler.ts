@@ -1,14 +1,14 @@
 export interface FairSchedulerOptions {
   /** Time in ms after which new requests and group commits get a turn of the event loop. */
   turnMs?: number;
-  /** Time in ms that each piece of work counts for at least: many short ones are work, too. */
+  /** Minimum time in ms that each piece of work counts for: many short ones are work, too. */
   leastMs?: number;
   /** Runs its argument once the thread has received the requests that arrived meanwhile. */
   later?(run: () => void): void;
   monotonicMs?(): number;
 }
 
-/** The waiting work of one account, in the order of its arrival. */
+/** The waiting work of one account, in order of arrival. */
 interface Queue {
   /** Virtual time at which the account's next piece of work begins. */
   startMs: number;
@@ -18,17 +18,20 @@ interface Queue {
 /**
  * Decides which account's work runs next on a thread.
  *
- * Promises: accounts take turns by the time that their work took, so an account that asks for
- * little waits for the piece under way, and for one of each other account that used no more. The
- * work of an account runs in the order of its arrival. A piece costs time in proportion to the
- * accounts that wait, not to those that asked before. How it fails: work that throws ends the turn;
- * callers catch. See docs/internals/store.md and docs/internals/overload.md.
+ * Accounts take turns by the time that their work took. So an account with little work waits for
+ * the current piece, and for one piece of each account that has used no more. The work of an
+ * account runs in order of arrival. Scheduling a piece takes time in proportion to the number of
+ * waiting accounts, not of earlier ones. Work that throws ends the turn, so callers must catch
+ * errors. See docs/internals/store.md and docs/internals/overload.md.
  */
 export class FairScheduler {
   readonly #options: Required<FairSchedulerOptions>;
   /** The accounts that have work waiting. */
   readonly #waiting = new Map<string, Queue>();
-  /** Virtual start of the next work of accounts without waiting work that are ahead of time. */
+  /**
+   * Virtual start times of the next work of accounts that have none waiting and are ahead of
+   * virtual time.
+   */
   readonly #idle = new Map<string, number>();
   #virtualMs = 0;
   #spentMs = 0;
@@ -48,7 +51,7 @@ export class FairScheduler {
     const queue = this.#waiting.get(accountId);
     if (queue !== undefined) queue.work.push(work);
     else {
-      // An idle account saves up no time.
+      // An idle account does not accumulate credit.
       const startMs = Math.max(this.#idle.get(accountId) ?? 0, this.#virtualMs);
       this.#idle.delete(accountId);
       this.#waiting.set(accountId, { startMs, work: [work] });
@@ -96,7 +99,7 @@ export class FairScheduler {
     return first;
   }
 
-  /** Forgets the idle accounts that a new account would be treated like; all when no work waits. */
+  /** Forgets idle accounts that are not ahead of a new account; all of them if no work waits. */
   #forgetIdle(): void {
     if (this.#waiting.size === 0) this.#idle.clear();
     for (const [accountId, startMs] of this.#idle) if (startMs <= this.#virtualMs) this.#idle.delete(accountId);

@@ -4,8 +4,8 @@ interface Sighting {
 }
 
 /**
- * For how long counters in the store have stood still, on this instance's own monotonic clock: the
- * only way to tell that their holders are gone without comparing clocks.
+ * Measures how long counters in the store have not changed, on this instance's monotonic clock.
+ * This detects dead owners without comparing clocks.
  */
 export class Sightings {
   readonly #monotonicMs: () => number;
@@ -15,7 +15,7 @@ export class Sightings {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Takes in all counters of one reading; what is not among them is forgotten. */
+  /** Records all counters of one read; forgets those that are not among them. */
   observe(counters: Iterable<readonly [key: string, beat: number | null]>): void {
     const monotonicMs = this.#monotonicMs();
     const next = new Map<string, Sighting>();
@@ -31,8 +31,8 @@ export class Sightings {
   }
 
   /**
-   * Milliseconds for which a counter was seen unchanged until a reading that began at `askedAtMs`;
-   * 0 for one that was not seen.
+   * Returns the milliseconds for which a counter has been unchanged, up to a read that began at
+   * `askedAtMs`; 0 for an unknown counter.
    */
   unchangedMs(key: string, askedAtMs: number): number {
     const sighting = this.#known.get(key);

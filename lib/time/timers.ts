@@ -1,10 +1,10 @@
-/** Timers as the cluster's logic sees them; the simulator puts its own in their place. */
+/** Timers that the cluster's logic uses; the simulator supplies its own. */
 export interface Timers {
   /** Calls `run` once after `ms` milliseconds, unless the returned function is called first. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** Resolves when `work` has ended, in whatever way, or `ms` milliseconds have gone by. */
+/** Resolves when `work` has settled or `ms` milliseconds have passed. */
 export function endedWithin(timers: Timers, work: Promise<unknown>, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const cancel = timers.after(ms, resolve);
@@ -24,7 +24,7 @@ export const SYSTEM_TIMERS: Timers = {
 };
 
 /**
- * What `work` gives where that comes within `ms` milliseconds, else what `late` gives or throws.
+ * Returns the result of `work` if it arrives within `ms` milliseconds, else the result of `late`.
  */
 export async function within<T>(work: Promise<T>, ms: number, late: () => T | Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

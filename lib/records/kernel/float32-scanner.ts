@@ -5,27 +5,28 @@ import { instantiate } from './wasm-module.ts';
 type Scan = (at: number, out: number, count: number) => number;
 
 const NUMBERS_MAX = 8_192;
-/** Of a number as anybody writes it, blanks included: what takes more on average is not read. */
+/** Maximum average bytes per number, whitespace included. The scanner declines longer arrays. */
 const NUMBER_MAX_BYTES = 48;
 const NUMBERS_AT = POWERS_OF_TEN.byteLength;
 const TEXT_AT = NUMBERS_AT + NUMBERS_MAX * Float32Array.BYTES_PER_ELEMENT;
 
-// One memory for each thread, for nothing is done between copying text in and copying numbers out.
+// One memory per thread suffices, because nothing else runs between copying text in and numbers
+// out.
 const { memory, functions } = instantiate<{ scan: Scan }>(FLOAT32_SCAN_WASM);
 new Float64Array(memory).set(POWERS_OF_TEN);
 const memoryBytes = new Uint8Array(memory);
 const numbers = new Float32Array(memory, NUMBERS_AT, NUMBERS_MAX);
 
 /**
- * Reads arrays of numbers in JSON text straight into float32 (`float32-scan.wat`): in a quarter of
- * the time of `JSON.parse`, which makes doubles of them, and of copying those.
+ * Parses arrays of numbers in JSON text straight into float32 (`float32-scan.wat`), in a quarter of
+ * the time of `JSON.parse` and a conversion of its doubles.
  */
 export const float32Scanner = {
   /**
-   * Reads the array whose opening bracket stands at `at` into `target`, which is as long as the
-   * array has to be, and returns where it ends, behind its bracket. 0 for whatever is not as many
-   * numbers as JSON has them, each within float32 range, and for some that are: what is read is
-   * exactly `Math.fround` of what `JSON.parse` gives.
+   * Reads the array whose opening bracket is at `at` into `target`, whose length is the expected
+   * number of elements. Returns the offset after the closing bracket. Returns 0 if the text is not
+   * that many JSON numbers within float32 range, and for some valid arrays too. The numbers are
+   * exactly `Math.fround` of what `JSON.parse` returns.
    */
   scan(bytes: Uint8Array, at: number, target: Float32Array): number {
     const { length } = target;

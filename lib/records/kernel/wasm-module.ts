@@ -1,12 +1,12 @@
-/** Node's types leave it to those of browsers. */
+/** Declared here because Node's type definitions leave it to the browser's. */
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object;
   Instance: new (module: object) => { exports: Record<string, unknown> };
 };
 
 /**
- * Functions of a WebAssembly module, and the memory that they work on, which is this caller's own.
- * `base64`: the module's bytes.
+ * Instantiates a WebAssembly module, given its bytes in base64. Returns its functions and its
+ * memory, which belongs to this instance alone.
  */
 export function instantiate<F>(base64: string): { memory: ArrayBuffer; functions: F } {
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(base64, 'base64')));
