@@ -1,12 +1,12 @@
 /**
- * Carries a caller's AbortSignal (the call option `signal`) to the node that works on the call.
+ * Carries a caller's AbortSignal (the call option `signal`) to the node that executes the call.
  *
- * In one process Moleculer hands the option over as it is. A call to another node is told there by
- * its id when the signal aborts, and fails at once, whatever that node does. An action finds the
- * signal of a call from another node in its options as well; it aborts, too, when the action fails,
- * so that what it had begun ends with it.
- * How it fails: a node that is not told, because it is of an earlier version or the message is
- * lost, works on to the end.
+ * Within a process, Moleculer passes the option on unchanged. When the signal of a call to another
+ * node aborts, that node is notified with the call's id, and the call fails at once, whatever the
+ * node does. The action finds a signal of its own in its options. It also aborts when the action
+ * fails, so that the calls that the action made end with it.
+ * A node that is not notified, because it runs an older version or the message is lost, works on to
+ * the end.
  */
 import type { Context, Middleware, Service, ServiceBroker, ServiceSchema } from 'moleculer';
 import { Cancelled, signalOf } from '../lib/actions/cancelled.ts';
@@ -54,7 +54,7 @@ export class CancelledCalls {
     },
   } as unknown as Middleware;
 
-  /** Runs an action; what another node asks for has a signal of its own. */
+  /** Runs an action. A call from another node gets its own signal. */
   readonly run = async (ctx: Context, work: () => Promise<unknown>): Promise<unknown> => {
     if (ctx.nodeID === null || ctx.nodeID === this.#broker!.nodeID) return work();
     const controller = new AbortController();
@@ -70,7 +70,7 @@ export class CancelledCalls {
     }
   };
 
-  /** Asks another node. */
+  /** Sends a call to another node and cancels it there when the caller's signal aborts. */
   readonly ask = (ctx: Context, send: () => Promise<unknown>): Promise<unknown> => {
     const signal = signalOf(ctx.options);
     if (signal === undefined) return send();

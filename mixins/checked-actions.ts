@@ -3,7 +3,7 @@ import type { ActionHandler, ActionSchema } from 'moleculer';
 
 export type Checks = Readonly<Record<string, ValidationRule>>;
 
-/** `actions` with what checks their parameters: of each its own, else `common`. */
+/** Returns `actions` with parameter rules: an action's own, or `common`. */
 export function checkedActions<N extends string>(
   common: Checks,
   own: Partial<Record<NoInfer<N>, Checks>>,

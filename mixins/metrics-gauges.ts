@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { AnchoringStats } from '../lib/actions/anchoring.ts';
 import type { ShardStats } from '../lib/actions/shards.ts';
 
-/** Where the gauges below get their numbers; what gives null, or fails, keeps them silent. */
+/** Sources of the gauges below. A gauge is absent while its source returns null or fails. */
 interface StatsSources {
   shards(): Promise<ShardStats | null>;
   anchoring(): Promise<AnchoringStats | null>;
@@ -38,9 +38,12 @@ const ANCHOR_GAUGES: [keyof AnchoringStats, string, string][] = [
   ['halted', 'provec_anchors_halted', 'Collections whose anchoring was stopped after a mismatch.'],
 ];
 
-/** Gauges of shards and anchors; what it returns sets them, and is called before each scrape. */
+/**
+ * Registers gauges of shards and anchors. The returned function updates them and is called before
+ * each scrape.
+ */
 export function serviceGauges(registry: Registry, sources: StatsSources): () => Promise<void> {
-  // A process with a gateway and a health port shows the same ones on both.
+  // A process with a gateway and a health port registers the gauges twice; both show the same ones.
   const gauge = (name: string, help: string) =>
     (registry.getSingleMetric(name) as Gauge | undefined) ?? new Gauge({ name, help, registers: [registry] });
   const ofShards = SHARD_GAUGES.map(([field, name, help]) => ({ field, gauge: gauge(name, help) }));

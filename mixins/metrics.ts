@@ -4,9 +4,9 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * The numbers of one process, in a registry of its own. Labels are route patterns such as
- * `/api/v1/collections/{name}/query`, methods, statuses and action names: never a path, nor the
- * name or id of anything that a tenant owns.
+ * The metrics of one process, in a registry of its own. Labels are route patterns such as
+ * `/api/v1/collections/{name}/query`, methods, statuses and action names, never paths or anything
+ * that a tenant named.
  */
 export class Metrics {
   readonly registry = new Registry();
@@ -65,7 +65,7 @@ export class Metrics {
   });
 
   constructor() {
-    // In ms. Every 10 ms woke an idle process a hundred times a second, most of what it did.
+    // In ms. At 10 ms the timer causes most of an idle process's wake-ups.
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 20 });
   }
 
@@ -92,7 +92,7 @@ export class Metrics {
   };
 }
 
-/** A label with few values: our error codes, or the class of anything else. */
+/** Returns a label with few values: our error codes, or the class of any other error. */
 function outcomeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'Error';
   const code = 'code' in error ? error.code : undefined;

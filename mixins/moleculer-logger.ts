@@ -4,26 +4,23 @@ import { RepeatedLines } from './repeated-lines.ts';
 
 type Level = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
-/**
- * Moleculer tells a person nothing at `info` that they need: its start-up story is for whoever
- * debugs.
- */
+/** Moleculer's `info` lines are not relevant to operators, only for debugging. */
 const QUIETER: Partial<Record<Level, Level>> = { info: 'debug', debug: 'trace' };
 
-/** What differs between lines that say the same of one request each. */
+/** The parts that differ between lines that report the same fault for different requests. */
 const REQUEST_IDS = /with requestID '.*?' |[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const NAMES = /'[^']*'/g;
 /**
- * Of a call that comes when its service has stopped, as some do in every drain: its caller asks
- * another node.
+ * Logged for a call that arrives after its service has stopped, which is normal in a drain: the
+ * caller tries another node.
  */
 const LATE_CALL = /^Service '[^']*' is not registered locally\.$/;
 
 /**
- * Moleculer's logger over ours: `new ServiceBroker({ logger: new MoleculerLogger(log) })`. Prints
- * messages and errors; other objects that the framework hands over (they may hold parameters) are
- * left out. Of warnings and errors that say the same it prints one a second, with their number:
- * while Redis is away transit has one for every request.
+ * Makes Moleculer log to our logger: `new ServiceBroker({ logger: new MoleculerLogger(log) })`. It
+ * logs messages and errors, but not other objects from the framework, which may contain parameters.
+ * Repeated warnings and errors are logged once per second, with their number, because without Redis
+ * transit logs one per request.
  */
 export class MoleculerLogger extends Loggers.Base<Loggers.Base.LoggerOptions> {
   readonly #log: Logger;
@@ -58,7 +55,10 @@ export class MoleculerLogger extends Loggers.Base<Loggers.Base.LoggerOptions> {
   }
 }
 
-/** A node without its connection says the same of every action and every other node. */
+/**
+ * Returns the key under which repeated lines are grouped. A disconnected node logs the same error
+ * for every action and every other node, so names are removed from it.
+ */
 function kindOf(message: string, err: Error | undefined): string {
   const said = `${message} ${err?.name}: ${err?.message}`.replace(REQUEST_IDS, '');
   return err?.name === 'BrokerDisconnectedError' ? said.replace(NAMES, '') : said;

@@ -23,9 +23,9 @@ const validator = new FastestValidator({
 });
 
 /**
- * Checks the parameters of every action that has `params`, in place of Moleculer's own validator:
- * the error's message names the first one that is missing or wrong, since the message alone goes
- * from one node to another.
+ * Checks the parameters of every action that has `params`, in place of Moleculer's validator. The
+ * message names the first parameter that is missing or wrong, because other nodes receive only the
+ * message.
  */
 export const paramsCheck: Middleware = {
   name: 'ParamsCheck',

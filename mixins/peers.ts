@@ -1,13 +1,13 @@
 import type { ServiceBroker } from 'moleculer';
 import type { ActionName } from '../lib/actions/call.ts';
 
-/** Another node, and the process that runs there. */
+/** Another node and the id of its process. */
 export interface Peer {
   id: string;
   instanceId: string;
 }
 
-/** The other nodes that have an action and count as connected. */
+/** Returns the other connected nodes that have an action. */
 export function peersWith(broker: ServiceBroker, action: ActionName): Peer[] {
   const endpoints = broker.registry.actions.get(action)?.endpoints ?? [];
   const others = endpoints.filter(({ id, isAvailable }) => isAvailable && id !== broker.nodeID);

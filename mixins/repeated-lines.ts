@@ -1,15 +1,15 @@
-/** Of one kind of line. */
+/** State of one kind of line. */
 interface Window {
-  /** Lines that were kept back in it. */
+  /** Lines suppressed in this window. */
   count: number;
   /** Writes the last of them. */
   write(fields: RepeatedFields): void;
   timer: NodeJS.Timeout;
 }
 
-/** What a line says of those that it stands for. */
+/** Fields added to a line that stands for others. */
 export interface RepeatedFields {
-  /** How many lines it stands for; absent where it is just itself. */
+  /** Number of lines that it stands for; absent if there is only one. */
   repeated?: number;
 }
 
@@ -17,17 +17,17 @@ const WINDOW_MS = 1_000;
 const KINDS_MAX = 1_000;
 
 /**
- * Keeps lines that say the same from flooding a log: the first of a kind is written at once, those
- * of the next second as one line with their number, and so on for as long as they come. None goes
- * uncounted: `repeated`, or 1 without it, adds up to the number of lines.
+ * Keeps repeated lines from flooding a log. The first line of a kind is written at once, the
+ * following ones once per second as one line with their number. No line goes uncounted: the sum of
+ * `repeated`, or 1 where absent, is the number of lines.
  */
 export class RepeatedLines {
   readonly #windows = new Map<string, Window>();
   #isClosed = false;
 
   /**
-   * `kind` says which lines are the same; `write` is called now or at most a second later, or not
-   * at all if a later one of its kind stands for it.
+   * `kind` decides which lines are the same. `write` is called now, within a second, or not at all
+   * if a later line of its kind replaces it.
    */
   write(kind: string, write: Window['write']): void {
     const window = this.#windows.get(kind);
@@ -40,7 +40,7 @@ export class RepeatedLines {
     if (!this.#isClosed && this.#windows.size < KINDS_MAX) this.#open(kind);
   }
 
-  /** Writes what is kept back, and keeps nothing back from then on. */
+  /** Writes suppressed lines and stops suppressing. */
   close(): void {
     this.#isClosed = true;
     for (const kind of this.#windows.keys()) this.#end(kind);

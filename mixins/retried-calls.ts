@@ -1,14 +1,14 @@
 /**
- * Makes calls again that no node took, so that none fails while nodes stop and start, and reads
- * that a node took with it when it died.
+ * Repeats calls that no node accepted, so that calls do not fail while nodes stop and start, and
+ * repeatable calls whose node died.
  *
- * Promises: a call that the asked node refused because it does not run the service any more, that
- * never came there (transport/lost-calls.ts, transport/undelivered.ts), or for which no node is
- * known at the moment, goes to another node as soon as there is one. Nothing was done of such a
- * call, so it may be made again whatever it does. One whose outcome is open is made again if it may
- * be made twice (lib/actions/repeatable.ts).
- * How it fails: a few seconds after it first failed so, or when the caller's time is over, with the
- * error of the last attempt. What is about a shard has a router of its own.
+ * A call is repeated on another node, as soon as there is one, if the node refused it because it no
+ * longer runs the service, if it never reached the node (transport/lost-calls.ts,
+ * transport/undelivered.ts) or if no node is known. Any call may be repeated then, because it had
+ * no effect. A call with unknown outcome is repeated only if it may run twice
+ * (lib/actions/repeatable.ts).
+ * It fails with the last error a few seconds after the first failure, or when the caller's time is
+ * over. Calls about a shard have their own router.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -25,12 +25,11 @@ export const retriedCalls: Middleware = {
   name: 'RetriedCalls',
   call: (next: Call): Call => {
     return async (action, params, options = {}) => {
-      // Moleculer's web gateway hands over the endpoint that it chose in place of the action's
-      // name.
+      // Moleculer's web gateway passes the endpoint that it chose instead of the action's name.
       const name = typeof action === 'string' ? action : (action as { action: { name: string } }).action.name;
       if (options.nodeID !== undefined || name.startsWith('shards.') || name.startsWith('$'))
         return next(action, params, options);
-      // Moleculer sets it in the options that it is given.
+      // Read first, because Moleculer changes it in the options.
       const timeoutMs = options.timeout || null;
       const untilMs = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
       let patientUntilMs: number | null = null;
@@ -41,7 +40,8 @@ export const retriedCalls: Middleware = {
           return await next(target, params, asked);
         } catch (error) {
           const monotonicMs = performance.now();
-          // That it was lost on the way may come out long after it was sent.
+          // The time starts with the first failure, because a lost call may be detected long after
+          // it was sent.
           patientUntilMs ??= monotonicMs + PATIENCE_MS;
           if (!isToBeRepeated(error, name) || monotonicMs + pauseMs > Math.min(untilMs, patientUntilMs)) throw error;
         }
@@ -53,7 +53,7 @@ export const retriedCalls: Middleware = {
   },
 } as unknown as Middleware;
 
-/** Says so of this very call only; one that its action made on the way is another matter. */
+/** Whether this call may be repeated. An error of a call that its action made does not count. */
 function isToBeRepeated(error: unknown, action: string): boolean {
   if (!(error instanceof Errors.MoleculerError)) return false;
   if ((error.data as { action?: string } | null)?.action !== action) return false;

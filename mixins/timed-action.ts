@@ -1,8 +1,8 @@
 import type { ActionSchema, Context } from 'moleculer';
 
 /**
- * An action with a time-out of its own in place of the broker's (0: none). Moleculer reads
- * `timeout`, though its types leave it out.
+ * Defines an action with its own timeout in place of the broker's (0: none). Moleculer reads
+ * `timeout`, but its types omit it.
  */
 export function timedAction<P, R>(
   timeoutMs: number,

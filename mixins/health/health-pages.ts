@@ -1,20 +1,21 @@
 import type { Metrics } from '../metrics.ts';
 
 /**
- * Whether the service can serve, and if not, why (a few words each, no names of what tenants own).
+ * Whether the service can handle requests, and short reasons if not. The reasons contain no tenant
+ * data.
  */
 export interface Readiness {
   ready: boolean;
   reasons: string[];
 }
 
-/** An answer outside the API: no authentication, nothing of any tenant. */
+/** A response outside the API: without authentication and without tenant data. */
 export interface PlainAnswer {
   status: number;
   type: string;
   body: string | Buffer;
   headers?: Readonly<Record<string, string>>;
-  /** Called once the answer is sent, or will not be. */
+  /** Called when the response has been sent or its sending has been given up. */
   sent?(): void;
 }
 
@@ -24,12 +25,12 @@ export function jsonAnswer(status: number, value: object): PlainAnswer {
   return { status, type: JSON_TYPE, body: JSON.stringify(value) };
 }
 
-/** That the process runs and answers. */
+/** Reports that the process runs and responds. */
 export function livezPage(): PlainAnswer {
   return jsonAnswer(200, { status: 'live' });
 }
 
-/** Whether requests should be sent here. */
+/** Reports whether load balancers should send requests to this process. */
 export async function readyzPage(parts: {
   readiness(): Promise<Readiness>;
   isStopping(): boolean;
@@ -41,7 +42,10 @@ export async function readyzPage(parts: {
   return ready ? jsonAnswer(200, { status: 'ready' }) : jsonAnswer(503, { status: 'starting', reasons });
 }
 
-/** The process's numbers, for Prometheus; `refresh` sets those that are asked for. */
+/**
+ * Returns the process's metrics for Prometheus. `refresh` updates gauges that are computed on
+ * demand.
+ */
 export async function metricsPage(parts: { metrics: Metrics; refresh(): Promise<void> }): Promise<PlainAnswer> {
   await parts.refresh();
   const { registry } = parts.metrics;

@@ -1,9 +1,9 @@
 /**
- * The port by which orchestrators and monitors look at one process, with or without a gateway:
+ * The port that orchestrators and monitors use to check a process, with or without a gateway:
  * `/livez`, `/readyz`, `/metrics` and nothing else.
  *
- * Promises: it answers from before anything else of the process starts until everything else has
- * stopped, whatever the other parts do. It keeps no connection.
+ * It responds from before any other part of the process starts until every other part has stopped.
+ * It keeps no connection open.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -27,13 +27,14 @@ export class HealthServer {
       (request, response) => void this.#answer(request, response),
     );
     this.#server.maxConnections = CONNECTIONS_MAX;
-    // A client that sends more requests, or does not read its answer, costs one answer for a while.
+    // One request per connection, and a timeout: a client that sends more, or does not read, costs
+    // one response for a limited time.
     this.#server.maxRequestsPerSocket = 1;
     this.#server.on('dropRequest', (_, socket) => socket.destroy());
     this.#server.timeout = REQUEST_TIMEOUT_MS;
   }
 
-  /** Where it listens; rejects with a sentence for the operator. */
+  /** Starts listening and returns the URL. Rejects with a message for the operator. */
   async listen(port: number, host: string): Promise<string> {
     this.#server.listen(port, host);
     try {

@@ -4,23 +4,23 @@ import type { Store } from '../../lib/store/port.ts';
 import { within } from '../../lib/time/timers.ts';
 import type { Readiness } from './health-pages.ts';
 
-/** Longer than a store that is well takes. */
+/** Longer than a healthy store takes. */
 const STORE_WAIT_MS = 2_000;
 
 interface ReadinessParts {
   broker: ServiceBroker;
   store: Store;
-  /** What this process runs. */
+  /** Services that this process runs. */
   services: readonly string[];
-  /** What a gateway needs somewhere in the cluster. */
+  /** Services that a gateway needs anywhere in the cluster. */
   needed: readonly string[];
 }
 
 /**
- * Whether a process that has started can serve. It must reach its store. A gateway needs every
- * service somewhere; what else a process runs depends on itself alone: shard nodes that waited for
- * others would never be ready after an outage, when nobody is. A ledger out of reach makes nobody
- * unready: writes stand and their anchors wait.
+ * Determines whether a started process can handle requests. It must reach its store. A gateway
+ * needs every service on some node; all other services depend on their own process alone: if shard
+ * nodes waited for others, none would become ready after an outage. An unreachable ledger does not
+ * matter, because writes succeed and their anchors wait.
  */
 export async function readinessOf({ broker, store, services, needed }: ReadinessParts): Promise<Readiness> {
   const reasons: string[] = [];

@@ -4,13 +4,14 @@ import startRepl from 'moleculer-repl';
 import { completionsOf, errorLine, helpText, runOperatorCommand } from './operator-commands.ts';
 
 /**
- * Moleculer's own would stop the broker alone, and end the process with everything else still open.
+ * Handled here, because Moleculer's own command stops only the broker and ends the process without
+ * closing anything else.
  */
 const EXITS = /^(exit|quit|q)$/;
 
 type Completer = (line: string, done: (error: Error | null, result: [string[], string]) => void) => void;
 
-/** Moleculer's console with the commands of operators; `onEnd` when the person leaves it. */
+/** Opens Moleculer's console with the operator commands. Calls `onEnd` when the user leaves it. */
 export function openConsole(broker: ServiceBroker, onEnd: () => Promise<void>): void {
   const server = startRepl(broker, {
     delimiter: 'provec $',
@@ -20,7 +21,7 @@ export function openConsole(broker: ServiceBroker, onEnd: () => Promise<void>): 
         description: `Operator commands:\n${helpText()}`,
         alias: null,
         allowUnknownOptions: true,
-        // Options and repeated words as they were written.
+        // Passes options and repeated words on as typed.
         parse(command: { args: string[]; params?: { words: string[] } }) {
           command.params = { words: [...command.args] };
         },

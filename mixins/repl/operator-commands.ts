@@ -5,26 +5,26 @@ import { isProvecError } from '../../lib/errors.ts';
 import { anchorsText, backupText, collectionsText, ledgerText, nodesText, shardsText, verdictText } from './tables.ts';
 import { printable } from './text-table.ts';
 
-/** A command that cannot be understood; its message is one line. */
+/** A command with wrong usage; the message is one line. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }
 
 interface OperatorCommand {
-  /** What stands after the name: `<word>`, or `[word]` where it may be left out. */
+  /** Arguments: `<word>`, or `[word]` if optional. */
   usage: string;
   meaning: string;
-  /** Whether `--offset` and `--limit` mean something to it. */
+  /** Whether it accepts `--offset` and `--limit`. */
   isTable?: true;
-  /** An option without a value that it takes. */
+  /** A boolean option that it accepts. */
   flag?: string;
   run(caller: Caller, words: readonly string[], slice: Slice, hasFlag: boolean): Promise<string>;
 }
 
-/** The cluster service bounds each of these by its parts. */
+/** No timeout: the cluster service limits the steps of these actions. */
 const PATIENT = { timeout: 0 };
 
-/** `provec <name> ...`, in the order in which they are explained. */
+/** Commands `provec <name> ...`, in the order of the help text. */
 const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
   Object.entries<OperatorCommand>({
     nodes: {
@@ -119,8 +119,8 @@ export function helpText(): string {
 }
 
 /**
- * Runs what stands after `provec` and gives what it says. Throws UsageError, and what the action
- * throws.
+ * Runs the command that follows `provec` and returns its output. Throws UsageError, and what the
+ * action throws.
  */
 export async function runOperatorCommand(caller: Caller, argv: readonly string[]): Promise<string> {
   const { words, slice, hasSlice, flags } = readWords(argv);
@@ -169,7 +169,7 @@ function readWords(argv: readonly string[]): Words {
   return { words, slice, hasSlice: Object.keys(slice).length > 0, flags };
 }
 
-/** What went wrong, in one line that an operator can act on. */
+/** Describes an error in one line that an operator can act on. */
 export function errorLine(error: unknown): string {
   const text = error instanceof Error ? sentenceOf(error) : String(error);
   return printable(text.replaceAll(/\s*\n\s*/g, ' '));
@@ -191,10 +191,7 @@ function sentenceOf(error: Error): string {
   }
 }
 
-/**
- * What the last word of a line may become: commands, then for those that name a node the shard
- * nodes.
- */
+/** Returns completions of a line's last word: commands, or shard nodes and choices as arguments. */
 export function completionsOf(line: string, shardNodes: readonly string[]): string[] {
   const words = line.split(' ');
   const last = words.length - 1;

@@ -14,7 +14,7 @@ import { inBytes, inNumber, inTime, printable, textTable } from './text-table.ts
 
 type FromNodes<Row> = Part<Row> & { unreachable: Unreachable[] };
 
-/** With what a slice left out, and how to see it. */
+/** Adds notes about omitted rows and unreachable nodes to a table. */
 function withNotes(table: string, next: number | null, unreachable: readonly Unreachable[] = []): string {
   const notes = unreachable.map(({ node, error }) => `${printable(node)} could not answer: ${error}`);
   if (next !== null) notes.push(`More rows: --offset ${next}`);

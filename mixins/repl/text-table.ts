@@ -2,19 +2,22 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 
 interface Column<R> {
   title: string;
-  /** Numbers stand at the right. */
+  /** Numbers are right-aligned. */
   isNumber?: boolean;
   cell(row: R): string;
 }
 
-/** Nothing that a user or another node chose may move the cursor or colour the terminal. */
+/**
+ * Removes escape sequences and control characters, so that text from users or other nodes cannot
+ * control the terminal.
+ */
 export function printable(text: string): string {
   return stripVTControlCharacters(text).replaceAll(/\p{Cc}|\p{Cf}/gu, '?');
 }
 
 /**
- * Aligned columns under their titles, which are bold on a terminal; without a line break at the
- * end.
+ * Formats rows in aligned columns under their titles, which are bold on a terminal. No line break
+ * at the end.
  */
 export function textTable<R>(columns: readonly Column<R>[], rows: readonly R[]): string {
   const cells = rows.map((row) => columns.map(({ cell }) => printable(cell(row))));
@@ -28,7 +31,7 @@ export function textTable<R>(columns: readonly Column<R>[], rows: readonly R[]):
   return [head, ...cells.map(lineOf)].join('\n');
 }
 
-/** `1536` as `1.5 KiB`. */
+/** Formats `1536` as `1.5 KiB`. */
 export function inBytes(bytes: number | null): string {
   if (bytes === null) return '-';
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
@@ -37,7 +40,7 @@ export function inBytes(bytes: number | null): string {
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
 }
 
-/** `4000` as `1h 6m`. */
+/** Formats `4000` as `1h 6m`. */
 export function inTime(seconds: number | null): string {
   if (seconds === null) return '-';
   if (seconds < 60) return `${Math.round(seconds)}s`;

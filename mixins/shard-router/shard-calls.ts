@@ -1,11 +1,9 @@
 /**
- * Sends calls to the shards service to the node that holds the shard they are about, wherever they
- * are made: callers name the shard and nothing else.
+ * Routes calls of the shards service to the node that holds the shard. Callers name only the shard.
  *
- * What lives on one node between two calls (a recomputation's session, the rest of an answer) is
- * handed out with the node's name in front. A read that may be behind goes to the nodes that hold
- * or follow the shard, beginning with any of them, until one answers, and then to the holder,
- * wherever it is by now.
+ * Ids of state that one node keeps between calls (a recomputation's session, the rest of an answer)
+ * are prefixed with the node's name. Eventual reads go to the nodes that hold or follow the shard,
+ * starting with a random one, until one answers, and then to the current holder.
  */
 import { Errors, type Middleware, type ServiceBroker, type ServiceSchema } from 'moleculer';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
@@ -22,37 +20,35 @@ import { type ShardNodePlace, shardNodesOf } from './shard-nodes.ts';
 import { type Loss, ShardRouter } from './shard-router.ts';
 import { NodeUnresponsive, UnresponsiveNodes } from './unresponsive-nodes.ts';
 
-/**
- * Calls that change what a shard holds: not asked twice when it is unknown whether they were done.
- */
+/** Calls that change a shard. They are not repeated if their outcome is unknown. */
 const WRITES = new Set(['shards.upsert', 'shards.delete', 'shards.change', 'shards.resume']);
-/** Calls that are made again when it is unknown what became of them. */
+/** Calls that are repeated if their outcome is unknown. */
 const REPEATED = new Set([
   ...['shards.query', 'shards.queries', 'shards.fetch', 'shards.next', 'shards.leave', 'shards.read'],
   ...['shards.previewUpdates', 'shards.metadataBytes', 'shards.countNew', 'shards.prove'],
   ...['shards.head', 'shards.headAt', 'shards.recompute', 'shards.extend', 'shards.keep', 'shards.release'],
   'shards.stats',
 ]);
-/** The field by which a call goes on where an earlier one began. */
+/** The field with which a call continues an earlier one. */
 const CONTINUED: Record<string, 'session' | 'rest'> = {
   ...{ 'shards.recompute': 'session', 'shards.extend': 'session' },
   ...{ 'shards.keep': 'session', 'shards.release': 'session' },
   ...{ 'shards.query': 'rest', 'shards.queries': 'rest', 'shards.fetch': 'rest', 'shards.read': 'rest' },
   ...{ 'shards.next': 'rest', 'shards.leave': 'rest' },
 };
-/** Moleculer's errors after which nobody knows what became of a call. */
+/** Moleculer's errors that leave the outcome of a call unknown. */
 const OUTCOME_UNKNOWN = new Set(['RequestRejectedError', 'RequestTimeoutError', 'BrokerDisconnectedError']);
 /**
- * How long a copy may take before the next one is asked, or the holder; less where its caller has
- * less time.
+ * Longest wait for a copy before trying the next one or the holder; shorter if the caller has less
+ * time.
  */
 const COPY_MAX_MS = 2_000;
 /** Broadcast by a shard node that found another one dead: `{ node }`. */
 export const NODE_DEAD = 'shards.nodeDead';
 
 /**
- * Whether a call changes nothing and is made again by its caller, or by the router, when its answer
- * is lost.
+ * Whether a call changes nothing and is repeated, by its caller or by the router, if the answer is
+ * lost.
  */
 export const isShardRead = (action: string): boolean => REPEATED.has(action);
 
@@ -60,19 +56,19 @@ interface CallOptions {
   nodeID?: string;
   timeout?: number;
   /**
-   * How long a shard may be away before the caller is told, with SHARD_UNAVAILABLE; default: as
-   * long as the call may take.
+   * Longest time in ms that a shard may be unavailable before the call fails with
+   * SHARD_UNAVAILABLE; default: the call's timeout.
    */
   awayMaxMs?: number;
   [name: string]: unknown;
 }
 /**
- * How a middleware calls on. Moleculer's web gateway hands over the action itself in place of its
+ * The next handler of a middleware. Moleculer's web gateway passes the action itself instead of its
  * name.
  */
 export type Call = (action: unknown, params?: unknown, options?: CallOptions) => Promise<unknown>;
 
-/** A call to the shards service, on its way. */
+/** A call to the shards service. */
 interface ShardCall {
   next: Call;
   action: string;
@@ -106,7 +102,7 @@ export class ShardCalls {
     });
   }
 
-  /** Nodes with a shards service that can be reached, this one included. */
+  /** Returns the reachable nodes with a shards service, including this one. */
   nodes(): string[] {
     return this.#nodes().map(({ node }) => node);
   }
@@ -137,8 +133,8 @@ export class ShardCalls {
   } as unknown as Middleware;
 
   /**
-   * A service for every node: calls to a node that is dead fail at once, not when its heartbeats
-   * are missed.
+   * A service for every node. It makes calls to a dead node fail at once, before its heartbeats are
+   * missed.
    */
   readonly service: ServiceSchema = {
     name: '$shard-calls',
@@ -150,13 +146,13 @@ export class ShardCalls {
     },
   };
 
-  /** A node that opens a shard may take long, and is waited for while it answers questions. */
+  /** Opening a shard may take long; the call waits as long as the node responds to pings. */
   #toNode({ next, action, params, options }: ShardCall, nodeID: string): Promise<unknown> {
     const ask = (): Promise<unknown> => next(action, params, options);
     return action === 'shards.adopt' ? this.#answerFrom(nodeID, true, ask) : ask();
   }
 
-  /** Every node reports its own numbers. */
+  /** Calls the local node, because every node reports its own stats. */
   #own({ next, action, params, options }: ShardCall): Promise<unknown> {
     const nodeID = this.#broker!.nodeID;
     if (this.nodes().includes(nodeID)) return next(action, params, { ...options, nodeID });
@@ -180,7 +176,7 @@ export class ShardCalls {
     };
     const askHolder = async (nodeID: string, leftMs: number): Promise<unknown> => {
       if (isWatched && this.#unresponsive.isUnresponsive(nodeID)) throw new NodeUnresponsive(nodeID);
-      // Asked as for a strong read: a node that is asked for a copy does not open the shard.
+      // Sent as a strong read, because a node does not open the shard for an eventual one.
       const strong = params.eventual ? { ...params, eventual: false } : params;
       return ask(nodeID, leftMs, waitMs === undefined ? strong : { ...strong, waitMs: Math.min(waitMs, leftMs) });
     };
@@ -195,21 +191,21 @@ export class ShardCalls {
     return field === undefined ? result : named(result, field, answeredBy);
   }
 
-  /** Of a read throws NodeUnresponsive where the node answers nobody while it is asked. */
+  /** Waits for the node's answer. A read throws NodeUnresponsive if the node stops responding. */
   async #answerFrom<T>(node: string, reads: boolean, ask: () => Promise<T>): Promise<T> {
     const answer = ask();
     if (node === this.#broker!.nodeID) return answer;
     try {
       return await this.#unresponsive.answerFrom(node, answer);
     } catch (error) {
-      // What became of a write only its answer tells.
+      // Only the answer tells whether a write was done.
       if (!(error instanceof NodeUnresponsive) || reads) throw error;
       return answer;
     }
   }
 
   /**
-   * What a copy answers; null where none does in time. Throws what a copy says is wrong with the
+   * Returns a copy's answer, or null if none answers in time. Throws errors that are about the
    * request.
    */
   async #fromCopy(
@@ -218,16 +214,16 @@ export class ShardCalls {
     deadlineMs: number,
     ask: (nodeID: string, leftMs: number) => Promise<unknown>,
   ): Promise<unknown> {
-    // The shard's holder and followers are among these as long as no node came or went.
+    // These include the shard's holder and followers unless a node joined or left.
     const placed = this.#router.placement.order(shard, replicas + 1);
     const first = Math.floor(Math.random() * placed.length);
     const nodes = [...placed.slice(first), ...placed.slice(0, first)];
-    // Last, and asked all the same: they may answer again by then, and the holder may be away for
-    // longer.
+    // Unresponsive nodes come last. They are tried all the same: they may have recovered, and the
+    // holder may be unavailable for longer.
     const isDoubted = (node: string): number => Number(this.#unresponsive.isUnresponsive(node));
     nodes.sort((one, other) => isDoubted(one) - isDoubted(other));
     for (const [tried, node] of nodes.entries()) {
-      // Time is kept for those that come after it, the holder among them.
+      // Leaves time for the nodes that follow, including the holder.
       const shareMs = (deadlineMs - SYSTEM_CLOCK.monotonicMs()) / (nodes.length - tried + 1);
       if (shareMs < 1) break;
       try {
@@ -251,13 +247,13 @@ export class ShardCalls {
       const answer = await next(action, { ...params, [field]: name.slice(slash + 1) }, { ...options, nodeID });
       return named(answer, field, nodeID);
     } catch (error) {
-      // A page that was lost is not kept any more: what was read of the shard is read anew.
+      // A lost page is gone from the node; null makes the caller read the shard anew.
       if (action === 'shards.next' && lossOf(error) !== 'none') return null;
       throw error;
     }
   }
 
-  /** Every node forgets the collection before its data go. */
+  /** Makes every node forget the collection before its data is dropped. */
   async #drop({ next, params, options }: ShardCall): Promise<unknown> {
     const nodes = this.nodes();
     await Promise.all(nodes.map((nodeID) => next('shards.forget', params, { ...options, nodeID })));
@@ -269,7 +265,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** The answer with the node's name in front of what is left, of each of its pages. */
+/** Prefixes the ids of remaining pages, in each page of the answer, with the node's name. */
 function named(answer: unknown, field: string, node: string): unknown {
   if (Array.isArray(answer)) return answer.map((each) => named(each, field, node));
   if (!isRecord(answer)) return answer;
@@ -282,7 +278,7 @@ function isAboutShard(params: object): params is ShardParams {
 }
 
 function lossOf(error: unknown): Loss {
-  // A write was not sent, and of a read that does not matter.
+  // A write was not sent; for a read it does not matter.
   if (error instanceof NodeUnresponsive) return 'unsent';
   if (!(error instanceof Errors.MoleculerError)) return 'none';
   if (isUnsent(error)) return 'unsent';

@@ -1,7 +1,8 @@
 /**
- * What every node knows of the shard nodes without asking the store: Moleculer's INFO packets bring
- * the memory that each has for shards, and whether it leaves. The same memory stands in the leases
- * by which shard nodes place shards, so that all name the same node for a shard that nobody holds.
+ * What every node knows about shard nodes without reading the store. Moleculer's INFO packets carry
+ * each node's memory for shards and whether it is draining. The leases, by which shard nodes place
+ * shards, have the same memory size, so all nodes choose the same node for a shard without a
+ * holder.
  */
 import type { ServiceBroker } from 'moleculer';
 import type { Config } from '../../lib/config.ts';
@@ -9,18 +10,18 @@ import { type PlacementNode, WEIGHT_UNSAID } from '../../lib/placement/placement
 
 const MIB = 2 ** 20;
 
-/** A node that runs the shards service and can be reached. */
+/** A reachable node that runs the shards service. */
 export interface ShardNodePlace extends PlacementNode {
-  /** It takes no shard that nobody holds. */
+  /** Whether the node accepts no shards that have no holder. */
   draining: boolean;
 }
 
-/** Broker option `metadata` of a node that may run the shards service. */
+/** Returns the broker option `metadata` of a node that may run the shards service. */
 export function shardNodeMetadata({ memoryLimitMiB }: Pick<Config, 'memoryLimitMiB'>): Record<string, unknown> {
   return { shardMemoryBytes: memoryLimitMiB * MIB };
 }
 
-/** The shard nodes as this broker knows them, itself included. */
+/** Returns the shard nodes that this broker knows, including itself. */
 export function shardNodesOf(broker: ServiceBroker): ShardNodePlace[] {
   const endpoints = broker.registry.actions.get('shards.query')?.endpoints ?? [];
   return endpoints.flatMap((endpoint: { isAvailable: boolean; id: string; node: { metadata: unknown } }) => {
@@ -31,10 +32,10 @@ export function shardNodesOf(broker: ServiceBroker): ShardNodePlace[] {
   });
 }
 
-/** Tells all others that this node takes no more shards. */
+/** Announces to all nodes that this node accepts no more shards. */
 export function announceDraining(broker: ServiceBroker): void {
   Object.assign(broker.metadata, { shardsDraining: true });
   broker.registry.regenerateLocalRawInfo(true);
-  // One that it does not reach learns it by asking.
+  // A node that misses this finds out when it asks this one to open a shard.
   Promise.resolve(broker.registry.discoverer.sendLocalNodeInfo()).catch(() => undefined);
 }

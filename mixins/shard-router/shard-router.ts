@@ -1,11 +1,11 @@
 /**
- * Asks the node that holds a shard.
+ * Sends requests to the node that holds a shard.
  *
- * Promises: a call that only reads is asked again, elsewhere or later, for as long as its caller
- * has time, whatever happens to the node that was asked. A write is asked again only when it is
- * certain that nothing of it was done; otherwise its caller learns that the outcome is unknown.
- * How it fails: when the time is over, SHARD_UNAVAILABLE with what kept the shard away. A final
- * error of the shard comes through as it is.
+ * A read is repeated, on another node or later, as long as its caller has time, whatever happens to
+ * the node. A write is repeated only if it certainly had no effect; otherwise its caller learns
+ * that the outcome is unknown.
+ * After the deadline it throws SHARD_UNAVAILABLE with the reason. A final error of the shard is
+ * passed on unchanged.
  * See docs/internals/transport.md.
  */
 import { LRUCache } from 'lru-cache';
@@ -21,18 +21,18 @@ import type { ShardNodePlace } from './shard-nodes.ts';
 
 const ROUTES_MAX = 200_000;
 const PAUSE = { minMs: 10, maxMs: 500 };
-/** Nodes asked one after the other, each named by the one before, until the next pause. */
+/** Maximum number of redirects from node to node before the next pause. */
 const HOPS_MAX = 4;
 
 /**
- * What an error says about the request: not sent at all; nobody knows what became of it; or it is
+ * What an error says about the request: it was not sent, its outcome is unknown, or the error is
  * the answer.
  */
 export type Loss = 'unsent' | 'unknown' | 'none';
 
 interface ShardRouterOptions {
   owners: Pick<OwnerStore, 'get'>;
-  /** Nodes that can be asked for shards. */
+  /** Returns the nodes that can hold shards. */
   nodes(): readonly ShardNodePlace[];
   lossOf(error: unknown): Loss;
   clock: Pick<Clock, 'monotonicMs'>;
@@ -41,11 +41,14 @@ interface ShardRouterOptions {
 
 interface ShardRequest<T> {
   shard: ShardKey;
-  /** On the monotonic clock: no further node is asked after it. */
+  /** Time on the monotonic clock after which no further node is tried. */
   deadlineMs: number;
-  /** It changes nothing. */
+  /** Whether the request changes nothing. */
   reads: boolean;
-  /** How long the shard may be away before the caller is told; default: until the deadline. */
+  /**
+   * Longest time in ms that the shard may be unavailable before the call fails; default: until the
+   * deadline.
+   */
   awayMaxMs?: number;
   ask(node: string, leftMs: number): Promise<T>;
 }
@@ -59,7 +62,7 @@ export class ShardRouter {
     this.#options = options;
   }
 
-  /** The order of the nodes that take shards which nobody holds. */
+  /** The order of the nodes that accept shards without a holder. */
   get placement(): Placement {
     const takers = this.#options.nodes().filter(({ draining }) => !draining);
     this.#placement = this.#placement.with(takers.map(({ node, weight }) => ({ node, weight })));
@@ -124,12 +127,15 @@ export class ShardRouter {
     const { placement } = this;
     const willing = placement.first(shard, (node) => !refused.has(node));
     if (willing !== null) return willing;
-    // Each has refused once: they may be of another mind by now.
+    // Every node has refused once; their state may have changed, so start over.
     refused.clear();
     return placement.preferred(shard) ?? nodes[0]?.node ?? null;
   }
 
-  /** A store out of reach costs a detour: any node says who holds the shard. */
+  /**
+   * Returns the holder according to the store. If the store is unreachable, any node can redirect
+   * to the holder.
+   */
   async #holder(shard: ShardKey): Promise<string | null> {
     try {
       return (await this.#options.owners.get(shard))?.holder?.node ?? null;

@@ -1,11 +1,10 @@
 /**
- * Which nodes do not answer although they count as connected: one that stands still, or is cut off
- * for less than its heartbeats allow.
+ * Detects nodes that do not respond although they count as connected, because they hang or are cut
+ * off for less than the heartbeat timeout.
  *
- * Promises: a node counts as unresponsive when somebody has waited for it for `AFTER_MS` and it
- * does not answer a question of its own within `ANSWER_MAX_MS`, and does so no more as soon as it
- * answers one, or counts as gone. A node that works on something for long, but answers questions,
- * is not.
+ * A node becomes unresponsive when a caller has waited for it for `AFTER_MS` and it does not answer
+ * a ping within `ANSWER_MAX_MS`. It recovers when it answers a ping or counts as disconnected. A
+ * node that takes long for a request but answers pings is responsive.
  */
 import { endedWithin, type Timers } from '../../lib/time/timers.ts';
 
@@ -14,13 +13,13 @@ const ANSWER_MAX_MS = 1_000;
 
 interface UnresponsiveNodesOptions {
   timers: Timers;
-  /** Whether the node answers within `maxMs`. */
+  /** Whether the node answers a ping within `maxMs`. */
   answers(node: string, maxMs: number): Promise<boolean>;
-  /** Whether it counts as connected. */
+  /** Whether the node counts as connected. */
   isThere(node: string): boolean;
 }
 
-/** Thrown in place of the answer of a node that became unresponsive. */
+/** Thrown instead of the answer of a node that became unresponsive. */
 export class NodeUnresponsive extends Error {
   override name = 'NodeUnresponsive';
 
@@ -31,7 +30,7 @@ export class NodeUnresponsive extends Error {
 
 export class UnresponsiveNodes {
   readonly #options: UnresponsiveNodesOptions;
-  /** With what ends the next question to it. */
+  /** Unresponsive nodes, with the function that cancels the next ping. */
   readonly #unresponsive = new Map<string, () => void>();
   readonly #asking = new Map<string, Promise<boolean>>();
   #isStopped = false;
@@ -40,7 +39,7 @@ export class UnresponsiveNodes {
     this.#options = options;
   }
 
-  /** Asks no node any more. */
+  /** Stops pinging. */
   stop(): void {
     this.#isStopped = true;
     for (const cancel of this.#unresponsive.values()) cancel();
@@ -52,8 +51,8 @@ export class UnresponsiveNodes {
   }
 
   /**
-   * What `answer` gives; rejects with NodeUnresponsive where the node becomes unresponsive before.
-   * The answer is not waited for then.
+   * Returns the result of `answer`. Rejects with NodeUnresponsive, without waiting further, if the
+   * node becomes unresponsive before.
    */
   async answerFrom<T>(node: string, answer: Promise<T>): Promise<T> {
     let isOver = false;
@@ -70,7 +69,7 @@ export class UnresponsiveNodes {
     }
   }
 
-  /** All that wait for a node share one question. */
+  /** Pings the node. All callers that wait for a node share one ping. */
   #answers(node: string): Promise<boolean> {
     const asked = this.#asking.get(node);
     if (asked) return asked;

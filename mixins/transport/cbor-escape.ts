@@ -1,14 +1,13 @@
 import { addExtension } from 'cbor-x';
 
 /**
- * First-come-first-served range of IANA's CBOR tags; means something between nodes of this service
- * only.
+ * From IANA's first-come-first-served range of CBOR tags; used between nodes of this service only.
  */
 const ESCAPED_TAG = 40_961;
 
 /**
- * Stands for a value that cbor-x would change on its way: a string with a lone surrogate (as JSON
- * text), an object with such a key or with the key `__proto__` (as its entries), and -0 (as 0).
+ * Replaces a value that cbor-x would change: a string with a lone surrogate (as JSON text), an
+ * object with such a key or the key `__proto__` (as its entries), and -0 (as 0).
  */
 class Escaped {
   readonly form: string | 0 | [key: unknown, value: unknown][];
@@ -26,8 +25,8 @@ addExtension<Escaped, Escaped['form']>({
 });
 
 /**
- * The same value, with what CBOR would change replaced by what it keeps. Nothing is copied where
- * nothing is replaced.
+ * Returns the value with everything that CBOR would change replaced. Copies only what contains a
+ * replacement.
  */
 export function escapeForCbor(value: unknown): unknown {
   if (typeof value === 'string') return value.isWellFormed() ? value : new Escaped(JSON.stringify(value));

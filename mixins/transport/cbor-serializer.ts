@@ -3,8 +3,8 @@ import { Serializers } from 'moleculer';
 import { escapeForCbor } from './cbor-escape.ts';
 
 /**
- * Past this the encoder is given a small buffer again: it would go on with one as large as its
- * largest message.
+ * After a larger message the encoder gets a small buffer again; it would keep one of the message's
+ * size.
  */
 const KEPT_BUFFER_MAX_BYTES = 1024 * 1024;
 const FRESH_BUFFER_BYTES = 8 * 1024;
@@ -12,8 +12,8 @@ const FRESH_BUFFER_BYTES = 8 * 1024;
 /** RFC 8746: float32, little-endian. */
 const FLOAT32_LE_TAG = 85;
 
-// cbor-x would copy the bytes a second time, and without `copyBuffers` give a view that keeps the
-// whole message alive.
+// cbor-x would copy the bytes twice or, without `copyBuffers`, return a view that keeps the whole
+// message in memory.
 addExtension<Float32Array, Uint8Array>({
   Class: Float32Array,
   tag: FLOAT32_LE_TAG,
@@ -28,20 +28,20 @@ addExtension<Float32Array, Uint8Array>({
  * CBOR between nodes: what arrives equals what was sent, as if the action had been called on the
  * same node.
  *
- * Float32Array and Uint8Array arrive as such, each owning its memory (a Buffer arrives as the
- * Uint8Array it is); Map, Set, Date, bigint, undefined, -0, infinities, NaN, lone surrogates and
- * keys such as `__proto__` are kept. Functions and symbols are refused.
+ * Float32Array and Uint8Array keep their type and own their memory (a Buffer arrives as a
+ * Uint8Array). Map, Set, Date, bigint, undefined, -0, infinities, NaN, lone surrogates and keys
+ * such as `__proto__` are preserved. Functions and symbols are rejected.
  */
 export class CborSerializer extends Serializers.Base {
   readonly #encoder = new Encoder({
     useRecords: false,
-    // Without it an object of more than 65,535 keys is cut off.
+    // Without this, objects with more than 65,535 keys are truncated.
     variableMapSize: true,
     tagUint8Array: false,
     copyBuffers: true,
   }) as Encoder & { useBuffer(buffer: Uint8Array): void };
 
-  /** Throws for what CBOR cannot carry. */
+  /** Throws for values that CBOR cannot represent. */
   override serialize(value: unknown): Buffer {
     const bytes = this.#encoder.encode(escapeForCbor(value));
     if (bytes.length > KEPT_BUFFER_MAX_BYTES) this.#encoder.useBuffer(Buffer.allocUnsafeSlow(FRESH_BUFFER_BYTES));
@@ -50,7 +50,7 @@ export class CborSerializer extends Serializers.Base {
 
   /** Throws for bytes that are not CBOR. */
   override deserialize(bytes: Buffer): unknown {
-    // As a plain Uint8Array, of which cbor-x then takes its slices.
+    // A plain Uint8Array, because cbor-x makes slices of the same class.
     return this.#encoder.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   }
 }

@@ -1,12 +1,11 @@
 /**
- * Joins consoles to a service of one process, over a Unix socket in its data folder: the service
- * listens, and passes on what one console tells the others.
+ * Connects consoles to a single-process service over a Unix socket in its data folder. The service
+ * listens and relays packets between consoles.
  *
- * Promises: only the owner of the data folder can connect (mode 0600); what a killed service left
- * there is in nobody's way; a console that reads nothing costs the service a bounded amount of
- * memory.
- * How it fails: a service that cannot listen runs without, and says so. A console whose service
- * ends is told by `onEnd`.
+ * Only the owner of the data folder can connect (mode 0600). A socket left by a killed service is
+ * replaced. A console that does not read costs the service a bounded amount of memory.
+ * If the service cannot listen, it logs a warning and runs without. A console calls `onEnd` when
+ * its service ends.
  */
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -16,12 +15,12 @@ import { Transporters } from 'moleculer';
 import type { Logger } from 'pino';
 
 const FILE = 'console.sock';
-/** The system's bound on the path of a socket. */
+/** The operating system's limit for the path of a socket. */
 const PATH_MAX_BYTES = 103;
 const OWNER_ONLY = 0o177;
 const LENGTH_BYTES = 4;
 const FRAME_MAX_BYTES = 256 * 1024 * 1024;
-/** What waits for a console that does not read. */
+/** Maximum bytes queued for a console that does not read. */
 const UNREAD_MAX_BYTES = 64 * 1024 * 1024;
 
 export type ConsoleEnd =
@@ -54,7 +53,7 @@ export class ConsoleTransporter extends Transporters.Base {
     const ended = [...this.#peers].map((peer) => (peer.destroyed ? null : once(peer.end(), 'close')));
     if (this.#end.side === 'console') await Promise.all(ended);
     for (const peer of this.#peers) peer.destroy();
-    // Its file goes with it.
+    // Closing the server removes the socket file.
     this.#server?.close();
   }
 
@@ -62,7 +61,8 @@ export class ConsoleTransporter extends Transporters.Base {
     this.#commands.set(this.getTopicName(command, nodeID ?? ''), command);
   }
 
-  // Every node knows of every action where it is, as over TCP.
+  // Every node knows where each action runs, as over TCP, so nothing is balanced by the
+  // transporter.
   override async subscribeBalancedRequest(): Promise<void> {}
   override async subscribeBalancedEvent(): Promise<void> {}
 
@@ -101,7 +101,7 @@ export class ConsoleTransporter extends Transporters.Base {
 
   #watch(socket: Socket): void {
     this.#peers.add(socket);
-    // Its end tells as much.
+    // The `close` event follows and handles it.
     socket.on('error', () => undefined);
     socket.once('close', () => this.#peers.delete(socket));
     const frames = new Frames();
@@ -126,7 +126,7 @@ interface Frame {
   data: Buffer;
 }
 
-/** The length of the rest, the length of the topic, the topic, the data. */
+/** Writes a frame: the length of the rest, the length of the topic, the topic, the data. */
 function write(peer: Socket, topic: string, data: Buffer): void {
   if (peer.writableLength > UNREAD_MAX_BYTES) {
     peer.destroy();
@@ -139,13 +139,13 @@ function write(peer: Socket, topic: string, data: Buffer): void {
   peer.write(Buffer.concat([head, name, data]));
 }
 
-/** Cuts what comes over a connection into frames. */
+/** Splits the bytes of a connection into frames. */
 class Frames {
   #held: Buffer[] = [];
   #bytes = 0;
   #wanted = LENGTH_BYTES;
 
-  /** Null for one that nobody sends; nothing follows it. */
+  /** Yields null, as its last item, for an invalid frame. */
   *take(bytes: Buffer): Iterable<Frame | null> {
     this.#held.push(bytes);
     this.#bytes += bytes.length;

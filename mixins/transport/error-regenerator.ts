@@ -5,24 +5,22 @@ import { ERROR_TABLE, type ErrorCode, type ErrorDetail, type ErrorExtras, Provec
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import { StoreError, type StoreErrorKind } from '../../lib/store/port.ts';
 
-/** An error, as it was thrown or as it crosses from one node to another. */
+/** An error as thrown, or as sent from one node to another. */
 type Carried = Record<string, unknown> & { name: string; message: string };
 
 const STORE_ERROR_KINDS: readonly StoreErrorKind[] = ['capacity', 'unavailable', 'unknown', 'damaged', 'closed'];
 
-/**
- * What Moleculer says of its own errors; whatever else hangs on them may be a caller's parameters.
- */
+/** Data of Moleculer's own errors. Any other field may contain a caller's parameters. */
 const HARMLESS_DATA = ['action', 'nodeID', 'service', 'version', 'event', 'size', 'limit', 'level', 'name'];
 
 const FOREIGN_MESSAGE = 'An action failed on another node, whose log says why.';
 
 /**
- * Errors between nodes: a caller gets the class that was thrown, wherever the action ran.
+ * Sends errors between nodes: the caller gets the class that was thrown, wherever the action ran.
  *
- * ProvecError, StoreError and ShardMoved keep all that their callers go by, Moleculer's errors
- * theirs. Of any other error only the class's name crosses; it is logged, with its stack, where it
- * was thrown. Stacks, causes and parameters never cross.
+ * ProvecError, StoreError, ShardMoved and Moleculer's errors keep the fields that callers use. Of
+ * any other error only the class name is sent; the node that threw it logs it with its stack.
+ * Stacks, causes and parameters are never sent.
  */
 export class ErrorRegenerator extends Errors.Regenerator {
   readonly #log: Logger;
@@ -58,7 +56,7 @@ export class ErrorRegenerator extends Errors.Regenerator {
       return { name, message, nodeID, kind: thrown.kind };
     }
     if (thrown instanceof ShardMoved) return { name, message, nodeID, node: thrown.node };
-    // The caller has given up, so the reason is enough.
+    // The caller has given up, so name and message suffice.
     if (thrown instanceof Cancelled) return { name, message, nodeID };
     if (thrown instanceof Errors.MoleculerError && name in Errors) {
       const { code, type, retryable, data } = thrown;
@@ -80,12 +78,12 @@ function restoreProvecError({ message, code, details, retryAfterSeconds, allow, 
   if (typeof retryAfterSeconds === 'number') extras.retryAfterSeconds = retryAfterSeconds;
   if (Array.isArray(allow)) extras.allow = allow as string[];
   if (Array.isArray(shards)) extras.shards = shards as number[];
-  // A node of another version may know a code that this one does not.
+  // A node of another version may use a code that is unknown here.
   const known = Object.hasOwn(ERROR_TABLE, String(code)) ? (code as ErrorCode) : 'INTERNAL';
   return new ProvecError(known, message, extras);
 }
 
-/** A kind that is not known says the least: that nobody knows what was stored. */
+/** An unknown kind becomes 'unknown', which makes no claim about what was stored. */
 function restoreStoreError({ message, kind }: Carried): StoreError {
   return new StoreError(STORE_ERROR_KINDS.find((known) => known === kind) ?? 'unknown', message);
 }

@@ -1,7 +1,8 @@
 /**
- * The frames of messages that are too large for one packet. A message that fits travels as it is.
+ * Frames for messages that are too large for one packet. A message that fits is sent without a
+ * frame.
  *
- * How it fails: bytes that begin as a frame and are none throw FrameError.
+ * Bytes that begin like a frame but are not valid throw FrameError.
  * See docs/internals/transport.md.
  */
 const FRAME = 0xff;
@@ -12,10 +13,10 @@ const PART_HEAD_BYTES = 2 + ID_BYTES + 1 + 4 + 4 + 1;
 const ACKNOWLEDGEMENT_BYTES = 2 + ID_BYTES + 4 + 1;
 const SENDER_MAX_BYTES = 255;
 
-/** Bytes of a part's frame beside its data, at most. */
+/** Maximum size of a part's frame without its data. */
 export const PART_FRAME_MAX_BYTES = PART_HEAD_BYTES + SENDER_MAX_BYTES;
 
-/** A piece of a message: `data` belongs at `offset` of its `messageBytes`. */
+/** A part of a message: `data` belongs at `offset` of its `messageBytes`. */
 export interface Part {
   kind: 'part';
   /** Hex, unique among all nodes. */
@@ -28,8 +29,8 @@ export interface Part {
 }
 
 /**
- * What the receiver of a message tells its sender: how much of it has arrived, or that it will not
- * take it.
+ * The receiver's report to the sender of a message: the bytes received, or that it refuses the
+ * message.
  */
 export interface Acknowledgement {
   kind: 'acknowledgement';
@@ -42,7 +43,7 @@ class FrameError extends Error {
   override name = 'FrameError';
 }
 
-/** Whether bytes that arrived are a frame, not a whole message. */
+/** Whether received bytes are a frame rather than a whole message. */
 export function isFrame(bytes: Uint8Array): boolean {
   return bytes[0] === FRAME;
 }
@@ -71,7 +72,7 @@ export function encodeAcknowledgement({ id, receivedBytes, refused }: Omit<Ackno
   return frame;
 }
 
-/** Throws FrameError. A part's data lies in `bytes`. */
+/** Decodes a frame; throws FrameError. The `data` of a part is a view of `bytes`. */
 export function decodeFrame(bytes: Buffer): Part | Acknowledgement {
   const id = bytes.toString('hex', 2, 2 + ID_BYTES);
   if (bytes[1] === ACKNOWLEDGEMENT && bytes.length === ACKNOWLEDGEMENT_BYTES)

@@ -2,12 +2,12 @@ import type { Middleware, ServiceBroker } from 'moleculer';
 
 type Handle = (cmd: string, packet: { payload?: { sender?: string } }) => Promise<unknown>;
 
-/** When a broker last heard from another one, on the monotonic clock. */
+/** When each broker last received a packet from another node, on the monotonic clock. */
 const heardMs = new WeakMap<ServiceBroker, number>();
 
 /**
- * Notes when packets of other nodes come, over a transporter with heartbeats: each node sends one
- * every other second, so that one that hears nothing for long is cut off, or alone.
+ * Records when packets of other nodes arrive. With heartbeats every other second, a node that
+ * receives nothing for long is cut off, or alone.
  */
 export function hearing(monotonicMs: () => number): Middleware {
   let own: ServiceBroker | null = null;
@@ -27,8 +27,8 @@ export function hearing(monotonicMs: () => number): Middleware {
 }
 
 /**
- * For how long the broker has heard nothing of any other node, in milliseconds; 0 where nobody
- * notes it.
+ * Returns how long, in ms, the broker has received nothing from other nodes; 0 if this is not
+ * recorded.
  */
 export function silenceMs(broker: ServiceBroker, monotonicMs: number): number {
   return monotonicMs - (heardMs.get(broker) ?? monotonicMs);

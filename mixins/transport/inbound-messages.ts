@@ -2,7 +2,7 @@ import type { Part } from './frame.ts';
 import type { TransportLimits } from './transport-limits.ts';
 import type { DropReason } from './transport-metrics.ts';
 
-/** A message of which parts have arrived: bytes up to `receivedBytes`. */
+/** A partly received message: the first `receivedBytes` of `bytes`. */
 interface Incomplete {
   sender: string;
   bytes: Buffer;
@@ -13,16 +13,16 @@ interface Incomplete {
 interface InboundOptions {
   limits: TransportLimits;
   monotonicMs(): number;
-  /** Told of every message that is given up. */
+  /** Called for every message that is dropped. */
   onDrop(reason: DropReason, sender: string): void;
 }
 
 /**
- * Puts messages together from their parts, within bounds on bytes, number and age, for every sender
- * and in total.
+ * Reassembles messages from their parts, with limits on bytes, number and age, per sender and in
+ * total.
  *
- * The parts of a message arrive in order (one connection carries them), so a part that is not the
- * next one means that some were lost: the message is given up, never handed on with a gap.
+ * The parts of a message arrive in order, over one connection. A part out of order means that
+ * others were lost, so the message is dropped, never delivered with a gap.
  */
 export class InboundMessages {
   readonly #options: InboundOptions;
@@ -33,12 +33,15 @@ export class InboundMessages {
     this.#options = options;
   }
 
-  /** Memory held for messages that are not whole. */
+  /** Memory held for incomplete messages. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** How much has come with this part, and the message where it was the last; null: refused. */
+  /**
+   * Returns the bytes received so far, and the message if this was its last part; null if the part
+   * is refused.
+   */
   accept(part: Part): { receivedBytes: number; message: Buffer | null } | null {
     this.dropAged();
     const incomplete = this.#incomplete.get(part.id) ?? this.#begin(part);
@@ -63,7 +66,7 @@ export class InboundMessages {
     }
   }
 
-  /** Gives up what comes from a node, or from all nodes. */
+  /** Drops incomplete messages from one node, or from all if null. */
   dropFrom(sender: string | null): void {
     for (const [id, incomplete] of this.#incomplete) {
       if (sender === null || incomplete.sender === sender) this.#drop(id, incomplete, 'node gone');

@@ -1,9 +1,9 @@
 /**
- * Tells the other processes of this machine now and then where this one listens, by UDP on the
- * loopback interface, and hears them.
+ * Announces this process's port to the other processes of this machine, by UDP on the loopback
+ * interface, and receives their announcements.
  *
- * Promises: nothing of it leaves the machine, nor is anything heard from outside. What is said and
- * heard means nothing until it is opened: any process may speak here.
+ * Nothing leaves the machine, and nothing from outside is received. Any local process can send
+ * here, so the receiver must authenticate announcements.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -13,14 +13,17 @@ const PORT = 4_445;
 const LOOPBACK = '127.0.0.1';
 const LOOPBACK_BROADCAST = '127.255.255.255';
 const GROUP = '239.0.0.0';
-/** Soon again: two that start at once may both have spoken before the other heard. */
+/**
+ * Delay of a second announcement: two processes that start together may both announce before the
+ * other listens.
+ */
 const AGAIN_MS = 1_000;
 const PERIOD_MS = 30_000;
 const BEACON_MAX_BYTES = 1_024;
 
 interface BeaconOptions {
   log: Pick<Logger, 'warn' | 'debug'>;
-  /** What to say now. */
+  /** Returns the announcement to send. */
   say(): Buffer;
   heard(bytes: Buffer): void;
 }
@@ -34,15 +37,18 @@ export class LoopbackBeacon {
     this.#options = options;
   }
 
-  /** Resolves when it hears, or when it cannot: then others find this process if it finds them. */
+  /**
+   * Resolves when it listens or has failed to. In the latter case other nodes are found only if
+   * they connect to this one.
+   */
   async start(): Promise<void> {
     const socket = createSocket({ type: 'udp4', reuseAddr: true });
     socket.on('message', (bytes) => {
       if (bytes.length <= BEACON_MAX_BYTES) this.#options.heard(bytes);
     });
     try {
-      // A socket that is bound to the loopback's broadcast address hears nothing from outside;
-      // other systems than Linux have no such address.
+      // On Linux, a socket bound to the loopback broadcast address receives nothing from outside.
+      // Other systems lack that address.
       const isLinux = process.platform === 'linux';
       socket.bind({ port: PORT, exclusive: true, ...(isLinux ? { address: LOOPBACK_BROADCAST } : {}) });
       await once(socket, 'listening');

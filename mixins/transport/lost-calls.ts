@@ -1,12 +1,11 @@
 /**
- * Finds out what became of calls whose request or answer was lost between two nodes that count each
- * other as connected.
+ * Finds out what happened to calls whose request or response was lost between two nodes that count
+ * each other as connected.
  *
- * Promises: a call that never came fails with an error that lets any node be asked instead, and
- * does not run should it come later. A lost answer comes again, unless it is large or the call may
- * be made twice; then the call fails with an error that leaves its outcome open. Nothing runs twice
- * because of it.
- * How it fails: while the other node does not answer, calls wait, until that node counts as gone.
+ * A call that never arrived fails with an error that allows a retry on any node, and does not run
+ * if it arrives later. A lost response is sent again, unless it is large or the call is repeatable;
+ * the call then fails with an unknown outcome. None of this makes a call run twice.
+ * While the other node does not respond, calls wait until it counts as disconnected.
  * See docs/internals/transport.md.
  */
 import { Errors, type Middleware, type ServiceBroker, type ServiceSchema, type Transit } from 'moleculer';
@@ -17,20 +16,20 @@ import type { Packet } from './undelivered.ts';
 const ASK_AFTER_MS = 1_000;
 const LOOK_EVERY_MS = 500;
 const ASK_TIMEOUT_MS = 1_000;
-/** Calls that one node is asked for at once: those that were asked for longest ago. */
+/** Maximum number of calls in one status request: those whose last request is longest ago. */
 export const ASKED_MAX = 1_000;
 const REQUEST = 'REQ';
 const ANSWER = 'RES';
 const SERVICE = '$calls';
-/** Every node that others can call answers it, whatever else it does. */
+/** Answered by every node that others can call, however busy it is. */
 const CALL_STATUSES = `${SERVICE}.statusOf`;
 
 type Send = (topic: string, data: Buffer, meta: { packet: Packet }) => Promise<void>;
 type Handle = (cmd: string, packet: Packet) => Promise<unknown>;
 
 /**
- * Whether `node` answers calls within `maxMs`, busy as it may be. One of an earlier version, which
- * does not know the question, counts as one that does.
+ * Whether `node` answers calls within `maxMs`, even while busy. True for a node of an older version
+ * that does not know the action.
  */
 export async function answersCalls(broker: ServiceBroker, node: string, maxMs: number): Promise<boolean> {
   const asked = async (): Promise<boolean> => {
@@ -41,8 +40,8 @@ export async function answersCalls(broker: ServiceBroker, node: string, maxMs: n
       return error instanceof Errors.ServiceNotFoundError;
     }
   };
-  // Twice: the time-out of a process that is busy itself may come before the answer that waits to
-  // be read.
+  // Tried twice: if this process is busy itself, its timeout may fire before a response that has
+  // already arrived is read.
   return (await asked()) || asked();
 }
 
@@ -52,39 +51,33 @@ interface AwaitedCall {
   ageMs: number;
 }
 
-/**
- * Of the calls that a node was asked for; of those that it does not name the answer is still to
- * come.
- */
+/** Status of the requested calls. The responses to calls not listed are still to come. */
 interface CallStatuses {
-  /** The process that answers. */
+  /** Id of the process that reports. */
   instanceId: string;
-  /** Never came, and never run. */
+  /** Calls that never arrived, and will not run if they do. */
   lost: string[];
-  /** Did not come, or came and were answered; there is no answer any more. */
+  /** Calls that never arrived, or whose response is no longer available. */
   unknown: string[];
 }
 
-/** A request that was handed to the transporter. */
+/** A request that was passed to the transporter. */
 interface SentCall {
   node: string;
-  /** The process that ran there. */
+  /** Id of the process that ran there. */
   instanceId: string | undefined;
   begunMs: number;
   /** Null while it is being sent. */
   sentMs: number | null;
 }
 
-/** `pendingRequests` has the action itself, though Moleculer's types say that it has its name. */
+/** `pendingRequests` has the action itself, although Moleculer's types declare its name. */
 type PendingCall = { action: { name: string }; nodeID: string; reject(error: Error): void };
 
 interface LostCallsOptions {
   log: Logger;
   monotonicMs(): number;
-  /**
-   * Whether an action changes nothing, and whoever learns that the outcome of a call is open makes
-   * it again.
-   */
+  /** Whether an action changes nothing and its caller retries a call with an unknown outcome. */
   isRepeatable(action: string): boolean;
 }
 
@@ -92,9 +85,9 @@ export class LostCalls {
   readonly #log: Logger;
   readonly #monotonicMs: () => number;
   readonly #received: ReceivedCalls;
-  /** Those that were asked for last come last. */
+  /** In order of their last status request, oldest first. */
   readonly #sent = new Map<string, SentCall>();
-  /** Nodes that have a question to answer. */
+  /** Nodes with a status request in flight. */
   readonly #asked = new Set<string>();
   #broker: ServiceBroker | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -132,7 +125,7 @@ export class LostCalls {
         if (type === REQUEST && target !== undefined && payload.action !== CALL_STATUSES)
           return this.#watched(payload.id, target, () => next(topic, data, meta));
         if (type === ANSWER) {
-          // Without the answer itself, which would be kept beside its bytes.
+          // Without the response's content, which would be kept in addition to its bytes.
           const bare = { packet: { type, target, payload: { id: payload.id } } } as { packet: Packet };
           this.#received.answer(payload.id, data, (copy) => next(topic, copy, bare));
         }
@@ -172,14 +165,14 @@ export class LostCalls {
       const status = this.#received.status(id, action, ageMs);
       if (status === 'running') continue;
       const sendAgain = this.#received.answerOf(id);
-      // Where it is lost again it is asked for again.
+      // If this is lost too, the caller asks again.
       if (sendAgain !== null) sendAgain().catch(() => undefined);
       else statuses[status === 'lost' ? 'lost' : 'unknown'].push(id);
     }
     return statuses;
   }
 
-  /** Asks for what has waited long enough. */
+  /** Asks nodes about calls that have waited long enough. */
   #look(): void {
     const { pendingRequests } = this.#transit;
     const dueMs = this.#monotonicMs() - ASK_AFTER_MS;
@@ -209,14 +202,15 @@ export class LostCalls {
         { calls },
         options,
       );
-      // What never came to the process that runs there now may have come to the one before it.
+      // A call that never arrived at the node's current process may have arrived at the previous
+      // one.
       const isSame = (id: string): boolean => this.#sent.get(id)?.instanceId === instanceId;
       const [unsent, open] = [lost.filter(isSame), lost.filter((id) => !isSame(id))];
-      // Of many the answer came before this one: they are not there to fail.
+      // `#fail` ignores calls whose response arrived before this status.
       const counts = { lost: this.#fail(unsent, true), unknown: this.#fail([...open, ...unknown], false) };
       if (counts.lost + counts.unknown > 0) this.#log.warn({ node, ...counts }, 'calls to a node were lost on the way');
     } catch {
-      // It is asked again, until it counts as gone.
+      // Asked again, until the node counts as disconnected.
     } finally {
       this.#asked.delete(node);
       for (const id of ids) this.#putLast(id);
@@ -231,7 +225,8 @@ export class LostCalls {
   }
 
   /**
-   * `areUnsent`: nothing was or will be done of them. Gives how many there were that still waited.
+   * Fails those calls that are still pending and returns their number. `areUnsent`: they did not
+   * and will not run.
    */
   #fail(ids: readonly string[], areUnsent: boolean): number {
     let failed = 0;

@@ -7,14 +7,14 @@ import { DeliveryError, OutboundMessages } from './outbound-messages.ts';
 import type { TransportLimits } from './transport-limits.ts';
 import type { DropReason, TransportMetrics } from './transport-metrics.ts';
 
-/** Thrown for a message that no node would take, however often it is sent. */
+/** Thrown for a message that exceeds the size limit, which a retry cannot change. */
 export class MessageTooLarge extends Error {
   override name = 'MessageTooLarge';
 }
 
 /**
- * The wire below: takes one packet of Moleculer's type `cmd` to a node, or to everybody. Rejects
- * when it cannot be sent.
+ * The underlying wire: sends a packet of Moleculer's type `cmd` to a node, or to all if `target` is
+ * null. Rejects if it cannot be sent.
  */
 export type Wire = (cmd: string, target: string | null, packet: Buffer) => Promise<void>;
 
@@ -25,15 +25,15 @@ interface ChannelOptions {
   limits: TransportLimits;
 }
 
-/** Moleculer's type of packets that are addressed to one node; acknowledgements travel as such. */
+/** Moleculer's type of packets that are addressed to one node, also used for acknowledgements. */
 const ADDRESSED = 'RES';
 
 /**
- * Carries messages of any size up to the limit over a wire that takes packets of `packetMaxBytes`.
+ * Sends messages of any size up to the limit over a wire with packets of `packetMaxBytes`.
  *
- * Promises: a message arrives whole, once, or not at all; a send that rejects may still have
- * arrived. What is held for incomplete messages is bounded, and whatever is given up is counted and
- * logged, the same at most once a second.
+ * A message arrives whole, once, or not at all; one whose `send` rejects may still have arrived.
+ * Memory for incomplete messages is bounded. Dropped messages are counted and logged, repeated ones
+ * at most once a second.
  */
 export class MessageChannel {
   readonly #wire: Wire;
@@ -54,12 +54,12 @@ export class MessageChannel {
     this.#sweeper = setInterval(() => this.#inbound.dropAged(), limits.incompleteMaxAgeMs).unref();
   }
 
-  /** Bytes held for messages that have not arrived whole. */
+  /** Bytes held for incomplete messages. */
   get incompleteBytes(): number {
     return this.#inbound.bytes;
   }
 
-  /** Rejects with MessageTooLarge, DeliveryError, or what the wire rejected with. */
+  /** Rejects with MessageTooLarge, DeliveryError, or the wire's error. */
   async send(cmd: string, target: string | null, message: Buffer): Promise<void> {
     const sent = this.#send(cmd, target, message);
     this.#sends.add(sent);
@@ -74,26 +74,26 @@ export class MessageChannel {
     }
   }
 
-  /** The message that is whole with this packet, if one is. */
+  /** Returns the message that this packet completes, or null. */
   receive(packet: Buffer): Buffer | null {
     const message = isFrame(packet) ? this.#frame(packet) : packet;
     if (message !== null) this.#options.metrics.message('received', message.length);
     return message;
   }
 
-  /** Ends what goes to and comes from a node that is gone. */
+  /** Aborts messages to and from a disconnected node. */
   nodeGone(nodeID: string): void {
     this.#outbound.fail(nodeID, new DeliveryError('The receiver is gone.'));
     this.#inbound.dropFrom(nodeID);
   }
 
-  /** Ends everything; what is being sent rejects with the error. */
+  /** Aborts everything. Pending sends reject with `error`. */
   wireLost(error: Error): void {
     this.#outbound.fail(null, error);
     this.#inbound.dropFrom(null);
   }
 
-  /** Waits for what is being sent, for a bounded time. */
+  /** Waits for pending sends, up to `drainMaxMs`. */
   async drain(): Promise<void> {
     const ended = Promise.allSettled(this.#sends).then(() => undefined);
     await within(ended, this.#options.limits.drainMaxMs, () => undefined);
@@ -133,7 +133,7 @@ export class MessageChannel {
     if (part.acknowledge) {
       const receivedBytes = accepted?.receivedBytes ?? 0;
       const frame = encodeAcknowledgement({ id: part.id, receivedBytes, refused: accepted === null });
-      // Its sender stops waiting by itself.
+      // The sender then times out.
       this.#wire(ADDRESSED, part.sender, frame).catch((error: unknown) =>
         this.#options.log.debug({ err: error }, 'an acknowledgement could not be sent'),
       );

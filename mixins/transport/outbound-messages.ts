@@ -4,12 +4,12 @@ import { within } from '../../lib/time/timers.ts';
 import { type Acknowledgement, encodePart, PART_FRAME_MAX_BYTES } from './frame.ts';
 import type { TransportLimits } from './transport-limits.ts';
 
-/** Thrown when a message was not, or not surely, delivered. */
+/** Thrown when a message was not, or possibly not, delivered. */
 export class DeliveryError extends Error {
   override name = 'DeliveryError';
 }
 
-/** Thrown when nothing of a message was sent: no process listens at the node. */
+/** Thrown when nothing of a message was sent because no process listens at the node. */
 export class NobodyListens extends Error {
   override name = 'NobodyListens';
 
@@ -18,7 +18,7 @@ export class NobodyListens extends Error {
   }
 }
 
-/** Hands one frame of a message to the wire. Rejects when it cannot be sent. */
+/** Passes one frame of a message to the wire. Rejects if it cannot be sent. */
 type Carry = (frame: Buffer) => Promise<void>;
 
 interface OutboundOptions {
@@ -28,10 +28,10 @@ interface OutboundOptions {
 }
 
 /**
- * Sends messages that are too large for one packet as parts, a window of them ahead of what the
- * receiver acknowledges: a receiver that is slow slows the sender down, where a Redis in between
- * would drop its connection once 32 MiB wait for it. After the first part the receiver's word is
- * awaited, so a message that it has no room for costs one part.
+ * Sends large messages in parts, with a window of unacknowledged bytes. So a slow receiver slows
+ * the sender down; otherwise Redis would drop its connection once 32 MiB wait for it. After the
+ * first part it waits for an acknowledgement, so a message that the receiver refuses costs one
+ * part.
  */
 export class OutboundMessages {
   readonly #options: OutboundOptions;
@@ -48,8 +48,8 @@ export class OutboundMessages {
   }
 
   /**
-   * Resolves when the receiver has all of it; `target` null is everybody, and nobody acknowledges.
-   * Throws DeliveryError.
+   * Resolves when the receiver has the whole message. With a null `target` it goes to all nodes,
+   * and none acknowledges it. Throws DeliveryError.
    */
   async send(target: string | null, message: Buffer, carry: Carry): Promise<void> {
     await this.#turns.runExclusive(() =>
@@ -63,7 +63,7 @@ export class OutboundMessages {
     else sending?.acknowledge(receivedBytes);
   }
 
-  /** Fails what is being sent to a node, or to all nodes. */
+  /** Fails messages being sent to one node, or to all if null. */
   fail(target: string | null, error: Error): void {
     for (const sending of this.#sending.values()) {
       if (target === null || sending.target === target) sending.fail(error);
@@ -102,7 +102,7 @@ export class OutboundMessages {
   }
 }
 
-/** One message under way to one node. */
+/** A message being sent to one node. */
 class Sending {
   readonly target: string;
   readonly #waitMaxMs: number;
@@ -126,8 +126,8 @@ class Sending {
   }
 
   /**
-   * Waits until the acknowledged bytes are enough; throws what the sending failed with, or when the
-   * receiver stays silent.
+   * Waits until enough bytes are acknowledged. Throws if the message failed or the receiver stays
+   * silent.
    */
   async until(isEnough: (receivedBytes: number) => boolean): Promise<void> {
     for (;;) {

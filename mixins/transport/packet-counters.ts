@@ -1,14 +1,14 @@
-/** Large enough that a peer's counters rarely jump, small enough that 2^44 peers get some. */
+/** Large enough that a peer's counters rarely jump, small enough for 2^44 peers. */
 const RANGE = 2n ** 20n;
 
 /**
- * Counters for the packets that one process seals for single others. No counter is given twice,
- * whatever becomes of the series that gave it.
+ * Counters for packets that this process seals for single peers. No counter is used twice, even
+ * after its series was dropped.
  */
 export class PacketCounters {
   #unused = 1n;
 
-  /** Gives a counter per call, ascending, from ranges that no other series has. */
+  /** Returns a function that yields ascending counters from ranges that no other series uses. */
   series(): () => bigint {
     let next = 0n;
     let end = 0n;

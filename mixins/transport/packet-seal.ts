@@ -1,11 +1,11 @@
 /**
- * A sealed packet, as it is on the wire between two nodes: AES-256-GCM, with a key for what a
- * process says to all and one for what it says to each other process.
+ * The wire format of sealed packets between nodes: AES-256-GCM, with one key for a process's
+ * broadcasts and one for each process that it sends to.
  *
- * Promises: the header and Moleculer's type of the packet are authenticated with the packet. The
- * counter is the nonce; the caller gives none twice with one key (packet-counters.ts).
- * How it fails: bytes that are no sealed packet, or were sealed with another key or as another
- * type, give null.
+ * The header and Moleculer's packet type are authenticated with the packet. The counter is the
+ * nonce; the caller must never repeat it with the same key (packet-counters.ts).
+ * Opening returns null for bytes that are not a sealed packet, or that were sealed with another key
+ * or type.
  * See docs/internals/transport.md.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
@@ -23,12 +23,12 @@ const ALGORITHM = 'aes-256-gcm';
 const PROOF = 1;
 const ASKS = 2;
 
-/** What sealing adds to a packet, at most. */
+/** Maximum number of bytes that sealing adds to a packet. */
 export const SEAL_MAX_BYTES = HEADER_BYTES + INNER_HEAD_BYTES + NAME_MAX_BYTES + TAG_BYTES;
 
-/** One of the keys that the installation's secrets give, within a namespace. */
+/** A key derived from one of the installation's secrets for a namespace. */
 export class TransportKey {
-  /** 4 bytes that tell it from the others. */
+  /** First 4 bytes of a derived value, by which a packet names its key. */
   readonly id: Buffer;
   readonly #key: Uint8Array;
   readonly #namespace: string;
@@ -39,12 +39,12 @@ export class TransportKey {
     this.id = this.#derived('key id', Buffer.alloc(0)).subarray(0, KEY_ID_BYTES);
   }
 
-  /** Of what the process of a session says to all. */
+  /** Returns the key for broadcasts of the process with session `sender`. */
   forAll(sender: Buffer): Buffer {
     return this.#derived('for all', sender);
   }
 
-  /** Of what the process of one session says to that of another. */
+  /** Returns the key for packets from the process of one session to that of another. */
   forOne(sender: Buffer, receiver: Buffer): Buffer {
     return this.#derived('for one', Buffer.concat([sender, receiver]));
   }
@@ -62,16 +62,18 @@ export interface Header {
 }
 
 export interface Content {
-  /** Says only that its sender has the key and knows the receiver's session. */
+  /**
+   * Whether the packet only proves that its sender has the key and knows the receiver's session.
+   */
   isProof: boolean;
-  /** Whether the sender has no such proof of the receiver. */
+  /** Whether the sender has no such proof from the receiver. */
   asksForProof: boolean;
   saidToAll: bigint;
   sender: string;
   packet: Buffer;
 }
 
-/** Throws RangeError for a name of a node that is too long. */
+/** Throws RangeError if the node's name is too long. */
 export function sealPacket(key: Buffer, header: Header, cmd: string, content: Content): Buffer {
   const name = Buffer.from(content.sender, 'utf8');
   if (name.length > NAME_MAX_BYTES) throw new RangeError(`A node's name is longer than ${NAME_MAX_BYTES} bytes.`);
@@ -86,7 +88,7 @@ export function sealPacket(key: Buffer, header: Header, cmd: string, content: Co
   return Buffer.concat([...parts, cipher.getAuthTag()]);
 }
 
-/** Null for bytes that are no sealed packet. */
+/** Returns null for bytes that are not a sealed packet. */
 export function headerOf(sealed: Buffer): Header | null {
   const isWhole = sealed.length >= HEADER_BYTES + INNER_HEAD_BYTES + TAG_BYTES;
   if (!isWhole || sealed[0] !== FORMAT || sealed[1]! > 1) return null;
@@ -98,7 +100,7 @@ export function headerOf(sealed: Buffer): Header | null {
   };
 }
 
-/** Null where it was not sealed with this key and as a packet of this type. */
+/** Returns null unless the packet was sealed with this key and this type. */
 export function openPacket(key: Buffer, cmd: string, sealed: Buffer): Content | null {
   const head = sealed.subarray(0, HEADER_BYTES);
   const decipher = createDecipheriv(ALGORITHM, key, nonceOf(head), { authTagLength: TAG_BYTES });

@@ -1,23 +1,21 @@
 import { type Content, type Header, openPacket, sealPacket, type TransportKey } from './packet-seal.ts';
 import { ReplayWindow } from './replay-window.ts';
 
-/**
- * One life of another process, as this one knows it: the keys between the two, and which packets
- * were taken.
- */
+/** A process of another node: the keys shared with it, and the packets received from it. */
 export class Peer {
   readonly session: Buffer;
-  /** What it says to this process. */
+  /** Packets addressed to this process. */
   readonly toOne = new ReplayWindow();
-  /** What it says to all. */
+  /** Broadcasts. */
   readonly toAll = new ReplayWindow();
-  /** Its node's name, as it said under its seal; null until it did. */
+  /** Name of its node, as given in a sealed packet; null before the first one. */
   nodeID: string | null = null;
   /**
-   * Whether it sealed something for this process: nobody can play that again who has only listened.
+   * Whether it has sealed a packet for this process's session, which cannot be a replay of another
+   * session's traffic.
    */
   isProven = false;
-  /** When this process last proved itself to it, on the monotonic clock. */
+  /** When this process last proved itself to the peer, on the monotonic clock. */
   provedMs = Number.NEGATIVE_INFINITY;
   readonly #own: Buffer;
   readonly #keys: readonly [TransportKey, ...TransportKey[]];
@@ -25,21 +23,24 @@ export class Peer {
   #outKey: Buffer | null = null;
   readonly #nextCounter: () => bigint;
 
-  /** `own`: the session of this process; `nextCounter`: never gives what it gave another peer. */
+  /**
+   * `own` is this process's session. `nextCounter` never returns a counter that was used for
+   * another peer.
+   */
   constructor(
     session: Buffer,
     own: Buffer,
     keys: readonly [TransportKey, ...TransportKey[]],
     nextCounter: () => bigint,
   ) {
-    // Of its own, not a view of the packet that it came in.
+    // Copied, because it is a view of a received packet.
     this.session = Buffer.from(session);
     this.#own = own;
     this.#keys = keys;
     this.#nextCounter = nextCounter;
   }
 
-  /** For it alone. */
+  /** Seals a packet for this peer only. */
   seal(cmd: string, content: Content): Buffer {
     const [key] = this.#keys;
     this.#outKey ??= key.forOne(this.#own, this.session);
@@ -47,7 +48,7 @@ export class Peer {
     return sealPacket(this.#outKey, header, cmd, content);
   }
 
-  /** Null where it did not seal that, or sealed it for another. */
+  /** Returns null unless this peer sealed the packet as a broadcast or for this process. */
   open({ isForAll }: Header, key: TransportKey, cmd: string, sealed: Buffer): Content | null {
     let keys = this.#inKeys.get(key);
     if (!keys) {

@@ -1,13 +1,13 @@
-/** What a node knows of a call that another one made. */
+/** What a node knows about a call that it received. */
 type CallStatus = 'running' | 'answered' | 'lost' | 'unknown';
 
-/** Sends an answer once more. */
+/** Sends a response again. */
 type SendAgain = () => Promise<void>;
 
 interface Answered {
   atMs: number;
   bytes: number;
-  /** Null where the answer was too large to keep, or could not be sent at all. */
+  /** Null if the response was too large to keep or could not be sent. */
   sendAgain: SendAgain | null;
 }
 
@@ -18,66 +18,64 @@ export const RECEIVED_CALLS_LIMITS = Object.freeze({
   /** Ids of answered calls. */
   answeredMax: 50_000,
   answeredMaxAgeMs: 30_000,
-  /** Ids of calls that must not run should they still come. */
+  /** Ids of calls that must not run if they still arrive. */
   refusedMax: 10_000,
 });
 
-/** Two clocks that measure a call's age, and the time that it spent on the way. */
+/** Allowance for different clock rates and for the time spent in transit. */
 const AGE_MARGIN = 1.2;
 const AGE_MARGIN_MS = 1_000;
 
 interface ReceivedCallsOptions {
   monotonicMs(): number;
-  /** Whether a call of an action may be made twice: its answer is not kept. */
+  /** Whether an action may run twice; its response is then not kept. */
   isRepeatable(action: string): boolean;
   limits?: Readonly<Record<keyof typeof RECEIVED_CALLS_LIMITS, number>>;
 }
 
 /**
- * The calls that a node has received and, for a while, the answers that it gave.
+ * The calls that a node has received and, for a limited time, its responses.
  *
- * Promises: a call is 'lost' only if it never came, and then it does not run should it come later
- * (unless 10,000 others were lost in between). Where a node has answered too much since to be
- * certain, or the call may be made twice anyway, the status is 'unknown'. What is kept is bounded
- * in number, bytes and age.
+ * A call is 'lost' only if it never arrived, and then it will not run if it arrives later (unless
+ * 10,000 others were lost in between). The status is 'unknown' if the node has answered too many
+ * calls since to be certain, or if the call is repeatable anyway. Memory is bounded by number,
+ * bytes and age.
  */
 export class ReceivedCalls {
   readonly #options: Required<ReceivedCallsOptions>;
-  /** Actions of calls that run. */
+  /** Actions of running calls, by call id. */
   readonly #running = new Map<string, string>();
   /** Oldest first. */
   readonly #answered = new Map<string, Answered>();
   readonly #refused = new Set<string>();
   #answersBytes = 0;
-  /** Every call that was answered after it is still known. */
+  /** All calls answered after this time are still known. */
   #completeSinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReceivedCallsOptions) {
     this.#options = { limits: RECEIVED_CALLS_LIMITS, ...options };
   }
 
-  /** A call came; false when it must not run. */
+  /** Records the arrival of a call. Returns false if it must not run. */
   arrived(id: string, action: string): boolean {
     if (this.#refused.has(id)) return false;
     this.#running.set(id, action);
     return true;
   }
 
-  /** Keeps the answer of a call that runs, unless the call may be made twice. */
+  /** Keeps the response of a running call, unless the call is repeatable. */
   answer(id: string, data: Buffer, send: (data: Buffer) => Promise<void>): void {
     const action = this.#running.get(id);
     if (action === undefined || this.#options.isRepeatable(action)) return;
     if (data.byteLength > this.#options.limits.answerMaxBytes) this.#keep(id, 0, null);
     else {
-      // The serializer's buffer may be a part of a larger one.
+      // The serializer's buffer may be part of a larger one.
       const copy = Buffer.from(data);
       this.#keep(id, copy.byteLength, () => send(copy));
     }
   }
 
-  /**
-   * Nothing more comes of a call here; whether its answer was sent or not, it must not run again.
-   */
+  /** Records the end of a call. It must not run again, whether or not its response was sent. */
   ended(id: string): void {
     const action = this.#running.get(id);
     if (action === undefined) return;
@@ -85,7 +83,7 @@ export class ReceivedCalls {
     if (!this.#options.isRepeatable(action) && !this.#answered.has(id)) this.#keep(id, 0, null);
   }
 
-  /** What became of a call that was sent `ageMs` ago by the caller's clock. */
+  /** Returns the status of a call that was sent `ageMs` ago, by the caller's clock. */
   status(id: string, action: string, ageMs: number): CallStatus {
     if (this.#running.has(id)) return 'running';
     if (this.#answered.has(id)) return 'answered';
@@ -95,7 +93,7 @@ export class ReceivedCalls {
     return 'lost';
   }
 
-  /** How an answer is sent once more; null where it is not kept. */
+  /** Returns the function that sends a response again; null if the response is not kept. */
   answerOf(id: string): SendAgain | null {
     return this.#answered.get(id)?.sendAgain ?? null;
   }

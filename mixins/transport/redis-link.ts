@@ -1,4 +1,7 @@
-/** What a link needs of an ioredis client that connects when told to and never again by itself. */
+/**
+ * The part of an ioredis client that a link uses. The client must connect only on `connect` and
+ * never reconnect.
+ */
 export interface RedisClient {
   connect(): Promise<unknown>;
   disconnect(): void;
@@ -13,18 +16,18 @@ export interface RedisClient {
 
 export type OnMessage = (channel: string, message: Buffer) => void;
 
-/** Thrown for what was to go over a link that is lost; whether Redis still got it is not known. */
+/** Thrown for commands on a lost link. Redis may or may not have received them. */
 export class LinkLost extends Error {
   override name = 'LinkLost';
 }
 
 /**
- * One connection to Redis for publishing and one for subscriptions, which live and die together.
+ * One connection to Redis for publishing and one for subscriptions, which fail together.
  *
- * A link is never mended: what is lost with it (messages to this node while it was away, replies
- * that were awaited) cannot be known, so its owner opens a new one and treats everything in flight
- * as lost. That is also why nothing is ever sent twice: ioredis would send commands without a reply
- * again after a reconnect, and Moleculer would subscribe a second time.
+ * A link is never repaired. What is lost with it (messages to this node, pending replies) cannot be
+ * determined, so its owner opens a new link and treats everything in flight as lost. This also
+ * ensures that nothing is sent twice: after a reconnect ioredis would resend commands without a
+ * reply, and Moleculer would subscribe again.
  */
 export class RedisLink {
   readonly #publisher: RedisClient;
@@ -53,7 +56,7 @@ export class RedisLink {
   }
 
   /**
-   * Connects and subscribes. Rejects with what went wrong, and then leaves no connection behind.
+   * Connects and subscribes. Rejects with the cause and closes both connections if either fails.
    */
   static async open(makeClient: () => RedisClient, channels: string[], onMessage: OnMessage): Promise<RedisLink> {
     const link = new RedisLink(makeClient, onMessage);
@@ -63,12 +66,12 @@ export class RedisLink {
       return link;
     } catch (error) {
       link.close(error as Error);
-      // The first error of a connection says more than that it was closed.
+      // A connection's first error is more specific than the fact that it was closed.
       throw await link.lost;
     }
   }
 
-  /** Gives the number of connections that Redis handed the message to. */
+  /** Publishes a message and returns the number of connections that Redis delivered it to. */
   async publish(channel: string, message: Buffer): Promise<number> {
     try {
       return await this.#publisher.publish(channel, message);
@@ -82,16 +85,13 @@ export class RedisLink {
     await this.#subscriber.subscribe(channel);
   }
 
-  /** The number of connections that are subscribed to a channel. */
+  /** Returns the number of connections subscribed to a channel. */
   async subscribers(channel: string): Promise<number> {
     const [, count] = await this.#publisher.pubsub('NUMSUB', channel);
     return Number(count);
   }
 
-  /**
-   * Makes a subscription that went deaf unnoticed end: a connection that owes a reply for too long
-   * does.
-   */
+  /** Detects a dead subscription connection: a ping without a reply makes it time out. */
   probe(): void {
     this.#subscriber.ping().catch(() => undefined);
   }

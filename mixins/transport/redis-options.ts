@@ -3,8 +3,8 @@ import type { TransportLimits } from './transport-limits.ts';
 const REDIS_PORT = 6379;
 
 /**
- * Options of an ioredis client for one connection's life: it connects when told to, keeps nothing
- * for later and never tries again by itself.
+ * Options of an ioredis client for a single connection: it connects on request, queues nothing and
+ * never reconnects.
  */
 export function redisOptions(
   redisUrl: string,

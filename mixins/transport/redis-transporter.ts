@@ -1,12 +1,12 @@
 /**
- * Moleculer's Redis transporter, with its faults mended.
+ * Moleculer's Redis transporter with its faults fixed.
  *
- * Promises: it takes only what a member of the cluster sealed. No call is sent, subscribed to or
- * run twice. None is sent after its caller was told that it failed, except what a silent Redis had
- * already taken.
- * How it fails: a message that Redis did not take, or handed to nobody, fails its call at once with
- * an error that may be tried again. A lost connection, or `redisReplyMaxMs` of silence, fails every
- * call in flight with an unknown outcome. Calls go on at most `reconnectMaxMs` after Redis is back.
+ * It accepts only packets that a member of the cluster sealed. No call is sent, subscribed to or
+ * run twice. No call is sent after its caller was told that it failed, unless a stalled Redis had
+ * already accepted it.
+ * A message that Redis rejects, or delivers to no one, fails its call at once with a retryable
+ * error. A lost connection, or `redisReplyMaxMs` without a reply, fails every call in flight with
+ * an unknown outcome. Calls resume at most `reconnectMaxMs` after Redis is back.
  * See docs/internals/transport.md.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -51,14 +51,14 @@ export class RedisTransporter extends Transporters.Redis {
     super.init(...args);
     const wire = (cmd: string, target: string | null, packet: Buffer) => this.#publish(cmd, target, packet);
     this.#messages = new SealedMessages(this, wire, this.#options, {
-      // Its heartbeats are heard.
+      // Heartbeats announce this node.
       announce: () => undefined,
       onMember: (nodeID) => void this.broker.registry.discoverer.sendLocalNodeInfo(nodeID),
     });
   }
 
   /**
-   * Resolves once Redis can be reached; gives up after `redisAtStartMaxMs`, with a sentence for the
+   * Resolves once Redis can be reached. Rejects after `redisAtStartMaxMs` with a message for the
    * operator.
    */
   async reach(): Promise<void> {
@@ -67,7 +67,10 @@ export class RedisTransporter extends Transporters.Redis {
     link?.close(new LinkLost('It was a trial.'));
   }
 
-  /** Null where this node disconnects meanwhile. Throws what is for the operator after `endMs`. */
+  /**
+   * Opens a link, retrying until `endMs`; then throws an error for the operator. `link` is null if
+   * this node disconnects meanwhile.
+   */
   async #open(channels: ReadonlySet<string>, onMessage: OnMessage, endMs = Number.POSITIVE_INFINITY) {
     let failures = 0;
     for (; !this.#stop.signal.aborted; failures++) {
@@ -83,7 +86,7 @@ export class RedisTransporter extends Transporters.Redis {
     return { link: null, failures };
   }
 
-  /** Resolves once this node is connected; tries for ever. */
+  /** Resolves once this node is connected; retries forever. */
   override connect(): Promise<void> {
     return new Promise((resolve) => void this.#stayConnected(resolve));
   }
@@ -97,7 +100,7 @@ export class RedisTransporter extends Transporters.Redis {
     this.#messages.close();
   }
 
-  /** A subscription that fails takes its link with it; the next link has it. */
+  /** A subscription that fails closes its link; the next link includes it. */
   override async subscribe(cmd: string, nodeID?: string): Promise<void> {
     const channel = this.getTopicName(cmd, nodeID);
     this.#channels.add(channel);
@@ -107,7 +110,7 @@ export class RedisTransporter extends Transporters.Redis {
   override async prepublish(packet: Packet): Promise<void> {
     if (packet.type === ANSWER) return this.#answer(packet);
     if (packet.type === HEARTBEAT) this.#link?.probe();
-    // Whoever hears it gives up on the answers that are still under way.
+    // A node that receives the DISCONNECT packet stops waiting for responses still being sent.
     if (packet.type === FAREWELL) await this.#messages.channel.drain();
     return super.prepublish(packet);
   }
@@ -151,7 +154,7 @@ export class RedisTransporter extends Transporters.Redis {
     return new Set([...this.transit.pendingRequests.values()].map(({ nodeID }) => nodeID));
   }
 
-  /** Between attempts, longer after every failure, and never the same on all nodes. */
+  /** Waits between attempts: longer after every failure, with random jitter. */
   async #pause(failures: number): Promise<void> {
     const { reconnectMinMs: minMs, reconnectMaxMs: maxMs } = this.#limits;
     const ms = backoffMs(failures, { minMs, maxMs }) * (0.75 + Math.random() / 4);
@@ -173,13 +176,13 @@ export class RedisTransporter extends Transporters.Redis {
     const receivers = await this.#link.publish(this.getTopicName(cmd, target ?? undefined), packet);
     if (receivers > 0 || target === null) return;
     void this.#doubt(target);
-    // A message in parts never becomes whole without this one.
+    // Without this part the message stays incomplete.
     throw new NobodyListens(target);
   }
 
   /**
-   * A node that nobody listens for is gone, unless it is just connecting again: then its answers
-   * are still to come.
+   * Marks a node without subscribers as disconnected, unless it subscribes again within
+   * `absentMaxMs`: a node that is reconnecting still has responses to send.
    */
   async #doubt(nodeID: string): Promise<void> {
     if (this.#doubted.has(nodeID)) return;
@@ -217,7 +220,7 @@ export class RedisTransporter extends Transporters.Redis {
     for (const wake of this.#onLink.splice(0)) wake();
   }
 
-  /** Waits for a connection until `endMs`; rejects when there is none then. */
+  /** Waits for a connection until `endMs`; rejects if there is none by then. */
   async #linked(endMs: number): Promise<RedisLink> {
     if (this.#link === null) {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,27 +1,27 @@
 /**
- * Packets may overtake each other by so many: those of two connections to one node do, when the
- * first is replaced.
+ * Number of counters by which packets may arrive out of order, as happens when one connection
+ * replaces another.
  */
 export const REPLAY_WINDOW = 4_096;
 
 const BITS = 32;
 
 /**
- * Takes each counter once, in nearly any order (RFC 4303, 3.4.3); those further back than the
- * window are refused.
+ * Accepts each counter once, in nearly any order (RFC 4303, 3.4.3). Rejects counters older than the
+ * window.
  */
 export class ReplayWindow {
   #newest = 0n;
   readonly #seen = new Uint32Array(REPLAY_WINDOW / BITS);
 
-  /** Refuses everything through `counter` from now on. */
+  /** Rejects everything through `counter` from now on. */
   startAfter(counter: bigint): void {
     if (counter <= this.#newest) return;
     this.#newest = counter;
     this.#seen.fill(0xffffffff);
   }
 
-  /** False where it was taken before, or is too far back to tell. */
+  /** Returns false if the counter was accepted before or is older than the window. */
   take(counter: bigint): boolean {
     if (counter + BigInt(REPLAY_WINDOW) <= this.#newest || counter <= 0n) return false;
     if (counter > this.#newest) {
@@ -36,7 +36,7 @@ export class ReplayWindow {
     return true;
   }
 
-  /** Of the counters that come next, whose places hold those that leave the window. */
+  /** Clears the places of the next `count` counters, which hold those that leave the window. */
   #forget(count: bigint): void {
     if (count >= BigInt(REPLAY_WINDOW)) {
       this.#seen.fill(0);

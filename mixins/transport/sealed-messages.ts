@@ -7,7 +7,7 @@ import type { TransportLimits } from './transport-limits.ts';
 import type { TransportMetrics } from './transport-metrics.ts';
 import { type Packet, undelivered } from './undelivered.ts';
 
-/** What either transporter is made of. */
+/** Dependencies of both transporters. */
 export interface TransportParts {
   keys: Keyring;
   log: Logger;
@@ -15,7 +15,10 @@ export interface TransportParts {
   limits: TransportLimits;
 }
 
-/** What both transporters do with messages: they go sealed, and in parts where they are large. */
+/**
+ * Message handling shared by both transporters: packets are sealed, large messages are sent in
+ * parts.
+ */
 export class SealedMessages {
   readonly sealed: SealedWire;
   readonly channel: MessageChannel;
@@ -34,7 +37,7 @@ export class SealedMessages {
     localBus.on('$node.disconnected', ({ node }: { node: { id: string } }) => this.channel.nodeGone(node.id));
   }
 
-  /** Rejects with what the packet's sender is to be told. */
+  /** Rejects with the error for the packet's sender. */
   async send(cmd: string, packet: Packet, data: Buffer): Promise<void> {
     try {
       await this.channel.send(cmd, packet.target ?? null, data);
@@ -43,7 +46,9 @@ export class SealedMessages {
     }
   }
 
-  /** A whole message, once its last packet has come; `onShown`: see `SealedWire.open`. */
+  /**
+   * Returns the message that this packet completes, or null. For `onShown` see `SealedWire.open`.
+   */
   receive(cmd: string, packet: Buffer, onShown?: () => void): Buffer | null {
     const opened = this.sealed.open(cmd, packet, onShown);
     return opened && this.channel.receive(opened.packet);

@@ -1,12 +1,12 @@
 /**
- * The wire between the nodes of one installation: seals what they send each other (packet-seal.ts)
- * and gives on only what they sealed.
+ * The wire between the nodes of an installation: seals their packets (packet-seal.ts) and passes on
+ * only packets that they sealed.
  *
- * Promises: a reader of the wire learns which nodes speak when, what type of packet, and how long
- * it is. A writer to the wire can keep packets away, or back for later, and nothing else. A packet
- * for an earlier life of this process is never taken, and none is taken twice.
- * How it fails: a packet for a node that is no member, or does not answer, rejects after
- * `memberWaitMaxMs` with NobodyListens. A member can speak for any other.
+ * A reader of the wire learns which nodes send when, and the type and length of packets. A writer
+ * to the wire can only drop or delay packets. No packet for an earlier session of this process is
+ * accepted, and none is accepted twice.
+ * A packet for a node that is not a member, or does not respond, rejects after `memberWaitMaxMs`
+ * with NoReceiver. Members can impersonate each other.
  * See docs/internals/transport.md.
  */
 import { randomBytes } from 'node:crypto';
@@ -21,18 +21,18 @@ import { Peer } from './peer.ts';
 import type { DropReason, TransportMetrics } from './transport-metrics.ts';
 
 /**
- * Types of packets that say where a node listens, so that another can prove itself to it; they
- * decide nothing else, and are given on unproven.
+ * Packet types that announce where a node listens, so that others can prove themselves to it. They
+ * have no other effect, so they are passed on without proof of the sender.
  */
 export const HELLO = 'GOSSIP_HELLO';
 export const BEACON = 'BEACON';
-/** Moleculer's type of packets that are addressed to one node; proofs travel as such. */
+/** Moleculer's type of packets that are addressed to one node, also used for proofs. */
 const ADDRESSED = 'RES';
-/** What says to all that it is there is answered no more often than that. */
+/** Minimum interval between proofs sent to the same peer. */
 const PROVED_AGAIN_MS = 1_000;
 /**
- * Processes that are heard of and have proven nothing: somebody plays old packets, or many start at
- * once.
+ * Maximum number of peers without proof. There are many only if old packets are replayed or many
+ * nodes start at once.
  */
 const UNPROVEN_MAX = 1_024;
 
@@ -44,13 +44,13 @@ export interface SealedWireOptions {
   metrics: TransportMetrics;
   memberWaitMaxMs: number;
   monotonicMs(): number;
-  /** Has this node heard of by one that it knows no session of, where it is not heard of anyway. */
+  /** Announces this node to a peer whose session is unknown. */
   announce(nodeID: string): void;
-  /** A process of a node has proven itself: from here on its packets are given on. */
+  /** Called when a process of a node has proven itself and its packets are passed on. */
   onMember(nodeID: string): void;
 }
 
-/** A packet that a member sealed, or that says where a node listens. */
+/** A packet that a member sealed, or that announces where a node listens. */
 type Opened = Pick<Content, 'sender' | 'packet'>;
 
 interface Awaited {
@@ -65,12 +65,9 @@ export class SealedWire {
   readonly #session = randomBytes(16);
   readonly #allKey: Buffer;
   #saidToAll = 0n;
-  /** Outlives every peer: one that is forgotten and comes back goes on under the same key. */
+  /** Outlives every peer: a peer that is forgotten and returns continues under the same key. */
   readonly #counters = new PacketCounters();
-  /**
-   * All that have proven themselves, by session: what they sent must not be taken again, so none is
-   * forgotten.
-   */
+  /** All proven peers, by session. None is forgotten, so that their packets cannot be replayed. */
   readonly #proven = new Map<string, Peer>();
   readonly #unproven = new Map<string, Peer>();
   /** The newest process of each node. */
@@ -87,10 +84,10 @@ export class SealedWire {
     this.#allKey = this.#keys[0].forAll(this.#session);
   }
 
-  /** Rejects with NobodyListens, or what the wire rejected with. */
+  /** Rejects with NoReceiver or the wire's error. */
   readonly send: Wire = async (cmd, target, packet) => {
     if (target === null || cmd === HELLO) return this.#wire(cmd, target, this.sealForAll(cmd, packet));
-    // Without a pause where it is known: packets to one node keep their order.
+    // Does not await a known peer, so that packets to one node keep their order.
     const peer = this.#members.get(target) ?? (await this.#member(target));
     return this.#wire(cmd, target, peer.seal(cmd, this.#content(packet)));
   };
@@ -102,13 +99,13 @@ export class SealedWire {
   }
 
   /**
-   * What arrived, where it is to be given on. `onShown` is called where only a member can have sent
-   * it, just now: it was sealed for this process, and never came before.
+   * Returns the content of a packet if it may be passed on. Calls `onShown` if only a member can
+   * have sent it just now: it was sealed for this process and is not a replay.
    */
   open(cmd: string, sealed: Buffer, onShown?: () => void): Opened | null {
     const header = headerOf(sealed);
     if (header === null) return this.#dropped('unsealed', cmd);
-    // Redis gives back what was said to all.
+    // Redis returns a node's own broadcasts.
     if (header.session.equals(this.#session)) return null;
     const key = this.#keys.find(({ id }) => id.equals(header.keyId));
     if (!key) return this.#dropped('other secret', cmd);
@@ -117,7 +114,7 @@ export class SealedWire {
     const content = peer.open(header, key, cmd, sealed);
     if (content === null) return this.#dropped('not for this process', cmd);
     peer.nodeID ??= content.sender;
-    // What is said to all is watched for coming again once its sender is known.
+    // Broadcasts are checked for replays once their sender is proven.
     const window = header.isForAll ? peer.isProven && peer.toAll : peer.toOne;
     if (window && !window.take(header.counter)) return this.#dropped('replayed', cmd);
     if (header.isForAll) return this.#takeForAll(peer, content, cmd);
@@ -136,7 +133,7 @@ export class SealedWire {
 
   #takeForAll(peer: Peer, content: Content, cmd: string): Opened | null {
     const saysWhere = cmd === HELLO || cmd === BEACON;
-    // Also one that is met already says so when it waits for a proof that was lost.
+    // A proven peer sends a HELLO too, when it waits for a proof that was lost.
     if (!peer.isProven || cmd === HELLO) this.#heardOf(peer);
     return peer.isProven || saysWhere ? content : null;
   }
@@ -153,7 +150,7 @@ export class SealedWire {
     this.#unproven.delete(place);
     this.#proven.set(place, peer);
     peer.isProven = true;
-    // What it said before may be an old packet; of what it says now it is asked.
+    // Earlier broadcasts may be replays, so only later ones are trusted.
     peer.toAll.startAfter(saidToAll);
     this.#members.set(nodeID, peer);
     this.#awaited.get(nodeID)?.settle(peer);
@@ -166,7 +163,7 @@ export class SealedWire {
     const monotonicMs = this.#options.monotonicMs();
     if (monotonicMs - peer.provedMs < PROVED_AGAIN_MS) return;
     peer.provedMs = monotonicMs;
-    // Whoever listens is found only once what said so has been read.
+    // Deferred, because the peer's address is known only after the announcement has been processed.
     queueMicrotask(() => this.#prove(peer));
   }
 
@@ -182,7 +179,7 @@ export class SealedWire {
     return { isProof: false, asksForProof: false, saidToAll: this.#saidToAll, sender: nodeID, packet };
   }
 
-  /** The process of a node, once it has proven itself. */
+  /** Returns the process of a node once it has proven itself. */
   #member(nodeID: string): Promise<Peer> {
     const known = this.#awaited.get(nodeID);
     if (known) return known.promise;
@@ -200,10 +197,11 @@ export class SealedWire {
   }
 
   #dropped(reason: DropReason, cmd: string): null {
-    // Clusters of other folders tell of themselves on the same port.
+    // Clusters of other data folders announce themselves on the same port.
     if (cmd === BEACON) return null;
     this.#options.metrics.drops.inc({ reason });
-    // After a restart of this process others take it for the one before, until they have met it.
+    // Other nodes seal for the previous session after a restart of this process, until they meet
+    // the new one.
     if (reason === 'not for this process') return null;
     this.#repeated.write(`${reason} ${cmd}`, (fields) =>
       this.#options.log.warn(

@@ -3,11 +3,11 @@ import type { BrokerOptions, Context, Middleware, Service } from 'moleculer';
 type Reject = (error: Error) => void;
 
 /**
- * Settles a call to another node that nobody waits for any more.
+ * Settles calls to other nodes that have timed out.
  *
- * After a time-out Moleculer forgets the request and leaves its promise pending: the context, with
+ * After a timeout Moleculer forgets the request and leaves its promise pending. The context, with
  * the call's parameters, would stay among those that a graceful stop waits for, and every stop
- * would take its whole time-out.
+ * would take its full timeout.
  */
 export class SettledRequests {
   readonly #rejects = new WeakMap<object, Reject>();
@@ -25,7 +25,7 @@ export class SettledRequests {
     },
   };
 
-  /** The broker's `errorHandler`: told of every call that failed, whoever noticed. */
+  /** The broker's `errorHandler`, which is called for every failed call. */
   readonly errorHandler: BrokerOptions['errorHandler'] = (error, info) => {
     if ('ctx' in info) this.#rejects.get(info.ctx)?.(error);
     throw error;

@@ -1,23 +1,22 @@
 /**
- * The connections that others have made to a node over TCP, of whom nobody knows yet that they are
- * members.
+ * Limits TCP connections on which no member has authenticated yet.
  *
- * Promises: whoever has not the installation's secret holds no more of a node than `strangersMax`
- * connections with one unfinished packet each, and none for longer than `strangerMaxMs`; a
- * connection over which a member has shown itself is never closed for a stranger's. A packet that
- * is longer than any of a member is refused when its header is there, before what it holds.
+ * Without the installation's secret a client can hold at most `strangersMax` connections with one
+ * unfinished packet each, none for longer than `strangerMaxMs`. A connection on which a member has
+ * authenticated is never closed in favour of another. A packet that is longer than any member's is
+ * rejected when its header arrives, before its content is buffered.
  */
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { RepeatedLines } from '../repeated-lines.ts';
 
-/** Of Moleculer's packets: a check byte, the length of all of it, the type. */
+/** Header of Moleculer's packets: a check byte, the total length, the type. */
 export const TCP_HEADER_BYTES = 6;
 const LENGTH_END = 5;
 
 interface StrangersOptions {
   log: Logger;
-  /** Of the longest packet that a member sends, its header included. */
+  /** Size of the longest packet that a member sends, including its header. */
   packetMaxBytes: number;
   strangersMax: number;
   strangerMaxMs: number;
@@ -25,7 +24,7 @@ interface StrangersOptions {
 
 export class Strangers {
   readonly #options: StrangersOptions;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #waiting = new Map<Socket, NodeJS.Timeout>();
   readonly #repeated = new RepeatedLines();
 
@@ -33,7 +32,7 @@ export class Strangers {
     this.#options = options;
   }
 
-  /** A connection that was just made; before anybody else reads it. */
+  /** Watches a new connection. Must be called before anything else reads from it. */
   watch(socket: Socket): void {
     const { packetMaxBytes, strangersMax, strangerMaxMs } = this.#options;
     const take = packetLengths(packetMaxBytes);
@@ -41,13 +40,13 @@ export class Strangers {
       if (!take(chunk)) this.#close(socket, 'too long a packet');
     });
     socket.once('close', () => this.shown(socket));
-    // What came while this process stood still is read first.
+    // Data that arrived while this process was blocked is read first.
     const late = (): void => void setImmediate(() => this.#waiting.has(socket) && this.#close(socket, 'too late'));
     this.#waiting.set(socket, setTimeout(late, strangerMaxMs).unref());
     if (this.#waiting.size > strangersMax) this.#close(this.#waiting.keys().next().value!, 'too many');
   }
 
-  /** A member has shown itself over this connection. */
+  /** Marks a connection as authenticated by a member. */
   shown(socket: Socket): void {
     clearTimeout(this.#waiting.get(socket));
     this.#waiting.delete(socket);
@@ -67,13 +66,14 @@ export class Strangers {
 }
 
 /**
- * Takes a stream chunk by chunk, and tells where packets begin in it by how long they say that they
- * are: false where one begins that no member sends; nothing may be taken after it.
+ * Returns a function that follows a stream chunk by chunk, from one packet's length field to the
+ * next. It returns false when a packet with a length that no member sends begins; do not call it
+ * again then.
  */
 function packetLengths(maxBytes: number): (chunk: Buffer) => boolean {
   const header = Buffer.alloc(LENGTH_END);
   let headerBytes = 0;
-  /** Of the packet that has begun. */
+  /** Bytes left of the current packet. */
   let bytesLeft = 0;
   return (chunk) => {
     let at = 0;

@@ -1,10 +1,10 @@
 /**
- * Moleculer's TCP transporter for the nodes of one machine, with its faults mended.
+ * Moleculer's TCP transporter for the nodes of one machine, with its faults fixed.
  *
- * Promises: it takes only what members of its cluster sealed, and listens on the loopback address
- * only. It finds the other nodes by itself. Messages of any size pass. What a node serves, or no
- * longer serves, it tells all others at once. A node takes another to be gone only when it cannot
- * reach it itself, and sees a node that starts again within seconds.
+ * It accepts only packets that members of its cluster sealed, and listens on the loopback address
+ * only. It discovers the other nodes. Messages may have any size. A node announces changes of its
+ * services to all others at once. It counts another node as gone only if it cannot reach it itself,
+ * and notices a restarted node within seconds.
  * See docs/internals/transport.md.
  */
 
@@ -19,10 +19,7 @@ import { Strangers, TCP_HEADER_BYTES } from './strangers.ts';
 import { failedAnswer, type Packet } from './undelivered.ts';
 
 interface TcpTransporterOptions extends TransportParts {
-  /**
-   * Nodes known beforehand, `host:port/nodeID` separated by commas; with it, nobody is searched
-   * for.
-   */
+  /** Known nodes, `host:port/nodeID` separated by commas. If set, there is no discovery. */
   urls: string | undefined;
 }
 
@@ -36,7 +33,7 @@ type GossipRow = [unknown] | [unknown, number, number] | [number, number];
 
 interface GossipPayload {
   online?: Record<string, GossipRow>;
-  /** Numbers of changes of nodes that are gone. */
+  /** Sequence numbers of nodes that are gone. */
   offline?: Record<string, number>;
 }
 
@@ -89,15 +86,15 @@ export class TcpTransporter extends Transporters.TCP {
   }
 
   /**
-   * The wall clock makes this process's changes newer than those of every process before it under
-   * the same name, unless it was set back.
+   * Starts this node's sequence number at the wall clock, so that it exceeds that of every earlier
+   * process of this name, unless the clock was set back.
    */
   override async connect(): Promise<void> {
     this.registry.nodes.localNode!.seq = Date.now();
     await super.connect();
   }
 
-  /** In place of Moleculer's, which anybody can answer. */
+  /** Replaces Moleculer's discovery, which does not authenticate nodes. */
   override async startUdpServer(): Promise<void> {
     if (this.#options.urls !== undefined) return;
     this.#beacon = new LoopbackBeacon({
@@ -108,7 +105,7 @@ export class TcpTransporter extends Transporters.TCP {
     await this.#beacon.start();
   }
 
-  /** What another node of this machine says of itself: where it listens. */
+  /** Handles another local node's announcement of where it listens. */
   #heard(bytes: Buffer): void {
     const beacon = this.#messages.sealed.open(BEACON, bytes);
     if (beacon === null || beacon.sender === this.nodeID) return;
@@ -149,8 +146,8 @@ export class TcpTransporter extends Transporters.TCP {
   }
 
   /**
-   * What gossip would bring in time; one that it does not reach has it from there. Nobody waits for
-   * it: `disconnect` does, for a while.
+   * Sends this node's info to nodes at once. A node that it does not reach gets it by gossip. Not
+   * awaited by callers, only by `disconnect`, for a limited time.
    */
   #tell(nodes: string[]): void {
     const online = { [this.nodeID]: [this.registry.getLocalNodeInfo()] };
@@ -161,14 +158,14 @@ export class TcpTransporter extends Transporters.TCP {
     await this.#messages.send(cmd, packet, data);
   }
 
-  /** Its timer measures the CPU first, so that this may come after the end. */
+  /** Moleculer's timer measures the CPU load first, so it may call this after the disconnect. */
   override sendGossipRequest(): void {
     if (this.connected) super.sendGossipRequest();
   }
 
   /**
-   * Without what others take to be gone; that they take this node to be gone it has to hear, to
-   * tell them otherwise. Without the load of nodes that this one takes to be gone.
+   * Removes what other nodes consider gone, except this node, which must know to refute it. Also
+   * removes the load of nodes that this one considers gone.
    */
   override deserialize(type: string, data: Buffer): Packet {
     const packet = super.deserialize(type, data) as unknown as Packet;
@@ -181,7 +178,7 @@ export class TcpTransporter extends Transporters.TCP {
     return packet;
   }
 
-  /** A node that starts again says where it is now, and has to be answered there. */
+  /** Updates the port of a restarted node, to which responses must go. */
   #greeted({ sender, port }: Hello): void {
     const node = this.nodes.get(sender);
     if (node && !node.available) node.port = port;

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
 
-/** Why a message, or what had arrived of it, was given up. */
+/** Why a packet or a partly received message was dropped. */
 export type DropReason =
   | 'too large'
   | 'no room'
@@ -14,8 +14,8 @@ export type DropReason =
   | 'replayed';
 
 /**
- * What goes between this node and the others, by direction; no label names a node or anything of a
- * tenant.
+ * Counters of traffic between this node and others. No label contains the name of a node or tenant
+ * data.
  */
 export class TransportMetrics {
   readonly messages: Counter<'direction'>;

@@ -11,26 +11,26 @@ import { TRANSPORT_LIMITS, type TransportLimits } from './transport-limits.ts';
 import { TransportMetrics } from './transport-metrics.ts';
 
 export interface TransportSettings {
-  /** What members seal their packets with. */
+  /** Keys for sealing packets between members. */
   transportKeys: Keyring;
   /**
-   * Nodes known beforehand (TCP only), `host:port/nodeID` separated by commas; without it they are
-   * searched for on this machine.
+   * Known nodes (TCP only), `host:port/nodeID` separated by commas; if absent, nodes on this
+   * machine are discovered.
    */
   tcpUrls?: string;
   limits?: TransportLimits;
-  /** Where there are no other nodes: how consoles join. */
+  /** How consoles connect, if there are no other nodes. */
   consoles?: ConsoleEnd | undefined;
 }
 
 type TransportConfig = Pick<Config, 'transporter' | 'redisUrl'>;
 
-/** What carries calls between nodes; PROVEC_REDIS_URL decides where PROVEC_TRANSPORTER does not. */
+/** Returns the transporter; if PROVEC_TRANSPORTER is unset, PROVEC_REDIS_URL decides. */
 export function transportOf({ transporter, redisUrl }: TransportConfig): 'none' | 'TCP' | 'redis' {
   return transporter ?? (redisUrl === null ? 'none' : 'redis');
 }
 
-/** The part of a broker's options that connects it to other nodes. */
+/** Returns the broker options that connect it to other nodes. */
 export function transportOptions(
   config: TransportConfig,
   log: Logger,
@@ -52,7 +52,7 @@ export function transportOptions(
   if (kind === 'TCP')
     return { transporter: new TcpTransporter({ ...options, urls: settings.tcpUrls }), serializer, middlewares: [] };
   const transporter = new RedisTransporter({ ...options, url: config.redisUrl! });
-  // Moleculer itself would wait for ever, and say nothing.
+  // Moleculer itself would wait forever without a message.
   const middlewares = [{ name: 'RedisAtStart', starting: () => transporter.reach() }];
   return { transporter, serializer, middlewares };
 }

@@ -6,8 +6,8 @@ import { LinkLost } from './redis-link.ts';
 export type Packet = Parameters<Transporters.Base['prepublish']>[0];
 
 /**
- * What a packet's sender is told when it was not, or not surely, delivered: an error that
- * Moleculer's callers know, of the kind that may be tried again.
+ * Converts a failed delivery into the Moleculer error for the packet's sender, of a retryable kind
+ * where a retry may help.
  */
 export function undelivered(packet: Packet, cause: unknown): Error {
   const { type, target, payload } = packet;
@@ -23,23 +23,20 @@ export function undelivered(packet: Packet, cause: unknown): Error {
   return error;
 }
 
-/**
- * Whether nothing was or will be done of a call that failed with this error: it may go to another
- * node.
- */
+/** Whether a call with this error did not and will not run, so that it may go to another node. */
 export function isUnsent({ name }: Error): boolean {
   return name === 'ServiceNotFoundError' || name === 'ServiceNotAvailableError';
 }
 
-/** Whether no process takes what is sent there, so that nothing was. */
+/** Whether no process listens at the target, so that nothing was sent. */
 function isRefused(cause: unknown): boolean {
   if (cause instanceof NobodyListens) return true;
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
 }
 
 /**
- * The packet that goes in place of an answer that could not be sent, so that its caller does not
- * wait in vain; null for any other packet, and where the caller's node is gone.
+ * Returns the error packet to send instead of a response that could not be sent, so that the caller
+ * does not wait for its timeout. Null for any other packet, or if the caller's node is gone.
  */
 export function failedAnswer(packet: Packet, { broker, transit }: Transporters.Base, cause: unknown): Packet | null {
   const { type, target, payload } = packet;
