@@ -1,21 +1,20 @@
 /**
- * What `npm start` runs: start.ts, in a process whose allocator is set for a server that holds
- * large blocks, and whose heap for a server that lives on small ones.
+ * Entry point of `npm start`: runs start.ts with allocator and heap settings for a server with
+ * large blocks and many small objects.
  *
- * glibc keeps what threads freed in an arena of each thread, and raises the size from which blocks
- * are mapped by themselves: after loading 61,666 records of 384 dimensions that was a quarter of
- * the process. V8 lets the young objects of a thread under load grow to 128 MiB, four times what a
- * gateway has at its start, with nothing gained: it took no more processor time with 32. All of
- * this can only be set before a process begins, so this one replaces itself, with the same pid.
+ * glibc keeps freed memory in an arena per thread and raises the size from which blocks are mapped
+ * separately; after loading 61,666 records of 384 dimensions this held a quarter of the process's
+ * memory. V8 grows the young generation of a busy thread to 128 MiB, but 32 MiB took no more CPU
+ * time. Both can only be set before a process starts, so this one replaces itself, keeping its pid.
  *
- * Its code is compiled once for all starts and workers: that is a third of an idle start.
+ * Compiled code is cached for all starts and workers; compiling is a third of an idle start.
  */
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The folder, or nothing: Node itself would try for ever to make one in some places that cannot be
- * written.
+ * Returns the cache setting, or nothing if the folder cannot be created: Node itself would retry
+ * forever in some read-only places.
  */
 function compileCache(): { NODE_COMPILE_CACHE?: string } {
   const folder = fileURLToPath(new URL('./node_modules/.cache/provec', import.meta.url));
@@ -34,7 +33,7 @@ const SETTINGS = {
   MALLOC_MMAP_MAX_: '16384',
 };
 
-/** MiB, of each half of what is kept for young objects. */
+/** MiB per semi-space, of which the young generation has two. */
 const SEMI_SPACE_FLAG = '--max-semi-space-size';
 const SEMI_SPACE_MAX_MIB = 16;
 

@@ -19,19 +19,18 @@ import { type TransportSettings, transportOf, transportOptions } from './mixins/
 
 const SERVICE_DRAIN_MS = 10_000;
 /**
- * Between a service that starts or stops and the word of it to the others; Moleculer's second is
+ * Delay before a node announces a service that starts or stops. Moleculer's default of a second is
  * half of what a stopping node has.
  */
 const CHANGED_DEBOUNCE_MS = 100;
 const HEARTBEAT_SECONDS = 2;
-/** After three missed heartbeats a node counts as gone. */
+/** Three missed heartbeats. */
 const HEARTBEAT_TIMEOUT_SECONDS = 6;
-/** No call of ours goes half as deep: a circle of calls ends here. */
+/** More than twice the depth of any call; stops cyclic calls. */
 const CALL_LEVELS_MAX = 16;
 
 /**
- * Keeps Moleculer silent until the services run: a start that fails is told in one line, by whoever
- * started it.
+ * Silences Moleculer until the services run, because the caller reports a failed start in one line.
  */
 class QuietStartLogger extends MoleculerLogger {
   #quiet: boolean;
@@ -58,7 +57,7 @@ export interface BrokerSettings extends TransportSettings {
   log: Logger;
   metrics: Metrics;
   /**
-   * Nodes see only those of the same namespace. Default: those of the same Redis, or of the same
+   * Nodes see only nodes of the same namespace. Default: derived from the Redis database or the
    * data folder.
    */
   namespace?: string;
@@ -66,8 +65,8 @@ export interface BrokerSettings extends TransportSettings {
 
 function namespaceOf(config: BrokerSettings['config']): string {
   if (transportOf(config) !== 'TCP') {
-    // Redis tells messages of every database to all: clusters that have one each must not hear each
-    // other.
+    // Redis delivers messages to subscribers of every database. Clusters that share a Redis and use
+    // different databases must not see each other.
     const database = config.redisUrl === null ? '' : new URL(config.redisUrl).pathname.slice(1);
     return database === '' || database === '0' ? 'provec' : `provec-${database}`;
   }
@@ -75,8 +74,8 @@ function namespaceOf(config: BrokerSettings['config']): string {
 }
 
 /**
- * How the broker of a Provec process is set up. Signals and exit codes are the process's business,
- * so Moleculer leaves them alone.
+ * Returns the broker options of a Provec process. The process handles signals and exit codes
+ * itself, so Moleculer must not.
  */
 export function brokerOptions({ config, log, metrics, namespace, ...settings }: BrokerSettings): BrokerOptions {
   const logger = new QuietStartLogger(log);
@@ -85,13 +84,12 @@ export function brokerOptions({ config, log, metrics, namespace, ...settings }: 
   const monotonicMs = (): number => SYSTEM_CLOCK.monotonicMs();
   if (transportOf(config) !== 'none')
     middlewares?.push(new LostCalls({ log, monotonicMs, isRepeatable: isShardRead }).middleware);
-  // Over TCP nodes tell of themselves now and then, as chance has it; they are on one machine,
-  // where nothing is cut.
+  // TCP nodes send no regular heartbeats, and on one machine there are no network partitions.
   if (transportOf(config) === 'redis') middlewares?.push(hearing(monotonicMs));
   return {
     namespace: namespace ?? namespaceOf(config),
     nodeID: nodeName(config),
-    // What operators see of the node.
+    // Shown to operators.
     metadata: { version: VERSION, startedAtMs: Math.round(performance.timeOrigin) },
     logger,
     transporter,
@@ -100,17 +98,17 @@ export function brokerOptions({ config, log, metrics, namespace, ...settings }: 
     validator: false,
     heartbeatInterval: HEARTBEAT_SECONDS,
     heartbeatTimeout: HEARTBEAT_TIMEOUT_SECONDS,
-    // Moleculer's own default is to wait for ever.
+    // Moleculer's default is no timeout.
     requestTimeout: INTERNAL_LIMITS.actionTimeoutMs,
     maxCallLevel: CALL_LEVELS_MAX,
     contextParamsCloning: false,
     disableBalancer: false,
-    // Without it a service that stops fails the calls in flight.
+    // Without this a stopping service fails the calls in flight.
     tracking: { enabled: true, shutdownTimeout: SERVICE_DRAIN_MS },
     registry: { stopDelay: 0 },
     transit: { serviceChangedDebounceTime: CHANGED_DEBOUNCE_MS } as BrokerOptions['transit'],
     skipProcessEventRegistration: true,
-    // The first one is nearest to the action, or to the wire.
+    // The first one is innermost: nearest to the action, or to the wire.
     middlewares: [
       new CancelledCalls().middleware,
       paramsCheck,

@@ -1,10 +1,10 @@
 /**
- * The composition root: one Provec process from its configuration.
+ * The composition root: builds a Provec process from its configuration.
  *
- * Order of the start: the health port, the gateway's port, this process's place in the data
- * directory, store, embedded ledger, services, first key; the gateway takes requests last. What was
- * started is stopped in the reverse order when a later step fails, so that a refused start leaves
- * nothing behind. Services stop from the edge inwards: when one stops, no other calls it any more.
+ * It starts the health port, the gateway's port, the data folder's lock, store, embedded ledger,
+ * services and first key; the gateway accepts requests last. If a step fails, everything started
+ * before is stopped in reverse order, so that a failed start leaves nothing behind. Services stop
+ * in an order in which no running service needs a stopped one.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ServiceBroker as Broker, ServiceBroker, type ServiceSchema } from 'moleculer';
@@ -47,15 +47,14 @@ import metering from './services/metering/metering.service.ts';
 import shards from './services/shards/shards.service.ts';
 import verification from './services/verification/verification.service.ts';
 
-/** How long it may take until every node has heard that another one serves nothing any more. */
+/** Longest time until every node knows that a stopping node serves nothing any more. */
 const LEAVE_MS = 2_000;
 /**
- * Of the time for a stop, what is kept for what comes after the shards: that, and closing the
- * connections.
+ * Part of the stop time reserved for steps after the shards: `LEAVE_MS`, and closing connections.
  */
 const AFTER_SHARDS_MS = LEAVE_MS + 2_000;
 
-/** Requests of clients need all but what operators use. */
+/** Client requests need all services but the operators' one. */
 const NEEDED_BY_GATEWAYS = SERVICE_NAMES.filter((name) => name !== 'cluster');
 
 export interface Overrides {
@@ -65,39 +64,36 @@ export interface Overrides {
   services?: readonly ServiceName[];
   /** Default: those of `INTERNAL_LIMITS`. */
   httpTimeouts?: HttpTimeouts;
-  /** The gateway's server, which may listen already; it is closed with the process. */
+  /** The gateway's server, which may be listening already; it is closed with the process. */
   door?: FrontDoor;
-  /** Bound on the pages of each file of the embedded store, as a small disk has it; for tests. */
+  /** Maximum pages per file of the embedded store, to simulate a small disk; for tests. */
   storeMaxPages?: number;
 }
 
 /** A running Provec process. */
 export interface Provec {
-  /**
-   * Where the gateway listens, without the API's base path; null when this process has no gateway.
-   */
+  /** URL of the gateway without the API's base path; null if this process has no gateway. */
   readonly url: string | null;
-  /** Where `/livez`, `/readyz` and `/metrics` are without a gateway; null without a health port. */
+  /** URL of the health port; null without one. */
   readonly healthUrl: string | null;
-  /** The first API key, on the first start with an empty store only. */
+  /** The first API key; only on the first start with an empty store. */
   readonly bootstrapSecret: string | null;
   readonly devLedger: DevLedger | null;
-  /** Null where anchoring runs elsewhere. */
+  /** Null if anchoring runs in another process. */
   readonly ledger: LedgerInfo | null;
   readonly broker: Broker;
   readonly store: Store;
   /**
-   * Ends requests in flight, then everything else; `forMs` is what there is of time for it.
-   * Idempotent; never rejects.
+   * Completes requests in flight, then stops everything, within `forMs` milliseconds. Idempotent;
+   * never rejects.
    */
   stop(forMs?: number): Promise<void>;
-  /** What a stop waits for: the part that is to end, and each shard with what that waits for. */
+  /** Returns what a stop waits for: the current part, and each shard with its reason. */
   waiting(): string[];
 }
 
 /**
- * Starts Provec. Throws DataDirError, StoreError, or an error whose message is a sentence for the
- * operator.
+ * Starts Provec. Throws DataDirError, StoreError, or an error whose message is for the operator.
  */
 export async function startProvec(config: Config, overrides: Overrides = {}): Promise<Provec> {
   const process = new ProvecProcess(config, overrides);
@@ -143,7 +139,7 @@ class ProvecProcess {
       door,
     );
     await broker.start();
-    // Before the key is made: nothing may fail between that and telling it.
+    // Before the first key is made, because nothing may fail between making and showing it.
     const ledger = this.#runs('anchoring') ? await call(broker, 'anchoring.info', {}) : null;
     const { bootstrapSecret, url } = await this.#open(broker, store);
     this.#running = { broker, store };
@@ -169,7 +165,7 @@ class ProvecProcess {
     return this.#services.includes(name);
   }
 
-  /** Its URL; null without a health port. */
+  /** Returns the URL; null without a health port. */
   async #startHealth(): Promise<string | null> {
     const { healthPort, host } = this.#config;
     if (healthPort === null) return null;
@@ -195,8 +191,8 @@ class ProvecProcess {
   #gauges(): () => Promise<void> {
     const stats = async <T>(isShown: boolean, ask: (broker: Caller) => Promise<T>): Promise<T | null> =>
       isShown && this.#running ? ask(this.#running.broker) : null;
-    // A gateway also shows the numbers of an anchoring service elsewhere; others show their own
-    // alone.
+    // A gateway also shows the gauges of an anchoring service in another process; other processes
+    // show only their own.
     const showsAnchoring = this.#runs('anchoring') || this.#runs('gateway');
     return serviceGauges(this.#metrics.registry, {
       shards: () => stats(this.#runs('shards'), (broker) => call(broker, 'shards.stats', {})),
@@ -205,9 +201,9 @@ class ProvecProcess {
   }
 
   /**
-   * Listens for requests that are told to come again. An address that cannot be had is asked for
-   * once more when everything has started: the address may belong to another run of this Provec,
-   * which the lock of the data directory then reports, or which is about to end.
+   * Listens, and answers requests with "try again" until the services run. If the address is in
+   * use, tries again after everything has started: another run of this Provec may hold it, which
+   * the data folder's lock then reports, or which is about to end.
    */
   async #openDoor(): Promise<FrontDoor | null> {
     if (!this.#runs('gateway')) return null;
@@ -217,7 +213,7 @@ class ProvecProcess {
     return door;
   }
 
-  /** Takes this process's place in the data folder, and opens the store under its secrets. */
+  /** Locks the data folder for this process and opens the store with its secrets. */
   async #openStore(): Promise<{ store: Store; keys: Keyring }> {
     const config = this.#config;
     await refuseLinks(config);
@@ -256,8 +252,8 @@ class ProvecProcess {
     if (this.#runs('shards')) options.metadata = { ...options.metadata, ...shardNodeMetadata(config) };
     const broker = new ServiceBroker(options);
     this.#parts.add('the connections to other nodes', async () => {
-      // The others have to hear first that this node serves nothing any more; what they still ask
-      // for is refused, and goes elsewhere.
+      // Other nodes must first learn that this node serves nothing any more. Until then their calls
+      // are refused and go to other nodes.
       if (shardCalls) await delay(LEAVE_MS);
       await broker.stop();
     });
@@ -291,8 +287,8 @@ class ProvecProcess {
   }
 
   /**
-   * Before Moleculer waits for the requests in flight: in a cluster there always are some, while
-   * the others ask for shards, and else those of verifications in the background.
+   * Stops the shards before Moleculer waits for requests in flight. In a cluster other nodes keep
+   * sending some; in a single process background verifications do.
    */
   #stopShards(service: ShardsService, isCluster: boolean): void {
     this.#shardsWaiting = () => service.waiting();
@@ -301,13 +297,13 @@ class ProvecProcess {
     else this.#parts.add('the verifications', async () => service.endRecomputations());
   }
 
-  /** Makes the first key if the store never had one, and takes requests. */
+  /** Makes the first key if the store never had one, and accepts requests. */
   async #open(broker: ServiceBroker, store: Store): Promise<Pick<Provec, 'url' | 'bootstrapSecret'>> {
     const { bootstrapKey, bootstrapPlan } = this.#config;
     const runtime = { store, clock: this.#clock, log: this.#log };
     const firstKey = this.#runs('keys') ? await makeFirstKey(runtime, bootstrapPlan, bootstrapKey) : null;
-    // The first key exists before the gateway takes requests. If the gateway cannot listen, the key
-    // was never shown, so it is forgotten.
+    // The first key exists before the gateway accepts requests. If the gateway cannot listen, the
+    // key was never shown, so it is removed again.
     const untold = bootstrapKey === null ? firstKey : null;
     if (untold) this.#parts.add('the first key', () => forgetFirstKey(runtime, untold));
     const url = this.#runs('gateway') ? await listen(broker) : null;
@@ -329,7 +325,7 @@ async function listen(broker: Broker): Promise<string> {
 }
 
 /**
- * The driver of MongoDB is loaded where it is used only: a seventh of all that there is to load.
+ * Opens the store. Loads the MongoDB driver only if needed, because it is a seventh of all code.
  */
 async function openStore(
   { mongoUrl, dataDir }: Config,

@@ -1,10 +1,10 @@
 /**
  * `npm start [-- services/<name> ...] [--repl]`: runs Provec until SIGTERM or SIGINT.
  *
- * stdout gets what a person needs to begin, and nothing else; logs go to stderr. A start that is
- * refused is told in one line on stderr. Exit codes: 0 after a graceful stop; 1 refused, crashed,
- * or not stopped in time; 2 wrong configuration or arguments; 128 + signal when a second signal
- * cuts the stop short.
+ * stdout gets only what a user needs to get started; logs go to stderr. A failed start is reported
+ * in one line on stderr. Exit codes: 0 after a graceful stop; 1 failed to start, crashed, or not
+ * stopped in time; 2 wrong configuration or arguments; 128 + signal when a second signal cuts the
+ * stop short.
  */
 import { constants } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
@@ -50,8 +50,8 @@ function refuse(error: unknown): never {
 }
 
 /**
- * Stops gracefully on the first signal or fault, or when its parent has ended; at once on the
- * second signal.
+ * Stops gracefully on the first signal or fault, or when the parent process has ended; at once on
+ * the second signal.
  */
 class Shutdown {
   #provec: Promise<Provec>;
@@ -69,7 +69,7 @@ class Shutdown {
       process.on(signal, () => {
         if (this.#isSignalled) process.exit(128 + constants.signals[signal]);
         this.#isSignalled = true;
-        // A signal to the whole group ends the parent too, which may be seen first.
+        // A signal to the process group also ends the parent, which may be noticed first.
         if (this.#begun) return;
         this.#log.info(`stopping on ${signal}`);
         void this.#stop(0);
@@ -109,7 +109,10 @@ class Shutdown {
   }
 }
 
-/** Listens before the rest is loaded. If it cannot, `startProvec` tries again, and says why. */
+/**
+ * Listens before the other modules are loaded. If that fails, `startProvec` tries again and reports
+ * the reason.
+ */
 async function earlyDoor(config: Config, log: Logger): Promise<FrontDoor> {
   const { FrontDoor } = await import('./services/gateway/front-door.ts');
   const door = new FrontDoor(config, log);
@@ -121,11 +124,12 @@ async function main(): Promise<void> {
   const { services, repl } = readArguments(process.argv.slice(2));
   const config = readConfig(process.env);
   const log = makeLogger(config);
-  // After the configuration was read: a mistyped variable is reported before all of it is loaded.
+  // The configuration is read first, so that a mistyped variable is reported before everything is
+  // loaded.
   const door = services.includes('gateway') ? await earlyDoor(config, log) : undefined;
   const { startProvec } = await import('./provec.ts');
   const starting = startProvec(config, { log, services, door });
-  // The reader of our first lines may have closed the pipe.
+  // The reader of the startup banner may have closed the pipe.
   process.stdout.on('error', () => undefined);
   new Shutdown(starting, log).listen();
   const provec = await starting.catch((error: unknown) => {
@@ -140,12 +144,12 @@ async function main(): Promise<void> {
     (await provec.store.keys.findByHash(secretHash(config.bootstrapKey))) === null;
   process.stdout.write(startupBanner(config, { url, healthUrl, ledger, bootstrapSecret, isBootstrapKeyIgnored }));
   if (!repl) return;
-  // It loads `node:domain`, which makes every event of the process dearer.
+  // Imported only here: it loads `node:domain`, which slows down every event of the process.
   const { openConsole } = await import('./mixins/repl/console.ts');
   openConsole(provec.broker, () => provec.stop());
 }
 
-// What launch.ts sets is for the main thread, which has its heap by now: threads would have it in
-// place of the limits that they are given.
+// The flag from launch.ts is for the main thread, whose heap exists by now. Worker threads would
+// use it instead of their own limits.
 setFlagsFromString('--max-semi-space-size=0');
 await main().catch(refuse);

@@ -9,7 +9,7 @@ import type { Clock } from '../../lib/time/clock.ts';
 const JOURNAL = 'ledger/journal.ndjson';
 const KEYPAIR = 'ledger-keypair.json';
 const SECRET = 'secret';
-/** What must not come into other hands, in words. */
+/** Files that must be kept secret, with their descriptions. */
 const SECRETS: Readonly<Record<string, string>> = { [SECRET]: 'the secret', [KEYPAIR]: 'the ledger keypair' };
 
 interface BackupParts {
@@ -19,10 +19,9 @@ interface BackupParts {
 }
 
 /**
- * Copies the data folder, as it is at one moment, to `folder`, which is absolute and empty or not
- * there: the store, and of what lies beside it the embedded ledger, the keypair and the secret; the
- * last two not with `withoutSecrets`. Throws INVALID_ARGUMENT, and UNAVAILABLE where the copy
- * failed.
+ * Copies a consistent snapshot of the data folder to `folder`, an absolute path that is empty or
+ * does not exist: the store, the embedded ledger and, unless `withoutSecrets`, the keypair and the
+ * secret. Throws INVALID_ARGUMENT, and UNAVAILABLE if copying failed.
  */
 export async function backUp(
   { config, store, clock }: BackupParts,
@@ -57,7 +56,7 @@ function isWithin(path: string, folder: string): boolean {
   return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way));
 }
 
-/** What a start needs and the data folder does not have. */
+/** Returns what a start needs from outside the data folder. */
 function outside({ secret, secretFile, solanaKeypair, solanaRpcUrls }: BackupParts['config']): string[] {
   return [
     ...(secret === null ? [] : ['the secret (PROVEC_SECRET)']),

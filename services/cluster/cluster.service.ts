@@ -16,7 +16,7 @@ import { Steering } from './steering.ts';
 type Params<A extends keyof ClusterActions> = ClusterActions[A]['params'];
 type Result<A extends keyof ClusterActions> = Promise<Actions[A]['result']>;
 
-/** What Moleculer's registry tells of a node; its types leave it out. */
+/** A node in Moleculer's registry, whose types omit it. */
 interface RegisteredNode {
   id: string;
   available: boolean;
@@ -46,8 +46,8 @@ const SLICE = {
 } as const;
 
 /**
- * Takes as long as reading tables, saving and opening shards, or reading a whole collection takes;
- * its parts are bounded.
+ * Defines an action without a timeout, because reading tables, moving shards or reading a whole
+ * collection may take long. The calls that it makes have timeouts.
  */
 function checkedAction<A extends keyof ClusterActions>(
   checks: Record<keyof Params<A>, ValidationRule>,
@@ -58,8 +58,8 @@ function checkedAction<A extends keyof ClusterActions>(
 }
 
 /**
- * What operators see of the cluster and have it do; any number of instances, none of which keeps
- * anything.
+ * Shows the cluster to operators and carries out their commands. Instances are stateless; there may
+ * be any number.
  */
 export default function clusterService({ config, store, clock }: Runtime): ServiceSchema {
   const references = new References(store.catalog);

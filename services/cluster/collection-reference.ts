@@ -4,9 +4,9 @@ import type { AccountRow, Catalog, CollectionRow } from '../../lib/store/catalog
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Accounts that are asked at once whether they have a collection of a name. */
+/** Number of accounts searched for a collection name at once. */
 const ASKED_AT_ONCE = 64;
-/** Of several that are meant, so many are named. */
+/** Maximum number of candidates listed in an "ambiguous name" error. */
 const NAMED_MAX = 5;
 const ABSENT = {
   ACCOUNT_NOT_FOUND: 'There is no account with that id or name.',
@@ -14,8 +14,8 @@ const ABSENT = {
 };
 
 /**
- * Finds what operators name: accounts by id or name, collections by id, as `<account>/<name>` or by
- * a name that only one account has, shards as `<collection>.<index>`.
+ * Resolves operators' references: accounts by id or name; collections by id, as `<account>/<name>`
+ * or by a name that only one account has; shards as `<collection>.<index>`.
  */
 export class References {
   readonly #catalog: Catalog;
@@ -24,7 +24,7 @@ export class References {
     this.#catalog = catalog;
   }
 
-  /** Throws ACCOUNT_NOT_FOUND, and INVALID_ARGUMENT when several accounts have that name. */
+  /** Throws ACCOUNT_NOT_FOUND, and INVALID_ARGUMENT if several accounts have that name. */
   async account(reference: string): Promise<AccountRow> {
     const byId = UUID.test(reference) ? await this.#catalog.getAccount(reference) : null;
     if (byId !== null) return byId;
@@ -53,7 +53,7 @@ export class References {
   }
 
   /**
-   * Throws INVALID_ARGUMENT where the collection has no shard of that index, and what `collection`
+   * Throws INVALID_ARGUMENT if the collection has no shard with that index, and what `collection`
    * throws.
    */
   async shard(reference: string): Promise<{ row: CollectionRow; index: number }> {
@@ -69,8 +69,8 @@ export class References {
 }
 
 /**
- * What was found, if it is one; `several` says of more than one account what is to be done about
- * it. Throws INVALID_ARGUMENT, and `absent`.
+ * Returns the only match. Throws `absent` if there is none, and INVALID_ARGUMENT if there are more;
+ * `several` completes "<n> accounts ..." and tells the operator what to do.
  */
 function onlyOne<T>(found: readonly T[], absent: keyof typeof ABSENT, several: string, named: (one: T) => string): T {
   const [only] = found;

@@ -9,10 +9,10 @@ import type { Clock } from '../../lib/time/clock.ts';
 import { heldBy } from './node-calls.ts';
 import { Window } from './paging.ts';
 
-/** So many rows `AnchorStore.getMany` takes. */
+/** Maximum number of rows per `AnchorStore.getMany`. */
 const ANCHORS_AT_ONCE = 100;
 
-/** Collections of all accounts, with what is open of them on `nodes`. */
+/** Returns collections of all accounts, with the memory of their open shards on `nodes`. */
 export async function collectionTable(
   caller: Caller,
   store: Pick<Store, 'catalog' | 'log' | 'anchors'>,
@@ -44,8 +44,8 @@ export async function collectionTable(
 }
 
 /**
- * Anchors of all collections, or of those of one standing: the ones that an operator may have to do
- * something about.
+ * Returns the anchors of all collections, or of those with one `standing`, which may need an
+ * operator.
  */
 export async function anchorTable(
   store: Pick<Store, 'catalog' | 'anchors'>,
@@ -125,7 +125,7 @@ function overview(
   };
 }
 
-/** As `collectionRoot` counts it, without the root. */
+/** Computes the version as `collectionRoot` does, without the root. */
 function versionOf(cut: Cut): number {
   return cut.reduce((sum, { version }) => sum + version, 0);
 }

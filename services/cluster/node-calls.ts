@@ -6,14 +6,14 @@ import { isProvecError } from '../../lib/errors.ts';
 const ASK_TIMEOUT_MS = 3_000;
 const ASKED_AT_ONCE = 16;
 
-/** What one node answered, or in a few words why it did not. */
+/** A node's answer, or a short error. */
 export type Asked<T> = { answer: T; error: null } | { answer: null; error: string };
 
 type Question = 'shards.stats' | 'shards.held';
 
 /**
- * Asks nodes each for their own numbers, a few at a time: one that does not answer costs its row
- * and seconds, never the table.
+ * Asks each node for its own stats, a few nodes at a time. A node that does not respond delays the
+ * table by seconds and affects only its own row.
  */
 export async function askNodes<Q extends Question>(
   caller: Caller,
@@ -31,7 +31,7 @@ export async function askNodes<Q extends Question>(
   return new Map(await pLimit(ASKED_AT_ONCE).map(new Set(nodes), ask));
 }
 
-/** What nodes have open, by shard, and the nodes that did not say. */
+/** Returns the open shards of nodes, and the nodes that did not respond. */
 export async function heldBy(
   caller: Caller,
   nodes: Iterable<string>,
@@ -45,7 +45,7 @@ export async function heldBy(
   return { held, unreachable };
 }
 
-/** Without what an operator cannot use: the node stands beside it. */
+/** Describes an error for operators in a few words. The table shows the node's name next to it. */
 export function inFewWords(error: unknown): string {
   if (isProvecError(error)) return error.message;
   switch (error instanceof Error ? error.name : '') {

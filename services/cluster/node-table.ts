@@ -6,7 +6,7 @@ import { askNodes } from './node-calls.ts';
 
 const NODES_MAX = 1_000;
 
-/** A node as the others know it. */
+/** A node as this broker knows it. */
 export interface KnownNode {
   node: string;
   available: boolean;
@@ -21,19 +21,19 @@ interface NodeTableParts {
   leases: Pick<LeaseStore, 'list'>;
   clock: Pick<Clock, 'wallMs'>;
   known(): KnownNode[];
-  /** One process is all there is: it needs no lease. */
+  /** Whether this is the only process, which needs no lease. */
   isAlone: boolean;
 }
 
 /**
- * Every node of the cluster, shard nodes first; those with a lease are listed whether or not they
- * can be reached.
+ * Lists every node of the cluster, shard nodes first. Nodes with a lease are listed even if they
+ * cannot be reached.
  */
 export async function nodeTable({ caller, leases, clock, known, isAlone }: NodeTableParts): Promise<ClusterNodes> {
   const rows = new Map((await leases.list()).map((lease) => [lease.node, lease]));
   const nodes = new Map(known().map((one) => [one.node, one]));
   const shardNames = [...new Set([...rows.keys(), ...[...nodes.values()].filter(holdsShards).map(({ node }) => node)])];
-  // One without services has only just come, or was a console that has left.
+  // An unavailable node without services was a console, or has not announced its services yet.
   const isOfUse = ({ available, services }: KnownNode): boolean => available || services.length > 0;
   const otherNodes = [...nodes.values()].filter((one) => isOfUse(one) && !shardNames.includes(one.node));
   const listed = shardNames.sort().slice(0, NODES_MAX);
@@ -56,7 +56,7 @@ export async function nodeTable({ caller, leases, clock, known, isAlone }: NodeT
       open: answer?.open ?? null,
       opening: answer?.opening ?? null,
       copies: answer?.copies ?? null,
-      // As the limit counts it.
+      // Includes copies, as the memory limit does.
       bytes: answer ? answer.bytes + answer.copiedBytes : (lease?.use?.bytes ?? null),
       memoryLimitBytes: lease?.use?.memoryLimitBytes ?? null,
       queued: answer?.queuedRequests ?? null,

@@ -4,8 +4,8 @@ const ROWS_DEFAULT = 100;
 export const ROWS_MAX = 1_000;
 
 /**
- * Takes the rows of one slice of a sequence that is walked from its beginning, in groups such as a
- * collection's shards.
+ * Selects the rows of one slice while a sequence is read from its beginning in groups, such as the
+ * shards of a collection.
  */
 export class Window {
   readonly #first: number;
@@ -18,7 +18,7 @@ export class Window {
     this.#limit = limit;
   }
 
-  /** Indexes `[from, to)` of the next `count` rows that lie in the slice. */
+  /** Returns the indexes `[from, to)` of those of the next `count` rows that are in the slice. */
   next(count: number): { from: number; to: number } {
     const from = Math.min(count, Math.max(0, this.#first - this.#seen));
     const to = Math.min(count, from + this.#limit - this.#taken);
@@ -27,12 +27,12 @@ export class Window {
     return { from, to };
   }
 
-  /** Whether rows came that lie behind the slice: no more need be looked at. */
+  /** Whether a row after the slice was seen, so that no more need to be read. */
   get isOver(): boolean {
     return this.#seen > this.#first + this.#limit;
   }
 
-  /** Where the next slice begins; null when there is none. To be asked at the end of the walk. */
+  /** Offset of the next slice; null if there is none. Valid after the last `next`. */
   get nextOffset(): number | null {
     return this.isOver ? this.#first + this.#limit : null;
   }

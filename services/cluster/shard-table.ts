@@ -17,8 +17,8 @@ interface Stored {
 }
 
 /**
- * Shards of one collection, or of all, with what their holders say of them. `onlyNode`: the one
- * node that there is, which holds all without claiming them; null: nodes claim them.
+ * Returns shards of one collection, or of all, with their holders' stats. `onlyNode` is the node of
+ * a single process, which holds all shards without claims; null in a cluster.
  */
 export async function shardTable(
   caller: Caller,
@@ -44,7 +44,7 @@ export async function shardTable(
   const rows = stored.map(({ row, index, node, epoch, seq, records }): ShardRow => {
     const shard = shardKey(row.id, index);
     const open = held.get(`${node} ${shard}`);
-    // What the node says may be newer than what was read from the store before.
+    // The node's value may be newer than the one read from the store before.
     const newestSeq = Math.max(seq, open?.seq ?? 0);
     return {
       shard,

@@ -1,9 +1,9 @@
 /**
- * What an operator has nodes do.
+ * Carries out operators' commands.
  *
- * Promises: every step is one that the nodes also do by themselves, so that an order which is
- * wrong, given twice, or overtaken by another changes where shards are and nothing else. It is
- * checked before anything is done whether the node can take what it is given.
+ * Every step is one that nodes also take on their own. So a command that is wrong, repeated, or
+ * overtaken by another only changes where shards are. Whether a node can accept a shard is checked
+ * before anything is done.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { ClusterActions } from '../../lib/actions/cluster.ts';
@@ -15,9 +15,9 @@ import type { Store } from '../../lib/store/port.ts';
 import type { References } from './collection-reference.ts';
 import { inFewWords } from './node-calls.ts';
 
-/** How long a shard may take to be saved and opened again. */
+/** Longest time to save a shard and open it on another node. */
 const MOVE_TIMEOUT_MS = 180_000;
-/** Longer than a node takes for a drain at the most. */
+/** Longer than the longest drain of a node. */
 const DRAIN_TIMEOUT_MS = 60_000;
 const NAMED_MAX = 10;
 
@@ -80,8 +80,8 @@ export class Steering {
   async resume(reference: string): Result<'cluster.resume'> {
     const { caller, store, references } = this.#parts;
     const { id } = await references.collection(reference);
-    // Asked of those who hold the keypair: a row that they did not write is halted, whatever it
-    // says.
+    // Read through the anchoring service, which has the keypair: it reports a row that it did not
+    // write as halted, whatever the row says.
     const [anchor, contradictions] = await Promise.all([
       call(caller, 'anchoring.state', { collectionId: id }),
       store.contradictions.list(id),
@@ -102,7 +102,7 @@ export class Steering {
     );
   }
 
-  /** Says of which node it is that an order failed. */
+  /** Adds the node's name to the error of a command. */
   async #order<T>(node: string, give: () => Promise<T>): Promise<T> {
     try {
       return await give();

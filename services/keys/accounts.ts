@@ -10,11 +10,11 @@ import type { Clock } from '../../lib/time/clock.ts';
 import type { ApiKeys, NewKey } from './api-keys.ts';
 import { ReadCache } from './read-cache.ts';
 
-/** Of the key that an account is made with. */
+/** The key that a new account gets. */
 export const FIRST_KEY: NewKey = { name: 'first key', scopes: [...SCOPES], expiresAt: null };
 
 /**
- * Requests that are still under way can make collections while those of an account are being
+ * Limit of attempts, because requests under way can create collections while an account's are being
  * dropped.
  */
 const DROP_ROUNDS_MAX = 5;
@@ -33,7 +33,7 @@ export class Accounts {
     this.#cache = new ReadCache(clock);
   }
 
-  /** A new account with its first key, which has every scope. */
+  /** Creates an account and its first key, which has every scope. */
   async create(name: string, plan: PlanName): Promise<{ account: AccountView; key: KeyView }> {
     const row = newAccount(randomUUID(), name, plan, this.#clock);
     await this.#catalog.createAccount(row);
@@ -47,13 +47,13 @@ export class Accounts {
     return (await this.#catalog.listAccounts()).map(viewOf);
   }
 
-  /** One page of them. Throws INVALID_ARGUMENT for a bad cursor. */
+  /** Returns one page of accounts. Throws INVALID_ARGUMENT for a bad cursor. */
   async page(limit: number, cursor?: string): Promise<AccountsPage> {
     const { rows, next } = await this.#catalog.accountsPage(positionOfCursor(cursor), limit);
     return { accounts: rows.map(viewOf), ...positionCursor(next) };
   }
 
-  /** The account's plan, from the cache. Throws ACCOUNT_NOT_FOUND. */
+  /** Returns the account's plan, cached. Throws ACCOUNT_NOT_FOUND. */
   async plan(id: string): Promise<PlanName> {
     const row = await this.#cache.get(id, () => this.#catalog.getAccount(id));
     if (row === null) throw notFound('ACCOUNT_NOT_FOUND');
@@ -69,7 +69,7 @@ export class Accounts {
 
   /**
    * Removes the account's row, keys and usage, after `dropCollections`. Throws ACCOUNT_NOT_FOUND,
-   * and UNAVAILABLE while collections keep coming.
+   * and UNAVAILABLE if requests keep creating collections.
    */
   async delete(id: string, dropCollections: () => Promise<unknown>): Promise<void> {
     if ((await this.#catalog.getAccount(id)) === null) throw notFound('ACCOUNT_NOT_FOUND');
@@ -81,7 +81,7 @@ export class Accounts {
     throw unavailable('The account keeps creating collections; revoke its keys and try again.');
   }
 
-  /** False when it owns a collection again. */
+  /** Returns false if the account has a collection again. */
   async #deleteEmpty(id: string): Promise<boolean> {
     try {
       await this.#catalog.deleteAccount(id);

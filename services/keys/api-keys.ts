@@ -13,10 +13,7 @@ export interface NewKey {
   expiresAt: string | null;
 }
 
-/**
- * The API keys of accounts: made, listed, revoked. A secret leaves here once, in the answer to its
- * creation.
- */
+/** Creates, lists and revokes API keys. Only `create` returns a secret. */
 export class ApiKeys {
   readonly #store: KeyStore;
   readonly #clock: Clock;
@@ -31,15 +28,15 @@ export class ApiKeys {
     return (await this.#store.list(accountId)).map(viewOf);
   }
 
-  /** One page of them. Throws INVALID_ARGUMENT for a bad cursor. */
+  /** Returns one page of keys. Throws INVALID_ARGUMENT for a bad cursor. */
   async page(accountId: string, limit: number, cursor?: string): Promise<KeysPage> {
     const { rows, next } = await this.#store.page(accountId, positionOfCursor(cursor), limit);
     return { keys: rows.map(viewOf), ...positionCursor(next) };
   }
 
   /**
-   * The new key with its secret (`secret`: one that an operator chose); null when the account
-   * already has `maxKeys`.
+   * Creates a key and returns it with its secret, which an operator may choose. Returns null if the
+   * account already has `maxKeys`.
    */
   async create(
     accountId: string,
@@ -63,8 +60,8 @@ export class ApiKeys {
   }
 
   /**
-   * Throws KEY_NOT_FOUND for a key that the account does not have, LAST_KEY for its last one with
-   * the manage scope.
+   * Throws KEY_NOT_FOUND if the account has no such key, and LAST_KEY for its last key with the
+   * manage scope.
    */
   async revoke(accountId: string, id: string): Promise<void> {
     const outcome = await this.#store.revoke(accountId, id, new Date(this.#clock.wallMs()).toISOString());

@@ -12,12 +12,13 @@ interface KeyOfAccount extends KeyRow {
 }
 
 /**
- * Tells whose secret it is. Every failure is the same UNAUTHENTICATED: nothing says whether a key
- * is unknown, revoked or expired. A key is remembered by its hash for half a second from before it
- * was read (see read-cache.ts), and forgotten at once by `clear`; absence is never remembered, so a
- * new key works at once. A key and its account are read together: a deleted account's keys open
- * nothing from the same moment on, on other nodes once that half second is over. Throws UNAVAILABLE
- * or StoreError when the store does not say in time.
+ * Finds the account of a secret.
+ *
+ * Every failure is the same UNAUTHENTICATED, which does not reveal whether a key is unknown,
+ * revoked or expired. Keys are cached by hash for half a second, counted from before the read (see
+ * read-cache.ts), or until `clear`. Absence is not cached, so a new key works at once. A key and
+ * its account are read together: a deleted account's keys stop working at once, on other nodes
+ * within that half second. Throws UNAVAILABLE or StoreError if the store does not answer in time.
  */
 export class Authenticator {
   readonly #runtime: Pick<Runtime, 'store' | 'clock'>;
@@ -46,7 +47,7 @@ export class Authenticator {
   async #read(hash: string): Promise<KeyOfAccount | null> {
     const key = await this.#runtime.store.keys.findByHash(hash);
     if (key === null) return null;
-    // A key made while its account was being deleted outlives it as a row, but opens nothing.
+    // A key created while its account was being deleted remains as a row, but must not work.
     const account = await this.#runtime.store.catalog.getAccount(key.accountId);
     return account === null ? null : { ...key, plan: account.plan };
   }

@@ -17,10 +17,10 @@ export interface FirstKey {
 const PAGE_ROWS = 100;
 
 /**
- * Makes the account `default` with `plan`, and its first key (`secret` or a new one), if the store
- * never had a key; else returns null. If several processes start at once, one makes the key,
- * because the store takes only one key for that account. If a start was cut off between account and
- * key, the next one finishes it. Throws StoreError.
+ * Creates the account `default` with `plan`, and its first key (`secret` or a new one), if the
+ * store never had a key; else returns null. If several processes start at once, one of them creates
+ * the key, because the store accepts only one key for that account. If a start was interrupted
+ * between account and key, the next one completes it. Throws StoreError.
  */
 export async function makeFirstKey(parts: Parts, plan: PlanName, secret: string | null): Promise<FirstKey | null> {
   assert(secret === null || isPossibleSecret(secret));
@@ -43,12 +43,15 @@ async function makeFirstAccount({ store, clock }: Parts, id: string, plan: PlanN
   try {
     await store.catalog.createAccount(newAccount(id, 'default', plan, clock));
   } catch (error) {
-    // Another process was faster; which of the two makes the key is decided next.
+    // Another process was faster. The store decides which of them creates the key.
     if ((await store.catalog.getAccount(id)) === null) throw error;
   }
 }
 
-/** Tells the operator that no key opens the service; docs/operations.md names the words. */
+/**
+ * Logs an error if no account exists and none will be created. docs/operations.md quotes the
+ * message.
+ */
 async function tellOfNoAccount({ store, log }: Parts): Promise<void> {
   if (await hasAccount(store.catalog)) return;
   log.error('the store has no account, but Provec already made its first key and makes no other one');
@@ -63,8 +66,8 @@ async function hasAccount(catalog: Pick<Catalog, 'accountsPage'>): Promise<boole
 }
 
 /**
- * Undoes `makeFirstKey` if the secret was never shown: the next start makes another one. Throws
- * StoreError.
+ * Undoes `makeFirstKey` if the secret was never shown, so that the next start creates another key.
+ * Throws StoreError.
  */
 export async function forgetFirstKey({ store }: Pick<Runtime, 'store'>, { accountId }: FirstKey): Promise<void> {
   await store.catalog.deleteAccount(accountId);

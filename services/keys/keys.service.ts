@@ -12,7 +12,9 @@ import { LastUse } from './last-use.ts';
 
 type Call<N extends keyof KeysActions> = Context<Actions[N]['params']>;
 
-/** Fields that clients send: their checks, whose errors name the field, lie in lib/requests/. */
+/**
+ * A field that clients send. The decoders in lib/requests/ check it and name it in their errors.
+ */
 const sent = { type: 'any', optional: true };
 const PAGE = {
   limit: { type: 'number', integer: true, min: 1 },
@@ -31,7 +33,7 @@ export default function keysService({ config, store, clock, log }: Runtime): Ser
     authenticator.clear();
     accounts.clear();
   };
-  /** Nobody waits for the others to hear it: their caches run out by themselves. */
+  /** Does not wait for other nodes: their caches expire on their own. */
   const announce = (ctx: Context<unknown>, change: KeysChanged): void => {
     clearCaches();
     ctx.broker.broadcast('keys.changed', change).catch((error: unknown) => {
@@ -74,7 +76,7 @@ export default function keysService({ config, store, clock, log }: Runtime): Ser
           try {
             await apiKeys.revoke(accountId, id);
           } catch (error) {
-            // It may have been revoked all the same.
+            // It may have been revoked nevertheless.
             if (!isProvecError(error)) announce(ctx, { accountId, what: 'key' });
             throw error;
           }
@@ -113,7 +115,7 @@ export default function keysService({ config, store, clock, log }: Runtime): Ser
           const dropCollections = () => call(ctx, 'collections.removeAll', { accountId: id });
           await accounts.delete(id, dropCollections);
           announce(ctx, { accountId: id, what: 'account' });
-          // A request that was let in before the keys were gone may have made another collection
+          // A request admitted before the keys were deleted may have created another collection
           // meanwhile.
           await dropCollections();
           return { deleted: true };

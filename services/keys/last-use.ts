@@ -4,8 +4,8 @@ import type { KeyRow, KeyStore } from '../../lib/store/keys.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 
 /**
- * Notes in the background when a key was last used, at most once a minute per key; a note that
- * fails is dropped.
+ * Records in the background when a key was last used, at most once a minute per key. A failed
+ * update is dropped.
  */
 export class LastUse {
   readonly #store: KeyStore;
@@ -28,7 +28,7 @@ export class LastUse {
     if (this.#noted.has(key.id)) return;
     this.#noted.set(key.id, true);
     const wallMs = this.#clock.wallMs();
-    // Another node may have noted it, or this one before a restart.
+    // Another node may have recorded it, or this one before a restart.
     const sinceMs = key.lastUsedAt === null ? Number.POSITIVE_INFINITY : wallMs - Date.parse(key.lastUsedAt);
     if (sinceMs < INTERNAL_LIMITS.keyLastUsedMinIntervalMs) return;
     const noting = this.#store
@@ -38,7 +38,7 @@ export class LastUse {
     this.#underWay.add(noting);
   }
 
-  /** Resolves when nothing is being noted any more. */
+  /** Resolves when no update is under way. */
   async settled(): Promise<void> {
     await Promise.all(this.#underWay);
   }

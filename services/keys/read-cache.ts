@@ -1,13 +1,12 @@
 /**
- * Remembers what was read from the store.
+ * Caches values read from the store.
  *
- * Promises: no answer rests on a reading sent more than `keyCacheMaxAgeMs` ago by this process's
- * clock, unless the store took longer to answer it; one that takes longer than `keyReadMaxMs` is
- * refused. So no node tells what was revoked or changed any later, whether it hears events or not.
- * Requests share a reading under way: two a second for each key in use, however many come. `clear`
- * forgets at once. It neither remembers nor shares a reading under way, which may be out of date.
- * How it fails: a node cut off from the store trusts what it knows for half a second, and then
- * answers UNAVAILABLE.
+ * No result is older than `keyCacheMaxAgeMs`, counted from when its read was sent, unless the read
+ * itself took longer; one that takes longer than `keyReadMaxMs` is rejected. So a revocation or
+ * change takes effect on every node within that time, with or without events. Requests share a read
+ * under way, so a key in use costs two reads a second. `clear` drops everything at once, including
+ * reads under way, which may be stale.
+ * A node cut off from the store trusts its cache for half a second and then answers UNAVAILABLE.
  */
 import { LRUCache } from 'lru-cache';
 import { unavailable } from '../../lib/errors.ts';
@@ -36,8 +35,8 @@ export class ReadCache<T extends object> {
   }
 
   /**
-   * The remembered value, else the one that `read` gives; null is passed on and not remembered.
-   * Throws UNAVAILABLE when it does not come in time.
+   * Returns the cached value or reads it with `read`. Null is not cached. Throws UNAVAILABLE if the
+   * read takes too long.
    */
   async get(key: string, read: () => Promise<T | null>): Promise<T | null> {
     const known = this.#entries.get(key);
@@ -60,7 +59,7 @@ export class ReadCache<T extends object> {
     const reading: Reading<T> = { sentAtMs: this.#clock.monotonicMs(), value: read() };
     underWay.set(key, reading);
     const ended = (value: T | null): void => {
-      // Cleared, or overtaken by a later one.
+      // The cache was cleared, or a later read has taken over.
       if (underWay !== this.#underWay || underWay.get(key) !== reading) return;
       underWay.delete(key);
       const ttl = INTERNAL_LIMITS.keyCacheMaxAgeMs - this.#ageMs(reading);

@@ -1,12 +1,12 @@
 /**
- * Which instance is in charge of an account: the others forward to it, so that the account has one
- * block of queries and one order of writes.
- * Promises: instances that see the same ones agree (rendezvous hashing). Only calls and order rest
- * on that: two that both believe they are in charge pass no limit, since the store's conditional
- * changes decide.
- * Fails: what it does not answer, or fails to do, is done by the instance that asked it, and the
- * next in the account's order is in charge for a while. What the first did of it is not known: only
- * what may be done twice is forwarded.
+ * Chooses the instance responsible for an account. The others forward to it, so that the account
+ * has one block of queries and one order of writes.
+ * Instances that know the same instances agree (rendezvous hashing). Only efficiency and order
+ * depend on this: if two consider themselves responsible, the store's conditional updates still
+ * enforce the limits.
+ * If the responsible instance fails or does not respond, the forwarding instance does the work
+ * itself, and the next instance in the account's order becomes responsible for a while. The failed
+ * call may have been carried out, so only actions that may run twice are forwarded.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { ChargedActions } from '../../lib/actions/metering.ts';
@@ -20,16 +20,16 @@ import { UnresponsiveNodes } from '../../mixins/shard-router/unresponsive-nodes.
 interface AccountChargeOptions {
   readonly node: string;
   clock: Pick<Clock, 'monotonicMs'>;
-  /** The nodes of the other instances that count as connected. */
+  /** Returns the nodes of the other connected instances. */
   peers(): string[];
-  /** Whether a node answers a question within `maxMs`. */
+  /** Whether a node answers a ping within `maxMs`. */
   answers(node: string, maxMs: number): Promise<boolean>;
 }
 
 export class AccountCharge {
   readonly #options: AccountChargeOptions;
   readonly #unresponsive: UnresponsiveNodes;
-  /** Node -> when it failed last. */
+  /** When each node last failed. */
   readonly #failedMs = new Map<string, number>();
   #placement = new Placement([]);
 
@@ -44,8 +44,8 @@ export class AccountCharge {
   }
 
   /**
-   * Has the instance in charge carry out an action: `work` does it here. `undo` gets the answer of
-   * another one that was not waited for.
+   * Runs an action on the responsible instance, or `work` if that is this one or the other one
+   * fails. In the latter case `undo` gets the other instance's result if it arrives late.
    */
   async run<N extends keyof ChargedActions>(
     caller: Caller,
@@ -57,7 +57,7 @@ export class AccountCharge {
     const { node, clock } = this.#options;
     const nodeID = this.#nodeOf(params.accountId);
     if (nodeID === node) return work();
-    // A stop waits for what is done here, not for what a node that does not answer was asked for.
+    // Not tracked: a graceful stop must not wait for a node that does not respond.
     const forwarded = call(caller, 'metering.forwarded', { action, params }, { nodeID, tracking: false });
     const answer = forwarded as Promise<ChargedActions[N]['result']>;
     try {
@@ -70,7 +70,7 @@ export class AccountCharge {
     }
   }
 
-  /** Asks nobody any more. */
+  /** Stops pinging other nodes. */
   stop(): void {
     this.#unresponsive.stop();
   }

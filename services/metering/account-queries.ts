@@ -3,21 +3,21 @@ import type { QueriesTaken, QueryBlock } from '../../lib/store/usage.ts';
 import { Sightings } from '../../lib/time/sightings.ts';
 import type { Allowance } from './allowance.ts';
 
-/** Queries taken beforehand. */
+/** Queries reserved in advance. */
 interface Block {
   id: string;
-  /** A block belongs to its month: what is left of it is worth nothing in the next one. */
+  /** A block belongs to one month; unused queries do not carry over. */
   month: string;
-  /** The limit it was granted under; null for none. */
+  /** The plan limit when it was granted; null for none. */
   limit: number | null;
   granted: number;
-  /** Below 0 where more came back than were drawn. */
+  /** Negative if more queries were returned than taken. */
   used: number;
 }
 
-/** Failed queries of a month whose block is closed, less those that a full disk left uncounted. */
+/** Failed queries of a month whose block is closed, minus those that a full disk left uncounted. */
 export interface Credit {
-  /** Of the block that brings it to the store. */
+  /** Id of the block that transfers the credit to the store. */
   id: string;
   count: number;
 }
@@ -30,27 +30,26 @@ export interface QueryWaiter {
   reject(error: unknown): void;
 }
 
-/** What one instance knows of an account's queries. */
+/** An instance's state of an account's queries. */
 export class AccountQueries {
   readonly id: string;
   block: Block | null = null;
-  /** Blocks that the store is still to close, by id. */
+  /** Blocks still to be closed in the store, by id. */
   readonly closing = new Map<string, Pick<Block, 'month' | 'used'>>();
   /** By month. */
   readonly credits = new Map<string, Credit>();
   waiting: QueryWaiter[] = [];
   refilling = false;
-  /** Open blocks of others that were found where nothing was left. */
+  /** Open blocks of other instances, seen when no queries were left. */
   readonly foreign: Sightings;
-  /** Settles when the last store operation asked for has ended. */
+  /** Settles when the last requested store operation has ended. */
   tail: Promise<unknown> = Promise.resolve();
   operations = 0;
   lastTakenMs: number;
-  /** Taken since the last tick, and in the second before it. */
+  /** Queries taken since the last tick, and in the second before it. */
   taken = 0;
   takenBefore = 0;
 
-  /** `monotonicMs`: monotonic. */
   constructor(id: string, monotonicMs: () => number) {
     this.id = id;
     this.foreign = new Sightings(monotonicMs);
@@ -59,8 +58,8 @@ export class AccountQueries {
 }
 
 /**
- * How many to take beforehand: as many as were taken lately, and of what `remaining` says is left
- * (null: no limit) a sixteenth, so that a crash near a limit costs little.
+ * Returns how many queries to reserve in advance: as many as were taken recently, but at most a
+ * sixteenth of `remaining` (null: no limit), so that a crash near a limit loses little.
  */
 export function spare({ taken, takenBefore }: AccountQueries, remaining: number | null): number {
   const max =
@@ -70,7 +69,9 @@ export function spare({ taken, takenBefore }: AccountQueries, remaining: number 
   return Math.max(0, Math.min(max, taken + takenBefore));
 }
 
-/** How many are used of the queries that the store says are taken, and the blocks of others. */
+/**
+ * Returns how many of the queries counted in the store are used, and the blocks of other instances.
+ */
 export function usedOf(
   { block, closing, credits }: AccountQueries,
   month: string,
@@ -86,14 +87,14 @@ export function usedOf(
   return { queries: Math.max(0, queries - unused), foreign: blocks.filter(({ id }) => !ours.has(id)) };
 }
 
-/** Uses no more of the block; the store is still to close it. */
+/** Stops using the account's block and schedules it to be closed in the store. */
 export function dissolve(account: AccountQueries): void {
   const { block } = account;
   account.block = null;
   if (block !== null) account.closing.set(block.id, block);
 }
 
-/** Whether the store knows all that there is to know. */
+/** Whether the store is up to date. */
 export function isWritten({ credits, closing }: AccountQueries): boolean {
   return credits.size === 0 && closing.size === 0;
 }

@@ -6,37 +6,36 @@ export type WriteAnswer = { outcome: 'reserved'; id: string | null } | { outcome
 /** A write that waits for room. */
 export interface Waiter extends WriteRequest {
   giveUpAtMs: number;
-  /** What was decided for it when nobody learned whether that was written. */
+  /** The last decision for it, if it is unknown whether the store recorded that. */
   unsure: Decision | null;
   resolve(answer: WriteAnswer): void;
   reject(error: unknown): void;
 }
 
-/** What one instance knows of an account's writes. */
+/** An instance's state of an account's writes. */
 export class AccountWrites {
   readonly id: string;
   waiting: Waiter[] = [];
-  /** Ids of holds to be ended, with those who wait for that. */
+  /** Ids of holds to end, with the promise of each caller. */
   readonly ending = new Map<string, PromiseWithResolvers<void>>();
   readonly renewing = new Set<string>();
-  /** When the first orphaned hold runs out: somebody may have been told to come back then. */
+  /** When the first orphaned hold expires. Rejected requests may have been told to retry then. */
   runsOutAtMs = Number.POSITIVE_INFINITY;
-  /** No turn has ended yet. */
+  /** True until the first turn has ended. */
   isNew = true;
   readonly sightings: HoldSightings;
   deciding = false;
-  /** Something came while a decision was being made. */
+  /** Whether something arrived while a decision was being made. */
   again = false;
   lastUsedMs = 0;
 
-  /** `monotonicMs`: monotonic. */
   constructor(id: string, monotonicMs: () => number) {
     this.id = id;
     this.sightings = new HoldSightings(monotonicMs);
   }
 }
 
-/** Whether somebody waits for the account's next turn. */
+/** Whether anything waits for the account's next turn. */
 export function isBusy({ waiting, ending, renewing }: AccountWrites): boolean {
   return waiting.length > 0 || ending.size > 0 || renewing.size > 0;
 }

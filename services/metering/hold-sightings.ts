@@ -2,17 +2,20 @@ import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { WriteHold, WriteHolds } from '../../lib/store/usage.ts';
 import { Sightings } from '../../lib/time/sightings.ts';
 
-/** A ticket's time runs from the beginning of its count, whether its holder lives or not. */
+/**
+ * Key of a ticket's age, which counts from the start of its count, whether or not its holder renews
+ * it.
+ */
 const countOf = (id: string): string => `${id} count`;
 
 /**
- * What an instance has seen of one account's holds, by its own monotonic clock. Times are those of
- * a reading: of its beginning.
+ * What an instance has observed of an account's holds, measured on its monotonic clock. Times of a
+ * read are when it was sent.
  */
 export class HoldSightings {
   readonly #monotonicMs: () => number;
   readonly #sightings: Sightings;
-  /** When the store last kept this instance waiting for longer than a holder has to renew in. */
+  /** End of the last store read that took longer than the renewal interval. */
   #stalledUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(monotonicMs: () => number) {
@@ -21,15 +24,14 @@ export class HoldSightings {
   }
 
   /**
-   * A reading that began then has ended, well or not: while the store answers nobody, no holder is
-   * heard of.
+   * Records the end of a read, successful or not. During a slow read holders cannot renew either.
    */
   read(askedAtMs: number): void {
     const monotonicMs = this.#monotonicMs();
     if (monotonicMs - askedAtMs >= INTERNAL_LIMITS.writeHolderRenewMs) this.#stalledUntilMs = monotonicMs;
   }
 
-  /** Takes in a row that was read or written. */
+  /** Records a row that was read or written. */
   observe({ holds }: WriteHolds): void {
     this.#sightings.observe([
       ...holds.map(({ id, beat }) => [id, beat] as const),
@@ -37,7 +39,7 @@ export class HoldSightings {
     ]);
   }
 
-  /** What a hold has left of its time; 0 or less when that is over. */
+  /** Returns the remaining time of a hold; 0 or less if it has expired. */
   leftMs({ id, baseline }: WriteHold, askedAtMs: number): number {
     return baseline === null
       ? INTERNAL_LIMITS.writeReservationMaxMs - this.#sightings.unchangedMs(id, askedAtMs)
@@ -45,8 +47,7 @@ export class HoldSightings {
   }
 
   /**
-   * Whether nothing is heard of the holder any more: it died, or does not know what became of its
-   * write.
+   * Whether the holder has stopped renewing: it died, or does not know the outcome of its write.
    */
   isOrphaned({ id }: WriteHold, askedAtMs: number): boolean {
     const quietMs = Math.min(this.#sightings.unchangedMs(id, askedAtMs), askedAtMs - this.#stalledUntilMs);

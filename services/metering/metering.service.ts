@@ -19,7 +19,7 @@ import { WriteQuota } from './write-quota.ts';
 
 type Call<N extends keyof MeteringActions> = Context<Actions[N]['params']>;
 
-/** How what an instance in charge is asked for is carried out. */
+/** Implementation of each action on the responsible instance. */
 type ChargedWork = {
   [N in keyof ChargedActions]: (
     caller: Caller,
@@ -123,7 +123,7 @@ export default function meteringService({ config, store, clock, log }: Runtime):
             if (ticket !== undefined) await call(ctx, 'metering.settle', { accountId, id: ticket });
             return { outcome: 'reserved', id: null };
           }
-          // The same one wherever it is decided in the end: room is held for it once.
+          // The same id wherever the request is decided, so that room is reserved only once.
           const params = { ...ctx.params, id: ticket ?? randomUUID() };
           return charge.run(ctx, 'metering.reserveWrite', params, () => reserve(params, allowance));
         },
@@ -141,11 +141,12 @@ export default function meteringService({ config, store, clock, log }: Runtime):
         async handler(ctx: Call<'metering.takeQuery'>) {
           const { accountId, count } = ctx.params;
           const allowance = await allowanceOf(ctx, accountId);
-          // Without a limit nobody can be refused for what another instance holds.
+          // Without a limit, blocks of other instances cannot cause a refusal, so there is no need
+          // to forward.
           const take = () => queries.take(accountId, allowance, count);
           if (allowance.limits.queries === null) return take();
           return charge.run(ctx, 'metering.takeQuery', ctx.params, take, ({ month }) => {
-            // Where that fails it is tried again.
+            // A failure is retried later.
             queries.giveBack(accountId, month, count).catch(() => undefined);
           });
         },
@@ -159,7 +160,7 @@ export default function meteringService({ config, store, clock, log }: Runtime):
       },
       giveBackQuery: {
         params: { accountId: 'string', month: 'string', count: { ...count, optional: true } },
-        // Not forwarded: it must not be done twice, and can be done anywhere.
+        // Not forwarded: it must not run twice, and can run anywhere.
         handler: ({ params: { accountId, month, count } }: Call<'metering.giveBackQuery'>) =>
           queries.giveBack(accountId, month, count).then(() => null),
       },
@@ -188,7 +189,7 @@ export default function meteringService({ config, store, clock, log }: Runtime):
       'keys.changed'(ctx: Context<KeysChanged>) {
         if (ctx.params.what === 'account') queries.forget(ctx.params.accountId);
       },
-      // Another instance may be in charge now.
+      // Another instance may be responsible now.
       '$services.changed': look,
     },
     created() {

@@ -1,14 +1,14 @@
 /**
- * Counts queries, exactly, without a store write per query, with any number of instances.
+ * Counts queries exactly, without a store write per query, with any number of instances.
  *
- * They are drawn from a *block*, taken from the store by a conditional increment that never passes
- * the limit. The instance in charge of the account (account-charge.ts) holds it, as long as it is;
- * unused it goes back after two seconds, with its month, when the limit changes, on `close`, and
- * when another instance asks. A query is refused only when nothing is left and no block is open
- * anywhere: those found are called back first.
- * Failure: what a dead instance held stays counted. While it may yet come back (10 s) queries that
- * find nothing else are told to try again, then the store closes the block as used. While the disk
- * is full, the instance in charge counts in memory and writes it down later; a crash loses that.
+ * Queries are taken from a *block*, reserved in the store by a conditional increment that never
+ * exceeds the limit. The account's responsible instance (account-charge.ts) holds it. Unused
+ * queries are returned after two idle seconds, at the end of the month, when the limit changes, on
+ * `close`, and on request. A query is refused only if nothing is left and no block is open
+ * anywhere; open blocks are recalled first.
+ * A dead instance's block stays counted. While it may come back (10 s), queries that need it get
+ * UNAVAILABLE; then the store closes the block as used. While the disk is full, the responsible
+ * instance counts in memory and stores the count later; a crash loses it.
  */
 import { randomUUID } from 'node:crypto';
 import type { ProvecError } from '../../lib/errors.ts';
@@ -34,18 +34,15 @@ export interface QueryQuotaOptions {
   clock: Clock;
   pricingUrl: string;
   readonly node: string;
-  /** Whether this instance is in charge of the account. */
+  /** Whether this instance is responsible for the account. */
   isOurs(accountId: string): boolean;
-  /**
-   * Has those of the nodes that can be reached give back what they hold of the account; never
-   * rejects.
-   */
+  /** Makes the reachable ones of `nodes` return their blocks of the account. Never rejects. */
   recall(accountId: string, nodes: readonly string[]): Promise<void>;
 }
 
 /**
- * Turns that served and refused nobody: others were faster each time, or the account is being
- * deleted.
+ * Turns in a row that neither served nor refused a request, because other instances were faster or
+ * the account is being deleted.
  */
 const FRUITLESS_MAX = 16;
 
@@ -59,8 +56,8 @@ export class QueryQuota {
   }
 
   /**
-   * Counts so many queries, or none of them, and says in which month. Throws PLAN_LIMIT_REACHED, or
-   * UNAVAILABLE while it is not known whether enough is left.
+   * Counts `count` queries, or none, and returns the month. Throws PLAN_LIMIT_REACHED, or
+   * UNAVAILABLE while it is unknown whether enough are left.
    */
   async take(accountId: string, allowance: Allowance, count = 1): Promise<{ month: string }> {
     const account = this.#account(accountId);
@@ -76,7 +73,7 @@ export class QueryQuota {
     });
   }
 
-  /** Takes back queries that `take` counted in `month`, here or elsewhere. */
+  /** Returns queries that `take` counted in `month`, on this or another instance. */
   async giveBack(accountId: string, month: string, count = 1): Promise<void> {
     const account = this.#account(accountId);
     if (account.block?.month === month) {
@@ -84,14 +81,14 @@ export class QueryQuota {
       return;
     }
     creditOf(account, month).count += count;
-    // Others may need it, who cannot know of it before it is in the store.
+    // Stored at once, because other instances may need the queries.
     await this.#writeOut(account);
   }
 
   /**
-   * The account's usage this month: at least what was answered before, at most what had begun in
-   * the end. `uncertain`: of `queries`, how many may not have been used, since another instance
-   * took them beforehand and does not give them back.
+   * Returns the account's usage this month: at least what was answered before the call, at most
+   * what had begun by its end. `uncertain` is the number of `queries` that may be unused, because
+   * another instance reserved them and does not return them.
    */
   async read(accountId: string): Promise<{ month: string; row: UsageRow; uncertain: number }> {
     const month = this.#month();
@@ -100,7 +97,7 @@ export class QueryQuota {
       const before = new Set(foreign.map(({ id }) => id));
       await this.#options.recall(accountId, nodesOf(foreign));
       ({ row, queries, foreign } = await this.#look(accountId, month));
-      // What was drawn from a block that was opened since began after the report did.
+      // Queries from a block opened since then began after this report did.
       const [held, since] = [foreign.filter(({ id }) => before.has(id)), foreign.filter(({ id }) => !before.has(id))];
       queries = Math.max(0, queries - grantedIn(since));
       foreign = held;
@@ -109,15 +106,15 @@ export class QueryQuota {
     return { month, row: { ...row, queries }, uncertain: Math.min(queries, uncertain) };
   }
 
-  /** Gives back what was taken beforehand. */
+  /** Returns unused queries to the store. */
   async yield(accountId: string): Promise<void> {
     const account = this.#accounts.get(accountId);
     if (account !== undefined) await this.#writeOut(account, true);
   }
 
   /**
-   * Gives back blocks that are idle, of a past month, or of accounts that another instance is in
-   * charge of. To be called once a second, and when instances come or go.
+   * Returns blocks that are idle, of a past month, or of accounts that another instance is
+   * responsible for. Call it once a second, and when instances come or go.
    */
   async tick(): Promise<void> {
     const month = this.#month();
@@ -131,7 +128,7 @@ export class QueryQuota {
       if (!isWritten(account)) await this.#writeOut(account);
       const isUnused = account.block === null && isWritten(account);
       if (!isIdle || !isUnused || account.waiting.length + account.operations > 0) return;
-      // What was seen of others' blocks is kept for as long as it may be of use.
+      // Observations of other instances' blocks are kept as long as they may be useful.
       const isOld = monotonicMs - account.lastTakenMs >= INTERNAL_LIMITS.meteringMemoryMaxMs;
       if (account.foreign.size === 0 || isOld) this.#accounts.delete(account.id);
     });
@@ -146,7 +143,7 @@ export class QueryQuota {
     account.credits.clear();
   }
 
-  /** Returns all blocks, and takes none for queries to come any more. */
+  /** Returns all blocks. Later queries are counted without reserving more. */
   async close(): Promise<void> {
     this.#closed = true;
     await all(this.#accounts.values(), (account) => this.#writeOut(account, true));
@@ -159,8 +156,8 @@ export class QueryQuota {
   }
 
   /**
-   * Store operations of an account run one after another; recalls run between them, so that two
-   * instances that recall each other do not wait for each other.
+   * Runs the store operations of an account one after another. Recalls run between them, so that
+   * two instances that recall from each other do not deadlock.
    */
   #inTurn<T>(account: AccountQueries, operation: () => Promise<T>): Promise<T> {
     account.operations++;
@@ -179,7 +176,7 @@ export class QueryQuota {
   }
 
   /**
-   * Uses so many queries of the block; a block granted under another limit is not drawn from: the
+   * Takes queries from the block. Does not use a block granted under another limit, because the
    * plan has changed.
    */
   #draw(
@@ -209,15 +206,15 @@ export class QueryQuota {
   }
 
   /**
-   * A credit goes to the store as a block of one, which is closed with a negative use, and what is
-   * owed as a block that is used up: both steps can be repeated after an unknown outcome, so that
-   * it counts once.
+   * Stores credits and debts. A credit becomes a block of one that is closed with negative use, a
+   * debt a block that is used up. Both steps can be repeated after an unknown outcome, so each
+   * counts once.
    */
   async #write(account: AccountQueries): Promise<void> {
     const { usage, node } = this.#options;
     await this.#closeBlocks(account);
     for (const [month, credit] of [...account.credits]) {
-      // Of an account that was deleted nothing is to come back.
+      // Nothing must be recreated for an account that was deleted.
       const { queries } = await usage.readQueries(account.id, month);
       if (queries > 0 || credit.count < 0) {
         const block = { id: credit.id, node };
@@ -227,7 +224,7 @@ export class QueryQuota {
         credit.count += used;
       }
       account.credits.delete(month);
-      // Served while the block was opened.
+      // Served while the block was being opened.
       if (credit.count < 0) account.credits.set(month, { id: randomUUID(), count: credit.count });
     }
     await this.#closeBlocks(account);
@@ -251,15 +248,16 @@ export class QueryQuota {
       for (const waiter of account.waiting.splice(0)) waiter.reject(error);
     } finally {
       account.refilling = false;
-      // What comes after the end has a block of its own; should it stay open, all of it is used.
+      // A request after `close` gets its own block. If that stays open, it counts as used
+      // completely.
       if (this.#closed) this.#writeOut(account).catch(() => undefined);
     }
   }
 
   /**
-   * Takes queries from the store for those who wait, and a block for those to come; refuses those
-   * for whom nothing is left. Where others may hold some, gives their blocks that were not `asked`
-   * for yet, and decides nothing.
+   * Reserves queries for waiting requests and a block for later ones; refuses requests for which
+   * nothing is left. If other instances may hold some, decides nothing and returns their blocks
+   * that are not in `asked`.
    */
   async #take(account: AccountQueries, asked: ReadonlySet<string>): Promise<QueryBlock[]> {
     try {
@@ -289,15 +287,18 @@ export class QueryQuota {
     const deciding = account.waiting.length;
     account.foreign.observe(stored.blocks.map(({ id }) => [id, 0] as const));
     const open = stored.blocks.filter(({ id }) => !asked.has(id));
-    // One that came meanwhile asks the store itself, and so do all when something of ours is still
-    // to go back.
+    // A request that arrived meanwhile starts over with the store, and all do if credits are still
+    // to be stored.
     if (open.length > 0 || account.credits.size > 0) return open;
     await this.#endLost(account, month, stored.blocks, askedAtMs);
     this.#refuse(account.waiting.splice(0, deciding), stored.queries, account);
     return [];
   }
 
-  /** Blocks that nobody gives back count as used, from some time on. Throws UNAVAILABLE before. */
+  /**
+   * Closes blocks as used if their owners have not returned them for long enough. Throws
+   * UNAVAILABLE before that.
+   */
   async #endLost(account: AccountQueries, month: string, blocks: QueryBlock[], askedAtMs: number): Promise<void> {
     const isHeld = ({ id }: QueryBlock): boolean =>
       account.foreign.unchangedMs(id, askedAtMs) < INTERNAL_LIMITS.queryBlockLostAfterMs;
@@ -305,7 +306,10 @@ export class QueryQuota {
     for (const { id, granted } of blocks) await this.#options.usage.closeBlock(account.id, month, id, granted);
   }
 
-  /** Opens a block of which `taken` queries were taken when it was read, and serves who waits. */
+  /**
+   * Opens a block and serves waiting requests. `taken` is the number of queries counted in the
+   * store at the last read.
+   */
   async #serve(
     account: AccountQueries,
     { month, limit, taken }: { month: string; limit: number | null; taken: number },
@@ -314,7 +318,7 @@ export class QueryQuota {
     const block = { id: randomUUID(), month, limit, used: 0 };
     const asking = account.waiting.reduce((sum, { count }) => sum + count, 0);
     const more = this.#closed ? 0 : spare(account, limit === null ? null : limit - taken - asking);
-    // Should its opening fail, whatever the store made of it is closed.
+    // If opening fails, whatever the store created is closed.
     account.closing.set(block.id, block);
     const granted = await this.#open(account.id, month, { id: block.id, node }, asking + more, limit);
     account.closing.delete(block.id);
@@ -327,8 +331,8 @@ export class QueryQuota {
   }
 
   /**
-   * Serves those who wait as far as their plan goes, and owes their queries to the store, which
-   * can be read but not written. Throws `error` where that decides nothing.
+   * Serves waiting requests up to their plan's limit and records a debt, because the store can be
+   * read but not written. Throws `error` for a request that exceeds the limit.
    */
   async #serveUnwritten(account: AccountQueries, error: StoreError): Promise<void> {
     const month = this.#month();
@@ -347,8 +351,8 @@ export class QueryQuota {
   }
 
   /**
-   * Refuses those whose plan has not enough left. A plan that was changed meanwhile gives those who
-   * came after it another limit: they wait on, and the next turn decides.
+   * Refuses requests that exceed their plan. If the plan changed meanwhile, later requests have
+   * another limit: they keep waiting for the next turn.
    */
   #refuse(decided: QueryWaiter[], used: number, account: AccountQueries): void {
     const { clock, pricingUrl } = this.#options;
@@ -390,7 +394,7 @@ function nodesOf(blocks: QueryBlock[]): string[] {
   return [...new Set(blocks.map(({ node }) => node))];
 }
 
-/** Does all, then throws the first error that there was. */
+/** Runs `act` for all items, then throws the first error. */
 async function all<T>(items: Iterable<T>, act: (item: T) => Promise<void>): Promise<void> {
   const outcomes = await Promise.allSettled([...items].map(act));
   const failed = outcomes.find((outcome) => outcome.status === 'rejected');

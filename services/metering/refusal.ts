@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/time/clock.ts';
 import { monthEnd, monthOf } from '../../lib/time/month.ts';
 import type { Allowance } from './allowance.ts';
 
-/** How the sentence names each: per month, or as stock in which one can make room. */
+/** Wording of each limit: per month, or a total in which the client can make room. */
 const WORDS = {
   writes: { monthly: true, noun: 'writes per month', remedy: '' },
   queries: { monthly: true, noun: 'queries per month', remedy: '' },
@@ -22,8 +22,8 @@ interface Refused {
 }
 
 /**
- * Makes the PLAN_LIMIT_REACHED of a refused request. Monthly limits say in the sentence when they
- * start again, and not in `retryAfterSeconds`: clients that obey it would sleep for weeks.
+ * Builds the PLAN_LIMIT_REACHED error of a refused request. The message says when a monthly limit
+ * starts again. `retryAfterSeconds` does not, because clients that obey it would sleep for weeks.
  */
 export function planLimitReached(
   { limit, used, requested }: Refused,
@@ -42,7 +42,7 @@ export function planLimitReached(
   return new ProvecError('PLAN_LIMIT_REACHED', message);
 }
 
-/** Makes the PLAN_LIMIT_REACHED of a collection with more shards than the plan allows. */
+/** Builds the PLAN_LIMIT_REACHED error of a collection with more shards than the plan allows. */
 export function tooManyShards(requested: number, { plan, limits }: Allowance, pricingUrl: string): ProvecError {
   const message =
     `The plan "${plan}" allows ${count.format(limits.shards ?? requested)} shards in a collection and this request ` +
@@ -50,14 +50,12 @@ export function tooManyShards(requested: number, { plan, limits }: Allowance, pr
   return new ProvecError('PLAN_LIMIT_REACHED', message);
 }
 
-/** What may be tried again, as a rule in a second. */
+/** Builds an UNAVAILABLE error; the request may be retried after `retryAfterSeconds`. */
 export function unavailable(message: string, retryAfterSeconds = 1): ProvecError {
   return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds });
 }
 
-/**
- * The UNAVAILABLE of a write that waited too long for others, or finds too many of them waiting.
- */
+/** Builds the error of a write that waited too long for others, or finds too many waiting. */
 export function tooBusy(): ProvecError {
   return unavailable('Other writes of this account are still under way and the plan leaves little room: try again.');
 }

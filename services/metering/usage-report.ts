@@ -3,10 +3,10 @@ import { monthEnd } from '../../lib/time/month.ts';
 import type { Allowance } from './allowance.ts';
 import type { QueryQuota } from './query-quota.ts';
 
-/** What an account uses, as counted. */
+/** An account's counted usage. */
 type Counted = Awaited<ReturnType<QueryQuota['read']>> & { collections: number; keys: number };
 
-/** Lays an account's usage out beside the limits of its plan. */
+/** Combines an account's usage with the limits of its plan. */
 export function usageReport(
   { month, row, uncertain, collections, keys }: Counted,
   { plan, limits }: Allowance,

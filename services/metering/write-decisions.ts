@@ -1,20 +1,20 @@
 import type { UsageRow, WriteHold } from '../../lib/store/usage.ts';
 import { type Allowance, passes } from './allowance.ts';
 
-/** Records to be written, and by how many the stored vectors can grow. */
+/** Number of records to write, and by how many the stored vectors can grow. */
 export interface WriteNeed {
   writes: number;
   vectors: number;
 }
 
 export interface WriteRequest {
-  /** UUID that its hold gets; of one that has counted the ticket, which is that of its hold. */
+  /** UUID for its hold; a request with a ticket has the ticket's, which is its hold's id. */
   id: string;
   need: WriteNeed;
-  /** How many of its records are written for certain: without a ticket `need` is an upper bound. */
+  /** Number of records that it certainly writes. Without a ticket, `need` is an upper bound. */
   writesMin: number;
   allowance: Allowance;
-  /** It has a ticket, and has counted exactly. */
+  /** Whether it has a ticket, so that `need` is exact. */
   isCounted: boolean;
 }
 
@@ -22,18 +22,12 @@ export type Decision =
   | { outcome: 'reserved' }
   | { outcome: 'count' }
   | { outcome: 'refused'; limit: 'writes' | 'vectors'; used: number }
-  /**
-   * It does not fit beside orphaned holds, of which the last that is in its way runs out after so
-   * long.
-   */
+  /** It does not fit beside orphaned holds. `forMs`: time until the last one in its way expires. */
   | { outcome: 'uncertain'; forMs: number }
-  /** Its ticket has run out, or is not known. */
+  /** Its ticket has expired or is unknown. */
   | { outcome: 'gone' };
 
-/**
- * What is held, and how many milliseconds are left to each hold that is orphaned: nothing is heard
- * of its holder.
- */
+/** An account's holds. `orphaned`: remaining ms of each hold whose holder has stopped renewing. */
 export interface Held {
   holds: WriteHold[];
   alone: string | null;
@@ -41,8 +35,8 @@ export interface Held {
 }
 
 /**
- * Decides requests in their order, as far as they can be; the holds that come of it are added to
- * `holds`, a ticket as `alone`.
+ * Decides requests in order, as far as possible. Adds the resulting holds to `holds`; a ticket also
+ * becomes `alone`.
  */
 export function decideWrites(held: Held, stored: UsageRow, requests: WriteRequest[], holdsMax: number): Decision[] {
   const upper = { writes: stored.writes, vectors: stored.vectors };
@@ -53,7 +47,7 @@ export function decideWrites(held: Held, stored: UsageRow, requests: WriteReques
     const forMs = uncertainForMs(held, orphans, stored, { need, allowance }, holdsMax);
     if (held.alone !== null && forMs === null) break;
     if (passes(allowance.limits.writes, stored.writes, writesMin)) {
-      // What is committed stays, so there is nothing to wait for.
+      // Committed writes stay, so waiting would not help.
       decisions.push({ outcome: 'refused', limit: 'writes', used: stored.writes });
     } else if (forMs !== null) {
       decisions.push({ outcome: 'uncertain', forMs });
@@ -71,8 +65,8 @@ export function decideWrites(held: Held, stored: UsageRow, requests: WriteReques
 }
 
 /**
- * Decides a request that has counted. Its ticket becomes its reservation, or is ended where it is
- * refused. `before`: what was decided when nobody learned whether that was written.
+ * Decides a request with a ticket. The ticket becomes its reservation, or ends if the request is
+ * refused. `before`: the earlier decision, if it is unknown whether the store recorded it.
  */
 export function decideCounted(
   held: Held,
@@ -106,7 +100,7 @@ function add(sum: Pick<UsageRow, 'writes' | 'vectors'>, { writes, vectors }: Wri
   sum.vectors += vectors;
 }
 
-/** Orphaned holds, those that have most time left first. */
+/** Returns orphaned holds, those with the most time left first. */
 function orphansOf({ holds, orphaned }: Held): { hold: WriteHold; inMs: number }[] {
   const orphans = holds.flatMap((hold) => {
     const inMs = orphaned.get(hold.id);
@@ -116,8 +110,8 @@ function orphansOf({ holds, orphaned }: Held): { hold: WriteHold; inMs: number }
 }
 
 /**
- * For how long a request has no room even if the living give back all that they hold; null when it
- * may have some.
+ * Returns how long a request cannot fit even if all live holders release their room; null if it may
+ * fit.
  */
 function uncertainForMs(
   { alone, orphaned }: Held,

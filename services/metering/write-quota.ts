@@ -1,11 +1,12 @@
 /**
- * Room for writes under a plan's limits, exact under concurrency, with any number of instances.
+ * Reserves room for writes under a plan's limits, exact under concurrency, with any number of
+ * instances.
  *
- * Promises: no sum of committed writes passes a limit. A decision reads the account's row of holds
- * first, the committed usage after it, and counts only if the row is still the same when it is
- * written. A write that is committed and not settled counts twice for a while: it makes others
- * wait, and never refuses one.
- * How it fails: holds of callers that died run out, on the clock of whoever sees them stand still.
+ * Committed writes never exceed a limit. A decision reads the account's row of holds first and the
+ * committed usage after it, and is valid only if the row has not changed when the decision is
+ * stored. A write that is committed but not settled counts twice for a short time; this makes
+ * others wait, but never refuses them.
+ * A hold expires when its owner stops renewing it, measured on the observer's clock.
  * See docs/internals/metering.md.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,10 +20,10 @@ import { AccountWrites, isBusy, type Waiter, type WriteAnswer } from './account-
 import { planLimitReached, tooBusy, unavailable } from './refusal.ts';
 import { type Decision, decideCounted, decideWrites, type Held, type WriteRequest } from './write-decisions.ts';
 
-/** What a turn finds, and makes of it. */
+/** The state of a turn. */
 interface Turn {
   row: WriteHolds;
-  /** What the row is to become. */
+  /** The row to store. */
   next: WriteHolds & Held;
   ending: ReadonlyMap<string, PromiseWithResolvers<void>>;
   renewing: readonly string[];
@@ -34,8 +35,8 @@ export interface WriteQuotaOptions {
   clock: Clock;
   pricingUrl: string;
   /**
-   * Whether no other process uses the store: what is held when it first looks is of before its
-   * start then, and ends at once.
+   * Whether no other process uses the store. Holds found at the first read are then left over from
+   * before this start, and end at once.
    */
   isAlone: boolean;
 }
@@ -55,9 +56,9 @@ export class WriteQuota {
   }
 
   /**
-   * Room for a write; `need.vectors` is an upper bound if it has not counted. Throws
-   * PLAN_LIMIT_REACHED, or UNAVAILABLE: after waiting too long for others, or at once where only
-   * orphaned holds are in its way, or where its ticket is gone.
+   * Reserves room for a write; without a ticket, `need.vectors` is an upper bound. Throws
+   * PLAN_LIMIT_REACHED. Throws UNAVAILABLE after waiting too long for others, or at once if only
+   * orphaned holds are in its way or its ticket is gone.
    */
   reserve(accountId: string, request: WriteRequest): Promise<WriteAnswer> {
     const account = this.#account(accountId);
@@ -70,8 +71,8 @@ export class WriteQuota {
   }
 
   /**
-   * Keeps a reservation for another `writeReservationMaxMs`, and shows that the holder of a ticket
-   * lives. Nothing happens when it has ended.
+   * Extends a reservation by `writeReservationMaxMs`, and shows that the holder of a ticket is
+   * alive. Does nothing if it has ended.
    */
   renew(accountId: string, id: string): void {
     const account = this.#account(accountId);
@@ -79,7 +80,10 @@ export class WriteQuota {
     this.#wake(account);
   }
 
-  /** Ends a reservation or gives up a ticket. Idempotent; tried until the store does it. */
+  /**
+   * Ends a reservation or gives up a ticket. Idempotent; retries if another instance changes the
+   * row.
+   */
   settle(accountId: string, id: string): Promise<void> {
     const account = this.#account(accountId);
     const ended = account.ending.get(id) ?? Promise.withResolvers<void>();
@@ -89,8 +93,8 @@ export class WriteQuota {
   }
 
   /**
-   * Ends what has run out, and requests that waited too long, and looks whether another instance
-   * made room. To be called about once a second.
+   * Ends expired holds and requests that waited too long, and checks whether another instance made
+   * room. Call it about once a second.
    */
   sweep(): void {
     const monotonicMs = this.#monotonicMs();
@@ -99,7 +103,7 @@ export class WriteQuota {
       account.waiting = account.waiting.filter((waiter) => waiter.giveUpAtMs > monotonicMs);
       for (const waiter of late) waiter.reject(tooBusy());
       if (isBusy(account) || account.runsOutAtMs <= monotonicMs) this.#wake(account);
-      // What was seen of others' holds is kept for as long as it may be of use.
+      // Observations of other instances' holds are kept as long as they may be useful.
       else if (monotonicMs - account.lastUsedMs > INTERNAL_LIMITS.meteringMemoryMaxMs)
         this.#accounts.delete(account.id);
     }
@@ -117,7 +121,7 @@ export class WriteQuota {
     if (!account.deciding) void this.#decide(account);
   }
 
-  /** Takes turns for as long as something came in, or another instance was faster. */
+  /** Takes turns as long as requests arrive or another instance changes the row first. */
   async #decide(account: AccountWrites): Promise<void> {
     account.deciding = true;
     try {
@@ -128,7 +132,7 @@ export class WriteQuota {
           continue;
         }
         account.again = true;
-        // So that instances that met do not go on meeting.
+        // Random, so that conflicting instances do not conflict again.
         await delay(Math.random() * Math.min(CONFLICT_PAUSE_MAX_MS, 2 ** attempt++));
       }
     } catch (error) {
@@ -142,11 +146,11 @@ export class WriteQuota {
     }
   }
 
-  /** One reading, what it decides, one writing; false where that failed. */
+  /** Reads the row, decides and stores the result; returns false if storing it failed. */
   async #turn(account: AccountWrites): Promise<boolean> {
     const waiting = [...account.waiting];
     const turn = await this.#read(account);
-    // After the row: what was committed and settled before this reading is not among its holds.
+    // Must come after reading the row: writes settled before this are no longer among its holds.
     if (waiting.length > 0) serve(turn, waiting, await this.#options.usage.read(account.id, this.#month()));
     const { row, next, decided } = turn;
     if (!isDeepStrictEqual(next.holds, row.holds) || next.alone !== row.alone) {
@@ -169,7 +173,7 @@ export class WriteQuota {
     account.waiting = account.waiting.filter((waiter) => !decided.has(waiter));
     for (const [waiter, decision] of decided) {
       this.#answer(waiter, decision);
-      // Nobody is there any more to take what was given them.
+      // The waiting request has timed out meanwhile; release what it was given.
       if (!waiting.has(waiter) && (decision.outcome === 'reserved' || decision.outcome === 'count'))
         this.settle(account.id, waiter.id).catch(() => undefined);
     }
@@ -186,7 +190,7 @@ export class WriteQuota {
     else resolve(decision.outcome === 'reserved' ? { outcome: 'reserved', id } : { outcome: 'count', ticket: id });
   }
 
-  /** The row, and what it is without the holds that have ended or run out. */
+  /** Reads the row and removes ended and expired holds from its next version. */
   async #read(account: AccountWrites): Promise<Turn> {
     const { sightings } = account;
     const [ending, renewing] = [new Map(account.ending), [...account.renewing]];
@@ -234,14 +238,14 @@ export class WriteQuota {
   }
 }
 
-/** Decides, in their order, as many of those who wait as can be. */
+/** Decides as many waiting requests as possible, in order. */
 function serve({ next, decided }: Turn, waiting: Waiter[], stored: UsageRow): void {
   const holds = new Map(next.holds.map((hold) => [hold.id, hold]));
   const requests: Waiter[] = [];
   for (const waiter of waiting) {
     const hold = holds.get(waiter.id);
     if (waiter.isCounted) decided.set(waiter, decideCounted(next, stored, waiter, waiter.unsure));
-    // After an unknown outcome the holds of those who still wait may be there already.
+    // After an unknown outcome, the holds of waiting requests may exist already.
     else if (hold !== undefined) decided.set(waiter, { outcome: hold.baseline === null ? 'reserved' : 'count' });
     else requests.push(waiter);
   }

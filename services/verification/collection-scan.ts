@@ -7,15 +7,17 @@ import { shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ScanProgress } from './scan-progress.ts';
 
-/** Reading all of a collection's bytes takes as long as it takes. */
+/** Allows for reading a whole collection. */
 const SCAN_TIMEOUT_MS = 3_600_000;
 const DIFFERENCES_MAX = 1_000;
-/** Shards that are scanned wait for the others: each is told in time that it is still needed. */
+/**
+ * Interval of keep-alive calls to shards whose scan has ended while others are still being scanned.
+ */
 const KEEP_EVERY_MS = INTERNAL_LIMITS.recomputeSessionIdleMaxMs / 3;
 
 /**
- * A collection's state as its stored bytes give it, all shards at the seqs of one cut, beside what
- * the log recorded there.
+ * The state of a collection computed from its stored bytes, all shards at the seqs of one cut, and
+ * what the log recorded there.
  */
 export class CollectionScan {
   #caller: Caller;
@@ -51,7 +53,7 @@ export class CollectionScan {
     return new CollectionScan(caller, shards);
   }
 
-  /** What the stored bytes amount to. */
+  /** The root computed from the stored bytes. */
   get computed(): CollectionRoot {
     return collectionRoot(this.#shards.map(({ head }) => head));
   }
@@ -61,23 +63,21 @@ export class CollectionScan {
     return this.#shards.map(({ recorded }) => recorded);
   }
 
-  /**
-   * Whether the stored bytes give the roots and leaves that were recorded when they were written.
-   */
+  /** Whether the stored bytes match the roots and leaves recorded when they were written. */
   get intact(): boolean {
     return this.#shards.every(
       ({ head, recorded, differences }) => differences.length === 0 && isSameState(head, recorded),
     );
   }
 
-  /** The seq of a log entry that is not what was appended; null where all are sound. */
+  /** The seq of a log entry that is not what was appended; null if there is none. */
   get alteredEntry(): number | null {
     return this.#shards.find(({ altered }) => altered !== null)?.altered?.seq ?? null;
   }
 
   /**
-   * What a shard found when it opened, whatever the store says of that by now; null where none
-   * found anything, or an operator has decided.
+   * A contradiction that a shard found when it opened, whatever the store says now; null if there
+   * is none or an operator has decided on it.
    */
   get contradiction(): string | null {
     return this.#shards.find(({ contradiction }) => contradiction !== null)?.contradiction ?? null;
@@ -92,16 +92,16 @@ export class CollectionScan {
   }
 
   /**
-   * Whether some shard was scanned after a write that is not in `cut`: such a scan cannot be
-   * brought to that cut.
+   * Whether a shard was scanned after a write that is not in `cut`, so that the scan cannot be
+   * compared at that cut.
    */
   isPast(cut: Cut): boolean {
     return this.#shards.some(({ head }, index) => head.version > cut[index].version);
   }
 
   /**
-   * Lays the log over the scan up to the seqs of `cut`; shards that are there already stay as they
-   * are.
+   * Applies the log to the scan up to the seqs of `cut`. Shards that are already there stay
+   * unchanged.
    */
   async extend(cut: Cut): Promise<void> {
     this.#shards = await Promise.all(

@@ -1,9 +1,9 @@
 /**
- * What came of verifications that ended lately.
+ * Results of verifications that ended recently.
  *
- * Promises: one is kept for an hour, unless its collection has had ten since or there is no memory
- * for it: no account has more than two thirds of that, and what makes way for an account's next one
- * is its own as long as it has any.
+ * A result is kept for an hour, unless its collection has had ten newer ones or memory runs out. An
+ * account may use at most two thirds of the memory, and its new results replace its own old ones
+ * first.
  */
 import type { Verification } from '../../lib/actions/verification.ts';
 import { Shares } from '../../lib/admission/fair-share.ts';
@@ -11,7 +11,7 @@ import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 
-/** Beside its JSON, whose characters may take two bytes each. */
+/** Overhead per result. In addition to it, JSON takes up to two bytes per character. */
 const ENTRY_BYTES = 1_024;
 const SHARE_FACTOR = 2;
 

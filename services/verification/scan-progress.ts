@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
-/** How many records of a collection one run of a verification has recomputed; it only grows. */
+/** Number of records that one verification run has recomputed; it never decreases. */
 export class ScanProgress {
-  /** What the shards name the run by. */
+  /** Id of the run in the shards' events. */
   readonly run: string = randomUUID();
   readonly #records: number[];
 
@@ -10,7 +10,9 @@ export class ScanProgress {
     this.#records = Array(shards).fill(0);
   }
 
-  /** A shard that is scanned again, on another node, does not take back what it had reached. */
+  /**
+   * Records a shard's progress. A shard that is scanned again on another node does not reset it.
+   */
   reached(shard: number, records: number): void {
     this.#records[shard] = Math.max(this.#records[shard], records);
   }

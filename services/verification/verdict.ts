@@ -1,11 +1,11 @@
 /**
- * Holds a collection's recomputed root against the one on the ledger.
+ * Compares a collection's recomputed root with the one on the ledger.
  *
- * Promises: `match` only when the root recomputed from stored bytes equals the root in the
+ * The verdict is `match` only if the root recomputed from stored bytes equals the root in the
  * collection's account on the ledger, at the same cut, and the log recorded the same root. A
- * contradiction that needs no ledger to see (stored bytes against the log, halted anchoring) is
- * `mismatch` whether or not the ledger answers; `unreachable`, `pending` and `none` are said only
- * when nothing contradicts.
+ * contradiction found without the ledger (stored bytes against the log, halted anchoring) is a
+ * `mismatch` whether or not the ledger responds. `unreachable`, `pending` and `none` are given only
+ * if there is no contradiction.
  */
 import type { OnChain } from '../../lib/actions/anchoring.ts';
 import type { VerifyState } from '../../lib/actions/verification.ts';
@@ -22,7 +22,7 @@ import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { Contradiction } from '../../lib/store/contradictions.ts';
 import type { CollectionScan } from './collection-scan.ts';
 
-/** What a verification found out; `reason` is null for a match alone. */
+/** The result of a verification; `reason` is null only for a match. */
 export interface Verdict {
   state: VerifyState;
   reason: string | null;
@@ -36,10 +36,7 @@ const UNWRITTEN: Verdict = {
 const mismatch = (reason: string): Verdict => ({ state: 'mismatch', reason });
 const pending = (reason: string): Verdict => ({ state: 'pending', reason });
 
-/**
- * The cut behind the root on the ledger, where this service anchored it; null when it knows of
- * none.
- */
+/** Returns the cut behind the root on the ledger if this service anchored it; null if unknown. */
 export function cutOnChain(onChain: OnChain, row: AnchorRow | null): Cut | null {
   if (onChain.status !== 'found' || row === null) return null;
   if (row.confirmed?.version === onChain.version) return row.confirmed.cut;
@@ -47,14 +44,14 @@ export function cutOnChain(onChain: OnChain, row: AnchorRow | null): Cut | null 
   return sent && collectionRoot(sent).version === onChain.version ? sent : null;
 }
 
-/** What is known of a collection beside its stored bytes. */
+/** What is known of a collection besides its stored bytes. */
 export interface AnchorRecord {
   row: AnchorRow | null;
-  /** Found when its shards opened, and not yet decided. */
+  /** Found when its shards opened, and not yet decided by an operator. */
   contradictions: Contradiction[];
 }
 
-/** Contradictions that are seen without the ledger; null when there are none. */
+/** Returns a contradiction that is visible without the ledger; null if there is none. */
 export function contradiction(scan: CollectionScan, { row, contradictions }: AnchorRecord): Verdict | null {
   if (!scan.intact) {
     const named = scan.differences.length;
@@ -71,8 +68,8 @@ export function contradiction(scan: CollectionScan, { row, contradictions }: Anc
 }
 
 /**
- * The outcome for an anchored collection whose scan has been brought as near to the cut on the
- * ledger as it goes. `cut` is the cut behind the root on the ledger, null when none is known.
+ * Returns the verdict for an anchored collection whose scan has been extended to the ledger's cut
+ * as far as possible. `cut` is the cut behind the root on the ledger, null if unknown.
  */
 export function judge(scan: CollectionScan, record: AnchorRecord, onChain: OnChain, cut: Cut | null): Verdict {
   const { row } = record;
@@ -91,7 +88,7 @@ export function judge(scan: CollectionScan, record: AnchorRecord, onChain: OnCha
   }
 }
 
-/** Whether there was no write and no root was ever wanted on the ledger. */
+/** Whether nothing was ever written and no root was ever requested to be anchored. */
 function isUnwritten(scan: CollectionScan, row: AnchorRow | null): boolean {
   const isRootDue = row !== null && (row.wanted !== null || row.inFlight !== null || row.lapsed !== null);
   return scan.computed.version === 0 && !isRootDue;
@@ -101,8 +98,8 @@ const waiting = (computed: CollectionRoot, chain: CollectionRoot): Verdict =>
   pending(`Version ${computed.version} waits for its anchor; the ledger holds version ${chain.version}.`);
 
 /**
- * Whether the ledger holds what is to be replaced: the root of the time before roots were no longer
- * anchored, or the one that an operator decided against.
+ * Whether the ledger's root is one that may be replaced: the last one before the plan stopped
+ * anchoring, or one that an operator has decided to replace.
  */
 function isPutUpWith(chain: AnchoredRoot, row: AnchorRow | null, computed: CollectionRoot): boolean {
   if (row === null || row.confirmed !== null) return false;

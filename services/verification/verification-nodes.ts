@@ -1,12 +1,12 @@
 /**
- * Which instance of the service a verification in the background is on.
+ * Chooses and finds the instance that runs a background verification.
  *
- * Promises: instances that see the same ones connected agree on the one that begins it (rendezvous
- * hashing), and one that came to be in charge asks the others what they run. An id says which
- * process gave it out, and nothing about the machine.
- * An instance that is leaving is passed over: what it ran is gone.
- * How it fails: instances that do not see each other may each run one for a collection, which costs
- * work only. What ran in a process that ended is gone with it.
+ * Instances that see the same instances agree on which one starts it (rendezvous hashing). An
+ * instance that becomes responsible asks the others what they run. An id identifies the process
+ * that issued it and reveals nothing about the machine. A leaving instance is skipped, because its
+ * verifications end with it.
+ * Instances that do not see each other may each run a verification of a collection, which only
+ * costs work. Verifications in a process that ended are lost.
  */
 import { hash, randomUUID } from 'node:crypto';
 import { type Caller, call } from '../../lib/actions/call.ts';
@@ -26,7 +26,7 @@ export class VerificationNodes {
   readonly #peers: () => Peer[];
   #placement = new Placement([]);
 
-  /** `peers`: the nodes of the other instances that count as connected. */
+  /** `peers` returns the other connected instances. */
   constructor(caller: Caller, own: Peer, peers: () => Peer[]) {
     this.#caller = caller;
     this.#own = own;
@@ -37,7 +37,7 @@ export class VerificationNodes {
     return `${tagOf(this.#own.instanceId)}-${randomUUID()}`;
   }
 
-  /** Has the node in charge begin a verification, or give the one that runs. */
+  /** Starts a verification on the responsible node, or returns the running one. */
   async begin(caller: Caller, collection: CollectionRow): Promise<Verification> {
     const leaving = new Set<string>();
     for (;;) {
@@ -57,19 +57,22 @@ export class VerificationNodes {
     return this.#placement.preferred(collectionId)!;
   }
 
-  /** What another node runs for the collection. Throws where one does not answer. */
+  /**
+   * Returns the verification that another node runs for the collection. Throws if a node does not
+   * respond.
+   */
   async running(collectionId: string): Promise<Verification | null> {
     const asked = this.#peers().map(({ id }) => this.#ask(id, collectionId));
     return (await Promise.all(asked)).find((found) => found !== null) ?? null;
   }
 
-  /** The verification by that id; null where its process has ended, or has let go of it. */
+  /** Returns the verification with that id; null if its process has ended or no longer keeps it. */
   async find(collectionId: string, id: string): Promise<Verification | null> {
     const node = this.#instances().find(({ instanceId }) => id.startsWith(`${tagOf(instanceId)}-`));
     return node === undefined ? null : this.#ask(node.id, collectionId, id);
   }
 
-  /** Null where the node has none, or is gone, or about to go. */
+  /** Returns null if the node has no such verification, is gone or is leaving. */
   async #ask(nodeID: string, collectionId: string, id?: string): Promise<Verification | null> {
     const asked = { collectionId, ...(id !== undefined && { id }) };
     try {

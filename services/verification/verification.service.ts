@@ -24,8 +24,8 @@ const CHECKS = {
 } as const;
 
 /**
- * Recomputes roots from stored data and compares them with the ledger, while its caller waits or in
- * the background. `pause` is what it does between two looks at a ledger that moves on.
+ * Recomputes roots from stored data and compares them with the ledger, while the caller waits or in
+ * the background. `pause` waits between two reads of a ledger that is changing.
  */
 export default function verificationService(
   runtime: Runtime,
@@ -38,7 +38,7 @@ export default function verificationService(
     name: 'verification',
 
     actions: checkedActions(NAMED, CHECKS, {
-      // Bounded by its parts: reading a large collection takes as long as it takes.
+      // No timeout, because reading a collection may take long; its calls have timeouts.
       verify: timedAction(0, async (ctx: Params<'verification.verify'>): Result<'verification.verify'> => {
         const row = await call(ctx, 'collections.resolve', ctx.params);
         return verifier.begin(row).result;

@@ -1,10 +1,10 @@
 /**
- * The verifications in the background of this instance: `running` until they are `done`, with what
- * a verify answers, or `failed`, with the error that it would have answered.
+ * Background verifications of this instance. One is `running` until it is `done`, with the result
+ * of a verify, or `failed`, with its error.
  *
- * Promises: at most one runs for a collection; who asks for another meanwhile gets that one, whose
- * verdict is of the version that it names. No account has more than two thirds of the places.
- * How it fails: UNAVAILABLE when all places are taken. All of them end with the process.
+ * At most one runs per collection. A request for another one meanwhile gets the running one, whose
+ * result names its version. An account may use at most two thirds of the places. Throws UNAVAILABLE
+ * if all places are taken. All verifications end with the process.
  */
 import type { Logger } from 'pino';
 import type { Verification } from '../../lib/actions/verification.ts';
@@ -41,7 +41,10 @@ export class Verifications {
     this.#ended = new EndedVerifications(clock);
   }
 
-  /** Begins one under that id, unless one runs. `total`: records of the collection. */
+  /**
+   * Starts a verification with that id unless one is running. `total` is the number of records in
+   * the collection.
+   */
   begin(collection: CollectionRow, total: number, id: string): Verification {
     const running = this.#running.get(collection.id);
     if (running) return viewOf(running);
@@ -64,7 +67,7 @@ export class Verifications {
     return running?.id === id ? running : this.#ended.get(collectionId, id);
   }
 
-  /** What fails from now on fails because of the stop. */
+  /** Failures after this are caused by the stop, so they are not logged. */
   stop(): void {
     this.#isStopped = true;
   }

@@ -1,11 +1,11 @@
 /**
  * Verifies collections against the ledger.
  *
- * A scan reads the stored bytes; then the verifier waits for the anchor of the cut that the *log
- * recorded* at the same seqs, and compares both at exactly the cut that the ledger holds. It is a
- * read: it neither anchors that cut nor writes anything else. Verifications that overlap share
- * a scan: one joins while it reads, and every write acknowledged before it joined is covered,
- * because the shards' newest heads are laid over the scan once no more can join.
+ * A scan reads the stored bytes. The verifier then waits for the anchor of the cut that the *log
+ * recorded* at the same seqs, and compares both at exactly the cut that the ledger holds. It only
+ * reads: it does not anchor that cut or write anything else. Overlapping verifications share a
+ * scan. A verification can join until the shards are read; after that the log is applied up to the
+ * shards' newest heads, so the scan covers every write acknowledged before the join.
  */
 import type { OnChain } from '../../lib/actions/anchoring.ts';
 import { type Caller, call } from '../../lib/actions/call.ts';
@@ -26,8 +26,8 @@ import { type AnchorRecord, contradiction, cutOnChain, judge, type Verdict } fro
 
 const REREAD_MS = 200;
 /**
- * The ledger moves on while it is read: how often the row and the account are read until they
- * belong together, or a node that is behind has had its time.
+ * Maximum number of reads of the row and the account until they match, or until an RPC node that
+ * lags has had time to catch up.
  */
 const READS_MAX = 1 + Math.ceil(LEDGER_LAG_MAX_MS / REREAD_MS);
 const WAIT_GRACE_MS = 2_000;
@@ -35,7 +35,7 @@ const WAIT_GRACE_MS = 2_000;
 /** A verification under way. */
 export interface VerifierRun {
   progress: ScanProgress;
-  /** Rejects with what the shards throw; whatever the ledger does is an outcome, not an error. */
+  /** Rejects with errors of the shards. Failures of the ledger are a verdict, not an error. */
   result: Promise<VerifyResult>;
 }
 
@@ -49,7 +49,7 @@ export class Verifier {
   readonly #runtime: Runtime;
   readonly #delay: (ms: number) => Promise<unknown>;
   readonly #joinable = new Map<string, VerifierRun>();
-  /** Those under way, by run. */
+  /** Progress of verifications under way, by run. */
   readonly #progress = new Map<string, ScanProgress>();
 
   constructor(caller: Caller, runtime: Runtime, delay: (ms: number) => Promise<unknown>) {
@@ -58,7 +58,7 @@ export class Verifier {
     this.#delay = delay;
   }
 
-  /** Begins one, or joins one that still reads. */
+  /** Starts a verification, or joins one that is still reading. */
   begin(row: CollectionRow): VerifierRun {
     const joined = this.#joinable.get(row.id);
     if (joined) return joined;
@@ -73,7 +73,7 @@ export class Verifier {
     return run;
   }
 
-  /** A shard says how far it is. */
+  /** Handles a shard's progress event. */
   recomputing({ run, shard, records }: ShardRecomputing): void {
     this.#progress.get(run)?.reached(shard, records);
   }
@@ -87,7 +87,7 @@ export class Verifier {
     try {
       this.#close(row.id);
       await scan.extend(await this.#heads(row));
-      // Asked after the scan, which may have taken minutes.
+      // Read after the scan, which may have taken minutes.
       const anchored = anchors(this.#runtime.config, await planOf(this.#caller, row.accountId));
       return await (anchored ? this.#againstLedger(row, scan) : this.#unanchored(row.id, scan));
     } finally {
@@ -116,7 +116,7 @@ export class Verifier {
     return this.#result(scan, judge(scan, view.record, view.onChain, cut), view.onChain);
   }
 
-  /** A ledger that is slow or down shows in what is read from it afterwards. */
+  /** Ignores errors: a slow or unreachable ledger shows when it is read afterwards. */
   async #awaitAnchor(collectionId: string, scan: CollectionScan): Promise<void> {
     const waitMs = this.#runtime.config.anchorWaitMs;
     const params = { collectionId, cut: scan.recorded, waitMs };
@@ -124,7 +124,7 @@ export class Verifier {
     await call(this.#caller, 'anchoring.confirmation', params, options).catch(() => undefined);
   }
 
-  /** The account on the ledger and the row that belongs to it. */
+  /** Reads the account on the ledger and the row that matches it. */
   async #ledger(collectionId: string, scan: CollectionScan): Promise<LedgerView> {
     for (let reads = 1; ; reads++) {
       const onChain = await call(this.#caller, 'anchoring.onChain', { collectionId });
@@ -164,13 +164,13 @@ export class Verifier {
   }
 }
 
-/** With the id and the namespace that a request names the record by. */
+/** Adds the id and namespace that clients use for the record. */
 function named({ id: stored, what }: RecordDifference): NamedDifference {
   const { id, namespace } = readStoredId(stored) ?? { id: stored, namespace: '' };
   return { id, ...(namespace !== '' && { namespace }), what };
 }
 
-/** Whether the node of the ledger that was asked may lack what another one has confirmed. */
+/** Whether the RPC node that answered may lag behind the one that confirmed the root. */
 function mayBeBehind(onChain: OnChain, row: AnchorRow | null): boolean {
   if (!row?.confirmed || onChain.status === 'unreachable' || onChain.status === 'foreign') return false;
   return onChain.status !== 'found' || onChain.version < row.confirmed.version;
