@@ -1,20 +1,18 @@
 /**
- * Entry point of `npm start`: runs start.ts with allocator and heap settings for a server with
- * large blocks and many small objects.
+ * Entry point of `npm start`: runs start.ts with allocator and heap settings for a server.
  *
  * glibc keeps freed memory in an arena per thread and raises the size from which blocks are mapped
  * separately; after loading 61,666 records of 384 dimensions this held a quarter of the process's
  * memory. V8 grows the young generation of a busy thread to 128 MiB, but 32 MiB took no more CPU
  * time. Both can only be set before a process starts, so this one replaces itself, keeping its pid.
- *
  * Compiled code is cached for all starts and workers; compiling is a third of an idle start.
  */
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Returns the cache setting, or nothing if the folder cannot be created: Node itself would retry
- * forever in some read-only places.
+ * Returns the cache setting if the folder can be created. Node itself would retry forever in some
+ * read-only places.
  */
 function compileCache(): { NODE_COMPILE_CACHE?: string } {
   const folder = fileURLToPath(new URL('./node_modules/.cache/provec', import.meta.url));

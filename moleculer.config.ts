@@ -29,9 +29,7 @@ const HEARTBEAT_TIMEOUT_SECONDS = 6;
 /** More than twice the depth of any call; stops cyclic calls. */
 const CALL_LEVELS_MAX = 16;
 
-/**
- * Silences Moleculer until the services run, because the caller reports a failed start in one line.
- */
+/** Silences Moleculer until the services run: the caller reports a failed start in one line. */
 class QuietStartLogger extends MoleculerLogger {
   #quiet: boolean;
 
@@ -57,26 +55,22 @@ export interface BrokerSettings extends TransportSettings {
   log: Logger;
   metrics: Metrics;
   /**
-   * Nodes see only nodes of the same namespace. Default: derived from the Redis database or the
-   * data folder.
+   * Nodes see only their own namespace. Default: derived from the Redis database or data folder.
    */
   namespace?: string;
 }
 
 function namespaceOf(config: BrokerSettings['config']): string {
   if (transportOf(config) !== 'TCP') {
-    // Redis delivers messages to subscribers of every database. Clusters that share a Redis and use
-    // different databases must not see each other.
+    // Redis delivers messages across its databases. Clusters with different ones must stay
+    // separate.
     const database = config.redisUrl === null ? '' : new URL(config.redisUrl).pathname.slice(1);
     return database === '' || database === '0' ? 'provec' : `provec-${database}`;
   }
   return `provec-${hash('sha256', config.dataDir).slice(0, 16)}`;
 }
 
-/**
- * Returns the broker options of a Provec process. The process handles signals and exit codes
- * itself, so Moleculer must not.
- */
+/** Returns a process's broker options. The process itself handles signals and exit codes. */
 export function brokerOptions({ config, log, metrics, namespace, ...settings }: BrokerSettings): BrokerOptions {
   const logger = new QuietStartLogger(log);
   const requests = new SettledRequests();

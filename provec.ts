@@ -49,9 +49,7 @@ import verification from './services/verification/verification.service.ts';
 
 /** Longest time until every node knows that a stopping node serves nothing any more. */
 const LEAVE_MS = 2_000;
-/**
- * Part of the stop time reserved for steps after the shards: `LEAVE_MS`, and closing connections.
- */
+/** Part of the stop time for steps after the shards: `LEAVE_MS`, and closing connections. */
 const AFTER_SHARDS_MS = LEAVE_MS + 2_000;
 
 /** Client requests need all services but the operators' one. */
@@ -84,17 +82,15 @@ export interface Provec {
   readonly broker: Broker;
   readonly store: Store;
   /**
-   * Completes requests in flight, then stops everything, within `forMs` milliseconds. Idempotent;
-   * never rejects.
+   * Completes requests, then stops everything, within `forMs` milliseconds. Idempotent; never
+   * rejects.
    */
   stop(forMs?: number): Promise<void>;
   /** Returns what a stop waits for: the current part, and each shard with its reason. */
   waiting(): string[];
 }
 
-/**
- * Starts Provec. Throws DataDirError, StoreError, or an error whose message is for the operator.
- */
+/** Starts Provec. Throws DataDirError, StoreError, or an error with a message for the operator. */
 export async function startProvec(config: Config, overrides: Overrides = {}): Promise<Provec> {
   const process = new ProvecProcess(config, overrides);
   try {
@@ -191,8 +187,7 @@ class ProvecProcess {
   #gauges(): () => Promise<void> {
     const stats = async <T>(isShown: boolean, ask: (broker: Caller) => Promise<T>): Promise<T | null> =>
       isShown && this.#running ? ask(this.#running.broker) : null;
-    // A gateway also shows the gauges of an anchoring service in another process; other processes
-    // show only their own.
+    // A gateway also shows another process's anchoring service; all others show only their own.
     const showsAnchoring = this.#runs('anchoring') || this.#runs('gateway');
     return serviceGauges(this.#metrics.registry, {
       shards: () => stats(this.#runs('shards'), (broker) => call(broker, 'shards.stats', {})),
@@ -252,8 +247,8 @@ class ProvecProcess {
     if (this.#runs('shards')) options.metadata = { ...options.metadata, ...shardNodeMetadata(config) };
     const broker = new ServiceBroker(options);
     this.#parts.add('the connections to other nodes', async () => {
-      // Other nodes must first learn that this node serves nothing any more. Until then their calls
-      // are refused and go to other nodes.
+      // Other nodes must first learn that this node is leaving. Until then their calls are refused
+      // and go to other nodes.
       if (shardCalls) await delay(LEAVE_MS);
       await broker.stop();
     });
@@ -287,8 +282,8 @@ class ProvecProcess {
   }
 
   /**
-   * Stops the shards before Moleculer waits for requests in flight. In a cluster other nodes keep
-   * sending some; in a single process background verifications do.
+   * Stops shards before Moleculer waits for requests in flight: other nodes keep sending some in a
+   * cluster, and background verifications do in a single process.
    */
   #stopShards(service: ShardsService, isCluster: boolean): void {
     this.#shardsWaiting = () => service.waiting();
@@ -324,9 +319,7 @@ async function listen(broker: Broker): Promise<string> {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/**
- * Opens the store. Loads the MongoDB driver only if needed, because it is a seventh of all code.
- */
+/** Opens the store. The MongoDB driver is a seventh of all code, so it is loaded only if needed. */
 async function openStore(
   { mongoUrl, dataDir }: Config,
   homeFolder: string,

@@ -109,10 +109,7 @@ class Shutdown {
   }
 }
 
-/**
- * Listens before the other modules are loaded. If that fails, `startProvec` tries again and reports
- * the reason.
- */
+/** Listens before the other modules are loaded. If that fails, `startProvec` tries again. */
 async function earlyDoor(config: Config, log: Logger): Promise<FrontDoor> {
   const { FrontDoor } = await import('./services/gateway/front-door.ts');
   const door = new FrontDoor(config, log);
@@ -124,8 +121,7 @@ async function main(): Promise<void> {
   const { services, repl } = readArguments(process.argv.slice(2));
   const config = readConfig(process.env);
   const log = makeLogger(config);
-  // The configuration is read first, so that a mistyped variable is reported before everything is
-  // loaded.
+  // The configuration is read first, so that mistyped variables are reported at once.
   const door = services.includes('gateway') ? await earlyDoor(config, log) : undefined;
   const { startProvec } = await import('./provec.ts');
   const starting = startProvec(config, { log, services, door });

@@ -32,10 +32,7 @@ interface Variable {
   meaning: string;
   /** A secret: `<NAME>_FILE` may name a file with its value instead. */
   mayBeFile?: true;
-  /**
-   * Parses the value; `undefined` if the variable is unset or empty. Throws Invalid, whose message
-   * completes "<NAME> must be ...".
-   */
+  /** Parses the value, `undefined` if unset or empty. Throws Invalid. */
   read(raw: string | undefined): unknown;
 }
 
@@ -305,10 +302,7 @@ export const VARIABLES = {
 
 type Values = { readonly [name in keyof typeof VARIABLES]: ReturnType<(typeof VARIABLES)[name]['read']> };
 
-/**
- * The whole configuration, read once, checked and frozen. A null field means the default that
- * `VARIABLES` describes.
- */
+/** The whole configuration, checked and frozen. `VARIABLES` describes what a null field means. */
 export interface Config extends Values {
   /** Path of the file that each variable's value came from, if it came from one. */
   readonly files: Readonly<Record<string, string>>;
@@ -321,8 +315,8 @@ const NOT_OURS = /^PROVEC_(TEST_.*|URL|KEY)$/;
 export const namesOf = ({ env, mayBeFile }: Variable): string[] => (mayBeFile ? [env, `${env}_FILE`] : [env]);
 
 /**
- * Reads `PROVEC_*` from an environment, and the files that it names. Throws ConfigError for an
- * unknown variable or a bad value, without repeating the value.
+ * Reads `PROVEC_*` and the files that it names. Throws ConfigError for an unknown variable or a bad
+ * value, without repeating the value.
  */
 export function readConfig(environment: Record<string, string | undefined>): Config {
   const known = new Set(Object.values(VARIABLES).flatMap(namesOf));

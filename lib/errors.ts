@@ -81,8 +81,8 @@ export const ERROR_TABLE = {
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
 /**
- * One offending field: its `path`, such as `records[3].values[17]`, what was expected and what was
- * found (never the value itself if it is long).
+ * An offending field: its `path`, such as `records[3].values[17]`, what was expected, and a
+ * description of what was found.
  */
 export interface ErrorDetail {
   path: string;
@@ -101,8 +101,8 @@ export interface ErrorExtras {
 }
 
 /**
- * The only error that services throw on purpose. `message` is a sentence that clients can act on,
- * without internals.
+ * The only error that services throw on purpose. `message` tells clients what to do and reveals no
+ * internals.
  */
 export class ProvecError extends Error {
   readonly code: ErrorCode;
@@ -124,9 +124,7 @@ export class ProvecError extends Error {
   }
 }
 
-/**
- * Recognises a ProvecError by its shape, because one that another node sent has a different class.
- */
+/** Recognises a ProvecError by its shape: an error from another node has a different class. */
 export function isProvecError(error: unknown): error is ProvecError {
   return (
     error instanceof Error &&
@@ -153,10 +151,7 @@ export function noRecordFor(path: string | null): ProvecError {
   return new ProvecError('RECORD_NOT_FOUND', `There is no record with the id that ${path} names.`);
 }
 
-/**
- * Builds a 404. The message is the same wherever the check fails, so that it reveals nothing about
- * how.
- */
+/** Builds a 404. The message is the same wherever the check fails, so that it reveals nothing. */
 export function notFound(code: keyof typeof NOT_FOUND): ProvecError {
   return new ProvecError(code, NOT_FOUND[code]);
 }
@@ -167,8 +162,7 @@ export function unavailable(message: string, cause?: unknown): ProvecError {
 }
 
 /**
- * Builds a 401 with the same message for a key that is unknown, revoked, expired or without an
- * account.
+ * Builds a 401. A key that is unknown, revoked, expired or without an account gets the same one.
  */
 export function unauthenticated(message = 'The API key is unknown, revoked or expired.'): ProvecError {
   return new ProvecError('UNAUTHENTICATED', message);

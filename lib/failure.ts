@@ -18,19 +18,13 @@ const OUT_OF_REACH = new Set([
 const UNREACHABLE = 'A part of the service is unreachable or overloaded; send the request again.';
 const INTERNAL_MESSAGE = 'Something went wrong inside the service; what was acknowledged before is kept.';
 
-/**
- * The error that the client receives, and whether the cause is a fault of the service that belongs
- * in the log.
- */
+/** The client's error, and whether the cause is a fault of the service that belongs in the log. */
 interface Failure {
   error: ProvecError;
   isFault: boolean;
 }
 
-/**
- * Maps anything thrown to an error of `ERROR_TABLE`. The text of other errors never reaches the
- * client.
- */
+/** Maps anything thrown to an error of `ERROR_TABLE`, without the text of foreign errors. */
 export function toFailure(error: unknown): Failure {
   if (isProvecError(error)) return { error, isFault: error.code === 'INTERNAL' };
   if (error instanceof StoreError) {

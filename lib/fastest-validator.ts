@@ -1,7 +1,7 @@
 import fastestValidator from 'fastest-validator';
 
 /**
- * The library's class. Its types declare an ES module with a default export, but at run time the
- * CommonJS module is the class itself.
+ * The library's class. Its types declare an ES module; at run time the CommonJS module is the
+ * class.
  */
 export const FastestValidator = fastestValidator as unknown as typeof fastestValidator.default;

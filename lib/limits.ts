@@ -1,7 +1,4 @@
-/**
- * Every limit of the service, with its unit. PROVEC_LIMITS can lower the entries of `LIMITS`, never
- * raise them.
- */
+/** Every limit of the service, with its unit. PROVEC_LIMITS can only lower those in `LIMITS`. */
 export const LIMITS = Object.freeze({
   nameMaxChars: 64,
   /** Aliases per account. */
@@ -51,16 +48,11 @@ export type Limits = Readonly<Record<LimitName, number>>;
 
 /** Internal bounds that clients do not choose. */
 export const INTERNAL_LIMITS = Object.freeze({
-  /**
-   * Approximate size of a page of collections as JSON. The tags of one collection take up to 4 kB.
-   */
+  /** Approximate size as JSON. The tags of one collection take up to 4 kB. */
   collectionsPageMaxBytes: 384 * 1024,
   /** Shards whose heads are read to count the vectors of one page of collections. */
   collectionsPageMaxShards: 4_096,
-  /**
-   * Four times what 40 KiB of metadata can have. The parser takes seconds for an object with
-   * millions of keys.
-   */
+  /** Four times what 40 KiB of metadata can have. Parsing an object of millions takes seconds. */
   jsonObjectMaxKeys: 32_768,
   /** More than any record takes. The whole line is buffered while it arrives. */
   importLineMaxBytes: 2 * 1024 * 1024,
@@ -78,8 +70,7 @@ export const INTERNAL_LIMITS = Object.freeze({
   /** Requests of one account that wait in a gateway for unavailable shards. */
   awayPerAccountMaxRequests: 1_024,
   /**
-   * Writes keep their permit while they wait for the ledger. The size of their bodies bounds their
-   * memory.
+   * Writes keep their permit while they wait for the ledger; their bodies are bounded separately.
    */
   writePermits: 1_024,
   verifyPermits: 32,
@@ -87,8 +78,7 @@ export const INTERNAL_LIMITS = Object.freeze({
   /** Permits per account for deletes and operator requests. */
   unsharedPermitsPerAccount: 64,
   /**
-   * Fits the largest possible answer (topK 10,000 with values of 8,192 dimensions: 313 MiB) beside
-   * others.
+   * Room for the largest answer (topK 10,000 with values of 8,192 dimensions: 313 MiB) and others.
    */
   answersMaxBytes: 512 * 1024 * 1024,
   answerMaxBytes: 320 * 1024 * 1024,
@@ -107,26 +97,19 @@ export const INTERNAL_LIMITS = Object.freeze({
   actionTimeoutMs: 60_000,
   shutdownMaxMs: 30_000,
   /**
-   * Part of `shutdownMaxMs` left for reporting what blocks the stop, before an orchestrator's
-   * SIGKILL.
+   * Part of `shutdownMaxMs` for reporting what blocks the stop, before an orchestrator's SIGKILL.
    */
   shutdownMarginMs: 1_000,
   shardQueueMaxRequests: 4_096,
   shardQueueMaxBytes: 512 * 1024 * 1024,
-  /**
-   * Total size of all waiting and running writes of a node; a quarter of its memory limit if that
-   * is less.
-   */
+  /** All waiting and running writes of a node; a quarter of its memory limit if that is less. */
   nodeWritesMaxBytes: 1024 * 1024 * 1024,
   /** Room for deletes in a queue that is full of upserts. */
   shardQueueDeletesReserveRequests: 512,
   shardQueueDeletesReserveBytes: 32 * 1024 * 1024,
   groupCommitMaxRequests: 256,
   groupCommitMaxBytes: 4 * 1024 * 1024,
-  /**
-   * Ids in a group of several writes. Its root and its log entry are each computed in one
-   * uninterrupted step.
-   */
+  /** Ids in a group of writes: its root and log entry are each computed without yielding. */
   groupCommitMaxRecords: 2_000,
   keyCacheMaxAgeMs: 500,
   keyCacheMaxEntries: 10_000,

@@ -25,8 +25,8 @@ const isAbbreviation = (name: string, known: string) =>
 const folded = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '');
 
 /**
- * Returns the first of `known` within `editsMax` edits of `name`, or null. For names of two or
- * three letters the limit is one edit. Case, `_` and `-` are ignored.
+ * Returns the first of `known` within `editsMax` edits of `name`, or null. Names of two or three
+ * letters allow one edit. Ignores case, `_` and `-`.
  */
 export function withinEdits(name: string, known: readonly string[], editsMax: number): string | null {
   const wanted = folded(name.slice(0, 64));
@@ -42,8 +42,8 @@ export function withinEdits(name: string, known: readonly string[], editsMax: nu
 const CHARS_PER_EDIT = 3;
 
 /**
- * Returns the first of the `known` names closest to `name`, or null if none is close enough to be
- * meant. Case, `_` and `-` are ignored; an abbreviation counts as one edit.
+ * Returns the first of the `known` names closest to `name`, or null if none is close enough.
+ * Ignores case, `_` and `-`; an abbreviation counts as one edit.
  */
 export function nearest(name: string, known: readonly string[]): string | null {
   const wanted = folded(name.slice(0, 64));

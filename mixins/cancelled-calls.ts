@@ -1,10 +1,9 @@
 /**
  * Carries a caller's AbortSignal (the call option `signal`) to the node that executes the call.
  *
- * Within a process, Moleculer passes the option on unchanged. When the signal of a call to another
- * node aborts, that node is notified with the call's id, and the call fails at once, whatever the
- * node does. The action finds a signal of its own in its options. It also aborts when the action
- * fails, so that the calls that the action made end with it.
+ * Within a process, Moleculer passes the option on. When the signal of a call to another node
+ * aborts, the call fails at once, and that node is notified with the call's id. The action there
+ * has a signal of its own in its options, which also aborts when the action fails.
  * A node that is not notified, because it runs an older version or the message is lost, works on to
  * the end.
  */

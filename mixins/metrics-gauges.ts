@@ -38,10 +38,7 @@ const ANCHOR_GAUGES: [keyof AnchoringStats, string, string][] = [
   ['halted', 'provec_anchors_halted', 'Collections whose anchoring was stopped after a mismatch.'],
 ];
 
-/**
- * Registers gauges of shards and anchors. The returned function updates them and is called before
- * each scrape.
- */
+/** Registers gauges of shards and anchors. The returned function updates them before a scrape. */
 export function serviceGauges(registry: Registry, sources: StatsSources): () => Promise<void> {
   // A process with a gateway and a health port registers the gauges twice; both show the same ones.
   const gauge = (name: string, help: string) =>

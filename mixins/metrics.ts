@@ -4,9 +4,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * The metrics of one process, in a registry of its own. Labels are route patterns such as
- * `/api/v1/collections/{name}/query`, methods, statuses and action names, never paths or anything
- * that a tenant named.
+ * The metrics of one process. Labels are route patterns such as `/api/v1/collections/{name}/query`,
+ * methods, statuses and action names, never paths or anything that a tenant named.
  */
 export class Metrics {
   readonly registry = new Registry();

@@ -11,16 +11,15 @@ const QUIETER: Partial<Record<Level, Level>> = { info: 'debug', debug: 'trace' }
 const REQUEST_IDS = /with requestID '.*?' |[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const NAMES = /'[^']*'/g;
 /**
- * Logged for a call that arrives after its service has stopped, which is normal in a drain: the
- * caller tries another node.
+ * Logged when a call arrives after its service has stopped. Normal in a drain: the caller retries.
  */
 const LATE_CALL = /^Service '[^']*' is not registered locally\.$/;
 
 /**
- * Makes Moleculer log to our logger: `new ServiceBroker({ logger: new MoleculerLogger(log) })`. It
- * logs messages and errors, but not other objects from the framework, which may contain parameters.
- * Repeated warnings and errors are logged once per second, with their number, because without Redis
- * transit logs one per request.
+ * Makes Moleculer log to our logger: `new ServiceBroker({ logger: new MoleculerLogger(log) })`.
+ * Objects other than messages and errors are left out, because they may contain parameters.
+ * Repeated warnings and errors are logged once per second: without Redis, transit logs one per
+ * request.
  */
 export class MoleculerLogger extends Loggers.Base<Loggers.Base.LoggerOptions> {
   readonly #log: Logger;
@@ -49,15 +48,14 @@ export class MoleculerLogger extends Loggers.Base<Loggers.Base.LoggerOptions> {
     };
   }
 
-  /** Called by the broker when it has stopped. */
   override async stop(): Promise<void> {
     this.#repeated.close();
   }
 }
 
 /**
- * Returns the key under which repeated lines are grouped. A disconnected node logs the same error
- * for every action and every other node, so names are removed from it.
+ * Returns the key that groups repeated lines. A disconnected node logs the same error for every
+ * action and node, so their names are removed.
  */
 function kindOf(message: string, err: Error | undefined): string {
   const said = `${message} ${err?.name}: ${err?.message}`.replace(REQUEST_IDS, '');

@@ -24,8 +24,7 @@ const validator = new FastestValidator({
 
 /**
  * Checks the parameters of every action that has `params`, in place of Moleculer's validator. The
- * message names the first parameter that is missing or wrong, because other nodes receive only the
- * message.
+ * message names the first wrong parameter, because other nodes receive only the message.
  */
 export const paramsCheck: Middleware = {
   name: 'ParamsCheck',

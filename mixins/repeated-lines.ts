@@ -17,17 +17,17 @@ const WINDOW_MS = 1_000;
 const KINDS_MAX = 1_000;
 
 /**
- * Keeps repeated lines from flooding a log. The first line of a kind is written at once, the
- * following ones once per second as one line with their number. No line goes uncounted: the sum of
- * `repeated`, or 1 where absent, is the number of lines.
+ * Keeps repeated lines from flooding a log. Writes the first line of a kind at once, and the
+ * following ones once per second as one line. The sum of `repeated`, or 1 where absent, is the
+ * number of lines.
  */
 export class RepeatedLines {
   readonly #windows = new Map<string, Window>();
   #isClosed = false;
 
   /**
-   * `kind` decides which lines are the same. `write` is called now, within a second, or not at all
-   * if a later line of its kind replaces it.
+   * `kind` decides which lines are the same. Calls `write` at once or within a second, unless a
+   * later line of the same kind replaces it.
    */
   write(kind: string, write: Window['write']): void {
     const window = this.#windows.get(kind);

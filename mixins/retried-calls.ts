@@ -1,11 +1,9 @@
 /**
- * Repeats calls that no node accepted, so that calls do not fail while nodes stop and start, and
- * repeatable calls whose node died.
+ * Repeats calls that failed because nodes stop and start.
  *
- * A call is repeated on another node, as soon as there is one, if the node refused it because it no
- * longer runs the service, if it never reached the node (transport/lost-calls.ts,
- * transport/undelivered.ts) or if no node is known. Any call may be repeated then, because it had
- * no effect. A call with unknown outcome is repeated only if it may run twice
+ * A call is repeated if the node refused it because it no longer runs the service, if it never
+ * reached the node (transport/lost-calls.ts, transport/undelivered.ts) or if no node is known: it
+ * had no effect then. A call with unknown outcome is repeated only if it may run twice
  * (lib/actions/repeatable.ts).
  * It fails with the last error a few seconds after the first failure, or when the caller's time is
  * over. Calls about a shard have their own router.
@@ -40,8 +38,8 @@ export const retriedCalls: Middleware = {
           return await next(target, params, asked);
         } catch (error) {
           const monotonicMs = performance.now();
-          // The time starts with the first failure, because a lost call may be detected long after
-          // it was sent.
+          // Starts with the first failure, because a lost call may be detected long after it was
+          // sent.
           patientUntilMs ??= monotonicMs + PATIENCE_MS;
           if (!isToBeRepeated(error, name) || monotonicMs + pauseMs > Math.min(untilMs, patientUntilMs)) throw error;
         }

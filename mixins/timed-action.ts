@@ -1,9 +1,6 @@
 import type { ActionSchema, Context } from 'moleculer';
 
-/**
- * Defines an action with its own timeout in place of the broker's (0: none). Moleculer reads
- * `timeout`, but its types omit it.
- */
+/** Defines an action with its own timeout (0: none). Moleculer reads it, but its types omit it. */
 export function timedAction<P, R>(
   timeoutMs: number,
   handler: (ctx: Context<P>) => Promise<R>,

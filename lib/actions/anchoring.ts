@@ -5,15 +5,12 @@ import type { AnchorHistoryItem, AnchorRow } from '../store/anchors.ts';
 export type AnchorStatus = 'confirmed' | 'pending' | 'none';
 
 /**
- * Anchor state reported with a write. `signature` belongs to a confirmed transaction whose root
- * contains the write.
+ * Anchor state reported with a write. `signature` is that of a transaction whose root covers it.
  */
 export interface AnchorReceipt {
   status: AnchorStatus;
   signature: string | null;
-  /**
-   * Null when no explorer can show the transaction; the same holds for every `explorerUrl` below.
-   */
+  /** Null when no explorer can show the transaction; so are all others below. */
   explorerUrl: string | null;
 }
 
@@ -25,18 +22,12 @@ export interface LedgerInfo {
   /** Base58; null when the ledger is off. */
   authority: string | null;
   cluster: string;
-  /**
-   * Origins of the RPC URLs, without paths and queries, which may contain keys. Empty when the
-   * ledger is off.
-   */
+  /** Origins of the RPC URLs; paths and queries may contain keys. Empty when the ledger is off. */
   rpc: string[];
   isEmbedded: boolean;
 }
 
-/**
- * The collection's account as just read from the ledger. `foreign`: it failed the checks of owner
- * program, authority or address.
- */
+/** The collection's account on the ledger. `foreign`: wrong owner program, authority or address. */
 export type OnChain =
   | ({ status: 'found'; address: string; explorerUrl: string | null } & AnchoredRoot)
   | { status: 'absent' | 'foreign' | 'unreachable'; reason: string; address: string; explorerUrl: string | null };
@@ -52,22 +43,18 @@ export interface AnchoringStats {
 
 export interface AnchoringActions {
   /**
-   * Requests anchoring of `cut` and waits up to `waitMs` for a confirmed root whose cut contains it
-   * (every seq at least as high).
+   * Requests anchoring of `cut` and waits up to `waitMs` for a confirmed root whose cut contains
+   * it.
    */
   'anchoring.submit': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
   /**
-   * Waits up to `waitMs` for a confirmed root whose cut contains `cut`. Does not request one.
+   * Waits up to `waitMs` for a confirmed root whose cut contains `cut`, without requesting one.
    * Returns `pending` at once when the collection has no anchor row, is halted or is being closed.
-   * Otherwise it waits even if no root is pending, because another instance may be about to request
-   * one.
+   * Otherwise it waits even if no root is pending: another instance may be about to request one.
    */
   'anchoring.confirmation': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
   'anchoring.state': { params: { collectionId: string }; result: AnchorRow | null };
-  /**
-   * Address and explorer link of the collection's account, which may not exist yet; null when the
-   * ledger is off.
-   */
+  /** Address of the collection's account, which may not exist yet; null when the ledger is off. */
   'anchoring.address': {
     params: { collectionId: string };
     result: { address: string; explorerUrl: string | null } | null;
@@ -80,15 +67,9 @@ export interface AnchoringActions {
   };
   /** Halts anchoring of a collection until an operator resumes it. */
   'anchoring.halt': { params: { collectionId: string; reason: string }; result: null };
-  /**
-   * Resumes anchoring after an operator has decided that the shards' current content is right.
-   * Records their roots as they are and anchors them next.
-   */
+  /** Resumes anchoring after an operator has decided that the shards' current content is right. */
   'anchoring.resume': { params: { collectionId: string }; result: null };
-  /**
-   * Closes the collection's account, reclaims its rent, and deletes its row and history. Continues
-   * in the background until done.
-   */
+  /** Closes the collection's account and deletes its row and history, in the background. */
   'anchoring.close': { params: { collectionId: string }; result: null };
   'anchoring.info': { params: Record<string, never>; result: LedgerInfo };
   'anchoring.stats': { params: Record<string, never>; result: AnchoringStats };

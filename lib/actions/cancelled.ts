@@ -12,12 +12,11 @@ export class Cancelled extends Error {
   }
 }
 
-/** Returns the abort signal in a call's options. */
 export function signalOf(options: object): AbortSignal | undefined {
   return (options as { signal?: AbortSignal }).signal;
 }
 
-/** Returns a caller whose calls are aborted together with the call that has these `options`. */
+/** Returns a caller whose calls are aborted together with the call that `options` belong to. */
 export function endingWith(caller: Caller, options: object): Caller {
   const signal = signalOf(options);
   if (signal === undefined) return caller;

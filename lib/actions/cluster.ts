@@ -22,14 +22,12 @@ export interface Unreachable {
 }
 
 /**
- * A node that runs the shards service or has a lease. Fields that only the node itself can report
- * are null if it did not respond; `error` then says why.
+ * A node that runs the shards service or has a lease. If it did not respond, `error` says why, and
+ * fields that only it can report are null.
  */
 export interface ShardNodeRow {
   node: string;
-  /**
-   * Whether the store has a lease of the node. Always true for a single process, which needs none.
-   */
+  /** Whether the store has a lease of the node; true for a single process, which needs none. */
   lease: boolean;
   draining: boolean;
   open: number | null;
@@ -66,8 +64,7 @@ export interface ClusterNodes {
 }
 
 /**
- * `closed`: claimed but not in memory. `unclaimed`: a node claims it on next use. `unreachable`:
- * its holder does not respond.
+ * `closed`: claimed, not in memory. `unclaimed`: claimed on next use. `unreachable`: no response.
  */
 type ShardState = 'open' | 'closed' | 'unclaimed' | 'unreachable';
 
@@ -99,7 +96,7 @@ export interface CollectionInCluster {
   anchor: AnchorState;
 }
 
-/** `none`: no root of the collection was ever requested to be anchored. */
+/** `none`: anchoring was never requested. */
 export type AnchorState = 'none' | 'confirmed' | 'pending' | 'halted' | 'closing';
 
 export interface AnchorOverview {
@@ -134,8 +131,8 @@ export interface Backup {
 }
 
 /**
- * What operators can see and do. A collection is named by its id, `<account id>/<name>` or
- * `<account name>/<name>`; a shard by its collection, a dot and its index. Throws INVALID_ARGUMENT,
+ * Operators' view and commands. A collection is named by its id, `<account id>/<name>` or `<account
+ * name>/<name>`; a shard by its collection, a dot and its index. Throws INVALID_ARGUMENT,
  * COLLECTION_NOT_FOUND and ACCOUNT_NOT_FOUND with a message for the operator, and UNAVAILABLE if a
  * required node cannot be reached.
  */
@@ -157,15 +154,13 @@ export interface ClusterActions {
     result: { shard: ShardKey; from: string | null; to: string };
   };
   /**
-   * Resolves when the node has given its shards away or run out of time; `left` is the number it
-   * still holds. The node takes no shards until it restarts.
+   * Stops the node from accepting shards until it restarts, and gives its shards away. `left` is
+   * the number it still holds when its time is up.
    */
   'cluster.drain': { params: { node: string }; result: { node: string; left: number } };
   'cluster.verify': { params: { account: string; collection: string }; result: VerifyResult };
   'cluster.ledger': { params: { collection?: string }; result: LedgerOverview };
-  /**
-   * Copies a consistent snapshot of the data folder to a folder that is empty or does not exist.
-   */
+  /** Copies a snapshot of the data folder to a folder that is empty or does not exist. */
   'cluster.backup': { params: { folder: string; withoutSecrets?: boolean }; result: Backup };
   /** Records the operator's decision that the shards' current content is right. */
   'cluster.resume': { params: { collection: string }; result: { collectionId: string } };

@@ -89,9 +89,7 @@ export interface DeleteRecords {
   allNamespaces?: boolean;
 }
 
-/**
- * Exactly one of `updates` and `filter` is set. `setMetadata` and `unsetMetadata` go with `filter`.
- */
+/** Exactly one of `updates` and `filter` is set; a filter goes with the metadata to change. */
 export interface UpdateRecords {
   updates?: RecordUpdate[];
   filter?: Record<string, unknown>;
@@ -134,9 +132,7 @@ export interface CollectionQuery {
   exact?: boolean;
   /** `eventual`: copies of shards may answer, which may lag behind. Default: `strong`. */
   consistency?: Consistency;
-  /**
-   * Returns results from the shards that can be reached, and reports their number. Default: false.
-   */
+  /** Returns results from reachable shards only, and reports their number. Default: false. */
   allowPartial?: boolean;
 }
 
@@ -216,17 +212,11 @@ export interface ExportPart {
 export interface QueryResult extends WithAbsentFields {
   /** Best match first. */
   matches: ShardMatch[];
-  /**
-   * Only with `allowPartial`: the numbers of shards that were queried, that answered, and that
-   * could not be reached in time.
-   */
+  /** With `allowPartial`: numbers of shards queried, answered, and not reached in time. */
   shards?: { total: number; ok: number; failed: number };
 }
 
-/**
- * A proof that `client/verify` checks offline: siblings from the collection's root down. All hashes
- * are hex.
- */
+/** A proof that `client/verify` checks offline: siblings from the root down. Hashes are hex. */
 export interface RecordProof {
   format: 'PV1';
   id: string;
@@ -279,14 +269,10 @@ export interface Named {
   name: string;
   /** The collection that the name resolved to less than half a second ago. */
   collection?: CollectionRow;
-  /**
-   * Id that the name resolved to before. The call applies to this collection only, even if the name
-   * now refers to another one.
-   */
+  /** The id that the name resolved to before; the call never applies to another collection. */
   collectionId?: string;
 }
 
-/** Option of a write. */
 interface Awaiting {
   /** Whether the response waits for the anchor, up to the configured time. Default: true. */
   isAnchorAwaited?: boolean;
@@ -302,20 +288,15 @@ export interface FieldsWanted {
 interface Asked extends Named {
   /**
    * The body as the gateway decoded it for this collection. If absent, the body's fields are
-   * parameters of their own, as clients send them, and are decoded here.
+   * parameters of their own and are decoded here.
    */
   decoded?: object;
 }
 
-/**
- * Every action that takes a name throws COLLECTION_NOT_FOUND if the account has no such collection.
- */
+/** Actions with a name throw COLLECTION_NOT_FOUND if the account has no such collection. */
 export interface CollectionsActions {
   'collections.create': { params: { accountId: string } & CreateCollection; result: CollectionView };
-  /**
-   * A page has fewer than `limit` collections if they are large. With `isUncounted` every count is
-   * 0.
-   */
+  /** Pages of large collections may be short. With `isUncounted` every count is 0. */
   'collections.list': {
     params: { accountId: string; limit?: number; cursor?: string; isUncounted?: boolean };
     result: CollectionsPage;
@@ -326,10 +307,7 @@ export interface CollectionsActions {
   /** Throws FORBIDDEN if the collection is protected, NAME_IS_ALIAS and COLLECTION_HAS_ALIAS. */
   'collections.remove': { params: Named; result: { deleted: true } };
   'collections.upsert': { params: Asked & Awaiting & { records?: unknown; namespace?: string }; result: UpsertResult };
-  /**
-   * Writes one batch of an import; its records have their stored ids. `importedCount` covers this
-   * batch only.
-   */
+  /** Writes one batch of an import under stored ids. `importedCount` covers this batch only. */
   'collections.import': { params: Named & Awaiting & { batch: RecordBatch }; result: ImportResult };
   'collections.delete': { params: Asked & FieldsWanted & Awaiting & DeleteRecords; result: DeleteResult };
   'collections.updateRecords': { params: Asked & FieldsWanted & Awaiting & UpdateRecords; result: UpdateResult };
@@ -361,10 +339,9 @@ export interface CollectionsActions {
   /** Throws NAMESPACE_NOT_FOUND if the namespace has no records. */
   'collections.deleteNamespace': { params: Named & Awaiting & { namespace: string }; result: DeleteResult };
   /**
-   * Resolves when the shards with these indexes are open. Reads and writes that wait longer than
-   * `meta.shardWaitMs` milliseconds for a shard throw SHARD_UNAVAILABLE with its index, before
-   * anything was done. A caller that holds resources sets it, releases them, waits here, and calls
-   * again.
+   * Resolves when the shards with these indexes are open. Other calls throw SHARD_UNAVAILABLE,
+   * before anything was done, if they wait longer than `meta.shardWaitMs` milliseconds for a shard.
+   * A caller that holds resources sets it, releases them, waits here, and calls again.
    */
   'collections.whenReady': { params: Named & { shards: number[] }; result: null };
   'collections.proof': { params: Named & { id: string; namespace?: string }; result: RecordProof };

@@ -30,8 +30,8 @@ export interface AccountView {
 }
 
 /**
- * Event `keys.changed`, broadcast to every node after a key was revoked, a plan was set or an
- * account was deleted. Receivers drop what they have cached of the account.
+ * Event `keys.changed`, broadcast after a key was revoked, a plan was set or an account was
+ * deleted. Receivers drop what they have cached of the account.
  */
 export interface KeysChanged {
   accountId: string;
@@ -61,9 +61,7 @@ export interface KeysActions {
     result: KeyView;
   };
   'keys.revoke': { params: { accountId: string; id: string }; result: { revoked: true } };
-  /**
-   * Returns the account's plan from a cache that plan changes invalidate. Throws ACCOUNT_NOT_FOUND.
-   */
+  /** Returns the account's cached plan; plan changes invalidate it. Throws ACCOUNT_NOT_FOUND. */
   'keys.plan': { params: { accountId: string }; result: PlanName };
   'keys.createAccount': { params: { name: string; plan: PlanName }; result: { account: AccountView; key: KeyView } };
   /** Lists all accounts, for gateways of older versions. */

@@ -14,8 +14,8 @@ export interface UsageReport {
   usage: UsageCounts;
   limits: { [name in keyof UsageCounts]: number | null };
   /**
-   * Maximum number of queries in `usage.query_count` that may not have happened, because an
-   * instance reserved them and did not return them. 0 unless an instance failed.
+   * Maximum number of counted queries that may not have happened, because an instance reserved them
+   * and did not return them. 0 unless an instance failed.
    */
   query_count_uncertainty: number;
   /** ISO 8601 UTC. */
@@ -23,10 +23,7 @@ export interface UsageReport {
   pricing_url: string;
 }
 
-/**
- * Actions that run on the instance responsible for the account. Any instance may be called; it
- * forwards the call.
- */
+/** Actions of the instance responsible for the account; the others forward calls to it. */
 export interface ChargedActions {
   'metering.usage': { params: { accountId: string }; result: UsageReport };
   /**
@@ -48,13 +45,11 @@ export interface ChargedActions {
     };
     result: { outcome: 'reserved'; id: string | null } | { outcome: 'count'; ticket: string };
   };
-  /**
-   * Keeps a reservation from expiring while its write is under way. Does nothing if it has ended.
-   */
+  /** Keeps a reservation from expiring during its write. Does nothing if it has ended. */
   'metering.renew': { params: { accountId: string; id: string }; result: null };
   /**
-   * Ends a reservation or gives up a ticket. By then the store has counted what the write
-   * committed, and the write can commit nothing more. Idempotent.
+   * Ends a reservation or gives up a ticket, after the store has counted the write; the write must
+   * not commit anything more. Idempotent.
    */
   'metering.settle': { params: { accountId: string; id: string }; result: null };
   /** Counts `count` queries (default: 1), or none; throws PLAN_LIMIT_REACHED. */
@@ -63,25 +58,20 @@ export interface ChargedActions {
 
 export interface MeteringActions extends ChargedActions {
   /**
-   * Carries out an action that another instance forwards, without checking which one is
-   * responsible. Instances of older versions do not have this action, so they are never chosen as
-   * responsible.
+   * Carries out a call forwarded by another instance, whichever instance is responsible. Older
+   * versions lack this action, so they are never chosen as responsible.
    */
   'metering.forwarded': {
     params: { action: keyof ChargedActions; params: ChargedActions[keyof ChargedActions]['params'] };
     result: ChargedActions[keyof ChargedActions]['result'];
   };
   /**
-   * Called by another instance: returns the queries that this instance reserved and has not used,
-   * and stores usage that is not stored yet.
+   * Makes the called instance return queries that it reserved and did not use, and store all usage.
    */
   'metering.yieldQueries': { params: { accountId: string }; result: null };
   /** Returns queries that failed; they cost nothing. */
   'metering.giveBackQuery': { params: { accountId: string; month: string; count?: number }; result: null };
-  /**
-   * Throws PLAN_LIMIT_REACHED, after the store answered `limit`. `requested` is the collection's
-   * shard count.
-   */
+  /** Throws PLAN_LIMIT_REACHED. `requested` is the number of shards of a new collection. */
   'metering.refuse': {
     params: { accountId: string; limit: 'collections' | 'keys' | 'shards'; requested?: number };
     result: never;

@@ -8,8 +8,8 @@ export interface Principal {
 }
 
 /**
- * Returns the account's plan: from the call's principal if that is the same account, else from the
- * keys service. Throws ACCOUNT_NOT_FOUND.
+ * Returns the plan from the call's principal if it is that account's, else from the keys service.
+ * Throws ACCOUNT_NOT_FOUND.
  */
 export async function planOf(caller: Caller, accountId: string): Promise<PlanName> {
   const { principal } = (caller.meta ?? {}) as { principal?: Partial<Principal> };

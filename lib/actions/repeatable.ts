@@ -1,9 +1,9 @@
 import type { ActionName } from './call.ts';
 
 /**
- * Actions that may be repeated when the outcome of a call is unknown. They only read, are
- * idempotent, or reserve something cheap: a query that a dead node counted stays counted, and room
- * that it reserved for a write expires. Actions on a shard are listed in the shard router instead.
+ * Actions that may run twice when the outcome of a call is unknown. They only read, are idempotent,
+ * or reserve something cheap: a query that a dead node counted stays counted, and room that it
+ * reserved for a write expires. The shard router lists the actions on shards.
  */
 const REPEATABLE: readonly ActionName[] = [
   'anchoring.submit',

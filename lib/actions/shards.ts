@@ -25,8 +25,7 @@ export interface OpenShardStats {
   /** Writes waiting in the shard's queue. */
   queued: number;
   /**
-   * Nodes that follow the shard. `seq` is null while a copy is being made or its node does not
-   * respond.
+   * Nodes that follow it. `seq` is null while a copy is being made or its node does not respond.
    */
   followers: { node: string; seq: number | null }[];
 }
@@ -47,8 +46,7 @@ export interface ShardStats {
   /** Shards that were open before the last stop and are still being reopened. */
   reopening: number;
   /**
-   * Copies of other nodes' shards, their memory, and the number of copies dropped because of a
-   * differing root.
+   * Copies of other nodes' shards, their memory, and how many were dropped for a differing root.
    */
   copies: number;
   copiedBytes: number;
@@ -58,8 +56,8 @@ export interface ShardStats {
 }
 
 /**
- * Event `shards.recomputing`, broadcast from time to time while a shard is recomputed: the number
- * of records done. Events may be lost or arrive after the result.
+ * Event `shards.recomputing`: the number of records recomputed so far. Broadcast from time to time;
+ * may be lost or arrive after the result.
  */
 export interface ShardRecomputing {
   run: string;
@@ -69,9 +67,8 @@ export interface ShardRecomputing {
 
 interface Opening {
   /**
-   * Longest time, in ms, to wait for the shard to open. After that, opening continues in the
-   * background and the call fails with SHARD_UNAVAILABLE before anything was done. Default: no
-   * limit.
+   * Longest time, in ms, to wait for the shard to open; default: no limit. After that the call
+   * fails with SHARD_UNAVAILABLE before anything was done, while opening continues.
    */
   openMaxMs?: number;
 }
@@ -85,14 +82,11 @@ export interface ShardsActions {
    */
   'shards.upsert': { params: { shard: ShardSpec; batch: RecordBatch; waitMs: number } & Opening; result: WriteAck };
   'shards.delete': { params: { shard: ShardSpec; ids: string[]; waitMs: number } & Opening; result: WriteAck };
-  /**
-   * Behaves as `shards.upsert`. Also throws INVALID_ARGUMENT if a merge would make metadata too
-   * long.
-   */
+  /** Same as `shards.upsert`. Throws INVALID_ARGUMENT if a merge would make metadata too long. */
   'shards.change': { params: { shard: ShardSpec; change: ShardChange; waitMs: number } & Opening; result: WriteAck };
   /**
-   * With `eventual`, a copy may answer, which may lag behind. A page has about `pageMaxBytes` and
-   * at least one item, unless there is none.
+   * With `eventual`, a copy may answer, which may lag behind. A page has about `pageMaxBytes`, and
+   * at least one item if there is any.
    */
   'shards.query': {
     params: { shard: ShardSpec; query: QueryOptions; pageMaxBytes: number; eventual?: boolean } & Opening;
@@ -112,9 +106,9 @@ export interface ShardsActions {
   /** Resolves when the shard is open. */
   'shards.ready': { params: { shard: ShardSpec }; result: null };
   /**
-   * Returns the next page. Returns null if it was not requested for half a minute, or if the shard
-   * was closed or moved: the caller then has to start over. With a `pageMaxBytes` of 0, returns an
-   * empty page and keeps the next one for another half a minute.
+   * Returns the next page. Null if it was not requested for half a minute, or if the shard was
+   * closed or moved: the caller has to start over. With a `pageMaxBytes` of 0 the page is empty,
+   * and the next one is kept for another half a minute.
    */
   'shards.next': {
     params: { shard: ShardSpec; rest: string; pageMaxBytes: number };
@@ -129,14 +123,13 @@ export interface ShardsActions {
     params: { shard: ShardSpec; updates: RecordUpdate[]; terms: PreviewTerms };
     result: ChangePreview;
   };
-  /** Returns the metadata size of each record in bytes, 0 if there is no such record. */
+  /** Returns the size of each record's metadata in bytes, 0 if there is no such record. */
   'shards.metadataBytes': { params: { shard: ShardSpec; ids: string[] }; result: number[] };
   'shards.countNew': { params: { shard: ShardSpec; ids: string[] }; result: number };
   'shards.prove': { params: { shard: ShardSpec; id: string }; result: ShardProof };
   /**
-   * Returns the shard's root at `seq`, computed from its records, to be compared with the ledger
-   * before anything newer is anchored. Null if `seq` is older than the checkpoint that the shard
-   * opened from.
+   * Returns the root at `seq` computed from the shard's records, to be compared with the ledger
+   * before anything newer is anchored. Null if the shard opened from a later checkpoint.
    */
   'shards.headAt': { params: { shard: ShardSpec; seq: number }; result: ShardHead | null };
   /** Records the shard's current root as right, after an operator's decision. */
@@ -151,18 +144,15 @@ export interface ShardsActions {
   /** Opens the shard on the called node. Throws ShardMoved if another node holds it. */
   'shards.adopt': { params: { shard: ShardSpec }; result: null };
   /**
-   * Makes the called node, which holds the shard, hand it over to `node`. Throws INVALID_ARGUMENT
-   * if `node` accepts none.
+   * Makes the holder hand the shard over to `node`. Throws INVALID_ARGUMENT if `node` accepts none.
    */
   'shards.move': { params: { key: ShardKey; node: string }; result: null };
   /**
-   * Makes the called node follow a shard whose holder is at `seq`, without waiting for it to catch
-   * up.
+   * Makes the called node follow a shard whose holder is at `seq`. Does not wait for catching up.
    */
   'shards.follow': { params: { shard: ShardSpec; seq: number }; result: ReplicaState };
   /**
-   * Asks the called node to accept a shard of that size. Null means that it accepts and waits for
-   * the shard; a string is its reason to refuse.
+   * Offers the called node a shard. Null: it accepts and waits for the shard; else why it refuses.
    */
   'shards.offer': {
     params: { bytes: number; load: number; reason: 'memory' | 'load' | 'home' };

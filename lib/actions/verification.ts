@@ -28,10 +28,7 @@ export type NamedDifference = RecordDifference & { namespace?: string };
 export interface Verification {
   id: string;
   state: 'running' | 'done' | 'failed';
-  /**
-   * Records recomputed so far, out of the number at the start. `scanned` never exceeds `total` and
-   * equals it at the end.
-   */
+  /** Records recomputed, out of the number at the start, which `scanned` never exceeds. */
   progress: { scanned: number; total: number };
   /** Set when done. */
   result?: VerifyResult;
@@ -47,8 +44,8 @@ interface Named {
 export interface VerificationActions {
   'verification.verify': { params: Named; result: VerifyResult };
   /**
-   * Starts a verification in the background, or returns the running one. Throws UNAVAILABLE if too
-   * many are running. `collection` is the collection's own name, which differs from an alias.
+   * Starts a background verification, or returns the running one. Throws UNAVAILABLE if too many
+   * run. `collection` is the collection's own name, also if the call used an alias.
    */
   'verification.begin': { params: Named; result: Verification & { collection: string } };
   /** Throws VERIFICATION_NOT_FOUND. */

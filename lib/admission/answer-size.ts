@@ -4,10 +4,7 @@ import type { PageItem } from '../shard/match.ts';
 import { type MemoryBounds, MemoryBudget, type MemoryObserver } from './memory-budget.ts';
 
 const RECORD_OVERHEAD_BYTES = 128;
-/**
- * Share of the heap. The sending code may hold a second copy of an answer, and text takes up to two
- * bytes per character.
- */
+/** Answers may exist twice while they are sent, and text takes up to two bytes per character. */
 const HEAP_SHARE = 1 / 8;
 const REFUSAL = 'The service is sending too many large answers; send the request again, or ask for less.';
 
@@ -15,8 +12,8 @@ const tooLarge = (maxBytes: number): string =>
   `The answer would take more than ${Math.floor(maxBytes / 2 ** 20)} MiB; ask for fewer records or send fewer queries at a time, or leave out values or metadata.`;
 
 /**
- * Returns the bounds for the answers that a service of this process holds at one time: a share of
- * the heap, at most the configured limit.
+ * Returns the bounds of all answers held by a service of this process: a share of the heap, at most
+ * the configured limit.
  */
 export function answerBounds(heapBytes = getHeapStatistics().heap_size_limit): MemoryBounds {
   const { answersMaxBytes, answerMaxBytes, answersSmallReserveBytes, answerSmallMaxBytes } = INTERNAL_LIMITS;
@@ -31,9 +28,8 @@ export const answerBudget = (observer?: MemoryObserver, bounds = answerBounds())
   new MemoryBudget(bounds, REFUSAL, observer);
 
 /**
- * Bounds the encoded text of responses that clients have not read yet. It is smaller than the
- * budget for the answers behind it: reading a text takes a moment, and one account's unread texts
- * must not pile up.
+ * Bounds the encoded responses that clients have not read yet. It is smaller than the answers'
+ * budget: one account's unread texts must not pile up.
  */
 export function textBudget(observer?: MemoryObserver, heapBytes = getHeapStatistics().heap_size_limit): MemoryBudget {
   const { textAnswersMaxBytes, textAnswerSmallMaxBytes } = INTERNAL_LIMITS;

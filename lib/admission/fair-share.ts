@@ -14,8 +14,7 @@ export class Shares {
   total = 0;
 
   /**
-   * With an infinite `factor` an account may hold everything. `max` is the capacity, if it is
-   * fixed.
+   * An infinite `factor` lets one account hold everything. `max` is the capacity, if it is fixed.
    */
   constructor(factor: number, max = Number.POSITIVE_INFINITY) {
     this.#factor = factor;
@@ -26,10 +25,7 @@ export class Shares {
     return this.#held.get(account) ?? 0;
   }
 
-  /**
-   * Whether the account's share of `max` allows `amount` more. The caller has checked that the
-   * amount fits at all.
-   */
+  /** Whether the account's share of `max` allows `amount` more. Does not check the total. */
   admits(account: string, amount: number, max: number): boolean {
     const own = this.of(account);
     if (own === 0 || this.#factor === Number.POSITIVE_INFINITY) return true;

@@ -1,11 +1,11 @@
 /**
  * Bounds the memory that all request bodies, or all answers, hold at one time.
  *
- * Guarantees: the total stays within `maxBytes`; large requests leave `smallReserveBytes` to small
- * ones; an account that holds something leaves a share of the rest to others (`Shares`). So one
- * account's large requests cannot shut out another's.
- * Requires: the largest permitted request fits into an empty budget. Otherwise it would be told to
- * retry for ever.
+ * The total stays within `maxBytes`. Large requests leave `smallReserveBytes` to small ones. An
+ * account that holds something leaves a share of the rest to others (`Shares`). So one account's
+ * large requests cannot shut out another's.
+ * The largest permitted request must fit into an empty budget; otherwise it would be told to retry
+ * forever.
  */
 import { ProvecError } from '../errors.ts';
 import { Shares } from './fair-share.ts';
@@ -18,18 +18,15 @@ export interface MemoryBounds {
   smallReserveBytes: number;
   /** Requests above this size are large. */
   smallMaxBytes: number;
-  /**
-   * Per-request maximum, and the error message when a request exceeds it. Absent if the caller
-   * knows that requests fit.
-   */
+  /** Per-request maximum, and the error message when a request exceeds it; absent if all fit. */
   one?: { maxBytes: number; message: string };
 }
 
 /** The memory that one request holds. */
 export interface MemoryHold {
   /**
-   * Changes the hold to `bytes`. Throws UNAVAILABLE if a larger size does not fit now, and
-   * INVALID_ARGUMENT if it never will; the hold is then released.
+   * Changes the size of the hold. If it does not fit, releases the hold and throws UNAVAILABLE, or
+   * INVALID_ARGUMENT if it never will.
    */
   resize(bytes: number): void;
   /** Idempotent. */

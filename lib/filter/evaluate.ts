@@ -1,7 +1,7 @@
 /**
- * Decides which records match a filter. This defines the meaning of filters; the shard's columns
- * must give the same results. A list matches `in` if any of its elements does. `compare` is true
- * only between two numbers or two strings (by their UTF-8 bytes).
+ * Decides which records match a filter; the shard's columns must give the same results. A list
+ * matches `in` if any of its elements does. `compare` is true only between two numbers or two
+ * strings (by their UTF-8 bytes).
  */
 import { compareUtf8 } from '../records/utf8-order.ts';
 import type { Condition, FilterNode, Relation, Scalar } from './ast.ts';
@@ -13,16 +13,13 @@ export type Predicate = (metadata: Record<string, unknown>) => boolean;
 
 /** Number of values up to which comparing each one is faster than a map lookup. */
 const COMPARED_MAX = 32;
-/**
- * Number of comparisons of list elements with values up to which they are faster than a map of the
- * elements.
- */
+/** Number of comparisons of list elements up to which they are faster than a map. */
 const PAIRS_MAX = 256;
 /** Number of characters whose comparison takes as long as a map lookup. */
 const CHARS_PER_COMPARISON = 16;
 
 /**
- * Receives the number of comparisons beyond one per condition: for list elements and long strings.
+ * Receives the number of comparisons beyond one per condition, of list elements and long strings.
  */
 type OnCompared = (count: number) => void;
 

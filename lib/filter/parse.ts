@@ -28,9 +28,7 @@ const PARSED = new WeakMap<object, FilterNode | null>();
 
 type FilterLimits = Pick<Limits, 'filterMaxLevels' | 'filterMaxConditions' | 'filterMaxInValues'>;
 
-/**
- * Validates a client's filter. Returns null if it matches everything (`{}`). Throws INVALID_FILTER.
- */
+/** Validates a client's filter; null if it matches everything (`{}`). Throws INVALID_FILTER. */
 export function parseFilter(filter: unknown, limits: FilterLimits, path = 'filter'): FilterNode | null {
   const node = new FilterParser(limits).filter(filter, path, 1);
   const parsed = node.op === 'and' && node.nodes.length === 0 ? null : node;
@@ -38,9 +36,7 @@ export function parseFilter(filter: unknown, limits: FilterLimits, path = 'filte
   return parsed;
 }
 
-/**
- * Same as `parseFilter`, but returns the earlier result if this process has parsed the same object.
- */
+/** Same as `parseFilter`, cached by the filter object. */
 export function parsedFilter(filter: object, limits: FilterLimits): FilterNode | null {
   const known = PARSED.get(filter);
   return known === undefined ? parseFilter(filter, limits) : known;

@@ -17,10 +17,7 @@ function refuseTooMany(before: number): void {
   if (before === ESCAPED_KEYS_MAX) throw new TooManyEscapedKeys();
 }
 
-/**
- * Same as `JSON.parse`. `parse` receives the text and must throw if it is not JSON. Throws
- * TooManyEscapedKeys.
- */
+/** Same as `JSON.parse`, with `parse` to read the text. Throws TooManyEscapedKeys. */
 export function parseJson(text: string, parse: JsonParser = JSON.parse): unknown {
   return parseUnbounded(text, parse, refuseTooMany);
 }

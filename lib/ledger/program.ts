@@ -1,5 +1,4 @@
 /**
- * The program that owns the accounts with the anchored roots: Token-2022, which has the same
- * address on every Solana cluster.
+ * Token-2022, which owns the accounts with the anchored roots. Its address is the same everywhere.
  */
 export const LEDGER_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';

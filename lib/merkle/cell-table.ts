@@ -28,7 +28,6 @@ const MIN_CAPACITY = 8;
 const sought = new Uint32Array(KEY_WORDS);
 
 export class CellTable {
-  /** Number of records. */
   size = 0;
   /** Number of cells, occupied or free. */
   cells = 0;
@@ -86,8 +85,8 @@ export class CellTable {
   }
 
   /**
-   * Collects into `into`, in key order, the cells of the keys whose bits after `skipBits` start
-   * with the `bits` bits of `prefix`.
+   * Collects into `into`, in key order, the cells of keys with the `bits` bits of `prefix` after
+   * `skipBits`.
    */
   collect(bits: number, prefix: number, into: number[]): void {
     into.length = 0;

@@ -2,10 +2,7 @@ import assert from 'node:assert/strict';
 import type { MerkleNode } from '../shard/head.ts';
 import { HASH_BYTES, sha256 } from './sha256.ts';
 
-/**
- * First byte of an inner node's hash input. A leaf's is 0, so neither can be mistaken for the
- * other.
- */
+/** First byte of an inner node's hash input; a leaf's is 0, so neither passes for the other. */
 export const INNER_TAG = 1;
 
 /**

@@ -11,10 +11,7 @@ const KEY_TAG = Buffer.from('PV1key\0', 'latin1');
 const VECTOR_TAG = Buffer.from('PV1vec\0', 'latin1');
 const METADATA_TAG = Buffer.from('PV1met\0', 'latin1');
 const FLOAT32 = 1;
-/**
- * Tag, element type (u8), dimensions (u32le). A multiple of 4, so that the floats after it are
- * aligned.
- */
+/** Tag, element type (u8), dimensions (u32le). A multiple of 4 aligns the floats that follow. */
 const VECTOR_HEADER_BYTES = VECTOR_TAG.length + 1 + 4;
 
 assert.equal(endianness(), 'LE', 'PV1 hashes vectors as little-endian bytes straight from memory');
@@ -40,10 +37,7 @@ export function keyHashOf(id: string): Buffer {
   return sha256(Buffer.concat([KEY_TAG, utf8(id, 'id')]));
 }
 
-/**
- * Returns the 32-byte hash of the float32 values, with -0 treated as +0. Throws RangeError on NaN
- * and infinities.
- */
+/** Returns 32 bytes; -0 is hashed as +0. Throws RangeError on NaN and infinities. */
 export function vecHashOf(vector: Float32Array): Buffer {
   const dimensions = vector.length;
   if (dimensions > vectorScratch.floats.length) vectorScratch = vectorInput(dimensions);
@@ -57,10 +51,7 @@ export function vecHashOf(vector: Float32Array): Buffer {
   return sha256(bytes.subarray(0, VECTOR_HEADER_BYTES + 4 * dimensions));
 }
 
-/**
- * Returns the 32-byte hash of metadata that is already canonical JSON (RFC 8785). Throws RangeError
- * on ill-formed Unicode.
- */
+/** Hashes canonical JSON (RFC 8785) to 32 bytes. Throws RangeError on ill-formed Unicode. */
 export function metaHashOf(canonicalJson: string | Uint8Array): Buffer {
   const bytes = typeof canonicalJson === 'string' ? utf8(canonicalJson, 'metadata') : canonicalJson;
   return sha256(Buffer.concat([METADATA_TAG, bytes]));

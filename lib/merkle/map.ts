@@ -36,10 +36,7 @@ const BUCKET_RECORDS_MAX = 24;
 const BUCKET_RECORDS_MIN = 8;
 const ROOT = 1;
 
-/**
- * Scratch space: the cells of the bucket being hashed, and the input of the inner node being hashed
- * at each depth.
- */
+/** Scratch: the cells of the bucket being hashed, and an inner node's hash input for each depth. */
 const bucket: number[] = [];
 const inputs = Array.from({ length: 8 * HASH_BYTES }, () => Buffer.alloc(1 + 2 * HASH_BYTES, INNER_TAG));
 
@@ -91,9 +88,7 @@ export class MerkleMap {
     return previous;
   }
 
-  /**
-   * Removes a record; returns the slot it had, or -1. Releases memory when few records are left.
-   */
+  /** Removes a record and releases spare memory; returns the slot it had, or -1. */
   delete(key: Uint8Array): number {
     const slot = this.#table.delete(key);
     if (slot < 0) return -1;
@@ -157,10 +152,7 @@ export class MerkleMap {
     return { key: this.#table.keyAt(cell), leaf: this.#table.leafAt(cell), slot: this.#table.slotAt(cell) };
   }
 
-  /**
-   * Marks the key's bucket and its ancestors dirty, then adapts the number of levels to the number
-   * of records.
-   */
+  /** Marks the key's bucket and its ancestors dirty, then adapts the number of levels. */
   #touch(key: Uint8Array): void {
     this.#changes++;
     let node = 1;
@@ -221,10 +213,7 @@ export class MerkleMap {
     return type;
   }
 
-  /**
-   * Writes the hash of the subtree of bucket[from, to), whose keys share `depth` bits; returns its
-   * type.
-   */
+  /** Hashes the subtree of bucket[from, to), whose keys share `depth` bits; returns its type. */
   #hashCells(from: number, to: number, depth: number, target: Buffer, offset: number): number {
     if (from === to) {
       target.fill(0, offset, offset + HASH_BYTES);

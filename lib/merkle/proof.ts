@@ -2,13 +2,11 @@
  * Combines shard proofs into a proof for the collection.
  *
  * A path ends at the highest place that is empty or a single leaf; the offline verifier accepts no
- * other shape. That place may be above the requested shard, and its leaf may belong to another
- * shard. So the caller asks `terminalShard` which shard's proof it needs, fetches that shard's
- * proof (for any key: a shard of one record answers each with its leaf) and passes it to
- * `collectionProof`.
- *
- * Throws RangeError if the proof cannot belong to these nodes, for example because the shard
- * changed in between; the caller then starts over with fresh heads.
+ * other shape. That place may be above the requested shard, and its leaf in another shard. So the
+ * caller asks `terminalShard` which shard's proof it needs, fetches that proof (for any key: a
+ * shard of one record answers each with its leaf) and passes it to `collectionProof`.
+ * Throws RangeError if the proof and the nodes do not match, because the shard changed in between;
+ * the caller starts over with fresh heads.
  */
 import assert from 'node:assert/strict';
 import type { MerkleNode } from '../shard/head.ts';
@@ -21,8 +19,8 @@ export interface Path<Terminal> {
 }
 
 /**
- * Returns the shard whose proof ends the path to a key of shard `index`: that shard, or the one
- * that holds the single leaf above it.
+ * Returns the shard that ends the path to a key of shard `index`: itself, or the one with the
+ * single leaf above it.
  */
 export function terminalShard(nodes: MerkleNode[], index: number): number {
   assert(index >= 0 && index < nodes.length);
@@ -33,10 +31,7 @@ export function terminalShard(nodes: MerkleNode[], index: number): number {
   return first + subtree.findIndex((node) => node.type === 'leaf');
 }
 
-/**
- * Returns the proof, in the whole collection, for a key of shard `index`, given the proof of shard
- * `terminalShard(nodes, index)`.
- */
+/** Returns the proof for a key of shard `index`, given that of `terminalShard(nodes, index)`. */
 export function collectionProof<Terminal>(
   nodes: MerkleNode[],
   index: number,

@@ -8,10 +8,7 @@ export function sha256Into(target: Buffer, offset: number, input: Uint8Array): v
   target.write(hash('sha256', input, 'binary'), offset, HASH_BYTES, 'latin1');
 }
 
-/**
- * Returns the SHA-256 of `input` in its own memory, so that it can be transferred, and kept without
- * retaining a pool.
- */
+/** Returns a digest in its own memory, which can be transferred and retains no pool. */
 export function sha256(input: Uint8Array): Buffer {
   const digest = Buffer.alloc(HASH_BYTES);
   sha256Into(digest, 0, input);

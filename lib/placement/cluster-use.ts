@@ -28,8 +28,7 @@ export interface UsedParts {
 }
 
 /**
- * Fraction of its memory above which a node accepts no more shards. Idle shards are closed from 85
- * % on.
+ * Fraction of memory above which a node accepts no more shards; it closes idle ones from 85 % on.
  */
 const MEMORY_FULL = 0.8;
 /** Fraction of its worker threads' time above which a node accepts no more shards. */
@@ -81,9 +80,7 @@ export class ClusterUse {
     return { memory: used.memory / this.mean.memory, workers: used.workers / this.mean.workers };
   }
 
-  /**
-   * Returns the nodes that accept shards and use less than `bound` times the mean of a resource.
-   */
+  /** Returns the nodes that accept shards and use less than `bound` times a resource's mean. */
   below(resource: keyof UsedParts, bound: number): string[] {
     const cached = this.#below.get(resource);
     if (cached?.bound === bound) return cached.nodes;
@@ -94,10 +91,7 @@ export class ClusterUse {
   }
 }
 
-/**
- * Whether a node has room for a shard, regardless of other nodes. A shard that needs no additional
- * memory always fits into memory.
- */
+/** Whether a node has room for a shard. One that needs no more memory always fits into memory. */
 export function hasRoom(use: NodeUse, more: ShardUse): boolean {
   const after = usedParts(use, more);
   const fits = more.bytes === 0 || after.memory <= MEMORY_FULL;

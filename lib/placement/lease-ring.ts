@@ -13,8 +13,8 @@ const ROWS_PER_SECOND = 20;
 const LIST_MIN_MS = 1_000;
 
 /**
- * Returns the leases that a node watches: those that follow its own in the ring, or all if they are
- * few. The caller passes only leases of nodes not known to be dead.
+ * Returns the leases that a node watches: those that follow its own in the ring. The caller passes
+ * only leases of nodes not known to be dead.
  */
 export function watchedLeases(own: string, incarnations: Iterable<string>): string[] {
   const isBefore = (a: string, b: string): boolean => (a > own === b > own ? a < b : a > own);

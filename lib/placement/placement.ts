@@ -11,10 +11,7 @@
 import { hash } from 'node:crypto';
 import type { ShardKey } from '../shard/key.ts';
 
-/**
- * Cached because it is called four times per pair of shard and node, and looking up a global is
- * slow in some contexts.
- */
+/** Cached: it is called four times per shard and node, and globals are slow in some contexts. */
 const { imul } = Math;
 
 /** Maximum number of shards whose hashes and first nodes are cached. */
@@ -34,9 +31,7 @@ interface Halves {
   high: number;
 }
 
-/**
- * The order of a set of nodes for each shard. Immutable; `with` makes a new one for other nodes.
- */
+/** The order of nodes for each shard. Immutable; `with` makes a new one for other nodes. */
 export class Placement {
   readonly nodes: readonly PlacementNode[];
   readonly #low: Int32Array;
@@ -73,10 +68,7 @@ export class Placement {
     this.#before = before && { firsts: before.#firsts, stayed, added };
   }
 
-  /**
-   * Returns the placement of other nodes, reusing what is known of nodes in both; returns this one
-   * if nothing differs.
-   */
+  /** Returns the placement of other nodes, or this one if nothing differs. Keeps cached results. */
   with(nodes: readonly PlacementNode[]): Placement {
     const isSame = ({ node, weight }: PlacementNode) => this.nodes[this.#at.get(node) ?? -1]?.weight === weight;
     return nodes.length === this.nodes.length && nodes.every(isSame) ? this : new Placement(nodes, this);

@@ -19,10 +19,9 @@ interface Shape {
 }
 
 /**
- * Checks the records of an upsert and lays them out as a batch, in one pass. If several records
- * have the same id, the last one wins, at the first one's position. Throws INVALID_ARGUMENT or
- * DIMENSION_MISMATCH with the path, such as `records[3].values[17]`. Keeps no reference to
- * `records`.
+ * Checks the records of an upsert and lays them out as a batch. If several have the same id, the
+ * last one wins, at the first one's position. Throws INVALID_ARGUMENT or DIMENSION_MISMATCH with
+ * the path, such as `records[3].values[17]`. Keeps no reference to `records`.
  */
 export function decodeRecords(records: unknown, shape: Shape, min = 1): RecordBatch {
   const { limits } = shape;

@@ -15,9 +15,8 @@ export function shownName(name: string): string {
 }
 
 /**
- * Throws INVALID_ARGUMENT for the first field of `object` that is not among `known`, with its name
- * and the nearest known one. `path` is the object's position (`records[3]`), empty for the whole
- * request.
+ * Throws INVALID_ARGUMENT for a field of `object` that is not among `known`, and suggests one.
+ * `path` is the object's position (`records[3]`), empty for the whole request.
  */
 export function refuseUnknownFields(object: JsonObject, known: readonly string[], path = ''): void {
   for (const name of Object.keys(object)) {
@@ -29,8 +28,8 @@ export function refuseUnknownFields(object: JsonObject, known: readonly string[]
 const MISSPELT_EDITS_MAX = 2;
 
 /**
- * Throws INVALID_ARGUMENT for a name that looks like a misspelling of one of `known`, with both
- * names. For requests that may have unknown fields.
+ * Throws INVALID_ARGUMENT for a misspelling of a `known` name. For requests that may have unknown
+ * fields.
  */
 export function refuseMisspelt(
   names: Iterable<string>,
@@ -74,8 +73,8 @@ export function unknownField(
 }
 
 /**
- * Builds a 400 for a value of the wrong type or out of bounds, if `describe` says too little.
- * `hint` ends the sentence: `; did you mean this?`.
+ * Builds a 400 for a wrong value that `describe` does not describe well enough. `hint` ends the
+ * sentence: `; did you mean this?`.
  */
 export function invalid(path: string, expected: string, got: string, hint = ''): ProvecError {
   const end = hint.endsWith('?') ? hint : `${hint}.`;
@@ -91,9 +90,7 @@ export function together(refusals: ProvecError[]): ProvecError {
   return new ProvecError('INVALID_ARGUMENT', refusals.map(({ message }) => message).join(' '), { details });
 }
 
-/**
- * Returns the array at `path`, which must have `min` to `max` elements; throws INVALID_ARGUMENT.
- */
+/** Returns the array at `path`. Throws INVALID_ARGUMENT unless it has `min` to `max` elements. */
 export function boundedArray(value: unknown, path: string, min: number, max: number, what: string): unknown[] {
   if (!Array.isArray(value) || value.length < min || value.length > max) {
     throw invalid(path, `an array of ${min} to ${max.toLocaleString('en')} ${what}`, describe(value));

@@ -1,7 +1,7 @@
 /**
  * Writes float32 numbers as JSON with the fewest significant digits (up to 9) that read back as the
- * same float32, so that a client that sent 0.1 gets 0.1. Writes bytes directly: a string per
- * number, converted to UTF-8, costs three times as much.
+ * same float32, so that a client that sent 0.1 gets 0.1. Writes bytes directly, because strings
+ * converted to UTF-8 cost three times as much.
  */
 
 /** 10^0 to 10^22: the powers of ten that a double represents exactly. */
@@ -45,8 +45,8 @@ export function float32Json(value: number): string {
 }
 
 /**
- * Writes a vector as a JSON array to `target` from `at` on and returns the end offset. `target`
- * must have room for `float32ArrayMaxBytes`. Throws RangeError for NaN and infinities.
+ * Writes a vector as a JSON array at `at` and returns the end offset. `target` must have room for
+ * `float32ArrayMaxBytes`. Throws RangeError for NaN and infinities.
  */
 export function writeFloat32Array(target: Uint8Array, at: number, values: Float32Array): number {
   let end = at;
@@ -101,8 +101,7 @@ function exponentOf(magnitude: number): number {
 }
 
 /**
- * Writes `decimal` / 10^`places`. `decimal` is a whole number of up to 10 digits below 2^31; the
- * quotient is below 1e7.
+ * Writes `decimal` / 10^`places`. `decimal` is an integer below 2^31, the quotient is below 1e7.
  */
 function writeDecimal(target: Uint8Array, start: number, decimal: number, places: number): number {
   let digits = 1;

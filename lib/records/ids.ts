@@ -3,8 +3,8 @@ import type { Limits } from '../limits.ts';
 import { boundedArray, invalid } from './fields.ts';
 
 /**
- * Checks a record id: 1 to 512 bytes of well-formed UTF-8, any characters, but the first is not
- * U+0000. Throws INVALID_ARGUMENT with `path`.
+ * Checks a record id: 1 to 512 bytes of well-formed UTF-8, not beginning with U+0000. Throws
+ * INVALID_ARGUMENT with `path`.
  */
 export function decodeId(value: unknown, path: string, limits: Limits): string {
   const expected = `a string of 1 to ${limits.idMaxBytes} bytes of well-formed Unicode`;
@@ -19,8 +19,8 @@ export function decodeId(value: unknown, path: string, limits: Limits): string {
 }
 
 /**
- * Checks a namespace's name: well-formed UTF-8 of at most 512 bytes, without U+0000; empty for the
- * default namespace. Throws INVALID_ARGUMENT with `path`.
+ * Checks a namespace: at most 512 bytes of well-formed UTF-8 without U+0000; empty for the default
+ * one. Throws INVALID_ARGUMENT with `path`.
  */
 export function decodeNamespace(value: unknown, path: string, limits: Limits): string {
   const expected = `a string of at most ${limits.namespaceMaxBytes} bytes of well-formed Unicode without U+0000`;
@@ -33,8 +33,7 @@ export function decodeNamespace(value: unknown, path: string, limits: Limits): s
 }
 
 /**
- * Returns the ids of a fetch or delete without duplicates, in the order given. Throws
- * INVALID_ARGUMENT with the path of the element.
+ * Returns the ids of a fetch or delete without duplicates. Throws INVALID_ARGUMENT with the path.
  */
 export function decodeIds(value: unknown, path: string, limits: Limits): string[] {
   const ids = new Set<string>();

@@ -5,8 +5,7 @@ import { invalid, isJsonObject, type JsonObject } from './fields.ts';
 
 /**
  * Returns the nesting depth of a JSON value (a scalar 0, `{}` 1) and a lower bound of its length as
- * compact JSON. Stops as soon as either exceeds its maximum, so that a huge value is not traversed
- * as a whole.
+ * compact JSON. Stops when either exceeds its maximum, so that a huge value is not traversed.
  */
 function extentOf(value: unknown, maxLevels: number, maxBytes: number): { levels: number; minBytes: number } {
   let levels = 0;
@@ -39,8 +38,8 @@ function extentOf(value: unknown, maxLevels: number, maxBytes: number): { levels
 }
 
 /**
- * Returns the error for the first value that JSON in well-formed UTF-8 cannot represent. The
- * nesting must have been checked before.
+ * Returns the error for the first value that JSON in UTF-8 cannot represent. Recursive: check the
+ * nesting first.
  */
 function unrepresentable(value: unknown, path: string): ProvecError | null {
   if (typeof value === 'string') {
@@ -68,8 +67,7 @@ function unrepresentable(value: unknown, path: string): ProvecError | null {
 
 /**
  * Returns metadata as canonical JSON (RFC 8785); absent metadata is `{}`. Throws INVALID_ARGUMENT
- * with the path if it is not an object, nests too deeply, is too long as compact JSON, or contains
- * what JSON in UTF-8 cannot represent.
+ * with the path if it is not an object, nests too deeply, is too long, or is not representable.
  */
 export function canonicalMetadata(value: unknown, path: string, limits: Limits): string {
   if (value === undefined) return '{}';

@@ -20,7 +20,6 @@ export interface NamespacedId {
   id: string;
 }
 
-/** Returns the id under which a record is stored. */
 export function storedId(namespace: string, id: string): string {
   return namespace === '' ? id : MARK + namespace + MARK + id;
 }
@@ -29,8 +28,8 @@ export function storedId(namespace: string, id: string): string {
 export const wholeRange = (after: string | null): { after: string | null; prefix: null } => ({ after, prefix: null });
 
 /**
- * Returns the range, in UTF-8 order of stored ids, of a namespace's ids after `after` (null: all)
- * that begin with `prefix`.
+ * Returns the range of stored ids of a namespace, after `after` (null: all), that begin with
+ * `prefix`.
  */
 export function storedRange(
   namespace: string,
@@ -60,8 +59,8 @@ export function storedIds(namespace: string, ids: string[]): string[] {
 }
 
 /**
- * Replaces stored ids by ids. `namespace` is the records' namespace, or null if they may have
- * different ones; each then gets its `namespace`.
+ * Replaces stored ids by ids. With a null `namespace` the records may have different ones, and each
+ * gets its `namespace`.
  */
 export function withoutNamespace<R extends { id: string; namespace?: string }>(
   namespace: string | null,

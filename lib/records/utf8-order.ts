@@ -1,14 +1,12 @@
-/**
- * Code units below this sort like code points. Surrogates stand for code points above all others.
- */
+/** Code units below this sort like code points; surrogates are above all others. */
 const SURROGATES_FROM = 0xd800;
 const SURROGATES_THROUGH = 0xdfff;
 /** Number of characters compared at once for equality, which is fifty times as fast in V8. */
 const BLOCK_CHARS = 512;
 
 /**
- * Compares two well-formed strings by their UTF-8 bytes, that is, by code points: negative, 0 or
- * positive. JavaScript's `<` compares UTF-16 code units and puts U+1F600 before U+FFFD.
+ * Compares well-formed strings by their UTF-8 bytes, that is, by code points. JavaScript's `<`
+ * compares UTF-16 code units and puts U+1F600 before U+FFFD.
  */
 export function compareUtf8(a: string, b: string): number {
   const length = Math.min(a.length, b.length);

@@ -9,7 +9,7 @@ const FLOAT32_MAX = 3.4028234663852886e38;
 export const FLOAT32_END = 3.4028235677973366e38;
 
 /**
- * Checks a vector and writes it as float32 to `target` at `offset`. It must be an array of exactly
+ * Checks a vector and writes it as float32 to `target` at `offset`. It must have exactly
  * `dimensions` finite numbers within float32 range and, for cosine, not be all zero as float32.
  * Throws DIMENSION_MISMATCH or INVALID_ARGUMENT with the path of the element.
  */
@@ -46,9 +46,7 @@ function wrongLength(values: ArrayLike<unknown>, path: string, dimensions: numbe
   return invalid(path, `an array of ${dimensions} numbers`, 'a list in a list', '; send the inner one');
 }
 
-/**
- * Explains common mistakes: an unencoded Float32Array from JavaScript, a printed list from Python.
- */
+/** Recognises what JavaScript and Python clients send by mistake. */
 function noVector(value: unknown, path: string, dimensions: number): ProvecError {
   const expected = `an array of ${dimensions} ${dimensions === 1 ? 'number' : 'numbers'}`;
   if (isJsonObject(value) && Object.hasOwn(value, '0'))

@@ -11,9 +11,8 @@ const TIME =
 const LEAP_SECOND = /^(.{16}):60/;
 
 /**
- * Returns milliseconds since the epoch for an ISO 8601 time with UTC offset. Also accepts `t` and
- * `z` (RFC 3339) and a leap second, which counts as the second after it. Null for anything else,
- * such as February 30.
+ * Parses an ISO 8601 time with UTC offset to milliseconds since the epoch. Accepts `t`, `z` and a
+ * leap second (RFC 3339), which counts as the second after it. Null for anything else.
  */
 function parseTime(text: string): number | null {
   const match = TIME.exec(text);

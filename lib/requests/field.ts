@@ -83,9 +83,7 @@ export const flag = (description: string): Field<boolean> =>
 export const isTrue = (description: string): Field<true> =>
   checked('true', { type: 'boolean', const: true, description }, (value) => value === true);
 
-/**
- * `aliases` are names used by other products; the error message suggests the value they stand for.
- */
+/** `aliases` are other products' names for the values; the error message resolves them. */
 export function oneOf<T extends string>(
   description: string,
   values: readonly T[],
@@ -136,10 +134,7 @@ export function someOf<T extends string>(description: string, values: readonly T
   };
 }
 
-/**
- * Well-formed text of 1 to `maxChars` code points: an emoji counts once although it is two UTF-16
- * units.
- */
+/** Well-formed text of 1 to `maxChars` code points, so that an emoji counts once. */
 export function label(description: string, maxChars: number): Field<string> {
   const expected = `a string of 1 to ${maxChars} characters`;
   return {

@@ -40,8 +40,8 @@ function endCountOf(line: unknown): number | null {
 }
 
 /**
- * Throws DIMENSION_MISMATCH or INVALID_ARGUMENT if the export's collection has another shape.
- * Records imported under another metric would be ranked differently by queries.
+ * Throws DIMENSION_MISMATCH or INVALID_ARGUMENT if the export's collection has another shape. Under
+ * another metric, queries would rank its records differently.
  */
 function refuseOtherShape(head: JsonObject, path: string, { dimensions, metric }: Shape): void {
   const { dimensions: otherDimensions = dimensions, metric: otherMetric = metric } = head;

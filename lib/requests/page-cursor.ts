@@ -8,8 +8,7 @@ export function writeCursor(position: string): string {
 }
 
 /**
- * Returns the groups that `position` matches in a cursor from `writeCursor`. Throws
- * INVALID_ARGUMENT for anything else.
+ * Returns the groups of `position` in a cursor from `writeCursor`; else throws INVALID_ARGUMENT.
  */
 export function readCursor(cursor: unknown, position: RegExp, maxChars = CURSOR_MAX_CHARS): string[] {
   const isText = typeof cursor === 'string' && cursor.length <= maxChars;

@@ -27,8 +27,8 @@ export class RequestKind<F extends Fields> {
   readonly #excluded: Excluded | null;
 
   /**
-   * `given` lists fields of which exactly one must be set, or says that at least one of all must
-   * be. `excluded` is a flag and the fields that may not be set while it is true.
+   * `given`: fields of which exactly one must be set, or 'at least one' of all. `excluded`: a flag,
+   * and the fields that may not be set while it is true.
    */
   constructor(
     fields: F,
@@ -53,8 +53,8 @@ export class RequestKind<F extends Fields> {
   }
 
   /**
-   * Checks the known fields of `body` and ignores others. Throws INVALID_ARGUMENT that lists all
-   * faults, or a field's more specific error. `path` is the position of the body in a request.
+   * Checks the known fields of `body` and ignores others. Throws INVALID_ARGUMENT with all faults,
+   * or a field's more specific error. `path` is the position of the body in a request.
    */
   decode(body: object, context: DecodeContext = {}, path = ''): Decoded<F> {
     const given = body as JsonObject;

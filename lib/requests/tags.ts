@@ -38,10 +38,7 @@ const isText = (value: unknown, maxChars: number): value is string =>
 /** Reserved key under which a row stores its place; no tag can have it. */
 const PLACE_NAME = '';
 
-/**
- * Returns the stored tags of a collection after setting others. Throws INVALID_ARGUMENT if there
- * are too many.
- */
+/** Returns a collection's stored tags after setting others. Throws INVALID_ARGUMENT if too many. */
 export function withTags(
   before: string | undefined,
   set: Tags,

@@ -27,7 +27,6 @@ export const setMetadata = (limits: Limits): Field<string> => ({
   },
 });
 
-/** Metadata keys to remove. */
 export const unsetMetadata = (limits: Limits): Field<string[]> => ({
   schema: {
     type: 'array',

@@ -88,9 +88,7 @@ const filter = (limits: Limits): Field<JsonObject> => ({
   },
 });
 
-/**
- * A filter of a write. Rejects `{}`, even as a part, because the client may have lost a condition.
- */
+/** A filter of a write. Rejects `{}`, even as a part, in case the client lost a condition. */
 const selecting = (limits: Limits): Field<JsonObject> => ({
   schema: { type: 'object', allOf: [ref('Filter')], minProperties: 1 },
   decode(value, path, context) {

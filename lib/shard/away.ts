@@ -9,10 +9,7 @@ export type AwayReason =
 
 const COLLECTION = 'the collection';
 
-/**
- * Builds a SHARD_UNAVAILABLE error for shard `index`: nothing of the request was or will be done
- * there, so it can be retried.
- */
+/** Builds a SHARD_UNAVAILABLE error for shard `index`, which did nothing of the request. */
 export function shardAway(index: number, why: AwayReason): ProvecError {
   const message = `Shard ${index} of ${COLLECTION} ${why}; try again.`;
   return new ProvecError('SHARD_UNAVAILABLE', message, { retryAfterSeconds: 1, shards: [index] });
@@ -23,8 +20,7 @@ export function isShardAway(error: unknown): error is ProvecError {
 }
 
 /**
- * Removes the shard's index from an error of `shardUnavailable`, so that the caller does not wait
- * for that shard. Returns any other error unchanged.
+ * Removes the shard's index from a `shardUnavailable` error, so that callers do not wait for it.
  */
 export function withoutShards(error: unknown): unknown {
   if (!isShardAway(error)) return error;
@@ -32,9 +28,7 @@ export function withoutShards(error: unknown): unknown {
   return new ProvecError('SHARD_UNAVAILABLE', message, { retryAfterSeconds });
 }
 
-/**
- * Adds the collection's name to an error of `shardUnavailable`. Returns any other error unchanged.
- */
+/** Adds the collection's name to a `shardUnavailable` error; returns others unchanged. */
 export function withCollection(error: unknown, name: string): unknown {
   if (!isShardAway(error)) return error;
   const { message, retryAfterSeconds, shards } = error;

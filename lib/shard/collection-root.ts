@@ -6,8 +6,7 @@ export interface CollectionRoot {
   /** 64 hex digits. */
   merkleRoot: string;
   /**
-   * Number of writes contained, over all shards. It never decreases; opening or moving a shard does
-   * not change it.
+   * Number of writes over all shards. It never decreases, and opening a shard does not change it.
    */
   version: number;
   vectorCount: number;
@@ -17,8 +16,8 @@ export interface CollectionRoot {
 export interface AnchoredRoot extends CollectionRoot {
   /**
    * Number of decisions that replaced the account's head: operators' decisions, returns to
-   * anchoring, and adoptions of a root that the store did not know to be confirmed. Each one's
-   * transaction raises it, so that no earlier stored state of the account can match again.
+   * anchoring, and adoptions of a root that the store did not know to be confirmed. Each raises it
+   * in its transaction, so that no earlier stored state of the account can match again.
    */
   decisions: number;
 }

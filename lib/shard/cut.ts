@@ -4,8 +4,7 @@ import type { ShardLog } from '../store/log.ts';
 import { type Cut, EMPTY_HEAD, isSameNode } from './head.ts';
 
 /**
- * Returns the newer head of every shard, by seq. If both cuts belong to the same history, the
- * result contains everything that either contains.
+ * Returns the newer head of every shard, by seq. For cuts of one history, the result contains both.
  */
 export function mergeCuts(left: Cut, right: Cut): Cut {
   assert(left.length === right.length, 'cuts of one collection have as many shards');
@@ -13,8 +12,8 @@ export function mergeCuts(left: Cut, right: Cut): Cut {
 }
 
 /**
- * Whether `outer` contains every write that `inner` contains. With an equal version, the heads must
- * be identical; otherwise they belong to different histories.
+ * Whether `outer` contains every write of `inner`. Heads of equal version must be identical;
+ * otherwise they belong to different histories.
  */
 export function contains(outer: Cut, inner: Cut): boolean {
   assert(outer.length === inner.length, 'cuts of one collection have as many shards');
@@ -26,8 +25,7 @@ export function contains(outer: Cut, inner: Cut): boolean {
 }
 
 /**
- * Returns the heads of all shards from the log. They contain every acknowledged write. Opens no
- * shard.
+ * Returns the heads of all shards in the log, which contain every acknowledged write. Opens none.
  */
 export async function committedCut(
   log: Pick<ShardLog, 'heads'>,

@@ -8,16 +8,16 @@ export interface MerkleNode {
 }
 
 /**
- * Summary of a shard's state: the seq of its newest log entry, the number of *write* entries up to
- * it (others change no record), its Merkle subtree and its number of records.
+ * Summary of a shard's state: seq of its newest log entry, number of *write* entries (others change
+ * no record), Merkle subtree and number of records.
  */
 export interface ShardHead extends MerkleNode {
   seq: number;
   version: number;
   count: number;
   /**
-   * Set if the head follows a contradiction (lib/store/contradictions.ts) on which no operator has
-   * decided: the root may cover bytes that the service did not write.
+   * Set if an undecided contradiction precedes the head (lib/store/contradictions.ts): the root may
+   * cover bytes that the service did not write.
    */
   contradicted?: true;
 }
@@ -35,9 +35,8 @@ export const EMPTY_HEAD: ShardHead = Object.freeze({
 export const SEQ_MAX = 2 ** 48;
 
 /**
- * Returns a substitute for a stored head that the service did not write or that does not decode. It
- * equals the head of no shard, because its hash is all zeros. `seq` is the stored one, or 0 if no
- * log can be that long.
+ * Returns a substitute for a stored head that the service did not write or that does not decode.
+ * Its hash of zeros is that of no shard. `seq` is the stored one, 0 if no log can be that long.
  */
 export function unsoundHead(seq: number): ShardHead {
   const isPossible = Number.isSafeInteger(seq) && seq >= 0 && seq <= SEQ_MAX;
@@ -48,10 +47,7 @@ export function isUnsound({ type, hash }: ShardHead): boolean {
   return type !== 'empty' && hash.every((byte) => byte === 0);
 }
 
-/**
- * Heads of all shards of a collection, in shard order: the *cut* that the collection's root is
- * computed from.
- */
+/** Heads of all shards of a collection, in shard order, from which its root is computed. */
 export type Cut = ShardHead[];
 
 /** Whether two heads of one shard describe the same state. */

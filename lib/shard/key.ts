@@ -1,8 +1,7 @@
 import { LIMITS } from '../limits.ts';
 
 /**
- * Identifies a shard: `<collection uuid>.<index>`. The index is the shard's keyHash prefix read as
- * an integer.
+ * Identifies a shard: `<collection uuid>.<index>`. The index is the keyHash prefix as an integer.
  */
 export type ShardKey = string;
 

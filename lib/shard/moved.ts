@@ -1,6 +1,6 @@
 /**
- * Thrown by a node that does not hold the shard (any more). `node` is the holder, or null if
- * unknown. Never reaches a client: the router tries that node.
+ * Thrown by a node that does not hold the shard. `node` is the holder, or null if unknown. Never
+ * reaches a client: the router retries.
  */
 export class ShardMoved extends Error {
   readonly node: string | null;

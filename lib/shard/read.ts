@@ -6,8 +6,8 @@ import type { FetchedRecord, Included, ListedRecord, Page } from './match.ts';
 import type { RecordScope } from './scope.ts';
 
 /**
- * Parameters and results of the shard's read operations other than `shards.query` and
- * `shards.fetch`. To add one, add it here, in the worker's `reads.ts` and in the engine.
+ * Parameters and results of read operations other than `shards.query` and `shards.fetch`. To add
+ * one, add it here, in the worker's `reads.ts` and in the engine.
  */
 export interface ShardReads {
   /** Number of matching records; a plain number if the request names no fields. */
@@ -16,15 +16,15 @@ export interface ShardReads {
   preview: { params: RecordScope & MetadataMerge & PreviewTerms; result: ChangePreview };
   /**
    * How often each value of a field occurs in the matching records. With `limit`, only the most
-   * frequent values, most frequent first; without, all of them, in pages and in no order.
+   * frequent values, most frequent first; without, all, paged and unordered.
    */
   facets: {
     params: RecordScope & { field: string; limit: number | null; pageMaxBytes: number };
     result: { missing: number; page: Page<ValueCount>; fields?: FieldReport | undefined };
   };
   /**
-   * The first namespaces with records, by name, and their numbers of records. Only names that begin
-   * with `prefix` and come after `after` (null: from the first).
+   * Namespaces and their numbers of records, by name: the first ones with `prefix` after `after`
+   * (null: from the beginning).
    */
   namespaces: {
     params: NamespacesAfter & { pageMaxBytes: number };
@@ -41,10 +41,7 @@ interface ReportedCount {
   fields: FieldReport | undefined;
 }
 
-/**
- * A range of ids in UTF-8 order. A null `after` starts at the first id; a null `prefix` allows any
- * id.
- */
+/** A range of ids in UTF-8 order. Null `after`: from the first id. Null `prefix`: any id. */
 export interface Listing extends Included {
   after: string | null;
   prefix: string | null;

@@ -1,13 +1,9 @@
 import type { ShardHead } from './head.ts';
 
-/**
- * A shard's state recomputed from stored bytes at `head.seq`, and the head that the log recorded
- * there.
- */
+/** A shard's state recomputed from stored bytes at `head.seq`, and the head in the log there. */
 export interface Recomputed {
   /**
-   * Id of the scan for `shards.extend`. Freed by `shards.release`, or after minutes without any
-   * call for it, including `shards.keep`.
+   * Id of the scan for `shards.extend`. Freed by `shards.release`, or after minutes without a call.
    */
   session: string;
   head: ShardHead;
@@ -16,10 +12,7 @@ export interface Recomputed {
   differences: RecordDifference[];
   /** The first altered entry in the log; null if there is none. */
   altered: AlteredEntry | null;
-  /**
-   * The contradiction found in the stored bytes when the shard opened, as one sentence. Null if
-   * there was none or an operator has decided on it.
-   */
+  /** A contradiction found when the shard opened, as a sentence; null if none is undecided. */
   contradiction: string | null;
 }
 

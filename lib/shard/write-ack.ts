@@ -1,10 +1,7 @@
 import type { FieldReport } from './field-report.ts';
 import type { ShardHead } from './head.ts';
 
-/**
- * Result of a committed write: the head that contains it. A write that changes nothing (deletes of
- * absent ids) commits nothing.
- */
+/** Result of a write: the head that contains it. A write that changes nothing commits nothing. */
 export interface WriteAck {
   head: ShardHead;
   upserted: number;

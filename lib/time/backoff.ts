@@ -5,8 +5,7 @@ export interface Backoff {
 }
 
 /**
- * Returns the pause before the next attempt. `failures` counts the failures in a row before the
- * last one. The pause doubles each time, up to `maxMs`.
+ * Returns the pause after `failures` + 1 failures in a row; it doubles each time, up to `maxMs`.
  */
 export function backoffMs(failures: number, { minMs, maxMs }: Backoff): number {
   return Math.min(minMs * 2 ** failures, maxMs);

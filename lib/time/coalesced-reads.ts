@@ -9,12 +9,12 @@ interface Reading<T> {
 }
 
 /**
- * Coalesces concurrent reads of changing data. Callers that arrive while a read is under way share
- * the next one, which starts when that read has ended.
+ * Coalesces concurrent reads of changing data. Callers that arrive during a read share the next
+ * one, which starts when that read has ended.
  *
- * Guarantee: a caller gets data read after its call. There is one read per key under way, plus one
- * for each `OVERTAKEN_AFTER_MS` that reads take, so a slow source gets fewer reads, not more at
- * once. A read that fails fails for all callers that share it.
+ * A caller gets data read after its call. There is one read per key under way, plus one for each
+ * `OVERTAKEN_AFTER_MS` that reads take, so a slow source gets fewer reads. A failed read fails for
+ * all callers that share it.
  */
 export class CoalescedReads<T> {
   readonly #timers: Timers;
@@ -24,10 +24,7 @@ export class CoalescedReads<T> {
     this.#timers = timers;
   }
 
-  /**
-   * Returns the result of `read`, or of another caller's read of the same key. Throws what it
-   * throws.
-   */
+  /** Returns the result of `read`, or of another caller's read of the same key. */
   get(key: string, read: () => Promise<T>): Promise<T> {
     const newest = this.#newest.get(key);
     if (newest?.isSent === false) return newest.value;

@@ -19,19 +19,16 @@ interface Queue {
  * Decides which account's work runs next on a thread.
  *
  * Accounts take turns by the time that their work took. So an account with little work waits for
- * the current piece, and for one piece of each account that has used no more. The work of an
- * account runs in order of arrival. Scheduling a piece takes time in proportion to the number of
- * waiting accounts, not of earlier ones. Work that throws ends the turn, so callers must catch
- * errors. See docs/internals/store.md and docs/internals/overload.md.
+ * the current piece, and for one piece of each account that has used no more. Each account's work
+ * runs in order of arrival. The cost of a turn depends on the number of waiting accounts only. Work
+ * that throws ends the turn, so callers must catch errors. See docs/internals/store.md and
+ * docs/internals/overload.md.
  */
 export class FairScheduler {
   readonly #options: Required<FairSchedulerOptions>;
   /** The accounts that have work waiting. */
   readonly #waiting = new Map<string, Queue>();
-  /**
-   * Virtual start times of the next work of accounts that have none waiting and are ahead of
-   * virtual time.
-   */
+  /** Virtual start times of idle accounts that are ahead of virtual time. */
   readonly #idle = new Map<string, number>();
   #virtualMs = 0;
   #spentMs = 0;

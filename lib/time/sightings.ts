@@ -4,8 +4,8 @@ interface Sighting {
 }
 
 /**
- * Measures how long counters in the store have not changed, on this instance's monotonic clock.
- * This detects dead owners without comparing clocks.
+ * Measures how long counters in the store have not changed, on this instance's monotonic clock, to
+ * detect dead owners without comparing clocks.
  */
 export class Sightings {
   readonly #monotonicMs: () => number;
@@ -31,8 +31,8 @@ export class Sightings {
   }
 
   /**
-   * Returns the milliseconds for which a counter has been unchanged, up to a read that began at
-   * `askedAtMs`; 0 for an unknown counter.
+   * Returns how long, in ms, a counter had been unchanged at a read that began at `askedAtMs`; 0 if
+   * it is unknown.
    */
   unchangedMs(key: string, askedAtMs: number): number {
     const sighting = this.#known.get(key);

@@ -23,9 +23,7 @@ export const SYSTEM_TIMERS: Timers = {
   },
 };
 
-/**
- * Returns the result of `work` if it arrives within `ms` milliseconds, else the result of `late`.
- */
+/** Returns the result of `work` if it arrives within `ms` milliseconds, else that of `late`. */
 export async function within<T>(work: Promise<T>, ms: number, late: () => T | Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<void>((resolve) => {

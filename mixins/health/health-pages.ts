@@ -1,9 +1,6 @@
 import type { Metrics } from '../metrics.ts';
 
-/**
- * Whether the service can handle requests, and short reasons if not. The reasons contain no tenant
- * data.
- */
+/** Whether the service can handle requests; `reasons` are short and free of tenant data. */
 export interface Readiness {
   ready: boolean;
   reasons: string[];
@@ -15,7 +12,7 @@ export interface PlainAnswer {
   type: string;
   body: string | Buffer;
   headers?: Readonly<Record<string, string>>;
-  /** Called when the response has been sent or its sending has been given up. */
+  /** Called when the response was sent or given up. */
   sent?(): void;
 }
 
@@ -25,7 +22,7 @@ export function jsonAnswer(status: number, value: object): PlainAnswer {
   return { status, type: JSON_TYPE, body: JSON.stringify(value) };
 }
 
-/** Reports that the process runs and responds. */
+/** Reports that the process responds. */
 export function livezPage(): PlainAnswer {
   return jsonAnswer(200, { status: 'live' });
 }
@@ -42,10 +39,7 @@ export async function readyzPage(parts: {
   return ready ? jsonAnswer(200, { status: 'ready' }) : jsonAnswer(503, { status: 'starting', reasons });
 }
 
-/**
- * Returns the process's metrics for Prometheus. `refresh` updates gauges that are computed on
- * demand.
- */
+/** Returns metrics for Prometheus; `refresh` updates those that are computed on demand. */
 export async function metricsPage(parts: { metrics: Metrics; refresh(): Promise<void> }): Promise<PlainAnswer> {
   await parts.refresh();
   const { registry } = parts.metrics;

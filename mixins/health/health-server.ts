@@ -1,6 +1,5 @@
 /**
- * The port that orchestrators and monitors use to check a process, with or without a gateway:
- * `/livez`, `/readyz`, `/metrics` and nothing else.
+ * The port for orchestrators and monitors: `/livez`, `/readyz`, `/metrics` and nothing else.
  *
  * It responds from before any other part of the process starts until every other part has stopped.
  * It keeps no connection open.
@@ -27,8 +26,7 @@ export class HealthServer {
       (request, response) => void this.#answer(request, response),
     );
     this.#server.maxConnections = CONNECTIONS_MAX;
-    // One request per connection, and a timeout: a client that sends more, or does not read, costs
-    // one response for a limited time.
+    // Bounds the cost of a client that sends more requests or does not read its response.
     this.#server.maxRequestsPerSocket = 1;
     this.#server.on('dropRequest', (_, socket) => socket.destroy());
     this.#server.timeout = REQUEST_TIMEOUT_MS;

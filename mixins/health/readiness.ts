@@ -17,10 +17,10 @@ interface ReadinessParts {
 }
 
 /**
- * Determines whether a started process can handle requests. It must reach its store. A gateway
- * needs every service on some node; all other services depend on their own process alone: if shard
- * nodes waited for others, none would become ready after an outage. An unreachable ledger does not
- * matter, because writes succeed and their anchors wait.
+ * Determines whether a started process can handle requests. It must reach its store, and a gateway
+ * needs every service on some node. Nothing else depends on other processes: if shard nodes waited
+ * for others, none would become ready after an outage. The ledger does not matter, because writes
+ * succeed without it and their anchors wait.
  */
 export async function readinessOf({ broker, store, services, needed }: ReadinessParts): Promise<Readiness> {
   const reasons: string[] = [];

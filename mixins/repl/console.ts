@@ -3,10 +3,7 @@ import type { ServiceBroker } from 'moleculer';
 import startRepl from 'moleculer-repl';
 import { completionsOf, errorLine, helpText, runOperatorCommand } from './operator-commands.ts';
 
-/**
- * Handled here, because Moleculer's own command stops only the broker and ends the process without
- * closing anything else.
- */
+/** Moleculer's own exit command would stop only the broker and end the process. */
 const EXITS = /^(exit|quit|q)$/;
 
 type Completer = (line: string, done: (error: Error | null, result: [string[], string]) => void) => void;

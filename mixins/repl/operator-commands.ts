@@ -118,10 +118,7 @@ export function helpText(): string {
   ].join('\n');
 }
 
-/**
- * Runs the command that follows `provec` and returns its output. Throws UsageError, and what the
- * action throws.
- */
+/** Runs a command and returns its output. Throws UsageError, and what the action throws. */
 export async function runOperatorCommand(caller: Caller, argv: readonly string[]): Promise<string> {
   const { words, slice, hasSlice, flags } = readWords(argv);
   const [name, ...rest] = words;

@@ -8,17 +8,13 @@ interface Column<R> {
 }
 
 /**
- * Removes escape sequences and control characters, so that text from users or other nodes cannot
- * control the terminal.
+ * Removes control characters, so that text from users or other nodes cannot control the terminal.
  */
 export function printable(text: string): string {
   return stripVTControlCharacters(text).replaceAll(/\p{Cc}|\p{Cf}/gu, '?');
 }
 
-/**
- * Formats rows in aligned columns under their titles, which are bold on a terminal. No line break
- * at the end.
- */
+/** Formats rows in aligned columns. Titles are bold on a terminal. No line break at the end. */
 export function textTable<R>(columns: readonly Column<R>[], rows: readonly R[]): string {
   const cells = rows.map((row) => columns.map(({ cell }) => printable(cell(row))));
   const widths = columns.map(({ title }, at) => Math.max(title.length, ...cells.map((line) => line[at]!.length)));

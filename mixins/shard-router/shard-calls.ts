@@ -38,18 +38,12 @@ const CONTINUED: Record<string, 'session' | 'rest'> = {
 };
 /** Moleculer's errors that leave the outcome of a call unknown. */
 const OUTCOME_UNKNOWN = new Set(['RequestRejectedError', 'RequestTimeoutError', 'BrokerDisconnectedError']);
-/**
- * Longest wait for a copy before trying the next one or the holder; shorter if the caller has less
- * time.
- */
+/** Longest wait for a copy before trying the next one, or the holder. */
 const COPY_MAX_MS = 2_000;
 /** Broadcast by a shard node that found another one dead: `{ node }`. */
 export const NODE_DEAD = 'shards.nodeDead';
 
-/**
- * Whether a call changes nothing and is repeated, by its caller or by the router, if the answer is
- * lost.
- */
+/** Whether a call changes nothing and is repeated if its answer is lost. */
 export const isShardRead = (action: string): boolean => REPEATED.has(action);
 
 interface CallOptions {
@@ -63,8 +57,7 @@ interface CallOptions {
   [name: string]: unknown;
 }
 /**
- * The next handler of a middleware. Moleculer's web gateway passes the action itself instead of its
- * name.
+ * The next handler of a middleware. Moleculer's web gateway passes the action instead of its name.
  */
 export type Call = (action: unknown, params?: unknown, options?: CallOptions) => Promise<unknown>;
 
@@ -132,10 +125,7 @@ export class ShardCalls {
     },
   } as unknown as Middleware;
 
-  /**
-   * A service for every node. It makes calls to a dead node fail at once, before its heartbeats are
-   * missed.
-   */
+  /** Runs on every node. Makes calls to a dead node fail before its heartbeats are missed. */
   readonly service: ServiceSchema = {
     name: '$shard-calls',
     events: {
@@ -204,10 +194,7 @@ export class ShardCalls {
     }
   }
 
-  /**
-   * Returns a copy's answer, or null if none answers in time. Throws errors that are about the
-   * request.
-   */
+  /** Returns a copy's answer, or null if none answers in time. Throws errors of the request. */
   async #fromCopy(
     shard: ShardKey,
     replicas: number,
@@ -218,8 +205,7 @@ export class ShardCalls {
     const placed = this.#router.placement.order(shard, replicas + 1);
     const first = Math.floor(Math.random() * placed.length);
     const nodes = [...placed.slice(first), ...placed.slice(0, first)];
-    // Unresponsive nodes come last. They are tried all the same: they may have recovered, and the
-    // holder may be unavailable for longer.
+    // Unresponsive nodes come last. They may have recovered when their turn comes.
     const isDoubted = (node: string): number => Number(this.#unresponsive.isUnresponsive(node));
     nodes.sort((one, other) => isDoubted(one) - isDoubted(other));
     for (const [tried, node] of nodes.entries()) {

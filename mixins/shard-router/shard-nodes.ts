@@ -1,8 +1,7 @@
 /**
  * What every node knows about shard nodes without reading the store. Moleculer's INFO packets carry
- * each node's memory for shards and whether it is draining. The leases, by which shard nodes place
- * shards, have the same memory size, so all nodes choose the same node for a shard without a
- * holder.
+ * each node's memory for shards and whether it is draining. Leases have the same memory size, so
+ * all nodes choose the same node for a shard without a holder.
  */
 import type { ServiceBroker } from 'moleculer';
 import type { Config } from '../../lib/config.ts';
@@ -12,7 +11,7 @@ const MIB = 2 ** 20;
 
 /** A reachable node that runs the shards service. */
 export interface ShardNodePlace extends PlacementNode {
-  /** Whether the node accepts no shards that have no holder. */
+  /** Whether the node accepts no new shards. */
   draining: boolean;
 }
 

@@ -1,9 +1,8 @@
 /**
  * Sends requests to the node that holds a shard.
  *
- * A read is repeated, on another node or later, as long as its caller has time, whatever happens to
- * the node. A write is repeated only if it certainly had no effect; otherwise its caller learns
- * that the outcome is unknown.
+ * A read is repeated, on another node or later, as long as its caller has time. A write is repeated
+ * only if it certainly had no effect; otherwise its caller learns that the outcome is unknown.
  * After the deadline it throws SHARD_UNAVAILABLE with the reason. A final error of the shard is
  * passed on unchanged.
  * See docs/internals/transport.md.
@@ -25,8 +24,7 @@ const PAUSE = { minMs: 10, maxMs: 500 };
 const HOPS_MAX = 4;
 
 /**
- * What an error says about the request: it was not sent, its outcome is unknown, or the error is
- * the answer.
+ * What an error says about a request: not sent, outcome unknown, or none: the error is the answer.
  */
 export type Loss = 'unsent' | 'unknown' | 'none';
 
@@ -45,10 +43,7 @@ interface ShardRequest<T> {
   deadlineMs: number;
   /** Whether the request changes nothing. */
   reads: boolean;
-  /**
-   * Longest time in ms that the shard may be unavailable before the call fails; default: until the
-   * deadline.
-   */
+  /** Longest time in ms that the shard may be unavailable; default: until the deadline. */
   awayMaxMs?: number;
   ask(node: string, leftMs: number): Promise<T>;
 }
@@ -132,10 +127,7 @@ export class ShardRouter {
     return placement.preferred(shard) ?? nodes[0]?.node ?? null;
   }
 
-  /**
-   * Returns the holder according to the store. If the store is unreachable, any node can redirect
-   * to the holder.
-   */
+  /** Returns the holder in the store; null if unknown. Any node can redirect to the holder. */
   async #holder(shard: ShardKey): Promise<string | null> {
     try {
       return (await this.#options.owners.get(shard))?.holder?.node ?? null;

@@ -1,6 +1,5 @@
 /**
- * Detects nodes that do not respond although they count as connected, because they hang or are cut
- * off for less than the heartbeat timeout.
+ * Detects nodes that count as connected but hang, or are cut off briefly.
  *
  * A node becomes unresponsive when a caller has waited for it for `AFTER_MS` and it does not answer
  * a ping within `ANSWER_MAX_MS`. It recovers when it answers a ping or counts as disconnected. A
@@ -51,8 +50,8 @@ export class UnresponsiveNodes {
   }
 
   /**
-   * Returns the result of `answer`. Rejects with NodeUnresponsive, without waiting further, if the
-   * node becomes unresponsive before.
+   * Returns the result of `answer`. Rejects with NodeUnresponsive if the node stops responding
+   * first.
    */
   async answerFrom<T>(node: string, answer: Promise<T>): Promise<T> {
     let isOver = false;

@@ -1,8 +1,6 @@
 import { addExtension } from 'cbor-x';
 
-/**
- * From IANA's first-come-first-served range of CBOR tags; used between nodes of this service only.
- */
+/** From IANA's first-come-first-served CBOR tags. Used between nodes of this service only. */
 const ESCAPED_TAG = 40_961;
 
 /**
@@ -25,8 +23,7 @@ addExtension<Escaped, Escaped['form']>({
 });
 
 /**
- * Returns the value with everything that CBOR would change replaced. Copies only what contains a
- * replacement.
+ * Replaces everything in a value that CBOR would change. Copies only what contains a replacement.
  */
 export function escapeForCbor(value: unknown): unknown {
   if (typeof value === 'string') return value.isWellFormed() ? value : new Escaped(JSON.stringify(value));

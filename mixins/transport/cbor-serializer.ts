@@ -2,18 +2,14 @@ import { addExtension, Encoder } from 'cbor-x';
 import { Serializers } from 'moleculer';
 import { escapeForCbor } from './cbor-escape.ts';
 
-/**
- * After a larger message the encoder gets a small buffer again; it would keep one of the message's
- * size.
- */
+/** Size above which the encoder's buffer is replaced, because it would keep it. */
 const KEPT_BUFFER_MAX_BYTES = 1024 * 1024;
 const FRESH_BUFFER_BYTES = 8 * 1024;
 
 /** RFC 8746: float32, little-endian. */
 const FLOAT32_LE_TAG = 85;
 
-// cbor-x would copy the bytes twice or, without `copyBuffers`, return a view that keeps the whole
-// message in memory.
+// cbor-x would copy the bytes twice or, without `copyBuffers`, keep the whole message in memory.
 addExtension<Float32Array, Uint8Array>({
   Class: Float32Array,
   tag: FLOAT32_LE_TAG,
@@ -25,12 +21,11 @@ addExtension<Float32Array, Uint8Array>({
 });
 
 /**
- * CBOR between nodes: what arrives equals what was sent, as if the action had been called on the
- * same node.
+ * CBOR between nodes: what arrives equals what was sent, as if the action ran on the same node.
  *
- * Float32Array and Uint8Array keep their type and own their memory (a Buffer arrives as a
- * Uint8Array). Map, Set, Date, bigint, undefined, -0, infinities, NaN, lone surrogates and keys
- * such as `__proto__` are preserved. Functions and symbols are rejected.
+ * Float32Array and Uint8Array own their memory (a Buffer arrives as a Uint8Array). Map, Set, Date,
+ * bigint, undefined, -0, infinities, NaN, lone surrogates and keys such as `__proto__` are
+ * preserved. Functions and symbols are rejected.
  */
 export class CborSerializer extends Serializers.Base {
   readonly #encoder = new Encoder({

@@ -61,8 +61,7 @@ export class ConsoleTransporter extends Transporters.Base {
     this.#commands.set(this.getTopicName(command, nodeID ?? ''), command);
   }
 
-  // Every node knows where each action runs, as over TCP, so nothing is balanced by the
-  // transporter.
+  // Every node knows where each action runs, so the transporter balances nothing.
   override async subscribeBalancedRequest(): Promise<void> {}
   override async subscribeBalancedEvent(): Promise<void> {}
 

@@ -19,8 +19,8 @@ const FOREIGN_MESSAGE = 'An action failed on another node, whose log says why.';
  * Sends errors between nodes: the caller gets the class that was thrown, wherever the action ran.
  *
  * ProvecError, StoreError, ShardMoved and Moleculer's errors keep the fields that callers use. Of
- * any other error only the class name is sent; the node that threw it logs it with its stack.
- * Stacks, causes and parameters are never sent.
+ * any other error only the class name is sent; the node that threw it logs it. Stacks, causes and
+ * parameters are never sent.
  */
 export class ErrorRegenerator extends Errors.Regenerator {
   readonly #log: Logger;

@@ -1,6 +1,5 @@
 /**
- * Frames for messages that are too large for one packet. A message that fits is sent without a
- * frame.
+ * Frames of messages that are too large for one packet; others are sent without a frame.
  *
  * Bytes that begin like a frame but are not valid throw FrameError.
  * See docs/internals/transport.md.
@@ -29,8 +28,7 @@ export interface Part {
 }
 
 /**
- * The receiver's report to the sender of a message: the bytes received, or that it refuses the
- * message.
+ * The receiver's report to a message's sender: the bytes received, or that it refuses the message.
  */
 export interface Acknowledgement {
   kind: 'acknowledgement';

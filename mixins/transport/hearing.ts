@@ -6,8 +6,7 @@ type Handle = (cmd: string, packet: { payload?: { sender?: string } }) => Promis
 const heardMs = new WeakMap<ServiceBroker, number>();
 
 /**
- * Records when packets of other nodes arrive. With heartbeats every other second, a node that
- * receives nothing for long is cut off, or alone.
+ * Records when packets of other nodes arrive. A node that gets no heartbeats is cut off, or alone.
  */
 export function hearing(monotonicMs: () => number): Middleware {
   let own: ServiceBroker | null = null;
@@ -26,10 +25,7 @@ export function hearing(monotonicMs: () => number): Middleware {
   } as unknown as Middleware;
 }
 
-/**
- * Returns how long, in ms, the broker has received nothing from other nodes; 0 if this is not
- * recorded.
- */
+/** Returns how long, in ms, the broker has received nothing from other nodes; 0 if not recorded. */
 export function silenceMs(broker: ServiceBroker, monotonicMs: number): number {
   return monotonicMs - (heardMs.get(broker) ?? monotonicMs);
 }

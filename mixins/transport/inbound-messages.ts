@@ -18,11 +18,10 @@ interface InboundOptions {
 }
 
 /**
- * Reassembles messages from their parts, with limits on bytes, number and age, per sender and in
- * total.
+ * Reassembles messages from parts, with limits on bytes, number and age, per sender and in total.
  *
  * The parts of a message arrive in order, over one connection. A part out of order means that
- * others were lost, so the message is dropped, never delivered with a gap.
+ * others were lost, so the message is dropped.
  */
 export class InboundMessages {
   readonly #options: InboundOptions;
@@ -39,8 +38,7 @@ export class InboundMessages {
   }
 
   /**
-   * Returns the bytes received so far, and the message if this was its last part; null if the part
-   * is refused.
+   * Returns the bytes received so far, and the message after its last part; null if it is refused.
    */
   accept(part: Part): { receivedBytes: number; message: Buffer | null } | null {
     this.dropAged();

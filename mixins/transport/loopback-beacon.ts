@@ -1,9 +1,9 @@
 /**
- * Announces this process's port to the other processes of this machine, by UDP on the loopback
- * interface, and receives their announcements.
+ * Announces this process's port to the other processes of this machine and receives their
+ * announcements, by UDP on the loopback interface.
  *
- * Nothing leaves the machine, and nothing from outside is received. Any local process can send
- * here, so the receiver must authenticate announcements.
+ * Nothing leaves the machine or comes from outside. Any local process can send, so the receiver
+ * must authenticate announcements.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -14,8 +14,7 @@ const LOOPBACK = '127.0.0.1';
 const LOOPBACK_BROADCAST = '127.255.255.255';
 const GROUP = '239.0.0.0';
 /**
- * Delay of a second announcement: two processes that start together may both announce before the
- * other listens.
+ * Delay of a second announcement, for processes that start together and miss each other's first.
  */
 const AGAIN_MS = 1_000;
 const PERIOD_MS = 30_000;
@@ -38,8 +37,8 @@ export class LoopbackBeacon {
   }
 
   /**
-   * Resolves when it listens or has failed to. In the latter case other nodes are found only if
-   * they connect to this one.
+   * Resolves when it listens, or cannot. Then other nodes are found only if they connect to this
+   * one.
    */
   async start(): Promise<void> {
     const socket = createSocket({ type: 'udp4', reuseAddr: true });
@@ -48,7 +47,6 @@ export class LoopbackBeacon {
     });
     try {
       // On Linux, a socket bound to the loopback broadcast address receives nothing from outside.
-      // Other systems lack that address.
       const isLinux = process.platform === 'linux';
       socket.bind({ port: PORT, exclusive: true, ...(isLinux ? { address: LOOPBACK_BROADCAST } : {}) });
       await once(socket, 'listening');

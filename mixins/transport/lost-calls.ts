@@ -1,11 +1,10 @@
 /**
- * Finds out what happened to calls whose request or response was lost between two nodes that count
- * each other as connected.
+ * Finds out what happened to calls whose request or response was lost between connected nodes.
  *
  * A call that never arrived fails with an error that allows a retry on any node, and does not run
  * if it arrives later. A lost response is sent again, unless it is large or the call is repeatable;
- * the call then fails with an unknown outcome. None of this makes a call run twice.
- * While the other node does not respond, calls wait until it counts as disconnected.
+ * the call then fails with an unknown outcome. None of this makes a call run twice. While the other
+ * node does not respond, calls wait until it counts as disconnected.
  * See docs/internals/transport.md.
  */
 import { Errors, type Middleware, type ServiceBroker, type ServiceSchema, type Transit } from 'moleculer';
@@ -28,8 +27,8 @@ type Send = (topic: string, data: Buffer, meta: { packet: Packet }) => Promise<v
 type Handle = (cmd: string, packet: Packet) => Promise<unknown>;
 
 /**
- * Whether `node` answers calls within `maxMs`, even while busy. True for a node of an older version
- * that does not know the action.
+ * Whether `node` answers calls within `maxMs`, even while busy. True for an older version without
+ * this action.
  */
 export async function answersCalls(broker: ServiceBroker, node: string, maxMs: number): Promise<boolean> {
   const asked = async (): Promise<boolean> => {
@@ -40,8 +39,7 @@ export async function answersCalls(broker: ServiceBroker, node: string, maxMs: n
       return error instanceof Errors.ServiceNotFoundError;
     }
   };
-  // Tried twice: if this process is busy itself, its timeout may fire before a response that has
-  // already arrived is read.
+  // Twice, because a busy process may time out before it reads a response that has arrived.
   return (await asked()) || asked();
 }
 
@@ -125,7 +123,7 @@ export class LostCalls {
         if (type === REQUEST && target !== undefined && payload.action !== CALL_STATUSES)
           return this.#watched(payload.id, target, () => next(topic, data, meta));
         if (type === ANSWER) {
-          // Without the response's content, which would be kept in addition to its bytes.
+          // Without the response's content, which its bytes contain already.
           const bare = { packet: { type, target, payload: { id: payload.id } } } as { packet: Packet };
           this.#received.answer(payload.id, data, (copy) => next(topic, copy, bare));
         }
@@ -202,8 +200,7 @@ export class LostCalls {
         { calls },
         options,
       );
-      // A call that never arrived at the node's current process may have arrived at the previous
-      // one.
+      // A call that did not reach the current process may have reached the node's previous one.
       const isSame = (id: string): boolean => this.#sent.get(id)?.instanceId === instanceId;
       const [unsent, open] = [lost.filter(isSame), lost.filter((id) => !isSame(id))];
       // `#fail` ignores calls whose response arrived before this status.
@@ -224,10 +221,7 @@ export class LostCalls {
     this.#sent.set(id, sent);
   }
 
-  /**
-   * Fails those calls that are still pending and returns their number. `areUnsent`: they did not
-   * and will not run.
-   */
+  /** Fails pending calls and returns their number. `areUnsent`: they did not and will not run. */
   #fail(ids: readonly string[], areUnsent: boolean): number {
     let failed = 0;
     for (const id of ids) {

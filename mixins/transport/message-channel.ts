@@ -12,10 +12,7 @@ export class MessageTooLarge extends Error {
   override name = 'MessageTooLarge';
 }
 
-/**
- * The underlying wire: sends a packet of Moleculer's type `cmd` to a node, or to all if `target` is
- * null. Rejects if it cannot be sent.
- */
+/** Sends a packet of Moleculer's type `cmd` to a node, or to all (null). Rejects if it cannot. */
 export type Wire = (cmd: string, target: string | null, packet: Buffer) => Promise<void>;
 
 interface ChannelOptions {
@@ -32,8 +29,7 @@ const ADDRESSED = 'RES';
  * Sends messages of any size up to the limit over a wire with packets of `packetMaxBytes`.
  *
  * A message arrives whole, once, or not at all; one whose `send` rejects may still have arrived.
- * Memory for incomplete messages is bounded. Dropped messages are counted and logged, repeated ones
- * at most once a second.
+ * Memory for incomplete messages is bounded. Dropped messages are counted and logged.
  */
 export class MessageChannel {
   readonly #wire: Wire;

@@ -28,10 +28,9 @@ interface OutboundOptions {
 }
 
 /**
- * Sends large messages in parts, with a window of unacknowledged bytes. So a slow receiver slows
- * the sender down; otherwise Redis would drop its connection once 32 MiB wait for it. After the
- * first part it waits for an acknowledgement, so a message that the receiver refuses costs one
- * part.
+ * Sends large messages in parts, with a window of unacknowledged bytes, so that a slow receiver
+ * slows the sender down; Redis would drop its connection once 32 MiB wait for it. The first part is
+ * acknowledged before others follow, so a refused message costs one part.
  */
 export class OutboundMessages {
   readonly #options: OutboundOptions;
@@ -48,8 +47,8 @@ export class OutboundMessages {
   }
 
   /**
-   * Resolves when the receiver has the whole message. With a null `target` it goes to all nodes,
-   * and none acknowledges it. Throws DeliveryError.
+   * Resolves when the receiver has the whole message. A null `target` is all nodes, without
+   * acknowledgements. Throws DeliveryError.
    */
   async send(target: string | null, message: Buffer, carry: Carry): Promise<void> {
     await this.#turns.runExclusive(() =>
@@ -126,8 +125,7 @@ class Sending {
   }
 
   /**
-   * Waits until enough bytes are acknowledged. Throws if the message failed or the receiver stays
-   * silent.
+   * Waits until enough bytes are acknowledged. Throws if sending failed or the receiver is silent.
    */
   async until(isEnough: (receivedBytes: number) => boolean): Promise<void> {
     for (;;) {

@@ -1,10 +1,7 @@
 /** Large enough that a peer's counters rarely jump, small enough for 2^44 peers. */
 const RANGE = 2n ** 20n;
 
-/**
- * Counters for packets that this process seals for single peers. No counter is used twice, even
- * after its series was dropped.
- */
+/** Counters for packets that this process seals for single peers. None is ever used twice. */
 export class PacketCounters {
   #unused = 1n;
 

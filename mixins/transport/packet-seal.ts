@@ -1,11 +1,9 @@
 /**
- * The wire format of sealed packets between nodes: AES-256-GCM, with one key for a process's
- * broadcasts and one for each process that it sends to.
+ * Sealed packets between nodes: AES-256-GCM, with a key for a process's broadcasts and one for each
+ * process that it sends to.
  *
  * The header and Moleculer's packet type are authenticated with the packet. The counter is the
  * nonce; the caller must never repeat it with the same key (packet-counters.ts).
- * Opening returns null for bytes that are not a sealed packet, or that were sealed with another key
- * or type.
  * See docs/internals/transport.md.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
@@ -62,9 +60,7 @@ export interface Header {
 }
 
 export interface Content {
-  /**
-   * Whether the packet only proves that its sender has the key and knows the receiver's session.
-   */
+  /** Whether it only proves that the sender has the key and knows the receiver's session. */
   isProof: boolean;
   /** Whether the sender has no such proof from the receiver. */
   asksForProof: boolean;

@@ -10,10 +10,7 @@ export class Peer {
   readonly toAll = new ReplayWindow();
   /** Name of its node, as given in a sealed packet; null before the first one. */
   nodeID: string | null = null;
-  /**
-   * Whether it has sealed a packet for this process's session, which cannot be a replay of another
-   * session's traffic.
-   */
+  /** Whether it has sealed a packet for this process's session, which a replay cannot contain. */
   isProven = false;
   /** When this process last proved itself to the peer, on the monotonic clock. */
   provedMs = Number.NEGATIVE_INFINITY;
@@ -23,10 +20,7 @@ export class Peer {
   #outKey: Buffer | null = null;
   readonly #nextCounter: () => bigint;
 
-  /**
-   * `own` is this process's session. `nextCounter` never returns a counter that was used for
-   * another peer.
-   */
+  /** `own` is this process's session. `nextCounter` never returns another peer's counter. */
   constructor(
     session: Buffer,
     own: Buffer,

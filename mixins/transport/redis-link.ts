@@ -1,7 +1,4 @@
-/**
- * The part of an ioredis client that a link uses. The client must connect only on `connect` and
- * never reconnect.
- */
+/** The part of an ioredis client that a link uses. It must connect only on `connect`, once. */
 export interface RedisClient {
   connect(): Promise<unknown>;
   disconnect(): void;
@@ -24,10 +21,9 @@ export class LinkLost extends Error {
 /**
  * One connection to Redis for publishing and one for subscriptions, which fail together.
  *
- * A link is never repaired. What is lost with it (messages to this node, pending replies) cannot be
- * determined, so its owner opens a new link and treats everything in flight as lost. This also
- * ensures that nothing is sent twice: after a reconnect ioredis would resend commands without a
- * reply, and Moleculer would subscribe again.
+ * A link is never repaired, because messages and replies lost with it cannot be determined. Its
+ * owner opens a new link and treats everything in flight as lost. So nothing is sent twice: after a
+ * reconnect ioredis would resend commands, and Moleculer would subscribe again.
  */
 export class RedisLink {
   readonly #publisher: RedisClient;
@@ -55,9 +51,7 @@ export class RedisLink {
     });
   }
 
-  /**
-   * Connects and subscribes. Rejects with the cause and closes both connections if either fails.
-   */
+  /** Connects and subscribes. Rejects with the cause and closes both connections on failure. */
   static async open(makeClient: () => RedisClient, channels: string[], onMessage: OnMessage): Promise<RedisLink> {
     const link = new RedisLink(makeClient, onMessage);
     try {

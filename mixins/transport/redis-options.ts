@@ -2,10 +2,7 @@ import type { TransportLimits } from './transport-limits.ts';
 
 const REDIS_PORT = 6379;
 
-/**
- * Options of an ioredis client for a single connection: it connects on request, queues nothing and
- * never reconnects.
- */
+/** Options of an ioredis client that connects once, on request, and queues nothing. */
 export function redisOptions(
   redisUrl: string,
   limits: Pick<TransportLimits, 'redisConnectMaxMs' | 'redisReplyMaxMs'>,

@@ -58,8 +58,8 @@ export class RedisTransporter extends Transporters.Redis {
   }
 
   /**
-   * Resolves once Redis can be reached. Rejects after `redisAtStartMaxMs` with a message for the
-   * operator.
+   * Resolves once Redis can be reached; rejects after `redisAtStartMaxMs` with an operator's
+   * message.
    */
   async reach(): Promise<void> {
     const endMs = performance.now() + this.#limits.redisAtStartMaxMs;
@@ -68,8 +68,8 @@ export class RedisTransporter extends Transporters.Redis {
   }
 
   /**
-   * Opens a link, retrying until `endMs`; then throws an error for the operator. `link` is null if
-   * this node disconnects meanwhile.
+   * Opens a link, retrying until `endMs`; then throws an operator's message. `link` is null if this
+   * node disconnects.
    */
   async #open(channels: ReadonlySet<string>, onMessage: OnMessage, endMs = Number.POSITIVE_INFINITY) {
     let failures = 0;
@@ -181,8 +181,8 @@ export class RedisTransporter extends Transporters.Redis {
   }
 
   /**
-   * Marks a node without subscribers as disconnected, unless it subscribes again within
-   * `absentMaxMs`: a node that is reconnecting still has responses to send.
+   * Marks a node as disconnected unless it subscribes again within `absentMaxMs`: after a reconnect
+   * it still has responses to send.
    */
   async #doubt(nodeID: string): Promise<void> {
     if (this.#doubted.has(nodeID)) return;

@@ -1,15 +1,9 @@
-/**
- * Number of counters by which packets may arrive out of order, as happens when one connection
- * replaces another.
- */
+/** Number of counters by which packets may be late, as when one connection replaces another. */
 export const REPLAY_WINDOW = 4_096;
 
 const BITS = 32;
 
-/**
- * Accepts each counter once, in nearly any order (RFC 4303, 3.4.3). Rejects counters older than the
- * window.
- */
+/** Accepts each counter once, in nearly any order (RFC 4303, 3.4.3). */
 export class ReplayWindow {
   #newest = 0n;
   readonly #seen = new Uint32Array(REPLAY_WINDOW / BITS);

@@ -15,10 +15,7 @@ export interface TransportParts {
   limits: TransportLimits;
 }
 
-/**
- * Message handling shared by both transporters: packets are sealed, large messages are sent in
- * parts.
- */
+/** Messages of both transporters: packets are sealed, and large messages are sent in parts. */
 export class SealedMessages {
   readonly sealed: SealedWire;
   readonly channel: MessageChannel;
@@ -46,9 +43,7 @@ export class SealedMessages {
     }
   }
 
-  /**
-   * Returns the message that this packet completes, or null. For `onShown` see `SealedWire.open`.
-   */
+  /** Returns the message that this packet completes. For `onShown` see `SealedWire.open`. */
   receive(cmd: string, packet: Buffer, onShown?: () => void): Buffer | null {
     const opened = this.sealed.open(cmd, packet, onShown);
     return opened && this.channel.receive(opened.packet);

@@ -22,7 +22,7 @@ import type { DropReason, TransportMetrics } from './transport-metrics.ts';
 
 /**
  * Packet types that announce where a node listens, so that others can prove themselves to it. They
- * have no other effect, so they are passed on without proof of the sender.
+ * have no other effect, so they need no proof of the sender.
  */
 export const HELLO = 'GOSSIP_HELLO';
 export const BEACON = 'BEACON';
@@ -31,8 +31,7 @@ const ADDRESSED = 'RES';
 /** Minimum interval between proofs sent to the same peer. */
 const PROVED_AGAIN_MS = 1_000;
 /**
- * Maximum number of peers without proof. There are many only if old packets are replayed or many
- * nodes start at once.
+ * Maximum number of unproven peers: old packets are being replayed, or many nodes start at once.
  */
 const UNPROVEN_MAX = 1_024;
 
@@ -99,8 +98,8 @@ export class SealedWire {
   }
 
   /**
-   * Returns the content of a packet if it may be passed on. Calls `onShown` if only a member can
-   * have sent it just now: it was sealed for this process and is not a replay.
+   * Returns the content of a packet that may be passed on. Calls `onShown` if a member sent it now:
+   * it was sealed for this process and is not a replay.
    */
   open(cmd: string, sealed: Buffer, onShown?: () => void): Opened | null {
     const header = headerOf(sealed);
@@ -200,8 +199,7 @@ export class SealedWire {
     // Clusters of other data folders announce themselves on the same port.
     if (cmd === BEACON) return null;
     this.#options.metrics.drops.inc({ reason });
-    // Other nodes seal for the previous session after a restart of this process, until they meet
-    // the new one.
+    // After a restart of this process, others seal for its previous session until they meet it.
     if (reason === 'not for this process') return null;
     this.#repeated.write(`${reason} ${cmd}`, (fields) =>
       this.#options.log.warn(

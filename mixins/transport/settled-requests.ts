@@ -5,9 +5,8 @@ type Reject = (error: Error) => void;
 /**
  * Settles calls to other nodes that have timed out.
  *
- * After a timeout Moleculer forgets the request and leaves its promise pending. The context, with
- * the call's parameters, would stay among those that a graceful stop waits for, and every stop
- * would take its full timeout.
+ * Moleculer forgets a timed-out request and leaves its promise pending. Its context would stay
+ * among those that a graceful stop waits for, and every stop would take its full timeout.
  */
 export class SettledRequests {
   readonly #rejects = new WeakMap<object, Reject>();

@@ -2,9 +2,9 @@
  * Limits TCP connections on which no member has authenticated yet.
  *
  * Without the installation's secret a client can hold at most `strangersMax` connections with one
- * unfinished packet each, none for longer than `strangerMaxMs`. A connection on which a member has
- * authenticated is never closed in favour of another. A packet that is longer than any member's is
- * rejected when its header arrives, before its content is buffered.
+ * unfinished packet each, none for longer than `strangerMaxMs`. A member's connection is never
+ * closed in favour of another. A packet longer than any member's is rejected when its header
+ * arrives.
  */
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
@@ -66,9 +66,8 @@ export class Strangers {
 }
 
 /**
- * Returns a function that follows a stream chunk by chunk, from one packet's length field to the
- * next. It returns false when a packet with a length that no member sends begins; do not call it
- * again then.
+ * Returns a function that follows the packets in a stream, chunk by chunk, by their length fields.
+ * It returns false, for the last time, when a packet with an invalid length begins.
  */
 function packetLengths(maxBytes: number): (chunk: Buffer) => boolean {
   const header = Buffer.alloc(LENGTH_END);

@@ -86,8 +86,8 @@ export class TcpTransporter extends Transporters.TCP {
   }
 
   /**
-   * Starts this node's sequence number at the wall clock, so that it exceeds that of every earlier
-   * process of this name, unless the clock was set back.
+   * Numbers this process's changes from the wall clock, so that they exceed those of earlier
+   * processes of this name.
    */
   override async connect(): Promise<void> {
     this.registry.nodes.localNode!.seq = Date.now();
@@ -146,8 +146,8 @@ export class TcpTransporter extends Transporters.TCP {
   }
 
   /**
-   * Sends this node's info to nodes at once. A node that it does not reach gets it by gossip. Not
-   * awaited by callers, only by `disconnect`, for a limited time.
+   * Sends this node's info to nodes. One that it does not reach gets it by gossip. Only
+   * `disconnect` waits for it, for a limited time.
    */
   #tell(nodes: string[]): void {
     const online = { [this.nodeID]: [this.registry.getLocalNodeInfo()] };

@@ -2,13 +2,11 @@ const MIB = 1024 * 1024;
 
 /** Bounds of traffic between nodes. Clients cannot change them. */
 export const TRANSPORT_LIMITS = Object.freeze({
-  /**
-   * Maximum size of a packet, including its frame: small enough for heartbeats to get in between.
-   */
+  /** Packet with its frame: small enough for heartbeats to get in between. */
   packetMaxBytes: 512 * 1024,
   /**
-   * Maximum size over TCP: what a socket delivers at once, because Moleculer's reader copies the
-   * received part of a packet each time more arrives.
+   * Packet over TCP: what a socket delivers at once. Moleculer's reader copies an unfinished packet
+   * each time more arrives.
    */
   tcpPacketMaxBytes: 60 * 1024,
   /** TCP connections on which no member has authenticated yet: 30 MiB of unfinished packets. */

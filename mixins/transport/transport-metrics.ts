@@ -13,10 +13,7 @@ export type DropReason =
   | 'not for this process'
   | 'replayed';
 
-/**
- * Counters of traffic between this node and others. No label contains the name of a node or tenant
- * data.
- */
+/** Counters of traffic with other nodes. No label contains a node's name or tenant data. */
 export class TransportMetrics {
   readonly messages: Counter<'direction'>;
   readonly bytes: Counter<'direction'>;

@@ -13,10 +13,7 @@ import { TransportMetrics } from './transport-metrics.ts';
 export interface TransportSettings {
   /** Keys for sealing packets between members. */
   transportKeys: Keyring;
-  /**
-   * Known nodes (TCP only), `host:port/nodeID` separated by commas; if absent, nodes on this
-   * machine are discovered.
-   */
+  /** Known nodes (TCP only), `host:port/nodeID` separated by commas; default: discovery. */
   tcpUrls?: string;
   limits?: TransportLimits;
   /** How consoles connect, if there are no other nodes. */

@@ -5,10 +5,7 @@ import { LinkLost } from './redis-link.ts';
 
 export type Packet = Parameters<Transporters.Base['prepublish']>[0];
 
-/**
- * Converts a failed delivery into the Moleculer error for the packet's sender, of a retryable kind
- * where a retry may help.
- */
+/** Converts a failed delivery into the Moleculer error for the packet's sender. */
 export function undelivered(packet: Packet, cause: unknown): Error {
   const { type, target, payload } = packet;
   const error =
@@ -35,8 +32,8 @@ function isRefused(cause: unknown): boolean {
 }
 
 /**
- * Returns the error packet to send instead of a response that could not be sent, so that the caller
- * does not wait for its timeout. Null for any other packet, or if the caller's node is gone.
+ * Returns the error packet to send instead of a response that could not be sent. Null for other
+ * packets, or if the caller's node is gone.
  */
 export function failedAnswer(packet: Packet, { broker, transit }: Transporters.Base, cause: unknown): Packet | null {
   const { type, target, payload } = packet;

@@ -45,10 +45,7 @@ const SLICE = {
   limit: { type: 'number', integer: true, min: 1, max: ROWS_MAX, optional: true },
 } as const;
 
-/**
- * Defines an action without a timeout, because reading tables, moving shards or reading a whole
- * collection may take long. The calls that it makes have timeouts.
- */
+/** Defines an action without a timeout. The calls that it makes have timeouts. */
 function checkedAction<A extends keyof ClusterActions>(
   checks: Record<keyof Params<A>, ValidationRule>,
   handler: (params: Params<A>) => Result<A>,
@@ -57,10 +54,7 @@ function checkedAction<A extends keyof ClusterActions>(
   return { ...action, params: { $$strict: true, ...checks } };
 }
 
-/**
- * Shows the cluster to operators and carries out their commands. Instances are stateless; there may
- * be any number.
- */
+/** Shows the cluster to operators and carries out their commands. Its instances are stateless. */
 export default function clusterService({ config, store, clock }: Runtime): ServiceSchema {
   const references = new References(store.catalog);
   let broker: ServiceBroker;

@@ -52,10 +52,7 @@ export class References {
     return onlyOne(found, 'COLLECTION_NOT_FOUND', several, ({ account }) => `${account}/${name}`).row;
   }
 
-  /**
-   * Throws INVALID_ARGUMENT if the collection has no shard with that index, and what `collection`
-   * throws.
-   */
+  /** Throws INVALID_ARGUMENT for a bad reference or index, and what `collection` throws. */
   async shard(reference: string): Promise<{ row: CollectionRow; index: number }> {
     const [, collection, digits] = /^(.+)\.(\d{1,3})$/s.exec(reference) ?? [];
     if (collection === undefined || digits === undefined)
@@ -69,8 +66,8 @@ export class References {
 }
 
 /**
- * Returns the only match. Throws `absent` if there is none, and INVALID_ARGUMENT if there are more;
- * `several` completes "<n> accounts ..." and tells the operator what to do.
+ * Returns the only match. Throws `absent`, or INVALID_ARGUMENT with `several`, which completes "<n>
+ * accounts ..." and tells the operator what to do.
  */
 function onlyOne<T>(found: readonly T[], absent: keyof typeof ABSENT, several: string, named: (one: T) => string): T {
   const [only] = found;

@@ -43,10 +43,7 @@ export async function collectionTable(
   return { rows: described, next, unreachable: [...unreachable].map(([node, error]) => ({ node, error })) };
 }
 
-/**
- * Returns the anchors of all collections, or of those with one `standing`, which may need an
- * operator.
- */
+/** Returns the anchors of all collections, or of those with one `standing`. */
 export async function anchorTable(
   store: Pick<Store, 'catalog' | 'anchors'>,
   clock: Pick<Clock, 'wallMs'>,

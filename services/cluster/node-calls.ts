@@ -12,8 +12,7 @@ export type Asked<T> = { answer: T; error: null } | { answer: null; error: strin
 type Question = 'shards.stats' | 'shards.held';
 
 /**
- * Asks each node for its own stats, a few nodes at a time. A node that does not respond delays the
- * table by seconds and affects only its own row.
+ * Asks nodes for their stats, a few at a time. A node that does not respond affects only its row.
  */
 export async function askNodes<Q extends Question>(
   caller: Caller,

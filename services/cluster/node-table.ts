@@ -25,10 +25,7 @@ interface NodeTableParts {
   isAlone: boolean;
 }
 
-/**
- * Lists every node of the cluster, shard nodes first. Nodes with a lease are listed even if they
- * cannot be reached.
- */
+/** Lists all nodes, shard nodes first, including unreachable ones with a lease. */
 export async function nodeTable({ caller, leases, clock, known, isAlone }: NodeTableParts): Promise<ClusterNodes> {
   const rows = new Map((await leases.list()).map((lease) => [lease.node, lease]));
   const nodes = new Map(known().map((one) => [one.node, one]));

@@ -4,8 +4,8 @@ const ROWS_DEFAULT = 100;
 export const ROWS_MAX = 1_000;
 
 /**
- * Selects the rows of one slice while a sequence is read from its beginning in groups, such as the
- * shards of a collection.
+ * Selects the rows of a slice from a sequence that is read in groups, such as a collection's
+ * shards.
  */
 export class Window {
   readonly #first: number;

@@ -80,8 +80,7 @@ export class Steering {
   async resume(reference: string): Result<'cluster.resume'> {
     const { caller, store, references } = this.#parts;
     const { id } = await references.collection(reference);
-    // Read through the anchoring service, which has the keypair: it reports a row that it did not
-    // write as halted, whatever the row says.
+    // Read through the anchoring service, whose keypair detects rows that it did not write.
     const [anchor, contradictions] = await Promise.all([
       call(caller, 'anchoring.state', { collectionId: id }),
       store.contradictions.list(id),

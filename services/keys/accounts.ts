@@ -13,10 +13,7 @@ import { ReadCache } from './read-cache.ts';
 /** The key that a new account gets. */
 export const FIRST_KEY: NewKey = { name: 'first key', scopes: [...SCOPES], expiresAt: null };
 
-/**
- * Limit of attempts, because requests under way can create collections while an account's are being
- * dropped.
- */
+/** Requests under way can create collections while an account's are being dropped. */
 const DROP_ROUNDS_MAX = 5;
 
 /** Accounts and their plans. */

@@ -35,8 +35,8 @@ export class ApiKeys {
   }
 
   /**
-   * Creates a key and returns it with its secret, which an operator may choose. Returns null if the
-   * account already has `maxKeys`.
+   * Returns the new key with its secret, which an operator may choose; null if the account already
+   * has `maxKeys`.
    */
   async create(
     accountId: string,
@@ -59,10 +59,7 @@ export class ApiKeys {
     return outcome === 'limit' ? null : { ...viewOf(row), secret };
   }
 
-  /**
-   * Throws KEY_NOT_FOUND if the account has no such key, and LAST_KEY for its last key with the
-   * manage scope.
-   */
+  /** Throws KEY_NOT_FOUND, and LAST_KEY for the account's last key with the manage scope. */
   async revoke(accountId: string, id: string): Promise<void> {
     const outcome = await this.#store.revoke(accountId, id, new Date(this.#clock.wallMs()).toISOString());
     if (outcome === 'absent') throw notFound('KEY_NOT_FOUND');

@@ -49,8 +49,7 @@ async function makeFirstAccount({ store, clock }: Parts, id: string, plan: PlanN
 }
 
 /**
- * Logs an error if no account exists and none will be created. docs/operations.md quotes the
- * message.
+ * Logs an error, which docs/operations.md quotes, if no account exists and none will be created.
  */
 async function tellOfNoAccount({ store, log }: Parts): Promise<void> {
   if (await hasAccount(store.catalog)) return;
@@ -65,10 +64,7 @@ async function hasAccount(catalog: Pick<Catalog, 'accountsPage'>): Promise<boole
   }
 }
 
-/**
- * Undoes `makeFirstKey` if the secret was never shown, so that the next start creates another key.
- * Throws StoreError.
- */
+/** Undoes `makeFirstKey` if the secret was never shown. Throws StoreError. */
 export async function forgetFirstKey({ store }: Pick<Runtime, 'store'>, { accountId }: FirstKey): Promise<void> {
   await store.catalog.deleteAccount(accountId);
   await store.firstKey.setDue(accountId);

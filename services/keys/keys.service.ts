@@ -12,9 +12,7 @@ import { LastUse } from './last-use.ts';
 
 type Call<N extends keyof KeysActions> = Context<Actions[N]['params']>;
 
-/**
- * A field that clients send. The decoders in lib/requests/ check it and name it in their errors.
- */
+/** A field that clients send; the decoders in lib/requests/ check it. */
 const sent = { type: 'any', optional: true };
 const PAGE = {
   limit: { type: 'number', integer: true, min: 1 },
@@ -115,7 +113,7 @@ export default function keysService({ config, store, clock, log }: Runtime): Ser
           const dropCollections = () => call(ctx, 'collections.removeAll', { accountId: id });
           await accounts.delete(id, dropCollections);
           announce(ctx, { accountId: id, what: 'account' });
-          // A request admitted before the keys were deleted may have created another collection
+          // A request admitted before the keys were deleted may have created a collection
           // meanwhile.
           await dropCollections();
           return { deleted: true };

@@ -3,10 +3,7 @@ import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { KeyRow, KeyStore } from '../../lib/store/keys.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 
-/**
- * Records in the background when a key was last used, at most once a minute per key. A failed
- * update is dropped.
- */
+/** Records when keys were last used, in the background, at most once a minute per key. */
 export class LastUse {
   readonly #store: KeyStore;
   readonly #clock: Clock;

@@ -9,26 +9,20 @@ export function newSecret(): string {
   return `pv_live_${randomBytes(32).toString('base64url')}`;
 }
 
-/**
- * Whether a value has the form of a secret: an issued one, or one that an operator chose for the
- * first account.
- */
+/** Whether a value has the form of a secret, issued or chosen by an operator. */
 export function isPossibleSecret(value: unknown): value is string {
   return typeof value === 'string' && POSSIBLE.test(value);
 }
 
 /**
- * Returns the SHA-256 (hex) of a secret. The store keeps and looks up this hash, so that lookup
- * times reveal nothing about the secret.
+ * Returns a secret's SHA-256 (hex). The store looks up this hash, so that lookup times reveal
+ * nothing about the secret.
  */
 export function secretHash(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
-/**
- * Returns the part of a secret that lists show: 12 characters of an issued one, 4 of a chosen one,
- * which may be short.
- */
+/** Returns the part that lists show: 12 characters of an issued secret, 4 of a chosen one. */
 export function secretPrefix(secret: string): string {
   return secret.slice(0, ISSUED.test(secret) ? 12 : 4);
 }

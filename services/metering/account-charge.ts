@@ -1,12 +1,11 @@
 /**
  * Chooses the instance responsible for an account. The others forward to it, so that the account
  * has one block of queries and one order of writes.
- * Instances that know the same instances agree (rendezvous hashing). Only efficiency and order
- * depend on this: if two consider themselves responsible, the store's conditional updates still
- * enforce the limits.
- * If the responsible instance fails or does not respond, the forwarding instance does the work
- * itself, and the next instance in the account's order becomes responsible for a while. The failed
- * call may have been carried out, so only actions that may run twice are forwarded.
+ * Instances that know the same instances agree (rendezvous hashing). If two consider themselves
+ * responsible, the store's conditional updates still enforce the limits.
+ * If the responsible instance does not respond, the forwarding one does the work itself, and the
+ * next one in the account's order becomes responsible for a while. The failed call may have been
+ * carried out, so only actions that may run twice are forwarded.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { ChargedActions } from '../../lib/actions/metering.ts';
@@ -44,8 +43,8 @@ export class AccountCharge {
   }
 
   /**
-   * Runs an action on the responsible instance, or `work` if that is this one or the other one
-   * fails. In the latter case `undo` gets the other instance's result if it arrives late.
+   * Runs an action on the responsible instance; `work` does it here. `undo` gets the result of
+   * another instance that arrives after `work` took over.
    */
   async run<N extends keyof ChargedActions>(
     caller: Caller,

@@ -69,9 +69,7 @@ export function spare({ taken, takenBefore }: AccountQueries, remaining: number 
   return Math.max(0, Math.min(max, taken + takenBefore));
 }
 
-/**
- * Returns how many of the queries counted in the store are used, and the blocks of other instances.
- */
+/** Returns how many of the counted queries are used, and the blocks of other instances. */
 export function usedOf(
   { block, closing, credits }: AccountQueries,
   month: string,

@@ -7,8 +7,7 @@ export interface Allowance {
 }
 
 /**
- * Whether `more` on top of `used` exceeds a limit. False for a `more` of 0, even if `used` is above
- * a limit that was lowered.
+ * Whether `more` on top of `used` exceeds a limit; 0 more never does, even above a lowered limit.
  */
 export function passes(limit: number | null, used: number, more: number): boolean {
   return limit !== null && more > 0 && used + more > limit;

@@ -2,15 +2,12 @@ import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { WriteHold, WriteHolds } from '../../lib/store/usage.ts';
 import { Sightings } from '../../lib/time/sightings.ts';
 
-/**
- * Key of a ticket's age, which counts from the start of its count, whether or not its holder renews
- * it.
- */
+/** Key of a ticket's age, which runs from the start of its count even if the holder renews it. */
 const countOf = (id: string): string => `${id} count`;
 
 /**
- * What an instance has observed of an account's holds, measured on its monotonic clock. Times of a
- * read are when it was sent.
+ * What an instance has observed of an account's holds, on its monotonic clock. A read's time is
+ * when it was sent.
  */
 export class HoldSightings {
   readonly #monotonicMs: () => number;
@@ -23,9 +20,7 @@ export class HoldSightings {
     this.#sightings = new Sightings(monotonicMs);
   }
 
-  /**
-   * Records the end of a read, successful or not. During a slow read holders cannot renew either.
-   */
+  /** Records the end of a read. During a slow read holders cannot renew either. */
   read(askedAtMs: number): void {
     const monotonicMs = this.#monotonicMs();
     if (monotonicMs - askedAtMs >= INTERNAL_LIMITS.writeHolderRenewMs) this.#stalledUntilMs = monotonicMs;
@@ -46,9 +41,7 @@ export class HoldSightings {
       : INTERNAL_LIMITS.writeTicketMaxMs - this.#sightings.unchangedMs(countOf(id), askedAtMs);
   }
 
-  /**
-   * Whether the holder has stopped renewing: it died, or does not know the outcome of its write.
-   */
+  /** Whether its holder stopped renewing: it died, or does not know the outcome of its write. */
   isOrphaned({ id }: WriteHold, askedAtMs: number): boolean {
     const quietMs = Math.min(this.#sightings.unchangedMs(id, askedAtMs), askedAtMs - this.#stalledUntilMs);
     return quietMs >= INTERNAL_LIMITS.writeHoldOrphanedAfterMs;

@@ -141,8 +141,7 @@ export default function meteringService({ config, store, clock, log }: Runtime):
         async handler(ctx: Call<'metering.takeQuery'>) {
           const { accountId, count } = ctx.params;
           const allowance = await allowanceOf(ctx, accountId);
-          // Without a limit, blocks of other instances cannot cause a refusal, so there is no need
-          // to forward.
+          // Not forwarded: without a limit, other instances' blocks cannot cause a refusal.
           const take = () => queries.take(accountId, allowance, count);
           if (allowance.limits.queries === null) return take();
           return charge.run(ctx, 'metering.takeQuery', ctx.params, take, ({ month }) => {

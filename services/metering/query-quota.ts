@@ -41,8 +41,7 @@ export interface QueryQuotaOptions {
 }
 
 /**
- * Turns in a row that neither served nor refused a request, because other instances were faster or
- * the account is being deleted.
+ * Turns in a row without progress: other instances were faster, or the account is being deleted.
  */
 const FRUITLESS_MAX = 16;
 
@@ -113,8 +112,8 @@ export class QueryQuota {
   }
 
   /**
-   * Returns blocks that are idle, of a past month, or of accounts that another instance is
-   * responsible for. Call it once a second, and when instances come or go.
+   * Returns blocks that are idle, of a past month, or of accounts of other instances. Call it once
+   * a second, and when instances come or go.
    */
   async tick(): Promise<void> {
     const month = this.#month();
@@ -156,8 +155,8 @@ export class QueryQuota {
   }
 
   /**
-   * Runs the store operations of an account one after another. Recalls run between them, so that
-   * two instances that recall from each other do not deadlock.
+   * Runs an account's store operations one after another. Recalls run between them, so that two
+   * instances do not deadlock.
    */
   #inTurn<T>(account: AccountQueries, operation: () => Promise<T>): Promise<T> {
     account.operations++;
@@ -176,8 +175,7 @@ export class QueryQuota {
   }
 
   /**
-   * Takes queries from the block. Does not use a block granted under another limit, because the
-   * plan has changed.
+   * Takes queries from the block, unless it was granted under another limit: the plan has changed.
    */
   #draw(
     { block }: AccountQueries,
@@ -206,9 +204,8 @@ export class QueryQuota {
   }
 
   /**
-   * Stores credits and debts. A credit becomes a block of one that is closed with negative use, a
-   * debt a block that is used up. Both steps can be repeated after an unknown outcome, so each
-   * counts once.
+   * Stores credits as blocks of one with negative use, and debts as blocks that are used up. Both
+   * steps can be repeated after an unknown outcome, so each counts once.
    */
   async #write(account: AccountQueries): Promise<void> {
     const { usage, node } = this.#options;
@@ -248,8 +245,7 @@ export class QueryQuota {
       for (const waiter of account.waiting.splice(0)) waiter.reject(error);
     } finally {
       account.refilling = false;
-      // A request after `close` gets its own block. If that stays open, it counts as used
-      // completely.
+      // A request after `close` gets its own block, which counts as used if it stays open.
       if (this.#closed) this.#writeOut(account).catch(() => undefined);
     }
   }
@@ -287,18 +283,14 @@ export class QueryQuota {
     const deciding = account.waiting.length;
     account.foreign.observe(stored.blocks.map(({ id }) => [id, 0] as const));
     const open = stored.blocks.filter(({ id }) => !asked.has(id));
-    // A request that arrived meanwhile starts over with the store, and all do if credits are still
-    // to be stored.
+    // Requests that arrived meanwhile start over, and so do all if credits are still to be stored.
     if (open.length > 0 || account.credits.size > 0) return open;
     await this.#endLost(account, month, stored.blocks, askedAtMs);
     this.#refuse(account.waiting.splice(0, deciding), stored.queries, account);
     return [];
   }
 
-  /**
-   * Closes blocks as used if their owners have not returned them for long enough. Throws
-   * UNAVAILABLE before that.
-   */
+  /** Closes blocks as used if their owners are gone for long enough; before, throws UNAVAILABLE. */
   async #endLost(account: AccountQueries, month: string, blocks: QueryBlock[], askedAtMs: number): Promise<void> {
     const isHeld = ({ id }: QueryBlock): boolean =>
       account.foreign.unchangedMs(id, askedAtMs) < INTERNAL_LIMITS.queryBlockLostAfterMs;
@@ -306,10 +298,7 @@ export class QueryQuota {
     for (const { id, granted } of blocks) await this.#options.usage.closeBlock(account.id, month, id, granted);
   }
 
-  /**
-   * Opens a block and serves waiting requests. `taken` is the number of queries counted in the
-   * store at the last read.
-   */
+  /** Opens a block and serves waiting requests. `taken`: queries counted in the store. */
   async #serve(
     account: AccountQueries,
     { month, limit, taken }: { month: string; limit: number | null; taken: number },
@@ -331,8 +320,8 @@ export class QueryQuota {
   }
 
   /**
-   * Serves waiting requests up to their plan's limit and records a debt, because the store can be
-   * read but not written. Throws `error` for a request that exceeds the limit.
+   * Serves waiting requests without writing to the store, and records a debt. Throws `error` for a
+   * request that exceeds its plan's limit.
    */
   async #serveUnwritten(account: AccountQueries, error: StoreError): Promise<void> {
     const month = this.#month();
@@ -351,8 +340,8 @@ export class QueryQuota {
   }
 
   /**
-   * Refuses requests that exceed their plan. If the plan changed meanwhile, later requests have
-   * another limit: they keep waiting for the next turn.
+   * Refuses requests that exceed their plan. Others, whose plan has just changed, wait for the next
+   * turn.
    */
   #refuse(decided: QueryWaiter[], used: number, account: AccountQueries): void {
     const { clock, pricingUrl } = this.#options;

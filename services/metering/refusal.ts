@@ -22,8 +22,8 @@ interface Refused {
 }
 
 /**
- * Builds the PLAN_LIMIT_REACHED error of a refused request. The message says when a monthly limit
- * starts again. `retryAfterSeconds` does not, because clients that obey it would sleep for weeks.
+ * Builds the PLAN_LIMIT_REACHED error of a request. Monthly limits have no `retryAfterSeconds`,
+ * because clients that obey it would sleep for weeks; the message says when they start again.
  */
 export function planLimitReached(
   { limit, used, requested }: Refused,

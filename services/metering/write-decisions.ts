@@ -35,8 +35,7 @@ export interface Held {
 }
 
 /**
- * Decides requests in order, as far as possible. Adds the resulting holds to `holds`; a ticket also
- * becomes `alone`.
+ * Decides requests in order, as far as possible. Adds holds to `holds`; a ticket becomes `alone`.
  */
 export function decideWrites(held: Held, stored: UsageRow, requests: WriteRequest[], holdsMax: number): Decision[] {
   const upper = { writes: stored.writes, vectors: stored.vectors };
@@ -65,8 +64,8 @@ export function decideWrites(held: Held, stored: UsageRow, requests: WriteReques
 }
 
 /**
- * Decides a request with a ticket. The ticket becomes its reservation, or ends if the request is
- * refused. `before`: the earlier decision, if it is unknown whether the store recorded it.
+ * Decides a request with a ticket, which becomes its reservation or ends. `before`: the earlier
+ * decision, if it is unknown whether the store recorded it.
  */
 export function decideCounted(
   held: Held,
@@ -109,10 +108,7 @@ function orphansOf({ holds, orphaned }: Held): { hold: WriteHold; inMs: number }
   return orphans.sort((one, other) => other.inMs - one.inMs);
 }
 
-/**
- * Returns how long a request cannot fit even if all live holders release their room; null if it may
- * fit.
- */
+/** Returns how long a request cannot fit even without the live holds; null if it may fit. */
 function uncertainForMs(
   { alone, orphaned }: Held,
   orphans: { hold: WriteHold; inMs: number }[],

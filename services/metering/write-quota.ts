@@ -71,8 +71,8 @@ export class WriteQuota {
   }
 
   /**
-   * Extends a reservation by `writeReservationMaxMs`, and shows that the holder of a ticket is
-   * alive. Does nothing if it has ended.
+   * Extends a reservation by `writeReservationMaxMs`, or shows that a ticket's holder is alive.
+   * Does nothing if it has ended.
    */
   renew(accountId: string, id: string): void {
     const account = this.#account(accountId);
@@ -80,10 +80,7 @@ export class WriteQuota {
     this.#wake(account);
   }
 
-  /**
-   * Ends a reservation or gives up a ticket. Idempotent; retries if another instance changes the
-   * row.
-   */
+  /** Ends a reservation or gives up a ticket. Idempotent; retried until the store succeeds. */
   settle(accountId: string, id: string): Promise<void> {
     const account = this.#account(accountId);
     const ended = account.ending.get(id) ?? Promise.withResolvers<void>();
@@ -93,8 +90,7 @@ export class WriteQuota {
   }
 
   /**
-   * Ends expired holds and requests that waited too long, and checks whether another instance made
-   * room. Call it about once a second.
+   * Ends expired holds and late requests, and retries waiting ones. Call it about once a second.
    */
   sweep(): void {
     const monotonicMs = this.#monotonicMs();

@@ -10,14 +10,12 @@ import type { ScanProgress } from './scan-progress.ts';
 /** Allows for reading a whole collection. */
 const SCAN_TIMEOUT_MS = 3_600_000;
 const DIFFERENCES_MAX = 1_000;
-/**
- * Interval of keep-alive calls to shards whose scan has ended while others are still being scanned.
- */
+/** Interval of keep-alive calls to scanned shards while others are still being scanned. */
 const KEEP_EVERY_MS = INTERNAL_LIMITS.recomputeSessionIdleMaxMs / 3;
 
 /**
- * The state of a collection computed from its stored bytes, all shards at the seqs of one cut, and
- * what the log recorded there.
+ * A collection's state computed from stored bytes, all shards at the seqs of one cut, and what the
+ * log recorded there.
  */
 export class CollectionScan {
   #caller: Caller;
@@ -76,8 +74,8 @@ export class CollectionScan {
   }
 
   /**
-   * A contradiction that a shard found when it opened, whatever the store says now; null if there
-   * is none or an operator has decided on it.
+   * A contradiction found when a shard opened, whatever the store says now; null if none is
+   * undecided.
    */
   get contradiction(): string | null {
     return this.#shards.find(({ contradiction }) => contradiction !== null)?.contradiction ?? null;
@@ -92,17 +90,13 @@ export class CollectionScan {
   }
 
   /**
-   * Whether a shard was scanned after a write that is not in `cut`, so that the scan cannot be
-   * compared at that cut.
+   * Whether a shard was scanned after a write that is not in `cut`, so that it cannot be compared.
    */
   isPast(cut: Cut): boolean {
     return this.#shards.some(({ head }, index) => head.version > cut[index].version);
   }
 
-  /**
-   * Applies the log to the scan up to the seqs of `cut`. Shards that are already there stay
-   * unchanged.
-   */
+  /** Applies the log to the scan up to the seqs of `cut`. */
   async extend(cut: Cut): Promise<void> {
     this.#shards = await Promise.all(
       this.#shards.map((shard, index) => {

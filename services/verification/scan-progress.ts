@@ -10,9 +10,7 @@ export class ScanProgress {
     this.#records = Array(shards).fill(0);
   }
 
-  /**
-   * Records a shard's progress. A shard that is scanned again on another node does not reset it.
-   */
+  /** Records progress; scanning a shard again on another node does not reset it. */
   reached(shard: number, records: number): void {
     this.#records[shard] = Math.max(this.#records[shard], records);
   }

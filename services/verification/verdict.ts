@@ -68,8 +68,8 @@ export function contradiction(scan: CollectionScan, { row, contradictions }: Anc
 }
 
 /**
- * Returns the verdict for an anchored collection whose scan has been extended to the ledger's cut
- * as far as possible. `cut` is the cut behind the root on the ledger, null if unknown.
+ * Returns the verdict for an anchored collection, after extending the scan to the ledger's cut if
+ * possible. `cut` is that cut, null if unknown.
  */
 export function judge(scan: CollectionScan, record: AnchorRecord, onChain: OnChain, cut: Cut | null): Verdict {
   const { row } = record;
@@ -98,8 +98,8 @@ const waiting = (computed: CollectionRoot, chain: CollectionRoot): Verdict =>
   pending(`Version ${computed.version} waits for its anchor; the ledger holds version ${chain.version}.`);
 
 /**
- * Whether the ledger's root is one that may be replaced: the last one before the plan stopped
- * anchoring, or one that an operator has decided to replace.
+ * Whether the ledger's root may be replaced: the last one before the plan stopped anchoring, or one
+ * that an operator decided to replace.
  */
 function isPutUpWith(chain: AnchoredRoot, row: AnchorRow | null, computed: CollectionRoot): boolean {
   if (row === null || row.confirmed !== null) return false;

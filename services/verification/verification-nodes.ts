@@ -58,8 +58,7 @@ export class VerificationNodes {
   }
 
   /**
-   * Returns the verification that another node runs for the collection. Throws if a node does not
-   * respond.
+   * Returns the verification that another node runs, or null. Throws if a node does not respond.
    */
   async running(collectionId: string): Promise<Verification | null> {
     const asked = this.#peers().map(({ id }) => this.#ask(id, collectionId));

@@ -24,8 +24,8 @@ const CHECKS = {
 } as const;
 
 /**
- * Recomputes roots from stored data and compares them with the ledger, while the caller waits or in
- * the background. `pause` waits between two reads of a ledger that is changing.
+ * Compares roots recomputed from stored data with the ledger, while the caller waits or in the
+ * background. `pause` waits between two reads of a changing ledger.
  */
 export default function verificationService(
   runtime: Runtime,

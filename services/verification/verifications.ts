@@ -41,10 +41,7 @@ export class Verifications {
     this.#ended = new EndedVerifications(clock);
   }
 
-  /**
-   * Starts a verification with that id unless one is running. `total` is the number of records in
-   * the collection.
-   */
+  /** Starts a verification unless one is running. `total` is the collection's number of records. */
   begin(collection: CollectionRow, total: number, id: string): Verification {
     const running = this.#running.get(collection.id);
     if (running) return viewOf(running);

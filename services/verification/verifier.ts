@@ -26,8 +26,7 @@ import { type AnchorRecord, contradiction, cutOnChain, judge, type Verdict } fro
 
 const REREAD_MS = 200;
 /**
- * Maximum number of reads of the row and the account until they match, or until an RPC node that
- * lags has had time to catch up.
+ * Reads of the row and the account until they match or a lagging RPC node has had time to catch up.
  */
 const READS_MAX = 1 + Math.ceil(LEDGER_LAG_MAX_MS / REREAD_MS);
 const WAIT_GRACE_MS = 2_000;

@@ -18,8 +18,8 @@ const memoryBytes = new Uint8Array(memory);
 const numbers = new Float32Array(memory, NUMBERS_AT, NUMBERS_MAX);
 
 /**
- * Parses arrays of numbers in JSON text straight into float32 (`float32-scan.wat`), in a quarter of
- * the time of `JSON.parse` and a conversion of its doubles.
+ * Parses arrays of JSON numbers straight into float32 (`float32-scan.wat`), in a quarter of the
+ * time of `JSON.parse` and a conversion.
  */
 export const float32Scanner = {
   /**

@@ -4,10 +4,7 @@ declare const WebAssembly: {
   Instance: new (module: object) => { exports: Record<string, unknown> };
 };
 
-/**
- * Instantiates a WebAssembly module, given its bytes in base64. Returns its functions and its
- * memory, which belongs to this instance alone.
- */
+/** Instantiates a WebAssembly module, given in base64, with its own memory. */
 export function instantiate<F>(base64: string): { memory: ArrayBuffer; functions: F } {
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(base64, 'base64')));
   const { memory, ...functions } = exports as { memory: { buffer: ArrayBuffer } };
