@@ -54,9 +54,7 @@ export interface BrokerSettings extends TransportSettings {
   config: Pick<Config, 'nodeId' | 'transporter' | 'redisUrl' | 'dataDir'>;
   log: Logger;
   metrics: Metrics;
-  /**
-   * Nodes see only their own namespace. Default: derived from the Redis database or data folder.
-   */
+  /** Nodes see only their own namespace. Default: from the Redis database or data folder. */
   namespace?: string;
 }
 

@@ -81,10 +81,7 @@ export interface Provec {
   readonly ledger: LedgerInfo | null;
   readonly broker: Broker;
   readonly store: Store;
-  /**
-   * Completes requests, then stops everything, within `forMs` milliseconds. Idempotent; never
-   * rejects.
-   */
+  /** Stops within `forMs` milliseconds, completing requests. Idempotent; never rejects. */
   stop(forMs?: number): Promise<void>;
   /** Returns what a stop waits for: the current part, and each shard with its reason. */
   waiting(): string[];

@@ -100,10 +100,7 @@ export interface ErrorExtras {
   cause?: unknown;
 }
 
-/**
- * The only error that services throw on purpose. `message` tells clients what to do and reveals no
- * internals.
- */
+/** The only error that services throw on purpose. `message` is for clients, without internals. */
 export class ProvecError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -161,9 +158,7 @@ export function unavailable(message: string, cause?: unknown): ProvecError {
   return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1, cause });
 }
 
-/**
- * Builds a 401. A key that is unknown, revoked, expired or without an account gets the same one.
- */
+/** Builds the 401 for a key that is unknown, revoked, expired or without an account. */
 export function unauthenticated(message = 'The API key is unknown, revoked or expired.'): ProvecError {
   return new ProvecError('UNAUTHENTICATED', message);
 }

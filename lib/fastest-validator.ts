@@ -1,7 +1,4 @@
 import fastestValidator from 'fastest-validator';
 
-/**
- * The library's class. Its types declare an ES module; at run time the CommonJS module is the
- * class.
- */
+/** The library's class. Its types declare an ES module, but the CommonJS module is the class. */
 export const FastestValidator = fastestValidator as unknown as typeof fastestValidator.default;

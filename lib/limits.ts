@@ -69,17 +69,13 @@ export const INTERNAL_LIMITS = Object.freeze({
   waitMaxMs: 10_000,
   /** Requests of one account that wait in a gateway for unavailable shards. */
   awayPerAccountMaxRequests: 1_024,
-  /**
-   * Writes keep their permit while they wait for the ledger; their bodies are bounded separately.
-   */
+  /** Writes keep their permit while they wait for the ledger; bodies are bounded separately. */
   writePermits: 1_024,
   verifyPermits: 32,
   otherPermits: 96,
   /** Permits per account for deletes and operator requests. */
   unsharedPermitsPerAccount: 64,
-  /**
-   * Room for the largest answer (topK 10,000 with values of 8,192 dimensions: 313 MiB) and others.
-   */
+  /** Room for the largest answer (topK 10,000, values of 8,192 dimensions: 313 MiB) and others. */
   answersMaxBytes: 512 * 1024 * 1024,
   answerMaxBytes: 320 * 1024 * 1024,
   answersSmallReserveBytes: 128 * 1024 * 1024,
@@ -96,9 +92,7 @@ export const INTERNAL_LIMITS = Object.freeze({
   requestBodyTimeoutMs: 60_000,
   actionTimeoutMs: 60_000,
   shutdownMaxMs: 30_000,
-  /**
-   * Part of `shutdownMaxMs` for reporting what blocks the stop, before an orchestrator's SIGKILL.
-   */
+  /** Part of `shutdownMaxMs` for reporting what blocks the stop, before an external SIGKILL. */
   shutdownMarginMs: 1_000,
   shardQueueMaxRequests: 4_096,
   shardQueueMaxBytes: 512 * 1024 * 1024,

@@ -1,7 +1,4 @@
-/**
- * What a plan allows per account; null = no limit. Writes and queries count per UTC month, all
- * others in total.
- */
+/** Limits per account; null = none. Writes and queries count per UTC month, others in total. */
 export interface PlanLimits {
   vectors: number | null;
   writes: number | null;

@@ -10,9 +10,7 @@ const QUIETER: Partial<Record<Level, Level>> = { info: 'debug', debug: 'trace' }
 /** The parts that differ between lines that report the same fault for different requests. */
 const REQUEST_IDS = /with requestID '.*?' |[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const NAMES = /'[^']*'/g;
-/**
- * Logged when a call arrives after its service has stopped. Normal in a drain: the caller retries.
- */
+/** Logged when a call arrives after its service has stopped, as in a drain: the caller retries. */
 const LATE_CALL = /^Service '[^']*' is not registered locally\.$/;
 
 /**

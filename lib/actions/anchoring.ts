@@ -4,9 +4,7 @@ import type { AnchorHistoryItem, AnchorRow } from '../store/anchors.ts';
 
 export type AnchorStatus = 'confirmed' | 'pending' | 'none';
 
-/**
- * Anchor state reported with a write. `signature` is that of a transaction whose root covers it.
- */
+/** Anchor state reported with a write. `signature` is of a transaction whose root covers it. */
 export interface AnchorReceipt {
   status: AnchorStatus;
   signature: string | null;
@@ -42,10 +40,7 @@ export interface AnchoringStats {
 }
 
 export interface AnchoringActions {
-  /**
-   * Requests anchoring of `cut` and waits up to `waitMs` for a confirmed root whose cut contains
-   * it.
-   */
+  /** Requests anchoring of `cut`. Waits up to `waitMs` for a confirmed root that contains it. */
   'anchoring.submit': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
   /**
    * Waits up to `waitMs` for a confirmed root whose cut contains `cut`, without requesting one.

@@ -63,10 +63,8 @@ export interface ClusterNodes {
   omitted: number;
 }
 
-/**
- * `closed`: claimed, not in memory. `unclaimed`: claimed on next use. `unreachable`: no response.
- */
-type ShardState = 'open' | 'closed' | 'unclaimed' | 'unreachable';
+/** `closed`: claimed, not in memory. `unclaimed`: claimed on next use. */
+export type ShardState = 'open' | 'closed' | 'unclaimed' | 'unreachable';
 
 export interface ShardRow {
   shard: ShardKey;

@@ -65,9 +65,7 @@ export interface MeteringActions extends ChargedActions {
     params: { action: keyof ChargedActions; params: ChargedActions[keyof ChargedActions]['params'] };
     result: ChargedActions[keyof ChargedActions]['result'];
   };
-  /**
-   * Makes the called instance return queries that it reserved and did not use, and store all usage.
-   */
+  /** Makes the called instance return unused reserved queries and store all usage. */
   'metering.yieldQueries': { params: { accountId: string }; result: null };
   /** Returns queries that failed; they cost nothing. */
   'metering.giveBackQuery': { params: { accountId: string; month: string; count?: number }; result: null };

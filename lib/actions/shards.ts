@@ -24,9 +24,7 @@ export interface OpenShardStats {
   unindexed: number;
   /** Writes waiting in the shard's queue. */
   queued: number;
-  /**
-   * Nodes that follow it. `seq` is null while a copy is being made or its node does not respond.
-   */
+  /** `seq` is null while a copy is being made or its node does not respond. */
   followers: { node: string; seq: number | null }[];
 }
 
@@ -45,9 +43,7 @@ export interface ShardStats {
   searchSeconds: number;
   /** Shards that were open before the last stop and are still being reopened. */
   reopening: number;
-  /**
-   * Copies of other nodes' shards, their memory, and how many were dropped for a differing root.
-   */
+  /** Copies of other nodes' shards, their memory, and how many were dropped for a wrong root. */
   copies: number;
   copiedBytes: number;
   mismatches: number;
@@ -143,17 +139,11 @@ export interface ShardsActions {
   'shards.release': { params: { session: string }; result: null };
   /** Opens the shard on the called node. Throws ShardMoved if another node holds it. */
   'shards.adopt': { params: { shard: ShardSpec }; result: null };
-  /**
-   * Makes the holder hand the shard over to `node`. Throws INVALID_ARGUMENT if `node` accepts none.
-   */
+  /** Makes the holder hand the shard to `node`. Throws INVALID_ARGUMENT if `node` refuses. */
   'shards.move': { params: { key: ShardKey; node: string }; result: null };
-  /**
-   * Makes the called node follow a shard whose holder is at `seq`. Does not wait for catching up.
-   */
+  /** Makes the called node follow a shard whose holder is at `seq`. Does not wait for it. */
   'shards.follow': { params: { shard: ShardSpec; seq: number }; result: ReplicaState };
-  /**
-   * Offers the called node a shard. Null: it accepts and waits for the shard; else why it refuses.
-   */
+  /** Offers the called node a shard. Null: it accepts and waits for it; else why it refuses. */
   'shards.offer': {
     params: { bytes: number; load: number; reason: 'memory' | 'load' | 'home' };
     result: 'draining' | 'busy' | 'room' | 'share' | null;

@@ -13,9 +13,7 @@ export class Shares {
   /** Amount that all accounts hold together. */
   total = 0;
 
-  /**
-   * An infinite `factor` lets one account hold everything. `max` is the capacity, if it is fixed.
-   */
+  /** An infinite `factor` lets one account hold everything. `max`: the capacity, if fixed. */
   constructor(factor: number, max = Number.POSITIVE_INFINITY) {
     this.#factor = factor;
     this.#max = max;

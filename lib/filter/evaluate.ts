@@ -18,9 +18,7 @@ const PAIRS_MAX = 256;
 /** Number of characters whose comparison takes as long as a map lookup. */
 const CHARS_PER_COMPARISON = 16;
 
-/**
- * Receives the number of comparisons beyond one per condition, of list elements and long strings.
- */
+/** Receives the number of comparisons beyond one per condition: list elements, long strings. */
 type OnCompared = (count: number) => void;
 
 export function matches(node: FilterNode, metadata: Record<string, unknown>): boolean {

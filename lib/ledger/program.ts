@@ -1,4 +1,2 @@
-/**
- * Token-2022, which owns the accounts with the anchored roots. Its address is the same everywhere.
- */
+/** Token-2022, which owns the accounts with the roots. Its address is the same everywhere. */
 export const LEDGER_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';

@@ -84,10 +84,7 @@ export class CellTable {
     return slot;
   }
 
-  /**
-   * Collects into `into`, in key order, the cells of keys with the `bits` bits of `prefix` after
-   * `skipBits`.
-   */
+  /** Collects, in key order, the cells of keys that continue with `prefix` after `skipBits`. */
   collect(bits: number, prefix: number, into: number[]): void {
     into.length = 0;
     const span = 2 ** (32 - bits);

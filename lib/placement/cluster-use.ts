@@ -27,9 +27,7 @@ export interface UsedParts {
   workers: number;
 }
 
-/**
- * Fraction of memory above which a node accepts no more shards; it closes idle ones from 85 % on.
- */
+/** Fraction of memory above which a node accepts no shards; it closes idle ones from 85 % on. */
 const MEMORY_FULL = 0.8;
 /** Fraction of its worker threads' time above which a node accepts no more shards. */
 const OVERLOADED = 0.85;

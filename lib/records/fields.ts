@@ -27,10 +27,7 @@ export function refuseUnknownFields(object: JsonObject, known: readonly string[]
 /** Maximum edits at which an unknown name counts as a misspelling of a known one. */
 const MISSPELT_EDITS_MAX = 2;
 
-/**
- * Throws INVALID_ARGUMENT for a misspelling of a `known` name. For requests that may have unknown
- * fields.
- */
+/** Throws INVALID_ARGUMENT for a misspelling of a `known` name; accepts other unknown names. */
 export function refuseMisspelt(
   names: Iterable<string>,
   known: readonly string[],

@@ -100,9 +100,7 @@ function exponentOf(magnitude: number): number {
   return magnitude < 1e6 ? 5 : 6;
 }
 
-/**
- * Writes `decimal` / 10^`places`. `decimal` is an integer below 2^31, the quotient is below 1e7.
- */
+/** Writes `decimal` / 10^`places`. `decimal` is an integer below 2^31, the quotient below 1e7. */
 function writeDecimal(target: Uint8Array, start: number, decimal: number, places: number): number {
   let digits = 1;
   while (decimal >= POWERS_OF_TEN[digits]!) digits++;

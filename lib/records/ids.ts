@@ -32,9 +32,7 @@ export function decodeNamespace(value: unknown, path: string, limits: Limits): s
   return value;
 }
 
-/**
- * Returns the ids of a fetch or delete without duplicates. Throws INVALID_ARGUMENT with the path.
- */
+/** Returns the ids of a fetch or delete without duplicates. Throws INVALID_ARGUMENT. */
 export function decodeIds(value: unknown, path: string, limits: Limits): string[] {
   const ids = new Set<string>();
   const given = boundedArray(value, path, 1, limits.idsPerRequestMax, 'ids');

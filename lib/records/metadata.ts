@@ -37,10 +37,7 @@ function extentOf(value: unknown, maxLevels: number, maxBytes: number): { levels
   return { levels, minBytes };
 }
 
-/**
- * Returns the error for the first value that JSON in UTF-8 cannot represent. Recursive: check the
- * nesting first.
- */
+/** Returns the error for the first value that UTF-8 JSON cannot represent. Bound nesting first. */
 function unrepresentable(value: unknown, path: string): ProvecError | null {
   if (typeof value === 'string') {
     return value.isWellFormed() ? null : invalid(path, 'well-formed Unicode', 'a string with a lone surrogate');

@@ -27,10 +27,7 @@ export function storedId(namespace: string, id: string): string {
 /** Returns the range of all stored ids after `after` (null: all). */
 export const wholeRange = (after: string | null): { after: string | null; prefix: null } => ({ after, prefix: null });
 
-/**
- * Returns the range of stored ids of a namespace, after `after` (null: all), that begin with
- * `prefix`.
- */
+/** Returns the range of a namespace's stored ids after `after` (null: all), with `prefix`. */
 export function storedRange(
   namespace: string,
   after: string | null,

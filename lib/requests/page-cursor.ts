@@ -7,9 +7,7 @@ export function writeCursor(position: string): string {
   return Buffer.from(position).toString('base64url');
 }
 
-/**
- * Returns the groups of `position` in a cursor from `writeCursor`; else throws INVALID_ARGUMENT.
- */
+/** Returns the groups of `position` in a cursor. Throws INVALID_ARGUMENT if it is invalid. */
 export function readCursor(cursor: unknown, position: RegExp, maxChars = CURSOR_MAX_CHARS): string[] {
   const isText = typeof cursor === 'string' && cursor.length <= maxChars;
   const found = isText ? position.exec(Buffer.from(cursor, 'base64url').toString()) : null;

@@ -5,9 +5,7 @@ import type { Cut } from './head.ts';
 export interface CollectionRoot {
   /** 64 hex digits. */
   merkleRoot: string;
-  /**
-   * Number of writes over all shards. It never decreases, and opening a shard does not change it.
-   */
+  /** Number of writes over all shards. It never decreases and survives reopening. */
   version: number;
   vectorCount: number;
 }

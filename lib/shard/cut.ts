@@ -3,9 +3,7 @@ import type { CollectionRow } from '../store/catalog.ts';
 import type { ShardLog } from '../store/log.ts';
 import { type Cut, EMPTY_HEAD, isSameNode } from './head.ts';
 
-/**
- * Returns the newer head of every shard, by seq. For cuts of one history, the result contains both.
- */
+/** Returns the newer head of each shard. The result contains both cuts if they share a history. */
 export function mergeCuts(left: Cut, right: Cut): Cut {
   assert(left.length === right.length, 'cuts of one collection have as many shards');
   return left.map((head, index) => (head.seq >= right[index].seq ? head : right[index]));
@@ -24,9 +22,7 @@ export function contains(outer: Cut, inner: Cut): boolean {
   });
 }
 
-/**
- * Returns the heads of all shards in the log, which contain every acknowledged write. Opens none.
- */
+/** Returns the heads in the log, which contain every acknowledged write. Opens no shard. */
 export async function committedCut(
   log: Pick<ShardLog, 'heads'>,
   { id, shards }: Pick<CollectionRow, 'id' | 'shards'>,

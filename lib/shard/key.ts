@@ -1,8 +1,6 @@
 import { LIMITS } from '../limits.ts';
 
-/**
- * Identifies a shard: `<collection uuid>.<index>`. The index is the keyHash prefix as an integer.
- */
+/** `<collection uuid>.<index>`. The index is the shard's keyHash prefix as an integer. */
 export type ShardKey = string;
 
 const SHARD_KEY = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.(0|[1-9]\d{0,2})$/;

@@ -4,9 +4,7 @@ export interface Backoff {
   readonly maxMs: number;
 }
 
-/**
- * Returns the pause after `failures` + 1 failures in a row; it doubles each time, up to `maxMs`.
- */
+/** Returns the pause after `failures` + 1 failures in a row. It doubles up to `maxMs`. */
 export function backoffMs(failures: number, { minMs, maxMs }: Backoff): number {
   return Math.min(minMs * 2 ** failures, maxMs);
 }

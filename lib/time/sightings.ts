@@ -30,10 +30,7 @@ export class Sightings {
     return this.#known.size;
   }
 
-  /**
-   * Returns how long, in ms, a counter had been unchanged at a read that began at `askedAtMs`; 0 if
-   * it is unknown.
-   */
+  /** Returns how long, in ms, a counter had not changed at a read that began at `askedAtMs`. */
   unchangedMs(key: string, askedAtMs: number): number {
     const sighting = this.#known.get(key);
     return sighting === undefined ? 0 : Math.max(0, askedAtMs - sighting.sinceMs);

@@ -7,9 +7,7 @@ interface Column<R> {
   cell(row: R): string;
 }
 
-/**
- * Removes control characters, so that text from users or other nodes cannot control the terminal.
- */
+/** Removes control characters: text from users must not control the terminal. */
 export function printable(text: string): string {
   return stripVTControlCharacters(text).replaceAll(/\p{Cc}|\p{Cf}/gu, '?');
 }

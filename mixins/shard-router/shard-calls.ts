@@ -56,9 +56,7 @@ interface CallOptions {
   awayMaxMs?: number;
   [name: string]: unknown;
 }
-/**
- * The next handler of a middleware. Moleculer's web gateway passes the action instead of its name.
- */
+/** The next handler of a middleware. Moleculer's web gateway passes an action object. */
 export type Call = (action: unknown, params?: unknown, options?: CallOptions) => Promise<unknown>;
 
 /** A call to the shards service. */

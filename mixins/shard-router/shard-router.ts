@@ -23,9 +23,7 @@ const PAUSE = { minMs: 10, maxMs: 500 };
 /** Maximum number of redirects from node to node before the next pause. */
 const HOPS_MAX = 4;
 
-/**
- * What an error says about a request: not sent, outcome unknown, or none: the error is the answer.
- */
+/** What an error says about the delivery of a request. `none`: it is the shard's answer. */
 export type Loss = 'unsent' | 'unknown' | 'none';
 
 interface ShardRouterOptions {

@@ -49,10 +49,7 @@ export class UnresponsiveNodes {
     return this.#unresponsive.has(node);
   }
 
-  /**
-   * Returns the result of `answer`. Rejects with NodeUnresponsive if the node stops responding
-   * first.
-   */
+  /** Returns `answer`, or rejects with NodeUnresponsive if the node stops responding first. */
   async answerFrom<T>(node: string, answer: Promise<T>): Promise<T> {
     let isOver = false;
     const end = (): void => {

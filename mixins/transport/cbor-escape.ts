@@ -22,9 +22,7 @@ addExtension<Escaped, Escaped['form']>({
   decode: (form) => unescaped(form) as Escaped,
 });
 
-/**
- * Replaces everything in a value that CBOR would change. Copies only what contains a replacement.
- */
+/** Replaces everything in a value that CBOR would change. Copies only what it changes. */
 export function escapeForCbor(value: unknown): unknown {
   if (typeof value === 'string') return value.isWellFormed() ? value : new Escaped(JSON.stringify(value));
   if (typeof value === 'number') return Object.is(value, -0) ? new Escaped(0) : value;

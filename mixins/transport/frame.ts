@@ -27,9 +27,7 @@ export interface Part {
   data: Buffer;
 }
 
-/**
- * The receiver's report to a message's sender: the bytes received, or that it refuses the message.
- */
+/** The receiver's report to a message's sender: bytes received, or that it refuses the message. */
 export interface Acknowledgement {
   kind: 'acknowledgement';
   id: string;

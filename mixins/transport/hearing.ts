@@ -5,9 +5,7 @@ type Handle = (cmd: string, packet: { payload?: { sender?: string } }) => Promis
 /** When each broker last received a packet from another node, on the monotonic clock. */
 const heardMs = new WeakMap<ServiceBroker, number>();
 
-/**
- * Records when packets of other nodes arrive. A node that gets no heartbeats is cut off, or alone.
- */
+/** Records when packets of other nodes arrive. Without heartbeats a node is cut off, or alone. */
 export function hearing(monotonicMs: () => number): Middleware {
   let own: ServiceBroker | null = null;
   return {

@@ -37,9 +37,7 @@ export class InboundMessages {
     return this.#bytes;
   }
 
-  /**
-   * Returns the bytes received so far, and the message after its last part; null if it is refused.
-   */
+  /** Returns the bytes received so far, and the message if complete; null if refused. */
   accept(part: Part): { receivedBytes: number; message: Buffer | null } | null {
     this.dropAged();
     const incomplete = this.#incomplete.get(part.id) ?? this.#begin(part);

@@ -13,9 +13,7 @@ const PORT = 4_445;
 const LOOPBACK = '127.0.0.1';
 const LOOPBACK_BROADCAST = '127.255.255.255';
 const GROUP = '239.0.0.0';
-/**
- * Delay of a second announcement, for processes that start together and miss each other's first.
- */
+/** Delay of a second announcement, for processes that start together. */
 const AGAIN_MS = 1_000;
 const PERIOD_MS = 30_000;
 const BEACON_MAX_BYTES = 1_024;
@@ -36,10 +34,7 @@ export class LoopbackBeacon {
     this.#options = options;
   }
 
-  /**
-   * Resolves when it listens, or cannot. Then other nodes are found only if they connect to this
-   * one.
-   */
+  /** Resolves when it listens or cannot; then it finds only nodes that connect to this one. */
   async start(): Promise<void> {
     const socket = createSocket({ type: 'udp4', reuseAddr: true });
     socket.on('message', (bytes) => {

@@ -124,9 +124,7 @@ class Sending {
     this.#wake();
   }
 
-  /**
-   * Waits until enough bytes are acknowledged. Throws if sending failed or the receiver is silent.
-   */
+  /** Waits for acknowledgements. Throws if sending failed or the receiver is silent. */
   async until(isEnough: (receivedBytes: number) => boolean): Promise<void> {
     for (;;) {
       if (this.#failure !== null) throw this.#failure.error;

@@ -57,10 +57,7 @@ export class RedisTransporter extends Transporters.Redis {
     });
   }
 
-  /**
-   * Resolves once Redis can be reached; rejects after `redisAtStartMaxMs` with an operator's
-   * message.
-   */
+  /** Resolves once Redis responds; rejects after `redisAtStartMaxMs` with an operator's message. */
   async reach(): Promise<void> {
     const endMs = performance.now() + this.#limits.redisAtStartMaxMs;
     const { link } = await this.#open(new Set(), () => undefined, endMs);

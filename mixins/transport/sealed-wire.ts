@@ -30,9 +30,7 @@ export const BEACON = 'BEACON';
 const ADDRESSED = 'RES';
 /** Minimum interval between proofs sent to the same peer. */
 const PROVED_AGAIN_MS = 1_000;
-/**
- * Maximum number of unproven peers: old packets are being replayed, or many nodes start at once.
- */
+/** Maximum number of unproven peers. Only replays, or many starts at once, cause many. */
 const UNPROVEN_MAX = 1_024;
 
 export interface SealedWireOptions {

@@ -11,9 +11,7 @@ export type Asked<T> = { answer: T; error: null } | { answer: null; error: strin
 
 type Question = 'shards.stats' | 'shards.held';
 
-/**
- * Asks nodes for their stats, a few at a time. A node that does not respond affects only its row.
- */
+/** Asks nodes for their stats, a few at a time. Errors affect only a node's own row. */
 export async function askNodes<Q extends Question>(
   caller: Caller,
   question: Q,

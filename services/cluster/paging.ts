@@ -3,10 +3,7 @@ import type { Slice } from '../../lib/actions/cluster.ts';
 const ROWS_DEFAULT = 100;
 export const ROWS_MAX = 1_000;
 
-/**
- * Selects the rows of a slice from a sequence that is read in groups, such as a collection's
- * shards.
- */
+/** Selects the rows of a slice from a sequence of groups, such as collections' shards. */
 export class Window {
   readonly #first: number;
   readonly #limit: number;

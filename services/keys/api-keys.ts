@@ -34,10 +34,7 @@ export class ApiKeys {
     return { keys: rows.map(viewOf), ...positionCursor(next) };
   }
 
-  /**
-   * Returns the new key with its secret, which an operator may choose; null if the account already
-   * has `maxKeys`.
-   */
+  /** Returns the new key with its secret; null if the account already has `maxKeys`. */
   async create(
     accountId: string,
     { name, scopes, expiresAt }: NewKey,

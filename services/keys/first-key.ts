@@ -48,9 +48,7 @@ async function makeFirstAccount({ store, clock }: Parts, id: string, plan: PlanN
   }
 }
 
-/**
- * Logs an error, which docs/operations.md quotes, if no account exists and none will be created.
- */
+/** Logs an error if no account exists and none will be created. docs/operations.md quotes it. */
 async function tellOfNoAccount({ store, log }: Parts): Promise<void> {
   if (await hasAccount(store.catalog)) return;
   log.error('the store has no account, but Provec already made its first key and makes no other one');

@@ -35,7 +35,7 @@ export class ReadCache<T extends object> {
   }
 
   /**
-   * Returns the cached value or reads it; null is not cached. Throws UNAVAILABLE after too long.
+   * Returns the cached value or reads it; null is not cached. Throws UNAVAILABLE if that is slow.
    */
   async get(key: string, read: () => Promise<T | null>): Promise<T | null> {
     const known = this.#entries.get(key);

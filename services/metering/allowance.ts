@@ -6,9 +6,7 @@ export interface Allowance {
   limits: Readonly<PlanLimits>;
 }
 
-/**
- * Whether `more` on top of `used` exceeds a limit; 0 more never does, even above a lowered limit.
- */
+/** Whether `more` on top of `used` exceeds a limit. A `more` of 0 never does. */
 export function passes(limit: number | null, used: number, more: number): boolean {
   return limit !== null && more > 0 && used + more > limit;
 }

@@ -40,9 +40,7 @@ export interface QueryQuotaOptions {
   recall(accountId: string, nodes: readonly string[]): Promise<void>;
 }
 
-/**
- * Turns in a row without progress: other instances were faster, or the account is being deleted.
- */
+/** Turns in a row without progress: others were faster, or the account is being deleted. */
 const FRUITLESS_MAX = 16;
 
 export class QueryQuota {
@@ -174,9 +172,7 @@ export class QueryQuota {
     });
   }
 
-  /**
-   * Takes queries from the block, unless it was granted under another limit: the plan has changed.
-   */
+  /** Takes queries from the block, unless another limit applies since it was granted. */
   #draw(
     { block }: AccountQueries,
     month: string,
@@ -339,10 +335,7 @@ export class QueryQuota {
     }
   }
 
-  /**
-   * Refuses requests that exceed their plan. Others, whose plan has just changed, wait for the next
-   * turn.
-   */
+  /** Refuses requests that exceed their plan. If a plan has changed, the others wait for a turn. */
   #refuse(decided: QueryWaiter[], used: number, account: AccountQueries): void {
     const { clock, pricingUrl } = this.#options;
     const isOver = ({ allowance, count }: QueryWaiter): boolean =>

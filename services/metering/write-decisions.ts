@@ -34,9 +34,7 @@ export interface Held {
   orphaned: ReadonlyMap<string, number>;
 }
 
-/**
- * Decides requests in order, as far as possible. Adds holds to `holds`; a ticket becomes `alone`.
- */
+/** Decides requests in order, as far as possible. Adds to `holds`; a ticket becomes `alone`. */
 export function decideWrites(held: Held, stored: UsageRow, requests: WriteRequest[], holdsMax: number): Decision[] {
   const upper = { writes: stored.writes, vectors: stored.vectors };
   for (const hold of held.holds) add(upper, hold);

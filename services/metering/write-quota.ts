@@ -89,9 +89,7 @@ export class WriteQuota {
     return ended.promise;
   }
 
-  /**
-   * Ends expired holds and late requests, and retries waiting ones. Call it about once a second.
-   */
+  /** Ends expired holds and late requests, and retries others. Call it about once a second. */
   sweep(): void {
     const monotonicMs = this.#monotonicMs();
     for (const account of this.#accounts.values()) {

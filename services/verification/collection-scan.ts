@@ -73,10 +73,7 @@ export class CollectionScan {
     return this.#shards.find(({ altered }) => altered !== null)?.altered?.seq ?? null;
   }
 
-  /**
-   * A contradiction found when a shard opened, whatever the store says now; null if none is
-   * undecided.
-   */
+  /** A contradiction found when a shard opened, whatever the store says now; null if none. */
   get contradiction(): string | null {
     return this.#shards.find(({ contradiction }) => contradiction !== null)?.contradiction ?? null;
   }
@@ -89,9 +86,7 @@ export class CollectionScan {
     return [...named.values()].slice(0, DIFFERENCES_MAX);
   }
 
-  /**
-   * Whether a shard was scanned after a write that is not in `cut`, so that it cannot be compared.
-   */
+  /** Whether a shard was scanned after a write that is not in `cut`: it cannot be compared. */
   isPast(cut: Cut): boolean {
     return this.#shards.some(({ head }, index) => head.version > cut[index].version);
   }

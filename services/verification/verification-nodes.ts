@@ -57,9 +57,7 @@ export class VerificationNodes {
     return this.#placement.preferred(collectionId)!;
   }
 
-  /**
-   * Returns the verification that another node runs, or null. Throws if a node does not respond.
-   */
+  /** Returns the verification that another node runs, or null. Throws if one does not respond. */
   async running(collectionId: string): Promise<Verification | null> {
     const asked = this.#peers().map(({ id }) => this.#ask(id, collectionId));
     return (await Promise.all(asked)).find((found) => found !== null) ?? null;

@@ -25,9 +25,7 @@ import { ScanProgress } from './scan-progress.ts';
 import { type AnchorRecord, contradiction, cutOnChain, judge, type Verdict } from './verdict.ts';
 
 const REREAD_MS = 200;
-/**
- * Reads of the row and the account until they match or a lagging RPC node has had time to catch up.
- */
+/** Reads of the row and the account until they match, or a lagging RPC node has caught up. */
 const READS_MAX = 1 + Math.ceil(LEDGER_LAG_MAX_MS / REREAD_MS);
 const WAIT_GRACE_MS = 2_000;
 
