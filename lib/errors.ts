@@ -26,7 +26,7 @@ export const ERROR_TABLE = {
     when: 'The account has no collection with that name, or the one that the request began on has been deleted.',
   },
   NAMESPACE_NOT_FOUND: { status: 404, when: 'The collection has no record in that namespace.' },
-  ALIAS_NOT_FOUND: { status: 404, when: 'The account has no alias of that name, or its collection is gone.' },
+  ALIAS_NOT_FOUND: { status: 404, when: 'The account has no alias with that name, or its collection is gone.' },
   VERIFICATION_NOT_FOUND: {
     status: 404,
     when: 'The collection has no verification with that id: it ended more than an hour ago or made way for later ones, or the node that ran it stopped. Start another one.',
@@ -47,9 +47,9 @@ export const ERROR_TABLE = {
   ALIAS_EXISTS: { status: 409, when: 'The name for a new collection is an alias.' },
   NAME_IS_ALIAS: {
     status: 409,
-    when: 'An alias stands where only the own name of a collection may: as what an alias stands for, or as what is deleted.',
+    when: 'The request names a collection by an alias where its own name is required: as the target of an alias, or to delete it.',
   },
-  COLLECTION_HAS_ALIAS: { status: 409, when: 'An alias stands for the collection that is to be deleted.' },
+  COLLECTION_HAS_ALIAS: { status: 409, when: 'The collection cannot be deleted because an alias refers to it.' },
   ALIAS_LIMIT_REACHED: { status: 409, when: 'The account has as many aliases as it may.' },
   LAST_KEY: { status: 409, when: "The account's last key with the manage scope cannot be revoked." },
   BODY_TOO_LARGE: { status: 413, when: 'The body is larger than the limit.' },
@@ -134,7 +134,7 @@ export function isProvecError(error: unknown): error is ProvecError {
 const NOT_FOUND = {
   COLLECTION_NOT_FOUND: 'There is no collection with that name.',
   NAMESPACE_NOT_FOUND: 'There is no record in that namespace.',
-  ALIAS_NOT_FOUND: 'There is no alias of that name.',
+  ALIAS_NOT_FOUND: 'There is no alias with that name.',
   VERIFICATION_NOT_FOUND: 'There is no verification with that id any more; start another one.',
   KEY_NOT_FOUND: 'There is no key with that id.',
   ACCOUNT_NOT_FOUND: 'There is no account with that id.',

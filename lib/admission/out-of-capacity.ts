@@ -19,7 +19,7 @@ function messageOf(shortage: Shortage): string {
     case 'reserve':
       return `The service's disk has ${inMib(shortage.leftBytes)} free, and PROVEC_DISK_RESERVE_MB keeps ${inMib(shortage.reserveBytes)} of it for deletes: ${refusedByReserve(shortage)}; reads and deletes still work.`;
     case 'disk':
-      return "The service's disk is full, the room that PROVEC_DISK_RESERVE_MB keeps for deletes included: it can write nothing, not even deletes; reads still work.";
+      return "The service's disk is full, including the space that PROVEC_DISK_RESERVE_MB reserves for deletes: all writes fail, even deletes; reads still work.";
     case 'memory':
       return `The service's memory for vectors has ${inMib(shortage.leftBytes)} left of the ${inMib(shortage.limitBytes)} of PROVEC_MEMORY_LIMIT_MB: this write does not fit; reads and deletes still work.`;
   }

@@ -42,6 +42,6 @@ export function collectionProof<Terminal>(
     type === 'inner'
       ? shardProof.siblings.length > 0
       : shardProof.siblings.length === 0 && (shardProof.terminal === null) === (type === 'empty');
-  if (!fits) throw new RangeError('the shard proof belongs to other nodes');
+  if (!fits) throw new RangeError('the shard proof does not match the nodes');
   return { siblings: [...siblingsAbove(nodes, index), ...shardProof.siblings], terminal: shardProof.terminal };
 }

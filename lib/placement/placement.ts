@@ -50,7 +50,7 @@ export class Placement {
     this.#low = new Int32Array(count);
     this.#high = new Int32Array(count);
     this.#at = new Map(this.nodes.map(({ node }, at) => [node, at]));
-    if (this.#at.size < count) throw new RangeError('Two nodes have one name.');
+    if (this.#at.size < count) throw new RangeError('Two nodes have the same name.');
     this.#isEven = this.nodes.every(({ weight }) => weight === this.nodes[0]!.weight);
     this.#shards = before ? before.#shards : new Map();
     const stayed = new Int32Array(before?.nodes.length ?? 0).fill(-1);

@@ -30,7 +30,7 @@ function parseTime(text: string): number | null {
 const expiry: Field<string | null> = {
   schema: { type: ['string', 'null'], format: 'date-time', description: 'Null or absent: never.' },
   decode(value, path, { wallMs }) {
-    if (wallMs === undefined) throw new Error('an expiry is held against the present time');
+    if (wallMs === undefined) throw new Error('decoding an expiry needs the current time');
     if (value === null) return null;
     const epochMs = typeof value === 'string' ? parseTime(value) : null;
     if (epochMs === null) {

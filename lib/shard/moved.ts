@@ -6,7 +6,7 @@ export class ShardMoved extends Error {
   readonly node: string | null;
 
   constructor(node: string | null) {
-    super(node === null ? 'Nobody holds the shard.' : 'Another node holds the shard.');
+    super(node === null ? 'No node holds the shard.' : 'Another node holds the shard.');
     this.name = 'ShardMoved';
     this.node = node;
   }

@@ -40,7 +40,7 @@ export class HealthServer {
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       throw new Error(
-        `nothing can listen on ${host}:${port} (${code ?? message}); set PROVEC_HEALTH_PORT to another port.`,
+        `cannot listen on ${host}:${port} (${code ?? message}); set PROVEC_HEALTH_PORT to another port.`,
         { cause: error },
       );
     }
@@ -73,7 +73,7 @@ export class HealthServer {
     try {
       return await page();
     } catch {
-      return jsonAnswer(500, { error: 'This page could not be made.' });
+      return jsonAnswer(500, { error: 'This page failed.' });
     }
   }
 }

@@ -48,12 +48,12 @@ export class LoopbackBeacon {
       if (isLinux) socket.setBroadcast(true);
       else joinGroup(socket);
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'other nodes on this machine cannot be heard of');
+      this.#options.log.warn({ err: error }, 'cannot listen for other nodes on this machine');
       socket.close();
       return;
     }
     socket.on('error', (error) =>
-      this.#options.log.warn({ err: error }, 'other nodes on this machine are not heard of'),
+      this.#options.log.warn({ err: error }, 'listening for other nodes on this machine failed'),
     );
     socket.unref();
     this.#socket = socket;
@@ -73,7 +73,7 @@ export class LoopbackBeacon {
   #say(): void {
     const to = process.platform === 'linux' ? LOOPBACK_BROADCAST : GROUP;
     this.#socket?.send(this.#options.say(), PORT, to, (error) => {
-      if (error) this.#options.log.debug({ err: error }, 'this node could not tell others of itself');
+      if (error) this.#options.log.debug({ err: error }, 'could not announce this node');
     });
   }
 }

@@ -97,7 +97,7 @@ export class MessageChannel {
 
   close(): void {
     clearInterval(this.#sweeper);
-    this.wireLost(new DeliveryError('This node disconnects.'));
+    this.wireLost(new DeliveryError('This node is disconnecting.'));
     this.#repeated.close();
   }
 
@@ -117,7 +117,7 @@ export class MessageChannel {
     } catch (error) {
       this.#options.metrics.drops.inc({ reason: 'undecodable' });
       this.#repeated.write('undecodable', (fields) =>
-        this.#options.log.warn({ err: error, ...fields }, 'a packet from another node could not be read'),
+        this.#options.log.warn({ err: error, ...fields }, 'could not decode a packet from another node'),
       );
     }
     return null;
@@ -131,7 +131,7 @@ export class MessageChannel {
       const frame = encodeAcknowledgement({ id: part.id, receivedBytes, refused: accepted === null });
       // The sender then times out.
       this.#wire(ADDRESSED, part.sender, frame).catch((error: unknown) =>
-        this.#options.log.debug({ err: error }, 'an acknowledgement could not be sent'),
+        this.#options.log.debug({ err: error }, 'could not send an acknowledgement'),
       );
     }
     return accepted?.message ?? null;
@@ -140,7 +140,7 @@ export class MessageChannel {
   #dropped(reason: DropReason, sender: string): void {
     this.#options.metrics.drops.inc({ reason });
     this.#repeated.write(`${reason} ${sender}`, (fields) =>
-      this.#options.log.warn({ reason, node: sender, ...fields }, 'a message from another node was given up'),
+      this.#options.log.warn({ reason, node: sender, ...fields }, 'dropped a message from another node'),
     );
   }
 }

@@ -61,7 +61,7 @@ export class RedisTransporter extends Transporters.Redis {
   async reach(): Promise<void> {
     const endMs = performance.now() + this.#limits.redisAtStartMaxMs;
     const { link } = await this.#open(new Set(), () => undefined, endMs);
-    link?.close(new LinkLost('It was a trial.'));
+    link?.close(new LinkLost('This was only a connection test.'));
   }
 
   /**
@@ -74,7 +74,7 @@ export class RedisTransporter extends Transporters.Redis {
       try {
         return { link: await RedisLink.open(() => this.#makeClient(), [...channels], onMessage), failures };
       } catch (error) {
-        if (failures === 0) this.#options.log.warn({ err: error }, 'Redis is out of reach; trying again');
+        if (failures === 0) this.#options.log.warn({ err: error }, 'cannot reach Redis; trying again');
         if (performance.now() >= endMs)
           throw new Error(`Redis at ${new URL(this.#options.url).host} cannot be reached.`, { cause: error });
         await this.#pause(failures);
@@ -92,7 +92,7 @@ export class RedisTransporter extends Transporters.Redis {
     await this.#messages.channel.drain();
     this.#stop.abort();
     this.connected = false;
-    this.#link?.close(new LinkLost('This node disconnects.'));
+    this.#link?.close(new LinkLost('This node is disconnecting.'));
     this.#wakeAnswers();
     this.#messages.close();
   }
@@ -125,7 +125,7 @@ export class RedisTransporter extends Transporters.Redis {
       if (link === null) return;
       if (wasConnected) metrics.reconnects.inc();
       if (wasConnected || failures > 0) log.info('connected to Redis');
-      if (this.#stop.signal.aborted) return link.close(new LinkLost('This node disconnects.'));
+      if (this.#stop.signal.aborted) return link.close(new LinkLost('This node is disconnecting.'));
       await this.#useUntilLost(link, wasConnected, onFirst);
     }
   }
@@ -136,7 +136,7 @@ export class RedisTransporter extends Transporters.Redis {
     this.#wakeAnswers();
     this.onConnected(wasConnected)
       .then(onFirst)
-      .catch((error: unknown) => log.error({ err: error }, 'this node could not tell the others of itself'));
+      .catch((error: unknown) => log.error({ err: error }, 'could not announce this node to the others'));
     const reason = await link.lost;
     this.connected = false;
     this.#link = null;
@@ -189,7 +189,7 @@ export class RedisTransporter extends Transporters.Redis {
       if ((await this.#link?.subscribers(this.getTopicName(REQUEST, nodeID))) === 0)
         this.broker.registry.nodes.disconnected(nodeID, true);
     } catch (error) {
-      this.#options.log.debug({ err: error }, 'whether a node is gone could not be found out');
+      this.#options.log.debug({ err: error }, 'could not find out whether a node is gone');
     } finally {
       this.#doubted.delete(nodeID);
     }

@@ -167,7 +167,7 @@ export class SealedWire {
   #prove(peer: Peer): void {
     const content = { ...this.#content(Buffer.alloc(0)), isProof: true, asksForProof: !peer.isProven };
     this.#wire(ADDRESSED, peer.nodeID!, peer.seal(ADDRESSED, content)).catch((error: unknown) =>
-      this.#options.log.debug({ err: error }, 'this node could not prove itself to another'),
+      this.#options.log.debug({ err: error }, 'could not authenticate to another node'),
     );
   }
 

@@ -53,8 +53,8 @@ export function inFewWords(error: unknown): string {
     case 'RequestTimeoutError':
       return 'no answer in time';
     case 'RequestRejectedError':
-      return 'gone while it was asked';
+      return 'disconnected during the call';
     default:
-      return 'failed; its log says why';
+      return 'failed; see its log';
   }
 }

@@ -54,7 +54,7 @@ export class Steering {
     }
     const holder = (await store.owners.get(shard))?.holder?.node ?? null;
     if (holder !== to)
-      throw new ProvecError('UNAVAILABLE', `${to} did not take the shard; ${holder ?? 'nobody'} holds it now.`);
+      throw new ProvecError('UNAVAILABLE', `${to} did not take the shard; ${holder ?? 'no node'} holds it now.`);
     return { shard, from, to };
   }
 

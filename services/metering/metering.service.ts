@@ -63,7 +63,7 @@ export default function meteringService({ config, store, clock, log }: Runtime):
   const reserve = (params: ChargedActions['metering.reserveWrite']['params'], allowance: Allowance) => {
     const { accountId, id, writes: records, writesMin = records, vectors, ticket } = params;
     const need = { writes: records, vectors };
-    assert(id !== undefined, 'Whoever took the request in gave it an id.');
+    assert(id !== undefined, 'The instance that received the request must set its id.');
     return writes.reserve(accountId, { id, need, writesMin, allowance, isCounted: ticket !== undefined });
   };
   const work: ChargedWork = {
