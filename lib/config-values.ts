@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 /** Its message completes "<NAME> must be ...". */
 export class Invalid extends Error {}
 
-/** Throws Invalid. */
+/** Throws InvalidSetting. */
 export const invalid = (expected: string): never => {
   throw new Invalid(expected);
 };
@@ -73,7 +73,7 @@ export function json(raw: string): Record<string, unknown> {
   return invalid('a JSON object');
 }
 
-/** Returns the text of a file, trimmed. Throws Invalid, which never contains that text. */
+/** Returns the text of a file, trimmed. Throws InvalidSetting, which never contains that text. */
 export function textOfFile(path: string): string {
   let text: string;
   try {

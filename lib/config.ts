@@ -32,7 +32,7 @@ interface Variable {
   meaning: string;
   /** A secret: `<NAME>_FILE` may name a file with its value instead. */
   mayBeFile?: true;
-  /** Parses the value, `undefined` if unset or empty. Throws Invalid. */
+  /** Parses the value, `undefined` if unset or empty. Throws InvalidSetting. */
   read(raw: string | undefined): unknown;
 }
 

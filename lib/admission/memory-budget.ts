@@ -2,8 +2,8 @@
  * Bounds the memory that all request bodies, or all answers, hold at one time.
  *
  * The total stays within `maxBytes`. Large requests leave `smallReserveBytes` to small ones. An
- * account that holds something leaves a share of the rest to others (`Shares`). So one account's
- * large requests cannot shut out another's.
+ * account that holds something leaves a share of the rest to others (`FairShares`). So one
+ * account's large requests cannot shut out another's.
  * The largest permitted request must fit into an empty budget; otherwise it would be told to retry
  * forever.
  */

@@ -70,7 +70,7 @@ export function unknownField(
 }
 
 /**
- * Builds a 400 for a wrong value that `describe` does not describe well enough. `hint` ends the
+ * Builds a 400 for a wrong value that `describeValue` describes too vaguely. `hint` ends the
  * sentence: `; did you mean this?`.
  */
 export function invalid(path: string, expected: string, got: string, hint = ''): ProvecError {

@@ -19,14 +19,14 @@ export function isShardAway(error: unknown): error is ProvecError {
   return isProvecError(error) && error.code === 'SHARD_UNAVAILABLE';
 }
 
-/** Removes the shard's index from a `shardUnavailable` error: callers then do not wait for it. */
+/** Removes the shard's index from a `shardUnavailableError`: callers then do not wait for it. */
 export function withoutShards(error: unknown): unknown {
   if (!isShardAway(error)) return error;
   const { message, retryAfterSeconds } = error;
   return new ProvecError('SHARD_UNAVAILABLE', message, { retryAfterSeconds });
 }
 
-/** Adds the collection's name to a `shardUnavailable` error; returns others unchanged. */
+/** Adds the collection's name to a `shardUnavailableError`; returns others unchanged. */
 export function withCollection(error: unknown, name: string): unknown {
   if (!isShardAway(error)) return error;
   const { message, retryAfterSeconds, shards } = error;

@@ -2,7 +2,7 @@
  * Counts queries exactly, without a store write per query, with any number of instances.
  *
  * Queries are taken from a *block*, reserved in the store by a conditional increment that never
- * exceeds the limit. The account's responsible instance (account-charge.ts) holds it. Unused
+ * exceeds the limit. The account's responsible instance (account-router.ts) holds it. Unused
  * queries are returned after two idle seconds, at the end of the month, when the limit changes, on
  * `close`, and on request. A query is refused only if nothing is left and no block is open
  * anywhere; open blocks are recalled first.

@@ -1,14 +1,17 @@
-;; Reads JSON numbers into float32: exactly what rounding the nearest float64 gives, as `Math.fround(JSON.parse(text))` does.
+;; Parses JSON numbers into float32 with exactly the result of `Math.fround(JSON.parse(text))`.
 ;;
-;; Up to 19 digits are taken as an integer and scaled by a power of ten. Up to 2^53 and 10^22 both are doubles without an error, so the
-;; result is the nearest double (Clinger, "How to read floating point numbers accurately", 1990). Beyond that it is off by less than 2^-51 of
-;; itself; where numbers 2^-50 away to either side are the same float32, that is it, since rounding keeps order.
+;; Up to 19 digits are read as an integer, which is scaled by a power of ten. An integer up to 2^53
+;; and a power up to 10^22 are exact doubles, so their quotient or product is the nearest double
+;; (Clinger, "How to read floating point numbers accurately", 1990). Beyond that, the relative error
+;; is below 2^-51. If the numbers 2^-50 away on both sides round to the same float32, that is the
+;; result, because rounding is monotone.
 (module
   (memory (export "memory") 7)
 
-  ;; Reads `count` numbers, separated by commas and followed by `]`, from the bytes at `at` to `out`. A byte behind the text has to be 0, and
-  ;; 10^0 to 10^22 have to stand as float64 at the beginning of the memory. Returns where the array ends, behind its bracket; 0 where there is
-  ;; something else, a number beyond float32, or one that this cannot tell for sure.
+  ;; Reads `count` numbers, separated by commas and followed by `]`, from the bytes at `at` to `out`.
+  ;; Requires a zero byte after the text, and 10^0 to 10^22 as float64 at the start of the memory.
+  ;; Returns the offset after the bracket. Returns 0 for anything else, for a number beyond float32,
+  ;; and for one whose rounding is uncertain.
   (func (export "scan") (param $at i32) (param $out i32) (param $count i32) (result i32)
     (local $byte i32) (local $negative i32) (local $smaller i32) (local $exponent i32) (local $power i32) (local $rest i32)
     (local $digits i64) (local $value f64) (local $single f32)
@@ -116,14 +119,14 @@
       (br_if $number (i32.eq (local.get $byte) (i32.const 0x2c))))
     (i32.const 0))
 
-  ;; The digit at `at`; more than 9, unsigned, where there is none, and -2 for a point.
+  ;; Returns the digit at `at`; -2 for a point, and more than 9 (unsigned) for any other byte.
   (func $digit (param $at i32) (result i32)
     (i32.sub (i32.load8_u (local.get $at)) (i32.const 0x30)))
 
   (func $powerOfTen (param $exponent i32) (result f64)
     (f64.load (i32.shl (local.get $exponent) (i32.const 3))))
 
-  ;; Where the blanks end that JSON allows between tokens.
+  ;; Returns the offset after the whitespace that JSON allows between tokens.
   (func $skipBlanks (param $at i32) (result i32)
     (local $byte i32)
     (loop $blank
