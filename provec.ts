@@ -47,7 +47,7 @@ import metering from './services/metering/metering.service.ts';
 import shards from './services/shards/shards.service.ts';
 import verification from './services/verification/verification.service.ts';
 
-/** Longest time until every node knows that a stopping node serves nothing any more. */
+/** Time for other nodes to learn that this node no longer serves requests. */
 const LEAVE_MS = 2_000;
 /** Part of the stop time for steps after the shards: `LEAVE_MS`, and closing connections. */
 const AFTER_SHARDS_MS = LEAVE_MS + 2_000;

@@ -145,7 +145,7 @@ async function main(): Promise<void> {
   openConsole(provec.broker, () => provec.stop());
 }
 
-// The flag from launch.ts is for the main thread, whose heap exists by now. Worker threads would
-// use it instead of their own limits.
+// The flag from launch.ts is for the main thread, whose heap is already set up. Worker threads
+// would inherit it in place of their own limits.
 setFlagsFromString('--max-semi-space-size=0');
 await main().catch(refuse);

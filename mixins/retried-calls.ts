@@ -51,7 +51,7 @@ export const retriedCalls: Middleware = {
   },
 } as unknown as Middleware;
 
-/** Whether this call may be repeated. An error of a call that its action made does not count. */
+/** Whether this call may be repeated. Errors of calls that its action made do not count. */
 function isToBeRepeated(error: unknown, action: string): boolean {
   if (!(error instanceof Errors.MoleculerError)) return false;
   if ((error.data as { action?: string } | null)?.action !== action) return false;

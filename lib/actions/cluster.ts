@@ -15,7 +15,7 @@ export interface Part<T> {
   next: number | null;
 }
 
-/** A node that did not respond, and a short reason. */
+/** A node that did not respond, and why. */
 export interface Unreachable {
   node: string;
   error: string;

@@ -287,8 +287,8 @@ export interface FieldsWanted {
 /** Parameters of an action that takes a request body. */
 interface Asked extends Named {
   /**
-   * The body as the gateway decoded it for this collection. If absent, the body's fields are
-   * parameters of their own and are decoded here.
+   * The body as the gateway decoded it for this collection. If absent, the fields of the body are
+   * passed as parameters and decoded here.
    */
   decoded?: object;
 }
@@ -328,7 +328,7 @@ export interface CollectionsActions {
   'collections.listRecords': { params: Asked & FieldsWanted & ListRecords; result: RecordsPage };
   /** Returns the part that follows `at`, or the first part without `at`. */
   'collections.export': { params: Named & { at?: ExportPosition }; result: ExportPart };
-  /** Keeps the rest of the export after `at` for another half a minute, if it still exists. */
+  /** Keeps the rest of the export after `at` for another 30 seconds, if it still exists. */
   'collections.keepExport': { params: Named & { at: ExportPosition }; result: null };
   /** Drops the rest of the export after `at`. */
   'collections.leaveExport': { params: Named & { at: ExportPosition }; result: null };

@@ -102,9 +102,9 @@ export interface ShardsActions {
   /** Resolves when the shard is open. */
   'shards.ready': { params: { shard: ShardSpec }; result: null };
   /**
-   * Returns the next page. Null if it was not requested for half a minute, or if the shard was
-   * closed or moved: the caller has to start over. With a `pageMaxBytes` of 0 the page is empty,
-   * and the next one is kept for another half a minute.
+   * Returns the next page. Null if it was not requested for 30 seconds, or if the shard was closed
+   * or moved: the caller must start over. With a `pageMaxBytes` of 0 the page is empty, and the
+   * next one is kept for another 30 seconds.
    */
   'shards.next': {
     params: { shard: ShardSpec; rest: string; pageMaxBytes: number };

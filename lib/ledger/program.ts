@@ -1,2 +1,2 @@
-/** Token-2022, which owns the accounts with the roots. Its address is the same everywhere. */
+/** Token-2022, the program that owns the anchor accounts, on every Solana cluster. */
 export const LEDGER_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';

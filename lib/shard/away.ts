@@ -19,7 +19,7 @@ export function isShardAway(error: unknown): error is ProvecError {
   return isProvecError(error) && error.code === 'SHARD_UNAVAILABLE';
 }
 
-/** Removes the shard's index from a `shardUnavailableError`: callers then do not wait for it. */
+/** Removes the shard's index from a `shardUnavailableError`, so that callers do not wait. */
 export function withoutShards(error: unknown): unknown {
   if (!isShardAway(error)) return error;
   const { message, retryAfterSeconds } = error;

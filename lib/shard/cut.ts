@@ -3,7 +3,7 @@ import type { CollectionRow } from '../store/catalog.ts';
 import type { ShardLog } from '../store/log.ts';
 import { type Cut, EMPTY_HEAD, isSameNode } from './head.ts';
 
-/** Returns the newer head of each shard. The result contains both cuts if they share a history. */
+/** Returns the newer head of each shard, which contains both cuts if they share a history. */
 export function mergeCuts(left: Cut, right: Cut): Cut {
   assert(left.length === right.length, 'cuts of one collection have as many shards');
   return left.map((head, index) => (head.seq >= right[index].seq ? head : right[index]));

@@ -90,7 +90,7 @@ const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
       meaning: 'copies the data folder as it is at one moment, while it is used (not with MongoDB)',
       flag: '--without-secrets',
       async run(caller, [folder], _, withoutSecrets) {
-        // npm runs its scripts in the folder of the package.
+        // npm runs scripts in the package's folder; INIT_CWD is the user's.
         const target = resolve(process.env.INIT_CWD ?? '.', folder!);
         return backupText(await call(caller, 'cluster.backup', { folder: target, withoutSecrets }, PATIENT));
       },

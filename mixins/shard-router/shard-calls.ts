@@ -203,7 +203,7 @@ export class ShardCalls {
     const placed = this.#router.placement.order(shard, replicas + 1);
     const first = Math.floor(Math.random() * placed.length);
     const nodes = [...placed.slice(first), ...placed.slice(0, first)];
-    // Unresponsive nodes come last. They may have recovered when their turn comes.
+    // Unresponsive nodes come last. They may have recovered by then.
     const isDoubted = (node: string): number => Number(this.#unresponsive.isUnresponsive(node));
     nodes.sort((one, other) => isDoubted(one) - isDoubted(other));
     for (const [tried, node] of nodes.entries()) {

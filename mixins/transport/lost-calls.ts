@@ -26,7 +26,7 @@ const CALL_STATUSES = `${SERVICE}.statusOf`;
 type Send = (topic: string, data: Buffer, meta: { packet: Packet }) => Promise<void>;
 type Handle = (cmd: string, packet: Packet) => Promise<unknown>;
 
-/** Whether `node` answers calls within `maxMs`. True for versions without this action. */
+/** Whether `node` answers a ping within `maxMs`. Also true for older versions without pings. */
 export async function answersCalls(broker: ServiceBroker, node: string, maxMs: number): Promise<boolean> {
   const asked = async (): Promise<boolean> => {
     try {

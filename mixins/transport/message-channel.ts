@@ -7,7 +7,7 @@ import { DeliveryError, OutboundMessages } from './outbound-messages.ts';
 import type { TransportLimits } from './transport-limits.ts';
 import type { DropReason, TransportMetrics } from './transport-metrics.ts';
 
-/** Thrown for a message that exceeds the size limit, which a retry cannot change. */
+/** Thrown for a message above the size limit. A retry does not help. */
 export class MessageTooLarge extends Error {
   override name = 'MessageTooLarge';
 }

@@ -106,7 +106,7 @@ function orphansOf({ holds, orphaned }: Held): { hold: WriteHold; inMs: number }
   return orphans.sort((one, other) => other.inMs - one.inMs);
 }
 
-/** Returns how long a request cannot fit even without the live holds; null if it may fit. */
+/** Returns for how many ms orphaned holds alone block a request; null if they do not. */
 function uncertainForMs(
   { alone, orphaned }: Held,
   orphans: { hold: WriteHold; inMs: number }[],

@@ -89,7 +89,7 @@ export class WriteQuota {
     return ended.promise;
   }
 
-  /** Ends expired holds and late requests, and retries others. Call it about once a second. */
+  /** Ends expired holds and overdue requests, and retries the rest. Call it once a second. */
   sweep(): void {
     const monotonicMs = this.#monotonicMs();
     for (const account of this.#accounts.values()) {
