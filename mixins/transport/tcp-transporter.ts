@@ -87,7 +87,7 @@ export class TcpTransporter extends Transporters.TCP {
 
   /**
    * Numbers this process's changes from the wall clock, so that they exceed those of earlier
-   * processes of this name.
+   * processes of this name, unless the clock was set back.
    */
   override async connect(): Promise<void> {
     this.registry.nodes.localNode!.seq = Date.now();

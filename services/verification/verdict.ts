@@ -68,8 +68,8 @@ export function contradiction(scan: CollectionScan, { row, contradictions }: Anc
 }
 
 /**
- * Returns the verdict for an anchored collection, after extending the scan to the ledger's cut if
- * possible. `cut` is that cut, null if unknown.
+ * Returns the verdict for an anchored collection. The caller has extended the scan to the ledger's
+ * cut if possible. `cut` is that cut, null if unknown.
  */
 export function judge(scan: CollectionScan, record: AnchorRecord, onChain: OnChain, cut: Cut | null): Verdict {
   const { row } = record;
