@@ -64,7 +64,7 @@ export interface ClusterNodes {
 }
 
 /** `closed`: claimed, not in memory. `unclaimed`: claimed on next use. */
-export type ShardState = 'open' | 'closed' | 'unclaimed' | 'unreachable';
+type ShardState = 'open' | 'closed' | 'unclaimed' | 'unreachable';
 
 export interface ShardRow {
   shard: ShardKey;
@@ -95,7 +95,7 @@ export interface CollectionInCluster {
 }
 
 /** `none`: anchoring was never requested. */
-export type AnchorState = 'none' | 'confirmed' | 'pending' | 'halted' | 'closing';
+type AnchorState = 'none' | 'confirmed' | 'pending' | 'halted' | 'closing';
 
 export interface AnchorOverview {
   collectionId: string;

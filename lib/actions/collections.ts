@@ -117,7 +117,7 @@ export interface ChangeCollection {
   tags?: Tags;
 }
 
-export interface CollectionQuery {
+interface CollectionQuery {
   /** Exactly one of `vector` and `id` is set. */
   vector?: Float32Array | number[];
   id?: string;
@@ -160,7 +160,7 @@ export interface FacetsResult extends WithAbsentFields {
 }
 
 /** A page of records in the order of their ids' UTF-8 bytes. */
-export interface ListRecords extends Selected {
+interface ListRecords extends Selected {
   /** Restricts the page to ids with this prefix. */
   prefix?: string;
   limit?: number;

@@ -11,7 +11,7 @@ import type { FieldReport } from './field-report.ts';
 import type { RecordScope } from './scope.ts';
 
 /** The records that a change by filter affects. */
-export interface Matching extends RecordScope {
+interface Matching extends RecordScope {
   /** Records written by later entries are left alone; null: the shard's last seq at the change. */
   throughSeq: number | null;
   /** Maximum number of records to change. */

@@ -42,5 +42,5 @@ export const isSameAnchor = (left: AnchoredRoot, right: AnchoredRoot): boolean =
 export const anchorInWords = (root: AnchoredRoot): string => `${inWords(root)}, ${root.decisions} decisions`;
 
 /** Describes a root as text; equal roots have equal texts. */
-export const inWords = ({ version, merkleRoot, vectorCount }: CollectionRoot): string =>
+const inWords = ({ version, merkleRoot, vectorCount }: CollectionRoot): string =>
   `${version} ${merkleRoot} ${vectorCount}`;
