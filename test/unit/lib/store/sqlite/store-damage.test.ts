@@ -159,7 +159,7 @@ describe('a store that must not be opened', () => {
       }
       copyFileSync(join(sound, name), join(folder, name));
     }
-    // Of 120, one in six or so hits what a start looks at.
+    // About one in six of the 120 damages hits something that a start reads.
     expect(refused).toBeGreaterThan(3);
   });
 });
@@ -177,6 +177,7 @@ describe('a store that can be opened', () => {
       format: STORE_FORMAT,
       createdBy: 'provec',
       installation: expect.stringMatching(/^[0-9a-f]{64}$/),
+      firstKey: { account: expect.any(String), seal: expect.stringMatching(/^[0-9a-f]{64}$/), state: 'due' },
     });
     for (const name of ['provec.json', 'records.db', 'records.db-mark', 'log.db', 'log.db-mark'])
       rmSync(join(folder, name));
