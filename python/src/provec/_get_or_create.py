@@ -21,9 +21,7 @@ def matching(found: api.Collection, name: str, fixed: Mapping[str, Any]) -> api.
     has: Mapping[str, Any] = {**found}
     for field, value in fixed.items():
         if has[field] != value:
-            raise _conflict(
-                f"The collection {name} exists with {field} {has[field]}, not {value}."
-            )
+            raise _conflict(f"The collection {name} exists with {field} {has[field]}, not {value}.")
     return found
 
 
