@@ -42,8 +42,10 @@ export class Collection<M extends object = AnyMetadata> {
    * go out in several requests, one after another. If one fails, the records before it are stored,
    * and the error says how many (`storedCount`). The reason of an abort does not say it.
    */
-  upsert(body: WithMetadata<Api.Upsert, M>, options?: RequestOptions): Promise<Api.UpsertResult> {
-    return upsertInParts(body as Api.Upsert, (part) => this.#send('upsertVectors', { body: part }, options));
+  upsert(body: WithMetadata<Api.Upsert, M>, options: RequestOptions = {}): Promise<Api.UpsertResult> {
+    return upsertInParts(body as Api.Upsert, (part, placed) =>
+      this.#send('upsertVectors', { body: part }, this.#transport.changingWarnings(options, placed)),
+    );
   }
 
   /** The records most similar to a vector or to a record. */
@@ -67,7 +69,10 @@ export class Collection<M extends object = AnyMetadata> {
     return vectors as Record<string, WithMetadata<Api.StoredRecord, M>>;
   }
 
-  /** Number of records that match; without a filter all of the namespace. */
+  /**
+   * Number of records that match; without a filter all of the namespace. `onWarning` gets the
+   * warnings, such as one of a field that no record has.
+   */
   async count(body: Api.Count = {}, options?: RequestOptions): Promise<number> {
     const { count } = await this.#send('countRecords', { body }, options);
     return count;

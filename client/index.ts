@@ -20,6 +20,7 @@ export {
   UnavailableError,
 } from './http/errors.ts';
 export type { ClientOptions, RequestOptions } from './http/transport.ts';
+export type { OnWarning } from './http/warnings.ts';
 export type { ImportedRecord, ImportSource } from './imported.ts';
 export { Listing } from './listing.ts';
 export { ProvecOperator } from './operator.ts';

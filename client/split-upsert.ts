@@ -18,27 +18,27 @@ const NUMBER_MAX_CHARS = 25;
  */
 export async function upsertInParts(
   body: Upsert,
-  send: (part: Upsert) => Promise<UpsertResult>,
+  send: (part: Upsert, placed: (text: string) => string) => Promise<UpsertResult>,
 ): Promise<UpsertResult> {
   const { records } = body;
-  if (!Array.isArray(records)) return send(body);
-  const parts = partsOf(records);
-  if (parts.length <= 1) return send(body);
+  const parts = Array.isArray(records) ? partsOf(records) : [];
+  if (parts.length <= 1) return send(body, (text) => text);
   // Invalid records must be found before the first part is stored.
   for (const [at, record] of records.entries()) assertRecord(record, at);
   let upsertedCount = 0;
-  const warnings: string[] = [];
+  const warnings = new Set<string>();
   let from = 0;
   let last: Result | null = null;
   for (const part of parts) {
-    last = await send({ ...body, records: part }).catch((error: unknown) => {
-      throw inPart(error, from, records.length);
+    const start = from;
+    last = await send({ ...body, records: part }, (text) => placed(text, start)).catch((error: unknown) => {
+      throw inPart(error, start, records.length);
     });
     upsertedCount += last.upsertedCount;
-    for (const warning of last.warnings ?? []) warnings.push(placed(warning, from));
+    for (const warning of last.warnings ?? []) warnings.add(placed(warning, start));
     from += part.length;
   }
-  return { ...last!, upsertedCount, ...(warnings.length > 0 && { warnings }) };
+  return { ...last!, upsertedCount, ...(warnings.size > 0 && { warnings: [...warnings] }) };
 }
 
 /** Splits records into parts of one request each. A record that is too large is a part alone. */

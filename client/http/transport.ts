@@ -10,6 +10,7 @@ import { APIConnectionError, APITimeoutError, errorOf, ProvecError, ServerError 
 import { assertJson } from './json-value.ts';
 import { Retries, waited } from './retry.ts';
 import { assertAnswer } from './shape.ts';
+import { consoleWarnings, type OnWarning, warningsIn } from './warnings.ts';
 
 export interface ClientOptions {
   /** Of the service, such as `http://127.0.0.1:8080`. */
@@ -26,6 +27,8 @@ export interface ClientOptions {
   maxRetries?: number;
   /** The longest wait before a retry that the service may ask for, in ms; 30,000 by default. */
   maxRetryAfterMs?: number;
+  /** Gets the warnings of all answers. By default, they go to the console, each once. */
+  onWarning?: OnWarning;
   /** In place of the global one. */
   fetch?: typeof globalThis.fetch;
 }
@@ -36,6 +39,7 @@ export interface RequestOptions {
   timeoutMs?: number;
   retryForMs?: number;
   maxRetries?: number;
+  onWarning?: OnWarning;
 }
 
 export type OperationId = keyof Operations;
@@ -93,23 +97,34 @@ export class Transport {
     this.#key = apiKey;
     const { fetch = globalThis.fetch, timeoutMs } = options;
     const { retryForMs = 60_000, maxRetries = Number.POSITIVE_INFINITY, maxRetryAfterMs = 30_000 } = options;
+    const { onWarning = consoleWarnings() } = options;
     // In browsers it must be called on nothing but the window.
-    this.#options = { fetch: (...args) => fetch(...args), timeoutMs, retryForMs, maxRetries, maxRetryAfterMs };
+    const ownFetch: typeof fetch = (...args) => fetch(...args);
+    this.#options = { fetch: ownFetch, timeoutMs, retryForMs, maxRetries, maxRetryAfterMs, onWarning };
   }
 
   /** The answer of an operation. Rejects with a ProvecError, or the reason of the signal. */
-  send<K extends OperationId>(
+  async send<K extends OperationId>(
     operation: K,
     call: Call<K>,
     options: RequestOptions = {},
     raw?: RawBody,
   ): Promise<Operations[K]['result']> {
     const parts: Parts = { ...(call as Parts), ...(raw && { raw }) };
-    return this.#withRetries(operation, parts, options, async (response, attempt) => {
+    const result = await this.#withRetries(operation, parts, options, async (response, attempt) => {
       const answer = await answerOf(operation, response);
       attempt.end();
       return answer;
     });
+    const { onWarning = this.#options.onWarning } = options;
+    for (const warning of warningsIn(operation, result)) onWarning(warning, operation);
+    return result;
+  }
+
+  /** The options of a call whose warnings `change` changes. */
+  changingWarnings(options: RequestOptions, change: (warning: string) => string): RequestOptions {
+    const { onWarning = this.#options.onWarning } = options;
+    return { ...options, onWarning: (warning, operation) => onWarning(change(warning), operation) };
   }
 
   /** An answer that has begun; as `send` rejects. */

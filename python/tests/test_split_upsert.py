@@ -70,16 +70,18 @@ def test_parts_of_large_records(count: int, rest: dict[str, Any], sizes: list[in
     assert [len(each["records"]) for each in sent] == sizes
 
 
-def test_warnings_of_all_parts() -> None:
+def test_warnings_of_all_parts_come_once_each() -> None:
     def warning(sent: Any, request: int) -> tuple[int, Any]:
         status, result = written(sent, request)
-        more = {} if request == 2 else {"warnings": [f"records[7].metadata.n in {request}"]}
-        return status, {**result, **more}
+        own = [] if request == 2 else [f"records[7].metadata.n in {request}"]
+        return status, {**result, "warnings": ["the same", *own]}
 
     _, notes = collection(warning)
-    result: Any = notes.upsert(records_of(2_500))
+    with pytest.warns(package.ProvecWarning) as found:
+        result: Any = notes.upsert(records_of(2_500))
     assert result["upsertedCount"] == 2_500
-    assert result["warnings"] == ["records[7].metadata.n in 1", "records[2007].metadata.n in 3"]
+    expected = ["the same", "records[7].metadata.n in 1", "records[2007].metadata.n in 3"]
+    assert result["warnings"] == [str(each.message) for each in found] == expected
 
 
 def test_one_that_fails() -> None:

@@ -25,6 +25,7 @@ from ._sync.client import Provec, ProvecOperator
 from ._sync.collection import Collection
 from ._sync.ledger import verify_on_ledger
 from ._sync.listing import Listing
+from ._warning import ProvecWarning
 from .verify import (
     Anchor,
     AnchoringTransaction,
@@ -62,6 +63,7 @@ __all__ = [
     "Provec",
     "ProvecError",
     "ProvecOperator",
+    "ProvecWarning",
     "RateLimitedError",
     "ServerError",
     "UnauthenticatedError",

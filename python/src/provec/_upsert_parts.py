@@ -52,7 +52,8 @@ class UpsertParts:
         self._starts = starts
         self._from = 0
         self._count = 0
-        self._warnings: list[str] = []
+        #: Each once, with places among all records.
+        self.warnings: list[str] = []
         self._last: dict[str, Any] = {}
 
     def unsent(self) -> Iterator[Sequence[Any]]:
@@ -66,13 +67,14 @@ class UpsertParts:
         """Takes the answer to the newest part."""
         self._last = answer
         self._count += answer["upsertedCount"]
-        self._warnings += map(self._placed, answer.get("warnings", []))
+        placed = map(self._placed, answer.get("warnings", []))
+        self.warnings = list(dict.fromkeys([*self.warnings, *placed]))
 
     def result(self) -> api.UpsertResult:
         """The sums of the counts, all warnings, and otherwise the last answer."""
         whole = {**self._last, "upsertedCount": self._count}
-        if self._warnings:
-            whole["warnings"] = self._warnings
+        if self.warnings:
+            whole["warnings"] = self.warnings
         return cast(api.UpsertResult, whole)
 
     def error_of(self, error: ProvecError) -> ProvecError:

@@ -68,15 +68,20 @@ test('an abort between two requests rejects with its reason, and nothing more is
   expect(sent).toHaveLength(2);
 });
 
-test('warnings of all requests come back, with the places of all records', async () => {
+test('warnings of all requests come back once each, with the places of all records', async () => {
   const { notes } = collection((body, request) => {
     const [status, result] = written(body, request);
-    return [status, request === 2 ? result : { ...result, warnings: [`records[7].metadata.n in request ${request}`] }];
+    const own = request === 2 ? [] : [`records[7].metadata.n in request ${request}`];
+    return [status, { ...result, warnings: ['the same', ...own] }];
   });
-  expect(await notes.upsert({ records: recordsOf(2_500) })).toMatchObject({
+  const warnings = ['the same', 'records[7].metadata.n in request 1', 'records[2007].metadata.n in request 3'];
+  const told = new Set<string>();
+  const onWarning = (warning: string) => told.add(warning);
+  expect(await notes.upsert({ records: recordsOf(2_500) }, { onWarning })).toMatchObject({
     upsertedCount: 2_500,
-    warnings: ['records[7].metadata.n in request 1', 'records[2007].metadata.n in request 3'],
+    warnings,
   });
+  expect([...told]).toEqual(warnings);
 });
 
 test('if one fails, the error says how many are stored, and places among all', async () => {

@@ -8,6 +8,7 @@ from .._errors import APIConnectionError, ProvecError
 from .._json import json_in
 from .._shape import assert_answer
 from .._upsert_parts import UpsertParts, starts_of
+from .._warning import warn
 from .._wire import given
 from .import_source import AsyncImportSource, content_of
 from .listing import AsyncListing
@@ -61,19 +62,21 @@ class AsyncCollection:
             namespace: Namespace of all of them.
         """
 
-        async def send(part: Sequence[Any]) -> Any:
+        async def send(part: Sequence[Any], warns: bool) -> Any:
             body = given(records=part, namespace=namespace)
-            return await self._send("upsertVectors", body=body)
+            return await self._send("upsertVectors", body=body, warns=warns)
 
         starts = starts_of(records)
         if len(starts) == 1:
-            return cast(api.UpsertResult, await send(records))
+            return cast(api.UpsertResult, await send(records, True))
         parts = UpsertParts(records, starts)
         for part in parts.unsent():
             try:
-                parts.add(await send(part))
+                parts.add(await send(part, False))
             except ProvecError as error:
                 raise parts.error_of(error) from error
+        # Programs may turn warnings into exceptions, so all parts are sent before.
+        warn(parts.warnings)
         return parts.result()
 
     async def query(
@@ -162,7 +165,8 @@ class AsyncCollection:
         all_namespaces: bool = False,
         consistency: Consistency = "strong",
     ) -> int:
-        """Number of records that match a filter, or of all of a namespace.
+        """Number of records that match a filter, or of all of a namespace. Its warnings, such as
+        one of a field that no record has, are a `ProvecWarning` each.
 
         Args:
             filter: Which records to count (docs/filters.md); None: all.

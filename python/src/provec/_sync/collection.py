@@ -9,6 +9,7 @@ from .._errors import APIConnectionError, ProvecError
 from .._json import json_in
 from .._shape import assert_answer
 from .._upsert_parts import UpsertParts, starts_of
+from .._warning import warn
 from .._wire import given
 from .import_source import ImportSource, content_of
 from .listing import Listing
@@ -62,19 +63,21 @@ class Collection:
             namespace: Namespace of all of them.
         """
 
-        def send(part: Sequence[Any]) -> Any:
+        def send(part: Sequence[Any], warns: bool) -> Any:
             body = given(records=part, namespace=namespace)
-            return self._send("upsertVectors", body=body)
+            return self._send("upsertVectors", body=body, warns=warns)
 
         starts = starts_of(records)
         if len(starts) == 1:
-            return cast(api.UpsertResult, send(records))
+            return cast(api.UpsertResult, send(records, True))
         parts = UpsertParts(records, starts)
         for part in parts.unsent():
             try:
-                parts.add(send(part))
+                parts.add(send(part, False))
             except ProvecError as error:
                 raise parts.error_of(error) from error
+        # Programs may turn warnings into exceptions, so all parts are sent before.
+        warn(parts.warnings)
         return parts.result()
 
     def query(
@@ -163,7 +166,8 @@ class Collection:
         all_namespaces: bool = False,
         consistency: Consistency = "strong",
     ) -> int:
-        """Number of records that match a filter, or of all of a namespace.
+        """Number of records that match a filter, or of all of a namespace. Its warnings, such as
+        one of a field that no record has, are a `ProvecWarning` each.
 
         Args:
             filter: Which records to count (docs/filters.md); None: all.

@@ -16,6 +16,7 @@ from .._api import ROUTES
 from .._errors import APIConnectionError, APIStatusError, APITimeoutError, error_of
 from .._json import json_of
 from .._retry import Retries, RetryOptions
+from .._warning import warn, warnings_in
 from .._wire import answer_of, base_of, header_of, path_of, without_defaults
 
 NDJSON = "application/x-ndjson"
@@ -56,19 +57,24 @@ class Transport:
         *,
         query: Mapping[str, Any] | None = None,
         body: Mapping[str, Any] | None = None,
+        warns: bool = True,
     ) -> Any:
-        """The answer of an operation. Raises a ProvecError."""
+        """The answer of an operation. Raises a ProvecError. `warns`: shows its warnings."""
         query = None if query is None else without_defaults(operation, query)
-        if body is None:
-            return self._answer(operation, names, query, None, True)
-        content = json_of(without_defaults(operation, body))
-        return self._answer(operation, names, query, lambda: content, True)
+        content = None if body is None else json_of(without_defaults(operation, body))
+        make = None if content is None else lambda: content
+        answer = self._answer(operation, names, query, make, True)
+        if warns:
+            warn(warnings_in(operation, answer))
+        return answer
 
     def send_lines(
         self, operation: str, names: Mapping[str, str], make: MakeContent, is_repeatable: bool
     ) -> Any:
         """As `send`, for a body of lines."""
-        return self._answer(operation, names, None, make, is_repeatable, NDJSON)
+        answer = self._answer(operation, names, None, make, is_repeatable, NDJSON)
+        warn(warnings_in(operation, answer))
+        return answer
 
     def _answer(
         self,
