@@ -1,7 +1,8 @@
 import type * as Api from './api/generated.ts';
 import type { AnyMetadata, WithMetadata } from './api/metadata.ts';
 import { Exported, type ExportedRecord } from './exported.ts';
-import type { Call, OperationId, RequestOptions, Transport } from './http/transport.ts';
+import type { RequestOptions } from './http/options.ts';
+import type { Call, OperationId, Transport } from './http/transport.ts';
 import { type ImportSource, importBody } from './imported.ts';
 import { Listing } from './listing.ts';
 import { upsertInParts } from './split-upsert.ts';

@@ -19,7 +19,7 @@ export {
   UnauthenticatedError,
   UnavailableError,
 } from './http/errors.ts';
-export type { ClientOptions, RequestOptions } from './http/transport.ts';
+export type { ClientOptions, RequestOptions } from './http/options.ts';
 export type { OnWarning } from './http/warnings.ts';
 export type { ImportedRecord, ImportSource } from './imported.ts';
 export { Listing } from './listing.ts';

@@ -1,13 +1,15 @@
 import type * as Api from './api/generated.ts';
-import { type ClientOptions, type RequestOptions, Transport } from './http/transport.ts';
+import type { ConnectOptions, RequestOptions } from './http/options.ts';
+import { Transport } from './http/transport.ts';
 import { Listing } from './listing.ts';
 
 /** The accounts of a Provec, for holders of its `PROVEC_ADMIN_TOKEN`. */
 export class ProvecOperator {
   readonly #transport: Transport;
 
-  constructor({ adminToken, ...options }: Omit<ClientOptions, 'apiKey'> & { adminToken: string }) {
-    this.#transport = new Transport({ ...options, apiKey: adminToken });
+  /** Throws a TypeError that names an option that is invalid. */
+  constructor(options: ConnectOptions & { adminToken: string }) {
+    this.#transport = new Transport(options, 'adminToken');
   }
 
   /** All of them, however many pages they take. */

@@ -2,14 +2,15 @@ import type * as Api from './api/generated.ts';
 import type { AnyMetadata } from './api/metadata.ts';
 import { Collection } from './collection.ts';
 import { getOrCreate } from './get-or-create.ts';
-import { type ClientOptions, type RequestOptions, Transport } from './http/transport.ts';
+import type { ClientOptions, RequestOptions } from './http/options.ts';
+import { Transport } from './http/transport.ts';
 import { Listing } from './listing.ts';
 
 /** An account of a Provec, by one of its API keys. Nothing is asked before the first method. */
 export class Provec {
   readonly #transport: Transport;
 
-  /** Throws TypeError for an invalid URL or key. */
+  /** Throws a TypeError that names an option that is invalid. */
   constructor(options: ClientOptions) {
     this.#transport = new Transport(options);
   }

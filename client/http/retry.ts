@@ -8,6 +8,8 @@ const LASTING =
   /^(ENOTFOUND|EPROTO|HPE_(?!INVALID_EOF)|ERR_(TLS|SSL|INVALID)_|UNABLE_TO_)|CERT|SELF_SIGNED|HOSTNAME|_(CA|PURPOSE|SIGNATURE)$/;
 const FIRST_WAIT_MS = 500;
 const WAIT_MAX_MS = 8_000;
+/** Longest time of a timer in ms. Timers end at once if they are given more. */
+export const TIMER_MAX_MS = 2 ** 31 - 1;
 /** Milliseconds by which a timer may fire early. */
 const TIMER_MS = 1;
 
@@ -101,10 +103,13 @@ export function waited(ms: number, signal: AbortSignal | undefined): Promise<voi
       clearTimeout(timer);
       reject(signal!.reason);
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', give);
-      resolve();
-    }, ms);
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', give);
+        resolve();
+      },
+      Math.min(ms, TIMER_MAX_MS),
+    );
     if (signal?.aborted) give();
     else signal?.addEventListener('abort', give, { once: true });
   });

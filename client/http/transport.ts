@@ -8,39 +8,17 @@ import { parseJson } from '../verify/json-text.ts';
 import { bodyText } from './body-text.ts';
 import { APIConnectionError, APITimeoutError, errorOf, ProvecError, ServerError } from './errors.ts';
 import { assertJson } from './json-value.ts';
-import { Retries, waited } from './retry.ts';
+import {
+  assertOptions,
+  baseOf,
+  type ClientOptions,
+  type ConnectOptions,
+  keyIn,
+  type RequestOptions,
+} from './options.ts';
+import { Retries, TIMER_MAX_MS, waited } from './retry.ts';
 import { assertAnswer } from './shape.ts';
-import { consoleWarnings, type OnWarning, warningsIn } from './warnings.ts';
-
-export interface ClientOptions {
-  /** Of the service, such as `http://127.0.0.1:8080`. */
-  url: string;
-  apiKey: string;
-  /**
-   * Of each attempt, in ms; `Infinity`: none. By default 90,000, for `verify` 280,000, and for
-   * imports none. Of an export, until its answer begins.
-   */
-  timeoutMs?: number;
-  /** For how long after its first failure a call is tried again, in ms; 60,000 by default. */
-  retryForMs?: number;
-  /** Bound on the attempts after the first one; none by default. */
-  maxRetries?: number;
-  /** The longest wait before a retry that the service may ask for, in ms; 30,000 by default. */
-  maxRetryAfterMs?: number;
-  /** Gets the warnings of all answers. By default, they go to the console, each once. */
-  onWarning?: OnWarning;
-  /** In place of the global one. */
-  fetch?: typeof globalThis.fetch;
-}
-
-export interface RequestOptions {
-  /** Ends the request, its retries and waits; the call rejects with the signal's reason. */
-  signal?: AbortSignal;
-  timeoutMs?: number;
-  retryForMs?: number;
-  maxRetries?: number;
-  onWarning?: OnWarning;
-}
+import { consoleWarnings, warningsIn } from './warnings.ts';
 
 export type OperationId = keyof Operations;
 
@@ -73,28 +51,23 @@ interface Parts {
   raw?: RawBody;
 }
 
-const BASE = '/api/v1';
 const TIMEOUT_MS = 90_000;
 /** Where others than TIMEOUT_MS hold. Node's `fetch` waits 300,000 ms for an answer, at most. */
 const TIMEOUTS_MS: { readonly [K in OperationId]?: number } = { verifyCollection: 280_000, importRecords: Infinity };
-/** More than this a timer takes for 1. */
-const TIMER_MAX_MS = 2 ** 31 - 1;
 const JSON_TYPE = 'application/json';
-const KEY = /^[\x21-\x7e]+$/;
 /** Every URL resolves them, however they are escaped, and names something else then. */
 const UNNAMEABLE = ['', '.', '..'];
 
 export class Transport {
   readonly #base: string;
   readonly #key: string;
-  readonly #options: Required<Omit<ClientOptions, 'url' | 'apiKey' | 'timeoutMs'>> & Pick<ClientOptions, 'timeoutMs'>;
+  readonly #options: Required<Omit<ConnectOptions, 'url' | 'timeoutMs'>> & Pick<ClientOptions, 'timeoutMs'>;
 
-  /** Throws TypeError for a URL that is none, and without a key. */
-  constructor({ url, apiKey, ...options }: ClientOptions) {
-    this.#base = baseOf(url);
-    // Said here: fetch would say it with the key.
-    if (typeof apiKey !== 'string' || !KEY.test(apiKey)) throw new TypeError('apiKey must be an API key of Provec');
-    this.#key = apiKey;
+  /** `keyName`: the option with the key. Throws a TypeError that names an invalid option. */
+  constructor(options: ConnectOptions, keyName: 'apiKey' | 'adminToken' = 'apiKey') {
+    assertOptions(options);
+    this.#base = baseOf(options);
+    this.#key = keyIn(options, keyName);
     const { fetch = globalThis.fetch, timeoutMs } = options;
     const { retryForMs = 60_000, maxRetries = Number.POSITIVE_INFINITY, maxRetryAfterMs = 30_000 } = options;
     const { onWarning = consoleWarnings() } = options;
@@ -123,6 +96,7 @@ export class Transport {
 
   /** The options of a call whose warnings `change` changes. */
   changingWarnings(options: RequestOptions, change: (warning: string) => string): RequestOptions {
+    assertOptions(options);
     const { onWarning = this.#options.onWarning } = options;
     return { ...options, onWarning: (warning, operation) => onWarning(change(warning), operation) };
   }
@@ -138,11 +112,12 @@ export class Transport {
   async #withRetries<T>(
     operation: OperationId,
     parts: Parts,
-    { signal, ...options }: RequestOptions,
+    options: RequestOptions,
     read: (response: Response, attempt: Attempt) => Promise<T>,
   ): Promise<T> {
+    assertOptions(options);
     const [url, init] = this.#request(operation, parts);
-    const { timeoutMs, retryForMs = this.#options.retryForMs, maxRetries = this.#options.maxRetries } = options;
+    const { signal, timeoutMs, retryForMs = this.#options.retryForMs, maxRetries = this.#options.maxRetries } = options;
     const limitMs = timeoutMs ?? this.#options.timeoutMs ?? TIMEOUTS_MS[operation] ?? TIMEOUT_MS;
     const { maxRetryAfterMs } = this.#options;
     const isRepeatable = parts.raw?.isRepeatable !== false;
@@ -223,16 +198,6 @@ class Attempt {
     this.isAnswered();
     this.#caller?.removeEventListener('abort', this.#abort);
   }
-}
-
-function baseOf(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : null;
-  const isHttp = parsed !== null && /^https?:$/.test(parsed.protocol);
-  const isPlain =
-    isHttp && `${parsed.username}${parsed.password}${parsed.search}` === '' && !parsed.pathname.includes(BASE);
-  if (!isPlain)
-    throw new TypeError(`url must be the http or https address of a Provec, without user, query or ${BASE}`);
-  return `${parsed.origin}${parsed.pathname.replace(/\/+$/, '')}${BASE}`;
 }
 
 function segment(name: string, value: string | undefined): string {

@@ -334,31 +334,6 @@ def test_an_export_that_is_cut_off_is_not_taken(
 
 
 @pytest.mark.parametrize(
-    "url",
-    [
-        "ftp://x",
-        "notes",
-        "http://me:secret@x",
-        "",
-        "http://x?key=secret",
-        "http://:secret@x",
-        "http://x/api/v1",
-    ],
-)
-def test_refuses_the_url(url: str) -> None:
-    with pytest.raises(ValueError, match="address") as refused:
-        Provec(url, "k")
-    assert "secret" not in str(refused.value)
-
-
-@pytest.mark.parametrize("key", ["", "secret\n", "secret ü", None])
-def test_refuses_the_key_without_saying_it(key: Any) -> None:
-    with pytest.raises(ValueError, match="api_key") as refused:
-        Provec("http://x", key)
-    assert "secret" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
     "text", ["", "<html>", "null", '{"error": {"code": 1}}', '{"error": "only"}']
 )
 def test_an_answer_of_something_else(text: str) -> None:

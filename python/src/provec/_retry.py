@@ -18,6 +18,8 @@ from ._errors import APIConnectionError, APIStatusError, APITimeoutError, explai
 PASSING = frozenset({502, 503, 504})
 FIRST_WAIT = 0.5
 WAIT_MAX = 8.0
+#: Longest time, in seconds, that sockets can wait.
+TIMER_MAX = 2_147_483.0
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Retries:
         if asked > min(options.max_retry_after, left):
             why = f"The client gave up: the service asked it to wait {asked:g} s."
             raise explained(error, why) from error
-        return min(retry_wait(self._attempts - 1, asked), left)
+        return min(retry_wait(self._attempts - 1, asked), left, TIMER_MAX)
 
     def _given_up(self, error: Exception) -> Exception:
         if self._attempts == 1:

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from ._api import DEFAULTS
 from ._errors import ServerError
 from ._json import json_in
 from ._shape import assert_answer
 
-BASE = "/api/v1"
 VERSION = version("provec")
-KEY = re.compile(r"[\x21-\x7e]+")
 #: Every URL resolves them, however they are escaped, and names something else then.
 UNNAMEABLE = ("", ".", "..")
 
 
-def base_of(url: str) -> str:
-    """Raises ValueError unless `url` is the address of a service."""
-    parts = urlsplit(url)
-    has_more = "@" in parts.netloc or parts.query or parts.fragment or BASE in parts.path
-    if parts.scheme not in ("http", "https") or not parts.hostname or has_more:
-        kind = f"without user, query or {BASE}"
-        raise ValueError(f"url must be the http or https address of a Provec, {kind}")
-    return url.rstrip("/") + BASE
-
-
-def header_of(api_key: str) -> dict[str, str]:
-    """Raises ValueError, without the key, for what no key can be."""
-    if not isinstance(api_key, str) or not KEY.fullmatch(api_key):
-        raise ValueError("api_key must be an API key of Provec")
-    return {"Authorization": f"Bearer {api_key}", "User-Agent": f"provec-python/{VERSION}"}
+def header_of(key: str) -> dict[str, str]:
+    """Headers of every request."""
+    return {"Authorization": f"Bearer {key}", "User-Agent": f"provec-python/{VERSION}"}
 
 
 def path_of(pattern: str, names: Mapping[str, str]) -> str:

@@ -10,11 +10,11 @@ import httpx
 from .. import _api as api
 from .._errors import NotFoundError, ProvecError
 from .._get_or_create import matching, may_exist
-from .._retry import RetryOptions
+from .._options import options_of
 from .._wire import given
 from .collection import AsyncCollection
 from .listing import AsyncListing
-from .transport import AsyncTransport, Options
+from .transport import AsyncTransport
 
 Me = TypeVar("Me", bound="_AsyncConnected")
 Scope = Literal["read", "write", "manage"]
@@ -45,12 +45,12 @@ class _AsyncConnected:
 class AsyncProvec(_AsyncConnected):
     """An account of a Provec, by one of its API keys. Nothing is asked before the first method.
 
-    `timeout`: seconds without progress until an attempt is given up; by default 90, for `verify`
-    610, and for imports none while they wait. `retry_for`: for how many seconds after its first
-    failure a call is tried again. `max_retries`: bound on the attempts after the first one.
-    `max_retry_after`: the longest wait, in seconds, that the service may ask for before a retry.
-    `http_client`: to be used, and not closed, in place of an own one. Raises ValueError for an
-    invalid URL or key."""
+    `timeout`: seconds without progress until an attempt is given up, `math.inf` for none; by
+    default 90, for `verify` 610, and for imports none while they wait. `retry_for`: for how many
+    seconds after its first failure a call is tried again. `max_retries`: bound on the attempts
+    after the first one. `max_retry_after`: the longest wait, in seconds, that the service may ask
+    for before a retry. `http_client`: to be used, and not closed, in place of an own one. Raises
+    ValueError or TypeError, which name an option that is invalid."""
 
     def __init__(
         self,
@@ -63,7 +63,12 @@ class AsyncProvec(_AsyncConnected):
         max_retry_after: float = 30,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
-        options = Options(timeout, RetryOptions(retry_for, max_retries, max_retry_after))
+        options = options_of(
+            timeout=timeout,
+            retry_for=retry_for,
+            max_retries=max_retries,
+            max_retry_after=max_retry_after,
+        )
         self._transport = AsyncTransport(url, api_key, options, http_client)
 
     def collection(self, name: str) -> AsyncCollection:
@@ -261,8 +266,13 @@ class AsyncProvecOperator(_AsyncConnected):
         max_retry_after: float = 30,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
-        options = Options(timeout, RetryOptions(retry_for, max_retries, max_retry_after))
-        self._transport = AsyncTransport(url, admin_token, options, http_client)
+        options = options_of(
+            timeout=timeout,
+            retry_for=retry_for,
+            max_retries=max_retries,
+            max_retry_after=max_retry_after,
+        )
+        self._transport = AsyncTransport(url, admin_token, options, http_client, "admin_token")
 
     async def list_accounts(self) -> list[api.Account]:
         """All accounts, however many pages they take."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -14,9 +13,10 @@ import httpx
 from .._api import ROUTES
 from .._errors import APIConnectionError, APIStatusError, APITimeoutError, error_of
 from .._json import json_of
-from .._retry import Retries, RetryOptions
+from .._options import Options, base_of, key_of
+from .._retry import TIMER_MAX, Retries
 from .._warning import warn, warnings_in
-from .._wire import answer_of, base_of, header_of, path_of, without_defaults
+from .._wire import answer_of, header_of, path_of, without_defaults
 
 NDJSON = "application/x-ndjson"
 TIMEOUT = 90.0
@@ -27,20 +27,22 @@ TIMEOUTS = {"verifyCollection": 610.0, "importRecords": None}
 MakeContent = Callable[[], Any]
 
 
-@dataclass(frozen=True)
-class Options:
-    """`timeout`: seconds without progress; None: as `TIMEOUTS` has it."""
-
-    timeout: float | None
-    retries: RetryOptions
-
-
 class AsyncTransport:
     def __init__(
-        self, url: str, api_key: str, options: Options, http_client: httpx.AsyncClient | None
+        self,
+        url: str,
+        key: str,
+        options: Options,
+        http_client: httpx.AsyncClient | None,
+        key_name: str = "api_key",
     ) -> None:
+        """`key_name`: the option with the key. Raises ValueError or TypeError, which name an option
+        that is invalid."""
+        if not isinstance(http_client, (httpx.AsyncClient, type(None))):
+            kind = type(http_client).__name__
+            raise TypeError(f"http_client must be an httpx.AsyncClient. It has the type {kind}.")
         self._base = base_of(url)
-        self._headers = header_of(api_key)
+        self._headers = header_of(key_of(key, key_name))
         self._options = options
         self._is_own = http_client is None
         self._client = http_client or httpx.AsyncClient()
@@ -103,6 +105,8 @@ class AsyncTransport:
     ) -> dict[str, Any]:
         method, pattern = ROUTES[operation]
         timeout = self._options.timeout or TIMEOUTS.get(operation, TIMEOUT)
+        if timeout is not None and timeout > TIMER_MAX:
+            timeout = None
         return {
             "method": method,
             "url": self._base + path_of(pattern, names or {}),
