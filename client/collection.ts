@@ -90,7 +90,8 @@ export class Collection<M extends object = AnyMetadata> {
     options?: RequestOptions,
   ): Listing<WithMetadata<Api.ListRecordsResult, M>, WithMetadata<Api.ListedRecord, M>> {
     const listing = new Listing<Api.ListRecordsResult, Api.ListedRecord>(
-      (next) => this.#send('listRecords', { body: { ...body, ...next } }, options),
+      body,
+      (page) => this.#send('listRecords', { body: page }, options),
       ({ records }) => records,
     );
     return listing as unknown as Listing<WithMetadata<Api.ListRecordsResult, M>, WithMetadata<Api.ListedRecord, M>>;
@@ -112,7 +113,8 @@ export class Collection<M extends object = AnyMetadata> {
     options?: RequestOptions,
   ): Listing<Api.ListNamespacesResult, Api.ListNamespacesResult['namespaces'][number]> {
     return new Listing(
-      (next) => this.#send('listNamespaces', { query: { ...query, ...next } }, options),
+      query,
+      (page) => this.#send('listNamespaces', { query: page }, options),
       ({ namespaces }) => namespaces,
     );
   }
@@ -170,7 +172,8 @@ export class Collection<M extends object = AnyMetadata> {
   /** Roots on the ledger, the newest first. */
   listAnchors(query: Api.ListAnchorsParams = {}, options?: RequestOptions): Listing<Api.ListAnchorsResult, Api.Anchor> {
     return new Listing(
-      (next) => this.#send('listAnchors', { query: { ...query, ...next } }, options),
+      query,
+      (page) => this.#send('listAnchors', { query: page }, options),
       ({ anchors }) => anchors,
     );
   }

@@ -4,38 +4,36 @@ interface Page {
   nextCursor?: string | null;
 }
 
-/** Field that the request of a later page adds to that of the first. */
-export interface Next {
-  cursor?: string;
-}
-
 /**
  * A list that comes in pages: `for await (const item of listing)` asks for them one by one, as they
  * are needed. Nothing is asked before.
  */
-export class Listing<P extends Page, T> implements AsyncIterable<T> {
-  readonly #ask: (next: Next) => Promise<P>;
+export class Listing<P extends Page, T, Q extends { cursor?: string } = object> implements AsyncIterable<T> {
+  readonly #first: Q;
+  readonly #ask: (request: Q) => Promise<P>;
   readonly #itemsOf: (page: P) => readonly T[];
 
-  constructor(ask: (next: Next) => Promise<P>, itemsOf: (page: P) => readonly T[]) {
+  /** `first`: the request of the first page. Those of later pages have another `cursor`. */
+  constructor(first: Q, ask: (request: Q) => Promise<P>, itemsOf: (page: P) => readonly T[]) {
+    this.#first = first;
     this.#ask = ask;
     this.#itemsOf = itemsOf;
   }
 
   /** The page at the given cursor, else the first. */
   page(): Promise<P> {
-    return this.#ask({});
+    return this.#ask(this.#first);
   }
 
   /** That page and all after it. */
   async *pages(): AsyncGenerator<P, void, undefined> {
     const cursors = new CursorWatch();
-    for (let next: Next = {}; ; ) {
-      const page = await this.#ask(next);
+    for (let request = this.#first; ; ) {
+      const page = await this.#ask(request);
       if (page.nextCursor != null) cursors.assertNew(page.nextCursor);
       yield page;
       if (page.nextCursor == null) return;
-      next = { cursor: page.nextCursor };
+      request = { ...request, cursor: page.nextCursor };
     }
   }
 

@@ -15,7 +15,8 @@ export class ProvecOperator {
   /** All of them, however many pages they take. */
   listAccounts(options: RequestOptions = {}): Promise<Api.Account[]> {
     return new Listing<Api.ListAccountsResult, Api.Account>(
-      (next) => this.#transport.send('listAccounts', { query: next }, options),
+      {},
+      (query) => this.#transport.send('listAccounts', { query }, options),
       ({ accounts }) => accounts,
     ).all();
   }

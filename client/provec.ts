@@ -53,7 +53,8 @@ export class Provec {
     options: RequestOptions = {},
   ): Listing<Api.ListCollectionsResult, Api.Collection> {
     return new Listing(
-      (next) => this.#transport.send('listCollections', { query: { ...query, ...next } }, options),
+      query,
+      (page) => this.#transport.send('listCollections', { query: page }, options),
       ({ collections }) => collections,
     );
   }
@@ -61,7 +62,8 @@ export class Provec {
   /** All of them, however many pages they take. */
   listAliases(options: RequestOptions = {}): Promise<Api.Alias[]> {
     return new Listing<Api.ListAliasesResult, Api.Alias>(
-      (next) => this.#transport.send('listAliases', { query: next }, options),
+      {},
+      (query) => this.#transport.send('listAliases', { query }, options),
       ({ aliases }) => aliases,
     ).all();
   }
@@ -89,7 +91,8 @@ export class Provec {
   /** All of them, however many pages they take. */
   listKeys(options: RequestOptions = {}): Promise<Api.ApiKey[]> {
     return new Listing<Api.ListKeysResult, Api.ApiKey>(
-      (next) => this.#transport.send('listKeys', { query: next }, options),
+      {},
+      (query) => this.#transport.send('listKeys', { query }, options),
       ({ keys }) => keys,
     ).all();
   }

@@ -1,6 +1,7 @@
 import { RECORDS_PER_UPSERT, type Upsert, type UpsertResult } from './api/generated.ts';
 import { assertRecord } from './http/body-text.ts';
 import { APIStatusError, explained, ProvecError } from './http/errors.ts';
+import { assertPlain } from './http/json-value.ts';
 
 type Result = UpsertResult & { warnings?: string[] };
 
@@ -20,6 +21,7 @@ export async function upsertInParts(
   body: Upsert,
   send: (part: Upsert, placed: (text: string) => string) => Promise<UpsertResult>,
 ): Promise<UpsertResult> {
+  assertPlain(body, '');
   const { records } = body;
   const parts = Array.isArray(records) ? partsOf(records) : [];
   if (parts.length <= 1) return send(body, (text) => text);

@@ -1,4 +1,4 @@
-import { assertJson } from './json-value.ts';
+import { assertJson, assertPlain } from './json-value.ts';
 
 /** Fields that hold a vector, and those that hold what has one. */
 const VECTORS = ['values', 'vector'];
@@ -9,8 +9,12 @@ const HOLDERS = ['records', 'updates', 'queries'];
  * TypeError that names the place of a value that JSON cannot represent.
  */
 export function bodyText(body: object): string {
-  const whole: Record<string, unknown> = { ...withLists(body) };
-  for (const name of HOLDERS) if (Array.isArray(whole[name])) whole[name] = whole[name].map(withLists);
+  assertPlain(body, '');
+  const whole: Record<string, unknown> = { ...withLists(body, '') };
+  for (const name of HOLDERS) {
+    const parts = whole[name];
+    if (Array.isArray(parts)) whole[name] = parts.map((part, at) => withLists(part, `${name}[${at}]`));
+  }
   assertJson(whole);
   return JSON.stringify(whole);
 }
@@ -20,17 +24,19 @@ export const recordText = (record: object, at: number): string => JSON.stringify
 
 /** The record with its vector as a list. Throws as `bodyText` does. */
 export function assertRecord(record: object, at: number): object {
-  const whole = withLists(record);
-  assertJson(whole, `records[${at}]`);
+  const path = `records[${at}]`;
+  const whole = withLists(record, path);
+  assertJson(whole, path);
   return whole;
 }
 
 /** The same, with its vector as a list. */
-function withLists(part: object): object {
+function withLists(part: object, path: string): object {
   for (const name of VECTORS) {
     const vector = (part as Record<string, unknown> | null)?.[name];
-    if (ArrayBuffer.isView(vector) && !(vector instanceof DataView))
-      return { ...part, [name]: Array.from(vector as Float32Array) };
+    if (!ArrayBuffer.isView(vector) || vector instanceof DataView) continue;
+    assertPlain(part, path);
+    return { ...part, [name]: Array.from(vector as Float32Array) };
   }
   return part;
 }

@@ -1,45 +1,76 @@
-/** Maximum depth: more than any request has. A value that contains itself exceeds it. */
-const DEPTH_MAX = 500;
+/** Maximum number of levels: more than any request has. */
+const LEVELS_MAX = 100;
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
 /**
- * Throws a TypeError that names the first value that JSON cannot represent. `JSON.stringify` would
- * leave it out or write something else, so a filter would lose a condition.
+ * Throws a TypeError that names the first value that is not JSON: null, a boolean, a finite number,
+ * text, an array, a plain object, or an object whose `toJSON` returns one of them. `JSON.stringify`
+ * would leave it out or write something else, so a filter would lose a condition.
  * `path` names the value itself, '' for a whole body.
  */
-export function assertJson(value: unknown, path = '', depth = 0): void {
-  const fault = scalarFault(value);
-  if (fault !== null) throw new TypeError(`${path || 'The body'} ${fault}`);
-  if (typeof value !== 'object' || value === null) return;
-  if (depth > DEPTH_MAX) throw new TypeError(`${path} is nested too deeply, or contains itself.`);
-  if (Array.isArray(value)) assertItems(value, path, depth);
-  else if ('toJSON' in value && typeof value.toJSON === 'function') assertJson(written(value, path), path, depth + 1);
-  else assertMembers(value, path, depth);
+export function assertJson(value: unknown, path = ''): void {
+  assertValue(value, path, []);
 }
 
-function assertItems(items: readonly unknown[], path: string, depth: number): void {
-  for (let at = 0; at < items.length; at++) {
-    // A vector has thousands of numbers, so paths are built only when needed.
-    if (!Number.isFinite(items[at]) && typeof items[at] !== 'string')
-      assertJson(items[at], `${path}[${at}]`, depth + 1);
+/**
+ * Throws a TypeError unless the value is a plain object: all that it has are its own enumerable
+ * fields, so a spread copies it as a whole.
+ */
+export function assertPlain(value: unknown, path: string): asserts value is object {
+  if (typeof value !== 'object' || value === null) throw fault(path, `is ${value}; give a plain object.`);
+  if (!isPlain(value)) throw fault(path, `has ${kindOf(value)}`);
+  for (const key of Reflect.ownKeys(value)) {
+    if (typeof key === 'symbol') throw fault(path, `has the key ${String(key)}; keys are strings.`);
+    const { enumerable, get, set } = Reflect.getOwnPropertyDescriptor(value, key)!;
+    if (get !== undefined || set !== undefined) throw fault(memberPath(path, key), 'is a getter. Give its value.');
+    if (!enumerable) throw fault(memberPath(path, key), 'is not enumerable, so JSON would leave it out.');
   }
 }
 
-function assertMembers(value: object, path: string, depth: number): void {
-  const kind = Object.prototype.toString.call(value).slice('[object '.length, -1);
-  if (kind !== 'Object') throw new TypeError(`${path || 'The body'} has the type ${kind}; JSON has no such value.`);
-  const symbol = Object.getOwnPropertySymbols(value).find((key) =>
-    Object.prototype.propertyIsEnumerable.call(value, key),
-  );
-  if (symbol !== undefined)
-    throw new TypeError(`${path || 'The body'} has the key ${String(symbol)}; keys are strings.`);
-  for (const [name, member] of Object.entries(value)) assertJson(member, memberPath(path, name), depth + 1);
+/** `holders`: the objects that hold the value. */
+function assertValue(given: unknown, path: string, holders: object[]): void {
+  const value = written(given, path);
+  const scalar = scalarFault(value);
+  if (scalar !== null) throw fault(path, scalar);
+  if (typeof value !== 'object' || value === null) return;
+  if (holders.includes(value)) throw fault(path, 'contains itself; JSON has no such value.');
+  if (holders.length === LEVELS_MAX) throw fault(path, `is nested too deeply; ${LEVELS_MAX} levels are the maximum.`);
+  holders.push(value);
+  if (Array.isArray(value)) assertItems(value, path, holders);
+  else {
+    assertPlain(value, path);
+    for (const [name, member] of Object.entries(value)) assertValue(member, memberPath(path, name), holders);
+  }
+  holders.pop();
+}
+
+function assertItems(items: readonly unknown[], path: string, holders: object[]): void {
+  for (let at = 0; at < items.length; at++) {
+    // A vector has thousands of numbers, so paths are built only when needed.
+    if (!Number.isFinite(items[at]) && typeof items[at] !== 'string') assertValue(items[at], `${path}[${at}]`, holders);
+  }
+}
+
+/** Whether only `Object.prototype`, of any frame or context, is above the object. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === null || prototype === Object.prototype) return true;
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, 'isPrototypeOf');
+}
+
+function kindOf(value: object): string {
+  const builtIn = Object.prototype.toString.call(value).slice('[object '.length, -1);
+  if (builtIn !== 'Object') return `the type ${builtIn}; JSON has no such value.`;
+  const name = (value.constructor as { name?: unknown } | undefined)?.name;
+  const type = typeof name === 'string' && name !== 'Object' ? `the type ${name}` : 'a prototype of its own';
+  return `${type}. Give a plain object.`;
 }
 
 /** Value that `JSON.stringify` writes for an object with `toJSON`, such as a Date. */
-function written(value: object, path: string): unknown {
-  if (value instanceof Date && Number.isNaN(value.getTime())) throw new TypeError(`${path} is an invalid Date.`);
-  return (value as { toJSON(key: string): unknown }).toJSON('');
+function written(value: unknown, path: string): unknown {
+  if (typeof value !== 'object' || value === null || !('toJSON' in value)) return value;
+  if (value instanceof Date && Number.isNaN(value.getTime())) throw fault(path, 'is an invalid Date.');
+  return typeof value.toJSON === 'function' ? value.toJSON('') : value;
 }
 
 function scalarFault(value: unknown): string | null {
@@ -56,6 +87,8 @@ function scalarFault(value: unknown): string | null {
       return null;
   }
 }
+
+const fault = (path: string, is: string): TypeError => new TypeError(`${path || 'The body'} ${is}`);
 
 const memberPath = (path: string, name: string): string => {
   if (!NAME.test(name)) return `${path}[${JSON.stringify(name)}]`;

@@ -7,7 +7,7 @@ import { type Operations, ROUTES } from '../api/generated.ts';
 import { parseJson } from '../verify/json-text.ts';
 import { bodyText } from './body-text.ts';
 import { APIConnectionError, APITimeoutError, errorOf, ProvecError, ServerError } from './errors.ts';
-import { assertJson } from './json-value.ts';
+import { assertJson, assertPlain } from './json-value.ts';
 import {
   assertOptions,
   baseOf,
@@ -136,9 +136,9 @@ export class Transport {
   #request(operation: OperationId, { path = {}, query = {}, body, raw }: Parts): [url: string, init: RequestInit] {
     const route = ROUTES[operation];
     const place = route.path.replace(/\{(\w+)\}/g, (_, name: string) => segment(name, path[name]));
-    assertJson(query);
+    assertPlain(query, 'The query');
     const search = Object.entries(query)
-      .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
+      .map(([name, value]) => `${name}=${parameter(name, value)}`)
       .join('&');
     const sent = raw ?? (body === undefined ? null : { body: bodyText(body), contentType: JSON_TYPE });
     const headers = { authorization: `Bearer ${this.#key}`, ...(sent && { 'content-type': sent.contentType }) };
@@ -204,6 +204,12 @@ function segment(name: string, value: string | undefined): string {
   if (typeof value !== 'string' || UNNAMEABLE.includes(value))
     throw new TypeError(`${name} cannot be ${JSON.stringify(value)} in a path`);
   return encodeURIComponent(value);
+}
+
+function parameter(name: string, value: unknown): string {
+  assertJson(value, name);
+  if (typeof value === 'object') throw new TypeError(`${name} must be text, a number or a boolean.`);
+  return encodeURIComponent(String(value));
 }
 
 async function answerOf<K extends OperationId>(operation: K, response: Response): Promise<Operations[K]['result']> {

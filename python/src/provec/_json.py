@@ -4,11 +4,13 @@ has objects of its own, with all of their options."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from json import JSONDecoder, JSONEncoder
 from math import isfinite
 from typing import Any
 
+#: Maximum number of levels: more than any request has, and fewer than Python's stack.
+LEVELS_MAX = 100
 NAME = re.compile(r"[A-Za-z_$][\w$]*")
 
 
@@ -28,15 +30,11 @@ def json_in(content: bytes | str) -> Any:
 def json_of(body: object, path: str = "") -> bytes:
     """JSON of a request; a numpy array is a list. Raises TypeError or ValueError, which name the
     place of a value that JSON cannot represent. `path` names `body` itself, "" for a whole body."""
-    try:
-        return _ENCODER.encode(_plain(body, path)).encode()
-    except RecursionError:
-        where = path or "The body"
-        raise ValueError(f"{where} is nested too deeply, or contains itself.") from None
+    return _ENCODER.encode(_plain(body, path, [])).encode()
 
 
-def _plain(value: object, path: str) -> object:
-    """`value` of dictionaries, lists and scalars alone."""
+def _plain(value: object, path: str, holders: list[object]) -> object:
+    """`value` of dictionaries, lists and scalars alone. `holders`: the objects that hold it."""
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):
@@ -45,23 +43,38 @@ def _plain(value: object, path: str) -> object:
         return value
     if isinstance(value, str):
         return _well_formed(value, path)
+    if any(value is holder for holder in holders):
+        raise ValueError(f"{path} contains itself; JSON has no such value.")
+    if len(holders) == LEVELS_MAX:
+        raise ValueError(f"{path} is nested too deeply; {LEVELS_MAX} levels are the maximum.")
+    holders.append(value)
+    plain = _plain_holder(value, path, holders)
+    holders.pop()
+    return plain
+
+
+def _plain_holder(value: object, path: str, holders: list[object]) -> object:
     if isinstance(value, Mapping):
-        return {_key(name, path): _plain(each, _member(path, name)) for name, each in value.items()}
+        return {
+            _key(name, path): _plain(each, _member(path, name), holders)
+            for name, each in value.items()
+        }
     if isinstance(value, (list, tuple)):
-        return _items(value, path)
+        return _items(value, path, holders)
     to_list = getattr(value, "tolist", None)
-    if to_list is None:
-        kind = type(value).__name__
-        raise TypeError(f"{path or 'The body'} has the type {kind}; JSON has no such value.")
-    return _plain(to_list(), path)
+    if to_list is None or isinstance(value, type):
+        is_list = isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray))
+        fault = f"has the type {type(value).__name__}; JSON has no such value."
+        raise TypeError(f"{path or 'The body'} {fault}{' Give a list.' if is_list else ''}")
+    return _plain(to_list(), path, holders)
 
 
-def _items(values: list[Any] | tuple[Any, ...], path: str) -> list[object]:
+def _items(values: list[Any] | tuple[Any, ...], path: str, holders: list[object]) -> list[object]:
     # A vector has thousands of numbers, so paths are built only when needed.
     return [
         each
         if (type(each) is float and isfinite(each)) or type(each) is int
-        else _plain(each, f"{path}[{at}]")
+        else _plain(each, f"{path}[{at}]", holders)
         for at, each in enumerate(values)
     ]
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from . import _api as api
@@ -14,6 +14,16 @@ PLACE = re.compile(r"\brecords\[(\d+)\]")
 PART_MAX_BYTES = 48 * 1024 * 1024
 # Maximum characters of a number in JSON, with the comma that follows it.
 NUMBER_MAX_CHARS = 25
+
+
+def listed(records: Iterable[Any]) -> Sequence[Any]:
+    """All of an iterable. Raises TypeError for what is not one of records."""
+    if isinstance(records, (list, tuple)):
+        return records
+    if not isinstance(records, Iterable) or isinstance(records, (str, bytes, Mapping)):
+        kind = type(records).__name__
+        raise TypeError(f"records must be a list or an iterable. It has the type {kind}.")
+    return list(records)
 
 
 def starts_of(records: Sequence[Any]) -> list[int]:

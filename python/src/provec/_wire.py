@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import version
+from numbers import Number
 from typing import Any
 from urllib.parse import quote
 
@@ -46,6 +47,14 @@ def without_defaults(operation: str, fields: Mapping[str, Any]) -> dict[str, Any
         or type(value) is not type(defaults[name])
         or value != defaults[name]
     }
+
+
+def parameters(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Parameters of a query. Raises TypeError for one that is not a scalar."""
+    for name, value in fields.items():
+        if not isinstance(value, (str, Number)):
+            raise TypeError(f"{name} must be text, a number or a boolean.")
+    return fields
 
 
 def camel(name: str) -> str:

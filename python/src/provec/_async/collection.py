@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from .. import _api as api
 from .._errors import APIConnectionError, ProvecError
 from .._json import json_in
 from .._shape import assert_answer
-from .._upsert_parts import UpsertParts, starts_of
+from .._upsert_parts import UpsertParts, listed, starts_of
 from .._warning import warn
 from .._wire import given
 from .import_source import AsyncImportSource, content_of
@@ -48,7 +48,7 @@ class AsyncCollection:
         ]
 
     async def upsert(
-        self, records: Sequence[api.Record | Mapping[str, Any]], *, namespace: str = ""
+        self, records: Iterable[api.Record | Mapping[str, Any]], *, namespace: str = ""
     ) -> api.UpsertResult:
         """Writes records; one that is there is replaced as a whole.
 
@@ -58,7 +58,8 @@ class AsyncCollection:
 
         Args:
             records: Dictionaries of `id`, `values` and, if there is some, `metadata`. If several
-                have the same id, the last one wins.
+                have the same id, the last one wins. All of an iterable is read before the first
+                request; `import_records` streams.
             namespace: Namespace of all of them.
         """
 
@@ -66,10 +67,11 @@ class AsyncCollection:
             body = given(records=part, namespace=namespace)
             return await self._send("upsertVectors", body=body, warns=warns)
 
-        starts = starts_of(records)
+        whole = listed(records)
+        starts = starts_of(whole)
         if len(starts) == 1:
-            return cast(api.UpsertResult, await send(records, True))
-        parts = UpsertParts(records, starts)
+            return cast(api.UpsertResult, await send(whole, True))
+        parts = UpsertParts(whole, starts)
         for part in parts.unsent():
             try:
                 parts.add(await send(part, False))

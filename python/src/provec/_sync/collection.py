@@ -1,14 +1,14 @@
 # Generated from _async by tools/unasync.py; edit that instead.
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from .. import _api as api
 from .._errors import APIConnectionError, ProvecError
 from .._json import json_in
 from .._shape import assert_answer
-from .._upsert_parts import UpsertParts, starts_of
+from .._upsert_parts import UpsertParts, listed, starts_of
 from .._warning import warn
 from .._wire import given
 from .import_source import ImportSource, content_of
@@ -49,7 +49,7 @@ class Collection:
         ]
 
     def upsert(
-        self, records: Sequence[api.Record | Mapping[str, Any]], *, namespace: str = ""
+        self, records: Iterable[api.Record | Mapping[str, Any]], *, namespace: str = ""
     ) -> api.UpsertResult:
         """Writes records; one that is there is replaced as a whole.
 
@@ -59,7 +59,8 @@ class Collection:
 
         Args:
             records: Dictionaries of `id`, `values` and, if there is some, `metadata`. If several
-                have the same id, the last one wins.
+                have the same id, the last one wins. All of an iterable is read before the first
+                request; `import_records` streams.
             namespace: Namespace of all of them.
         """
 
@@ -67,10 +68,11 @@ class Collection:
             body = given(records=part, namespace=namespace)
             return self._send("upsertVectors", body=body, warns=warns)
 
-        starts = starts_of(records)
+        whole = listed(records)
+        starts = starts_of(whole)
         if len(starts) == 1:
-            return cast(api.UpsertResult, send(records, True))
-        parts = UpsertParts(records, starts)
+            return cast(api.UpsertResult, send(whole, True))
+        parts = UpsertParts(whole, starts)
         for part in parts.unsent():
             try:
                 parts.add(send(part, False))

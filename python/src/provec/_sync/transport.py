@@ -17,7 +17,7 @@ from .._json import json_of
 from .._options import Options, base_of, key_of
 from .._retry import TIMER_MAX, Retries
 from .._warning import warn, warnings_in
-from .._wire import answer_of, header_of, path_of, without_defaults
+from .._wire import answer_of, header_of, parameters, path_of, without_defaults
 
 NDJSON = "application/x-ndjson"
 TIMEOUT = 90.0
@@ -62,7 +62,7 @@ class Transport:
         warns: bool = True,
     ) -> Any:
         """The answer of an operation. Raises a ProvecError. `warns`: shows its warnings."""
-        query = None if query is None else without_defaults(operation, query)
+        query = None if query is None else parameters(without_defaults(operation, query))
         content = None if body is None else json_of(without_defaults(operation, body))
         make = None if content is None else lambda: content
         answer = self._answer(operation, names, query, make, True)

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { afterEach, expect, test } from '@jest/globals';
 import { Provec } from '../../../../client/index.ts';
 
@@ -18,6 +19,15 @@ const notes = provec.collection('notes');
 
 const holdsItself: Record<string, unknown> = {};
 holdsItself.self = [holdsItself];
+let deep: unknown = 1;
+for (let level = 0; level < 150; level++) deep = [deep];
+/** Objects that `JSON.stringify` would write as `{}`, or without a field. */
+class Tenant {
+  get tenant() {
+    return 'a';
+  }
+}
+const hidden = Object.defineProperty({}, 'tenant', { value: 'a' });
 const FAULTS: [fault: unknown, message: RegExp][] = [
   [undefined, /is undefined\. Leave it out, or give null/],
   [() => 1, /has the type function; JSON has no such value/],
@@ -34,7 +44,31 @@ const FAULTS: [fault: unknown, message: RegExp][] = [
   [new Date(Number.NaN), /is an invalid Date/],
   [{ [Symbol('gte')]: 2020 }, /has the key Symbol\(gte\); keys are strings/],
   [{ toJSON: () => undefined }, /is undefined/],
-  [holdsItself, /contains itself/],
+  [holdsItself, /\.self\[0\] contains itself/],
+  [deep, /is nested too deeply; 100 levels/],
+  [new Tenant(), /has the type Tenant\. Give a plain object/],
+  [new Proxy(new Tenant(), {}), /has the type Tenant/],
+  [Object.create({ tenant: 'a' }), /has a prototype of its own\. Give a plain object/],
+  [Object.create(Object.create(null, { tenant: { value: 'a', enumerable: true } })), /has a prototype of its own/],
+  [hidden, /\.tenant is not enumerable/],
+  [
+    {
+      tenant: {
+        ...hidden,
+        get a() {
+          return 1;
+        },
+      },
+    },
+    /\.tenant\.a is a getter/,
+  ],
+  [Object(1), /has the type Number; JSON has no such value/],
+  [Object('a'), /has the type String; JSON has no such value/],
+  [Object(true), /has the type Boolean; JSON has no such value/],
+  [new Error('a'), /has the type Error; JSON has no such value/],
+  [new WeakMap(), /has the type WeakMap; JSON has no such value/],
+  [{ toJSON: () => new Tenant() }, /has the type Tenant/],
+  [{ toJSON: () => new Date(0) }, /has the type Date/],
 ];
 
 test.each(FAULTS)('%p is refused at its place, wherever it is', async (fault, message) => {
@@ -68,6 +102,48 @@ test.each(FAULTS)('%p is refused at its place, wherever it is', async (fault, me
   expect(sent).toEqual([]);
 });
 
+test('what a spread or a path would lose is refused, too', async () => {
+  class Everything {
+    ids = ['a'];
+    records = [{ id: 'a', values: [1] }];
+    get filter() {
+      return { tenant: 'a' };
+    }
+  }
+  class WithVector {
+    id = 'a';
+    values = Float32Array.of(1);
+    get metadata() {
+      return { tenant: 'a' };
+    }
+  }
+  const whole = new Everything() as never;
+  const refused: [call: () => Promise<unknown>, message: RegExp][] = [];
+  for (const body of [whole, Object.create({ filter: {} }), null, 5, []] as never[]) {
+    refused.push(
+      [() => notes.delete(body), /^The body (has|is) /],
+      [() => notes.count(body), /^The body (has|is) /],
+      [() => notes.list(body).all(), /^The body (has|is) /],
+      [() => notes.upsert(body), /^The body (has|is) /],
+      [() => notes.listNamespaces(body).all(), /^The query (has|is) /],
+    );
+  }
+  const records = Array<object>(1_001).fill({ id: 'a', values: [1] }) as never;
+  refused.push(
+    [() => notes.upsert(Object.assign(new Everything(), { records })), /^The body has the type Everything/],
+    [() => notes.upsert({ records: [new WithVector()] }), /^records\[0\] has the type WithVector/],
+    [() => notes.import([new WithVector()]), /^records\[0\] has the type WithVector/],
+    [() => notes.update({ updates: [new WithVector()] }), /^updates\[0\] has the type WithVector/],
+    [() => notes.listNamespaces({ prefix: null as never }).all(), /^prefix must be text/],
+    [() => notes.listNamespaces({ prefix: {} as never }).all(), /^prefix must be text/],
+  );
+  for (const [call, message] of refused) {
+    await expect(call()).rejects.toThrow(TypeError);
+    await expect(call()).rejects.toThrow(message);
+  }
+  expect(sent).toEqual([]);
+});
+
 test('values of a vector that are not numbers are refused, in a list and in a typed array', async () => {
   for (const values of [[1, Number.NaN], Float32Array.of(1, Number.NaN)]) {
     await expect(notes.query({ vector: values })).rejects.toThrow('vector[1] is NaN');
@@ -81,10 +157,17 @@ test('values of a vector that are not numbers are refused, in a list and in a ty
 });
 
 test('all JSON values are sent as they are', async () => {
+  const twice = { a: 1 };
   class Dated {
     at = new Date(0);
   }
-  const metadata = { text: 'ü\ud800', n: -0.5, yes: true, none: null, list: [[], {}], ...new Dated() };
+  const plain = {
+    bare: Object.assign(Object.create(null), { a: 1 }),
+    foreign: runInNewContext('({ a: [1] })'),
+    proxied: new Proxy({ a: 1 }, {}),
+    twice: [twice, twice],
+  };
+  const metadata = { text: 'ü\ud800', n: -0.5, yes: true, none: null, list: [[], {}], ...plain, ...new Dated() };
   await notes.upsert({ records: [{ id: 'a', values: Float64Array.of(0.5), metadata }] }).catch(() => undefined);
   expect(JSON.parse(sent[0]!)).toEqual({
     records: [{ id: 'a', values: [0.5], metadata: { ...metadata, at: '1970-01-01T00:00:00.000Z' } }],
