@@ -1,11 +1,13 @@
 import type { ExportLine } from './api/generated.ts';
-import { APIConnectionError } from './http/errors.ts';
+import { APIConnectionError, ServerError } from './http/errors.ts';
 import { assertAnswer } from './http/shape.ts';
 import type { OpenAnswer } from './http/transport.ts';
 import { parseJson } from './verify/json-text.ts';
 
 /** Status of an answer that streams. */
 const OK = 200;
+/** Maximum number of characters of a line: ten times what any record takes. */
+const LINE_MAX_CHARS = 4 * 1024 * 1024;
 
 export type ExportedRecord = Extract<ExportLine, { id: string }>;
 
@@ -35,15 +37,19 @@ export class Exported<T = ExportedRecord> implements AsyncIterable<T> {
 
   /**
    * Without their ends, for `verifyExport`: the head, the records, the end. Throws an
-   * APIConnectionError where the connection broke.
+   * APIConnectionError where the connection broke, and a ServerError for a line over 4 MiB.
    */
   async *lines(): AsyncGenerator<string, void, undefined> {
     const decoder = new TextDecoder();
     let open = '';
     for await (const chunk of this.#chunks()) {
       const lines = (open + decoder.decode(chunk, { stream: true })).split('\n');
-      open = lines.pop()!;
-      yield* lines;
+      open = lines.at(-1)!;
+      if (lines.some(({ length }) => length > LINE_MAX_CHARS)) {
+        const error = `The export has a line of more than ${LINE_MAX_CHARS} characters: is this the address of a Provec?`;
+        throw new ServerError({ error, status: OK });
+      }
+      yield* lines.slice(0, -1);
     }
     if (open !== '') yield open;
   }

@@ -106,8 +106,8 @@ const CLASSES: Readonly<Record<number, typeof APIStatusError>> = {
   507: OutOfCapacityError,
 };
 
-/** The error that an answer other than 2xx stands for; `text` is its body. */
-export function errorOf(response: Response, text: string): APIStatusError {
+/** The error that an answer other than 2xx stands for; `text` is its body, null if too large. */
+export function errorOf(response: Response, text: string | null): APIStatusError {
   const body = bodyOf(text);
   const { status } = response;
   const error = body?.error ?? `The answer has status ${status} and is not Provec's: is the address right?`;
@@ -126,7 +126,8 @@ function secondsIn(header: string | null): number[] {
   return HTTP_DATE.test(header) ? [Math.max(0, (Date.parse(header) - Date.now()) / 1_000)] : [];
 }
 
-function bodyOf(text: string): ErrorBody | null {
+function bodyOf(text: string | null): ErrorBody | null {
+  if (text === null) return null;
   try {
     const body: unknown = JSON.parse(text);
     const isError = typeof body === 'object' && body !== null && 'error' in body && 'code' in body;

@@ -15,6 +15,11 @@ export interface ClientOptions {
   maxRetries?: number;
   /** Longest wait before a retry, in ms, that the service may ask for; 30,000 by default. */
   maxRetryAfterMs?: number;
+  /**
+   * Maximum size of an answer in bytes, after decompression; 268,435,456 (256 MiB) by default. An
+   * export may have any size, and lines of up to 4 MiB.
+   */
+  maxAnswerBytes?: number;
   /** Gets the warnings of all answers. By default, they go to the console, each once. */
   onWarning?: OnWarning;
   /** In place of the global one. */
@@ -38,17 +43,19 @@ const KEY = /^[\x21-\x7e]+$/;
 
 type Rule = [isValid: (value: unknown) => boolean, expected: string];
 const isFrom0 = (value: unknown): boolean => typeof value === 'number' && value >= 0;
+const isAbove0 = (value: unknown): boolean => isFrom0(value) && value !== 0;
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 const DURATION: Rule = [isFrom0, 'a number of milliseconds, 0 or more'];
 const FUNCTION: Rule = [isFunction, 'a function'];
 const RULES: Readonly<Record<Exclude<keyof (ClientOptions & RequestOptions), 'url' | 'apiKey'>, Rule>> = {
-  timeoutMs: [(value) => isFrom0(value) && value !== 0, 'a number of milliseconds above 0, Infinity for none'],
+  timeoutMs: [isAbove0, 'a number of milliseconds above 0, Infinity for none'],
   retryForMs: DURATION,
   maxRetries: [
     (value) => isFrom0(value) && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY),
     'a whole number, 0 or more, or Infinity',
   ],
   maxRetryAfterMs: DURATION,
+  maxAnswerBytes: [isAbove0, 'a number of bytes above 0'],
   onWarning: FUNCTION,
   fetch: FUNCTION,
   signal: [isSignal, 'an AbortSignal'],

@@ -6,6 +6,7 @@
 import { type Operations, ROUTES } from '../api/generated.ts';
 import { parseJson } from '../verify/json-text.ts';
 import { bodyText } from './body-text.ts';
+import { boundedText } from './bounded-text.ts';
 import { APIConnectionError, APITimeoutError, errorOf, ProvecError, ServerError } from './errors.ts';
 import { assertJson, assertPlain } from './json-value.ts';
 import {
@@ -54,6 +55,8 @@ interface Parts {
 const TIMEOUT_MS = 90_000;
 /** Where others than TIMEOUT_MS hold. Node's `fetch` waits 300,000 ms for an answer, at most. */
 const TIMEOUTS_MS: { readonly [K in OperationId]?: number } = { verifyCollection: 280_000, importRecords: Infinity };
+const ANSWER_MAX_BYTES = 256 * 1024 * 1024;
+const ERROR_MAX_BYTES = 1024 * 1024;
 const JSON_TYPE = 'application/json';
 /** Every URL resolves them, however they are escaped, and names something else then. */
 const UNNAMEABLE = ['', '.', '..'];
@@ -70,10 +73,11 @@ export class Transport {
     this.#key = keyIn(options, keyName);
     const { fetch = globalThis.fetch, timeoutMs } = options;
     const { retryForMs = 60_000, maxRetries = Number.POSITIVE_INFINITY, maxRetryAfterMs = 30_000 } = options;
-    const { onWarning = consoleWarnings() } = options;
+    const { maxAnswerBytes = ANSWER_MAX_BYTES, onWarning = consoleWarnings() } = options;
     // In browsers it must be called on nothing but the window.
     const ownFetch: typeof fetch = (...args) => fetch(...args);
-    this.#options = { fetch: ownFetch, timeoutMs, retryForMs, maxRetries, maxRetryAfterMs, onWarning };
+    const retries = { retryForMs, maxRetries, maxRetryAfterMs };
+    this.#options = { fetch: ownFetch, timeoutMs, ...retries, maxAnswerBytes, onWarning };
   }
 
   /** The answer of an operation. Rejects with a ProvecError, or the reason of the signal. */
@@ -85,7 +89,7 @@ export class Transport {
   ): Promise<Operations[K]['result']> {
     const parts: Parts = { ...(call as Parts), ...(raw && { raw }) };
     const result = await this.#withRetries(operation, parts, options, async (response, attempt) => {
-      const answer = await answerOf(operation, response);
+      const answer = await answerOf(operation, response, this.#options.maxAnswerBytes, attempt.signal);
       attempt.end();
       return answer;
     });
@@ -156,7 +160,7 @@ export class Transport {
     const attempt = new Attempt(signal, limitMs);
     try {
       const response = await this.#options.fetch(url, { ...init, signal: attempt.signal });
-      if (!response.ok) throw errorOf(response, await response.text());
+      if (!response.ok) throw errorOf(response, await boundedText(response, ERROR_MAX_BYTES, attempt.signal));
       return await read(response, attempt);
     } catch (error) {
       attempt.end();
@@ -212,8 +216,19 @@ function parameter(name: string, value: unknown): string {
   return encodeURIComponent(String(value));
 }
 
-async function answerOf<K extends OperationId>(operation: K, response: Response): Promise<Operations[K]['result']> {
-  const text = await response.text();
+async function answerOf<K extends OperationId>(
+  operation: K,
+  response: Response,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Operations[K]['result']> {
+  const { status } = response;
+  const text = await boundedText(response, maxBytes, signal);
+  if (text === null)
+    throw new ServerError({
+      error: `The answer has more than ${maxBytes} bytes, its maximum (maxAnswerBytes).`,
+      status,
+    });
   let answer: unknown;
   let cause: unknown;
   try {
@@ -223,9 +238,9 @@ async function answerOf<K extends OperationId>(operation: K, response: Response)
   }
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
     const error = 'The answer is not a JSON object: is this the address of a Provec?';
-    throw new ServerError({ error, status: response.status }, { cause });
+    throw new ServerError({ error, status }, { cause });
   }
-  assertAnswer(operation, answer, response.status);
+  assertAnswer(operation, answer, status);
   return answer as Operations[K]['result'];
 }
 

@@ -1,3 +1,5 @@
+import { boundedText } from '../http/bounded-text.ts';
+
 /** A node of the ledger could not be reached, or its answer is not valid. */
 export class LedgerError extends Error {
   override readonly name = 'LedgerError';
@@ -22,7 +24,7 @@ export async function askNode(
     throw new LedgerError("The ledger's URL must be http or https, without a user name.");
   const { origin } = where;
   let status: number;
-  let text: string;
+  let text: string | null;
   const ended = new AbortController();
   const timer = setTimeout(() => ended.abort(new Error(`no answer within ${RPC_TIMEOUT_MS} ms`)), RPC_TIMEOUT_MS);
   const onAbort = (): void => ended.abort(signal?.reason);
@@ -38,7 +40,8 @@ export async function askNode(
       signal: ended.signal,
     });
     ({ status } = response);
-    text = await boundedText(response, ended.signal);
+    text = await boundedText(response, ANSWER_MAX_BYTES, ended.signal);
+    if (text === null) throw new Error(`its answer has more than ${ANSWER_MAX_BYTES} bytes`);
   } catch (error) {
     signal?.throwIfAborted();
     throw new LedgerError(`${origin} could not be asked: ${(error as Error).message}`);
@@ -62,25 +65,6 @@ export function resultIn(answer: unknown, source: string, what: string): unknown
     throw new LedgerError(`${source} has an error in place of ${what}: ${said}`);
   }
   return result;
-}
-
-async function boundedText(response: Response, signal: AbortSignal): Promise<string> {
-  const reader = response.body!.getReader();
-  // Node 20's fetch can forget its signal once the head of an answer arrived.
-  signal.addEventListener('abort', () => void reader.cancel().catch(() => undefined));
-  const decoder = new TextDecoder();
-  let text = '';
-  for (let bytes = 0; ; ) {
-    const { done, value } = await reader.read();
-    signal.throwIfAborted();
-    if (done) return text + decoder.decode();
-    bytes += value.length;
-    if (bytes > ANSWER_MAX_BYTES) {
-      await reader.cancel();
-      throw new Error(`its answer has more than ${ANSWER_MAX_BYTES} bytes`);
-    }
-    text += decoder.decode(value, { stream: true });
-  }
 }
 
 export const membersOf = (value: unknown): Record<string, unknown> =>

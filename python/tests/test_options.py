@@ -58,6 +58,7 @@ NEVER = [math.nan, -1, -math.inf, "1", True, [], 1j]
         ("retry_for", [None]),
         ("max_retries", [None, 0.5]),
         ("max_retry_after", [None]),
+        ("max_answer_bytes", [None, 0]),
     ],
 )
 def test_names_a_number_that_is_none(name: str, values: list[Any]) -> None:

@@ -22,7 +22,7 @@ RULES = [
     (r"\basynccontextmanager\b", "contextmanager"),
     (r"\b(_?)Async(?=[A-Z])", r"\1"),
     (r"\b__a(iter|enter|exit)__", r"__\1__"),
-    (r"\ba(close|read|iter_bytes)\b", r"\1"),
+    (r"\ba(close|iter_raw)\b", r"\1"),
 ]
 
 

@@ -22,6 +22,7 @@ class Options:
 
     timeout: float | None
     retries: RetryOptions
+    max_answer_bytes: float
 
 
 def options_of(
@@ -30,10 +31,13 @@ def options_of(
     retry_for: float,
     max_retries: float,
     max_retry_after: float,
+    max_answer_bytes: float,
 ) -> Options:
     """Raises TypeError for what is not a number, and ValueError for one that is out of range."""
     if timeout is not None and _number("timeout", timeout) <= 0:
         raise _wrong("timeout", "above 0, math.inf for none", timeout)
+    if _number("max_answer_bytes", max_answer_bytes) <= 0:
+        raise _wrong("max_answer_bytes", "above 0", max_answer_bytes)
     durations = {"retry_for": retry_for, "max_retry_after": max_retry_after}
     for name, value in durations.items():
         if not _number(name, value) >= 0:
@@ -41,7 +45,8 @@ def options_of(
     count = _number("max_retries", max_retries)
     if not (count == math.inf or (count >= 0 and count.is_integer())):
         raise _wrong("max_retries", "a whole number, 0 or more, or math.inf", max_retries)
-    return Options(timeout, RetryOptions(retry_for, max_retries, max_retry_after))
+    retries = RetryOptions(retry_for, max_retries, max_retry_after)
+    return Options(timeout, retries, max_answer_bytes)
 
 
 def base_of(url: str) -> str:

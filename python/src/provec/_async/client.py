@@ -49,7 +49,8 @@ class AsyncProvec(_AsyncConnected):
     default 90, for `verify` 610, and for imports none while they wait. `retry_for`: for how many
     seconds after its first failure a call is tried again. `max_retries`: bound on the attempts
     after the first one. `max_retry_after`: the longest wait, in seconds, that the service may ask
-    for before a retry. `http_client`: to be used, and not closed, in place of an own one. Raises
+    for before a retry. `max_answer_bytes`: maximum size of an answer after decompression; an export
+    may have any size. `http_client`: to be used, and not closed, in place of an own one. Raises
     ValueError or TypeError, which name an option that is invalid."""
 
     def __init__(
@@ -61,6 +62,7 @@ class AsyncProvec(_AsyncConnected):
         retry_for: float = 60,
         max_retries: float = math.inf,
         max_retry_after: float = 30,
+        max_answer_bytes: float = 256 * 1024 * 1024,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
         options = options_of(
@@ -68,6 +70,7 @@ class AsyncProvec(_AsyncConnected):
             retry_for=retry_for,
             max_retries=max_retries,
             max_retry_after=max_retry_after,
+            max_answer_bytes=max_answer_bytes,
         )
         self._transport = AsyncTransport(url, api_key, options, http_client)
 
@@ -264,6 +267,7 @@ class AsyncProvecOperator(_AsyncConnected):
         retry_for: float = 60,
         max_retries: float = math.inf,
         max_retry_after: float = 30,
+        max_answer_bytes: float = 256 * 1024 * 1024,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
         options = options_of(
@@ -271,6 +275,7 @@ class AsyncProvecOperator(_AsyncConnected):
             retry_for=retry_for,
             max_retries=max_retries,
             max_retry_after=max_retry_after,
+            max_answer_bytes=max_answer_bytes,
         )
         self._transport = AsyncTransport(url, admin_token, options, http_client, "admin_token")
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from .. import _api as api
-from .._errors import APIConnectionError, ProvecError
+from .._errors import APIConnectionError, ProvecError, ServerError
 from .._json import json_in
 from .._shape import assert_answer
 from .._upsert_parts import UpsertParts, listed, starts_of
@@ -16,6 +16,8 @@ from .transport import AsyncTransport
 
 #: Status of an answer that streams.
 OK = 200
+#: Maximum bytes of a line of an export: ten times what any record takes.
+LINE_MAX_BYTES = 4 * 1024 * 1024
 Consistency = Literal["strong", "eventual"]
 
 
@@ -364,6 +366,9 @@ class AsyncCollection:
             begun = b""
             async for chunk in chunks:
                 *lines, begun = (begun + chunk).split(b"\n")
+                if len(begun) > LINE_MAX_BYTES:
+                    error = f"The export has a line of more than {LINE_MAX_BYTES} bytes."
+                    raise ServerError({"error": error, "status": OK})
                 for line in lines:
                     yield line.decode(errors="replace")
             if begun:

@@ -21,6 +21,7 @@ from ..verify.ledger import (
     transaction_request,
 )
 from ..verify.proof import verify_proof
+from .answer import ENCODING, pieces_of
 
 RPC_TIMEOUT = 15.0
 
@@ -68,11 +69,11 @@ async def _ask(rpc_url: str, request: dict[str, Any]) -> tuple[bytes, str]:
     try:
         async with (
             httpx.AsyncClient(timeout=RPC_TIMEOUT) as client,
-            client.stream("POST", rpc_url, json=request) as response,
+            client.stream("POST", rpc_url, json=request, headers=ENCODING) as response,
         ):
             if not response.is_success:
                 raise LedgerError(f"{host} answered with HTTP status {response.status_code}.")
-            async for chunk in response.aiter_bytes():
+            async for chunk in pieces_of(response):
                 text += chunk
                 if len(text) > ANSWER_MAX_BYTES or time.monotonic() > deadline:
                     raise LedgerError(f"{host} answers too much, or too slowly.")

@@ -11,18 +11,23 @@ from typing import Any
 import httpx
 
 from .._api import ROUTES
-from .._errors import APIConnectionError, APIStatusError, APITimeoutError, error_of
+from .._errors import APIConnectionError, APITimeoutError, ServerError, error_of
 from .._json import json_of
 from .._options import Options, base_of, key_of
 from .._retry import TIMER_MAX, Retries
 from .._warning import warn, warnings_in
 from .._wire import answer_of, header_of, parameters, path_of, without_defaults
+from .answer import ENCODING, content_of, pieces_of
 
 NDJSON = "application/x-ndjson"
 TIMEOUT = 90.0
 #: Where another one holds: Provec takes up to ten minutes for a verify, and an import is answered
 #: when all of it came.
 TIMEOUTS = {"verifyCollection": 610.0, "importRecords": None}
+#: Maximum time of an answer, as a multiple of its timeout.
+PAUSES_MAX = 10
+ERROR_MAX_BYTES = 1024 * 1024
+ERROR_TIMEOUT = 60.0
 #: Makes the content of a request, for each attempt anew.
 MakeContent = Callable[[], Any]
 
@@ -42,7 +47,7 @@ class AsyncTransport:
             kind = type(http_client).__name__
             raise TypeError(f"http_client must be an httpx.AsyncClient. It has the type {kind}.")
         self._base = base_of(url)
-        self._headers = header_of(key_of(key, key_name))
+        self._headers = {**header_of(key_of(key, key_name)), **ENCODING}
         self._options = options
         self._is_own = http_client is None
         self._client = http_client or httpx.AsyncClient()
@@ -117,13 +122,18 @@ class AsyncTransport:
         }
 
     async def _attempt(self, operation: str, request: Mapping[str, Any]) -> Any:
+        response = await self._begun(self._client.build_request(**request))
+        max_bytes, pause = self._options.max_answer_bytes, request["timeout"].read
         try:
-            response = await self._client.request(**request, follow_redirects=False)
+            content = await content_of(response, max_bytes, pause and PAUSES_MAX * pause)
         except httpx.RequestError as error:
             raise _no_answer(error) from error
-        if not response.is_success:
-            raise _refusal(response)
-        return answer_of(operation, response.status_code, response.content)
+        finally:
+            await response.aclose()
+        if content is None:
+            fault = f"The answer has more than {max_bytes} bytes, its maximum (max_answer_bytes)."
+            raise ServerError({"error": fault, "status": response.status_code})
+        return answer_of(operation, response.status_code, content)
 
     @asynccontextmanager
     async def open(
@@ -139,26 +149,26 @@ class AsyncTransport:
             except Exception as error:
                 await asyncio.sleep(retries.wait(error))
         try:
-            yield response.aiter_bytes()
+            yield pieces_of(response)
         except httpx.RequestError as error:
             raise APIConnectionError("The export was cut off.") from error
         finally:
             await response.aclose()
 
     async def _begun(self, request: httpx.Request) -> httpx.Response:
+        """An answer of success, unread."""
         try:
             response = await self._client.send(request, stream=True, follow_redirects=False)
-            if not response.is_success:
-                await response.aread()
+            if response.is_success:
+                return response
+            try:
+                content = await content_of(response, ERROR_MAX_BYTES, ERROR_TIMEOUT)
+            finally:
+                await response.aclose()
         except httpx.RequestError as error:
             raise _no_answer(error) from error
-        if response.is_success:
-            return response
-        raise _refusal(response)
-
-
-def _refusal(response: httpx.Response) -> APIStatusError:
-    return error_of(response.status_code, response.headers.get("retry-after"), response.content)
+        retry_after = response.headers.get("retry-after")
+        raise error_of(response.status_code, retry_after, content or b"")
 
 
 def _no_answer(error: httpx.RequestError) -> APIConnectionError:

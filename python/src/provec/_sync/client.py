@@ -50,7 +50,8 @@ class Provec(_Connected):
     default 90, for `verify` 610, and for imports none while they wait. `retry_for`: for how many
     seconds after its first failure a call is tried again. `max_retries`: bound on the attempts
     after the first one. `max_retry_after`: the longest wait, in seconds, that the service may ask
-    for before a retry. `http_client`: to be used, and not closed, in place of an own one. Raises
+    for before a retry. `max_answer_bytes`: maximum size of an answer after decompression; an export
+    may have any size. `http_client`: to be used, and not closed, in place of an own one. Raises
     ValueError or TypeError, which name an option that is invalid."""
 
     def __init__(
@@ -62,6 +63,7 @@ class Provec(_Connected):
         retry_for: float = 60,
         max_retries: float = math.inf,
         max_retry_after: float = 30,
+        max_answer_bytes: float = 256 * 1024 * 1024,
         http_client: httpx.Client | None = None,
     ) -> None:
         options = options_of(
@@ -69,6 +71,7 @@ class Provec(_Connected):
             retry_for=retry_for,
             max_retries=max_retries,
             max_retry_after=max_retry_after,
+            max_answer_bytes=max_answer_bytes,
         )
         self._transport = Transport(url, api_key, options, http_client)
 
@@ -265,6 +268,7 @@ class ProvecOperator(_Connected):
         retry_for: float = 60,
         max_retries: float = math.inf,
         max_retry_after: float = 30,
+        max_answer_bytes: float = 256 * 1024 * 1024,
         http_client: httpx.Client | None = None,
     ) -> None:
         options = options_of(
@@ -272,6 +276,7 @@ class ProvecOperator(_Connected):
             retry_for=retry_for,
             max_retries=max_retries,
             max_retry_after=max_retry_after,
+            max_answer_bytes=max_answer_bytes,
         )
         self._transport = Transport(url, admin_token, options, http_client, "admin_token")
 

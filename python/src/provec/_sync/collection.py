@@ -5,7 +5,7 @@ from collections.abc import Iterator, Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from .. import _api as api
-from .._errors import APIConnectionError, ProvecError
+from .._errors import APIConnectionError, ProvecError, ServerError
 from .._json import json_in
 from .._shape import assert_answer
 from .._upsert_parts import UpsertParts, listed, starts_of
@@ -17,6 +17,8 @@ from .transport import Transport
 
 #: Status of an answer that streams.
 OK = 200
+#: Maximum bytes of a line of an export: ten times what any record takes.
+LINE_MAX_BYTES = 4 * 1024 * 1024
 Consistency = Literal["strong", "eventual"]
 
 
@@ -365,6 +367,9 @@ class Collection:
             begun = b""
             for chunk in chunks:
                 *lines, begun = (begun + chunk).split(b"\n")
+                if len(begun) > LINE_MAX_BYTES:
+                    error = f"The export has a line of more than {LINE_MAX_BYTES} bytes."
+                    raise ServerError({"error": error, "status": OK})
                 for line in lines:
                     yield line.decode(errors="replace")
             if begun:

@@ -22,6 +22,7 @@ from ..verify.ledger import (
     transaction_request,
 )
 from ..verify.proof import verify_proof
+from .answer import ENCODING, pieces_of
 
 RPC_TIMEOUT = 15.0
 
@@ -69,11 +70,11 @@ def _ask(rpc_url: str, request: dict[str, Any]) -> tuple[bytes, str]:
     try:
         with (
             httpx.Client(timeout=RPC_TIMEOUT) as client,
-            client.stream("POST", rpc_url, json=request) as response,
+            client.stream("POST", rpc_url, json=request, headers=ENCODING) as response,
         ):
             if not response.is_success:
                 raise LedgerError(f"{host} answered with HTTP status {response.status_code}.")
-            for chunk in response.iter_bytes():
+            for chunk in pieces_of(response):
                 text += chunk
                 if len(text) > ANSWER_MAX_BYTES or time.monotonic() > deadline:
                     raise LedgerError(f"{host} answers too much, or too slowly.")

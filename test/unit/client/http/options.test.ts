@@ -29,6 +29,7 @@ const WRONG: Record<string, unknown[]> = {
   retryForMs: [],
   maxRetries: [0.5],
   maxRetryAfterMs: [],
+  maxAnswerBytes: [0],
   fetch: [{}],
   onWarning: [{}],
   signal: [{}],

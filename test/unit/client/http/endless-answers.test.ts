@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterEach, expect, test } from '@jest/globals';
+import { Provec, ServerError, UnavailableError } from '../../../../client/index.ts';
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+/** A client of a service that answers with that status, and resolves when the client has left. */
+async function answeredBy(status: number, answer: (response: ServerResponse) => void, headers = {}) {
+  const left = Promise.withResolvers<void>();
+  server = createServer((_, response) => {
+    response.on('close', left.resolve);
+    answer(response.writeHead(status, headers));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { provec: new Provec({ url, apiKey: 'k', maxAnswerBytes: 100_000, maxRetries: 0 }), left: left.promise };
+}
+
+/** Writes without end, as fast as the client reads. */
+function withoutEnd(response: ServerResponse): void {
+  while (response.write(' '.repeat(16_384)));
+  response.once('drain', () => withoutEnd(response));
+}
+
+test('the client leaves an answer that has no end', async () => {
+  const { provec, left } = await answeredBy(200, withoutEnd);
+  await expect(provec.getUsage()).rejects.toThrow(ServerError);
+  await expect(provec.getUsage()).rejects.toThrow(/more than 100000 bytes.*maxAnswerBytes/);
+  await left;
+});
+
+test('the client inflates no more of an answer than it may have', async () => {
+  const bomb = gzipSync(Buffer.alloc(32 * 1024 * 1024, ' '));
+  const { provec, left } = await answeredBy(200, (response) => response.end(bomb), { 'content-encoding': 'gzip' });
+  await expect(provec.getUsage()).rejects.toThrow(/more than 100000 bytes/);
+  await left;
+});
+
+test('an error without end keeps its status', async () => {
+  const { provec, left } = await answeredBy(503, withoutEnd);
+  await expect(provec.getUsage()).rejects.toThrow(UnavailableError);
+  await left;
+});
+
+test('an answer of just the maximum is taken', async () => {
+  const text = '{"count":1}'.padEnd(100_000);
+  const { provec } = await answeredBy(200, (response) => response.end(text));
+  expect(await provec.collection('notes').count()).toBe(1);
+});
+
+test('an export may have any size, but no line without end', async () => {
+  const { provec, left } = await answeredBy(200, withoutEnd);
+  const read = async () => {
+    for await (const _ of await provec.collection('notes').export());
+  };
+  await expect(read()).rejects.toThrow(/line of more than 4194304 characters/);
+  await left;
+});
