@@ -3,9 +3,9 @@ import { APIConnectionError, APIStatusError, APITimeoutError, explained } from '
 
 /** 502 and 504 come from proxies. */
 const PASSING = [502, 503, 504];
-/** Node and OpenSSL codes for a wrong name or certificate, or an answer that is not HTTP. */
+/** Node, undici and OpenSSL codes for a wrong name, certificate or option, or not HTTP. */
 const LASTING =
-  /^(ENOTFOUND|EPROTO|HPE_(?!INVALID_EOF)|ERR_(TLS|SSL|INVALID)_|UNABLE_TO_)|CERT|SELF_SIGNED|HOSTNAME|_(CA|PURPOSE|SIGNATURE)$/;
+  /^(ENOTFOUND|EPROTO|UNSPECIFIED|PATH_LENGTH_|HPE_(?!INVALID_EOF)|(UND_)?ERR_(TLS|SSL|INVALID|NOT_SUPPORTED)|UNABLE_TO_)|CERT|CRL|SELF_SIGNED|HOSTNAME|_(CA|PURPOSE|SIGNATURE)$/;
 const FIRST_WAIT_MS = 500;
 const WAIT_MAX_MS = 8_000;
 /** Longest time of a timer in ms. Timers end at once if they are given more. */
@@ -79,9 +79,10 @@ function isPassing(operation: keyof Operations, error: unknown): boolean {
 const isRateLimit = (error: unknown): boolean =>
   error instanceof APIStatusError && error.status === 429 && error.code !== 'PLAN_LIMIT_REACHED';
 
-/** Decides by the first cause that has a code. */
-function isLasting({ code, cause }: { code?: unknown; cause?: unknown }): boolean {
+/** Decides by the first cause that has a code; that of a port that fetch blocks has none. */
+function isLasting({ code, message, cause }: { code?: unknown; message?: unknown; cause?: unknown }): boolean {
   if (typeof code === 'string') return LASTING.test(code);
+  if (message === 'bad port') return true;
   return typeof cause === 'object' && cause !== null && isLasting(cause);
 }
 

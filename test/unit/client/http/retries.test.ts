@@ -244,12 +244,36 @@ describe('how long it tries', () => {
     'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
     'HOSTNAME_MISMATCH',
     'INVALID_CA',
+    'CRL_HAS_EXPIRED',
+    'PATH_LENGTH_EXCEEDED',
+    'UNSPECIFIED',
+    'UND_ERR_INVALID_ARG',
     'ERR_TLS_CERT_ALTNAME_INVALID',
     'ERR_SSL_WRONG_VERSION_NUMBER',
     'EPROTO',
     'HPE_INVALID_CONSTANT',
   ];
-  const PASSING = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_SOCKET'];
+  const PASSING = [
+    'UND_ERR_CONNECT_TIMEOUT',
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'EPIPE',
+    'ETIMEDOUT',
+    'EAI_AGAIN',
+    'EHOSTUNREACH',
+    'UND_ERR_SOCKET',
+  ];
+  test('a port that fetch blocks', async () => {
+    let count = 0;
+    const counted: typeof fetch = (...args) => {
+      count++;
+      return fetch(...args);
+    };
+    const provec = new Provec({ url: 'http://127.0.0.1:6000', apiKey: 'k', fetch: counted });
+    await expect(provec.getUsage()).rejects.toThrow(/^No answer came: fetch failed: bad port$/);
+    expect(count).toBe(1);
+  });
+
   test.each([...LASTING, ...PASSING])('%s', async (code) => {
     let count = 0;
     const failing = async () => {
