@@ -20,10 +20,19 @@ export function warningsOf({ absentFields = [] }: WithAbsentFields, { body, mayR
 }
 
 export const roundingOf = (written: string): string =>
-  `Provec reads ${shownNumber(written)} as ${JSON.stringify(Number(written))}: numbers are IEEE 754 doubles, which ` +
+  `Provec reads ${shownNumber(written)} as ${shownDouble(Number(written))}: numbers are IEEE 754 doubles, which ` +
   'hold every integer only up to 2^53. Send it as a string to keep its digits.';
 
-const shownNumber = (written: string): string => (written.length > 40 ? `${written.slice(0, 40)}...` : written);
+/** Maximum number of characters of a number that a warning shows as a whole. */
+const SHOWN_MAX = 40;
+const shownNumber = (written: string): string =>
+  written.length > SHOWN_MAX ? `${written.slice(0, SHOWN_MAX)}...` : written;
+
+/** All digits of the double: JSON writes zeros for the last ones, so it may be what was sent. */
+function shownDouble(integer: number): string {
+  const digits = BigInt(integer).toString();
+  return digits.length > SHOWN_MAX ? String(integer) : digits;
+}
 
 function sentence({ field, meant, isEverywhere }: UnusedField, namespace: string, mayRead: boolean): string {
   const one = namespace === '' ? 'the default namespace' : `the namespace ${shownName(namespace)}`;
