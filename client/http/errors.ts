@@ -13,10 +13,13 @@ export class ProvecError extends Error {
 export function explained(error: unknown, sentence: string): unknown {
   if (!(error instanceof ProvecError)) return error;
   const { message, stack } = error;
-  error.message = `${message.replace(/\.$/, '')}. ${sentence}`;
+  error.message = `${asSentence(message)} ${sentence}`;
   error.stack = stack?.replace(message, () => error.message);
   return error;
 }
+
+/** The text with a full stop, unless it ends as a sentence. */
+const asSentence = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`);
 
 /** No answer came: the service is out of reach, or the connection was cut off. */
 export class APIConnectionError extends ProvecError {

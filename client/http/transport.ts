@@ -248,6 +248,6 @@ async function answerOf<K extends OperationId>(
 function connectionError(cause: Error): APIConnectionError {
   const reasons: string[] = [];
   for (let error: (Error & { code?: string }) | undefined = cause; error; error = error.cause as Error | undefined)
-    reasons.push(error.message || `${error.code}`);
+    reasons.push((error.message || `${error.code}`).replace(/[.:]\s*$/, ''));
   return new APIConnectionError(`No answer came: ${reasons.join(': ')}`, { cause });
 }

@@ -138,6 +138,20 @@ def test_gives_up_after_max_retries(scripted: Scripted) -> None:
     assert len(scripted.seen) == 3
 
 
+def test_what_the_client_adds_has_one_stop_before_it(scripted: Scripted) -> None:
+    scripted.steps = [(502, b"<html>", {})]
+    with pytest.raises(package.ProvecError, match=r"address right\? The client gave up after 2"):
+        Provec(scripted.url, "k", max_retries=1).get_usage()
+
+    def fail(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("Reset by peer.", request=request)
+
+    with httpx.Client(transport=httpx.MockTransport(fail)) as http_client:
+        client = Provec("http://x", "k", http_client=http_client, max_retries=1)
+        with pytest.raises(package.APIConnectionError, match=r"Reset by peer\. The client gave up"):
+            client.get_usage()
+
+
 def test_takes_what_the_header_says_where_the_body_does_not(scripted: Scripted) -> None:
     scripted.steps = [(503, b"a proxy", {"Retry-After": "31"})]
     with pytest.raises(package.UnavailableError) as refused:

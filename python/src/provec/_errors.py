@@ -105,7 +105,8 @@ BY_STATUS: Mapping[int, type[APIStatusError]] = {
 
 def explained(error: Exception, sentence: str) -> Exception:
     """Adds a sentence to a ProvecError; returns any other error unchanged."""
-    message = f"{str(error).removesuffix('.')}. {sentence}"
+    text = str(error)
+    message = f"{text}{'' if text.endswith(('.', '?', '!')) else '.'} {sentence}"
     if isinstance(error, APIStatusError):
         [body] = error.args
         return type(error)({**body, "error": message})

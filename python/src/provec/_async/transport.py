@@ -173,4 +173,4 @@ class AsyncTransport:
 
 def _no_answer(error: httpx.RequestError) -> APIConnectionError:
     kind = APITimeoutError if isinstance(error, httpx.TimeoutException) else APIConnectionError
-    return kind(f"No answer came: {type(error).__name__}: {error}".rstrip(": "))
+    return kind(f"No answer came: {type(error).__name__}: {error}".rstrip(":. "))

@@ -174,4 +174,4 @@ class Transport:
 
 def _no_answer(error: httpx.RequestError) -> APIConnectionError:
     kind = APITimeoutError if isinstance(error, httpx.TimeoutException) else APIConnectionError
-    return kind(f"No answer came: {type(error).__name__}: {error}".rstrip(": "))
+    return kind(f"No answer came: {type(error).__name__}: {error}".rstrip(":. "))

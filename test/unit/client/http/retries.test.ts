@@ -334,6 +334,22 @@ test('what a second time answers otherwise is not sent twice, unless nothing was
   expect(seen).toHaveLength(4);
 });
 
+test.each<[string, () => Promise<Response>, string]>([
+  [
+    'a question',
+    async () => new Response('<html>', { status: 502 }),
+    'is the address right? The client gave up after 2',
+  ],
+  [
+    'reasons with stops',
+    () => Promise.reject(new TypeError('It failed.', { cause: new Error('Reset by peer.') })),
+    'No answer came: It failed: Reset by peer. The client gave up after 2',
+  ],
+])('what the client adds to %s has one stop before it', async (_, fetch, message) => {
+  const provec = new Provec({ url: 'http://x', apiKey: 'k', fetch, maxRetries: 1 });
+  await expect(provec.getUsage()).rejects.toThrow(message);
+});
+
 test('a redirect is not followed with the key', async () => {
   const { seen, provec } = await scripted([[301, '', { location: 'http://127.0.0.1:1/' }]]);
   await expect(provec.getUsage()).rejects.toMatchObject({ name: 'ServerError', status: 301, code: null });
