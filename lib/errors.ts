@@ -66,7 +66,7 @@ export const ERROR_TABLE = {
   NOT_IMPLEMENTED: { status: 501, when: 'Pinecone has such a route (`/pinecone` only), and Provec does not.' },
   UNAVAILABLE: {
     status: 503,
-    when: 'The store or a part of the service is unreachable, overloaded or stopping, or a shard is reopening after a fault.',
+    when: "The store or a part of the service is unreachable, overloaded or stopping, or a shard is reopening after a fault. Or something other than Provec changed the store's tables: the message names the difference, and an operator has to undo it.",
   },
   SHARD_UNAVAILABLE: {
     status: 503,

@@ -24,11 +24,15 @@ interface Failure {
   isFault: boolean;
 }
 
-/** Maps anything thrown to an error of `ERROR_TABLE`, without the text of foreign errors. */
+/**
+ * Maps anything thrown to an error of `ERROR_TABLE`, without the text of foreign errors, except how
+ * the store's tables differ from Provec's.
+ */
 export function toFailure(error: unknown): Failure {
   if (isProvecError(error)) return { error, isFault: error.code === 'INTERNAL' };
   if (error instanceof StoreError) {
     if (error.kind === 'capacity') return { error: outOfCapacity({ of: 'disk' }, error), isFault: true };
+    if (error.kind === 'changed') return { error: unavailable(error.message, error), isFault: true };
     if (error.kind !== 'damaged') return { error: unavailable(UNREACHABLE, error), isFault: true };
   }
   if (error instanceof Error && OUT_OF_REACH.has(error.name))

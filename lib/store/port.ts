@@ -6,7 +6,8 @@
  * file paths or key parts that could collide. Buffers handed out are copies that the caller may
  * keep and transfer.
  * How it fails: with StoreError. After kind 'unknown' the effect may or may not be there, and the
- * caller reads to find out; after 'capacity' and 'unavailable' nothing of the call is there.
+ * caller reads to find out; after 'capacity', 'unavailable' and 'changed' nothing of the call is
+ * there.
  * See docs/internals/store.md.
  */
 import type { AliasStore } from './aliases.ts';
@@ -36,7 +37,7 @@ export interface Store {
   readonly leases: LeaseStore;
   /**
    * Resolves while the store can be read and, as far as can be told without a write, written.
-   * Throws StoreError 'unavailable' or 'closed'.
+   * Throws StoreError 'unavailable', 'changed' or 'closed'.
    */
   reach(): Promise<void>;
   /** Free bytes where the store grows, for the disk guard; null when the adapter cannot know. */
@@ -61,7 +62,8 @@ export interface Store {
   close(): Promise<void>;
 }
 
-export type StoreErrorKind = 'capacity' | 'unavailable' | 'unknown' | 'damaged' | 'closed';
+export const STORE_ERROR_KINDS = ['capacity', 'unavailable', 'unknown', 'damaged', 'changed', 'closed'] as const;
+export type StoreErrorKind = (typeof STORE_ERROR_KINDS)[number];
 
 export class StoreError extends Error {
   readonly kind: StoreErrorKind;

@@ -1,11 +1,12 @@
 import type { ServiceBroker } from 'moleculer';
 import { call } from '../../lib/actions/call.ts';
-import type { Store } from '../../lib/store/port.ts';
+import { type Store, StoreError } from '../../lib/store/port.ts';
 import { within } from '../../lib/time/timers.ts';
 import type { Readiness } from './health-pages.ts';
 
 /** Longer than a healthy store takes. */
 const STORE_WAIT_MS = 2_000;
+const UNREACHABLE = 'the store cannot be reached';
 
 interface ReadinessParts {
   broker: ServiceBroker;
@@ -24,7 +25,8 @@ interface ReadinessParts {
  */
 export async function readinessOf({ broker, store, services, needed }: ReadinessParts): Promise<Readiness> {
   const reasons: string[] = [];
-  if (!(await isReached(store))) reasons.push('the store cannot be reached');
+  const refusal = await refusalOf(store);
+  if (refusal !== null) reasons.push(refusal);
   if (services.includes('gateway')) {
     const running = new Set(broker.registry.getServiceList({ onlyAvailable: true }).map(({ name }) => name));
     const missing = needed.filter((name) => !running.has(name));
@@ -38,10 +40,11 @@ export async function readinessOf({ broker, store, services, needed }: Readiness
   return { ready: reasons.length === 0, reasons };
 }
 
-function isReached(store: Store): Promise<boolean> {
-  const reached = store.reach().then(
-    () => true,
-    () => false,
+/** Returns why the store cannot be used, null if it can. */
+function refusalOf(store: Store): Promise<string | null> {
+  const refusal = store.reach().then(
+    () => null,
+    (error: unknown) => (error instanceof StoreError && error.kind === 'changed' ? error.message : UNREACHABLE),
   );
-  return within(reached, STORE_WAIT_MS, () => false);
+  return within(refusal, STORE_WAIT_MS, () => UNREACHABLE);
 }

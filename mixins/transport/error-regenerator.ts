@@ -3,12 +3,10 @@ import type { Logger } from 'pino';
 import { Cancelled } from '../../lib/actions/cancelled.ts';
 import { ERROR_TABLE, type ErrorCode, type ErrorDetail, type ErrorExtras, ProvecError } from '../../lib/errors.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
-import { StoreError, type StoreErrorKind } from '../../lib/store/port.ts';
+import { STORE_ERROR_KINDS, StoreError } from '../../lib/store/port.ts';
 
 /** An error as thrown, or as sent from one node to another. */
 type Carried = Record<string, unknown> & { name: string; message: string };
-
-const STORE_ERROR_KINDS: readonly StoreErrorKind[] = ['capacity', 'unavailable', 'unknown', 'damaged', 'closed'];
 
 /** Data of Moleculer's own errors. Any other field may contain a caller's parameters. */
 const HARMLESS_DATA = ['action', 'nodeID', 'service', 'version', 'event', 'size', 'limit', 'level', 'name'];

@@ -16,6 +16,8 @@ const SQLITE = {
 const IO_ERROR_SHM_SIZE = 4874;
 const CONSTRAINT_DATATYPE = 3091;
 const CONSTRAINT_NOT_NULL = 1299;
+/** Begins SQLite's message about a schema that it cannot parse. */
+const MALFORMED_SCHEMA = 'malformed database schema';
 const PUT_BACK = 'put back a backup of the whole directory, or start with an empty one';
 const NO_ROOM = /ENOSPC|EDQUOT|EFBIG/;
 
@@ -75,8 +77,10 @@ export function storeFailure(error: unknown, doing: string): StoreError {
   if (isFull(error) || NO_ROOM.test(String(code))) return full(doing, error);
   // node:sqlite gives no number that is not exact.
   if (code === 'ERR_OUT_OF_RANGE') return damaged('A number', error);
-  if (isOfDamage(error) || isOfTypes(error))
-    return new StoreError('damaged', `The store is damaged (${doing}): ${message}.`, error);
+  if (isOfDamage(error) || isOfTypes(error)) {
+    const kind = message.startsWith(MALFORMED_SCHEMA) ? 'changed' : 'damaged';
+    return new StoreError(kind, `The store is damaged (${doing}): ${message}.`, error);
+  }
   if (isBusy(error)) {
     return new StoreError(
       'unavailable',

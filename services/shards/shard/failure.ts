@@ -26,7 +26,7 @@ export class ShardUnsettled extends ProvecError {
 export function storeFailure(error: unknown): Error {
   if (!(error instanceof StoreError)) return error instanceof Error ? error : new Error(String(error));
   if (error.kind === 'capacity') return outOfCapacity({ of: 'disk' }, error);
-  if (error.kind === 'damaged') return error;
+  if (error.kind === 'damaged' || error.kind === 'changed') return error;
   return unavailable('The store cannot be reached; try again.', error);
 }
 

@@ -19,6 +19,18 @@ function edit(file: string, sql: string): void {
   database.close();
 }
 const upsert = () => service.api('POST', '/collections/c/upsert', { records: [{ id: 'a', values: [1, 0, 0] }] });
+const verify = () => service.api('GET', '/collections/c/verify');
+const ready = async () => {
+  const response = await fetch(`${service.url}/readyz`);
+  return { status: response.status, body: await response.json() };
+};
+
+/** A request's answer, and the readiness, that name what was changed. */
+const refused = (change: string) => ({
+  status: 503,
+  body: { code: 'UNAVAILABLE', error: expect.stringContaining(change) },
+});
+const notReady = (change: string) => ({ status: 503, body: { reasons: [expect.stringContaining(change)] } });
 
 beforeAll(async () => {
   service = await startProcess({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'error' });
@@ -29,13 +41,13 @@ afterAll(() => service.dispose());
 test('put there while the service runs: nothing is written, the service is not ready, and says why', async () => {
   expect(await upsert()).toMatchObject({ status: 200 });
   edit('log.db', IGNORED);
-  expect(await upsert()).toMatchObject({ status: 500, body: { code: 'INTERNAL' } });
-  const ready = await fetch(`${service.url}/readyz`);
-  expect(ready.status).toBe(503);
-  expect(service.stderr).toContain('log.db in the data directory has the trigger hidden, which Provec does not make');
+  const change = 'log.db in the data directory has the trigger hidden, which Provec does not make';
+  expect(await upsert()).toMatchObject(refused(change));
+  expect(await ready()).toMatchObject(notReady(change));
+  expect(service.stderr).toContain(change);
   edit('log.db', 'DROP TRIGGER hidden');
   expect(await upsert()).toMatchObject({ status: 200 });
-  expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+  expect(await ready()).toMatchObject({ status: 200 });
 });
 
 test("put there while the service runs, and SQLite's count of such changes put back: it has no effect, and nothing is verified past it", async () => {
@@ -53,9 +65,9 @@ test("put there while the service runs, and SQLite's count of such changes put b
   );
   expect(await upsert()).toMatchObject({ status: 200 });
   expect(count('SELECT count(*) FROM entries')).toBe(entries + 1);
-  expect((await service.api('GET', '/collections/c/verify')).status).toBe(500);
+  expect(await verify()).toMatchObject(refused('the trigger hidden'));
   edit('log.db', 'DROP TRIGGER hidden');
-  expect((await service.api('GET', '/collections/c/verify')).status).toBe(200);
+  expect((await verify()).status).toBe(200);
 });
 
 /** What stands in place of the text of a table's schema, whose count of changes stays as it is. */
@@ -63,17 +75,36 @@ const REPLACED = (sql: string) => `PRAGMA writable_schema = ON;
   UPDATE sqlite_schema SET sql = ${sql} WHERE type = 'table' AND name = 'contradictions'`;
 const AS_TEXT = REPLACED('CAST(sql AS TEXT)');
 
-test('bytes in place of the text of the schema, while the service runs: named, and then nothing is written', async () => {
-  edit('log.db', REPLACED('CAST(sql AS BLOB)'));
-  expect((await service.api('GET', '/collections/c/verify')).status).toBe(500);
-  expect(service.stderr).toContain('log.db in the data directory has another table contradictions than Provec makes');
-  expect(await upsert()).toMatchObject({ status: 500, body: { code: 'INTERNAL' } });
-  const ready = await fetch(`${service.url}/readyz`);
-  expect(ready.status).toBe(503);
-  edit('log.db', AS_TEXT);
+describe('bytes in place of the text of the schema, while the service runs: named, and then nothing is written', () => {
+  const change = 'log.db in the data directory has another table contradictions than Provec makes';
+
+  test.each([
+    ['a verify', verify, refused(change)],
+    ['a look at the readiness', ready, notReady(change)],
+  ])('%s finds it', async (_, look, found) => {
+    edit('log.db', REPLACED('CAST(sql AS BLOB)'));
+    expect(await look()).toMatchObject(found);
+    expect(await upsert()).toMatchObject(refused(change));
+    expect(await ready()).toMatchObject(notReady(change));
+    expect(service.stderr).toContain(change);
+    edit('log.db', AS_TEXT);
+    expect(await upsert()).toMatchObject({ status: 200 });
+    expect(await ready()).toMatchObject({ status: 200 });
+    expect((await verify()).status).toBe(200);
+  });
+});
+
+test('a text that is no schema, while the service runs: named, and then nothing is written', async () => {
+  const database = new DatabaseSync(join(service.dataDir, 'log.db'), { timeout: 5_000, defensive: false });
+  const sql = String(database.prepare("SELECT sql FROM sqlite_schema WHERE name = 'contradictions'").get()?.sql);
+  database.close();
+  edit('log.db', `${REPLACED("'CREATE TABLE contradictions'")}; PRAGMA schema_version = 1000`);
+  const change = 'malformed database schema (contradictions)';
+  for (const request of [upsert, verify]) expect(await request()).toMatchObject(refused(change));
+  expect(await ready()).toMatchObject(notReady(change));
+  edit('log.db', `${REPLACED(`'${sql}'`)}; PRAGMA schema_version = 1001`);
   expect(await upsert()).toMatchObject({ status: 200 });
-  expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
-  expect((await service.api('GET', '/collections/c/verify')).status).toBe(200);
+  expect(await ready()).toMatchObject({ status: 200 });
 });
 
 describe('put there while the service is stopped', () => {

@@ -13,7 +13,7 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import type { StoreError } from '../../port.ts';
+import { StoreError } from '../../port.ts';
 import { damagedFile, isBusy, isOfDamage } from '../store-failure.ts';
 import { type Column, mistyped } from './column-types.ts';
 import { Schema } from './schema.ts';
@@ -208,16 +208,23 @@ export class Database {
   }
 
   /**
-   * Throws StoreError 'damaged' while somebody has something in the file that this version does not
-   * make: what is written would not be what was asked for.
+   * Throws StoreError 'changed' while the file has something that this version does not make: a
+   * write would not store what was asked for.
    */
   assertSchema(): void {
     const { schema_version: version } = this.get<{ schema_version: number }>('PRAGMA schema_version')!;
     if (version === this.#soundSchemaVersion && !this.#isSchemaDoubted) return;
-    const difference = this.#schema.difference(this.#connection);
-    if (difference !== null) throw this.#changed(difference);
+    this.compareSchema();
     this.#soundSchemaVersion = version;
     this.#isSchemaDoubted = false;
+  }
+
+  /** Does the same, whatever the file says of its changes. */
+  compareSchema(connection = this.#connection): void {
+    const difference = this.#schema.difference(connection);
+    if (difference === null) return;
+    this.#isSchemaDoubted = true;
+    throw new StoreError('changed', this.#changed(difference).message);
   }
 
   /**
@@ -254,18 +261,17 @@ export class Database {
 
   /**
    * A connection that only reads and has nothing cached; the caller closes it. Throws StoreError
-   * 'damaged' as `assertSchema` does, whatever the file says of its changes.
+   * 'changed' as `compareSchema` does.
    */
   freshConnection(): DatabaseSync {
     const connection = new DatabaseSync(this.#options.path, { readOnly: true, timeout: 0 });
     try {
-      const difference = retryWhileBusy(() => this.#schema.difference(connection));
-      if (difference === null) return connection;
-      // A file that is refused to readers is not written to either.
-      this.#isSchemaDoubted = true;
-      throw this.#changed(difference);
+      retryWhileBusy(() => this.compareSchema(connection));
+      return connection;
     } catch (error) {
       connection.close();
+      // A file that is refused to readers is not written to either.
+      this.#isSchemaDoubted = true;
       throw error;
     }
   }
@@ -332,7 +338,9 @@ export class Database {
     }
   }
 
+  /** An opening calls every difference damage. */
   #refusal(error: unknown): unknown {
+    if (error instanceof StoreError && error.kind === 'changed') return new StoreError('damaged', error.message);
     return isOfDamage(error) ? this.#damaged(`is damaged (${(error as Error).message})`) : error;
   }
 

@@ -70,13 +70,13 @@ export class StoreFile {
 
   /**
    * Throws StoreError: 'unavailable' once nothing is committed any more, as after the file was
-   * removed; 'damaged' while its schema is another.
+   * removed; 'changed' while its schema is another.
    */
   reach(): void {
     this.#assertInPlace();
     const { refusal } = this.#commit;
     if (refusal !== null) throw refusal;
-    this.database.assertSchema();
+    this.database.compareSchema();
   }
 
   /** Commits what waits, then closes the file. */

@@ -267,6 +267,7 @@ describe('errors that actions throw', () => {
     ['outcome unknown', new StoreError('unknown', secretText), 503, 'UNAVAILABLE', 1],
     ['disk full', new StoreError('capacity', secretText), 507, 'OUT_OF_CAPACITY', undefined],
     ['damaged', new StoreError('damaged', secretText), 500, 'INTERNAL', undefined],
+    ['changed', new StoreError('changed', 'log.db has the view v.'), 503, 'UNAVAILABLE', 1],
     ['a bug', new TypeError(secretText), 500, 'INTERNAL', undefined],
     ['not even an error', secretText, 500, 'INTERNAL', undefined],
     ["Moleculer's time-out", new Errors.RequestTimeoutError({ action: 'x', nodeID: 'node-7' }), 503, 'UNAVAILABLE', 1],
