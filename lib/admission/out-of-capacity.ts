@@ -1,6 +1,5 @@
 import { ProvecError } from '../errors.ts';
-
-const MIB = 2 ** 20;
+import { inMib, MIB } from '../mib.ts';
 
 /** The resource that a write exhausts, and how many bytes of it are left. */
 export type Shortage =
@@ -17,11 +16,11 @@ export function outOfCapacity(shortage: Shortage, cause?: unknown): ProvecError 
 function messageOf(shortage: Shortage): string {
   switch (shortage.of) {
     case 'reserve':
-      return `The service's disk has ${inMib(shortage.leftBytes)} free, and PROVEC_DISK_RESERVE_MB keeps ${inMib(shortage.reserveBytes)} of it for deletes: ${refusedByReserve(shortage)}; reads and deletes still work.`;
+      return `The service's disk has ${inMib(shortage.leftBytes)} MiB free, and PROVEC_DISK_RESERVE_MB keeps ${inMib(shortage.reserveBytes)} MiB of it for deletes: ${refusedByReserve(shortage)}; reads and deletes still work.`;
     case 'disk':
       return "The service's disk is full, including the space that PROVEC_DISK_RESERVE_MB reserves for deletes: all writes fail, even deletes; reads still work.";
     case 'memory':
-      return `The service's memory for vectors has ${inMib(shortage.leftBytes)} left of the ${inMib(shortage.limitBytes)} of PROVEC_MEMORY_LIMIT_MB: this write does not fit; reads and deletes still work.`;
+      return `The service's memory for vectors has ${inMib(shortage.leftBytes)} MiB left of the ${inMib(shortage.limitBytes)} MiB of PROVEC_MEMORY_LIMIT_MB: this write does not fit; reads and deletes still work.`;
   }
 }
 
@@ -30,5 +29,3 @@ function refusedByReserve({ writeBytes, leftBytes, reserveBytes }: Extract<Short
   if (leftBytes <= reserveBytes) return 'the service takes no upserts and updates';
   return `this write of ${Math.ceil(writeBytes / MIB)} MiB does not fit, smaller ones may`;
 }
-
-const inMib = (bytes: number): string => `${Math.max(0, Math.floor(bytes / MIB))} MiB`;

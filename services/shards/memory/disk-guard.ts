@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import { outOfCapacity } from '../../../lib/admission/out-of-capacity.ts';
+import { inMib } from '../../../lib/mib.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
 
 const DISK_CHECK_MS = 1_000;
-/** Share of a disk that the reserve should leave to records. */
+/** Share of a disk that should be free for records, beyond the reserve. */
 const LEFT_MIN = 0.2;
-const MIB = 2 ** 20;
 
 /**
  * Refuses upserts with 507 before the disk runs out, while there is still room to delete. The guard
@@ -39,8 +39,8 @@ export function diskGuard(
 }
 
 /**
- * Warns the operator if the reserve leaves little of the disk to records, or exceeds the free
- * space. Skips what the store does not report about its disk. Never throws.
+ * Warns the operator if little of the disk is free for records beyond the reserve. Skips what the
+ * store does not report about its disk. Never throws.
  */
 export async function warnOfReserve(
   reserveBytes: number,
@@ -50,15 +50,14 @@ export async function warnOfReserve(
   try {
     const [freeBytes, diskBytes] = [await store.freeBytes(), await store.diskBytes()];
     if (freeBytes === null || diskBytes === null) return;
-    const isSmall = diskBytes - reserveBytes < LEFT_MIN * diskBytes;
-    if (!isSmall && freeBytes >= reserveBytes) return;
-    const inMib = (bytes: number) => Math.floor(bytes / MIB);
+    const leftBytes = freeBytes - reserveBytes;
+    if (leftBytes >= LEFT_MIN * diskBytes) return;
     const figures = { diskMib: inMib(diskBytes), freeMib: inMib(freeBytes), reserveMib: inMib(reserveBytes) };
-    log.warn(figures, RESERVE_WARNING);
+    log.warn({ ...figures, leftMib: inMib(leftBytes) }, RESERVE_WARNING);
   } catch (error) {
     log.warn({ err: error }, 'could not measure the disk');
   }
 }
 
 const RESERVE_WARNING =
-  'PROVEC_DISK_RESERVE_MB leaves little room for records on this disk; upserts and updates get 507 once only the reserve is free';
+  'less than 20 % of the disk is free for records beyond PROVEC_DISK_RESERVE_MB; upserts and updates get 507 once only the reserve is free';

@@ -63,17 +63,18 @@ test('a refusal of a large write names its size while smaller writes still fit',
 });
 
 test.each([
-  { what: 'takes more than 80 % of the disk', diskMib: 300, freeMib: 290, isTold: true },
-  { what: 'is more than what is free', diskMib: 10_000, freeMib: 200, isTold: true },
-  { what: 'leaves a fifth of the disk, and is free', diskMib: 320, freeMib: 256, isTold: false },
-  { what: 'is of a disk that the store does not know', diskMib: null, freeMib: null, isTold: false },
-])('a start tells of a reserve that $what: $isTold', async ({ diskMib, freeMib, isTold }) => {
+  { what: 'takes more than 80 % of the disk', diskMib: 300, freeMib: 290, leftMib: 34, isTold: true },
+  { what: 'is more than what is free', diskMib: 10_000, freeMib: 200, leftMib: 0, isTold: true },
+  { what: 'leaves less than a fifth with what is used', diskMib: 1_000, freeMib: 455, leftMib: 199, isTold: true },
+  { what: 'leaves a fifth with what is used', diskMib: 1_000, freeMib: 456, leftMib: 200, isTold: false },
+  { what: 'is of a disk that the store does not know', diskMib: null, freeMib: null, leftMib: null, isTold: false },
+])('a start tells of a reserve that $what: $isTold', async ({ diskMib, freeMib, leftMib, isTold }) => {
   const told: unknown[] = [];
   const log = { warn: (...words: unknown[]) => told.push(words) };
   const inBytes = (mib: number | null) => (mib === null ? null : mib * MIB);
   const store = { freeBytes: async () => inBytes(freeMib), diskBytes: async () => inBytes(diskMib) };
   await warnOfReserve(256 * MIB, store, log as never);
-  const line = [{ diskMib, freeMib, reserveMib: 256 }, expect.stringContaining('PROVEC_DISK_RESERVE_MB')];
+  const line = [{ diskMib, freeMib, reserveMib: 256, leftMib }, expect.stringContaining('PROVEC_DISK_RESERVE_MB')];
   expect(told).toEqual(isTold ? [line] : []);
 });
 
