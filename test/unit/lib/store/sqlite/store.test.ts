@@ -2,7 +2,7 @@
  * What the SQLite adapter promises beyond the port: how it commits, what stands in its way, and
  * what it makes of files that lost something.
  */
-import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -248,6 +248,34 @@ test('a number that is not exact is damage of its row and of no other', async ()
   expect(scan.unreadable).toEqual(['a']);
   intrude('log.db', (log) => log.exec('UPDATE shards SET count = 9223372036854775807'));
   expect(await store.log.head(SHARD)).toEqual(unsoundHead(3));
+});
+
+test('of backups into one folder at a time one is made, and the others say what is there', async () => {
+  for (let seq = 1; seq <= 3; seq++) await store.log.append(entry(SHARD, seq));
+  const target = join(root, 'backup');
+  const backUp = () => store.backup!(target, []).catch((error: Error) => error);
+  const outcomes = await Promise.all([backUp(), backUp(), backUp()]);
+  const refused = outcomes.filter((each) => each instanceof Error).map(({ message }) => message);
+  expect(refused).toHaveLength(2);
+  for (const message of refused)
+    expect(message).toMatch(/^another backup is being written to .*\/backup, or was cut short there/);
+  expect(await backUp()).toMatchObject({ message: expect.stringContaining('holds a backup or a store already') });
+  const copy = await openSqliteStore(target, { keys: TEST_KEYS });
+  expect(await copy.log.head(SHARD)).toEqual(await store.log.head(SHARD));
+  await copy.close();
+  expect(await readdir(target)).not.toContain('backup-under-way');
+});
+
+test('a backup that was cut short is told from other content', async () => {
+  const target = join(root, 'backup');
+  await mkdir(target);
+  await writeFile(join(target, 'backup-under-way'), '');
+  await expect(store.backup!(target, [])).rejects.toThrow('or was cut short there');
+  expect(await readdir(target)).toEqual(['backup-under-way']);
+  await rm(join(target, 'backup-under-way'));
+  await writeFile(join(target, 'mine'), '');
+  await expect(store.backup!(target, [])).rejects.toThrow(`${target} is not empty`);
+  expect(await readdir(target)).toEqual(['mine']);
 });
 
 describe('a file that lost commits is refused', () => {
