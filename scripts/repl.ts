@@ -15,7 +15,7 @@ import { transportKeys } from '../lib/secret/keyring.ts';
 import { openSecrets } from '../lib/secret/secret-file.ts';
 import { Metrics } from '../mixins/metrics.ts';
 import { openConsole } from '../mixins/repl/console.ts';
-import { errorLine, helpText, runOperatorCommand, UsageError } from '../mixins/repl/operator-commands.ts';
+import { errorLine, helpOf, helpText, runOperatorCommand, UsageError } from '../mixins/repl/operator-commands.ts';
 import { consoleSocket } from '../mixins/transport/console-transporter.ts';
 import { transportOf } from '../mixins/transport/transport.ts';
 import { brokerOptions } from '../moleculer.config.ts';
@@ -104,8 +104,9 @@ async function join(config: Config): Promise<ServiceBroker> {
 
 async function main(): Promise<void> {
   const command = commandOf(process.argv.slice(2));
-  if (command !== null && (command.length === 0 || command[0] === 'help')) {
-    process.stdout.write(`${helpText()}\n`);
+  const help = command && helpOf(command);
+  if (help !== null) {
+    process.stdout.write(`${help}\n`);
     return;
   }
   const broker = await join(await joining(process.env));

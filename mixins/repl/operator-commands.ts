@@ -21,6 +21,8 @@ interface OperatorCommand {
   run(caller: Caller, words: readonly string[], slice: Slice, hasFlag: boolean): Promise<string>;
 }
 
+const HELP_FLAGS = ['--help', '-h'];
+
 /** No timeout: the cluster service limits the steps of these actions. */
 const PATIENT = { timeout: 0 };
 
@@ -114,15 +116,33 @@ export function helpText(): string {
     ...lines,
     '',
     'Name a collection by its id, as <account>/<name>, or by a name that only one account has; an account by its id or name; a shard as <collection>.<index>.',
-    'Tables take --offset <rows> and --limit <rows>; backup takes --without-secrets.',
+    'Tables take --offset <rows> and --limit <rows>; backup takes --without-secrets. provec <command> --help says how one is used.',
   ].join('\n');
+}
+
+/**
+ * Returns the help that `argv` (the words after `provec`) asks for, about all commands or one
+ * (`backup --help`); null if it asks for none.
+ */
+export function helpOf(argv: readonly string[]): string | null {
+  const [name] = argv;
+  if (name === undefined || name === 'help' || HELP_FLAGS.includes(name)) return helpText();
+  const command = OPERATOR_COMMANDS.get(name);
+  if (command === undefined || !argv.some((word) => HELP_FLAGS.includes(word))) return null;
+  return `${usageOf(name, command)}\n${command.meaning}`;
+}
+
+function usageOf(name: string, { usage, isTable, flag }: OperatorCommand): string {
+  const options = isTable ? '[--offset <rows>] [--limit <rows>]' : flag && `[${flag}]`;
+  return ['Usage: provec', name, usage, options].filter(Boolean).join(' ');
 }
 
 /** Runs a command and returns its output. Throws UsageError, and what the action throws. */
 export async function runOperatorCommand(caller: Caller, argv: readonly string[]): Promise<string> {
+  const help = helpOf(argv);
+  if (help !== null) return help;
   const { words, slice, hasSlice, flags } = readWords(argv);
   const [name, ...rest] = words;
-  if (name === undefined || name === 'help') return helpText();
   const command = OPERATOR_COMMANDS.get(name);
   if (command === undefined)
     throw new UsageError(
@@ -133,10 +153,8 @@ export async function runOperatorCommand(caller: Caller, argv: readonly string[]
   if (unknown !== undefined) throw new UsageError(`Unknown option ${printable(unknown)}.`);
   const expected = usage === '' ? [] : usage.split(' ');
   const isTooShort = expected.some((word, at) => word.startsWith('<') && rest[at] === undefined);
-  if (isTooShort || rest.length > expected.length || (hasSlice && !isTable)) {
-    const options = isTable ? ['[--offset <rows>] [--limit <rows>]'] : flag === undefined ? [] : [`[${flag}]`];
-    throw new UsageError(['Usage: provec', name, ...expected, ...options].join(' '));
-  }
+  if (isTooShort || rest.length > expected.length || (hasSlice && !isTable))
+    throw new UsageError(usageOf(name, command));
   return command.run(caller, rest, slice, flags.length > 0);
 }
 

@@ -148,15 +148,13 @@ export function ledgerText(ledger: LedgerOverview): string {
   ]);
 }
 
-const KEEP_SAFE =
-  'keep the copy as safe as those. --without-secrets leaves them out; then a start on it needs them beside it.';
-
 export function backupText({ folder, bytes, at, secrets, outside }: Backup): string {
-  const kept = secrets.length === 0 ? [] : [`It holds ${secrets.join(' and ')}: ${KEEP_SAFE}`];
+  const named = secrets.join(' and ');
+  const kept = `It holds ${named}: keep the copy as safe as those. --without-secrets leaves ${named} out of a backup; a start on such a copy needs ${named} beside it.`;
   const needs = outside.length === 0 ? [] : [`It does not hold ${outside.join(', or ')}.`];
   return [
     `${printable(folder)} holds the data as it was at ${at} (${inBytes(bytes)}).`,
-    ...kept,
+    ...(secrets.length === 0 ? [] : [kept]),
     ...needs.map(printable),
     `To start on it: PROVEC_DATA_DIR=${printable(folder)} npm start`,
   ].join('\n');

@@ -92,7 +92,9 @@ test('a backup under load is of one moment: a start on it has each write of a sh
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/ holds the data as it was at 20\d\d-\S+Z \(\d+(\.\d+)? \w{2,3}\)\.\n/);
   expect(stdout).toContain(`PROVEC_DATA_DIR=${target} npm start`);
-  expect(stdout).toContain('It holds the ledger keypair and the secret: keep the copy as safe as those.');
+  expect(stdout).toContain(
+    'It holds the ledger keypair and the secret: keep the copy as safe as those. --without-secrets leaves the ledger keypair and the secret out of a backup; ',
+  );
   const after = new Map(NAMES.map((name) => [name, writers.get(name)!.asked]));
   for (const writer of writers.values()) await writer.stop();
   for (const entry of await readdir(target, { withFileTypes: true, recursive: true })) {
