@@ -30,14 +30,16 @@ const loose = (sql: string): string =>
     .replaceAll(/ (TEXT|INTEGER|BLOB)( NOT NULL)?(?! PRIMARY KEY)/g, ' BLOB');
 
 /**
- * Puts `value` into a column of every row, whatever its type, as a person with the disk can;
- * the schema is the same afterwards, and its count of changes. False if SQLite can't store it.
+ * Puts `value` into a column of the rows that match `which`, whatever its type, as a person with
+ * the disk can; the schema is the same afterwards, and its count of changes. False if SQLite can't
+ * store it.
  */
 export function putAnywhere(
   folder: string,
   file: StoreFile | 'leases.db',
   { table, column }: StoredColumn,
   value: SQLInputValue,
+  which = 'true',
 ): boolean {
   const path = join(folder, file);
   const open = () => new DatabaseSync(path, { timeout: 5_000, defensive: false });
@@ -51,7 +53,7 @@ export function putAnywhere(
   };
   rewrite(loose(sql));
   try {
-    database.prepare(`UPDATE OR IGNORE ${table} SET ${column} = ?`).run(value);
+    database.prepare(`UPDATE OR IGNORE ${table} SET ${column} = ? WHERE ${which}`).run(value);
     return true;
   } catch {
     return false;

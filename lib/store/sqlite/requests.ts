@@ -124,8 +124,11 @@ export interface Fault {
 
 export type Reply = { id: number } & ({ result: unknown } | { fault: Fault });
 
-/** To the main thread: the outcome of the opening, then replies, in the order of their commits. */
-export type FromThread = { opened: true } | { refused: Fault } | { replies: Reply[] };
+/**
+ * To the main thread: the outcome of the opening, then replies, in the order of their commits.
+ * `mistyped` describes values that have another type than their column.
+ */
+export type FromThread = { opened: { mistyped: string[] } } | { refused: Fault } | { replies: Reply[] };
 
 /** To the thread; `close` is the last. */
 export type ToThread = Request | 'close';

@@ -31,7 +31,8 @@ export class StoreThread {
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
   readonly #ended: Promise<void>;
-  #opened: ((outcome: StoreError | null) => void) | null = null;
+  #opened: ((outcome: StoreError | { mistyped: string[] }) => void) | null = null;
+  #mistyped: readonly string[] = [];
   #nextId = 1;
   #closing: Promise<void> | null = null;
   #lost: StoreError | null = null;
@@ -55,15 +56,21 @@ export class StoreThread {
   /** Opens the files of a role. Throws StoreError. */
   static async open(opening: Opening): Promise<StoreThread> {
     const thread = new StoreThread(opening);
-    const refusal = await new Promise<StoreError | null>((resolve) => {
+    const outcome = await new Promise<StoreError | { mistyped: string[] }>((resolve) => {
       thread.#opened = resolve;
     });
-    if (refusal === null) {
+    if (!(outcome instanceof StoreError)) {
+      thread.#mistyped = outcome.mistyped;
       thread.#worker.unref();
       return thread;
     }
     await thread.#ended;
-    throw refusal;
+    throw outcome;
+  }
+
+  /** Describes values of other types that its files held when they were opened. */
+  get mistyped(): readonly string[] {
+    return this.#mistyped;
   }
 
   /** The operations of one of its tables; `own` are of this side, in their place or beside them. */
@@ -119,7 +126,7 @@ export class StoreThread {
   }
 
   #receive(message: FromThread): void {
-    if ('opened' in message) this.#opened?.(null);
+    if ('opened' in message) this.#opened?.(message.opened);
     else if ('refused' in message) this.#opened?.(errorOf(message.refused) as StoreError);
     else for (const reply of message.replies) this.#settle(reply);
     if ('replies' in message && this.#pending.size === 0 && !this.#closing) this.#worker.unref();

@@ -41,6 +41,7 @@ export interface SqliteStoreOptions {
 
 const FILES = ['log.db', 'records.db'];
 const DROP_SLICE_ROWS = 500;
+const MISTYPED = 'a stored row has a value of another type than its column; the service does not use the row';
 
 /**
  * Opens the embedded store in `folder`, making it if need be: `log.db` holds everything small and
@@ -64,6 +65,7 @@ export async function openSqliteStore(folder: string, options: SqliteStoreOption
     const open = async (role: Role): Promise<StoreThread> => {
       const thread = await StoreThread.open({ role, folder, keys, made, maxPages });
       threads.push(thread);
+      for (const difference of thread.mistyped) logger?.error({ difference }, MISTYPED);
       return thread;
     };
     const [log, records] = await allOf([open('log'), open('records')]);

@@ -101,8 +101,8 @@ export class AnchorTables {
 
   instances(): AnchoringInstance[] {
     return this.#database
-      .all<{ row: string }>('SELECT row FROM anchoring_instances ORDER BY instance')
-      .map(({ row }) => decodeRow<AnchoringInstance>(row, 'An instance'));
+      .allUntyped<{ instance: unknown; row: string }>('SELECT instance, row FROM anchoring_instances ORDER BY instance')
+      .flatMap(({ instance, row }) => (typeof instance === 'string' ? [instanceOf(instance, row)] : []));
   }
 
   endInstance(instance: string): void {
@@ -123,4 +123,18 @@ export class AnchorTables {
     const stored = this.#revision(collectionId);
     return stored !== null && stored !== revision;
   }
+}
+
+/**
+ * Decodes a row. The instance of one that does not decode counts as dead, because its beat stands
+ * still.
+ */
+function instanceOf(instance: string, row: string): AnchoringInstance {
+  try {
+    const decoded = decodeRow<AnchoringInstance>(row, 'An instance');
+    if (decoded.instance === instance) return decoded;
+  } catch {
+    // Said below.
+  }
+  return { instance, beat: 0, confirmed: 0, failures: 0 };
 }

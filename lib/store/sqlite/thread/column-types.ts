@@ -6,43 +6,83 @@ import type { DatabaseSync } from 'node:sqlite';
 
 const TYPES = ['TEXT', 'INTEGER', 'BLOB'] as const;
 const IN_WORDS = { TEXT: 'a text', INTEGER: 'a whole number', BLOB: 'bytes' } as const;
+/** Maximum number of rows that a message names. */
+const NAMED_MAX_ROWS = 3;
+const KEY_MAX_CHARS = 64;
 
 /** A column of a table that the service makes. */
 export interface Column {
   /** Name in the statement's result. */
   name: string;
+  table: string;
   /** `table.column`. */
   place: string;
   type: (typeof TYPES)[number];
   mayBeNull: boolean;
+  /** Whether a unique index contains it: the service finds rows by its value. */
+  isKey: boolean;
+  /** Columns that name a row: the primary key, or `rowid`. */
+  rowKey: readonly string[];
 }
 
 /** Every column of every table, by its place. */
 export function columnsIn(connection: DatabaseSync): Map<string, Column> {
   const columns = new Map<string, Column>();
-  const tables = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-  for (const { name: table } of tables) {
-    for (const { name, type, notnull, pk } of connection.prepare(`PRAGMA table_info(${table})`).all()) {
+  const tables = connection
+    .prepare("SELECT name, wr FROM pragma_table_list WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .all();
+  for (const { name: table, wr: isWithoutRowid } of tables) {
+    const found = connection.prepare('SELECT * FROM pragma_table_info(?)').all(table);
+    const primary = found.filter(({ pk }) => pk !== 0).map(({ name }) => String(name));
+    const unique = connection.prepare(
+      `SELECT DISTINCT i.name FROM pragma_index_list(?) AS l, pragma_index_info(l.name) AS i WHERE l."unique"`,
+    );
+    const keys = new Set(unique.all(table).map(({ name }) => String(name)));
+    const rowKey = isWithoutRowid ? primary : ['rowid'];
+    for (const { name, type, notnull, pk } of found) {
       const known = TYPES.find((each) => each === type);
       if (known === undefined) continue;
       const place = `${table}.${name}`;
-      columns.set(place, { name: String(name), place, type: known, mayBeNull: notnull === 0 && pk === 0 });
+      const mayBeNull = notnull === 0 && pk === 0;
+      const isKey = keys.has(String(name));
+      columns.set(place, { name: String(name), table: String(table), place, type: known, mayBeNull, isKey, rowKey });
     }
   }
   return columns;
 }
 
 /**
- * Describes the first value of a row that has another type than its column, as the end of a
- * sentence about its file; null if there is none. The row's integers are bigints.
+ * Returns the first column whose value in a row has another type, undefined if there is none. The
+ * row's integers are bigints.
  */
-export function mistyped(row: Record<string, unknown>, columns: readonly Column[]): string | null {
-  for (const { name, place, type, mayBeNull } of columns) {
+export function mistypedColumn(row: Record<string, unknown>, columns: readonly Column[]): Column | undefined {
+  return columns.find(({ name, type, mayBeNull }) => {
     const found = typeOf(row[name]);
-    if (found === type || (found === 'NULL' && mayBeNull)) continue;
-    return `has ${found === 'NULL' ? 'nothing' : `a value of type ${found}`} in ${place}, where ${IN_WORDS[type]} belongs`;
-  }
-  return null;
+    return found !== type && !(found === 'NULL' && mayBeNull);
+  });
+}
+
+/**
+ * Describes the values of a column that have another type, as the end of a sentence about the file.
+ * Names rows by their keys; null if all values have the column's type.
+ */
+export function mistypedRows(
+  connection: DatabaseSync,
+  { table, place, type, mayBeNull, rowKey }: Column,
+): string | null {
+  const column = place.slice(table.length + 1);
+  const allowed = mayBeNull ? `'${type.toLowerCase()}', 'null'` : `'${type.toLowerCase()}'`;
+  const key = rowKey.map((part) => `ifnull(CAST(${part} AS TEXT), '')`).join(" || '/' || ");
+  const statement = connection.prepare(`SELECT upper(typeof(${column})) AS found, ${key} AS key
+    FROM ${table} WHERE typeof(${column}) NOT IN (${allowed}) LIMIT ${NAMED_MAX_ROWS + 1}`);
+  const rows = statement.all();
+  if (rows.length === 0) return null;
+  const [{ found }] = rows;
+  const keys = rows.slice(0, NAMED_MAX_ROWS).map(({ key }) => String(key).slice(0, KEY_MAX_CHARS));
+  const more = rows.length > NAMED_MAX_ROWS ? ' and more' : '';
+  const what = found === 'NULL' ? 'nothing' : `a value of type ${found}`;
+  const which = `in the ${rows.length > 1 ? 'rows' : 'row'} whose ${rowKey.join('/')} is ${keys.join(', ')}${more}`;
+  return `has ${what} in ${place} instead of ${IN_WORDS[type]}, ${which}`;
 }
 
 function typeOf(value: unknown): Column['type'] | 'REAL' | 'NULL' {

@@ -15,7 +15,7 @@ import { basename } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { StoreError } from '../../port.ts';
 import { damagedFile, isBusy, isOfDamage } from '../store-failure.ts';
-import { type Column, mistyped } from './column-types.ts';
+import { type Column, mistypedColumn, mistypedRows } from './column-types.ts';
 import { Schema } from './schema.ts';
 
 /** A part of the port as its tables have it. */
@@ -29,6 +29,11 @@ export interface DatabaseOptions {
   schema: string;
   /** Makes what the file need not have yet. */
   later?: string;
+  /**
+   * Tables whose rows are judged one by one, by a seal or a decoder. A key of another type in one
+   * of them does not stop the opening.
+   */
+  judged?: readonly string[];
   /** Bytes; only for a file that is made now. */
   pageBytes: number;
   /** Whether its tables must be there already. */
@@ -58,6 +63,9 @@ const NAP_SPREAD_MS = 1;
  * page as it is used.
  */
 const CHECKED_MAX_BYTES = 256 * 1024 * 1024;
+/** What SQLite's check says of a value of another type than its column's. */
+const MISTYPED = /^(?:NULL|non-[A-Z]+) value in (\w+\.\w+)$/;
+const FINDINGS_MAX = 2 ** 30;
 /** What the log of changes may keep of the disk when it has been checkpointed. */
 const WAL_KEPT_MAX_BYTES = 64 * 1024 * 1024;
 const NAP_CELL = new Int32Array(new SharedArrayBuffer(4));
@@ -121,6 +129,7 @@ export class Database {
   #isSchemaDoubted = false;
   readonly #statements = new Map<string, Prepared>();
   readonly #connection: DatabaseSync;
+  readonly #mistyped: string[] = [];
 
   /** Opens or makes the file. Throws StoreError 'damaged' or an error of node:sqlite. */
   constructor(options: DatabaseOptions) {
@@ -177,6 +186,11 @@ export class Database {
       }
       return undefined;
     });
+  }
+
+  /** Describes values of other types that the file held when it was opened, each in a sentence. */
+  get mistyped(): readonly string[] {
+    return this.#mistyped;
   }
 
   /** Another number after each commit of another connection, of this process or another one. */
@@ -345,7 +359,8 @@ export class Database {
   }
 
   #changed(difference: string): StoreError {
-    return damagedFile(this.name, difference, 'undo what changed it, or put back a backup of the whole directory');
+    const { advice = 'undo what changed it, or put back a backup of the whole directory' } = this.#options;
+    return damagedFile(this.name, difference, advice);
   }
 
   #damaged(what: string): StoreError {
@@ -363,17 +378,34 @@ export class Database {
     if (size === 0) throw this.#damaged('is empty');
     this.fresh((connection) => {
       inspect?.(connection);
-      if (size > CHECKED_MAX_BYTES) return;
-      const [finding] = connection.prepare('PRAGMA integrity_check(1)').all();
-      if (finding?.integrity_check !== 'ok') throw this.#damaged(`is damaged (${finding?.integrity_check})`);
+      if (size <= CHECKED_MAX_BYTES) this.#checkAll(connection);
     });
+  }
+
+  /** Throws StoreError 'damaged' for all that does not concern a single row. */
+  #checkAll(connection: DatabaseSync): void {
+    const mistypedColumns = new Set<Column>();
+    for (const row of connection.prepare(`PRAGMA integrity_check(${FINDINGS_MAX})`).iterate()) {
+      const finding = String(row.integrity_check);
+      const column = this.#schema.column(MISTYPED.exec(finding)?.[1] ?? '');
+      if (column !== undefined) mistypedColumns.add(column);
+      else if (finding !== 'ok') throw this.#damaged(`is damaged (${finding})`);
+    }
+    for (const column of mistypedColumns) {
+      const difference = mistypedRows(connection, column);
+      if (difference === null) continue;
+      const isJudged = this.#options.judged?.includes(column.table) ?? false;
+      // A row with such a key is not found, as if it did not exist.
+      if (column.isKey && !isJudged) throw this.#changed(difference);
+      this.#mistyped.push(`${this.name} ${difference}`);
+    }
   }
 
   /** The row with its integers as numbers. */
   #typed<Row extends Record<string, unknown> | undefined>(row: Row, columns: readonly Column[]): Row {
-    const difference = row && mistyped(row, columns);
-    if (difference) throw this.#changed(difference);
-    return rounded(row);
+    const column = row && mistypedColumn(row, columns);
+    if (column === undefined) return rounded(row);
+    throw this.#changed(mistypedRows(this.#connection, column) ?? `has a value of another type in ${column.place}`);
   }
 
   #do<T>(sql: string, values: SQLInputValue[], use: (prepared: Prepared) => T): T {

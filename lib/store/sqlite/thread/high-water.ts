@@ -41,8 +41,9 @@ export class HighWater {
   check(connection: DatabaseSync): void {
     // In this order: other processes go on committing meanwhile.
     const mark = this.#read();
-    const count: unknown = countIn(connection);
-    if (typeof count !== 'number') throw damagedFile(this.#name, 'does not count its commits by a number');
+    const count = countIn(connection);
+    if (Number.isNaN(count))
+      throw damagedFile(this.#name, 'has no whole number in commits.count, in the row whose rowid is 1');
     if (count >= mark) return;
     throw damagedFile(
       this.#name,
@@ -85,7 +86,9 @@ export class HighWater {
 /** What a mark of so many commits holds. */
 export const markText = (count: number): string => `${String(count).padEnd(MARK_BYTES - 1)}\n`;
 
-/** Commits that a file has. */
+/** Commits that a file has; NaN if it does not count them by a whole number. */
 export function countIn(connection: DatabaseSync): number {
-  return (connection.prepare('SELECT count FROM commits').get() as { count: number } | undefined)?.count ?? 0;
+  const sql = "SELECT CAST(iif(typeof(count) = 'integer', count, NULL) AS REAL) AS count FROM commits";
+  const row = connection.prepare(sql).get() as { count: number | null } | undefined;
+  return row === undefined ? 0 : (row.count ?? Number.NaN);
 }

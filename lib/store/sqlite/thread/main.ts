@@ -17,7 +17,7 @@ try {
     session.close();
     port.close();
   });
-  post({ opened: true });
+  post({ opened: { mistyped: session.mistyped } });
 } catch (error) {
   post({ refused: faultOf(error, 'opening the store') });
 }

@@ -46,10 +46,15 @@ export class Schema {
     return null;
   }
 
+  /** The column of a place, `table.column`. */
+  column(place: string): Column | undefined {
+    return this.#columns.get(place);
+  }
+
   /** Result columns of a statement that come from tables, under their names in the result. */
   columnsOf(statement: StatementSync): Column[] {
     return statement.columns().flatMap(({ name, table, column }) => {
-      const known = this.#columns.get(`${table}.${column}`);
+      const known = this.column(`${table}.${column}`);
       return known === undefined ? [] : [{ ...known, name }];
     });
   }

@@ -43,6 +43,17 @@ const RECORDS_PAGE_BYTES = 8_192;
 /** Tables whose reads name a collection or a shard, not an account. */
 const OF_COLLECTIONS: ReadonlySet<TableName> = new Set(['log', 'anchors', 'contradictions', 'owners', 'records']);
 
+/** Tables of log.db whose rows a seal or a decoder judges one by one. */
+const JUDGED_IN_LOG = [
+  'accounts',
+  'aliases',
+  'anchoring_instances',
+  'collections',
+  'collection_tags',
+  'entries',
+  'keys',
+];
+
 /** Shared by all look-ups of an API key: the client, not yet authenticated, chooses the hash. */
 const KEY_LOOKUPS = 'key look-ups';
 
@@ -74,10 +85,18 @@ export class Session {
       if (opening.role === 'log') this.#openLog(opening);
       else this.#openRecords(opening);
       this.#place(this.#files[0], { thread: this });
+      // Sealing anew takes only what the service wrote.
+      const [mistyped] = this.mistyped;
+      if (opening.resealing && mistyped) throw new StoreError('damaged', `${mistyped}: put back what was there.`);
     } catch (error) {
       this.close();
       throw storeFailure(error, `opening ${opening.folder}`);
     }
+  }
+
+  /** Describes values of other types that the files held when they were opened. */
+  get mistyped(): string[] {
+    return this.#files.flatMap(({ database }) => database.mistyped);
   }
 
   receive({ id, table, operation, args, bytes, buffers }: Request): void {
@@ -121,6 +140,7 @@ export class Session {
       path,
       schema,
       later: `${ALIASES_SCHEMA};${TAGS_SCHEMA}`,
+      judged: JUDGED_IN_LOG,
       pageBytes,
       made,
       maxPages,
@@ -151,7 +171,8 @@ export class Session {
   #openRecords({ folder, made, maxPages }: Opening): void {
     const path = join(folder, 'records.db');
     const pageBytes = RECORDS_PAGE_BYTES;
-    const records = this.#open({ path, schema: RECORDS_SCHEMA, pageBytes, made, maxPages, isCounted: true });
+    const schema = RECORDS_SCHEMA;
+    const records = this.#open({ path, schema, judged: ['records'], pageBytes, made, maxPages, isCounted: true });
     const traces = traceTable(records.database, RECORD_TRACES);
     this.#place(records, { records: new RecordTables(records.database), traces });
   }

@@ -22,6 +22,7 @@ import {
   put,
   readAll,
 } from '../../../../contract/store-rows.ts';
+import { isThorough } from '../../../../support/effort.ts';
 import { columnsOf, putAnywhere, putRowsBack, rowsOf } from '../../../../support/loosened-file.ts';
 import { TEST_KEYS } from '../../../../support/store-keys.ts';
 
@@ -211,5 +212,54 @@ describe.each(FILES)('in %s', (file) => {
         expect({ where, error: await unnamed(write) }).toEqual({ where, error: null });
       }
     });
+  });
+});
+
+/** Keys by which rows without a seal are found: one of another type stops the opening. */
+const KEYS = new RegExp(
+  [
+    '^(shards|contradictions|owners)\\.(collection|shard)$',
+    '^(anchors|anchor_history|collection_shares)\\.collection$',
+    '^anchor_history\\.version$',
+    '^(usage_months|query_blocks|query_batches|stored_vectors|write_holds)\\.(account|month)$',
+    '^(query_blocks\\.id|query_batches\\.counter)$',
+  ].join('|'),
+);
+
+describe.each(['log.db', 'records.db'] as const)('the next opening of %s', (file) => {
+  beforeAll(() => store.close());
+  afterAll(async () => {
+    store = await openSqliteStore(folder, { keys: TEST_KEYS });
+  });
+
+  test('names each value of another type by its row, and is refused only where its owner is not known', async () => {
+    const columns = columnsOf(folder, file).filter((_, at) => isThorough || at % 4 === 0);
+    for (const place of columns) {
+      const where = `${place.table}.${place.column}`;
+      const [row] = rows.get(file)!.get(place.table) ?? [];
+      const value = row?.[place.column] instanceof Uint8Array ? 1.5 : Buffer.from('x');
+      if (row === undefined || !putAnywhere(folder, file, place, value)) continue;
+      const named = new RegExp(
+        `^${file} .*has a value of type (REAL|BLOB) in ${where} instead of .*, in the rows? whose .+ is .+`,
+      );
+      const logged: unknown[] = [];
+      const log = { error: (fields: { difference: string }) => void logged.push(fields.difference) };
+      const opened = await openSqliteStore(folder, { keys: TEST_KEYS, log: log as never }).catch(
+        (error: Error) => error,
+      );
+      const isOpen = !(opened instanceof Error);
+      if (isOpen) await opened.close();
+      const said = isOpen ? logged.join() : opened.message;
+      expect({ where, isOpen, said }).toEqual({ where, isOpen: !KEYS.test(where), said: expect.stringMatching(named) });
+      putRowsBack(folder, file, rows.get(file)!);
+    }
+  });
+
+  test('is refused if the count of its commits is no whole number', async () => {
+    const place = { table: 'commits', column: 'count' };
+    putAnywhere(folder, file, place, 1e300);
+    const refusal = new RegExp(`^${file} in the data directory has no whole number in commits.count`);
+    await expect(openSqliteStore(folder, { keys: TEST_KEYS })).rejects.toThrow(refusal);
+    putAnywhere(folder, file, place, 1_000_000n);
   });
 });
