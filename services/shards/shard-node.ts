@@ -43,7 +43,7 @@ import type { WorkerOps } from './worker/protocol.ts';
 
 const REOPEN_CONCURRENCY = 2;
 const ADOPT_ATTEMPTS_MAX = 4;
-/** Default time in milliseconds that a stop may take. */
+/** Default time limit for a stop, in ms. */
 const STOP_MS = 25_000;
 const MIB = 2 ** 20;
 
@@ -60,19 +60,19 @@ type ReadOp =
 
 /** How a shard is read. */
 interface Reading {
-  /** Of the first page, in bytes; default: without bound. */
+  /** Maximum size of the first page, in bytes. Default: unlimited. */
   pageMaxBytes?: number;
-  /** Whether a copy will do. */
+  /** Whether a copy may answer. */
   eventual?: boolean;
-  /** How long its opening may take; default: as long as it takes. */
+  /** Longest time to wait for the shard to open, in ms. Default: no limit. */
   openMaxMs?: number;
-  /** Ends it when it aborts. */
+  /** Aborting it ends the read. */
   signal?: AbortSignal | undefined;
 }
 
 const COPY_WILL_DO: Reading = { eventual: true };
 
-/** All shards of one node: what the shards service answers with. */
+/** All shards of one node. The shards service delegates to it. */
 export class ShardNode {
   readonly shardCache: ShardCache;
   readonly materialiser: Materialiser;
@@ -90,17 +90,17 @@ export class ShardNode {
   readonly #warnOfReserve: () => Promise<void>;
   readonly #admitToDisk: (incomingBytes: number) => Promise<void>;
   readonly #copies: Replicas;
-  /** Null where this is the only node. */
+  /** Null if this is the only node. */
   readonly #cluster: ClusterMember | null;
-  /** Null where other nodes open what this one had open. */
+  /** Null if other nodes open what this one had open. */
   readonly #openList: OpenList | null;
   #reopening = 0;
   #stopping = false;
   #stopped: Promise<void> | null = null;
 
   /**
-   * Builds the parts of a node, each from those before it. `halt` hears of contradictions; without
-   * `peers` no other process uses the store.
+   * Builds the parts of a node, each from earlier ones. Calls `halt` on contradictions. Without
+   * `peers`, no other process uses the store.
    */
   constructor(
     { config, store, clock, log }: Runtime,
@@ -148,7 +148,10 @@ export class ShardNode {
     this.shardCache = shardCache;
   }
 
-  /** Joins the others, or reopens what the only node had open. Throws StoreError. */
+  /**
+   * Joins the other nodes or, as the only node, reopens the shards that were open before. Throws
+   * StoreError.
+   */
   async start(): Promise<void> {
     if (this.#cluster) await this.#cluster.start();
     const keys = this.#openList?.previous() ?? [];
@@ -160,20 +163,20 @@ export class ShardNode {
     await this.#warnOfReserve();
   }
 
-  /** Gives away or saves what it holds, for `forMs`; waits for what still has to end. */
+  /** Gives away or saves the shards within `forMs`, then waits for pending work. */
   stop(forMs = STOP_MS): Promise<void> {
     this.#stopped ??= this.#stop(forMs);
     return this.#stopped;
   }
 
-  /** What a stop waits for, a sentence for each shard. */
+  /** Returns what a stop waits for, one sentence per shard. */
   waiting(): string[] {
     return this.#cluster?.waiting() ?? this.shardCache.keys().map((key) => `${key} is being closed`);
   }
 
   /**
-   * An operator decided that what the shard holds is right: records its root as it is. Rows that it
-   * can neither hold nor replace go first: they would stand against it at each later opening.
+   * Records the shard's current root, after an operator declared its content right. First removes
+   * rows that the shard can neither hold nor replace; they would contradict it at every opening.
    */
   resume(shard: ShardSpec): Promise<void> {
     return this.shardCache.use(shard, async (actor) => {
@@ -185,8 +188,8 @@ export class ShardNode {
   }
 
   /**
-   * `waitMs`: how long the write may wait for its turn, the opening of the shard included;
-   * `openMaxMs`: how long that opening may take.
+   * `waitMs` limits how long the write may wait for its turn, including the opening of the shard.
+   * `openMaxMs` limits the opening alone.
    */
   upsert(shard: ShardSpec, batch: RecordBatch, waitMs?: number, openMaxMs?: number): Promise<WriteAck> {
     const incomingBytes = batch.vectors.byteLength + batchBytes(batch);
@@ -197,18 +200,18 @@ export class ShardNode {
     return this.#write(shard, { kind: 'delete', ids }, null, waitMs, openMaxMs);
   }
 
-  /** As upsert and delete, a change that looks at what the shard holds. */
+  /** Like `upsert` and `delete`, for a change that depends on the shard's content. */
   async change(shard: ShardSpec, change: ShardChange, waitMs?: number, openMaxMs?: number): Promise<WriteAck> {
     const vectorBytes = shard.dimensions * Float32Array.BYTES_PER_ELEMENT;
     if (change.kind === 'update')
       return this.#write(shard, change, change.updates.length * vectorBytes, waitMs, openMaxMs);
     const write: ShardWrite = { ...change, filter: this.#parsed(change.filter) };
-    // What is merged into is written anew, before what was there is freed.
+    // A merge writes the new content before the old is freed.
     const incomingBytes = change.kind === 'merge matching' ? change.max * vectorBytes : null;
     return this.#write(shard, write, incomingBytes, waitMs, openMaxMs);
   }
 
-  /** `incomingBytes` null: it makes room, and is let in always. */
+  /** `incomingBytes` is null for a write that frees memory; such writes are always admitted. */
   #write(
     shard: ShardSpec,
     write: ShardWrite,
@@ -218,12 +221,12 @@ export class ShardNode {
   ): Promise<WriteAck> {
     const deadlineMs = this.#clock.monotonicMs() + waitMs;
     const run = async (actor: ShardActor): Promise<WriteAck> => {
-      // Only once it is open does the shard count against the memory limit.
+      // Check only now: the shard counts against the memory limit once it is open.
       if (incomingBytes !== null) await this.#admit(incomingBytes);
       try {
         return await actor.write(write, deadlineMs);
       } catch (error) {
-        // A log that is removed under it does not say what became of an entry.
+        // If the collection was deleted, its log is gone and the outcome of the append is unknown.
         const isUnknown = error instanceof StoreError && error.kind === 'unknown';
         throw isUnknown ? await unlessDeleted(error, shard, this.#store) : error;
       }
@@ -231,7 +234,7 @@ export class ShardNode {
     return this.shardCache.use(shard, run, { openMaxMs });
   }
 
-  /** Has the shard open: here, or, as it throws ShardMoved, elsewhere. */
+  /** Makes sure the shard is open here. Throws ShardMoved if another node holds it. */
   ready(shard: ShardSpec): Promise<void> {
     return this.shardCache.use(shard, async () => undefined);
   }
@@ -240,7 +243,7 @@ export class ShardNode {
     return filter === null ? null : parsedFilter(filter, this.#limits);
   }
 
-  /** Asks what is held here, or, when that is enough, a copy. */
+  /** Reads the shard held here or, if `eventual` allows it, a copy. */
   #read<O extends ReadOp>(
     shard: ShardSpec,
     op: O,
@@ -268,9 +271,9 @@ export class ShardNode {
     return this.#read(shard, 'fetch', { ids, pageMaxBytes: how.pageMaxBytes ?? Number.POSITIVE_INFINITY }, how);
   }
 
-  /** The next page of what was queried or fetched; null when it is not kept any more. */
+  /** Returns the next page of a query or fetch, or null if it is no longer kept. */
   async next(shard: ShardSpec, rest: string, pageMaxBytes: number): Promise<Page<PageItem> | null> {
-    // A shard that is not open, nor copied, has forgotten what was read of it.
+    // A shard that is neither open nor copied has lost its cursors.
     if (!this.shardCache.peek(shard) && !this.#cluster) return null;
     try {
       return await this.#read(shard, 'next', { rest, pageMaxBytes }, COPY_WILL_DO);
@@ -280,7 +283,7 @@ export class ShardNode {
     }
   }
 
-  /** What is left of an answer will not be asked for. */
+  /** Ends a paged answer whose remaining pages are not needed. */
   async leave(shard: ShardSpec, rest: string): Promise<void> {
     if (this.shardCache.peek(shard) || this.#cluster) await this.#read(shard, 'leave', { rest }, COPY_WILL_DO);
   }
@@ -301,7 +304,7 @@ export class ShardNode {
     return this.#read(shard, 'prove', { id });
   }
 
-  /** Has the shard open here. Throws ShardMoved where another node holds it. */
+  /** Opens the shard here. Throws ShardMoved if another node holds it. */
   async adopt(shard: ShardSpec): Promise<void> {
     try {
       for (let attempt = 1; ; attempt++) {
@@ -309,8 +312,8 @@ export class ShardNode {
           await this.shardCache.use(shard, async () => undefined);
           return;
         } catch (error) {
-          // An opening that began before the shard was given to this node ends with its earlier
-          // holder's name.
+          // An opening that began before this node received the shard fails, naming the previous
+          // holder.
           if (!(error instanceof ShardMoved) || attempt === ADOPT_ATTEMPTS_MAX) throw error;
         }
       }
@@ -319,13 +322,13 @@ export class ShardNode {
     }
   }
 
-  /** This node's part in the cluster. Throws UNAVAILABLE where there are none. */
+  /** This node's cluster member. Throws UNAVAILABLE if this is the only node. */
   get cluster(): ClusterMember {
     if (!this.#cluster) throw new ProvecError('UNAVAILABLE', 'This is the only node on its store.');
     return this.#cluster;
   }
 
-  /** What is open here, most recently used first. */
+  /** Returns the open shards, most recently used first. */
   held(): OpenShardStats[] {
     return this.shardCache.open().map(({ key, head, size, queued }) => {
       const { bytes, records, unindexed } = size;
@@ -335,8 +338,8 @@ export class ShardNode {
   }
 
   /**
-   * Of a shard that is not open here what the log has. Requests for heads of one collection share
-   * its next reading.
+   * Returns the head of an open shard, or else the head in the log. Concurrent requests for one
+   * collection share one read of its heads.
    */
   async head(shard: ShardSpec): Promise<ShardHead> {
     const open = this.shardCache.peek(shard);
@@ -346,12 +349,12 @@ export class ShardNode {
     return heads.get(index) ?? EMPTY_HEAD;
   }
 
-  /** Closes the shards of a deleted collection; nothing of it is under way any more. */
+  /** Closes the shards of a deleted collection and waits for their pending work. */
   async forget(collectionId: string): Promise<void> {
     this.recomputation.forget(collectionId);
     await this.shardCache.closeAllOf(collectionId);
     await this.#cluster?.forget(collectionId);
-    // In this order: a checkpoint that is under way has the materialiser catch up first.
+    // In this order: a running checkpoint first waits for the materialiser.
     await this.#checkpointer.forget(collectionId);
     await this.materialiser.forget(collectionId);
   }
@@ -390,7 +393,7 @@ export class ShardNode {
     await this.#openList?.flush();
     this.#openList?.end();
     await this.#cluster?.leave(forMs);
-    // A copy that is being made ends with its worker.
+    // Ending the worker also ends a copy that is being built.
     const followed = this.#cluster?.stopFollowing();
     await this.shardCache.stop(!this.#cluster);
     await this.#pool.end();
@@ -400,10 +403,10 @@ export class ShardNode {
   }
 
   async #admit(incomingBytes: number): Promise<void> {
-    // First, because it may ask the store: nothing is to come between the look at memory and the
+    // First, because it may query the store: nothing may run between the memory check and the
     // queue.
     await this.#admitToDisk(incomingBytes);
-    // Writes that are admitted meanwhile may take the room that was made.
+    // Other admitted writes may take the memory that was freed.
     while (!this.#memory.fitsWrite(incomingBytes)) {
       if (await this.shardCache.freeMemory(incomingBytes + this.#memory.writes.total)) continue;
       const { left: leftBytes, limit: limitBytes } = this.#memory;

@@ -15,7 +15,9 @@ import { ShardNode } from './shard-node.ts';
 type Name<A = keyof ShardsActions> = A extends `shards.${infer N}` ? N : never;
 type Action<N extends Name> = ShardsActions[`shards.${N}`];
 
-/** What checks an action's parameters, and what answers it; nothing stands for null. */
+/**
+ * The parameter checks and the handler of each action. A handler that returns nothing returns null.
+ */
 type Answers = {
   [N in Name]: [
     checks: { [P in keyof Action<N>['params']]-?: ValidationRule },
@@ -24,7 +26,7 @@ type Answers = {
 };
 type Answer<R> = R | Promise<R> | (null extends R ? Promise<void> | void : never);
 
-/** How long another node may take to open a shard that it is given. */
+/** Longest time another node may take to open a shard it was given, in ms. */
 const ADOPT_TIMEOUT_MS = 120_000;
 
 const FOLLOW_TIMEOUT_MS = 5_000;
@@ -37,7 +39,7 @@ function peersOf(broker: ServiceBroker, process: ProcessIdentity): Peers {
     async adopt(nodeID, shard, maxMs = ADOPT_TIMEOUT_MS) {
       await call(broker, 'shards.adopt', { shard }, { nodeID, timeout: Math.round(maxMs) });
     },
-    // Told to a node that has gone away every call would be a warning.
+    // Moleculer logs a warning for each call to a node that has left.
     isThere: (nodeID) =>
       broker.registry.actions.get('shards.follow')?.getEndpointByNodeID(nodeID)?.isAvailable === true,
     offer: (nodeID, arrival) => call(broker, 'shards.offer', arrival, { nodeID, timeout: FOLLOW_TIMEOUT_MS }),
@@ -132,8 +134,8 @@ function answersOf(node: () => ShardNode, tell: (progress: ShardRecomputing) => 
 }
 
 /**
- * Holds shards in worker threads and is the only writer of their logs. `isShared`: other nodes may
- * be on the same store.
+ * Holds shards in worker threads and is the only writer of their logs. `isShared` tells whether
+ * other nodes may use the same store.
  */
 export default function shardsService(runtime: Runtime, isShared = false): ServiceSchema {
   let node: ShardNode;
@@ -176,17 +178,17 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
 
     methods: {
       /**
-       * Gives away or saves every shard, within `forMs`; the service answers nothing any more but
-       * where its shards are.
+       * Gives away or saves every shard within `forMs`. Afterwards the service only tells where its
+       * shards are.
        */
       async leave(forMs: number): Promise<void> {
         await node?.stop(forMs);
       },
-      /** Ends every recomputation, for which nobody waits any more. */
+      /** Ends every recomputation, because their callers are gone. */
       endRecomputations(): void {
         node?.recomputation.stop();
       },
-      /** What that waits for, a sentence for each shard. */
+      /** Returns what `leave` waits for, one sentence per shard. */
       waiting(): string[] {
         return node?.waiting() ?? [];
       },

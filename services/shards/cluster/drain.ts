@@ -1,12 +1,12 @@
 /**
- * Gives away all that a node holds when it leaves.
+ * Hands over every shard of a node that is about to stop.
  *
- * Promises: shards that open within a moment go in as many lanes as the others open shards at once,
- * the others, which are saved and copied first, in two; each serves until its turn comes. What is
- * not handed over in time is released, after the write that runs: then anybody may claim it, and no
- * request fails. How it fails: a node that does not answer is given no more shards while there is
- * another. While the store does not answer nothing is handed over; `waiting` says what waits for
- * what.
+ * Guarantees: shards that open quickly elsewhere move in parallel lanes, as many as the receiving
+ * nodes can open at once. The others need a checkpoint and a copy first and move in two lanes. Each
+ * shard serves until its turn. A shard that is not handed over in time is released after its
+ * running write; then any node may claim it, and no request fails. On failure: a node that does not
+ * respond receives no more shards while another is available. While the store is down nothing
+ * moves; `waiting()` reports what each shard waits for.
  */
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
@@ -22,28 +22,28 @@ import type { ShardActor } from '../shard/actor.ts';
 import type { HandOver } from './hand-over.ts';
 import type { Membership } from './ownership/membership.ts';
 
-/** Of shards that open within a moment, however many nodes take them. */
+/** Lanes for shards that open quickly, however many nodes receive them. */
 const QUICK_LANES_MAX = 16;
-/** Of shards that are saved and copied first. */
+/** Lanes for shards that need a checkpoint and a copy first. */
 export const COPYING_LANES = 2;
 const RELEASE_LANES = 16;
 const FOLLOW_MAX_MS = 5_000;
-/** Of the time that there is, what may go into waiting for copies. */
+/** Largest share of the drain's time that may be spent waiting for copies. */
 const FOLLOW_SHARE = 0.5;
-/** A checkpoint is not begun that would not be written in the time that is left. */
+/** Assumed speed of writing a checkpoint. One that would not finish in time is not started. */
 const SAVED_BYTES_PER_SECOND = 32 * 2 ** 20;
-/** Nodes that are tried for one shard. */
+/** Maximum number of nodes tried for one shard. */
 const HEIRS_MAX = 3;
-/** Shards that one line of the log names. */
+/** Maximum number of shards named in one log line. */
 const NAMED_MAX = 20;
 
 export interface DrainOptions {
   handOver: Pick<HandOver, 'give' | 'specOf'>;
   shardCache: Pick<ShardCache, 'keys' | 'open' | 'close' | 'save'>;
   membership: Pick<Membership, 'node' | 'ownership' | 'placement' | 'drain'>;
-  /** Nodes that follow a shard, and have it in memory. */
+  /** Nodes that have a copy of the shard in memory. */
   followersOf?(shard: ShardKey): string[];
-  /** Whether another node opens the shard within a moment from what is stored of it. */
+  /** Whether another node can open the shard quickly from its stored state. */
   isQuick(actor: ShardActor): boolean;
   clock: Pick<Clock, 'monotonicMs'>;
   log: Logger;
@@ -51,9 +51,9 @@ export interface DrainOptions {
 
 export class Drain {
   readonly #options: DrainOptions;
-  /** What each shard that is on its way out waits for. */
+  /** What each shard that is being given away waits for. */
   readonly #waiting = new Map<ShardKey, string>();
-  /** Nodes that did not answer. */
+  /** Nodes that did not respond. */
   readonly #unresponsive = new Set<string>();
 
   constructor(options: DrainOptions) {
@@ -61,8 +61,8 @@ export class Drain {
   }
 
   /**
-   * Shards that are still here or were given to a node that has yet to open them, each with what it
-   * waits for; the first 20.
+   * Up to 20 shards that are still here, or were given to a node that has not opened them yet, each
+   * with what it waits for.
    */
   waiting(): string[] {
     const keys = new Set([...this.#waiting.keys(), ...this.#options.shardCache.keys()]);
@@ -70,15 +70,15 @@ export class Drain {
   }
 
   /**
-   * Gives away everything that is held here, until it is done or `signal` says, after about
-   * `forMs`, that there is no more time. Never rejects.
+   * Gives away every shard of this node, until all are gone or `signal` aborts after about `forMs`.
+   * Never rejects.
    */
   async giveAll(signal: AbortSignal, forMs: number): Promise<void> {
     const { membership, shardCache, isQuick, clock, log } = this.#options;
     const endMs = clock.monotonicMs() + forMs;
     this.#unresponsive.clear();
     const told = await failureOf(membership.drain(), signal);
-    // This node takes nothing from here on, whether they know it or not.
+    // From here on this node takes no shards, whether or not the other nodes know.
     if (told) log.warn({ err: told }, 'could not tell the other nodes that this node is leaving');
     await this.#releaseResting(signal);
     const open = new Map(shardCache.open().map((actor) => [actor.key, actor]));
@@ -95,18 +95,18 @@ export class Drain {
       inLanes(lanes, quick, signal, (key) => give(key, true)),
       inLanes(COPYING_LANES, slow, signal, (key) => give(key, false)),
     ]);
-    // What was closed meanwhile to make room.
+    // Releases shards that were closed in the meantime to free memory.
     await this.#releaseResting(signal);
   }
 
   /**
-   * Lets go of all that is still here, for anybody to claim, until that is done or `signal` says
-   * that there is no more time. Never rejects.
+   * Releases every remaining shard, so that any node can claim it, until all are released or
+   * `signal` aborts. Never rejects.
    */
   async releaseAll(signal: AbortSignal): Promise<void> {
     const { shardCache, membership, log } = this.#options;
     const open = new Map(shardCache.open().map((actor) => [actor.key, actor]));
-    // Those that a node was given and has not opened yet are taken back.
+    // Includes shards that were given to a node that has not opened them yet.
     const keys = [...new Set([...this.#waiting.keys(), ...shardCache.keys()])];
     if (keys.length === 0) return;
     const terms = { shards: keys.length, waiting: this.waiting() };
@@ -121,13 +121,13 @@ export class Drain {
       };
       const error = await failureOf(release(), signal);
       if (signal.aborted) return;
-      // Without the row's release it is free with the end of the lease.
+      // If the release fails, the shard becomes free when the lease ends.
       if (error !== null) log.warn({ err: error, shard: key }, 'could not release a shard');
       this.#waiting.delete(key);
     });
   }
 
-  /** Nobody waits for what rests: anybody may have it. */
+  /** Releases unloaded shards. Nothing has to be copied or closed first. */
   async #releaseResting(signal: AbortSignal): Promise<void> {
     const { ownership } = this.#options.membership;
     const keys = ownership.resting().map(({ shard }) => shard);
@@ -150,7 +150,8 @@ export class Drain {
       const spec: ShardSpec | null = actor?.spec ?? (await handOver.specOf(key));
       const adoptMs = Math.max(1, endMs - clock.monotonicMs());
       if (spec) await handOver.give(spec, to, { isQuick, saves: saves(), followMs, adoptMs, signal, waitsFor });
-      // However late; what was given in vain stays for the next drain to take back.
+      // Runs even after the abort. If giving failed, the entry stays and the next drain takes the
+      // shard back.
       this.#waiting.delete(key);
     };
     for (let to = this.#heir(key, tried); to !== null; to = this.#heir(key, tried)) {
@@ -161,7 +162,8 @@ export class Drain {
       if (!isAnswer(error)) this.#unresponsive.add(to);
       if (tried.push(to) === HEIRS_MAX) break;
     }
-    // Where there is nobody to give it to, there may be time to save it for whoever comes.
+    // With no node to give the shard to, use the time for a checkpoint: it speeds up the next
+    // opening.
     if (tried.length === 0 && this.#heir(key, tried) === null && !isQuick && saves()) {
       waitsFor('its checkpoint');
       const error = await failureOf(shardCache.save(key), signal);
@@ -170,7 +172,10 @@ export class Drain {
     if (!signal.aborted) this.#waiting.delete(key);
   }
 
-  /** Who should have the shard of those that take any and did not fail to. */
+  /**
+   * Returns the node that should take the shard, preferring nodes that respond; null if none is
+   * left.
+   */
   #heir(key: ShardKey, tried: readonly string[]): string | null {
     const { membership, followersOf } = this.#options;
     const { placement } = membership;
@@ -182,14 +187,14 @@ export class Drain {
   }
 }
 
-/** Whether the other node said it. */
+/** Whether the other node itself reported the error. */
 function isAnswer(error: unknown): boolean {
   return error instanceof ShardMoved || error instanceof ProvecError || error instanceof StoreError;
 }
 
 /**
- * What `work` fails with; null where it does not, or once there is no more time: it goes on by
- * itself then.
+ * Returns the error that `work` rejects with, or null when it succeeds or `signal` aborts. After an
+ * abort the work continues in the background.
  */
 function failureOf(work: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => {
@@ -200,7 +205,7 @@ function failureOf(work: Promise<unknown>, signal: AbortSignal): Promise<unknown
   });
 }
 
-/** Does `work` for each of `keys`, so many at once, until `signal` says stop. */
+/** Runs `work` for each key, `lanes` at a time, until `signal` aborts. */
 async function inLanes(
   lanes: number,
   keys: ShardKey[],

@@ -1,10 +1,9 @@
 /**
- * Has the shards of replicated collections followed by other nodes, and knows how far these are.
+ * Tells other nodes to follow the shards of replicated collections, and tracks how far they are.
  *
- * Promises: every follower hears of each commit within a fraction of a second, and of the shard
- * every few seconds even when nothing is written; nothing waits for a follower. How it fails: a
- * node that does not answer is left to its lease; what it followed is followed by the next one when
- * it is gone.
+ * Guarantees: every follower learns of a commit within a fraction of a second, and of the shard
+ * every few seconds even without writes. Nothing waits for a follower. On failure: a node that does
+ * not respond stays a follower until its lease ends; then the next node in the order replaces it.
  */
 import type { Placement } from '../../../lib/placement/placement.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
@@ -17,15 +16,15 @@ const TELL_COMMITS_AFTER_MS = 25;
 
 export interface Follower {
   node: string;
-  /** Null while its copy is being made, or when it did not answer. */
+  /** Seq of its copy. Null while the copy is being made or if the node did not respond. */
   seq: number | null;
 }
 
 interface FollowersOptions {
   peers: Pick<Peers, 'node' | 'isThere' | 'follow'>;
-  /** The order of the nodes that may be given shards. */
+  /** Nodes that may receive shards, in placement order. */
   placement(): Placement;
-  /** Open shards. */
+  /** Returns the open shards. */
   open(): ShardActor[];
   timers: Timers;
 }
@@ -59,7 +58,7 @@ export class Followers {
     for (const cancel of this.#due.values()) cancel();
   }
 
-  /** Commits that come close together are told of once. */
+  /** Notifies the followers of a commit. Commits close together share one notification. */
   committed(actor: ShardActor): void {
     if (this.#stopped || !actor.spec.replicas || this.#due.has(actor.key)) return;
     const cancel = this.#options.timers.after(TELL_COMMITS_AFTER_MS, () => {
@@ -80,7 +79,7 @@ export class Followers {
     const followers = new Map(this.#chosen(actor.key, count).map((node) => [node, known?.get(node) ?? null]));
     this.#followers.set(actor.key, followers);
     const isAt = (node: string, seq: number | null): void => {
-      // Another telling may have begun meanwhile.
+      // A newer notification may have replaced the set of followers.
       const now = this.#followers.get(actor.key);
       if (now?.has(node)) now.set(node, seq);
     };
@@ -92,7 +91,9 @@ export class Followers {
     }
   }
 
-  /** The next nodes in the shard's order, so that the first of them is the one that takes over. */
+  /**
+   * Returns the next nodes in the shard's placement order. The first of them takes over the shard.
+   */
   #chosen(key: ShardKey, count: number): string[] {
     const { peers, placement } = this.#options;
     return placement().order(key, count, (node) => node !== peers.node && peers.isThere(node));

@@ -1,12 +1,11 @@
 /**
- * Gives one shard to another node, in good order.
+ * Hands one shard over to another node.
  *
- * Promises: the shard serves while it is saved and copied. It leaves memory with nothing in flight,
- * and callers are sent to the other node and wait there: no request fails because of a hand-over.
- * How it fails: a copy that is late is not waited for, and the other node opens the shard from its
- * checkpoint. If the other node does not take the shard, the next node that is asked claims it,
- * this one included. Nothing is lost at any step.
- * See docs/internals/placement.md.
+ * Guarantees: the shard serves while it is saved and copied. It leaves memory with nothing in
+ * flight. Callers are redirected to the other node and wait there, so a hand-over fails no request.
+ * On failure: a late copy is not waited for; the other node opens the shard from its checkpoint. If
+ * the other node does not take the shard, any node that gets a request for it claims it, including
+ * this one. No step can lose data. See docs/internals/placement.md.
  */
 import { Mutex } from 'async-mutex';
 import type { Logger } from 'pino';
@@ -21,7 +20,7 @@ import type { ShardCache } from '../memory/shard-cache.ts';
 import type { Membership } from './ownership/membership.ts';
 import type { Peers } from './peers.ts';
 
-/** How long a copy may take to come close. */
+/** Longest time, in ms, to wait for the copy to catch up. */
 const FOLLOW_MAX_MS = 30_000;
 const TELL_EVERY_MS = 50;
 
@@ -35,18 +34,18 @@ export interface HandOverOptions {
   log: Logger;
 }
 
-/** How one shard is given away by a node that leaves. */
+/** How a node that is leaving hands over one shard. */
 export interface GivingTerms {
-  /** The shard opens within a moment: it needs neither a checkpoint nor a copy. */
+  /** Whether the shard opens quickly, so that it needs neither a checkpoint nor a copy. */
   isQuick: boolean;
   saves: boolean;
-  /** How long its copy may take to come close. */
+  /** Longest time, in ms, to wait for the copy to catch up. */
   followMs: number;
-  /** How long the other node may take to open it. */
+  /** Longest time, in ms, that the other node may take to open the shard. */
   adoptMs: number;
-  /** No step begins after it. */
+  /** Once it aborts, no further step begins. */
   signal: AbortSignal;
-  /** Told what is waited for, as the end of a sentence. */
+  /** Called with what the hand-over waits for, worded to follow "waits for". */
   waitsFor(what: string): void;
 }
 
@@ -59,22 +58,25 @@ export class HandOver {
   }
 
   /**
-   * Moves a shard that this node holds, after those that move already; resolves when the other node
-   * has it open. Throws what its opening there throws.
+   * Moves a shard held here, one move at a time, and resolves once the other node has opened it.
+   * Rejects with the error of that opening.
    */
   move(key: ShardKey, to: string): Promise<void> {
     return this.#moves.runExclusive(() => this.#move(key, to));
   }
 
   /**
-   * Leaves a shard that rests here to another node, which does not open it before somebody asks for
-   * it. Throws StoreError.
+   * Gives an unloaded shard to another node, which opens it on the first request. Throws
+   * StoreError.
    */
   async leaveResting(key: ShardKey, to: string): Promise<void> {
     await this.#options.membership.ownership.releaseResting(key, this.#heirAt(to));
   }
 
-  /** What it takes to open a shard; null where its collection is no more. Throws StoreError. */
+  /**
+   * Returns the spec needed to open the shard, or null if its collection was deleted. Throws
+   * StoreError.
+   */
   async specOf(key: ShardKey): Promise<ShardSpec | null> {
     const { collectionId, index } = parseShardKey(key);
     const row = await this.#options.catalog.getCollection(collectionId);
@@ -82,8 +84,8 @@ export class HandOver {
   }
 
   /**
-   * Gives a shard that this node holds to another one; resolves when that has it open, or somebody
-   * else took it. Throws what its opening there throws.
+   * Gives a shard held here to another node. Resolves once that node has opened it, or once a third
+   * node has claimed it. Rejects with the error of the opening.
    */
   async give(spec: ShardSpec, to: string, terms: GivingTerms): Promise<void> {
     const { shardCache, membership, peers } = this.#options;
@@ -126,7 +128,7 @@ export class HandOver {
     const isFollowed = await this.#isFollowed(spec, to, FOLLOW_MAX_MS);
     ownership.redirect(key, to);
     try {
-      // A copy that is close needs no checkpoint, and callers need not wait until one is written.
+      // A copy that has nearly caught up needs no checkpoint, and writing one would delay callers.
       await shardCache.close(key, !isFollowed);
       await ownership.release(key, this.#heirAt(to));
       await peers.adopt(to, spec);
@@ -143,9 +145,9 @@ export class HandOver {
   }
 
   /**
-   * Has the other node follow the shard until its copy has what was committed when it was told
-   * before: what it lacks then was committed within a moment. False when that does not come about
-   * in time; throws when the node cannot be reached or does not follow.
+   * Tells the other node to follow the shard until its copy contains everything committed before
+   * the previous call; it then lacks only the newest entries. Returns false on timeout. Throws if
+   * the node cannot be reached or refuses to follow.
    */
   async #isFollowed(spec: ShardSpec, to: string, forMs: number): Promise<boolean> {
     const { shardCache, peers, clock, timers, log } = this.#options;

@@ -1,7 +1,6 @@
 /**
- * What makes a shard node one of several on the same store: the right to hold shards, giving them
- * away and taking them over, copies of what others hold, and moving shards to where they belong.
- * `ShardNode` has one when it is not alone.
+ * The cluster half of a shard node: the lease and claims, hand-over, copies of shards that other
+ * nodes hold, and rebalancing. `ShardNode` has one only when other nodes share the store.
  */
 import type { ReplicaState } from '../../../lib/actions/shards.ts';
 import { invalidArgument } from '../../../lib/errors.ts';
@@ -22,23 +21,23 @@ import type { Peers } from './peers.ts';
 import { type HeldShard, Rebalancer } from './rebalancing/rebalancer.ts';
 import type { Replicas } from './replicas.ts';
 
-/** For giving shards away, when an operator asks for it. */
+/** Time for a drain that an operator requests, in ms. */
 export const DRAIN_MAX_MS = 20_000;
 /**
- * Of the time for leaving, what is kept for releasing what could not be given away: so much, or
- * half of it where that is less.
+ * Time reserved for releasing shards that could not be handed over, in ms: this, or half of the
+ * total if that is less.
  */
 const RELEASE_MS = 5_000;
 const TIDY_EVERY_MS = 10_000;
 
-/** What a cluster member works with; each knows nothing of it. */
+/** The parts a cluster member combines. None of them depends on it. */
 export interface ClusterParts {
   peers: Peers;
   membership: Membership;
   shardCache: ShardCache;
   pool: WorkerPool;
   copies: Replicas;
-  /** Whether another node opens the shard within a moment from what is stored of it. */
+  /** Whether another node can open the shard quickly from its stored state. */
   opensAtOnce(actor: ShardActor): boolean;
 }
 
@@ -92,7 +91,7 @@ export class ClusterMember {
     membership.events.on('dead', peers.onDead);
   }
 
-  /** Takes the first lease; throws StoreError. */
+  /** Takes the first lease. Throws StoreError. */
   async start(): Promise<void> {
     await this.membership.start();
     const tidy = (): void => {
@@ -105,8 +104,8 @@ export class ClusterMember {
   }
 
   /**
-   * Gives every shard away, as far as there is time; the node takes none from then on, and goes on
-   * serving what is left. Never rejects.
+   * Hands over as many shards as the time allows. From then on the node takes no shards but keeps
+   * serving those it still has. Never rejects.
    */
   async drain(forMs = DRAIN_MAX_MS): Promise<void> {
     this.#isLeaving = true;
@@ -115,35 +114,33 @@ export class ClusterMember {
     await this.#drain.giveAll(AbortSignal.timeout(forMs), forMs);
   }
 
-  /**
-   * Gives every shard away, and releases what is left when most of the time is over. Never rejects.
-   */
+  /** Hands over shards, and releases the rest near the end of `forMs`. Never rejects. */
   async leave(forMs: number): Promise<void> {
     const endMs = this.#clock.monotonicMs() + forMs;
     await this.drain(Math.round(forMs - Math.min(RELEASE_MS, forMs / 2)));
     await this.#drain.releaseAll(AbortSignal.timeout(Math.max(0, Math.round(endMs - this.#clock.monotonicMs()))));
   }
 
-  /** What a stop waits for, a sentence for each shard. */
+  /** Returns what the shutdown waits for, one sentence per shard. */
   waiting(): string[] {
     return this.#drain.waiting();
   }
 
-  /** Ends what goes on by itself; the shards themselves are closed after it. */
+  /** Stops the background work. Call it before closing the shards. */
   async stopFollowing(): Promise<void> {
     this.#cancelTidy();
     this.followers.stop();
     await this.#parts.copies.stop();
   }
 
-  /** Ends the lease; nothing may be held any more. */
+  /** Ends the lease. No shard may be held any more. */
   stop(): Promise<void> {
     return this.membership.stop();
   }
 
   /**
-   * Gives a shard that is held here to another node. Throws INVALID_ARGUMENT where that one takes
-   * none.
+   * Hands a shard held here over to another node. Throws INVALID_ARGUMENT if that node takes no
+   * shards.
    */
   async move(key: ShardKey, to: string): Promise<void> {
     if (!this.membership.takers().includes(to)) await this.membership.refresh();
@@ -153,16 +150,16 @@ export class ClusterMember {
   }
 
   /**
-   * Keeps a copy of a shard that another node holds, at `seq`. Throws ShardMoved while this node
-   * leaves.
+   * Keeps a copy of a shard that another node holds, at `seq`. Throws ShardMoved while this node is
+   * leaving.
    */
   follow(shard: ShardSpec, seq: number): ReplicaState {
     if (this.#isLeaving) throw new ShardMoved(null);
-    // The one that asks may have lost it to this node a moment ago.
+    // The caller may have just lost the shard to this node.
     return this.#parts.shardCache.has(shard) ? { seq: null } : this.#parts.copies.follow(shard, seq);
   }
 
-  /** Lets go of what rests here and of what is copied of a collection that is no more. */
+  /** Drops unloaded claims and copies of a deleted collection. */
   forget(collectionId: string): Promise<void> {
     this.membership.ownership.forget(collectionId);
     return this.#parts.copies.forget(collectionId);

@@ -1,13 +1,12 @@
 /**
- * Copies of shards that other nodes hold, kept by reading the same log.
+ * Copies of shards that other nodes hold, kept current by reading the same log.
  *
- * Promises: a copy shows states of the shard that were committed, one after the other and each
- * whole; how far it is behind its holder is known. At every seq its root is held against the one
- * that the holder recorded: a copy that differs is thrown away and made anew, with an error in the
- * log. `take` hands a copy over to whoever opens the shard here, so that a takeover replays what is
- * missing and builds nothing. How it fails: a copy is a convenience. Where there is no memory for
- * it, or the log was trimmed past it, or its worker ended, it is dropped and made anew from the
- * newest checkpoint when its holder next asks for it; readers are sent to the holder meanwhile.
+ * Guarantees: a copy shows only committed states of the shard, in order and each complete, and its
+ * lag is known. At every seq its root is compared with the one the holder recorded; a copy that
+ * differs is rebuilt, with an error in the log. `take` gives a copy to the caller that opens the
+ * shard here, so a takeover only replays the missing entries. On failure: if memory is short, the
+ * log was trimmed past the copy or its worker ended, the copy is dropped. It is rebuilt from the
+ * newest checkpoint when the holder next asks; until then reads go to the holder.
  */
 import type { Logger } from 'pino';
 import type { ReplicaState } from '../../../lib/actions/shards.ts';
@@ -23,16 +22,19 @@ import { isUnavailable } from '../shard/failure.ts';
 import { followShard, sizeInMemory, type Warm } from '../shard/open.ts';
 import { type ShardWorker, WorkerLost, type WorkerPool } from '../worker/pool.ts';
 
-/** A copy that nobody asked for so long has no holder any more, or another one. */
+/**
+ * Time, in ms, after which a copy no holder asked for is dropped: its shard has another holder or
+ * none.
+ */
 const FORGOTTEN_MS = 60_000;
 const PAUSE = { minMs: 1_000, maxMs: 60_000 };
 
 interface Replica {
   spec: ShardSpec;
   worker: ShardWorker;
-  /** Null until the copy is whole. */
+  /** Null until the copy is complete. */
   at: Warm | null;
-  /** What the holder has, as far as is known. */
+  /** Newest seq known of the holder. */
   holderSeq: number;
   bytes: number;
   running: Promise<void> | null;
@@ -53,9 +55,9 @@ export interface ReplicasOptions {
 export class Replicas {
   readonly #options: ReplicasOptions;
   readonly #replicas = new Map<ShardKey, Replica>();
-  /** Copies that are dropped and not out of their workers yet. */
+  /** Dropped copies that are not yet out of their workers. */
   readonly #endings = new Map<ShardKey, Promise<void>>();
-  /** Copies that were thrown away because their root was not that of the holder. */
+  /** Number of copies rebuilt because their root differed from the holder's. */
   mismatches = 0;
 
   constructor(options: ReplicasOptions) {
@@ -72,8 +74,8 @@ export class Replicas {
   }
 
   /**
-   * The holder, which is at `holderSeq`, wants the shard followed here; answers with how far the
-   * copy is, without waiting for it to catch up.
+   * Follows a shard whose holder is at `holderSeq`. Returns the copy's position without waiting for
+   * it to catch up.
    */
   follow(spec: ShardSpec, holderSeq: number): ReplicaState {
     const key = shardKey(spec.collectionId, spec.index);
@@ -100,7 +102,7 @@ export class Replicas {
     return { seq: replica.at?.head.seq ?? null };
   }
 
-  /** Runs `work` on the copy; throws ShardMoved where there is none that is whole. */
+  /** Runs `work` on the copy. Throws ShardMoved if there is no complete copy. */
   async read<T>(spec: ShardSpec, work: (copy: { key: ShardKey; worker: ShardWorker }) => Promise<T>): Promise<T> {
     const key = shardKey(spec.collectionId, spec.index);
     const replica = this.#replicas.get(key);
@@ -109,18 +111,15 @@ export class Replicas {
       return await work({ key, worker: replica.worker });
     } catch (error) {
       if (error instanceof WorkerLost) this.#forget(key, replica);
-      // The engine lets go of a copy before it is known here.
+      // The engine may have dropped the copy before this class knows.
       else if (!isUnavailable(error)) throw error;
       throw new ShardMoved(null);
     }
   }
 
-  /**
-   * Hands the copy over, if there is one that is whole; from then on it is the caller's, with its
-   * worker.
-   */
+  /** Gives a complete copy, if there is one, to the caller, who then owns it and its worker. */
   async take(key: ShardKey): Promise<{ worker: ShardWorker; warm: Warm } | null> {
-    // What is left of a copy that was dropped must not get in the way of what is opened now.
+    // A dropped copy must be out of its worker before the shard is opened there.
     await this.#endings.get(key);
     const replica = this.#replicas.get(key);
     if (!replica) return null;
@@ -132,7 +131,7 @@ export class Replicas {
   }
 
   /**
-   * Drops copies, those least recently asked for first, until `bytes` are free; false when it
+   * Drops copies, least recently requested first, until `bytes` are free. Returns false if it
    * dropped none.
    */
   async shed(bytes: number): Promise<boolean> {
@@ -147,7 +146,7 @@ export class Replicas {
     return endings.length > 0;
   }
 
-  /** Drops the copies of a collection that is no more. */
+  /** Drops the copies of a deleted collection. */
   async forget(collectionId: string): Promise<void> {
     for (const [key, replica] of [...this.#replicas])
       if (replica.spec.collectionId === collectionId) await this.#drop(key, replica);
@@ -180,7 +179,7 @@ export class Replicas {
       }
       replica.failures = 0;
     } catch (error) {
-      // A worker that ended took the copy with it.
+      // The copy ended with its worker.
       if (error instanceof WorkerLost) this.#forget(key, replica);
       else await this.#settle(key, replica);
       replica.notBeforeMs = clock.monotonicMs() + backoffMs(replica.failures++, PAUSE);
@@ -192,8 +191,8 @@ export class Replicas {
     const { store, log } = this.#options;
     const { spec, worker, at } = replica;
     const recorded = (await store.log.head(key)) ?? EMPTY_HEAD;
-    // The holder speaks of what is committed; a store that does not show it yet is asked again when
-    // the holder next speaks.
+    // The holder reports committed seqs. If the store does not show one yet, the copy catches up on
+    // the holder's next notification.
     replica.holderSeq = Math.min(replica.holderSeq, Math.max(recorded.seq, at?.head.seq ?? 0));
     const reached = await followShard({ spec, key, recorded, worker, store, log }, at);
     replica.at = typeof reached === 'string' ? null : reached;
@@ -209,15 +208,13 @@ export class Replicas {
     const { bytes } = await worker.request('size', { key });
     if (replica.ended) return;
     this.#count(replica, bytes);
-    // What was said so far is without the index that is built now.
+    // That size excludes the index that is being built now.
     worker.watchSize(key, (size) => {
       if (replica.at && !replica.ended) this.#count(replica, size.bytes);
     });
   }
 
-  /**
-   * Drops copies that nobody asks for any more or whose worker ended; to be called now and then.
-   */
+  /** Drops copies that no holder asks for any more or whose worker ended. Call it periodically. */
   dropForgotten(): void {
     const beforeMs = this.#options.clock.monotonicMs() - FORGOTTEN_MS;
     for (const [key, replica] of [...this.#replicas]) {
@@ -227,8 +224,8 @@ export class Replicas {
   }
 
   /**
-   * After a step that failed: the worker may have gone a part of the way, or hold what is no copy
-   * yet.
+   * Recovers after a failed step: the worker may have applied part of it, or hold an incomplete
+   * copy.
    */
   async #settle(key: ShardKey, replica: Replica): Promise<void> {
     const { worker, at } = replica;

@@ -1,6 +1,6 @@
 /**
- * What one write of a group changes, one record a step. A write is applied as a whole or, where its
- * outcome says `refused`, not at all.
+ * Applies one write of a group to the staging area, one record per step. A write is applied as a
+ * whole or, if its outcome says `refused`, not at all.
  */
 import { idIn } from '../../../lib/records/namespace.ts';
 import type { RecordUpdate } from '../../../lib/shard/change.ts';
@@ -13,7 +13,7 @@ import type { ShardWrite, WriteOutcome } from './write.ts';
 export type MatchingWrite = Extract<ShardWrite, { filter: unknown }>;
 type Write<K extends ShardWrite['kind']> = Extract<ShardWrite, { kind: K }>;
 
-/** The records that a write by filter is about; `next` where there are more than it takes. */
+/** The records that a write by filter matches. `next` is set if more match than one round takes. */
 export interface Found {
   ids: string[];
   next?: { throughSeq: number };
@@ -21,7 +21,7 @@ export interface Found {
 }
 export type FindMatching = (write: MatchingWrite) => Steps<Found>;
 
-/** A record as it is to be. */
+/** A record with its new contents. */
 interface Changed {
   id: string;
   vector: Float32Array;
@@ -51,7 +51,8 @@ export function* applyWrite(staging: Staging, write: ShardWrite, find: FindMatch
         unset,
         path: `the record ${JSON.stringify(idIn(write.namespace ?? '', id))}`,
       }));
-      // The next round finds what is older than the first: what is to stay as it is has to be, too.
+      // The next round selects records older than this round. So this round must also rewrite the
+      // records it leaves unchanged, or they would match again.
       const isKept = more.next === undefined;
       return { ...(yield* update(staging, updates, metadataMaxBytes, isKept)), ...more };
     }
@@ -81,8 +82,8 @@ function* deleteIds(staging: Staging, ids: readonly string[]): Steps<WriteOutcom
 }
 
 /**
- * No id occurs twice; what is merged into is what the group has written so far. What stays the same
- * is written again unless it may be kept.
+ * Updates records by id; no id may occur twice. Merges into the state the group has staged so far.
+ * Unchanged records are rewritten only if `isKept` is false.
  */
 function* update(
   staging: Staging,
@@ -100,7 +101,7 @@ function* update(
     const { metadata, isSame, refused } = mergeRecord(current, merge, maxBytes);
     if (refused) return { upserted: 0, deleted: 0, created: 0, matched, refused: { path, ...refused } };
     if (isSame) same++;
-    // A copy: what is staged may move what it views.
+    // Copied, because staging may move the bytes that the view refers to.
     if (!isSame || !isKept) changes.push({ id, vector: merge.values ?? current.vector.slice(), metadata });
   }
   for (const { id, vector, metadata } of changes) {

@@ -1,6 +1,8 @@
-/** A growing set of small integers, one bit each. */
+/**
+ * A growing set of small integers, one bit each.
+ */
 export class Bitmap {
-  /** The bits of 32 neighbours a word; read-only, and replaced when the set grows. */
+  /** Each word holds 32 consecutive integers. Read-only; replaced when the set grows. */
   words = new Uint32Array(0);
 
   get bytes(): number {
@@ -22,7 +24,7 @@ export class Bitmap {
     if (word < this.words.length) this.words[word] &= ~(1 << (i & 31));
   }
 
-  /** Gives back the memory for integers at or above `end`, all of which must be absent. */
+  /** Releases the memory for integers at or above `end`, all of which must be absent. */
   trim(end: number): void {
     const words = (end + 31) >>> 5;
     if (words * 2 < this.words.length) this.#resize(words);
@@ -35,7 +37,6 @@ export class Bitmap {
   }
 }
 
-/** Number of bits set in `words`. */
 export function countBits(words: Uint32Array): number {
   let count = 0;
   for (let i = 0; i < words.length; i++) {
@@ -47,7 +48,7 @@ export function countBits(words: Uint32Array): number {
   return count;
 }
 
-/** The first bit set at `from` or after it, which there must be. */
+/** Returns the first set bit at or after `from`. There must be one. */
 export function nextBit(words: Uint32Array, from: number): number {
   let word = from >>> 5;
   let bits = words[word] & (-1 << (from & 31));
@@ -55,7 +56,7 @@ export function nextBit(words: Uint32Array, from: number): number {
   return word * 32 + 31 - Math.clz32(bits & -bits);
 }
 
-/** Calls `visit` for every bit set, in ascending order. */
+/** Calls `visit` for every set bit in ascending order. */
 export function forEachBit(words: Uint32Array, visit: (i: number) => void): void {
   for (let word = 0; word < words.length; word++) {
     let bits = words[word];
@@ -67,27 +68,27 @@ export function forEachBit(words: Uint32Array, visit: (i: number) => void): void
   }
 }
 
-/** Whether a bit is set in both; one may be shorter. */
+/** Whether the two share a set bit. Either may be shorter. */
 export function haveCommon(words: Uint32Array, others: Uint32Array): boolean {
   const shared = Math.min(words.length, others.length);
   for (let i = 0; i < shared; i++) if ((words[i] & others[i]) !== 0) return true;
   return false;
 }
 
-/** Leaves in `words` only what is in `others` as well; those may be shorter. */
+/** Clears the bits in `words` that `others` lacks. `others` may be shorter. */
 export function intersect(words: Uint32Array, others: Uint32Array): void {
   const shared = Math.min(words.length, others.length);
   for (let i = 0; i < shared; i++) words[i] &= others[i];
   words.fill(0, shared);
 }
 
-/** Adds to `words` what is in `others`, as far as it has room. */
+/** Sets the bits of `others` in `words`, up to the length of `words`. */
 export function unite(words: Uint32Array, others: Uint32Array): void {
   const shared = Math.min(words.length, others.length);
   for (let i = 0; i < shared; i++) words[i] |= others[i];
 }
 
-/** Takes out of `words` what is in `others`, which may be shorter. */
+/** Clears the bits of `others` in `words`. `others` may be shorter. */
 export function subtract(words: Uint32Array, others: Uint32Array): void {
   const shared = Math.min(words.length, others.length);
   for (let i = 0; i < shared; i++) words[i] &= ~others[i];

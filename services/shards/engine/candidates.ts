@@ -5,8 +5,8 @@ import type { IndexQuery } from './index-space.ts';
 const LOOKED_AT_MAX = 4_096;
 
 /**
- * The slots of the nodes that a graph search found, nearest first. Rounding may have moved both the
- * query and the records; `isBeyond` allows for it.
+ * Iterates over the slots of the nodes a graph search found, nearest first. Both the query and the
+ * records may have been rounded; `isBeyond` allows for that.
  */
 export class Candidates {
   readonly #graph: Graph;
@@ -14,12 +14,12 @@ export class Candidates {
   readonly #query: IndexQuery;
   readonly #queryLength: number;
   #at = 0;
-  /** Next slot of the node at `#at`, -1 for its first. */
+  /** Next slot of the node at `#at`, or -1 for its first slot. */
   #slot = -1;
   /** Number of steps of the last `fill` that found no match. */
   passed = 0;
 
-  /** `queryLength` is the length of the query's vector outside the space. */
+  /** `queryLength` is the length of the query vector before it was mapped into the index space. */
   constructor(graph: Graph, found: FoundNodes, query: IndexQuery, queryLength: number) {
     this.#graph = graph;
     this.#found = found;
@@ -32,7 +32,7 @@ export class Candidates {
     return this.#at === this.#found.nodes.length;
   }
 
-  /** Writes up to `most` matching slots to the batch. Returns their number. */
+  /** Writes up to `most` matching slots to `batch`. Returns their number. */
   fill(batch: Uint32Array, most: number, matches: (slot: number) => boolean): number {
     const { nodes } = this.#found;
     let count = 0;
@@ -47,10 +47,7 @@ export class Candidates {
     return count;
   }
 
-  /**
-   * Returns whether no remaining node can be as close as `floor`, whether the search found it or
-   * not.
-   */
+  /** Whether no remaining node, found by the search or not, can score as well as `floor`. */
   isBeyond(floor: number): boolean {
     const { nodes, distances } = this.#found;
     if (this.isDone && nodes.length >= this.#graph.nodes) return true;

@@ -1,14 +1,13 @@
 /**
- * A shard's checkpoint: `records.bin`, and `graph.usearch` where there is a graph.
+ * A shard's checkpoint: `records.bin`, plus `graph.usearch` if there is a graph.
  *
- * `records.bin` (little-endian, version 1): u32 version, u32 header bytes, header (JSON); then
- * groups of records, each u32 records, u32 bytes of ids and metadata, then for all of the group f64
- * seqs, f32 vectors, u32 graph keys (NO_KEY: none, or that of another record), u32 metadata bytes,
- * u16 id bytes, and ids and metadata one after the other.
+ * `records.bin` (little-endian, version 1): u32 version, u32 header bytes, header (JSON), then
+ * groups of records. A group: u32 records, u32 bytes of ids and metadata; then for all its records
+ * f64 seqs, f32 vectors, u32 graph keys (NO_KEY: none, or shared with another record), u32 metadata
+ * bytes, u16 id bytes; then each id followed by its metadata.
  *
- * Promises: neither leaves nor root are taken from the file on trust, the reader computes them from
- * the records. Reading fails with an Error, and never with a wrong shard, when files are cut short,
- * of another shard, or do not fit together.
+ * Guarantees: the reader computes leaves and root from the records and trusts none in the file.
+ * Truncated, mismatched or foreign files fail with an Error; they never yield a wrong shard.
  */
 import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +29,7 @@ export const GRAPH_FILE = 'graph.usearch';
 const RECORDS_FILE = 'records.bin';
 const OWNER_ALONE = 0o600;
 
-/** What stands before the records. */
+/** The header in front of the records. */
 export interface CheckpointHeader {
   spec: Pick<ShardSpec, 'collectionId' | 'index' | 'of' | 'dimensions' | 'metric' | 'quantization'>;
   head: ShardHead;
@@ -38,11 +37,11 @@ export interface CheckpointHeader {
 }
 
 /**
- * One record of a checkpoint; vector, id and metadata are views that hold until the next one is
+ * One record of a checkpoint. Its vector and metadata are views, valid until the next record is
  * read.
  */
 type CheckpointRecord = Omit<StoredRecord, 'leaf'> & {
-  /** In the graph, or NO_KEY. */
+  /** Graph key, or NO_KEY. */
   key: number;
 };
 
@@ -78,15 +77,12 @@ export function writeCheckpoint(
     closeSync(file);
   }
   if (graph === null || header.graph === null) return;
-  // Made here, as native code would let everybody read it.
+  // Created here first, because native code would make it readable for everyone.
   closeSync(openSync(join(folder, GRAPH_FILE), 'wx', OWNER_ALONE));
   graph.save(join(folder, GRAPH_FILE));
 }
 
-/**
- * Reads a checkpoint's header, then calls `onHeader` with it and `onRecord` with each of its
- * records.
- */
+/** Reads a checkpoint: calls `onHeader` with its header, then `onRecord` with each record. */
 export function readCheckpoint(
   folder: string,
   onHeader: (header: CheckpointHeader) => void,
@@ -177,7 +173,7 @@ function decodeGroup(
   if (at !== layout.text.length) throw new Error('The checkpoint has a damaged group.');
 }
 
-/** Records of a group: about 1 MiB of vectors, and at least one. */
+/** Number of records per group: about 1 MiB of vectors, at least one record. */
 function groupSize(dimensions: number): number {
   return Math.max(1, Math.floor(GROUP_VECTOR_BYTES / (dimensions * 4)));
 }

@@ -1,12 +1,12 @@
 /**
- * Body of a log entry of kind `write`: what one commit did to the records of a shard.
+ * Body of a log entry of kind `write`: what one commit changed in a shard's records.
  *
  * Layout (little-endian, version 1): u32 version, u32 dimensions, u32 upserts, u32 deletes; then
  * float32 vectors of all upserts, their 32-byte leaves; then per upsert u16 id bytes, u32 metadata
  * bytes, id (UTF-8), metadata (canonical JSON); then per delete u16 id bytes, id. No id occurs
  * twice. An empty body (entries of kind `open` and `void`) changes nothing.
  *
- * Decoding throws UnreadableBytes for anything that encoding cannot have written; it never reads
+ * Decoding throws UnreadableBytes for anything the encoder cannot have written, and never reads
  * past the end.
  */
 import type { LogEntry } from '../../../lib/store/log.ts';
@@ -28,7 +28,7 @@ export interface EntryBody {
   deletes: string[];
 }
 
-/** The bytes of an entry, in a buffer of its own (transferable). */
+/** Encodes an entry into its own buffer, which can be transferred between threads. */
 export function encodeEntry(entry: EntryBody): Uint8Array<ArrayBuffer> {
   const { dimensions, upserts, deletes } = entry;
   let bytes = HEADER_BYTES + upserts.length * (dimensions * 4 + LEAF_BYTES + 6) + deletes.length * 2;
@@ -64,8 +64,8 @@ export function encodeEntry(entry: EntryBody): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Reads an entry back. Its vectors and metadata are views of `body`. Throws UnreadableBytes when
- * the body is not one.
+ * Decodes an entry. Vectors and metadata are views of `body`. Throws UnreadableBytes if it is
+ * malformed.
  */
 export function decodeEntry(body: Uint8Array): EntryBody {
   if (body.length === 0) return { dimensions: 0, upserts: [], deletes: [] };
@@ -103,8 +103,8 @@ export function decodeEntry(body: Uint8Array): EntryBody {
 }
 
 /**
- * What an entry does to the stored records, for the materialiser and for recomputing a root. Throws
- * as `decodeEntry` does.
+ * Returns the record changes of an entry, for the materialiser and for recomputing a root. Throws
+ * UnreadableBytes if the body is malformed.
  */
 export function changesOf(body: Uint8Array, seq: number): RecordChange[] {
   const { upserts, deletes } = decodeEntry(body);
@@ -113,7 +113,7 @@ export function changesOf(body: Uint8Array, seq: number): RecordChange[] {
   return changes;
 }
 
-/** What an entry does; null where it does not decode. */
+/** Returns the record changes of an entry, or null if its body cannot be decoded. */
 export function changesIn({ kind, body, seq }: Pick<LogEntry, 'kind' | 'body' | 'seq'>): RecordChange[] | null {
   if (kind === 'damaged') return null;
   try {

@@ -1,24 +1,26 @@
 /**
- * The live records of a shard in the order of their ids' UTF-8 bytes: built when first listed, a
- * step at a time, and kept up with the writes as far as it is built. Listings that come together
- * build it together; where one gives up, the next goes on.
+ * The live records of a shard in the order of their ids' UTF-8 bytes: built on first use, in steps,
+ * and kept up to date with writes as far as it is built. Concurrent listings build it together; if
+ * one stops, the next continues.
  *
- * Promises: takes no memory before the first listing, then 4 to 18 bytes a record. A change costs a
- * binary search and the move of at most a chunk. Fails by assertion where a change speaks of a
- * record that it does not have.
+ * Guarantees: takes no memory before the first listing, then 4 to 18 bytes per record. A change
+ * costs a binary search and moves at most one chunk. Throws if a change refers to a record that the
+ * order does not have.
  */
 import type { Slots } from './slots.ts';
 import type { StepMeter, Steps } from './steps.ts';
 
 const CHUNK_MAX_SLOTS = 512;
-/** Estimate of what a chunk takes beside its slots. */
+/** Estimated size of a chunk beside its slots. */
 const CHUNK_OVERHEAD_BYTES = 200;
 
-/** Estimates of what it takes to put a record into its place, and to pass one by. */
+/** Estimated costs of inserting a record and of passing one by. */
 const PLACE_NS = 2_000;
 const PASS_NS = 8;
 
-/** The first `limit` ids after the one, and that begin with the other; null: of all. */
+/**
+ * The first `limit` ids that sort after `after` and begin with `prefix`; null for no such bound.
+ */
 export interface IdRange {
   after: string | null;
   prefix: string | null;
@@ -27,11 +29,13 @@ export interface IdRange {
 
 interface Chunk {
   slots: Uint32Array;
-  /** How many of `slots` are in use; never none. */
+  /** Number of slots in use, at least one. */
   size: number;
 }
 
-/** In which chunk, and where in it; at its end stands for the beginning of the next one. */
+/**
+ * A chunk and a position in it. The position after a chunk's end means the start of the next chunk.
+ */
 interface Place {
   chunk: number;
   at: number;
@@ -41,10 +45,10 @@ export class IdOrder {
   readonly #slots: Slots;
   readonly #chunkMax: number;
   readonly #chunks: Chunk[] = [];
-  /** Of the slots below it those that are live are in the order, of the others none. */
+  /** The order contains the live slots below this one, and no others. */
   #filledTo = 0;
 
-  /** `chunkMax`, for tests: the slots of a chunk. */
+  /** `chunkMax` is the number of slots per chunk, for tests. */
   constructor(slots: Slots, chunkMax = CHUNK_MAX_SLOTS) {
     this.#slots = slots;
     this.#chunkMax = chunkMax;
@@ -58,12 +62,12 @@ export class IdOrder {
     while (this.#filledTo < Number.POSITIVE_INFINITY) {
       this.#fill(meter);
       meter.due();
-      // Said even of a build of one step: whoever counts the shard's memory must know.
+      // Yield even after a one-step build, so that the caller updates the shard's memory count.
       yield 'building';
     }
   }
 
-  /** Where the records of a range lie; with `selected`, bits of slots, only of those. */
+  /** Returns the slots of the records in a range, limited to the bitmap `selected` if given. */
   *slotsIn(range: IdRange, selected: Uint32Array | null, meter: StepMeter): Steps<Uint32Array> {
     const { limit } = range;
     const { from, end } = this.#bounds(range);
@@ -82,8 +86,9 @@ export class IdOrder {
   }
 
   /**
-   * Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere. Of
-   * a record that is gone, the old slot must still be readable; else only the new one.
+   * Updates the order after a record moved from `oldSlot` to `newSlot`; -1 for a record that was
+   * absent before or is deleted. When a record is deleted, its old slot must still be readable;
+   * otherwise only the new slot must be.
    */
   changed(oldSlot: number, newSlot: number): void {
     const wasIn = oldSlot >= 0 && oldSlot < this.#filledTo;
@@ -95,7 +100,7 @@ export class IdOrder {
     else if (isIn) this.#insert(newSlot);
   }
 
-  /** Goes on from where the build is, until a step is full or all is in. */
+  /** Continues the build until the step is used up or the build is complete. */
   #fill(meter: StepMeter): void {
     const { end, live } = this.#slots;
     let slot = this.#filledTo;
@@ -112,7 +117,7 @@ export class IdOrder {
     if (this.#chunks.length === 0) this.#chunks.push(this.#newChunk());
     if (this.#chunks[chunk].size === this.#chunkMax) {
       const isLast = chunk === this.#chunks.length - 1 && at === this.#chunkMax;
-      // Ids that come in order leave full chunks behind.
+      // Leaves full chunks behind when ids arrive in order.
       const kept = isLast ? this.#chunkMax : this.#chunkMax >>> 1;
       this.#split(chunk, kept);
       if (at >= kept) {
@@ -139,7 +144,7 @@ export class IdOrder {
     return { slots: new Uint32Array(this.#chunkMax), size: 0 };
   }
 
-  /** Leaves the first `kept` in a chunk, and has the others in one of their own behind it. */
+  /** Splits a chunk: its first `kept` slots stay, the others go to a new chunk after it. */
   #split(at: number, kept: number): void {
     const chunk = this.#chunks[at];
     const behind = this.#newChunk();
@@ -149,7 +154,7 @@ export class IdOrder {
     this.#chunks.splice(at + 1, 0, behind);
   }
 
-  /** Takes a chunk and the next together if they fill no more than half of one. */
+  /** Merges a chunk with the next one if together they are at most half full. */
   #merge(at: number): boolean {
     const [chunk, next] = [this.#chunks[at], this.#chunks[at + 1]];
     if (chunk === undefined || next === undefined || chunk.size + next.size > this.#chunkMax >>> 1) return false;
@@ -159,7 +164,7 @@ export class IdOrder {
     return true;
   }
 
-  /** Where a range begins, and where it is over. */
+  /** Returns where a range starts and ends. */
   #bounds({ after, prefix }: IdRange): { from: Place; end: Place } {
     const afterBytes = after === null ? null : Buffer.from(after);
     const first = prefix === null ? null : Buffer.from(prefix);
@@ -175,9 +180,9 @@ export class IdOrder {
     return { from, end: this.#firstNot(isInOrBefore) };
   }
 
-  /** Where a slot that is in the order stands; `key` is its record's id. */
+  /** Returns the place of a slot in the order. `key` is the id of its record. */
   #placeOf(slot: number, key: Uint8Array): Place {
-    // Its record may have moved, and nothing be left in the slot to read.
+    // The record may have moved, so that the slot itself is no longer readable.
     const isBefore = (other: number): boolean => other !== slot && this.#slots.compareId(other, key) < 0;
     let { chunk, at } = this.#firstNot(isBefore);
     if (at === this.#chunks[chunk]?.size) {
@@ -188,7 +193,7 @@ export class IdOrder {
     return { chunk, at };
   }
 
-  /** The first place that `isBefore` is not true of; it is true of all places before it. */
+  /** Returns the first place where `isBefore` is false. It must be true of all places before it. */
   #firstNot(isBefore: (slot: number) => boolean): Place {
     const chunk = partition(0, this.#chunks.length, (at) => isBefore(this.#chunks[at].slots[0])) - 1;
     if (chunk < 0) return { chunk: 0, at: 0 };
@@ -197,7 +202,7 @@ export class IdOrder {
   }
 }
 
-/** The first of the numbers from `low` to `high` that `isBefore` is not true of, else `high`. */
+/** Returns the first number from `low` to `high` where `isBefore` is false, else `high`. */
 function partition(low: number, high: number, isBefore: (at: number) => boolean): number {
   let [from, to] = [low, high];
   while (from < to) {

@@ -1,11 +1,11 @@
 /**
- * Building an index failed. Searches scan what it would have held, and it is built anew after a
- * pause.
+ * Thrown when an index could not be built. Searches scan the affected records until the index is
+ * rebuilt after a pause.
  */
 export class IndexFailure extends Error {
   override name = 'IndexFailure';
   readonly pauseMs: number;
-  /** Whether an index was whole, or none wanted, since the failure before. */
+  /** Whether an index was complete, or not needed, since the previous failure. */
   readonly isFirst: boolean;
 
   constructor(cause: unknown, pauseMs: number, isFirst: boolean) {

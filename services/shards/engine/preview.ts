@@ -1,6 +1,6 @@
 /**
- * What a merge would do to records as they are committed. Only where its changes are counted, and
- * where a record could become too long, is it worked out; of other records a length is looked at.
+ * Computes what a merge would change in the committed records. A record is merged only if changes
+ * are counted or its metadata could become too long; for other records its length is enough.
  */
 import { idIn } from '../../../lib/records/namespace.ts';
 import type { ChangePreview, MetadataMerge, PreviewTerms, RecordUpdate } from '../../../lib/shard/change.ts';
@@ -11,17 +11,17 @@ import { growthMaxBytes, mergeRecord } from './record-merge.ts';
 import type { Slots } from './slots.ts';
 import type { StepMeter, Steps } from './steps.ts';
 
-/** Estimates, of a look at a record's length and of a merge beside the reading of what is there. */
+/** Estimated costs of checking a record's length, and of a merge beside reading the metadata. */
 const LOOK_NS = 100;
 const MERGE_NS = 2_000;
 
-/** A record that an update is about. */
+/** A record and the update to it. */
 export interface UpdatedSlot {
   slot: number;
   update: RecordUpdate;
 }
 
-/** Of all records of a selection of `namespace`; between its steps the shard must not change. */
+/** Previews a merge of all records of a selection. The shard must not change between its steps. */
 export function* previewMatching(
   slots: Slots,
   { words, count }: Selection,
@@ -44,7 +44,10 @@ export function* previewMatching(
   return { matched: count, changed, refused: null };
 }
 
-/** Of records by id, all as they are at its first step, whatever is committed before its last. */
+/**
+ * Previews updates by id. It sees the records as they are at its first step, whatever is committed
+ * before its last.
+ */
 export function* previewUpdates(
   slots: Slots,
   updated: UpdatedSlot[],

@@ -4,9 +4,9 @@ import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 const STEP_BYTES = 1024 * 1024;
 
 /**
- * Calls `read` with the path of a copy of `file`, once its bytes were found to have `sha256` (hex).
- * The copy lies beside the file and has no name, so that nobody can exchange it between the look
- * and the reading. Blocks for about a second a GiB. Throws an Error when the bytes are others.
+ * Copies `file`, verifies that the copy has `sha256` (hex), then calls `read` with its path. The
+ * copy is unlinked before it is written, so nobody can replace it between the check and the read.
+ * Blocks for about a second per GiB. Throws an Error if the hash differs.
  */
 export function withPrivateCopy(file: string, sha256: string, read: (copy: string) => void): void {
   const name = `${file}.${randomUUID()}`;
@@ -20,7 +20,7 @@ export function withPrivateCopy(file: string, sha256: string, read: (copy: strin
   }
 }
 
-/** The SHA-256 of what was copied, in hex. */
+/** Returns the SHA-256 of the copied bytes, in hex. */
 function copyInto(copy: number, file: string): string {
   const digest = createHash('sha256');
   const chunk = Buffer.allocUnsafeSlow(STEP_BYTES);

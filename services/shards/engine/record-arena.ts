@@ -1,12 +1,11 @@
 /**
- * Ids and metadata of a shard's records as bytes, many to a chunk, so that a record costs the
- * collector nothing.
+ * Stores the ids and metadata of a shard's records as bytes in large chunks, so that records add no
+ * work for the garbage collector.
  *
- * A blob is u32 slot, u32 metadata bytes, u16 id bytes, id, metadata, padded to 8. Its address
- * counts units of 8 bytes; an address lies in chunk `address / CHUNK_UNITS`. Blobs are written once
- * and released; the slot in the blob lets `compactSlice` find whose they are. A chunk whose blobs
- * are all released is given back at once, the others when more than a quarter of all bytes is
- * released.
+ * A blob is u32 slot, u32 metadata bytes, u16 id bytes, id, metadata, padded to 8. An address
+ * counts units of 8 bytes, so its chunk is `address / CHUNK_UNITS`. A blob never changes; the slot
+ * in it lets `compactSlice` find its record. A chunk whose blobs are all released is freed at once.
+ * The other chunks are compacted when more than a quarter of all bytes is released.
  */
 const UNIT_BYTES = 8;
 const CHUNK_BYTES = 256 * 1024;
@@ -15,12 +14,12 @@ const FIRST_CHUNK_MIN_BYTES = 4 * 1024;
 const HEADER_BYTES = 10;
 const GARBAGE_SHARE_MAX = 0.25;
 
-/** Stands for "no blob". */
+/** Means "no blob". */
 export const NO_ADDRESS = 0xffffffff;
 
 interface Chunk {
   bytes: Buffer;
-  /** Where the next blob goes. */
+  /** Offset of the next blob. */
   end: number;
   live: number;
 }
@@ -29,14 +28,14 @@ export class RecordArena {
   #chunks: (Chunk | null)[] = [];
   #vacant: number[] = [];
   #current = -1;
-  /** Memory held. */
+  /** Bytes of memory held. */
   bytes = 0;
   #used = 0;
   #live = 0;
 
   /**
-   * Stores a record's id and metadata for `slot` and returns their address. Throws RangeError when
-   * no address is left (32 GiB).
+   * Stores a record's id and metadata for `slot`. Returns their address. Throws RangeError when no
+   * address is left (32 GiB).
    */
   add(slot: number, id: Uint8Array, metadata: Uint8Array): number {
     const size = blobBytes(id.length, metadata.length);
@@ -75,7 +74,7 @@ export class RecordArena {
     return bytes.toString('utf8', start, start + bytes.readUInt16LE(at + 8));
   }
 
-  /** The id's UTF-8 bytes: a view, valid until the next change. */
+  /** Returns the id's UTF-8 bytes as a view, valid until the next change. */
   idBytes(address: number): Buffer {
     const { bytes } = this.#chunkAt(Math.floor(address / CHUNK_UNITS));
     const at = offsetOf(address);
@@ -83,7 +82,7 @@ export class RecordArena {
     return bytes.subarray(start, start + bytes.readUInt16LE(at + 8));
   }
 
-  /** The order of the id and `key` by their bytes: `Buffer.compare` without a view of the id. */
+  /** Compares the id with `key` by bytes, like `Buffer.compare` but without creating a view. */
   compareId(address: number, key: Uint8Array): number {
     const { bytes } = this.#chunkAt(Math.floor(address / CHUNK_UNITS));
     const at = offsetOf(address);
@@ -96,7 +95,7 @@ export class RecordArena {
     return length - key.length;
   }
 
-  /** The metadata's bytes: a view, valid until the next change. */
+  /** Returns the metadata's bytes as a view, valid until the next change. */
   metadata(address: number): Buffer {
     const { bytes } = this.#chunkAt(Math.floor(address / CHUNK_UNITS));
     const at = offsetOf(address);
@@ -104,14 +103,14 @@ export class RecordArena {
     return bytes.subarray(start, start + bytes.readUInt32LE(at + 4));
   }
 
-  /** Tells the blob that its record now has another slot. */
+  /** Records in a blob that its record moved to another slot. */
   setSlot(address: number, slot: number): void {
     this.#chunkAt(Math.floor(address / CHUNK_UNITS)).bytes.writeUInt32LE(slot, offsetOf(address));
   }
 
   /**
-   * Empties the chunk with the most released bytes if compaction is due; false when it is not.
-   * `addressOf` tells which blob a slot holds now, `moved` is told its new one.
+   * Empties the chunk with the most released bytes, if compaction is due; otherwise returns false.
+   * `addressOf` returns the blob that a slot uses now; `moved` receives its new address.
    */
   compactSlice(addressOf: (slot: number) => number, moved: (slot: number, address: number) => void): boolean {
     const garbage = this.#used - this.#live;

@@ -3,17 +3,20 @@ import type { ErrorDetail } from '../../../lib/errors.ts';
 import type { MetadataMerge, RecordUpdate } from '../../../lib/shard/change.ts';
 import { metadataObject } from './filter/metadata-object.ts';
 
-/** What an update makes of one record. */
+/** The result of an update to one record. */
 export interface MergedRecord {
   /** Canonical JSON. */
   metadata: Buffer;
-  /** Whether it leaves the record as it is. */
+  /** Whether the update leaves the record unchanged. */
   isSame: boolean;
-  /** Why it may not become so; null when it may. */
+  /** Why the update is not allowed, or null if it is. */
   refused: Omit<ErrorDetail, 'path'> | null;
 }
 
-/** Metadata may stay as long as it is, whatever the limit is by now. */
+/**
+ * Applies an update to a record. Metadata over the limit is allowed if it does not grow, because
+ * the limit may have been higher when it was written.
+ */
 export function mergeRecord(
   current: { vector: Float32Array; metadata: Buffer },
   { values, set, unset }: Pick<RecordUpdate, 'values' | 'set' | 'unset'>,
@@ -33,17 +36,17 @@ export function mergeRecord(
   };
 }
 
-/** By how many bytes a merge can lengthen metadata at most. */
+/** Returns the most bytes by which a merge can lengthen metadata. */
 export function growthMaxBytes({ set }: MetadataMerge): number {
   return set === null ? 0 : Buffer.byteLength(set);
 }
 
-/** Canonical JSON of what is there with what is set, and without what is not. */
+/** Returns the merged metadata as canonical JSON. */
 function merged(metadata: Buffer, { set, unset }: MetadataMerge): Buffer {
   const members = new Map(Object.entries(metadataObject(metadata)));
   for (const key of unset) members.delete(key);
   if (set !== null) for (const [key, value] of Object.entries(JSON.parse(set))) members.set(key, value);
-  // Not assigned one by one: a key may be `__proto__`.
+  // Built from entries, because assigning a key `__proto__` would set the prototype.
   return Buffer.from(canonicalize(Object.fromEntries(members))!);
 }
 

@@ -3,21 +3,21 @@ import { kernelRows, rowsAtATime, squareOf, sumsOf } from './kernel/similarity-k
 import type { Slots } from './slots.ts';
 
 /**
- * Exact scores of slots against one query: float32 vectors, float64 sums, and always the same order
- * of additions, so that a record's score does not depend on how it was found. Higher is better: the
- * cosine similarity in [-1, 1] (0 beside a zero vector; exactly 1 for a vector that equals the
- * query bit for bit), the dot product, or 1 / (1 + distance).
+ * Computes exact scores of slots against one query from float32 vectors, with float64 sums. The
+ * order of additions is fixed, so a record's score does not depend on how it was found. Higher is
+ * better: the cosine similarity in [-1, 1] (0 with a zero vector; exactly 1 for a vector equal to
+ * the query bit for bit), the dot product, or 1 / (1 + distance).
  *
- * Records are ranked by their *closeness*: the score, but under euclidean the negative distance, of
- * which many may share one rounded score.
+ * Records are ranked by *closeness*: the score or, for euclidean, the negative distance, because
+ * many distances may round to one score.
  */
 export class Scorer {
-  /** As many slots as `closeness` takes. */
+  /** Maximum number of slots per call of `closeness`. */
   readonly batchMax: number;
   readonly #metric: Metric;
   readonly #slots: Slots;
   readonly #query: Float64Array;
-  /** The sum of squares of the query. */
+  /** Sum of squares of the query. */
   readonly #square: number;
   readonly #closeness: Float64Array;
 
@@ -30,19 +30,20 @@ export class Scorer {
     this.#closeness = new Float64Array(this.batchMax);
   }
 
-  /** The length of the query. */
+  /** Length of the query vector. */
   get length(): number {
     return Math.sqrt(this.#square);
   }
 
-  /** That of the first `count` of `batch`, in its order; it holds until the next call. */
+  /** Returns the closeness of the first `count` slots of `batch`, valid until the next call. */
   closeness(batch: Uint32Array, count: number): Float64Array {
     const closeness = this.#closeness;
     const sums = this.#sums(batch, count);
     switch (this.#metric) {
       case 'cosine':
         for (let i = 0; i < count; i++) {
-          // The root of s * s is s to the last bit; that of s times itself may not be.
+          // One root of the product of squares, so that equal vectors have exactly their square as
+          // the product of lengths.
           const lengths = Math.sqrt(this.#square * this.#slots.square(batch[i]));
           closeness[i] = lengths === 0 ? 0 : Math.max(-1, Math.min(1, sums[i] / lengths));
         }
@@ -70,7 +71,7 @@ export class Scorer {
     const { chunks, shift, mask, dimensions } = this.#slots;
     for (let i = 0; i < count; ) {
       const first = batch[i];
-      // Slots that lie side by side are copied as one.
+      // Adjacent slots are copied together.
       let run = 1;
       while (i + run < count && batch[i + run] === first + run && ((first + run) & mask) !== 0) run++;
       const from = (first & mask) * dimensions;

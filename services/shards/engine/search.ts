@@ -1,14 +1,14 @@
 /**
  * Finds the records of a shard that are most similar to a vector.
  *
- * Promises: scores are exact however a record was found; a query returns min(topK, matching
- * records) matches, less only those below `scoreThreshold`; best first, ties by id in UTF-8 byte
- * order. Records that the graph does not hold yet are always scanned. Without a graph, with
- * `exact`, or where a scan is cheaper, the matching records are scanned; else the graph is asked
- * for more and more candidates until enough of them match, and a scan ends it if that grows dearer.
+ * Guarantees: scores are exact however a record was found. A query returns min(topK, matching
+ * records) matches, minus those below `scoreThreshold`; best first, ties by id in UTF-8 byte order.
+ * Records not in the graph yet are always scanned. With `exact`, without a graph, or when cheaper,
+ * all matching records are scanned. Otherwise the graph search asks for more candidates until
+ * enough match, falling back to a scan if that would cost more.
  *
- * All of it is done in steps of about `stepNs`; only a search of the graph, and of one record, is
- * in one piece. A graph search that would make others wait gives way to a scan that is no dearer.
+ * Runs in steps of about `stepNs`, except that one graph search is one step. A graph search that
+ * would block others is replaced by a scan unless the scan costs much more.
  */
 
 import type { FieldReport } from '../../../lib/shard/field-report.ts';
@@ -23,22 +23,22 @@ import type { Slots } from './slots.ts';
 import { STEP_NS, StepMeter, type Steps } from './steps.ts';
 import { VectorIndex, type VectorIndexOptions } from './vector-index.ts';
 
-/** Estimate of what it takes to take the worst out of the best. */
+/** Estimated cost of removing the worst of the best records. */
 const RANK_NS = 300;
 
 export interface SearchOptions extends VectorIndexOptions {
   /**
-   * How many times dearer a scan is taken to be than measured; raised, it sends searches of small
-   * shards to the graph.
+   * Multiplier for the estimated cost of scans. Raise it to send searches of small shards to the
+   * graph.
    */
   scanCostFactor?: number;
-  /** Work of one step, by estimate. */
+  /** Estimated work per step, in nanoseconds. */
   stepNs?: number;
-  /** What the columns of filters may take however little the records take. */
+  /** Memory, in bytes, that filter columns may always take, however few records there are. */
   columnsMinBytes?: number;
 }
 
-/** The best records of a query, best first: where they lie, and how close they are. */
+/** The best records of a query, best first, as slots with their closeness. */
 export interface Ranking {
   slots: Uint32Array;
   closeness: Float64Array;
@@ -69,8 +69,8 @@ export class Search {
   }
 
   /**
-   * Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere.
-   * Both must still be readable.
+   * Updates the index and the selector after a record moved from `oldSlot` to `newSlot`; -1 for a
+   * record that was absent before or is deleted. Both slots must still be readable.
    */
   changed(oldSlot: number, newSlot: number): void {
     this.index.changed(oldSlot, newSlot);
@@ -101,7 +101,7 @@ export class Search {
     return { slots, closeness, scorer, fields: selection?.fields };
   }
 
-  /** What a query is told of one that was ranked. */
+  /** Returns one ranked record in the form the query asks for. */
   matchAt(rank: number, { slots, closeness, scorer }: Ranking, query: ShardQuery): ShardMatch {
     const slot = slots[rank];
     const match: ShardMatch = { id: this.#slots.id(slot), score: scorer.scoreOf(closeness[rank]) };

@@ -1,11 +1,12 @@
 /**
- * One shard as a deterministic state machine: synchronous, no I/O but checkpoint files.
+ * One shard as a deterministic state machine: synchronous, with no I/O except checkpoint files.
  *
- * Promises: state changes only through `commit`, `replay`, `restore` and `endRestore`; the same log
- * gives the same root; every answer is of committed state. While a group is staged the Merkle map
- * is ahead of what is committed, so `fetch`, `countNew`, `prove`, `save` and another `stage` throw
- * until `commit` or `abort`; `query`, `head`, `maintain` and what reads pinned records work. A
- * write that throws in `stage` (RangeError: ill-formed id or vector, no memory) leaves no trace.
+ * Guarantees: the state changes only through `commit`, `replay`, `restore` and `endRestore`. The
+ * same log gives the same root. Every answer shows committed state. While a group is staged, the
+ * Merkle map is ahead of the committed state. Until `commit` or `abort`, `fetch`, `countNew`,
+ * `prove`, `save` and another `stage` therefore throw; `query`, `head`, `maintain` and reads of
+ * pinned records work. A write that throws in `stage` (RangeError: ill-formed id or vector, out of
+ * memory) changes nothing.
  */
 
 import { join } from 'node:path';
@@ -42,7 +43,7 @@ const COMPACTION_SLICE_RECORDS = 64;
 
 export type EngineOptions = SearchOptions;
 
-/** Where listed records lie, in order. */
+/** The slots of the listed records, in order. */
 interface Listed extends Pick<Selection, 'fields'> {
   slots: Uint32Array;
 }
@@ -56,7 +57,7 @@ export class Shard {
   readonly #stepNs: number;
   readonly #monotonicMs: () => number;
   #head: ShardHead = EMPTY_HEAD;
-  /** The group being staged; `head` is the state after it, null until all is staged. */
+  /** The group being staged. `head` is the state after it, null until staging is complete. */
   #staged: { staging: Staging; head: ShardHead | null } | null = null;
 
   constructor(spec: ShardSpec, options: EngineOptions = {}) {
@@ -69,7 +70,7 @@ export class Shard {
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
   }
 
-  /** The committed state in brief. */
+  /** Head of the committed state. */
   get head(): ShardHead {
     return this.#head;
   }
@@ -78,32 +79,34 @@ export class Shard {
     return this.#slots.liveCount;
   }
 
-  /** Memory held, of the index by estimate. */
+  /** Bytes of memory held; the index's part is an estimate. */
   get bytes(): number {
     return this.#slots.bytes + this.#map.bytes + this.#search.bytes + this.#idOrder.bytes;
   }
 
-  /** Records that `maintain` has still to put into an index. */
+  /** Number of records that `maintain` has not indexed yet. */
   get unindexed(): number {
     return this.#search.index.waiting;
   }
 
-  /** Whether the index is a graph of an earlier version that `maintain` has still to replace. */
+  /** Whether `maintain` still has to replace a graph of an earlier version. */
   get hasOutdatedGraph(): boolean {
     return this.#search.index.isOutdated;
   }
 
-  /** Records whose stored id has no reading: no request can name them. */
+  /** Number of records that no request can name, because their stored id cannot be parsed. */
   get unnamed(): number {
     return this.#search.selector.unnamed;
   }
 
-  /** Whether a group is staged, or is being. */
+  /** Whether a group is staged or being staged. */
   get isStaged(): boolean {
     return this.#staged !== null;
   }
 
-  /** Works out what a group of writes does, and shows none of it; a step is one record. */
+  /**
+   * Computes what a group of writes changes, without making any of it visible. One step per record.
+   */
   *stageSteps(writes: Iterable<ShardWrite>): Steps<Staged> {
     this.#assertNothingStaged();
     const staging = new Staging(this.spec, this.#map, this.#slots, this.#head.seq + 1);
@@ -128,7 +131,7 @@ export class Shard {
     }
   }
 
-  /** Shows the staged group. */
+  /** Makes the staged group visible. */
   commit(): void {
     const { staging, head = null } = this.#staged ?? {};
     if (staging === undefined || head === null) throw new Error('Nothing is staged.');
@@ -137,7 +140,7 @@ export class Shard {
     this.#head = head;
   }
 
-  /** Forgets the staged group, if there is one. Throws while one is being staged. */
+  /** Discards the staged group, if any. Throws while a group is being staged. */
   abort(): void {
     if (this.#staged?.head === null) throw new Error('A group is being staged.');
     this.#staged?.staging.undo();
@@ -145,8 +148,8 @@ export class Shard {
   }
 
   /**
-   * Applies a log entry. False when its vectors and metadata do not give the root it recorded, or
-   * when it does not decode; the state advances all the same. Throws on an entry out of order.
+   * Applies a log entry. Returns false if the entry cannot be decoded or does not produce its
+   * recorded root; the state advances all the same. Throws if the entry is out of order.
    */
   replay(entry: Pick<LogEntry, 'seq' | 'kind' | 'head' | 'body'>): boolean {
     this.#assertNothingStaged();
@@ -172,8 +175,8 @@ export class Shard {
   }
 
   /**
-   * Loads stored records into a new shard; `endRestore` must follow. Computes leaves from the
-   * bytes. Leaves out what cannot be a record of this shard, and says how many that were.
+   * Loads stored records into a new shard and computes their leaves; call `endRestore` afterwards.
+   * Skips whatever cannot be a record of this shard, and returns how many were skipped.
    */
   restore(records: StoredRecord[]): number {
     this.#assertNothingStaged();
@@ -190,7 +193,7 @@ export class Shard {
     return leftOut;
   }
 
-  /** Ends `restore`: the records are the state at `throughSeq`, which so many writes led to. */
+  /** Ends `restore`: the records are the state at `throughSeq`, the result of `version` writes. */
   endRestore(throughSeq: number, version: number): ShardHead {
     this.#assertNothingStaged();
     if (this.#head.seq !== 0) throw new Error('Only a new shard is restored.');
@@ -198,21 +201,18 @@ export class Shard {
     return this.#head;
   }
 
-  /**
-   * The best matches first, in steps; each says whether the state may change before the next.
-   * Throws RangeError for another length.
-   */
+  /** Ranks the best matches, in steps. Throws RangeError for a vector of another length. */
   *rankSteps(query: ShardQuery): Steps<Ranking> {
     assertDimensions(this.spec, query.vector);
     return yield* this.#search.rank(query);
   }
 
-  /** How many records a scope has. */
+  /** Counts the records in a scope. */
   countSteps(scope: ParsedScope): Steps<Pick<Selection, 'count' | 'fields'>> {
     return this.#search.selector.count(scope, this.#meter());
   }
 
-  /** What a merge into the records of a scope would do. */
+  /** Computes what a merge into the records of a scope would do. */
   *previewSteps(change: ParsedScope & MetadataMerge & PreviewTerms): Steps<ChangePreview> {
     const meter = this.#meter();
     const { namespace, filter, fields } = change;
@@ -220,7 +220,7 @@ export class Shard {
     return { ...(yield* previewMatching(this.#slots, selection, change, meter)), fields: selection.fields };
   }
 
-  /** What updates by id (none twice) would do to the records that there are now. */
+  /** Computes what updates by id (no id twice) would do to the current records. */
   previewUpdatesSteps(updates: RecordUpdate[], terms: PreviewTerms): Steps<ChangePreview> {
     this.#assertNothingStaged();
     const updated = updates.map((update) => ({ update, slot: this.#map.find(keyHashOf(update.id)) }));
@@ -228,20 +228,20 @@ export class Shard {
     return previewUpdates(this.#slots, present, terms, this.#meter());
   }
 
-  /** How often each value of a field occurs in the records of a scope. */
+  /** Counts how often each value of a field occurs in the records of a scope. */
   countValuesSteps(field: string, scope: ParsedScope): Steps<FieldCounts & Pick<Selection, 'fields'>> {
     return this.#search.selector.countValues(field, scope, this.#meter());
   }
 
-  /** The namespaces that hold a record, by name, and how many each holds. */
+  /** Lists the non-empty namespaces by name, with the number of records in each. */
   namespacesSteps(asked: NamespacesAfter): Steps<ValueCount[]> {
     return this.#search.selector.namespaces(asked, this.#meter());
   }
 
-  /** Where the first records of a range that match lie, in the order of their ids. */
+  /** Returns the slots of the first matching records in a range, in id order. */
   *listSteps({ namespace, filter, fields, ...range }: IdRange & ParsedScope): Steps<Listed> {
     const meter = this.#meter();
-    // First: from the selection on the shard must not change, and a build lets it.
+    // Build first: a build allows changes, but after the selection the shard must not change.
     yield* this.#idOrder.build(meter);
     const scope = { namespace, filter, fields };
     const { selector } = this.#search;
@@ -250,12 +250,12 @@ export class Shard {
     return { slots, fields: selection?.fields };
   }
 
-  /** One match of a ranking. Its slots are pinned, or the state is as it was. */
+  /** Returns one match of a ranking. Its slots must be pinned, or the state unchanged since. */
   matchAt(rank: number, ranking: Ranking, query: ShardQuery): ShardMatch {
     return this.#search.matchAt(rank, ranking, query);
   }
 
-  /** Has records stay readable where they lie, whatever is committed, until they are unpinned. */
+  /** Pins records: they stay readable in these slots, whatever is committed, until `unpin`. */
   pin(slots: Uint32Array): void {
     this.#slots.pin(slots);
   }
@@ -264,7 +264,7 @@ export class Shard {
     this.#slots.unpin(slots);
   }
 
-  /** A snapshot of all records: their slots, as bits, to be let go when each has been read. */
+  /** Takes a snapshot: the slots of all records, as a bitmap. Release each slot once it is read. */
   holdAll(): Uint32Array {
     return this.#slots.holdAll();
   }
@@ -277,7 +277,7 @@ export class Shard {
     this.#slots.letGoAll(held);
   }
 
-  /** Where the records that exist lie, in the order of `ids`. */
+  /** Returns the slots of those records that exist, in the order of `ids`. */
   slotsOf(ids: string[]): Uint32Array {
     this.#assertNothingStaged();
     return Uint32Array.from(ids.map((id) => this.#map.find(keyHashOf(id))).filter((slot) => slot >= 0));
@@ -288,7 +288,6 @@ export class Shard {
     return { id: slots.id(slot), values: slots.vector(slot).slice(), metadata: slots.metadata(slot).toString() };
   }
 
-  /** As `recordAt`, with no more than is asked for. */
   listedAt(slot: number, { includeValues, includeMetadata }: Included): ListedRecord {
     const record: ListedRecord = { id: this.#slots.id(slot) };
     if (includeValues) record.values = this.#slots.vector(slot).slice();
@@ -296,14 +295,14 @@ export class Shard {
     return record;
   }
 
-  /** How many bytes the metadata of each record has; 0 where there is no such record. */
+  /** Returns the size of each record's metadata in bytes, 0 if the record does not exist. */
   metadataBytes(ids: string[]): number[] {
     this.#assertNothingStaged();
     const slots = ids.map((id) => this.#map.find(keyHashOf(id)));
     return slots.map((slot) => (slot < 0 ? 0 : this.#slots.metadata(slot).length));
   }
 
-  /** How many of `ids` (none twice) do not exist. */
+  /** Counts how many of `ids` (no id twice) do not exist. */
   countNew(ids: string[]): number {
     this.#assertNothingStaged();
     let count = 0;
@@ -311,7 +310,7 @@ export class Shard {
     return count;
   }
 
-  /** The record's leaf, and the seq of the commit that wrote it. */
+  /** Returns the record's leaf and the seq of the commit that wrote it. */
   leafOf(id: string): { leaf: Buffer; seq: number } | null {
     this.#assertNothingStaged();
     const key = keyHashOf(id);
@@ -319,22 +318,26 @@ export class Shard {
     return leaf === null ? null : { leaf, seq: this.#slots.seq(this.#map.find(key)) };
   }
 
-  /** The hashes that the record's leaf is made of. */
+  /** Returns the hashes that the record's leaf is computed from. */
   partsOf(id: string): { vecHash: Buffer; metaHash: Buffer } | null {
     this.#assertNothingStaged();
     const slot = this.#map.find(keyHashOf(id));
     return slot < 0 ? null : this.#partsAt(slot);
   }
 
-  /** Each record's id and the seq that wrote it, in any order; no write may come between. */
+  /**
+   * Yields each record's id and the seq that wrote it, in any order. No write may happen in
+   * between.
+   */
   *ids(): Iterable<{ id: string; seq: number }> {
     this.#assertNothingStaged();
     for (const { slot } of this.#map.entries()) yield { id: this.#slots.id(slot), seq: this.#slots.seq(slot) };
   }
 
   /**
-   * What proves a record's presence or absence under `head`. Of a record of another shard that is
-   * the head alone, unless the only record here stands in its way.
+   * Returns a proof of the record's presence or absence under `head`. For a record of another shard
+   * the head alone is the proof, unless this shard holds a single record: then the proof must show
+   * it.
    */
   prove(id: string): ShardProof {
     this.#assertNothingStaged();
@@ -358,7 +361,7 @@ export class Shard {
 
   /**
    * Indexes and compacts for about `budgetMs`. Returns true while there is more to do. Starts to
-   * replace an outdated graph only if it `mayUpgrade`. Throws IndexFailure.
+   * replace an outdated graph only if `mayUpgrade` is true. Throws IndexFailure.
    */
   maintain(budgetMs: number, mayUpgrade = true): boolean {
     const until = this.#monotonicMs() + budgetMs;
@@ -375,7 +378,8 @@ export class Shard {
   }
 
   /**
-   * Throws Error when the checkpoint is damaged, of another shard, or does not give its root.
+   * Loads a checkpoint. Throws an Error if it is damaged, belongs to another shard or does not
+   * produce its root.
    */
   static load(checkpoint: FetchedCheckpoint, spec: ShardSpec, options: EngineOptions = {}): Shard {
     const shard = new Shard(spec, options);
@@ -430,7 +434,7 @@ export class Shard {
     return this.#slots.compactArenaSlice();
   }
 
-  /** Of the records that match those that are no newer, `max` at most. */
+  /** Finds up to `max` matching records written at or before `throughSeq`. */
   *#matching({ throughSeq, max, ...scope }: MatchingWrite): Steps<Found> {
     const through = throughSeq ?? this.#head.seq;
     const { words, fields } = yield* this.#search.selector.select(scope, this.#meter());
@@ -471,7 +475,7 @@ export class Shard {
     }
   }
 
-  /** Tells what follows the records; both slots are still readable. */
+  /** Notifies everything that tracks records. Both slots are still readable. */
   #changed(oldSlot: number, newSlot: number): void {
     this.#search.changed(oldSlot, newSlot);
     this.#idOrder.changed(oldSlot, newSlot);

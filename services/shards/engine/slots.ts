@@ -1,12 +1,12 @@
 /**
- * The records of a shard without an object per record: a slot holds a float32 vector, its
- * square, the seq of the commit that wrote it, and the address of its id and metadata. Slots lie in
- * chunks of at most about 1 MiB of vectors, so that growing copies nothing and memory goes back
+ * The records of a shard, without one object per record. A slot holds a float32 vector, its sum of
+ * squares, the seq of the commit that wrote it, and the address of its id and metadata. Slots are
+ * stored in chunks of up to about 1 MiB of vectors, so growing copies nothing and memory is freed
  * chunk by chunk.
  *
- * A slot is *free*, *taken* (written, not yet shown) or *live*. Only live slots are found by
- * searches. One that is freed while somebody reads it (`pin`, `holdAll`) is *left*: nothing finds
- * it, and it keeps its content until nobody does.
+ * A slot is *free*, *taken* (written, not visible yet) or *live*. Searches find only live slots. A
+ * slot freed while it is read (`pin`, `snapshot`) is *left*: nothing finds it, and it keeps its
+ * content until its last reader is done.
  */
 import { Bitmap } from './bitmap.ts';
 import { squareOf } from './kernel/similarity-kernel.ts';
@@ -14,7 +14,7 @@ import { NO_ADDRESS, RecordArena } from './record-arena.ts';
 
 const CHUNK_VECTOR_BYTES = 1024 * 1024;
 const FIRST_CHUNK_MIN_SLOTS = 16;
-/** Fewer free slots than this are not worth moving records for. */
+/** Number of free slots that is too small to move records for. */
 const SLACK_SLOTS = 64;
 
 type SlotChunk = ReturnType<typeof newChunk>;
@@ -28,13 +28,13 @@ export class Slots {
   readonly arena = new RecordArena();
   #chunks: SlotChunk[] = [];
   #free: number[] = [];
-  /** One more than the highest slot that is not free, or more. */
+  /** Upper bound of the slots in use: above the highest slot that is not free. */
   end = 0;
   liveCount = 0;
   #compacting = false;
-  /** Slots that are read, and by how many. */
+  /** Number of readers by pinned slot. */
   readonly #pins = new Map<number, number>();
-  /** Of each snapshot the slots that it has still to read. */
+  /** For each snapshot, the slots it has yet to read. */
   readonly #holds = new Set<Uint32Array>();
   readonly #left = new Set<number>();
 
@@ -44,7 +44,6 @@ export class Slots {
     this.mask = (1 << this.shift) - 1;
   }
 
-  /** Read-only for others. */
   get chunks(): readonly SlotChunk[] {
     return this.#chunks;
   }
@@ -57,8 +56,8 @@ export class Slots {
   }
 
   /**
-   * Takes a slot for a record; it is not live yet. Throws RangeError when memory or addresses run
-   * out, and then takes none.
+   * Takes a slot for a record without making it live. Throws RangeError, taking none, when memory
+   * or addresses run out.
    */
   take(id: Uint8Array, vector: Float32Array, metadata: Uint8Array, seq: number): number {
     const slot = this.#free.pop() ?? this.#extend();
@@ -91,7 +90,7 @@ export class Slots {
   }
 
   /**
-   * Has live slots keep their content, whatever becomes of their records, until they are unpinned.
+   * Pins live slots: their content stays readable until `unpin`, whatever happens to their records.
    */
   pin(slots: Uint32Array): void {
     for (const slot of slots) this.#pins.set(slot, (this.#pins.get(slot) ?? 0) + 1);
@@ -109,8 +108,8 @@ export class Slots {
   }
 
   /**
-   * A snapshot: the live slots, as bits, which keep their content until each is let go. It costs
-   * these bits, and what of the slots is freed meanwhile.
+   * Takes a snapshot and returns the live slots as a bitmap. Each keeps its content until released.
+   * Costs the bitmap, plus any of these slots that are freed in the meantime.
    */
   holdAll(): Uint32Array {
     const held = this.live.words.slice();
@@ -118,13 +117,13 @@ export class Slots {
     return held;
   }
 
-  /** The snapshot has read the slot. */
+  /** Releases one slot that the snapshot has read. */
   letGo(held: Uint32Array, slot: number): void {
     held[slot >>> 5] &= ~(1 << (slot & 31));
     this.#unread(slot);
   }
 
-  /** The snapshot reads no more. */
+  /** Ends the snapshot and releases its remaining slots. */
   letGoAll(held: Uint32Array): void {
     if (this.#holds.delete(held)) for (const slot of [...this.#left]) this.#unread(slot);
   }
@@ -137,12 +136,12 @@ export class Slots {
     return this.arena.idBytes(this.#address(slot));
   }
 
-  /** Negative where the slot's id comes before `key` in the order of bytes, 0 where it is that. */
+  /** Compares the slot's id with `key` by bytes: negative if the id sorts first, 0 if equal. */
   compareId(slot: number, key: Uint8Array): number {
     return this.arena.compareId(this.#address(slot), key);
   }
 
-  /** The order of the ids of two slots by their bytes. */
+  /** Compares the ids of two slots by bytes. */
   compareIds(slotA: number, slotB: number): number {
     return this.arena.compareId(this.#address(slotA), this.idBytes(slotB));
   }
@@ -159,7 +158,7 @@ export class Slots {
     this.#chunks[slot >>> this.shift].seqs[slot & this.mask] = seq;
   }
 
-  /** The sum of squares of the slot's vector, as `squareOf` adds it up. */
+  /** Returns the sum of squares of the slot's vector, added in the same order as in `squareOf`. */
   square(slot: number): number {
     return this.#chunks[slot >>> this.shift].squares[slot & this.mask];
   }
@@ -168,16 +167,16 @@ export class Slots {
     return Math.sqrt(this.square(slot));
   }
 
-  /** A view of the slot's vector, valid until the slot is freed. */
+  /** Returns a view of the slot's vector, valid until the slot is freed. */
   vector(slot: number): Float32Array {
     const start = (slot & this.mask) * this.dimensions;
     return this.#chunks[slot >>> this.shift].vectors.subarray(start, start + this.dimensions);
   }
 
   /**
-   * Becomes true when more than a quarter of the slots and at least a chunk of them is free (of a
-   * single chunk, more than half), and false when none is. While slots are read it is false: those
-   * must stay where they are.
+   * Becomes true once more than a quarter of the slots, and at least a chunk of them, is free; with
+   * a single chunk, once more than half is free. Becomes false when no slot is free. Always false
+   * while slots are being read, because they must not move.
    */
   get compactionDue(): boolean {
     if (this.#pins.size + this.#holds.size > 0) return false;
@@ -192,8 +191,8 @@ export class Slots {
   }
 
   /**
-   * Moves up to `most` records from the highest slots into free ones and gives chunks back. `moved`
-   * is called after each move. Nothing may be taken but not live.
+   * Moves up to `most` records from the highest slots to free ones, and frees chunks. Calls `moved`
+   * after each move. There must be no slot that is taken but not live.
    */
   compactSlice(most: number, moved: (from: number, to: number) => void): void {
     for (let steps = 0; steps < most && this.end > this.liveCount; steps++) {
@@ -213,8 +212,8 @@ export class Slots {
   }
 
   /**
-   * Moves bytes of ids and metadata together; false when there is nothing to gain. Nothing may be
-   * taken but not live.
+   * Compacts ids and metadata. Returns false when that would gain nothing. There must be no slot
+   * that is taken but not live.
    */
   compactArenaSlice(): boolean {
     return this.arena.compactSlice(
@@ -231,7 +230,7 @@ export class Slots {
     return false;
   }
 
-  /** One reader fewer. */
+  /** Frees the slot if its last reader is gone. */
   #unread(slot: number): void {
     if (this.#left.has(slot) && !this.#isRead(slot)) {
       this.#left.delete(slot);
@@ -304,7 +303,7 @@ export class Slots {
   }
 }
 
-/** Parallel arrays of the slots of one chunk; row i of `vectors` belongs to slot i of the chunk. */
+/** Creates the parallel arrays of one chunk. Row i of `vectors` belongs to slot i of the chunk. */
 function newChunk(slots: number, dimensions: number) {
   return {
     vectors: new Float32Array(slots * dimensions),

@@ -1,7 +1,7 @@
 /**
- * A group of writes on its way into a shard. The Merkle map takes the changes at once (its root is
- * wanted before the log entry is written); new records lie in slots that no search sees. `undo`
- * puts the map and the slots back as they were.
+ * A group of writes that is being applied to a shard. The Merkle map changes at once, because the
+ * log entry needs its root; new records go into slots that no search sees. `undo` restores the map
+ * and the slots.
  */
 
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
@@ -12,8 +12,8 @@ import type { Slots } from './slots.ts';
 import { UnreadableBytes } from './unreadable-bytes.ts';
 
 /**
- * The net change of one record; -1 stands for absence. Equal slots: written again with the same
- * content.
+ * The net change of one record; -1 means absent. Equal slots mean that the record was rewritten
+ * with the same content.
  */
 export interface Change {
   id: string;
@@ -31,7 +31,7 @@ export class Staging {
   readonly seq: number;
   readonly #changes = new Map<string, Change>();
 
-  /** `seq` is that of the commit being made. */
+  /** `seq` is the seq of the commit being prepared. */
   constructor(spec: ShardSpec, map: MerkleMap, slots: Slots, seq: number) {
     this.#spec = spec;
     this.#map = map;
@@ -39,7 +39,7 @@ export class Staging {
     this.seq = seq;
   }
 
-  /** Net changes, some of which may be none at all (both slots -1). */
+  /** Net changes. A record created and deleted within the group appears with both slots -1. */
   get changes(): Iterable<Change> {
     return this.#changes.values();
   }
@@ -49,8 +49,8 @@ export class Staging {
   }
 
   /**
-   * Writes a record; false when it existed. Throws UnreadableBytes for an ill-formed id or vector,
-   * and then changes nothing.
+   * Writes a record. Returns whether it is new. Throws UnreadableBytes, changing nothing, for an
+   * ill-formed id or vector.
    */
   upsert(id: string, vector: Float32Array, metadata: Uint8Array): boolean {
     assertDimensions(this.#spec, vector);
@@ -68,13 +68,15 @@ export class Staging {
     return !existed;
   }
 
-  /** The record as the group has left it so far; null when there is none. Views into the slots. */
+  /**
+   * Returns the record as the group has left it so far, as views into the slots, or null if absent.
+   */
   current(id: string): { vector: Float32Array; metadata: Buffer } | null {
     const slot = this.#map.find(keyHashOf(id));
     return slot < 0 ? null : { vector: this.#slots.vector(slot), metadata: this.#slots.metadata(slot) };
   }
 
-  /** Deletes a record; false when there is none. */
+  /** Deletes a record. Returns false if there is none. */
   delete(id: string): boolean {
     const key = keyHashOf(id);
     if (this.#map.find(key) < 0) return false;
@@ -95,7 +97,7 @@ export class Staging {
     this.#changes.clear();
   }
 
-  /** The net effect as a log entry; vectors and metadata are views into the slots. */
+  /** Returns the net changes as a log entry. Vectors and metadata are views into the slots. */
   entry(): EntryBody {
     const entry: EntryBody = { dimensions: this.#slots.dimensions, upserts: [], deletes: [] };
     for (const { id, oldSlot, newSlot, newLeaf } of this.#changes.values()) {
@@ -126,8 +128,8 @@ export class Staging {
 }
 
 /**
- * Throws UnreadableBytes for stored metadata that is no JSON object: an answer in which it stood
- * could be read by nobody.
+ * Throws UnreadableBytes for stored metadata that is not a JSON object, because no client could
+ * parse a response that contains it.
  */
 export function assertMetadata(metadata: Uint8Array): void {
   try {
@@ -139,20 +141,20 @@ export function assertMetadata(metadata: Uint8Array): void {
   throw new UnreadableBytes('Stored metadata is no JSON object.');
 }
 
-/** Throws UnreadableBytes for a vector of another length than the shard's. */
+/** Throws UnreadableBytes for a vector whose length differs from the shard's. */
 export function assertDimensions({ dimensions }: ShardSpec, vector: Float32Array): void {
   if (vector.length === dimensions) return;
   throw new UnreadableBytes(`A vector has ${vector.length} values where the shard has ${dimensions}.`);
 }
 
-/** Whether a record with that key hash belongs to the shard. */
+/** Whether a record with this key hash belongs to the shard. */
 export function isOfShard({ index, of }: Pick<ShardSpec, 'index' | 'of'>, key: Uint8Array): boolean {
   return key[0] >>> (8 - Math.log2(of)) === index;
 }
 
 /**
- * Key and leaf of a record of this shard. Throws UnreadableBytes for an ill-formed id or vector, or
- * an id of another shard.
+ * Computes key and leaf of a record of this shard. Throws UnreadableBytes for an ill-formed id or
+ * vector, or an id of another shard.
  */
 export function hashRecord(
   { index, of }: ShardSpec,

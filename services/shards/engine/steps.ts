@@ -1,17 +1,19 @@
 /**
- * Long work cut into steps, so that whoever runs it decides when it goes on. What is yielded says
- * what the work stands on: `reading` must not be followed by a change of what records there are or
- * where they lie, `staging` by none that is not its own, `building` (of columns and of the order of
- * ids) and `sending` may be followed by any.
+ * Long work split into steps, so that the caller decides when it continues. Each yielded phase
+ * tells what may change before the next step:
+ *
+ * - `reading`: no record may be added, changed, deleted or moved.
+ * - `staging`: only the staged work itself may change the shard.
+ * - `building` (columns and the order of ids) and `sending`: anything may change.
  */
 export type Phase = 'building' | 'reading' | 'sending' | 'staging';
 
 export type Steps<T> = Generator<Phase, T, void>;
 
-/** A step is about this long where nothing else is said. */
+/** Default duration of a step, in nanoseconds. */
 export const STEP_NS = 250_000;
 
-/** Runs all steps one after the other. */
+/** Runs all steps without a pause. */
 export function runThrough<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next();
@@ -20,8 +22,8 @@ export function runThrough<T>(steps: Steps<T>): T {
 }
 
 /**
- * Says when a step has been long enough: work is noted in nanoseconds by estimate, which costs less
- * than a look at the clock.
+ * Measures when a step is long enough, from estimated costs in nanoseconds, which is cheaper than
+ * reading the clock.
  */
 export class StepMeter {
   readonly stepNs: number;
@@ -31,7 +33,7 @@ export class StepMeter {
     this.stepNs = stepNs;
   }
 
-  /** True once for each step's worth of work. */
+  /** Returns true once per step's worth of work. */
   due(): boolean {
     if (this.spentNs < this.stepNs) return false;
     this.spentNs = 0;

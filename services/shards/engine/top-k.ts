@@ -1,25 +1,27 @@
-/** Keeps the `k` closest of what it is offered, ties by id in the order of UTF-8 bytes. */
+/**
+ * Keeps the `k` closest slots it is offered, with ties broken by id in UTF-8 byte order.
+ */
 export class TopK {
   readonly #k: number;
   readonly #compareIds: (slotA: number, slotB: number) => number;
-  /** A heap whose root is the worst kept. */
+  /** A heap. Its root is the worst slot kept. */
   #closeness = new Float64Array(64);
   #slots = new Uint32Array(64);
   size = 0;
   #floor = Number.NEGATIVE_INFINITY;
 
-  /** `compareIds` is negative if the id in the first slot comes first. */
+  /** `compareIds` returns a negative number if the id in the first slot sorts first. */
   constructor(k: number, compareIds: (slotA: number, slotB: number) => number) {
     this.#k = k;
     this.#compareIds = compareIds;
   }
 
-  /** Closeness of the worst one kept; -Infinity until there are `k`. */
+  /** Closeness of the worst slot kept; -Infinity until there are `k`. */
   get floor(): number {
     return this.#floor;
   }
 
-  /** A slot may be offered once only. */
+  /** Offers a slot. Each slot may be offered only once. */
   offer(slot: number, closeness: number): void {
     if (!(closeness >= this.#floor)) return;
     if (this.size < this.#k) {
@@ -33,10 +35,7 @@ export class TopK {
     if (this.size === this.#k) this.#floor = this.#closeness[0];
   }
 
-  /**
-   * Takes out the worst of those kept, of which there must be one; nothing may be offered
-   * afterwards.
-   */
+  /** Removes and returns the worst slot; there must be one. Nothing may be offered afterwards. */
   takeWorst(): { slot: number; closeness: number } {
     const worst = { slot: this.#slots[0], closeness: this.#closeness[0] };
     const last = --this.size;

@@ -1,6 +1,6 @@
 /**
- * Bytes that cannot be a record or a log entry of the shard. A class of its own, because running
- * out of memory is a RangeError, too, and says nothing about the bytes.
+ * Thrown for bytes that cannot be a record or log entry of the shard. It is a separate class
+ * because running out of memory also throws RangeError, which says nothing about the bytes.
  */
 export class UnreadableBytes extends RangeError {
   override name = 'UnreadableBytes';

@@ -12,38 +12,40 @@ export type ShardWrite =
   | Extract<ShardChange, { kind: 'update' }>
   | Filtered<Exclude<ShardChange, { kind: 'update' }>>;
 
-/** As a shard takes it: its filter is parsed. */
+/** A change whose filter is parsed. */
 type Filtered<C> = C extends { filter: unknown } ? Omit<C, 'filter'> & ParsedScope : never;
 
-/** Whether it looks at the shard as it was before its group, and so is a group of its own. */
+/**
+ * Whether a write reads the shard as it was before its group, so that it needs a group of its own.
+ */
 export const isByFilter = ({ kind }: ShardWrite): boolean => kind === 'delete matching' || kind === 'merge matching';
 
 /** What one write of a group did, counted as if the group's writes had run one after the other. */
 export interface WriteOutcome {
   upserted: number;
-  /** Records that existed and were deleted. */
+  /** Number of records that existed and were deleted. */
   deleted: number;
-  /** Change of the number of records. */
+  /** Change in the number of records. */
   created: number;
   /** As in `WriteAck`. */
   matched?: number;
   next?: { throughSeq: number };
   fields?: FieldReport | undefined;
-  /** Why nothing of it was done. */
+  /** Why the write was refused as a whole. */
   refused?: ErrorDetail;
 }
 
 /**
- * A group of writes worked out but not shown. `commit` is null when the group changed nothing; then
+ * A staged group that is not visible yet. `commit` is null if the group changed nothing; then
  * nothing is staged.
  */
 export interface Staged {
   /** One per write, in order. */
   outcomes: WriteOutcome[];
   commit: {
-    /** The shard after the group. */
+    /** Head of the shard after the group. */
     head: ShardHead;
-    /** The log entry's body, in a buffer of its own. */
+    /** Body of the log entry, in its own buffer. */
     body: Uint8Array<ArrayBuffer>;
   } | null;
 }

@@ -10,8 +10,8 @@ const LEFT_MIN = 0.2;
 
 /**
  * Refuses upserts with 507 before the disk runs out, while there is still room to delete. The guard
- * throws OUT_OF_CAPACITY when a write would eat into the reserve, the room on the disk that only
- * deletes may take. It measures the disk at most once a second.
+ * throws OUT_OF_CAPACITY when a write would use the reserve, the disk space that only deletes may
+ * use. It measures the disk at most once a second.
  */
 export function diskGuard(
   reserveBytes: number,

@@ -6,13 +6,13 @@ interface EvictionOptions {
   memory: NodeMemory;
   copies: Copies;
   residents(): Iterable<Resident>;
-  /** Lets a shard out of memory, saved. */
+  /** Saves and closes a shard. */
   close(resident: Resident): Promise<void>;
 }
 
 /**
- * Makes room in a node's memory: copies of what other nodes hold go first, then shards that nobody
- * uses, least recently used first.
+ * Frees memory on a node: first drops copies of shards that other nodes hold, then closes idle
+ * shards, least recently used first.
  */
 export class Eviction {
   readonly #options: EvictionOptions;
@@ -22,19 +22,20 @@ export class Eviction {
   }
 
   /**
-   * Closes idle shards if that makes `bytes` fit, or leaves them all; says whether they fit now, or
-   * nothing is open at all.
+   * Closes idle shards if that makes `bytes` fit, otherwise none. Returns whether they fit now or
+   * no shard is open.
    */
   async make(bytes: number, overdraft: boolean): Promise<boolean> {
     const { memory } = this.#options;
-    // What can never fit gets in when it is alone; others are not closed in vain.
+    // A shard too large to ever fit may open alone, so idle shards are closed for it only if that
+    // leaves it alone.
     const isAlone = (): boolean => this.#closableBytes() === memory.shards && memory.opening === 0;
     return (await this.#fit(bytes, overdraft, isAlone)) || (memory.shards === 0 && memory.opening === 0);
   }
 
   /**
-   * Goes on until `bytes` of the memory limit are free or nothing is left to drop or close but
-   * `kept`; false when nothing was.
+   * Drops copies and closes shards, except `kept`, until `bytes` of the memory limit are free.
+   * Returns false if there was nothing to drop or close.
    */
   async free(bytes: number, kept: ShardActor | null = null): Promise<boolean> {
     const { memory, copies, residents, close } = this.#options;
@@ -45,8 +46,8 @@ export class Eviction {
     for (const resident of byLastUse(residents())) {
       if (excess <= 0) break;
       const { actor, closing } = resident;
-      // One that is to close as soon as it is open may itself be waiting for the room that is made
-      // here.
+      // Skip a shard that will close as soon as it is open: it may itself be waiting for this
+      // memory.
       if (!actor || (!closing && (actor === kept || !isIdle(resident)))) continue;
       excess -= actor.size.bytes;
       closings.push(closing ?? close(resident));
@@ -56,8 +57,8 @@ export class Eviction {
   }
 
   /**
-   * Counts `bytes` as held beside the shards, once idle ones have made room where they had to;
-   * false when they do not fit.
+   * Allocates `bytes` of work memory, closing idle shards if necessary. Returns false if they do
+   * not fit.
    */
   async hold(bytes: number): Promise<boolean> {
     const isHeld = await this.#fit(bytes, false, () => false);
@@ -65,7 +66,7 @@ export class Eviction {
     return isHeld;
   }
 
-  /** Drops copies and then, if it makes `bytes` fit or `anyway`, closes idle shards. */
+  /** Drops copies. Then closes idle shards if that makes `bytes` fit or `anyway` returns true. */
   async #fit(bytes: number, overdraft: boolean, anyway: () => boolean): Promise<boolean> {
     const { memory, copies } = this.#options;
     if (memory.fits(bytes, overdraft)) return true;

@@ -2,37 +2,36 @@ import { Shares } from '../../../lib/admission/fair-share.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 
 /**
- * Shares of the memory limit: above the first, what can be had again is let go of until the second
- * is reached.
+ * Thresholds, as shares of the memory limit: above the first, copies and idle shards are evicted
+ * until use is below the second.
  */
 const CLOSE_ABOVE = 0.85;
 const CLOSE_UNTIL = 0.75;
-/** Of the memory limit, for writes that wait. */
+/** Share of the memory limit available to queued writes. */
 const WRITES_SHARE = 1 / 4;
-/** Of that an account may hold twice of what it leaves to others. */
+/** An account may hold this multiple of the write memory that it leaves to others. */
 const ACCOUNT_WRITES_FACTOR = 2;
-/** What may be taken beyond the limit so that a shard that is asked for can be opened. */
+/** Overdraft for opening a requested shard, as a share of the limit. */
 const OVERDRAFT = 0.125;
 
 /**
- * How much of a node's memory limit is taken, in bytes. Each holder of memory keeps its own field;
- * requests for memory ask here.
+ * Tracks how much of a node's memory limit is used, in bytes. Each user of memory maintains its own
+ * field.
  */
 export class NodeMemory {
   readonly limit: number;
   /**
-   * Bytes of writes that wait or run, and what one account's may take of them: however many
-   * collections a tenant floods, another's upsert is neither refused for it nor told that memory is
-   * used up.
+   * Bytes of queued and running writes, with a share per account. An account that floods the node
+   * with writes causes no refusals for other accounts.
    */
   readonly writes: Shares;
-  /** Open shards; kept by the ShardCache. */
+  /** Open shards. Maintained by ShardCache. */
   shards = 0;
-  /** What is held beside them until it is given back, as a recomputation's maps. */
+  /** Work memory beside the shards, such as the maps of a recomputation. */
   beside = 0;
-  /** Copies of shards that other nodes hold; kept by Replicas. */
+  /** Copies of shards that other nodes hold. Maintained by Replicas. */
   copies = 0;
-  /** Shards that are about to open: their number, and what they are expected to take. */
+  /** Number of shards about to open, and their expected size in bytes. */
   opening = 0;
   reserved = 0;
 
@@ -41,7 +40,7 @@ export class NodeMemory {
     this.writes = new Shares(ACCOUNT_WRITES_FACTOR, Math.min(INTERNAL_LIMITS.nodeWritesMaxBytes, limit * WRITES_SHARE));
   }
 
-  /** What open shards and what is held beside them take. */
+  /** Bytes used by open shards and work memory. */
   get own(): number {
     return this.shards + this.beside;
   }
@@ -50,7 +49,7 @@ export class NodeMemory {
     return this.own + this.copies;
   }
 
-  /** Bytes left of the limit; below 0 if more is taken. */
+  /** Bytes left within the limit; negative if it is exceeded. */
   get left(): number {
     return this.limit - this.#used;
   }
@@ -60,31 +59,31 @@ export class NodeMemory {
     return this.#used + bytes <= this.limit;
   }
 
-  /** Whether a copy of `bytes` fits, which must not drive out what is held here. */
+  /** Whether a copy of `bytes` fits. A copy must not evict shards held here. */
   fitsCopy(bytes: number): boolean {
     return this.#used + bytes <= this.limit * CLOSE_UNTIL;
   }
 
-  /** Whether so little is left that copies must go. */
+  /** Whether memory is so short that copies must be dropped. */
   get isTight(): boolean {
     return this.#used > this.limit * CLOSE_ABOVE;
   }
 
   /**
-   * Whether a shard of `bytes` can open, `closable` bytes once gone; with `overdraft` a little
-   * beyond the limit.
+   * Whether a shard of `bytes` can open once `closable` bytes are closed. `overdraft` allows it to
+   * exceed the limit slightly.
    */
   fits(bytes: number, overdraft: boolean, closable = 0): boolean {
     const limit = this.limit * (overdraft ? 1 + OVERDRAFT : 1);
     return this.held - closable + this.reserved + bytes <= limit;
   }
 
-  /** How much has to go until `free` bytes of the limit are free. */
+  /** Returns how many bytes to evict until `free` bytes of the limit are free. */
   excess(free: number): number {
     return this.held + free - this.limit;
   }
 
-  /** What is to be free by now; 0 while there is enough. */
+  /** Bytes that should be free now, or 0 while memory use is low enough. */
   get due(): number {
     return this.excess(this.limit * (1 - CLOSE_ABOVE)) > 0 ? this.limit * (1 - CLOSE_UNTIL) : 0;
   }

@@ -9,8 +9,8 @@ const LISTED_MAX = 1_000;
 const SHARD_KEY = /^[0-9a-f-]{36}\.\d{1,3}$/;
 
 /**
- * Remembers which shards are open on this node, so that a restart opens them again before it calls
- * itself ready. Best effort: losing it costs a cold first query, never data.
+ * Remembers which shards are open on this node, so that a restarted node opens them before it
+ * reports ready. Best effort: without the list, first queries are slower; no data depends on it.
  */
 export class OpenList {
   #path: string;
@@ -24,7 +24,7 @@ export class OpenList {
     this.#current = current;
   }
 
-  /** The shards that were open at the last stop or kill, most recently used first. */
+  /** Returns the shards that were open when the process last ended, most recently used first. */
   previous(): ShardKey[] {
     try {
       const list: unknown = JSON.parse(readFileSync(this.#path, 'utf8'));
@@ -38,10 +38,7 @@ export class OpenList {
     if (!this.#ended) this.#timer ??= setTimeout(() => void this.flush(), WRITE_DELAY_MS).unref();
   }
 
-  /**
-   * Keeps the list as it was last written: the shards that close from here on are to be opened
-   * again.
-   */
+  /** Stops updating the list: the shards that close during shutdown should reopen on restart. */
   end(): void {
     this.#ended = true;
     if (this.#timer) clearTimeout(this.#timer);
@@ -53,7 +50,7 @@ export class OpenList {
     const text = JSON.stringify(this.#current().slice(0, LISTED_MAX));
     this.#writing = this.#writing
       .then(() => rm(`${this.#path}.new`, { force: true }))
-      // A new file, whatever somebody had stand there: where that links to is nothing to write to.
+      // Always creates a new file, so that a link planted at this path is never written through.
       .then(() => writeFile(`${this.#path}.new`, text, { mode: 0o600, flag: 'wx' }))
       .then(() => rename(`${this.#path}.new`, this.#path))
       .catch(() => undefined);

@@ -2,14 +2,14 @@ import type { Clock } from '../../../lib/time/clock.ts';
 import { ShardUnsettled, unavailable } from '../shard/failure.ts';
 import type { NodeMemory } from './node-memory.ts';
 
-/** Shards on their way into one node's memory. */
+/** Maximum number of shards opening on one node at the same time. */
 export const OPENINGS_AT_ONCE = 8;
 const OVERDRAFT_AFTER_MS = 2_000;
 const REFUSE_AFTER_MS = 20_000;
 
 /**
- * Closes idle shards if that makes `bytes` fit, or leaves them all; says whether they fit now, or
- * nothing is open at all.
+ * Closes idle shards if that makes `bytes` fit, otherwise none. Returns whether they fit now or no
+ * shard is open.
  */
 type MakeRoom = (bytes: number, overdraft: boolean) => Promise<boolean>;
 type GateMemory = Pick<NodeMemory, 'opening' | 'reserved' | 'fits'>;
@@ -22,13 +22,12 @@ interface Candidate {
 }
 
 /**
- * Lets shards into memory, a bounded number at once, and each only when there is room for it beside
- * those that are in and those on their way: many closed shards that are asked for at the same time
- * would otherwise pass any limit before the first of them could be closed again. One that has
- * waited long may use the overdraft, so that a small shard gets in beside a large one that is never
- * idle; where that is used up, too, it is refused. They enter in order of arrival, but one that
- * fits as it is does not wait behind one for which no room can be made. Limiters of packages count
- * and do not ask for room.
+ * Limits how many shards open at once and admits each only when its memory is available, counting
+ * those already opening. Otherwise many simultaneous requests for closed shards would exceed any
+ * limit before the first shard could be closed again. A shard that has waited long may use the
+ * overdraft, so that a small shard can open beside a large, never idle one; if that is used up too,
+ * it is refused. Shards enter in order of arrival, but one that fits now does not wait for one that
+ * cannot be made to fit. Concurrency limiters from packages cannot check memory.
  */
 export class OpeningGate {
   readonly #clock: Clock;
@@ -46,13 +45,13 @@ export class OpeningGate {
   }
 
   /**
-   * Runs `open` when there is room for `bytes`. Throws UNAVAILABLE when there was none for too
-   * long, ShardUnsettled once the gate is closed.
+   * Runs `open` once there is memory for `bytes`. Throws UNAVAILABLE after waiting too long, and
+   * ShardTransitioning once the gate is closed.
    */
   async pass<T>(bytes: number, open: () => Promise<T>): Promise<T> {
     if (this.#closed) throw stopping();
     const { promise: turn, resolve: enter, reject: refuse } = Promise.withResolvers<void>();
-    // A timer of its own, because nothing else may change meanwhile.
+    // A timer of its own, because no other event may occur while the shard waits.
     const timer = setInterval(() => this.changed(), OVERDRAFT_AFTER_MS);
     this.#queue.push({ bytes, sinceMs: this.#clock.monotonicMs(), enter, refuse });
     this.changed();
@@ -66,13 +65,13 @@ export class OpeningGate {
     }
   }
 
-  /** Something was closed, has ended or became idle. */
+  /** Call this when a shard was closed or became idle, or an opening ended. */
   changed(): void {
     this.#again = true;
     if (!this.#admitting && this.#queue.length > 0) void this.#admit();
   }
 
-  /** Refuses all that wait, and whoever still comes. */
+  /** Refuses all waiting and all later requests. */
   close(): void {
     this.#closed = true;
     for (const candidate of this.#queue.splice(0)) candidate.refuse(stopping());
@@ -111,5 +110,5 @@ export class OpeningGate {
   }
 }
 
-/** Another node may have the room. */
+/** The caller then tries another node, which may have the memory. */
 const stopping = () => new ShardUnsettled('The service is stopping.');

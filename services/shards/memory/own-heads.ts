@@ -1,25 +1,25 @@
 import { type ShardHead, unsoundHead } from '../../../lib/shard/head.ts';
 
-/** Of one shard, kept beside the one at the confirmed root. */
+/** Maximum number of heads kept per shard, in addition to the head at the confirmed root. */
 export const OWN_HEADS_MAX = 1_024;
 
 /**
- * What an open shard was at the seqs that it passed in memory, for whoever holds it against a root
- * on the ledger: what the store says of them later proves nothing. Of those after the confirmed one
- * the newest 1,024 are kept; those before are of no use.
+ * Heads of an open shard at the seqs it passed in memory. They are compared with roots on the
+ * ledger, because what the store reports later proves nothing. Keeps the newest 1,024 heads after
+ * the confirmed one; older heads are not needed.
  */
 export class OwnHeads {
   #anchored: ShardHead | null;
   /**
-   * Null where nothing stood against the stored bytes when it opened, or an operator has decided
-   * since.
+   * Contradiction found in the stored bytes when the shard opened, as a sentence. Null if there was
+   * none or an operator has resumed the collection since.
    */
   contradiction: string | null;
   readonly #recent = new Map<number, ShardHead>();
 
   /**
-   * `anchored`: at the confirmed root; `passed`: after it, oldest first; `contradiction`: what
-   * stood against the stored bytes, one sentence.
+   * `anchored` is the head at the confirmed root, `passed` the heads after it, oldest first, and
+   * `contradiction` the one found in the stored bytes, as a sentence.
    */
   constructor(anchored: ShardHead | null, passed: readonly ShardHead[], contradiction: string | null) {
     this.#anchored = anchored;
@@ -27,7 +27,7 @@ export class OwnHeads {
     for (const head of passed) this.add(head);
   }
 
-  /** An operator has decided that what the shard holds is right. */
+  /** Records that an operator declared the shard's content right. */
   resumed(): void {
     this.contradiction = null;
   }
@@ -39,15 +39,15 @@ export class OwnHeads {
   }
 
   /**
-   * Null where it is not known any more, or never was; the state of no shard (`isUnsound`) while
-   * its stored bytes stand against it.
+   * Returns the head at `seq`, or null if it is unknown. While there is a contradiction, returns a
+   * head that matches no shard (`isUnsound`).
    */
   at(seq: number): ShardHead | null {
     if (this.contradiction !== null) return unsoundHead(seq);
     return this.#anchored?.seq === seq ? this.#anchored : (this.#recent.get(seq) ?? null);
   }
 
-  /** The root at `seq` was confirmed: nobody asks for earlier ones. */
+  /** Records that the root at `seq` was confirmed, and drops earlier heads. */
   confirmed(seq: number): void {
     const head = this.#recent.get(seq);
     if (!head) return;

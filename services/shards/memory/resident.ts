@@ -25,7 +25,7 @@ export interface OpenResident extends Resident {
   actor: ShardActor;
 }
 
-/** Throws an Error where the shard is not open, which is a mistake of the cache. */
+/** Throws an Error if the shard is not open, which would be a bug in the cache. */
 export function assertOpen(resident: Resident): asserts resident is OpenResident {
   if (!resident.claim || !resident.actor) throw new Error(`shard ${resident.spec.index} is in use and not open`);
 }
@@ -33,7 +33,7 @@ export function assertOpen(resident: Resident): asserts resident is OpenResident
 /** Copies of shards that other nodes hold. */
 export type Copies = Pick<Replicas, 'bytesOf' | 'take' | 'shed'>;
 
-/** What a shard cache works with; each knows nothing of it. */
+/** The parts that a shard cache uses. None of them depends on it. */
 export interface ShardCacheParts {
   claims: Claims;
   pool: Pick<WorkerPool, 'lightest'>;
@@ -41,15 +41,15 @@ export interface ShardCacheParts {
   copies: Copies;
   materialiser: Materialiser;
   checkpointer: Checkpointer;
-  /** Of the shards that are open. */
+  /** Head histories of the open shards. */
   ownHeads: Map<ShardKey, OwnHeads>;
 }
 
 export interface ShardCacheEvents {
-  /** Other shards are open. */
+  /** The set of open shards changed. */
   changed: [];
   /** An entry was committed. */
   committed: [actor: ShardActor];
-  /** Stored bytes of the shard contradict their recorded root; a sentence. */
+  /** Stored bytes of the shard contradict their recorded root. The reason is a sentence. */
   contradicted: [spec: ShardSpec, reason: string];
 }

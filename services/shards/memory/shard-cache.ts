@@ -1,12 +1,12 @@
 /**
- * The shards that a node has in memory, from the first call for one until it is let go.
+ * The shards that a node has in memory, from the first request until they are closed.
  *
- * Promises: a shard is opened once however many ask for it, under a claim made before and from a
- * log read after it; it is not closed while it is used, and answers nothing that was read after the
- * claim had gone. Shards, copies and what is held beside them stay within the memory limit, but for
- * the gate's overdraft and for a shard that could never fit and is alone. How it fails: an opening
- * that fails leaves nothing behind, and the next call tries again; a worker that ends takes its
- * shards with it, and they open again from their log.
+ * Guarantees: concurrent requests open a shard once, after claiming it and from the log as read
+ * after the claim. A shard is not closed while in use, and returns nothing that was read after its
+ * claim ended. Shards, copies and work memory stay within the memory limit, except for the gate's
+ * overdraft and a single shard too large to fit. On failure: a failed opening leaves nothing
+ * behind, and the next request tries again. A worker that ends loses its shards; they reopen from
+ * their logs.
  */
 
 import { EventEmitter } from 'node:events';
@@ -36,14 +36,14 @@ import {
   type ShardCacheParts,
 } from './resident.ts';
 
-/** For the log. */
+/** Log message. */
 const UNNAMED = 'holds records whose ids begin with U+0000, which no request can name';
 
 /** How a shard is used. */
 interface Use {
-  /** Where it opens; default: the worker with the least to do. */
+  /** Worker to open the shard in. Default: the least loaded one. */
   on?: ShardWorker | undefined;
-  /** How long it may take until it is open, in milliseconds; default: as long as it takes. */
+  /** Longest time to wait for the opening, in ms. Default: no limit. */
   openMaxMs?: number | undefined;
 }
 
@@ -86,7 +86,7 @@ export class ShardCache {
     };
   }
 
-  /** Most recently used first. */
+  /** Returns the open shards, most recently used first. */
   open(): ShardActor[] {
     const residents = [...this.#residents.values()].sort((a, b) => b.lastUsedMs - a.lastUsedMs);
     return residents.flatMap(({ actor }) => (actor ? [actor] : []));
@@ -96,7 +96,7 @@ export class ShardCache {
     return [...this.#residents.values()].filter(({ actor }) => !actor).length;
   }
 
-  /** The actor if the shard is open and held here, without opening it. */
+  /** Returns the actor if the shard is open under a valid claim; never opens it. */
   peek(spec: ShardSpec): ShardActor | null {
     const resident = this.#residents.get(shardKey(spec.collectionId, spec.index));
     if (!resident?.actor || resident.closing) return null;
@@ -108,7 +108,10 @@ export class ShardCache {
     return this.#residents.has(shardKey(spec.collectionId, spec.index));
   }
 
-  /** What the shard was in memory at `seq`, opened anew where needed; null: cannot say. */
+  /**
+   * Returns the head the shard had in memory at `seq`, reopening the shard if that head is not
+   * known. Null if it cannot be determined.
+   */
   async headAt(spec: ShardSpec, seq: number): Promise<ShardHead | null> {
     const key = shardKey(spec.collectionId, spec.index);
     const ask = () => this.#with(spec, {}, async () => this.#parts.ownHeads.get(key)!.at(seq));
@@ -117,12 +120,12 @@ export class ShardCache {
     return known ?? ask();
   }
 
-  /** Runs `work` on the shard, opened where needed. Throws UNAVAILABLE for a lost worker. */
+  /** Runs `work` on the shard, opening it if necessary. Throws UNAVAILABLE if its worker ends. */
   use<T>(spec: ShardSpec, work: (actor: ShardActor) => Promise<T>, how: Use = {}): Promise<T> {
     return this.#with(spec, how, ({ actor }) => work(actor));
   }
 
-  /** As `use`, to read: throws where the node lost the shard meanwhile. */
+  /** Like `use`, for reads. Throws if this node lost the shard in the meantime. */
   read<T>(spec: ShardSpec, work: (actor: ShardActor) => Promise<T>, openMaxMs?: number): Promise<T> {
     return this.#with(spec, { openMaxMs }, async (resident) => {
       try {
@@ -130,14 +133,14 @@ export class ShardCache {
         this.#assertHeld(resident);
         return result;
       } catch (error) {
-        // The worker let go of the shard under it.
+        // The worker closed the shard during the read.
         const isLeaving = resident.closing !== null || this.#residents.get(resident.actor.key) !== resident;
         throw isLeaving && isUnavailable(error) ? new ShardUnsettled('The shard is closing; try again.', error) : error;
       }
     });
   }
 
-  /** The lease under which everything was held is over: discards it, unsaved. */
+  /** Discards all shards without saving, because the lease they were held under is over. */
   discardAll(): void {
     for (const { actor } of [...this.#residents.values()]) if (actor) this.#discard(actor, 'the lease is over');
   }
@@ -150,7 +153,7 @@ export class ShardCache {
         return await work(resident);
       } catch (error) {
         if (!(error instanceof WorkerLost)) throw error;
-        // It may be another than the shard's.
+        // The worker that ended may not be the shard's own.
         if (resident.actor.worker.isGone) this.#discard(resident.actor, 'its worker ended');
         throw new ShardUnsettled('The shard is opening again; try again.', error);
       } finally {
@@ -159,7 +162,7 @@ export class ShardCache {
         this.#gate.changed();
       }
     } catch (error) {
-      // Where other nodes can hold the shard the caller is told to ask for its holder again.
+      // Other nodes may hold the shard, so the caller must look up its holder again.
       throw error instanceof ShardUnsettled && this.#parts.claims.isShared ? new ShardMoved(null) : error;
     }
   }
@@ -168,29 +171,32 @@ export class ShardCache {
     if (!this.#parts.claims.holds(claim)) throw new ShardMoved(null);
   }
 
-  /** Drops copies and idle shards but `kept` until `freeBytes` are free; false: had none. */
+  /**
+   * Drops copies and idle shards, except `kept`, until `freeBytes` are free. Returns false if there
+   * were none.
+   */
   freeMemory(freeBytes: number, kept: ShardActor | null = null): Promise<boolean> {
     return this.#eviction.free(freeBytes, kept);
   }
 
-  /** Closes the shard, if it is open, saved unless `save` is false. */
+  /** Closes the shard if it is open, saving it unless `save` is false. */
   async close(key: ShardKey, save = true): Promise<void> {
     const resident = this.#residents.get(key);
     if (resident) await this.#close(resident, save);
   }
 
-  /** The shard's actor, if it is open, brought to a checkpoint while it goes on serving. */
+  /** Checkpoints the shard if it is open, while it keeps serving. */
   async save(key: ShardKey): Promise<void> {
     const resident = this.#residents.get(key);
     if (resident?.actor && !resident.closing) await this.#parts.checkpointer.run(resident.actor);
   }
 
-  /** Keys of the shards that are open or opening. */
+  /** Returns the keys of shards that are open or opening. */
   keys(): ShardKey[] {
     return [...this.#residents.keys()];
   }
 
-  /** Counts `bytes` beside the shards until they are given back; false when they do not fit. */
+  /** Allocates `bytes` of work memory until they are freed. Returns false if they do not fit. */
   hold(bytes: number): Promise<boolean> {
     return this.#eviction.hold(bytes);
   }
@@ -200,13 +206,13 @@ export class ShardCache {
     this.#gate.changed();
   }
 
-  /** Closes, unsaved, the shards of a collection that was deleted. */
+  /** Closes the shards of a deleted collection without saving. */
   async closeAllOf(collectionId: string): Promise<void> {
     const own = [...this.#residents.values()].filter(({ spec }) => spec.collectionId === collectionId);
     await Promise.all(own.map((resident) => this.#close(resident, false)));
   }
 
-  /** Ends what was accepted, checkpoints unless `save` is false, and closes all. */
+  /** Finishes accepted writes, saves unless `save` is false, and closes all shards. */
   async stop(save = true): Promise<void> {
     this.#stopping = true;
     this.#gate.close();
@@ -241,12 +247,12 @@ export class ShardCache {
     const { store, clock, log } = this.#runtime;
     const { claims, copies, pool } = this.#parts;
     const load = async (): Promise<ShardActor> => {
-      // What the actor before had under way may still be committed, and must be read.
+      // Appends of the previous actor may still commit, and must be read.
       await this.#endings.get(key);
-      // A late call must not leave a claim on the shard of a collection that is no more.
+      // A late request must not leave a claim on the shard of a deleted collection.
       await assertThere(spec, store);
       const claim = await claims.acquire(key);
-      // Not before: a copy that is taken in vain is lost.
+      // Only after the claim, because a copy taken in vain is lost.
       const copy = await copies.take(key);
       const worker = copy?.worker ?? on ?? pool.lightest();
       worker.placed++;
@@ -254,14 +260,15 @@ export class ShardCache {
         const opened = await openShard({ spec, key, recorded: claim.head, worker, store, log }, clock, copy?.warm);
         const size = await worker.request('size', { key });
         if (size.unnamed > 0) log.warn({ shard: key, records: size.unnamed }, UNNAMED);
-        // Nothing would ever let go of what was opened under a lease that is over by now.
+        // Without this check, nothing would ever close a shard opened under a lease that has ended.
         if (!claims.holds(claim)) throw new ShardMoved(null);
         resident.claim = claim;
         return this.#opened(resident, claim, worker, opened, size);
       } catch (error) {
         worker.placed--;
         await worker.request('close', { key }).catch(() => undefined);
-        // Dropped meanwhile: the claim and its fence were made after the drop had looked.
+        // The collection was dropped in the meantime, and the drop did not see this claim and its
+        // fence.
         const isGone = error instanceof ProvecError && error.code === 'COLLECTION_NOT_FOUND';
         if (claims.isShared && isGone) await store.dropCollectionData(spec.collectionId);
         throw error;
@@ -270,7 +277,7 @@ export class ShardCache {
     const resident: Resident = {
       spec,
       claim: null,
-      // A copy that is here brings its memory along.
+      // The memory of a copy held here is already counted.
       opening: sizeInMemory(spec, store).then((bytes) =>
         this.#gate.pass(Math.max(0, bytes - copies.bytesOf(key)), load),
       ),
@@ -325,7 +332,7 @@ export class ShardCache {
         );
     }
     const dueBytes = this.#parts.memory.due;
-    // Closing the one in use now would have it open again at its next request, and so at every one.
+    // Keep the shard in use: its next request would reopen it, and so would every later one.
     if (dueBytes > 0) void this.freeMemory(dueBytes, actor);
   }
 
@@ -346,7 +353,7 @@ export class ShardCache {
           this.#runtime.log.warn({ err: error, shard: actor.key }, 'closed a shard without a checkpoint'),
         );
     }
-    // It may have broken meanwhile, and be open again by now.
+    // The shard may have broken in the meantime and be open again.
     if (this.#residents.get(actor.key) !== resident) return;
     await checkpointer.closed(actor.key);
     if (this.#residents.get(actor.key) !== resident) return;
@@ -367,7 +374,7 @@ export class ShardCache {
     this.#residents.delete(actor.key);
     this.#parts.ownHeads.delete(actor.key);
     actor.worker.placed--;
-    // What it has still under way ends by itself; whoever opens the shard again waits for it.
+    // Pending work ends on its own; the next opening waits for it.
     const ending = actor.close().finally(() => {
       if (this.#endings.get(actor.key) === ending) this.#endings.delete(actor.key);
     });
@@ -386,7 +393,7 @@ export class ShardCache {
   }
 }
 
-/** Ends as `work` does, which goes on by itself past `endMs`: then throws SHARD_UNAVAILABLE. */
+/** Waits for `work` until `endMs`, then throws SHARD_UNAVAILABLE while `work` continues. */
 async function openWithin(work: Promise<unknown>, endMs: number, { index }: ShardSpec, why: AwayReason): Promise<void> {
   if (endMs === Number.POSITIVE_INFINITY) await work;
   else await within(work, endMs - performance.now(), () => Promise.reject(shardAway(index, why)));

@@ -1,13 +1,12 @@
 /**
  * One open shard on the node that holds it: the only writer of its log.
  *
- * Promises: an acknowledged write is one durable log entry, complete or absent, and every read that
- * begins after the acknowledgement sees it. Nothing of a write is visible before its entry is
- * durable. At most one append is in flight.
- * How it fails: ProvecError says that nothing of the write is or will be committed, StoreError
- * 'unknown' that nobody knows. A refused append leaves the shard as it was. The shard closes when
- * an outcome cannot be found out, when another node has taken the seq, and when the worker dies.
- * See docs/internals/shard.md.
+ * Guarantees: an acknowledged write is one durable log entry, complete or absent, and every read
+ * that begins after the acknowledgement sees it. No part of a write is visible before its entry is
+ * durable. At most one append is in flight. On failure: ProvecError means that nothing of the write
+ * is or will be committed; StoreError 'unknown' means that the outcome is unknown. A refused append
+ * leaves the shard unchanged. The shard closes when an outcome cannot be determined, when another
+ * node took the seq, or when its worker ends. See docs/internals/shard.md.
  */
 import { randomUUID } from 'node:crypto';
 import type { Shares } from '../../../lib/admission/fair-share.ts';
@@ -31,24 +30,24 @@ import { appendEntry } from './log-append.ts';
 import { type QueuedWrite, WriteQueue } from './write-queue.ts';
 
 export interface ActorEvents<W extends WorkerRequests = ShardWorker> {
-  /** An entry was committed; called before the writers are told. */
+  /** An entry was committed. Called before the writers are acknowledged. */
   committed(actor: ShardActor<W>, entryBytes: number): void;
   resized(actor: ShardActor<W>, size: ShardSize): void;
   /** The actor must not be used any more. */
   broken(actor: ShardActor<W>, reason: string): void;
 }
 
-/** One shard as it was opened. */
+/** An opened shard. */
 export interface OpenTerms<W extends WorkerRequests = ShardWorker> {
   spec: ShardSpec;
-  /** Holds the shard, at `head`. */
+  /** The worker that holds the shard, at `head`. */
   worker: W;
   head: ShardHead;
-  /** Under which entries are appended. */
+  /** The epoch under which entries are appended. */
   epoch: number;
-  /** Whether the shard may still be answered for. */
+  /** Whether this node may still answer for the shard. */
   holds(): boolean;
-  /** Why nothing can be written; null when it can. */
+  /** Why writes are refused, or null if they are not. */
   barrier: ProvecError | null;
 }
 
@@ -57,16 +56,13 @@ export interface ActorContext<W extends WorkerRequests = ShardWorker> {
   log: ShardLog;
   clock: Clock;
   events: ActorEvents<W>;
-  /** Bytes of the writes of all shards. */
+  /** Bytes of queued writes of all shards. */
   writes: Shares;
-  /**
-   * Whether a caller in this process sends a write once more when the shard turns out to have
-   * moved.
-   */
+  /** Whether callers in this process retry a write after the shard has moved. */
   keepsWrites: boolean;
 }
 
-/** The engine threw while it worked out a group; the shard is as it was before. */
+/** The engine threw while staging a group. The shard is unchanged. */
 class EngineFault extends Error {
   override name = 'EngineFault';
 
@@ -79,7 +75,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
   readonly key: ShardKey;
   readonly spec: ShardSpec;
   readonly worker: W;
-  /** Kept by the shardCache, which also keeps the totals. */
+  /** Maintained by ShardCache, which also maintains the totals. */
   size: ShardSize = { bytes: 0, records: 0, unindexed: 0, unnamed: 0 };
   #head: ShardHead;
   readonly #terms: OpenTerms<W>;
@@ -113,8 +109,8 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
   }
 
   /**
-   * Rejects with UNAVAILABLE when its turn has not come by `deadlineMs` (on the node's monotonic
-   * clock). The vectors of an upsert may be taken over.
+   * Writes to the shard. Rejects with UNAVAILABLE if its turn has not come by `deadlineMs` on the
+   * node's monotonic clock. May take over the vectors of an upsert.
    */
   write(write: ShardWrite, deadlineMs: number): Promise<WriteAck> {
     const { barrier } = this.#terms;
@@ -126,8 +122,8 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
   }
 
   /**
-   * Commits an entry that changes nothing and records the root that the shard has now: an operator
-   * has decided that it is right.
+   * Commits an entry that changes nothing and records the shard's current root, because an operator
+   * declared it right.
    */
   async resume(): Promise<void> {
     while (this.#running) await this.#running;
@@ -158,15 +154,15 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     await appended;
   }
 
-  /** Takes no more writes, and resolves when those accepted are answered. */
+  /** Refuses new writes and resolves once all accepted writes are answered. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
   }
 
   /**
-   * Takes no more writes, and refuses those whose turn has not come: where other nodes can hold the
-   * shard their callers send them there.
+   * Refuses new writes and those still queued. If other nodes can hold the shard, callers retry
+   * there.
    */
   refuseQueued(): void {
     this.#closed = true;
@@ -182,7 +178,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     this.#running = null;
   }
 
-  /** Answers every write of the group. */
+  /** Resolves or rejects every write of the group. */
   async #answerGroup(group: QueuedWrite[]): Promise<void> {
     if (group.length === 0) return;
     try {
@@ -204,7 +200,8 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     const staged = await this.#stage(group);
     const { epoch, holds } = this.#terms;
     if (staged.commit === null) {
-      // Nothing was changed, so that no fence was met: what is told is a reading.
+      // Nothing was appended, so no fence was checked; the acknowledgement counts as a read and
+      // needs a valid claim.
       if (!holds()) throw new ShardMoved(null);
       acknowledge(group, staged.outcomes, this.#head);
       return;
@@ -236,8 +233,8 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
 
   async #stage(group: QueuedWrite[]): Promise<Staged> {
     try {
-      // What is handed over is gone: writes that may have to be staged once more, alone, are
-      // copied.
+      // Transferring gives a write away. Writes of a larger group may be staged again one by one,
+      // so they are copied.
       if (group.length > 1)
         return await this.worker.request('stage', { key: this.key, writes: group.map(({ write }) => write) });
       const { write, transfer } = await posted(group[0]!.write, this.#context.keepsWrites);
@@ -249,10 +246,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     }
   }
 
-  /**
-   * Returns once the entry is known to be durable; otherwise the staged group is taken back and the
-   * reason thrown.
-   */
+  /** Returns once the entry is durable. Otherwise undoes the staged group and throws the reason. */
   async #append(entry: LogEntry): Promise<void> {
     const outcome = await appendEntry(this.#context.log, entry, this.#head);
     switch (outcome.fate) {
@@ -298,7 +292,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     }
   }
 
-  /** The entry is durable: from here on the write stands, whatever happens to this worker. */
+  /** The entry is durable, so the write stands whatever happens to this worker. */
   async #show(): Promise<void> {
     try {
       this.#context.events.resized(this, await this.worker.request('commit', { key: this.key }));

@@ -1,12 +1,11 @@
 /**
  * Decides when a shard is checkpointed and how far its log may be trimmed.
  *
- * Promises: the log is never trimmed past the mark of the materialised records, nor while somebody
- * reads it behind a scan (`pin`). Entries are audited before they are trimmed; one that is not what
- * was appended is a contradiction. While a shard has a contradiction, its log and checkpoints stay.
- * How it fails: what was staged is discarded, and the log stays longer. The next try comes after a
- * growing pause, or when the shard closes.
- * See docs/internals/shard.md.
+ * Guarantees: the log is never trimmed past the seq applied to the materialised records, nor while
+ * a scan needs it (`pin`). Entries are audited before they are trimmed; one that differs from what
+ * was appended is a contradiction. While a shard has a contradiction, its log and checkpoints are
+ * kept. On failure: the staged files are discarded and the log stays longer. The next attempt comes
+ * after a growing pause, or when the shard closes. See docs/internals/shard.md.
  */
 
 import { collectGarbage } from '../../../lib/process/garbage.ts';
@@ -18,27 +17,33 @@ import type { ShardActor } from './actor.ts';
 import { anchoredBound } from './anchored-bound.ts';
 import type { Materialiser } from './materialiser.ts';
 
-/** Below this a shard has no index worth keeping and opens from its records just as fast. */
+/**
+ * Number of records below which a shard has no index worth saving and opens just as fast from its
+ * records.
+ */
 const CHECKPOINT_MIN_RECORDS = 2_000;
 const TAIL_MAX_BYTES = 64 * 2 ** 20;
-/** Past this a checkpoint is taken although the index is still being built. */
+/**
+ * Size of the log tail beyond which a checkpoint is taken even though the index is still being
+ * built.
+ */
 const TAIL_URGENT_BYTES = 4 * TAIL_MAX_BYTES;
 const SMALL_TAIL_MAX_BYTES = 4 * 2 ** 20;
-/** What is read and replayed within a moment. */
+/** Sizes of a shard and of its log tail up to which it opens quickly. */
 const MOMENT_MAX_BYTES = 2 ** 20;
 const MOMENT_MAX_TAIL_BYTES = 2 ** 18;
 const PAUSE = { minMs: 1_000, maxMs: 300_000 };
 
-/** One shard from its opening to its closing. */
+/** State of one shard from its opening to its closing. */
 interface Opening {
-  /** Bytes of log bodies that opening the shard again would replay. */
+  /** Bytes of log bodies that reopening the shard would replay. */
   tailBytes: number;
-  /** The checkpoint that it came from or that was taken since; 0 when there is none. */
+  /** Seq of the newest checkpoint, loaded or taken since; 0 if there is none. */
   checkpointSeq: number;
   run: Promise<void> | null;
-  /** The shard is closed: what still runs for it must change nothing any more. */
+  /** Whether the shard is closed. Runs still in progress must then have no effect. */
   ended: boolean;
-  /** What is stored of the shard contradicts itself. */
+  /** Whether the shard's stored data contradicts itself. */
   isContradicted: boolean;
 }
 
@@ -54,16 +59,15 @@ export class Checkpointer {
   #diskReserveBytes: number;
   #onContradiction: (key: ShardKey, reason: string) => void;
   #openings = new Map<ShardKey, Opening>();
-  /** Also those of shards that closed meanwhile. */
+  /** Includes runs of shards that have closed since. */
   #runs = new Set<{ key: ShardKey; done: Promise<void> }>();
   #pauses = new Map<ShardKey, Pause>();
   #pins = new Map<ShardKey, number>();
   /**
-   * After openings, one shard at a time: where many open at once the store is to answer what they
-   * wait for first.
+   * Trims after openings run one at a time, so that the store first serves the openings themselves.
    */
   #trims: Promise<void> = Promise.resolve();
-  /** What the checkpoints that are being written may yet take from the disk. */
+  /** Bytes of disk that checkpoints in progress may still use. */
   #stagedBytes = 0;
 
   constructor(
@@ -81,14 +85,13 @@ export class Checkpointer {
   }
 
   /**
-   * A shard opened from the checkpoint at `checkpointSeq` (0: from records) and `replayedBytes` of
-   * log bodies.
+   * Registers a shard opened from the checkpoint at `checkpointSeq` (0 for records) plus
+   * `replayedBytes` of log bodies.
    */
   opened(key: ShardKey, checkpointSeq: number, replayedBytes: number, isContradicted = false): void {
     const opening: Opening = { tailBytes: replayedBytes, checkpointSeq, run: null, ended: false, isContradicted };
     this.#openings.set(key, opening);
-    // What an earlier process no longer needed and did not live to trim. The shard's next run makes
-    // good what fails here.
+    // Trims what an earlier process could not. If this fails, the shard's next run does it.
     const trim = async (): Promise<void> => {
       if (opening.ended) return;
       await this.#trim(key, opening, await this.#store.records.appliedSeq(key), checkpointSeq > 0);
@@ -116,18 +119,15 @@ export class Checkpointer {
     return tail > TAIL_URGENT_BYTES || (tail > TAIL_MAX_BYTES && size.unindexed === 0);
   }
 
-  /**
-   * Whether opening the shard again would take a moment only: it is small, and so is what it would
-   * replay.
-   */
+  /** Whether the shard would reopen quickly: both it and its log tail are small. */
   opensAtOnce({ key, size }: ShardActor): boolean {
     const tail = this.#openings.get(key)?.tailBytes ?? Number.POSITIVE_INFINITY;
     return size.records < CHECKPOINT_MIN_RECORDS && size.bytes <= MOMENT_MAX_BYTES && tail <= MOMENT_MAX_TAIL_BYTES;
   }
 
   /**
-   * Checkpoints if that pays, and trims the log, pause or none; calls that overlap share one run.
-   * Throws StoreError or WorkerLost.
+   * Checkpoints if worthwhile and trims the log, ignoring any pause. Concurrent calls share one
+   * run. Throws StoreError or WorkerLost.
    */
   run(actor: ShardActor): Promise<void> {
     const opening = this.#openings.get(actor.key);
@@ -136,7 +136,10 @@ export class Checkpointer {
     return opening.run;
   }
 
-  /** Keeps the log from being trimmed until the returned function is called, once. */
+  /**
+   * Prevents the log from being trimmed until the returned function is called. Call it exactly
+   * once.
+   */
   pin(key: ShardKey): () => void {
     this.#pins.set(key, (this.#pins.get(key) ?? 0) + 1);
     return () => {
@@ -147,8 +150,8 @@ export class Checkpointer {
   }
 
   /**
-   * An operator has decided that what is materialised, through `mark`, is right: nothing of what
-   * led there is kept.
+   * An operator declared the records materialised through `mark` right: removes the log and
+   * checkpoints that led there.
    */
   async resumed(key: ShardKey, mark: number): Promise<void> {
     await this.#store.log.trim(key, mark);
@@ -158,8 +161,7 @@ export class Checkpointer {
   }
 
   /**
-   * The shard is closed: a run that is under way ends without effect, and the promise resolves when
-   * it has.
+   * Marks the shard as closed: a run in progress ends without effect. Resolves when it has ended.
    */
   async closed(key: ShardKey): Promise<void> {
     const opening = this.#openings.get(key);
@@ -170,8 +172,8 @@ export class Checkpointer {
   }
 
   /**
-   * Resolves when nothing runs any more for a collection whose shards are closed, and nothing that
-   * it staged is left.
+   * Resolves once nothing runs for a collection with closed shards and none of its staged files are
+   * left.
    */
   async forget(collectionId: string): Promise<void> {
     const isOwn = (key: ShardKey) => parseShardKey(key).collectionId === collectionId;
@@ -217,8 +219,8 @@ export class Checkpointer {
   }
 
   /**
-   * Whether another checkpoint would leave one from which the way up passes the confirmed root: the
-   * store keeps two.
+   * Whether, after another checkpoint, one would remain from which recovery passes the confirmed
+   * root. The store keeps two.
    */
   async #leavesAnchored(key: ShardKey): Promise<boolean> {
     const [newest] = await this.#store.checkpoints.list(key);
@@ -239,7 +241,7 @@ export class Checkpointer {
         await checkpoints.put(key, seq, folder);
         opening.checkpointSeq = seq;
       } finally {
-        // Nothing is there any more of one that was put.
+        // After a successful put there is nothing left to discard.
         await checkpoints.discard(folder);
       }
     } finally {
@@ -249,8 +251,8 @@ export class Checkpointer {
   }
 
   /**
-   * `mark` may be out of date by now: it only grows, and whoever pins the log from here on scans at
-   * a later one.
+   * `mark` may be outdated. That is safe: it only grows, and anyone who pins the log from now on
+   * scans at a later one.
    */
   async #trim(key: ShardKey, opening: Opening, mark: number, keepCheckpoints: boolean): Promise<void> {
     if (this.#pins.has(key) || opening.isContradicted) return;
@@ -266,7 +268,7 @@ export class Checkpointer {
     if (!keepCheckpoints) await checkpoints.prune(key, throughSeq);
   }
 
-  /** Whether the log through there is what was appended; writes it down where it is not. */
+  /** Whether the log through `throughSeq` is what was appended. If not, records a contradiction. */
   async #isSound(key: ShardKey, throughSeq: number): Promise<boolean> {
     const altered = await this.#store.log.audit(key, throughSeq);
     if (altered === null) return true;

@@ -2,7 +2,7 @@ import { outOfCapacity } from '../../../lib/admission/out-of-capacity.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import { StoreError } from '../../../lib/store/port.ts';
 
-/** The shard cannot answer now; the same request can be sent again. */
+/** The shard cannot answer now; the client may retry the request. */
 export function unavailable(message: string, cause?: unknown): ProvecError {
   return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1, cause });
 }
@@ -13,8 +13,8 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /**
- * The shard is between two states, and nothing of the request was or will be done: whoever holds
- * the shard next can answer it.
+ * The shard is opening, closing or moving. Nothing of the request was or will be done; the next
+ * holder can answer it.
  */
 export class ShardUnsettled extends ProvecError {
   constructor(message: string, cause?: unknown) {
@@ -22,7 +22,7 @@ export class ShardUnsettled extends ProvecError {
   }
 }
 
-/** What a client is told when the store refused a call. */
+/** Converts an error of the store to the error a client sees. */
 export function storeFailure(error: unknown): Error {
   if (!(error instanceof StoreError)) return error instanceof Error ? error : new Error(String(error));
   if (error.kind === 'capacity') return outOfCapacity({ of: 'disk' }, error);
@@ -30,7 +30,7 @@ export function storeFailure(error: unknown): Error {
   return unavailable('The store cannot be reached; try again.', error);
 }
 
-/** Nothing can be appended to a log of which entries are missing. */
+/** The error for writes to a log with missing entries, to which nothing can be appended. */
 export function logCutShort(): ProvecError {
   return new ProvecError(
     'INTERNAL',

@@ -1,10 +1,12 @@
 /**
- * Appends one entry and finds out what became of it. Never throws.
+ * Appends one entry and determines its outcome. Never throws.
  *
- * Promises: 'committed': the entry is durable. 'refused': the entry is not there and never will be,
- * and the log is as it was. 'barred': the same, but an empty entry took its seq. 'deposed':
- * somebody else's entry stands there. 'unknown': the store does not answer, and nothing more may be
- * appended before the shard is claimed anew.
+ * - 'committed': the entry is durable.
+ * - 'refused': the entry is not in the log and never will be; the log is unchanged.
+ * - 'barred': as 'refused', but an empty entry now has its seq.
+ * - 'deposed': another node's entry has its seq.
+ * - 'unknown': the store does not respond. Claim the shard again before any other append.
+ *
  * See docs/internals/shard.md.
  */
 import { randomUUID } from 'node:crypto';
@@ -19,7 +21,7 @@ export type Fate =
   | { fate: 'deposed' }
   | { fate: 'unknown'; reason: unknown };
 
-/** What the tail of the log shows of an entry after an attempt to append it. */
+/** What the tail of the log shows after an attempt to append an entry. */
 type TailState =
   | { there: 'own' }
   | { there: 'other'; entry: LogEntry }

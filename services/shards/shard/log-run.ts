@@ -5,8 +5,8 @@ import type { ReplayEntry } from '../worker/protocol.ts';
 const RUN_MAX_BYTES = 8 * 2 ** 20;
 
 /**
- * The entries that follow `afterSeq` one by one, through `throughSeq`, in parts of some MiB: what
- * comes after a gap belongs to no state that can be known, and is left out.
+ * Yields the entries from `afterSeq` + 1 through `throughSeq` in batches of some MiB. Stops at a
+ * gap, because the state after a gap cannot be known.
  */
 export async function* logRuns(
   log: Pick<ShardLog, 'read'>,

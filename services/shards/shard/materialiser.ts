@@ -1,12 +1,11 @@
 /**
- * Copies committed log entries into the materialised records, in order and behind the writers'
- * backs.
+ * Copies committed log entries to the materialised records, in order and in the background.
  *
- * Promises: a shard's mark only grows. An entry is applied once, however often it is tried. In an
- * anchored collection the mark never passes the last confirmed root.
- * How it fails: a failed pass is tried again after a growing pause. It holds up no other shard and
- * loses nothing. At an entry that is missing or does not decode the materialiser stops for good.
- * See docs/internals/shard.md.
+ * Guarantees: a shard's applied seq only grows. Each entry is applied once, however often it is
+ * tried. In an anchored collection, the applied seq never passes the last confirmed root. On
+ * failure: a failed pass is retried after a growing pause; it delays no other shard and loses
+ * nothing. At an entry that is missing or cannot be decoded, the materialiser stops for good. See
+ * docs/internals/shard.md.
  */
 import { Mutex } from 'async-mutex';
 import type { Logger } from 'pino';
@@ -18,20 +17,23 @@ import { changesIn } from '../engine/entry.ts';
 import { anchoredBound } from './anchored-bound.ts';
 
 const QUIET_MS = 250;
-/** Whoever is held back is told when a root is confirmed; this is for when that was lost. */
+/**
+ * Time, in ms, after which held shards are retried in case the notification of a confirmed root was
+ * lost.
+ */
 const HELD_RETRY_MS = 60_000;
 const PASS_MAX_BYTES = 2 * 1024 * 1024;
 const PAUSE = { minMs: 1_000, maxMs: 60_000 };
 
 interface Pause {
   failures: number;
-  /** Null while the shard is tried again. */
+  /** Null while the shard is being retried. */
   timer: NodeJS.Timeout | null;
 }
 
 /**
- * The mark after a pass, whether there may be more to apply, and whether writes wait for their root
- * to be confirmed.
+ * The applied seq after a pass, whether there may be more to apply, and whether writes wait for
+ * their root to be confirmed.
  */
 interface Pass {
   mark: number;
@@ -45,36 +47,34 @@ export class Materialiser {
   #onBound: (key: ShardKey, seq: number) => void;
   #due = new Set<ShardKey>();
   #pauses = new Map<ShardKey, Pause>();
-  /** Shards that stand before an entry that cannot be applied, and its seq. */
+  /** Shards stopped at an entry that cannot be applied, with its seq. */
   #stuck = new Map<ShardKey, number>();
-  /** By collection, the shards whose writes wait for their root to be confirmed. */
+  /** Shards whose writes wait for a confirmed root, by collection. */
   #held = new Map<string, Set<ShardKey>>();
   #heldTimer: NodeJS.Timeout | null = null;
-  /** Collections that `forget` waits for. */
+  /** Collections that `forget` is waiting for. */
   #forgotten = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
   #running: Promise<void> | null = null;
-  /** One pass at a time. */
+  /** Runs one pass at a time. */
   readonly #turns = new Mutex();
   #stopped = false;
 
-  /**
-   * `onBound`: the root of the shard's collection at a seq of its log was found to be confirmed.
-   */
+  /** `onBound` is called with the seq of each confirmed root that a pass finds. */
   constructor(store: Store, log: Logger, onBound: (key: ShardKey, seq: number) => void = () => undefined) {
     this.#store = store;
     this.#log = log;
     this.#onBound = onBound;
   }
 
-  /** An entry was committed. */
+  /** Schedules the shard after a commit. */
   wake(key: ShardKey): void {
     if (this.#isForgotten(key) || this.#stuck.has(key) || this.#pauses.get(key)?.timer || this.#isHeld(key)) return;
     this.#due.add(key);
     this.#schedule();
   }
 
-  /** A root of the collection may have been confirmed. */
+  /** Reschedules the collection's held shards, because a root may have been confirmed. */
   anchored(collectionId: string): void {
     const keys = this.#held.get(collectionId) ?? [];
     this.#held.delete(collectionId);
@@ -82,12 +82,12 @@ export class Materialiser {
   }
 
   /**
-   * Applies everything that is in the shard's log when it is called, as far as it can be applied;
-   * gives the mark. With `passOver` entries that do not decode are taken for empty: an operator has
-   * decided that what the shard holds without them is right. Throws StoreError.
+   * Applies everything in the shard's log at the time of the call, as far as possible. Returns the
+   * applied seq. With `passOver`, entries that cannot be decoded count as empty: an operator
+   * declared the shard's content without them right. Throws StoreError.
    */
   async catchUp(key: ShardKey, passOver = false): Promise<number> {
-    // Not until there is nothing more: whoever writes on could keep it going for ever.
+    // Do not loop until the log is empty: a steady writer would keep that going forever.
     const goal = (await this.#store.log.head(key))?.seq ?? 0;
     for (;;) {
       const { mark, more } = await this.#turns.runExclusive(() => this.#pass(key, passOver));
@@ -96,8 +96,8 @@ export class Materialiser {
   }
 
   /**
-   * Resolves when nothing is applied any more for a collection whose shards are closed, so that its
-   * records can be removed.
+   * Resolves when nothing is being applied any more for a collection with closed shards, so that
+   * its records can be removed.
    */
   async forget(collectionId: string): Promise<void> {
     this.#forgotten.add(collectionId);
@@ -108,7 +108,7 @@ export class Materialiser {
     await this.#turns.runExclusive(() => this.#forgotten.delete(collectionId));
   }
 
-  /** Leaves what is not applied to the next start. */
+  /** Stops. Entries not applied yet wait for the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
     if (this.#timer) clearTimeout(this.#timer);
@@ -129,7 +129,7 @@ export class Materialiser {
     }, QUIET_MS);
   }
 
-  /** One pass of each shard in turn, until nothing is due. */
+  /** Runs one pass per due shard in turn until none is due. */
   async #run(): Promise<void> {
     while (this.#due.size > 0 && !this.#stopped) {
       const key = this.#due.values().next().value!;
@@ -169,7 +169,7 @@ export class Materialiser {
     const { collectionId } = parseShardKey(key);
     const keys = this.#held.get(collectionId) ?? new Set();
     this.#held.set(collectionId, keys.add(key));
-    // Whoever told of it before that was not heard.
+    // A confirmation that arrived before the shard was registered went unnoticed.
     if ((await anchoredBound(this.#store.anchors, key)) > mark) this.anchored(collectionId);
     if (this.#stopped) return;
     this.#heldTimer ??= setTimeout(() => {
@@ -187,7 +187,7 @@ export class Materialiser {
     const mark = await records.appliedSeq(key);
     if (this.#isForgotten(key)) return { mark, more: false, isHeld: false };
     const read = await log.read(key, mark, PASS_MAX_BYTES);
-    // An operator decides over the ledger.
+    // An operator's decision overrides the ledger.
     const bound = passOver || read.length === 0 ? Number.POSITIVE_INFINITY : await anchoredBound(anchors, key);
     if (Number.isFinite(bound)) this.#onBound(key, bound);
     const entries = read.filter(({ seq }) => seq <= bound);
@@ -203,8 +203,7 @@ export class Materialiser {
       through = entry.seq;
     }
     const left = entries.length > through - mark;
-    // Where another node holds the shard by now, entries that were here may be materialised and
-    // trimmed there.
+    // If another node holds the shard by now, it may have materialised and trimmed these entries.
     if (left && (await records.appliedSeq(key)) > mark) return { mark, more: true, isHeld };
     if (!left) this.#stuck.delete(key);
     else if (this.#stuck.get(key) !== through + 1) {

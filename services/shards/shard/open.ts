@@ -1,13 +1,12 @@
 /**
- * Brings a shard into memory: from the newest sound checkpoint and the log after it, else from the
- * materialised records and the log after their mark.
+ * Loads a shard into memory: from the newest sound checkpoint and the log after it, or else from
+ * the materialised records and the log after them.
  *
- * Promises: the root at the end is compared with the head that the log recorded, and, in an
- * anchored collection, with the confirmed root on the way. A difference is a contradiction: it is
- * in the store before the shard takes a write.
- * How it fails: a contradicted shard is served as it is, and nothing of its collection is anchored
- * until an operator decides. If the contradiction cannot be stored, the shard does not open.
- * See docs/internals/shard.md.
+ * Guarantees: the final root is compared with the head in the log and, in an anchored collection,
+ * the confirmed root is checked on the way. A difference is a contradiction, which is stored before
+ * the shard accepts a write. On failure: a contradicted shard is served as it is, and its
+ * collection is not anchored until an operator decides. If the contradiction cannot be stored, the
+ * shard does not open. See docs/internals/shard.md.
  */
 import type { Logger } from 'pino';
 import { ProvecError } from '../../../lib/errors.ts';
@@ -23,15 +22,18 @@ import { OWN_HEADS_MAX } from '../memory/own-heads.ts';
 import type { WorkerOps, WorkerRequests } from '../worker/protocol.ts';
 import { logRuns } from './log-run.ts';
 
-/** How often an opening starts over because the log was trimmed under it. */
+/** Maximum number of restarts of an opening because the log was trimmed in the meantime. */
 const OVERTAKEN_MAX = 5;
 /**
- * Beside its vector a record takes 190 bytes and its metadata, for which 150 are put; in the graph
- * 200 more for its links, and a copy of its vector as the collection is quantized. Bytes of a
- * record with 100 of metadata as measured, and as so estimated: with bf16 at 2 dimensions 521
- * (552), of 100,000 as of 20,000 records, at 16 dimensions 641 (636), at 384 dimensions 2,851
- * (2,844); with f32 525 (556), 672 (668) and 3,603 (3,612); of 1,000 records, which have no graph,
- * 397 (348) at 2 dimensions. Without metadata at 2 dimensions 429 to 447, with 400 bytes of it 836.
+ * Estimated bytes of a record besides its vector: 190, plus 150 for metadata. In the graph it takes
+ * 200 more for links, plus the quantized vector.
+ *
+ * Measured bytes per record with 100 bytes of metadata, estimates in parentheses:
+ * - bf16: 521 (552) at 2 dimensions, 641 (636) at 16, 2,851 (2,844) at 384
+ * - f32: 525 (556), 672 (668), 3,603 (3,612)
+ * - 1,000 records, which have no graph: 397 (348) at 2 dimensions
+ *
+ * At 2 dimensions without metadata: 429 to 447; with 400 bytes of metadata: 836.
  */
 const RECORD_BYTES = 340;
 const GRAPH_RECORD_BYTES = 200;
@@ -43,33 +45,33 @@ const UNDECIDED = 'The stored bytes contradicted the recorded root, and no opera
 
 export interface OpenedShard {
   head: ShardHead;
-  /** The seq of the checkpoint it came from; 0 when it came from records. */
+  /** Seq of the checkpoint it was loaded from; 0 if loaded from records. */
   checkpointSeq: number;
-  /** The head at the seq of the last confirmed anchor, when the way up passed it. */
+  /** Head at the seq of the last confirmed anchor, if recovery passed it. */
   anchored: ShardHead | null;
-  /** Its heads after that one, oldest first, as far as the log bore them out. */
+  /** Heads after that one, oldest first, as far as the log confirmed them. */
   passed: ShardHead[];
-  /** Bytes of log bodies on the way up. */
+  /** Bytes of log bodies that were replayed. */
   replayedBytes: number;
-  /** One sentence; null when all is as it was recorded. */
+  /** The contradiction found, as a sentence, or null. */
   contradiction: string | null;
-  /** Whether one was found now or before, and not yet decided. */
+  /** Whether there is a contradiction, new or earlier, that no operator has decided. */
   isContradicted: boolean;
   /**
-   * The log has entries that cannot be reached, or lacks some that there were: the shard can be
-   * read as far as they go, and nothing can be appended.
+   * Whether log entries are missing or unreachable. The shard can be read up to there, but nothing
+   * can be appended.
    */
   isCutShort: boolean;
 }
 
-/** A shard that a worker has in memory already, at `head`. */
+/** A shard that a worker already has in memory, at `head`. */
 export interface Warm {
   head: ShardHead;
-  /** The seq of the checkpoint it came from; 0 when it came from records. */
+  /** Seq of the checkpoint it was loaded from; 0 if loaded from records. */
   checkpointSeq: number;
 }
 
-/** What it takes to bring a shard into memory. */
+/** What is needed to load a shard. */
 export interface Loading {
   spec: ShardSpec;
   key: ShardKey;
@@ -89,21 +91,21 @@ interface Progress {
 }
 
 /**
- * What the log is laid over: a copy in memory, the newest checkpoint that will do (the records
- * where there is none), or the records.
+ * Where recovery starts: a copy in memory, the newest usable checkpoint (the records if there is
+ * none), or the records.
  */
 type Start = Warm | 'checkpoint' | 'records';
 
 interface WayUp {
   base: Warm;
   end: Progress;
-  /** One sentence; null when it bears out what was recorded. */
+  /** The contradiction found, as a sentence, or null. */
   contradiction: string | null;
 }
 
 type ReplayTerms = Pick<WorkerOps['replay']['params'], 'watchSeq' | 'exactFromSeq'> & { orClose: boolean };
 
-/** About how many bytes a closed shard takes once it is open; throws StoreError. */
+/** Estimates the bytes a closed shard takes once open. Throws StoreError. */
 export async function sizeInMemory(spec: ShardSpec, { log }: Store): Promise<number> {
   const { collectionId, index, dimensions, quantization } = spec;
   const count = (await log.head(shardKey(collectionId, index)))?.count ?? 0;
@@ -112,17 +114,16 @@ export async function sizeInMemory(spec: ShardSpec, { log }: Store): Promise<num
 }
 
 /**
- * Brings a copy of a shard up to the head that its log recorded, from where it is (null: from
- * nothing), without judging the store. 'differs' when its root is not the recorded one, 'behind'
- * when the log does not reach back to it any more; it is out of the worker then. Throws StoreError
- * or WorkerLost.
+ * Brings a copy of a shard from its current state (null for none) up to the head in the log,
+ * without judging the store. Returns 'differs' if its root is not the recorded one and 'behind' if
+ * the log no longer reaches back to it; the copy is then closed. Throws StoreError or WorkerLost.
  */
 export async function followShard(loading: Loading, from: Warm | null): Promise<Warm | 'differs' | 'behind'> {
   const { spec, key, recorded, worker, store } = loading;
   const base = await baseOf(loading, from ?? 'checkpoint');
   const { exactFromSeq } = base;
-  // The holder goes on: records that are read after the log was may be ahead of it, and have no
-  // root then.
+  // The holder keeps writing. Records read after the log's head may be ahead of it, in a state
+  // without a recorded root.
   const goal = exactFromSeq > recorded.seq ? ((await store.log.head(key)) ?? recorded) : recorded;
   const confirmed = from === null ? await confirmedHead(spec, store) : null;
   const terms = { watchSeq: confirmed?.seq ?? null, exactFromSeq, orClose: true };
@@ -135,12 +136,12 @@ export async function followShard(loading: Loading, from: Warm | null): Promise<
   return isThere || end.differs !== null ? 'differs' : 'behind';
 }
 
-/** Throws COLLECTION_NOT_FOUND where the shard's collection is not in the catalog. */
+/** Throws COLLECTION_NOT_FOUND if the shard's collection is not in the catalog. */
 export async function assertThere(spec: ShardSpec, store: Store): Promise<void> {
   if ((await store.catalog.getCollection(spec.collectionId)) === null) throw notThere();
 }
 
-/** What to tell of a failure: COLLECTION_NOT_FOUND where the collection was deleted meanwhile. */
+/** Returns COLLECTION_NOT_FOUND if the collection has been deleted, otherwise `failure`. */
 export async function unlessDeleted(failure: unknown, spec: ShardSpec, store: Store): Promise<unknown> {
   const row = await store.catalog.getCollection(spec.collectionId).catch(() => undefined);
   return row === null ? notThere() : failure;
@@ -151,9 +152,9 @@ function notThere(): ProvecError {
 }
 
 /**
- * Opens one shard into a worker, up to the head that its log recorded; `warm`: from what the worker
- * has of it. Throws StoreError, WorkerLost, COLLECTION_NOT_FOUND, or ShardMoved when others have
- * written to it since `recorded`, and then leaves nothing in the worker.
+ * Opens a shard in a worker, up to the head in its log, starting from `warm` if given. Throws
+ * StoreError, WorkerLost, COLLECTION_NOT_FOUND, or ShardMoved if another node has written to the
+ * shard since `recorded`. On failure nothing stays in the worker.
  */
 export async function openShard(
   loading: Loading,
@@ -161,7 +162,7 @@ export async function openShard(
   warm: Warm | null = null,
 ): Promise<OpenedShard> {
   const { spec, key, recorded, worker, store } = loading;
-  // A late call must not bring a deleted collection's shard back.
+  // A late request must not reopen a shard of a deleted collection.
   await assertThere(spec, store);
   try {
     const { base, end, ...way } = await bestWayUp(loading, warm);
@@ -187,10 +188,9 @@ export async function openShard(
 }
 
 /**
- * The way up from the quickest start that bears out what was recorded, else the one from the
- * records: neither a copy nor a checkpoint is a witness against the store. Throws ShardMoved where
- * somebody who claimed the shard meanwhile has written to it: what was read is of different states
- * then.
+ * Recovers from the fastest start that agrees with what was recorded, or else from the records. A
+ * copy or a checkpoint is no evidence against the store. Throws ShardMoved if another node claimed
+ * the shard and wrote to it in the meantime, because then the reads saw different states.
  */
 async function bestWayUp(loading: Loading, warm: Warm | null): Promise<WayUp> {
   const { key, recorded, worker, store, log } = loading;
@@ -202,7 +202,7 @@ async function bestWayUp(loading: Loading, warm: Warm | null): Promise<WayUp> {
     if (await isOvertaken(key, way.end.head, recorded, store)) {
       if (++overtaken === OVERTAKEN_MAX)
         throw new StoreError('unavailable', 'The log is trimmed faster than it can be read.');
-      // What is closed now was all there was of a copy.
+      // The copy is closed below, and nothing else of it is left.
       if (start === warm) starts.shift();
     } else if (way.contradiction === null) {
       if (refutedSeq > 0) {
@@ -224,8 +224,8 @@ async function bestWayUp(loading: Loading, warm: Warm | null): Promise<WayUp> {
 async function wayUp(loading: Loading, start: Start): Promise<WayUp> {
   const { spec, recorded, store } = loading;
   const base = await baseOf(loading, start);
-  // Not before: what records are never ahead of is the root that is confirmed by the time they were
-  // read.
+  // Read the confirmed root after the base: records are never ahead of the root confirmed by the
+  // time they are read.
   const confirmed = await confirmedHead(spec, store);
   const terms = { watchSeq: confirmed?.seq ?? null, exactFromSeq: base.exactFromSeq, orClose: false };
   const end = await replay(loading, base.head, recorded.seq, terms);
@@ -233,7 +233,7 @@ async function wayUp(loading: Loading, start: Start): Promise<WayUp> {
   return { base, end, contradiction: contradictionOf(recorded, base, end, confirmed, isStored) };
 }
 
-/** `leftOut`: rows among the records that cannot be records of the shard. */
+/** `leftOut` is the number of stored rows that cannot be records of the shard. */
 type Base = Warm & { exactFromSeq: number; leftOut: number };
 
 async function baseOf(loading: Loading, start: Start): Promise<Base> {
@@ -242,14 +242,14 @@ async function baseOf(loading: Loading, start: Start): Promise<Base> {
   return loaded ?? fromRecords(loading);
 }
 
-/** The shard's head at the last confirmed anchor. */
+/** Returns the shard's head at the last confirmed anchor. */
 async function confirmedHead({ collectionId, index }: ShardSpec, { anchors }: Store): Promise<ShardHead | null> {
   return (await anchors.get(collectionId))?.confirmed?.cut[index] ?? null;
 }
 
 /**
- * Whether the log was trimmed past the way up meanwhile, as a node that held the shard before may
- * still do: from what is materialised by then it goes on.
+ * Whether the log was trimmed past the recovered state, as a previous holder may still do. Recovery
+ * then starts over from what is materialised.
  */
 async function isOvertaken(key: ShardKey, head: ShardHead, recorded: ShardHead, store: Store): Promise<boolean> {
   return head.seq < recorded.seq && (await store.records.appliedSeq(key)) > head.seq;
@@ -257,7 +257,7 @@ async function isOvertaken(key: ShardKey, head: ShardHead, recorded: ShardHead, 
 
 async function fromCheckpoint({ spec, key, recorded: { seq: throughSeq }, worker, store, log }: Loading) {
   const checkpoints = await store.checkpoints.list(key);
-  // A small shard has none, and is to open with few trips to the store.
+  // A small shard has none; returning early saves trips to the store.
   if (checkpoints.length === 0) return null;
   const firstSeq = await store.log.firstSeq(key);
   const confirmed = await confirmedHead(spec, store);
@@ -284,8 +284,8 @@ async function fromRecords({ spec, key, recorded, worker, store }: Loading) {
   const scan = await store.records.scan(key);
   let leftOut = 0;
   for await (const records of scan.batches) leftOut += await worker.request('restore', { key, records });
-  // A record that was applied during the scan is ahead of the others until the log is laid over it
-  // through there.
+  // A record applied during the scan is ahead of the others until the log through `reachedSeq` is
+  // replayed.
   const seq = scan.throughSeq;
   const head = await worker.request('endRestore', { key, seq, version: await versionAt(key, seq, recorded, store) });
   leftOut += scan.unreadable.length + scan.stray.length;
@@ -293,23 +293,26 @@ async function fromRecords({ spec, key, recorded, worker, store }: Loading) {
 }
 
 /**
- * How many writes led to a seq that is materialised: the log says it of its end, and of the entry
- * that comes next.
+ * Returns how many writes led to a materialised seq. The log records this number for its end and
+ * for each entry.
  */
 async function versionAt(key: ShardKey, seq: number, recorded: ShardHead, { log }: Store): Promise<number> {
-  // The log may have gone on since, and have been trimmed past this.
+  // The log may have grown and been trimmed past this seq since.
   if (seq === recorded.seq) return recorded.version;
   const before = await versionBefore(key, seq + 1, log);
   if (before !== null) return before;
   const newest = (await log.head(key)) ?? EMPTY_HEAD;
-  // The next entry may have come between the two readings.
+  // The next entry may have been appended between the two reads.
   const beforeLate = newest.seq > seq ? await versionBefore(key, seq + 1, log) : null;
-  // The log ends there, or it cannot be followed from here, which is told of it whatever this is;
-  // between writes that were counted it must not go back.
+  // Either the log ends here, or it cannot be followed from here, which recovery reports whatever
+  // this returns. The number must never decrease.
   return beforeLate ?? newest.version;
 }
 
-/** How many writes led to the entry at `seq`, without it; null where there is none. */
+/**
+ * Returns how many writes led to the entry at `seq`, excluding it, or null if there is no such
+ * entry.
+ */
 async function versionBefore(key: ShardKey, seq: number, log: Store['log']): Promise<number | null> {
   const [entry] = await log.read(key, seq - 1, 1);
   if (entry?.seq !== seq || entry.kind === 'damaged') return null;
@@ -342,8 +345,8 @@ async function replay(
 }
 
 /**
- * `isStored`: the way up began with what the store holds, which is never ahead of the confirmed
- * root.
+ * Returns the contradiction found, or null. `isStored` means that recovery started from stored
+ * data, which is never ahead of the confirmed root.
  */
 function contradictionOf(
   recorded: ShardHead,

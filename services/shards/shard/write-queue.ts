@@ -15,15 +15,15 @@ export interface QueuedWrite {
   reject(error: unknown): void;
 }
 
-/** Estimate of what a filter takes. */
+/** Estimated size of a filter. */
 const FILTER_BYTES = 4_096;
 
-/** Writes that make room. */
+/** Whether the write frees memory. */
 const isDelete = ({ kind }: ShardWrite): boolean => kind === 'delete' || kind === 'delete matching';
 
 /**
- * Writes of one shard in order of arrival, from when they are accepted until they are answered.
- * Upserts leave room for deletes, which are what makes room in a shard that cannot keep up.
+ * Writes of one shard in order of arrival, from acceptance until they are answered. Upserts leave
+ * room for deletes, because only deletes can relieve a shard that cannot keep up.
  */
 export class WriteQueue {
   readonly #clock: Clock;
@@ -32,21 +32,21 @@ export class WriteQueue {
   #waiting: QueuedWrite[] = [];
   #bytes = 0;
 
-  /** `budget`: bytes of all queues of the node; `accountId`: whose shard it is. */
+  /** `budget` covers the queues of all shards on the node; `accountId` owns the shard. */
   constructor(clock: Clock, accountId: string, budget: Shares) {
     this.#clock = clock;
     this.#accountId = accountId;
     this.#budget = budget;
   }
 
-  /** Writes that wait for their turn. */
+  /** Number of queued writes. */
   get length(): number {
     return this.#waiting.length;
   }
 
   /**
-   * Resolves with the write's answer. Rejects with UNAVAILABLE when the queue is full, or the
-   * account's writes take too much of the node.
+   * Queues a write and resolves with its acknowledgement. Rejects with UNAVAILABLE if the queue is
+   * full or the account exceeds its share of the node.
    */
   push(write: ShardWrite, deadlineMs: number): Promise<WriteAck> {
     const bytes = sizeOfWrite(write);
@@ -63,8 +63,8 @@ export class WriteQueue {
   }
 
   /**
-   * The writes whose turn it is, for `release` once they are answered. Refuses those that have
-   * waited past their deadline.
+   * Takes the next group of writes; call `release` once they are answered. Rejects writes past
+   * their deadline.
    */
   take(): QueuedWrite[] {
     this.#refuseLate();
@@ -87,7 +87,7 @@ export class WriteQueue {
     for (const { bytes } of writes) this.#grow(-bytes);
   }
 
-  /** Refuses every write that waits. */
+  /** Rejects every queued write. */
   refuse(reason: Error): void {
     this.#refuse(this.#waiting.splice(0), reason);
   }
@@ -134,7 +134,7 @@ function recordsOf(write: ShardWrite): number {
   }
 }
 
-/** Bytes of a write's ids, vectors, metadata and filter. */
+/** Returns the bytes of a write's ids, vectors, metadata and filter. */
 function sizeOfWrite(write: ShardWrite): number {
   switch (write.kind) {
     case 'upsert': {

@@ -1,12 +1,12 @@
 /**
- * Recomputes a shard's root from stored bytes while writes go on: one scan of the records, then the
- * log entries after the mark that the scan saw. `extend` lays more entries over that state.
+ * Recomputes a shard's root from stored bytes while writes continue: scans the records, then
+ * applies the log entries after the seq that the scan saw. `extend` applies more entries to that
+ * state.
  *
- * Promises: entries that are materialised and still in the log are audited too. The number of scans
- * at a time is bounded; the others wait in order of arrival. A session's memory counts against the
- * node's limit from before the scan until the session is released.
- * How it fails: UNAVAILABLE for too many sessions, or no memory for one.
- * See docs/internals/shard.md.
+ * Guarantees: entries that are materialised and still in the log are audited too. The number of
+ * concurrent scans is bounded; the others wait in order of arrival. A session's memory counts
+ * against the node's limit from before the scan until the session is released. On failure: throws
+ * UNAVAILABLE if there are too many sessions or no memory for one. See docs/internals/shard.md.
  */
 import { randomUUID } from 'node:crypto';
 import { Semaphore } from 'async-mutex';
@@ -26,20 +26,20 @@ import { assertThere, unlessDeleted } from '../shard/open.ts';
 import { type ShardWorker, WorkerLost, type WorkerPool } from '../worker/pool.ts';
 
 const DIFFERENCES_MAX = 1_000;
-/** Between two words of how far a scan is. */
+/** Minimum time between two progress reports, in ms. */
 const PROGRESS_EVERY_MS = 250;
 /**
- * What a session takes without a record, and for each: 150 to 200 bytes by measurement with ids of
- * 36 characters, and while its map grows as much again as the map.
+ * Estimated memory of a session, fixed and per record. Measured: 150 to 200 bytes per record with
+ * ids of 36 characters, and the map once more while it grows.
  */
 const SESSION_BYTES = 4 * 1024;
 const RECORD_BYTES = 254;
-/** Ids up to this are in that. */
+/** Longest id, in characters, that this covers. */
 const ID_MAX_CHARS = 64;
 const CHAR_BYTES = 2;
 const VALUE_BYTES = Float32Array.BYTES_PER_ELEMENT;
 
-/** Is told of some of the steps, with the records that are recomputed by then. */
+/** Called from time to time with the number of records recomputed so far. */
 type OnProgress = (records: number) => void;
 
 interface Session {
@@ -48,16 +48,16 @@ interface Session {
   key: ShardKey;
   worker: ShardWorker;
   recorded: ShardHead;
-  /** Through where the log is laid over the records. */
+  /** Seq through which the log has been applied to the records. */
   laidSeq: number;
   altered: AlteredEntry | null;
   unpin(): void;
-  /** Is told how many records are recomputed. */
+  /** Called with the number of records recomputed so far. */
   onProgress: OnProgress;
   toldMs: number;
-  /** The memory that is counted for it. */
+  /** Bytes of work memory allocated for it. */
   heldBytes: number;
-  /** Null while the session is at work. */
+  /** Null while the session is working. */
   expiry: NodeJS.Timeout | null;
 }
 
@@ -67,7 +67,7 @@ interface RecomputationParts {
   store: Store;
   checkpointer: Checkpointer;
   clock: Pick<Clock, 'monotonicMs'>;
-  /** Of the shards that are open. */
+  /** Head histories of the open shards. */
   ownHeads: ReadonlyMap<ShardKey, OwnHeads>;
 }
 
@@ -85,8 +85,9 @@ export class Recomputation {
   }
 
   /**
-   * Throws ProvecError UNAVAILABLE, OUT_OF_CAPACITY, or COLLECTION_NOT_FOUND where the collection
-   * was deleted meanwhile; StoreError 'damaged' where stored bytes do not decode.
+   * Starts a recomputation. Throws UNAVAILABLE, OUT_OF_CAPACITY, COLLECTION_NOT_FOUND if the
+   * collection was deleted in the meantime, or StoreError 'damaged' if stored bytes cannot be
+   * decoded.
    */
   async begin(spec: ShardSpec, onProgress: OnProgress = () => undefined): Promise<Recomputed> {
     if (this.#stopped) throw unavailable('The service is stopping.');
@@ -118,7 +119,7 @@ export class Recomputation {
     };
     this.#sessions.set(session.id, session);
     return this.#guarded(session, async () => {
-      // It may have been deleted while the scan waited for its turn.
+      // The collection may have been deleted while the scan waited for its turn.
       await assertThere(spec, this.#store);
       const { count } = (await this.#store.log.head(key)) ?? EMPTY_HEAD;
       await this.#hold(session, SESSION_BYTES + count * RECORD_BYTES);
@@ -133,7 +134,7 @@ export class Recomputation {
     });
   }
 
-  /** Reads all records; gives the seq that they are of. */
+  /** Reads all records. Returns the seq they reflect. */
   async #scan(session: Session): Promise<number> {
     const scan = await this.#store.records.scan(session.key);
     for await (const records of scan.batches) {
@@ -162,7 +163,7 @@ export class Recomputation {
     return { seq, ids: await session.worker.request('recomputeAltered', params) };
   }
 
-  /** Throws UNAVAILABLE when the session has expired. */
+  /** Applies the log through `seq`. Throws UNAVAILABLE if the session has expired. */
   async extend(id: string, seq: number): Promise<Recomputed> {
     const session = this.#sessions.get(id);
     if (!session) throw unavailable('The verification took too long; try again.');
@@ -172,7 +173,7 @@ export class Recomputation {
     });
   }
 
-  /** Has an idle session wait anew. */
+  /** Restarts the expiry of an idle session. */
   keep(id: string): void {
     this.#sessions.get(id)?.expiry?.refresh();
   }
@@ -187,7 +188,7 @@ export class Recomputation {
     session.worker.request('recomputeEnd', { session: id }).catch(() => undefined);
   }
 
-  /** Ends what is under way of a deleted collection. */
+  /** Ends the sessions of a deleted collection. */
   forget(collectionId: string): void {
     for (const { id, spec } of [...this.#sessions.values()]) if (spec.collectionId === collectionId) this.release(id);
   }
@@ -204,7 +205,7 @@ export class Recomputation {
       throw unavailable('There is no memory to verify the collection now; try again.');
     session.heldBytes += bytes;
     if (this.#sessions.has(session.id)) return;
-    // It was released while others were closed for it.
+    // The session was released while shards were being closed for it.
     shardCache.giveBack(bytes);
     throw unavailable('The verification was interrupted; try again.');
   }
@@ -213,7 +214,7 @@ export class Recomputation {
     let at = fromSeq;
     let recorded = at === newest.seq ? newest : session.recorded;
     for await (const entries of logRuns(this.#store.log, session.key, fromSeq, throughSeq)) {
-      // A record that is written again takes a place of its own.
+      // A rewritten record takes a new slot in the map.
       const bodies = entries.reduce((sum, { body }) => sum + body.byteLength, 0);
       await this.#hold(session, Math.ceil(bodies / (session.spec.dimensions * VALUE_BYTES)) * RECORD_BYTES);
       this.#tell(session, await session.worker.request('recomputeEntries', { session: session.id, entries }));
@@ -224,7 +225,8 @@ export class Recomputation {
       await assertThere(session.spec, this.#store);
       if ((await this.#store.records.appliedSeq(session.key)) > at)
         throw unavailable('The log was trimmed during the verification; try again.');
-      // Held against what the log says it ends with, what was reached is a contradiction.
+      // Compare the state reached with the head at which the log claims to end, so that missing
+      // entries count as a contradiction.
       recorded = newest;
     }
     session.recorded = recorded;
@@ -232,14 +234,14 @@ export class Recomputation {
     const place = { session: session.id, seq: at, version: recorded.version };
     const { head, contradicting } = await session.worker.request('recomputeHead', place);
     const isSame = isSameState(head, recorded) && contradicting === 0 && !(await this.#isSuspect(session, recorded));
-    // Half of a deleted collection contradicts whatever was recorded.
+    // A partly deleted collection contradicts whatever was recorded.
     if (!isSame) await assertThere(session.spec, this.#store);
     const differences = isSame ? [] : await this.#compare(session);
     const contradiction = this.#parts.ownHeads.get(session.key)?.contradiction ?? null;
     return { session: session.id, head, recorded, differences, altered: session.altered, contradiction };
   }
 
-  /** Whether what the log says of itself may have been changed with the records. */
+  /** Whether the log's own head may have been altered along with the records. */
   async #isSuspect({ spec }: Session, recorded: ShardHead): Promise<boolean> {
     const { anchors, contradictions } = this.#store;
     const confirmed = (await anchors.get(spec.collectionId))?.confirmed?.cut[spec.index];
@@ -260,7 +262,7 @@ export class Recomputation {
     );
   }
 
-  /** What is still in the log tells of its records what was written. */
+  /** Adds the entries still in the log as evidence of what was written. */
   async #addWitness({ id, key, worker, laidSeq }: Session): Promise<void> {
     const { log } = this.#store;
     const firstSeq = await log.firstSeq(key);

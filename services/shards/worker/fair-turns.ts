@@ -1,15 +1,15 @@
 import type { HeldShard } from './held-shard.ts';
 
-/** What a turn may be for, in the order in which an account's kinds of work follow each other. */
+/** Kinds of turns, in the order in which an account's kinds alternate. */
 const KINDS = ['query', 'stage', 'maintain'] as const;
 export type TurnKind = (typeof KINDS)[number];
 
-/** One slice of each kind of work, without waiting. */
+/** Runs one slice of each kind of work, without blocking. */
 export type TurnWork = { readonly [kind in TurnKind]: (held: HeldShard) => void };
 
-/** What each turn counts for at least: many short ones are work, too. */
+/** Minimum charge per turn, in ms, so that many short turns count as well. */
 const LEAST_MS = 0.1;
-/** So long requests may keep a turn waiting: they come before it, up to a thousand of them. */
+/** Longest time, in ms, that requests may delay a queued turn. */
 const OVERDUE_MS = 8;
 
 /** The shards of one account that want a turn. */
@@ -43,7 +43,10 @@ class AccountTurns {
     for (const kind of KINDS) this.#waiting[kind].delete(held);
   }
 
-  /** Takes out the next: the kinds take turns, and so do the shards in each. */
+  /**
+   * Removes and returns the next turn, alternating between kinds and, within a kind, between
+   * shards.
+   */
   take(): { kind: TurnKind; held: HeldShard } | null {
     const next = KINDS.indexOf(this.#last) + 1;
     for (const kind of [...KINDS.slice(next), ...KINDS.slice(0, next)]) {
@@ -58,15 +61,14 @@ class AccountTurns {
 }
 
 /**
- * Whose turn it is on the thread, in slices of milliseconds.
+ * Decides who runs next on the thread, in slices of milliseconds.
  *
- * Promises: accounts take turns by the time that their turns took. However many shards one account
- * keeps busy, its turns get no more of the thread than another's. What an account's requests and
- * the first slices of its queries took counts as well. Within an account, kinds of work take turns,
- * and so do shards. After each turn the requests that came meanwhile run, for 8 ms where there are
- * many.
- * What it does not do: nobody is charged for recomputing for a verify.
- * See docs/internals/shard.md.
+ * Guarantees: accounts share the thread's time equally, measured by how long their turns took,
+ * however many shards an account keeps busy. Time spent on an account's requests and on the first
+ * slices of its queries counts as well. Within an account, kinds of work alternate, and so do
+ * shards. After each turn, requests that have arrived run first, for up to 8 ms.
+ *
+ * Not charged: recomputation for a verification. See docs/internals/shard.md.
  */
 export class FairTurns {
   readonly #later: (run: () => void) => void;
@@ -77,36 +79,39 @@ export class FairTurns {
   #comes = false;
   #lastTurnMs = 0;
 
-  /** `later` runs what it is given once the requests that came meanwhile are answered. */
+  /** `later` runs its callback after the requests that have arrived are answered. */
   constructor(later: (run: () => void) => void, monotonicMs: () => number, work: TurnWork) {
     this.#later = later;
     this.#monotonicMs = monotonicMs;
     this.#work = work;
   }
 
-  /** Whether any shard waits for a turn of a kind. */
+  /** Whether any shard is queued for a turn of this kind. */
   has(kind: TurnKind): boolean {
     for (const account of this.#accounts.values()) if (account.has(kind)) return true;
     return false;
   }
 
-  /** Gives the shard a turn, if it does not wait for one of that kind. */
+  /** Queues the shard for a turn, unless it is already queued for one of this kind. */
   give(kind: TurnKind, held: HeldShard): void {
     this.#accountOf(held).add(kind, held);
     this.#come();
   }
 
-  /** Counts what a shard's requests took outside of its turns, while anybody waits for one. */
+  /**
+   * Charges a shard's account for time its requests took outside its turns, while any turn is
+   * queued.
+   */
   charge(held: HeldShard, tookMs: number): void {
     if (this.#comes) this.#accountOf(held).startMs += tookMs;
   }
 
-  /** Takes a turn if one has waited for long; to be called after each request. */
+  /** Runs a turn if one has waited too long. Call it after each request. */
   takeOverdue(): void {
     if (this.#comes && this.#monotonicMs() - this.#lastTurnMs >= OVERDUE_MS) this.#take();
   }
 
-  /** Takes the shard's turns away. */
+  /** Removes the shard from all queues. */
   leave(held: HeldShard): void {
     this.#accounts.get(held.shard.spec.accountId)?.delete(held);
   }
@@ -115,7 +120,7 @@ export class FairTurns {
     const { accountId } = held.shard.spec;
     const known = this.#accounts.get(accountId);
     if (known !== undefined) {
-      // What it did not use while it wanted nothing is not saved up.
+      // An idle account does not save up unused time.
       if (known.isEmpty) known.startMs = Math.max(known.startMs, this.#virtualMs);
       return known;
     }
@@ -149,7 +154,7 @@ export class FairTurns {
     this.#forgetIdle();
   }
 
-  /** The account whose turn it is. */
+  /** Returns the account whose turn is next. */
   #first(): AccountTurns | null {
     let first: AccountTurns | null = null;
     for (const account of this.#accounts.values()) {
@@ -158,7 +163,7 @@ export class FairTurns {
     return first;
   }
 
-  /** What an account used counts until the others have used as much. */
+  /** Drops idle accounts once the others have used as much time. */
   #forgetIdle(): void {
     for (const [accountId, account] of this.#accounts) {
       if (account.isEmpty && account.startMs <= this.#virtualMs) this.#accounts.delete(accountId);

@@ -1,8 +1,8 @@
 /**
- * Lets the shards of a worker replace the graphs of an earlier version one at a time.
+ * Lets the shards of a worker replace graphs of an earlier version one at a time.
  *
- * A shard whose graph is being replaced holds two. After an upgrade every loaded graph is outdated;
- * replaced all at once they would take up the node's memory limit.
+ * A shard holds two graphs while it replaces one. After an upgrade every loaded graph is outdated;
+ * replacing them all at once would exhaust the node's memory limit.
  */
 import type { HeldShard } from './held-shard.ts';
 
@@ -17,7 +17,7 @@ export class GraphUpgrades {
     return this.#current === held;
   }
 
-  /** Takes the shard out. Returns the shard whose turn begins with that, which must be woken. */
+  /** Removes the shard. Returns the shard whose turn begins now, which the caller must wake. */
   leave(held: HeldShard): HeldShard | null {
     this.#waiting.delete(held);
     if (this.#current !== held) return null;

@@ -1,12 +1,11 @@
 /**
- * A shard in memory, and who may work on it when. Requests run to completion; queries and the
- * staging of writes run in slices, and other work runs between the slices.
+ * A shard in memory, and the rules for what may run on it when. Requests run to completion; queries
+ * and the staging of writes run in slices, and other work runs between the slices.
  *
- * Promises: the shard does not change while a query reads it. Nobody starves: at most RUNNING_MAX
- * queries are under way, each reads for a bounded time, and work that waits goes on in order of
- * arrival. While a group is staged, only queries, index building and the operations that end the
- * staged state run.
- * See docs/internals/shard.md.
+ * Guarantees: the shard does not change while a query reads it. Nothing starves: at most
+ * RUNNING_MAX queries run at once, each reads for a bounded time, and waiting work continues in
+ * order of arrival. While a group is staged, only queries, index building and the operations that
+ * end staging run. See docs/internals/shard.md.
  */
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { Shard } from '../engine/shard.ts';
@@ -17,12 +16,14 @@ import type { ReadRun } from './read-run.ts';
 import { Readings } from './reading.ts';
 import type { StepRun } from './step-run.ts';
 
-/** A commit waits for so many queries at most. */
+/** Maximum number of queries that a commit waits for. */
 const RUNNING_MAX = 4;
 
-/** What changes what queries read. */
+/** Operations that change what queries read. */
 const CHANGES = new Set<WorkerOp>(['commit', 'replay', 'restore', 'endRestore']);
-/** What may run while a group is staged, and so must not wait behind what may not. */
+/**
+ * Operations that may run while a group is staged. They must not queue behind those that may not.
+ */
 const RUNS_WHILE_STAGED = new Set<WorkerOp>(['commit', 'abort', 'size', 'close', 'next', 'leave']);
 
 export type Waiting =
@@ -34,7 +35,7 @@ export class HeldShard {
   readonly key: ShardKey;
   readonly shard: Shard;
   readonly readings = new Readings();
-  /** The staging that is under way. */
+  /** The staging in progress. */
   staging: StepRun<Staged> | null = null;
   readonly indexDebt = new IndexDebt();
   readonly #running: ReadRun[] = [];
@@ -54,7 +55,7 @@ export class HeldShard {
     return { bytes, records, unindexed, unnamed };
   }
 
-  /** Whether the shard has become smaller by so much since this was last so. */
+  /** Whether the shard has shrunk by `bytes` since this last returned true. */
   hasFreed(bytes: number): boolean {
     const now = this.shard.bytes;
     this.#mostBytes = Math.max(this.#mostBytes, now);
@@ -63,13 +64,13 @@ export class HeldShard {
     return true;
   }
 
-  /** Queries that are under way or wait to be. */
+  /** Number of running and waiting queries. */
   get queries(): number {
     const others = this.#requestsWaiting + (this.#maintenanceWaits ? 1 : 0);
     return this.#running.length + this.#waiting.length - others;
   }
 
-  /** Whether a query is under way whose turn may come. */
+  /** Whether a query is running that may get a turn. */
   get isQueried(): boolean {
     return this.#running.length > 0;
   }
@@ -79,12 +80,12 @@ export class HeldShard {
     return this.#running.some(({ isReading }) => isReading);
   }
 
-  /** Whether a request that arrives may run at once. */
+  /** Whether a request that arrives now may run at once. */
   admits(op: WorkerOp): boolean {
     return this.#mayRun(op) && (RUNS_WHILE_STAGED.has(op) || this.#requestsWaiting === 0);
   }
 
-  /** Has a request wait for what keeps it from running. */
+  /** Queues a request until it may run. */
   wait(request: WorkerRequest): void {
     this.#requestsWaiting++;
     const waiting: Waiting = { kind: 'request', request };
@@ -92,26 +93,26 @@ export class HeldShard {
     else this.#waiting.push(waiting);
   }
 
-  /** Has the engine's own work wait until no query is reading. */
+  /** Queues index maintenance until no query is reading. */
   waitForMaintenance(): void {
     if (this.#maintenanceWaits) return;
     this.#maintenanceWaits = true;
     this.#waiting.push({ kind: 'maintenance' });
   }
 
-  /** Takes in a query that its first slice has not ended. */
+  /** Queues or runs a query that its first slice did not finish. */
   enter(run: ReadRun): void {
     if (this.#waiting.length === 0 && this.#running.length < RUNNING_MAX) this.#running.push(run);
     else this.#waiting.push({ kind: 'query', run, version: this.#version });
   }
 
-  /** Gives the query whose turn it is to `work`, which says whether that was its last turn. */
+  /** Passes the next query to `work`, which returns whether it is finished. */
   takeTurn(work: (run: ReadRun) => boolean): void {
     const run = this.#running.shift();
     if (run && !work(run)) this.#running.push(run);
   }
 
-  /** Takes out a query, if it is under way or waits. */
+  /** Removes a running or waiting query. Returns null if there is none with this id. */
   takeOut(id: number): ReadRun | null {
     const running = this.#running.findIndex((run) => run.id === id);
     if (running >= 0) return this.#running.splice(running, 1)[0];
@@ -120,7 +121,9 @@ export class HeldShard {
     return found?.kind === 'query' ? found.run : null;
   }
 
-  /** Takes out the first of those that wait, if it may run now; a query is then under way. */
+  /**
+   * Removes and returns the first waiting item if it may run now. A query then counts as running.
+   */
   admitNext(): Waiting | null {
     const first = this.#waiting[0];
     if (first === undefined || !this.#mayGoOn(first)) return null;
@@ -134,7 +137,7 @@ export class HeldShard {
     return first;
   }
 
-  /** Notes what an operation does to what queries have read. */
+  /** Records that an operation ran, which may invalidate what queries have read. */
   ran(op: WorkerOp): void {
     if (CHANGES.has(op)) this.changed();
   }
@@ -143,7 +146,7 @@ export class HeldShard {
     this.#version++;
   }
 
-  /** Takes out everything: the shard is given up. */
+  /** Removes and returns everything, because the shard is being closed. */
   clear(): { queries: ReadRun[]; requests: WorkerRequest[]; staging: StepRun<Staged> | null } {
     const { staging } = this;
     this.staging = null;

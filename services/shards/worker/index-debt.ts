@@ -1,17 +1,17 @@
 /**
- * How long requests of a shard are to be followed by the building of its index.
+ * Decides how much index building must follow each request of a shard.
  *
- * Each query scans what waits to be indexed. Were the index built in turn with them alone, it would
- * hardly grow under load and every query would go on being dear: 61,666 records of 384 dimensions
- * loaded at once and queried by 8 connections from then on gave 61 queries/s for as long as it was
- * looked at. So from 2,000 waiting records on every query and write is followed by building: for as
- * long as it took itself at 8,192, and for up to three times as long.
+ * Every query scans the records not indexed yet. If index building only alternated with queries,
+ * the index would hardly grow under load and queries would stay slow: 61,666 records of 384
+ * dimensions, loaded at once and then queried over 8 connections, gave 61 queries/s for the whole
+ * measurement. From 2,000 unindexed records on, building therefore follows every query and write:
+ * at 8,192 records for as long as the request took, at more for up to three times as long.
  */
 const BACKLOG_MIN_RECORDS = 2_000;
-/** So many are worth as much building as requests. */
+/** Number of unindexed records at which building takes as long as the requests. */
 const BACKLOG_EVEN_RECORDS = 8_192;
 const FACTOR_MAX = 3;
-/** Others wait for a slice. */
+/** Other requests wait for a slice. */
 const SLICE_MIN_MS = 8;
 const SLICE_MAX_MS = 32;
 const OWED_MAX_MS = 100;
@@ -19,20 +19,20 @@ const OWED_MAX_MS = 100;
 export class IndexDebt {
   #owedMs = 0;
 
-  /** A request took so long while so many records waited. */
+  /** Records that a request took `tookMs` while `unindexed` records were waiting. */
   note(tookMs: number, unindexed: number): void {
     const factor = unindexed < BACKLOG_MIN_RECORDS ? 0 : Math.min(FACTOR_MAX, unindexed / BACKLOG_EVEN_RECORDS);
     this.#owedMs = factor === 0 ? 0 : Math.min(OWED_MAX_MS, this.#owedMs + tookMs * factor);
   }
 
-  /** Whether a slice is owed. */
+  /** Whether a slice of building is due. */
   get isDue(): boolean {
     return this.#owedMs >= SLICE_MIN_MS;
   }
 
   /**
-   * Milliseconds that a slice of building may take that is not to be shorter than `atLeastMs`; they
-   * are owed no more.
+   * Returns the duration of the next slice of building in ms, at least `atLeastMs`, and deducts it
+   * from what is due.
    */
   take(atLeastMs: number): number {
     const sliceMs = Math.max(atLeastMs, Math.min(SLICE_MAX_MS, this.#owedMs));

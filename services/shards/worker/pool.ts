@@ -6,9 +6,9 @@ import { type ErrorCode, ProvecError } from '../../../lib/errors.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { Page } from '../../../lib/shard/match.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
-// V8 shares the code of one WebAssembly module among threads, and frees it with the last of them:
-// threads that end at once while it does have ended processes (nodejs/node#64500). This thread
-// lives as long as the process.
+// V8 shares the code of a WebAssembly module among threads and frees it with the last one. Threads
+// that exit during that have crashed the process (nodejs/node#64500). Loading it in this thread
+// keeps it alive as long as the process.
 import '../engine/kernel/similarity-kernel.ts';
 import {
   type CancelRequest,
@@ -22,48 +22,49 @@ import {
   type WorkerRequests,
 } from './protocol.ts';
 
-/** Requests leave short-lived objects only; what a shard holds lies outside the heap. */
+/** Requests leave only short-lived objects; a shard's data is stored outside the heap. */
 const YOUNG_GENERATION_MIB = 16;
 const OLD_GENERATION_MIB = 4_096;
 
-/** A thread that ends sooner than this after its start could not begin; the next one waits. */
+/**
+ * Time, in ms, after its start before which a thread's end counts as a failed start; then the next
+ * start is delayed.
+ */
 const BEGUN_AFTER_MS = 5_000;
 const START_PAUSE = { minMs: 100, maxMs: 10_000 };
 
 /**
- * What a shard counts for where it is placed, however little it holds yet: those that open together
- * must not all go to one thread.
+ * Extra weight of each shard placed on a worker, in bytes, so that small shards opening at once
+ * spread over the threads.
  */
 const PLACED_BYTES = 1024 * 1024;
 
 interface Pending {
   op: WorkerOp;
   key: ShardKey | null;
-  /** Its caller does not wait for the answer any more. */
+  /** Whether its caller no longer waits for the answer. */
   isCancelled: boolean;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
 
-/** What is told of each change of a shard's size in memory. */
+/** Called on each change of a shard's size in memory. */
 type OnSize = (size: ShardSize) => void;
 
 /**
- * The thread ended with the request unanswered: whether it ran is unknown, and its shards are gone
- * from memory.
+ * The thread ended before it answered. Whether the request ran is unknown, and the thread's shards
+ * are gone from memory.
  */
 export class WorkerLost extends Error {
   override name = 'WorkerLost';
 }
 
-/** One shard worker thread as the main thread sees it. */
+/** One shard worker thread, as seen from the main thread. */
 export class ShardWorker implements WorkerRequests {
-  /** Bytes and number of the shards placed here, for placement; kept by the shardCache. */
+  /** Bytes and number of the shards placed here. Maintained by ShardCache for placement. */
   load = 0;
   placed = 0;
-  /**
-   * Milliseconds of the worker's time that the queries of each shard took since it was last loaded.
-   */
+  /** Worker time, in ms, spent on each shard's queries since the shard was last loaded. */
   readonly busyMs = new Map<ShardKey, number>();
   searches = 0;
   searchMs = 0;
@@ -100,7 +101,9 @@ export class ShardWorker implements WorkerRequests {
     });
   }
 
-  /** `onSize` instead of who was told before, until the shard is closed. */
+  /**
+   * Sets the listener for the shard's size, replacing any earlier one, until the shard is closed.
+   */
   watchSize(key: ShardKey, onSize: OnSize): void {
     this.#sizes.set(key, onSize);
   }
@@ -141,13 +144,13 @@ export class ShardWorker implements WorkerRequests {
     if (pending.key !== null) this.#thread.postMessage({ cancel: id, key: pending.key } satisfies CancelRequest);
   }
 
-  /** Ends the thread between two requests; those that wait reject with WorkerLost. */
+  /** Ends the thread between two requests. Pending requests reject with WorkerLost. */
   async end(): Promise<void> {
     this.#thread.postMessage(END);
     await this.lost;
   }
 
-  /** The answer was given before its read could be cancelled. */
+  /** Ends the cursor of a read that was answered before it could be cancelled. */
   #leave({ key }: Pending, result: unknown): void {
     const rest = restOf(result);
     if (key !== null && rest !== null) this.request('leave', { key, rest }).catch(() => undefined);
@@ -173,33 +176,35 @@ export class ShardWorker implements WorkerRequests {
   }
 }
 
-/** Names what is left of an answer that comes in pages; null where nothing is. */
+/** Returns the cursor of a paged answer, or null if no pages are left. */
 function restOf(result: unknown): string | null {
   const { page = result } = (result ?? {}) as { page?: unknown };
   return (page as Page<unknown> | null)?.rest ?? null;
 }
 
 /**
- * A fixed number of workers; one that ends is replaced, at once unless it ended as it began, and
- * its shards open again elsewhere.
+ * A fixed number of workers. A worker that ends is replaced, at once unless it failed to start; its
+ * shards reopen elsewhere.
  */
 export class WorkerPool {
   readonly workers: ShardWorker[];
-  /** Threads that queries keep busy, averaged over minutes; kept by the rebalancer. */
+  /**
+   * Number of threads that queries keep busy, averaged over minutes. Maintained by the rebalancer.
+   */
   busyThreads = 0;
   readonly #start: () => ShardWorker;
   #stopping = false;
 
   constructor(size: number, log: Logger) {
-    // A worker that is alone has the main thread's processor for its graphs, too: more would be
-    // more than the operator gave.
+    // A single worker may also use the main thread's core for its graphs. More threads would exceed
+    // what the operator configured.
     const graphThreads = size === 1 ? Math.min(2, availableParallelism()) : 1;
     this.#start = () => new ShardWorker(log, graphThreads);
     this.workers = Array.from({ length: size }, this.#start);
     for (const at of this.workers.keys()) void this.#keep(at);
   }
 
-  /** The worker with the least to hold, of those that live. */
+  /** Returns the live worker with the least load. */
   lightest(): ShardWorker {
     const living = this.workers.filter(({ isGone }) => !isGone);
     const weight = ({ load, placed }: ShardWorker): number => load + placed * PLACED_BYTES;

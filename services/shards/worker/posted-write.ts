@@ -1,12 +1,12 @@
 /**
- * A write in the form that a message carries. Strings are copied into a message when it is posted,
- * in one piece; megabytes of metadata are made bytes before, in pieces, and handed over.
+ * The form in which a write is posted to a worker. Posting copies strings in one blocking step, so
+ * megabytes of metadata are first encoded to bytes, in slices, and then transferred.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ShardWrite } from '../engine/write.ts';
 
 const PACKED_MIN_CHARS = 2 * 1024 * 1024;
-/** Encoded within two milliseconds or so. */
+/** Takes about 2 ms to encode. */
 const SLICE_CHARS = 1024 * 1024;
 
 interface PackedUpsert {
@@ -14,7 +14,7 @@ interface PackedUpsert {
   ids: string[];
   dimensions: number;
   vectors: Float32Array;
-  /** Canonical JSON of all records in UTF-8, one after the other. */
+  /** Canonical JSON of all records, concatenated, in UTF-8. */
   metadata: Uint8Array<ArrayBuffer>;
   metadataBytes: Uint32Array<ArrayBuffer>;
 }
@@ -22,8 +22,8 @@ interface PackedUpsert {
 export type PostedWrite = ShardWrite | PackedUpsert;
 
 /**
- * A write to be posted alone: what can be handed over is, so that it is gone here, unless whoever
- * sent it may send it once more (`isKept`).
+ * Prepares a single write for posting. Transfers its buffers, so they become unusable here, unless
+ * the sender may retry the write (`isKept`).
  */
 export async function posted(
   write: ShardWrite,
@@ -38,7 +38,7 @@ export async function posted(
   return { write: { kind: 'packed upsert', ids, dimensions, vectors, ...packed }, transfer };
 }
 
-/** The write as it was before it was posted. */
+/** Restores the write as it was before it was posted. */
 export function received(write: PostedWrite): ShardWrite {
   if (write.kind !== 'packed upsert') return write;
   const { ids, dimensions, vectors } = write;
@@ -53,7 +53,8 @@ export function received(write: PostedWrite): ShardWrite {
 }
 
 /**
- * Null where it does not pay, and where texts are not well-formed: as bytes they would be others.
+ * Returns null if packing does not pay off, or if a text is ill-formed, because encoding would
+ * alter it.
  */
 async function pack(texts: string[]): Promise<Pick<PackedUpsert, 'metadata' | 'metadataBytes'> | null> {
   if (texts.reduce((sum, { length }) => sum + length, 0) < PACKED_MIN_CHARS) return null;
@@ -84,7 +85,7 @@ async function inSlices(texts: string[], visit: (text: string, row: number) => v
   }
 }
 
-/** Whether nothing else lies in its buffer. */
+/** Whether the vectors fill their buffer. */
 function isWhole(vectors: Float32Array): vectors is Float32Array<ArrayBuffer> {
   return !(vectors.buffer instanceof SharedArrayBuffer) && vectors.byteLength === vectors.buffer.byteLength;
 }

@@ -1,9 +1,12 @@
 /**
- * What the main thread asks of a shard worker. Each request is answered once, in any order of
- * shards but in order within a shard, but for `query`, which overtakes requests that wait for a
- * staged group to be committed, and a long one is overtaken by what comes after it; and `size`,
- * `next`, `leave` and `close`, which overtake a `stage`. Whatever was answered before a query was
- * sent, the query sees.
+ * Requests from the main thread to a shard worker. Each is answered once. The requests of one shard
+ * are answered in order, with these exceptions:
+ *
+ * - A `query` overtakes requests that wait for a staged group to be committed.
+ * - Later requests may overtake a long query.
+ * - `size`, `next`, `leave` and `close` overtake a `stage`.
+ *
+ * A query sees the effect of everything answered before it was sent.
  */
 
 import type { ProvecError } from '../../../lib/errors.ts';
@@ -24,25 +27,26 @@ import type { Steps } from '../engine/steps.ts';
 import type { Staged } from '../engine/write.ts';
 import type { PostedWrite } from './posted-write.ts';
 
-/** The part of a log entry that replaying needs. */
+/** The parts of a log entry that a replay needs. */
 export type ReplayEntry = Pick<LogEntry, 'seq' | 'kind' | 'head' | 'body'>;
 
 export interface ShardSize {
   bytes: number;
   records: number;
-  /**
-   * Records that the HNSW index has not caught up with; a shard too small for an index counts 0.
-   */
+  /** Number of records not in the HNSW index yet; 0 for a shard too small for an index. */
   unindexed: number;
-  /** Records that no request can name, because their id was written before namespaces were. */
+  /**
+   * Number of records that no request can name, because their id was written before there were
+   * namespaces.
+   */
   unnamed: number;
 }
 
 type OfShard<P = unknown, R = undefined> = { params: { key: ShardKey } & P; result: R };
-/** Of one recomputation. */
+/** A request of one recomputation session. */
 type OfSession<P = unknown, R = undefined> = { params: { session: string } & P; result: R };
 
-/** As the shard reads are, their filters parsed. */
+/** The reads of a shard, with their filters parsed. */
 type ReadOps = {
   [op in ShardReadOp]: OfShard<
     ShardReads[op]['params'] extends RecordScope
@@ -55,14 +59,14 @@ type ReadOps = {
 export interface WorkerOps extends ReadOps {
   create: OfShard<{ spec: ShardSpec }>;
   load: OfShard<{ spec: ShardSpec; checkpoint: FetchedCheckpoint }, ShardHead>;
-  /** Leaves out what cannot be a record of the shard; how many that were. */
+  /** Skips whatever cannot be a record of the shard. Returns how many were skipped. */
   restore: OfShard<{ records: StoredRecord[] }, number>;
   endRestore: OfShard<{ seq: number; version: number }, ShardHead>;
   /**
-   * `differs` is the seq of the first entry whose root is not the recorded one; `watched` the head
-   * at `watchSeq` when it was passed. Both only from `exactFromSeq` on, before which the state may
-   * be ahead in some records. With `orClose` the shard is let go at an entry that differs, before
-   * anybody reads what it gave.
+   * `differs` is the seq of the first entry whose root is not the recorded one, `watched` the head
+   * at `watchSeq`. Both cover only entries from `exactFromSeq` on, because earlier states may be
+   * ahead in some records. With `orClose`, the shard is closed at an entry that differs, before it
+   * can be read.
    */
   replay: OfShard<
     { entries: ReplayEntry[]; watchSeq: number | null; exactFromSeq: number; orClose?: boolean },
@@ -73,7 +77,7 @@ export interface WorkerOps extends ReadOps {
   abort: OfShard;
   query: OfShard<{ query: ShardQuery; pageMaxBytes: number }, Page<ShardMatch>>;
   fetch: OfShard<{ ids: string[]; pageMaxBytes: number }, Page<FetchedRecord>>;
-  /** The next page of what was queried or fetched; null when it is not kept any more. */
+  /** Returns the next page of a query or fetch, or null if it is no longer kept. */
   next: OfShard<{ rest: string; pageMaxBytes: number }, Page<PageItem> | null>;
   leave: OfShard<{ rest: string }>;
   previewUpdates: OfShard<{ updates: RecordUpdate[]; terms: PreviewTerms }, ChangePreview>;
@@ -84,28 +88,26 @@ export interface WorkerOps extends ReadOps {
   save: OfShard<{ folder: string }, ShardHead>;
   close: OfShard;
   recomputeBegin: OfSession<{ spec: ShardSpec }>;
-  /** This and `recomputeEntries` give how many records the recomputed state has by then. */
+  /** This and `recomputeEntries` return the number of records recomputed so far. */
   recomputeRecords: OfSession<{ records: StoredRecord[] }, number>;
   recomputeLeftOut: OfSession<Pick<RecordScan, 'unreadable' | 'stray'>>;
   recomputeEntries: OfSession<{ entries: ReplayEntry[] }, number>;
   /**
-   * `contradicting` counts records and entries that do not decode, and records whose leaf does not
-   * follow from their bytes.
+   * `contradicting` counts records and entries that cannot be decoded, and records whose leaf does
+   * not match their bytes.
    */
   recomputeHead: OfSession<{ seq: number; version: number }, { head: ShardHead; contradicting: number }>;
   /**
-   * Entries, in order, from which `recomputeCompare` is to know what was written; the first may be
-   * that of seq 1, and then there are no other records.
+   * Provides entries, in order, as evidence of what was written for `recomputeCompare`. If they
+   * start at seq 1, they cover all records.
    */
   recomputeWitness: OfSession<{ entries: ReplayEntry[] }>;
   /**
-   * Names what differs from the open shard `key` (null: there is none), from the leaves stored
-   * beside the records and from the log; at most `limit`.
+   * Returns up to `limit` differences from the open shard `key` (null for none), from the leaves
+   * stored with the records, and from the log.
    */
   recomputeCompare: OfSession<{ key: ShardKey | null; limit: number }, RecordDifference[]>;
-  /**
-   * Ids of the records of an entry whose bytes do not give the leaf beside them; at most `limit`.
-   */
+  /** Returns the ids of up to `limit` records of an entry whose bytes do not match their leaf. */
   recomputeAltered: OfSession<{ entry: ReplayEntry; limit: number }, string[]>;
   recomputeEnd: OfSession;
 }
@@ -113,18 +115,18 @@ export interface WorkerOps extends ReadOps {
 export type WorkerOp = keyof WorkerOps;
 
 /**
- * What answers each of the ops. Long work for which nobody waits at once is given as steps: it is
- * done in slices, and others are answered in between.
+ * The handlers of the operations. Long work that nothing urgently waits for returns steps, which
+ * run in slices between other requests.
  */
 export type WorkerHandlers<O extends WorkerOp> = {
   [op in O]: (params: WorkerOps[op]['params']) => WorkerOps[op]['result'] | Steps<WorkerOps[op]['result']>;
 };
 
-/** Whoever answers requests: a worker thread, or a host without one. */
+/** Answers requests: a worker thread, or a host without one. */
 export interface WorkerRequests {
   /**
-   * Rejects with ProvecError when the engine refused, WorkerLost when the thread ended, the reason
-   * of `signal` when that aborts, Error for a fault of ours.
+   * Rejects with ProvecError if the engine refused, WorkerLost if the thread ended, the reason of
+   * `signal` if it aborts, and Error for an internal fault.
    */
   request<O extends WorkerOp>(
     op: O,
@@ -141,8 +143,8 @@ export interface WorkerRequest {
 }
 
 /**
- * Has a query or another long read end unfinished, whose caller does not wait for it any more. It
- * is answered as it would be, or refused.
+ * Cancels a query or another long read whose caller no longer waits. It is answered as usual or
+ * refused.
  */
 export interface CancelRequest {
   cancel: number;
@@ -150,18 +152,18 @@ export interface CancelRequest {
 }
 
 /**
- * Asks the thread to end by itself, between two requests. `Worker.terminate` may strike while
- * native code runs or loads, and usearch then ends the process: its C++ exceptions have nowhere to
- * go in a thread that is being terminated.
+ * Asks the thread to exit on its own, between two requests. `Worker.terminate` may interrupt native
+ * code that is running or loading. usearch then ends the process, because its C++ exceptions cannot
+ * propagate in a thread that is being terminated.
  */
 export const END = 'end';
 
 export type WorkerFault = Pick<ProvecError, 'code' | 'message' | 'details'> | { code: null; message: string };
 
-/** `tookMs`: time in the handler. */
+/** `tookMs` is the time spent in the handler. */
 export type WorkerReply = { id: number; result: unknown; tookMs: number } | { id: number; fault: WorkerFault };
 
-/** Sent without being asked, when background work changed a shard's size. */
+/** Sent unrequested when background work changed a shard's size. */
 export interface SizeNotice {
   id: null;
   key: ShardKey;
@@ -169,8 +171,8 @@ export interface SizeNotice {
 }
 
 /**
- * Sent unasked when a shard's index could not be built: its searches scan until it can. Of a row of
- * failures the first is told.
+ * Sent unrequested when a shard's index could not be built; its searches scan until it is. Only the
+ * first of consecutive failures is reported.
  */
 export interface IndexNotice {
   id: null;

@@ -4,37 +4,37 @@ import type { WorkerReply } from './protocol.ts';
 import { faultOf } from './worker-fault.ts';
 
 export interface ReadTerms {
-  /** How long a read works before it is others' turn. */
+  /** Longest time a read works before other work gets a turn, in ms. */
   sliceMs: number;
   /**
-   * How long it works at least when it arrives, however many there are on its shard: longer than
-   * most reads take.
+   * Minimum duration of a read's first slice, in ms, however many reads its shard has. Most reads
+   * take less.
    */
   firstSliceMinMs: number;
   /**
-   * Reading beyond this much of the thread's time is refused. Building columns or the order of ids
-   * is not counted: reads to come have them too.
+   * Maximum reading time on the thread, in ms; reads beyond it are refused. Building columns or the
+   * order of ids does not count, because later reads benefit from it.
    */
   cpuMaxMs: number;
-  /** No caller waits longer than this. */
+  /** Longest time a caller waits, in ms. */
   waitMaxMs: number;
   monotonicMs(): number;
 }
 
-/** What a read does, and what its caller is told was too much where it takes too long. */
+/** The work of a read, and what to blame in the error if it takes too long. */
 export interface ReadWork {
-  /** Begins it. */
+  /** Starts the read. */
   steps(): Steps<unknown>;
   tooMuch: 'the search' | 'the filter' | 'the listing';
 }
 
-/** One read of one shard, from its arrival to its reply, worked on in slices. */
+/** One read of one shard, from its arrival to its reply, executed in slices. */
 export class ReadRun {
-  /** That of its request. */
+  /** Id of its request. */
   readonly id: number;
-  /** Whether it had something built that stays, so that the shard has grown. */
+  /** Whether it built something that stays, so that the shard has grown. */
   hasBuilt = false;
-  /** What its last slice took. */
+  /** Duration of its last slice, in ms. */
   lastSliceMs = 0;
   readonly #work: ReadWork;
   readonly #terms: ReadTerms;
@@ -52,12 +52,12 @@ export class ReadRun {
     this.#steps = work.steps();
   }
 
-  /** Whether it has read what a change of the shard would make untrue. */
+  /** Whether it has read anything that a change of the shard would invalidate. */
   get isReading(): boolean {
     return this.#phase === 'reading';
   }
 
-  /** Works for one slice. The reply where that ended the read, else null. */
+  /** Works for one slice. Returns the reply if the read is finished, otherwise null. */
   slice(sliceMs: number): WorkerReply | null {
     const startedMs = this.#terms.monotonicMs();
     const { cpuMaxMs, waitMaxMs } = this.#terms;
@@ -81,7 +81,7 @@ export class ReadRun {
     }
   }
 
-  /** Begins anew, the shard having changed since the last slice. */
+  /** Starts again, because the shard changed since the last slice. */
   restart(): void {
     this.#steps.return(null);
     this.#steps = this.#work.steps();

@@ -1,7 +1,7 @@
 /**
- * An answer that is handed out page by page, so that whoever takes it in is never held by more than
- * a page. All of it is of the state in which it was found: its records are pinned until the last
- * page was taken or the reading ends otherwise.
+ * An answer delivered page by page, so that its receiver handles at most one page at a time. All
+ * pages show the state in which the answer was found: its records stay pinned until the last page
+ * is taken or the cursor ends otherwise.
  */
 import { randomUUID } from 'node:crypto';
 import type { ValueCount } from '../../../lib/filter/value-counts.ts';
@@ -14,21 +14,21 @@ import type { Shard } from '../engine/shard.ts';
 import { runThrough, STEP_NS, StepMeter, type Steps } from '../engine/steps.ts';
 
 /**
- * Readings of one shard that are not at their end: past it the oldest of the kind ends. One of all
- * records keeps every one of them as it was; of the others one request may have a hundred.
+ * Maximum number of open cursors per shard; beyond it, the oldest of the kind is ended. A cursor
+ * over all records keeps every record as it was. Other requests may have a hundred cursors each.
  */
 const READINGS_MAX = { all: 64, some: 4_096 };
 
-/** Estimates of what it takes to put an item together, and a byte of it. */
+/** Estimated costs of assembling an item, and of each of its bytes. */
 const ITEM_NS = 1_000;
 const ITEM_BYTE_NS = 1;
-/** Estimate of what an item takes beside metadata and values. */
+/** Estimated size of an item besides metadata and values. */
 const ITEM_BYTES = 200;
-/** ... and a value and its count beside the characters. */
+/** Estimated size of a value and its count, besides its characters. */
 const VALUE_BYTES = 40;
 
 export class Reading {
-  /** Whether it is of all records of the shard, or of some. */
+  /** Whether it covers all records of the shard or only some. */
   readonly of: 'all' | 'some';
   readonly #length: number;
   readonly #itemAt: (at: number) => PageItem;
@@ -55,7 +55,9 @@ export class Reading {
     return Reading.#ofSlots(shard, slots, (at) => shard.listedAt(slots[at], include));
   }
 
-  /** All records, in any order, each let go as soon as it was read. */
+  /**
+   * Creates a cursor over all records, in any order. Each record is released as soon as it is read.
+   */
   static ofAll(shard: Shard): Reading {
     const held = shard.holdAll();
     let slot = -1;
@@ -87,8 +89,8 @@ export class Reading {
   }
 
   /**
-   * The items that come next: until they are `maxBytes` or a little more, at least one if one is
-   * left; none for 0.
+   * Returns the next items, slightly more than `maxBytes` at most, but at least one if any is left.
+   * Returns none for 0.
    */
   *page(maxBytes: number): Steps<PageItem[]> {
     const meter = new StepMeter(STEP_NS);
@@ -115,13 +117,13 @@ function bytesOf(item: PageItem): number {
   return ITEM_BYTES + (item.metadata?.length ?? 0) + (item.values?.byteLength ?? 0);
 }
 
-/** The readings of one shard that are not at their end. */
+/** The open cursors of one shard. */
 export class Readings {
-  /** Those that were used last come last. */
+  /** Least recently used first. */
   readonly #open = new Map<string, { reading: Reading; usedMs: number }>();
   readonly #counts = { all: 0, some: 0 };
 
-  /** The page, and the name under which the rest of the reading is kept, if there is a rest. */
+  /** Returns the page, and the name of the cursor if there are more pages. */
   keep(reading: Reading, items: PageItem[], monotonicMs: number, name: string = randomUUID()): Page<PageItem> {
     if (reading.isAtEnd) {
       reading.end();
@@ -132,7 +134,7 @@ export class Readings {
     return { items, rest: name };
   }
 
-  /** The next page; null when there is no such reading any more. */
+  /** Returns the next page, or null if the cursor is no longer open. */
   next(name: string, maxBytes: number, monotonicMs: number): Page<PageItem> | null {
     const found = this.#open.get(name);
     if (!found) return null;
@@ -164,7 +166,7 @@ export class Readings {
     return this.#open.size;
   }
 
-  /** Ends those for which nobody came back; whether there were any. */
+  /** Ends expired cursors. Returns whether there were any. */
   expire(monotonicMs: number): boolean {
     const before = this.#open.size;
     for (const [name, { usedMs }] of this.#open) {

@@ -1,6 +1,6 @@
 /**
- * The reads of a shard that may take long: what each does, in steps. A read begins anew where the
- * shard changed under it.
+ * The reads of a shard that may take long, in steps. A read restarts if the shard changes while it
+ * runs.
  */
 import { TopValues, type ValueCount, type ValueCounts } from '../../../lib/filter/value-counts.ts';
 import type { FetchedRecord, ListedRecord, Page, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
@@ -13,10 +13,10 @@ import { Reading, type Readings } from './reading.ts';
 
 export type LongRead = 'query' | ShardReadOp;
 
-/** What is read. */
+/** The shard being read. */
 interface ReadShard {
   readonly shard: Shard;
-  /** Where answers that come in pages are kept. */
+  /** Keeps the cursors of paged answers. */
   readonly readings: Readings;
 }
 
@@ -54,7 +54,7 @@ const READS: Reads = {
     return yield* shard.previewSteps(change);
   },
   *export({ shard, readings }, { pageMaxBytes }, monotonicMs) {
-    // Both of one state: what follows yields only where the shard may change.
+    // Head and records come from one state: the steps below yield only where the shard may change.
     const { head } = shard;
     const reading = Reading.ofAll(shard);
     return { head, page: (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as Page<FetchedRecord> };
@@ -67,7 +67,7 @@ const READS: Reads = {
 
 export const isLongRead = (op: WorkerOp): op is LongRead => Object.hasOwn(READS, op);
 
-/** The work of a read that was asked for. */
+/** Returns the work of a requested read. */
 export function readWork<O extends LongRead>(
   op: O,
   from: ReadShard,
@@ -97,7 +97,7 @@ function* topValues({ entries }: ValueCounts, limit: number): Steps<readonly Val
   return top.best;
 }
 
-/** The rest is kept among `readings`. */
+/** Returns the first page. The cursor for the rest is kept in `readings`. */
 function* firstPage(
   readings: Readings,
   reading: Reading,

@@ -6,7 +6,7 @@ import { RecomputeSession } from './recompute-session.ts';
 type RecomputeOp = Extract<WorkerOp, `recompute${string}`>;
 
 /**
- * Answers the requests of recomputations, whose sessions it keeps. `shardOf` throws for a shard
+ * Handles the requests of recomputations and keeps their sessions. `shardOf` throws for a shard
  * that is not open.
  */
 export function recomputeHandlers(shardOf: (key: ShardKey) => Shard): WorkerHandlers<RecomputeOp> {

@@ -10,30 +10,30 @@ import { isOfShard } from '../engine/staging.ts';
 import type { Steps } from '../engine/steps.ts';
 import type { ReplayEntry } from './protocol.ts';
 
-/** How a record's stored bytes hash, kept only for records whose leaf does not follow from them. */
+/** Hashes of a record's stored bytes, kept only for records whose leaf does not match them. */
 interface Parts {
   vecHash: Buffer;
   metaHash: Buffer;
 }
 
 /**
- * A shard's Merkle map built anew from stored bytes alone, with every leaf hashed again and the
- * stored leaves believed in nothing.
+ * Rebuilds a shard's Merkle map from stored bytes alone. Every leaf is hashed again, and no stored
+ * leaf is trusted.
  */
 export class RecomputeSession {
   readonly #spec: ShardSpec;
   #map: MerkleMap;
   #seq = 0;
-  /** Ids by slot of the map; undefined where the record was deleted or replaced since. */
+  /** Ids by slot of the map; undefined if the record was deleted or replaced since. */
   #ids: (string | undefined)[] = [];
   #contradicting = new Map<number, Parts>();
   #unreadableIds = new Set<string>();
-  /** Of rows that no write replaces, so that no entry of the log makes them good. */
+  /** Ids of rows that no write replaces, so no log entry can repair them. */
   readonly #strayIds = new Set<string>();
   #unreadableEntries = 0;
-  /** Of records that the log tells of, the leaf that it wrote last; null where it was deleted. */
+  /** Last leaf the log wrote for each record it covers, or null if deleted. */
   readonly #logged = new Map<string, Uint8Array | null>();
-  /** Whether the log tells of all records. */
+  /** Whether the log covers all records. */
   #isAllLogged = false;
 
   constructor(spec: ShardSpec) {
@@ -41,7 +41,7 @@ export class RecomputeSession {
     this.#map = new MerkleMap({ skipBits: Math.log2(spec.of) });
   }
 
-  /** This and `addEntries` give how many records there are then. */
+  /** This and `addEntries` return the number of records so far. */
   *addRecords(records: StoredRecord[]): Steps<number> {
     for (const record of records) {
       this.#put(record);
@@ -50,7 +50,7 @@ export class RecomputeSession {
     return this.#map.size;
   }
 
-  /** Rows that are there, but which the scan left out. */
+  /** Adds rows that exist but that the scan skipped. */
   addLeftOut({ unreadable, stray }: Pick<RecordScan, 'unreadable' | 'stray'>): void {
     for (const id of unreadable) this.#unreadableIds.add(id);
     for (const id of stray) this.#strayIds.add(id);
@@ -70,7 +70,7 @@ export class RecomputeSession {
     return this.#map.size;
   }
 
-  /** What the log says that was written, whatever stands in the records now. */
+  /** Adds what the log says was written, whatever the records contain now. */
   *addWitness(entries: ReplayEntry[]): Steps<undefined> {
     this.#isAllLogged ||= entries[0]?.seq === 1;
     for (const entry of entries) {
@@ -81,7 +81,7 @@ export class RecomputeSession {
     }
   }
 
-  /** Ids of an entry's records whose bytes do not give the leaf beside them. */
+  /** Returns the ids of an entry's records whose bytes do not match their leaf. */
   alteredIn(entry: ReplayEntry, limit: number): string[] {
     const altered: string[] = [];
     for (const { id, record } of changesIn(entry) ?? []) {
@@ -95,25 +95,27 @@ export class RecomputeSession {
   }
 
   /**
-   * Records whose bytes do not give the leaf stored beside them, and bytes that do not decode.
-   * There can be some although the root is the recorded one: a shard that was opened from changed
-   * bytes records roots that contain them.
+   * Number of records whose bytes do not match their stored leaf, and of bytes that cannot be
+   * decoded. It can be above 0 even though the root matches the recorded one: a shard opened from
+   * altered bytes records roots that include them.
    */
   get contradicting(): number {
     const leftOut = this.#unreadableIds.size + this.#strayIds.size;
     return this.#contradicting.size + leftOut + this.#unreadableEntries;
   }
 
-  /** The recomputed state, which the caller knows to be that of `seq` and `version`. */
+  /**
+   * Returns the head of the recomputed state, which the caller knows to be at `seq` and `version`.
+   */
   head(seq: number, version: number): ShardHead {
     this.#seq = seq;
     return { seq, version, count: this.#map.size, ...this.#map.root() };
   }
 
   /**
-   * Names what differs from the open `shard`, from the leaves stored beside the records, and from
-   * what the log wrote. The shard may be a little ahead: records that it wrote after the recomputed
-   * seq are left out.
+   * Returns differences from the open `shard`, from the leaves stored with the records, and from
+   * what the log wrote. The shard may be slightly ahead: records it wrote after the recomputed seq
+   * are ignored.
    */
   compare(shard: Shard | null, limit: number): RecordDifference[] {
     const differences = new Map<string, string>();
@@ -189,7 +191,7 @@ const WHAT = {
   unreadable: 'unreadable',
 } as const;
 
-/** Null for values that no record can have. */
+/** Returns null for values that no record can have. */
 function finiteVecHashOf(vector: Float32Array): Buffer | null {
   try {
     return vecHashOf(vector);
@@ -199,7 +201,10 @@ function finiteVecHashOf(vector: Float32Array): Buffer | null {
   }
 }
 
-/** A record that a shard did not take when it opened was written, and is damaged since. */
+/**
+ * Describes how the stored record differs. A record that the shard skipped when it opened was
+ * damaged after it was written.
+ */
 function whatDiffers(held: Parts | null, stored: Parts): string {
   if (!held) return WHAT.unreadable;
   const values = !held.vecHash.equals(stored.vecHash);

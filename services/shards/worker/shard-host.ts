@@ -1,9 +1,9 @@
 /**
- * What a worker thread does: it holds shards. Most requests run to completion, one after the other.
- * What may take long works in slices of milliseconds, and accounts take turns at them
- * (fair-turns.ts): queries after their first slice, the staging of writes, and background work
- * (building and compacting the index). Whoever comes waits for the slice under way and for what its
- * own account has before it. Indexing that falls behind gets more turns (index-debt.ts).
+ * The work of a worker thread that holds shards. Most requests run to completion, one after the
+ * other. Long work runs in slices of milliseconds, in turns shared fairly between accounts
+ * (fair-turns.ts): queries after their first slice, staging of writes, and background work
+ * (building and compacting the index). A request waits for the slice in progress and for what its
+ * own account has queued before it. An index that falls behind gets more turns (index-debt.ts).
  */
 
 import { ProvecError } from '../../../lib/errors.ts';
@@ -41,10 +41,13 @@ import { describeThrown, faultOf } from './worker-fault.ts';
 const MAINTAIN_SLICE_MS = 2;
 const RECOMPUTE_SLICE_MS = 0.5;
 const STAGE_SLICE_MS = 4;
-/** Work that leaves enough behind for a collection to be worth that everybody waits for it. */
+/**
+ * Amounts of background work, and of freed memory, after which a garbage collection is worth the
+ * pause.
+ */
 const COLLECT_AFTER_WORK_MS = 1_000;
 const COLLECT_AFTER_FREED_BYTES = 32 * 2 ** 20;
-/** A timer may come a little early, when the index would still rest. */
+/** A timer may fire slightly early, while the index build is still paused. */
 const TIMER_SLACK_MS = 10;
 const CANCELLED = 'Nobody waits for the answer.';
 const OPENING_AGAIN = 'The shard is opening again; try again.';
@@ -59,7 +62,7 @@ const READ_TERMS: ReadTerms = {
 
 export type Post = (message: WorkerReply | SizeNotice | IndexNotice, transfer: ArrayBuffer[]) => void;
 
-/** For tests: how queries are cut, what engines are made with, and how time passes. */
+/** Options for tests: how queries are sliced, how engines are created and how time passes. */
 export interface HostOptions extends Partial<ReadTerms> {
   engine?: EngineOptions;
   timers?: Timers;
@@ -67,7 +70,7 @@ export interface HostOptions extends Partial<ReadTerms> {
 
 type Handlers = WorkerHandlers<Exclude<WorkerOp, LongRead | 'stage'>>;
 
-/** Takes requests and posts replies and notices; knows nothing of threads. */
+/** Handles requests and posts replies and notices. Independent of threads. */
 export class ShardHost {
   readonly #post: Post;
   readonly #terms: ReadTerms;
@@ -77,12 +80,12 @@ export class ShardHost {
   readonly #turns: FairTurns;
   readonly #upgrades = new GraphUpgrades();
   readonly #held = new Map<ShardKey, HeldShard>();
-  /** Shards of which somebody has not read all that was kept for them. */
+  /** Shards with unfinished cursors. */
   readonly #expiring = new Set<HeldShard>();
-  /** Milliseconds of background work since garbage was last collected. */
+  /** Milliseconds of background work since the last garbage collection. */
   #workedMs = 0;
 
-  /** `later` runs what is not finished when the requests that came meanwhile are answered. */
+  /** `later` runs its callback after the requests that have arrived are answered. */
   constructor(
     post: Post,
     later: (run: () => void) => void,
@@ -100,13 +103,13 @@ export class ShardHost {
     });
   }
 
-  /** Answers one request, at once, in its turn, or when its shard lets it. */
+  /** Answers a request: at once, in its turn, or when its shard allows it. */
   receive(request: WorkerRequest): void {
     this.#receive(request);
     this.#turns.takeOverdue();
   }
 
-  /** Gives up a read that is under way or waits. */
+  /** Cancels a running or waiting read. */
   cancel({ cancel, key }: CancelRequest): void {
     const held = this.#held.get(key);
     const run = held?.takeOut(cancel);
@@ -219,7 +222,7 @@ export class ShardHost {
     this.#held.set(key, new HeldShard(key, shard));
   }
 
-  /** Lets go of a shard; whoever waited for it must not wait for ever. */
+  /** Closes a shard and answers everything that waits for it. */
   #giveUp(held: HeldShard): void {
     this.#held.delete(held.key);
     this.#turns.leave(held);
@@ -251,20 +254,20 @@ export class ShardHost {
     if (!held) return;
     held.ran(op);
     this.#turns.charge(held, tookMs);
-    // Whoever opens a shard must not wait for the building of its index.
+    // Opening a shard must not wait for its index to be built.
     if (op !== 'commit') return;
     held.indexDebt.note(tookMs, held.shard.unindexed);
     this.#payIndexDebt(held);
   }
 
-  /** Goes on with sliced work; requests that came meanwhile go before the next slice. */
+  /** Continues sliced work. Requests that have arrived run before the next slice. */
   #slice(run: StepRun<unknown>): void {
     const last = run.slice(RECOMPUTE_SLICE_MS);
     if (last) this.#post(last.reply, []);
     else this.#later(() => this.#slice(run));
   }
 
-  /** Stages in turns, so that a group of whatever size is waited for no longer than a slice. */
+  /** Stages writes in turns, so that a large group delays others by at most one slice. */
   #stage(id: number, { key, writes }: WorkerOps['stage']['params']): void {
     const held = this.#held.get(key);
     if (held) {
@@ -290,7 +293,8 @@ export class ShardHost {
 
   #read<O extends LongRead>(id: number, held: HeldShard, op: O, params: WorkerOps[O]['params']): void {
     const run = new ReadRun(id, readWork(op, held, params, this.#terms.monotonicMs), this.#terms);
-    // Many that come at once must not have all others wait for a whole slice of each.
+    // Reads that arrive together get shorter first slices, so that other work does not wait for a
+    // full slice of each.
     const { firstSliceMinMs, sliceMs } = this.#terms;
     const isAnswered = this.#work(held, run, Math.max(firstSliceMinMs, sliceMs / (1 + held.queries)));
     this.#turns.charge(held, run.lastSliceMs);
@@ -299,7 +303,7 @@ export class ShardHost {
     this.#awaitTurn(held);
   }
 
-  /** Gives a query a slice; true when that was its last. */
+  /** Runs one slice of a query. Returns whether it is finished. */
   #work(held: HeldShard, run: ReadRun, sliceMs: number): boolean {
     const reply = run.slice(sliceMs);
     held.indexDebt.note(run.lastSliceMs, held.shard.unindexed);
@@ -311,7 +315,7 @@ export class ShardHost {
     return true;
   }
 
-  /** Lets those go on that waited, as far as they now may. */
+  /** Runs everything waiting that may run now. */
   #admit(held: HeldShard): void {
     for (let next = held.admitNext(); next; next = held.admitNext()) {
       if (next.kind === 'request') this.#answer(next.request);
@@ -325,12 +329,12 @@ export class ShardHost {
     if (held.readings.size > 0) this.#expireLater(held);
   }
 
-  /** What nobody reads on holds up the compaction of the shard. */
+  /** Expired cursors would keep the shard from being compacted. */
   #expire(held: HeldShard): void {
     if (held.readings.expire(this.#terms.monotonicMs())) this.#wake(held.key);
   }
 
-  /** Nobody may come any more to have it done. */
+  /** A timer is needed, because there may be no further request to trigger the expiry. */
   #expireLater(held: HeldShard): void {
     if (this.#expiring.has(held)) return;
     this.#expiring.add(held);
@@ -347,7 +351,7 @@ export class ShardHost {
     if (held) this.#turns.give('maintain', held);
   }
 
-  /** What steps have pinned held up compaction. */
+  /** Pinned records delayed compaction, so maintenance is woken after the steps. */
   *#thenWake<T>(key: ShardKey, steps: Steps<T>): Steps<T> {
     try {
       return yield* steps;
@@ -362,7 +366,7 @@ export class ShardHost {
   }
 
   #maintain(held: HeldShard): void {
-    // After the staging: in between it would take every third millisecond of a load.
+    // Maintenance waits for the staging; in between, it would take a third of the time under load.
     if (held.staging !== null) return;
     if (held.isRead) return void held.waitForMaintenance();
     const more = this.#maintainSlice(held);
@@ -384,7 +388,7 @@ export class ShardHost {
     held.changed();
   }
 
-  /** True while there is more to do. */
+  /** Returns true while there is more to do. */
   #maintainSlice(held: HeldShard): boolean {
     const { key, shard, indexDebt } = held;
     const startedMs = this.#terms.monotonicMs();
@@ -394,9 +398,10 @@ export class ShardHost {
       more = shard.maintain(indexDebt.take(MAINTAIN_SLICE_MS), mayUpgrade);
       return more;
     } catch (error) {
-      // The shard's state is unknown: the thread ends, its shards open again from the store.
+      // The shard's state is unknown. The error ends the thread, and its shards reopen from the
+      // store.
       if (!(error instanceof IndexFailure)) throw error;
-      // What was built is given up.
+      // The part of the index that was built is garbage.
       this.#workedMs = COLLECT_AFTER_WORK_MS;
       if (error.isFirst) this.#post({ id: null, key, indexFault: describeThrown(error.cause) }, []);
       this.#timers.after(error.pauseMs + TIMER_SLACK_MS, () => this.#wake(key));
@@ -417,7 +422,7 @@ export class ShardHost {
 const isSteps = (result: unknown): result is Steps<unknown> =>
   typeof result === 'object' && result !== null && 'next' in result;
 
-/** One write after the other: each takes time to unpack. */
+/** Unpacks the writes one by one, because each takes time. */
 function* unpacked(writes: PostedWrite[]): Iterable<ShardWrite> {
   for (const write of writes) yield received(write);
 }

@@ -2,10 +2,10 @@ import type { Steps } from '../engine/steps.ts';
 import type { WorkerReply } from './protocol.ts';
 import { faultOf } from './worker-fault.ts';
 
-/** One request from its arrival to its reply, worked on in slices. */
+/** One request from its arrival to its reply, executed in slices. */
 export class StepRun<R> {
   readonly id: number;
-  /** What its slices took. */
+  /** Total time of its slices, in ms. */
   tookMs = 0;
   readonly #steps: Steps<R>;
   readonly #monotonicMs: () => number;
@@ -16,7 +16,10 @@ export class StepRun<R> {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Works for one slice. The reply where that was the last, with its result, else null. */
+  /**
+   * Works for one slice. Returns the reply and its result if the request is finished, otherwise
+   * null.
+   */
   slice(sliceMs: number): { reply: WorkerReply; result?: R } | null {
     const startedMs = this.#monotonicMs();
     const beforeMs = this.tookMs;

@@ -1,13 +1,13 @@
 import { ProvecError } from '../../../lib/errors.ts';
 import type { WorkerFault } from './protocol.ts';
 
-/** What was thrown, in a form that a message can carry. */
+/** Converts a thrown error to a form that a message can carry. */
 export function faultOf(error: unknown): WorkerFault {
   if (error instanceof ProvecError) return { code: error.code, message: error.message, details: error.details };
   return { code: null, message: describeThrown(error) };
 }
 
-/** What was thrown as text for the log. */
+/** Describes a thrown value as text for the log. */
 export function describeThrown(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

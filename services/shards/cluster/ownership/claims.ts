@@ -7,31 +7,31 @@ export interface Claim {
   readonly shard: ShardKey;
   readonly epoch: number;
   readonly incarnation: string;
-  /**
-   * What the log held when the claim was made good: all that was ever acknowledged stands at or
-   * before it.
-   */
+  /** Head of the log when the claim was fenced. Every acknowledged write is at or before it. */
   readonly head: ShardHead;
 }
 
-/** By what right shards are served. */
+/** Grants the claims under which shards are served. */
 export interface Claims {
   /**
-   * Whether other nodes serve shards of the same store: what cannot be served here is asked for
-   * there.
+   * Whether other nodes serve shards of the same store. If so, they are asked for shards that
+   * cannot be served here.
    */
   readonly isShared: boolean;
-  /** Throws ShardMoved where another node holds the shard, UNAVAILABLE, StoreError. */
+  /** Throws ShardMoved if another node holds the shard, UNAVAILABLE or StoreError. */
   acquire(shard: ShardKey): Promise<Claim>;
-  /** Whether the claim is good at this moment; what was read under it before may be told. */
+  /** Whether the claim is valid now. If so, data read under it before may be returned. */
   holds(claim: Claim): boolean;
-  /** The shard, of so many bytes, left memory in good order, with nothing of it in flight. */
+  /**
+   * Records that the shard was closed cleanly, with nothing in flight, but is still held. `bytes`
+   * is its former size in memory.
+   */
   rest(claim: Claim, bytes: number): void;
 }
 
 /**
- * For the only process on a store, as the lock of its data directory makes sure: it holds every
- * shard.
+ * Claims for the only process on a store, which the data directory's lock guarantees: it holds
+ * every shard.
  */
 export const soleClaims = (log: Pick<ShardLog, 'head'>): Claims => ({
   isShared: false,

@@ -1,13 +1,11 @@
 /**
- * Makes a claim hold against every earlier holder of the shard: appends an entry of kind `open`
- * under the new epoch at the next free seq of the log.
+ * Fences out every earlier holder of a shard: appends an entry of kind `open` under the new epoch
+ * at the next free seq of the log.
  *
- * Promises: when it resolves, no entry of an earlier epoch can be committed any more. The returned
- * head is the log's at the `open` entry: everything that was ever acknowledged stands at or before
- * it.
- * How it fails: ShardMoved on an entry of a later epoch. StoreError when the store cannot say; then
- * the claim has to be made again under a new epoch.
- * See docs/internals/ownership.md.
+ * Guarantees: once it resolves, no entry of an earlier epoch can be committed. The returned head is
+ * that of the `open` entry; every acknowledged write is at or before it. On failure: throws
+ * ShardMoved if an entry has a later epoch, and StoreError if the outcome is unknown; then claim
+ * the shard again under a new epoch. See docs/internals/ownership.md.
  */
 import type { ShardHead } from '../../../../lib/shard/head.ts';
 import { EMPTY_HEAD } from '../../../../lib/shard/head.ts';
@@ -17,10 +15,12 @@ import type { LogEntry, ShardLog } from '../../../../lib/store/log.ts';
 import type { OwnerStore } from '../../../../lib/store/owners.ts';
 import { StoreError } from '../../../../lib/store/port.ts';
 
-/** More late entries than this cannot be in flight: each earlier holder has one. */
+/**
+ * Maximum number of late appends to collide with. Each earlier holder has at most one in flight.
+ */
 const COLLISIONS_MAX = 64;
 
-/** Commits the `open` entry of `epoch`; throws ShardMoved or StoreError. */
+/** Commits the `open` entry of `epoch`. Throws ShardMoved or StoreError. */
 export async function fence(
   { log, owners }: { log: ShardLog; owners: OwnerStore },
   shard: ShardKey,
@@ -29,8 +29,8 @@ export async function fence(
 ): Promise<ShardHead> {
   for (let collisions = 0; collisions < COLLISIONS_MAX; collisions++) {
     const newest = (await log.head(shard)) ?? EMPTY_HEAD;
-    // In this order: whoever claims the shard after this look finds the seq below taken, or takes
-    // it first.
+    // The head must be read before the owner's row: a later claimant then either finds this seq
+    // taken or takes it first.
     const row = await owners.get(shard);
     if (row?.epoch !== epoch) throw new ShardMoved(row?.holder?.node ?? null);
     const head = { ...newest, seq: newest.seq + 1 };
@@ -41,8 +41,8 @@ export async function fence(
 }
 
 /**
- * Whether the entry stands in the log now; false when another one has its seq, which is not of a
- * later epoch.
+ * Returns whether this entry is in the log, or false if another entry of the same or an earlier
+ * epoch has its seq. Throws ShardMoved if that entry's epoch is later.
  */
 async function commit(log: ShardLog, entry: LogEntry): Promise<boolean> {
   try {
@@ -51,8 +51,8 @@ async function commit(log: ShardLog, entry: LogEntry): Promise<boolean> {
     if (!(error instanceof StoreError) || error.kind !== 'unknown') throw error;
   }
   const [there] = await log.read(entry.shard, entry.seq - 1, 1);
-  // Nothing there after an unknown outcome: whether it still comes or not, it is tried again with
-  // the next one, and one of the two wins.
+  // The outcome is unknown and the seq is still free. The caller appends again; whether or not the
+  // first append arrives late, only one of the two can win.
   if (there === undefined || there.seq !== entry.seq) return false;
   if (there.entryId === entry.entryId) return true;
   if (there.epoch > entry.epoch) throw new ShardMoved(null);

@@ -1,12 +1,11 @@
 /**
- * This node's lease: says whether the node may serve what it holds.
+ * Keeps this node's lease, which decides whether the node may serve its shards.
  *
- * Promises: `isValid` is true only while the last renewal known to have succeeded was *sent* less
- * than the lease time ago, on this node's own monotonic clock. A lease that ran out or was ended by
- * somebody else never becomes valid again: `onLost` is called once, and a new incarnation begins.
- * How it fails: when the store cannot be reached the lease runs out, and the node serves nothing
- * until the store is back. While calls cannot reach the node it has no lease.
- * See docs/internals/ownership.md.
+ * Guarantees: `isValid` is true only while the last successful renewal was *sent* less than the
+ * lease time ago on this node's monotonic clock. A lease that expired, or that another node ended,
+ * never becomes valid again: `onLost` is called once, and a new incarnation begins. On failure:
+ * without the store the lease expires, and the node serves nothing until the store is back. A node
+ * that calls cannot reach has no lease. See docs/internals/ownership.md.
  */
 import { randomUUID } from 'node:crypto';
 import type { Holder, LeaseRow, LeaseStore, LeaseUse } from '../../../../lib/store/owners.ts';
@@ -19,9 +18,9 @@ export interface LeaseKeeperOptions {
   clock: Pick<Clock, 'monotonicMs'>;
   timers: Timers;
   self: Pick<LeaseRow, 'node' | 'process'>;
-  /** The lease is over: drop what is held under that incarnation. */
+  /** Called when the lease is over: drop everything held under that incarnation. */
   onLost(incarnation: string): void;
-  /** What the node says of itself at the beginning and with each renewal; default: nothing. */
+  /** Usage published in the lease at its start and with each renewal. Default: none. */
   use?(): LeaseUse;
   /** Default: 'no'. */
   cutOff?(): CutOff;
@@ -29,7 +28,10 @@ export interface LeaseKeeperOptions {
   newIncarnation?(): string;
 }
 
-/** Whether calls cannot reach this node though others reach each other: it holds nothing then. */
+/**
+ * Whether calls cannot reach this node although the other nodes reach each other. An isolated node
+ * holds no shards.
+ */
 export type CutOff = 'no' | 'maybe' | 'yes';
 
 export class LeaseKeeper {
@@ -41,8 +43,8 @@ export class LeaseKeeper {
   #stopped = false;
   #beginning: Promise<void> | null = null;
   /**
-   * Leases of this node that are over; while they are in the store others wait for what was held
-   * under them.
+   * Expired leases of this node that may still be in the store. Until they are removed, other nodes
+   * wait for what was held under them.
    */
   readonly #over = new Set<string>();
   #cancel: () => void = () => {};
@@ -51,13 +53,13 @@ export class LeaseKeeper {
     this.#options = options;
   }
 
-  /** Under what this node holds shards now; null while it has no valid lease. */
+  /** The node and incarnation under which shards are held now, or null without a valid lease. */
   get holder(): Holder | null {
     if (this.#incarnation === null || !this.isValid(this.#incarnation)) return null;
     return { node: this.#options.self.node, incarnation: this.#incarnation };
   }
 
-  /** The same, after a lease that is being taken was, or `maxMs` have gone by. */
+  /** Returns the holder, after waiting up to `maxMs` for a lease that is being taken. */
   async holderWithin(maxMs: number): Promise<Holder | null> {
     if (this.holder === null && this.#beginning !== null)
       await endedWithin(this.#options.timers, this.#beginning, maxMs);
@@ -68,21 +70,21 @@ export class LeaseKeeper {
     return incarnation === this.#incarnation && this.#options.clock.monotonicMs() < this.#validUntilMs;
   }
 
-  /** Takes the first lease; throws StoreError. */
+  /** Takes the first lease. Throws StoreError. */
   async start(): Promise<void> {
     await this.#begin();
     this.#schedule(RENEW_EVERY_MS);
   }
 
-  /** Tells the others that this node takes no more shards. */
+  /** Announces that this node takes no more shards. */
   async drain(): Promise<void> {
     this.draining = true;
     await this.#renew();
   }
 
   /**
-   * Ends the lease, so that others need not wait for its death; whatever was held must have been
-   * dropped.
+   * Ends the lease so that others need not wait for it to expire. Drop everything held under it
+   * first.
    */
   async stop(): Promise<void> {
     this.#stopped = true;
@@ -108,7 +110,7 @@ export class LeaseKeeper {
     if (this.#stopped) return;
     const validUntilMs = this.validUntil(sentAtMs);
     if (clock.monotonicMs() >= validUntilMs) {
-      // A store that stood still answers what is over by now; it answers the next one at once.
+      // A stalled store may confirm a lease that has already expired. The next attempt is quick.
       this.#over.add(incarnation);
       return this.#take();
     }
@@ -125,14 +127,15 @@ export class LeaseKeeper {
     const sentAtMs = clock.monotonicMs();
     const isThere = await leases.renew(incarnation, this.#beat, this.draining, this.#options.use?.());
     if (incarnation !== this.#incarnation) return;
-    // A renewal that comes back after the lease ran out is too late: others may have judged by
-    // then.
+    // A renewal confirmed after expiry is too late: others may have declared the lease dead.
     if (isThere && this.isValid(incarnation))
       this.#validUntilMs = Math.max(this.#validUntilMs, this.validUntil(sentAtMs));
     else this.#lose(incarnation);
   }
 
-  /** A renewal counts from when it was sent, since others count from when it arrived. */
+  /**
+   * The lease counts from when the renewal was sent, because observers count from when it arrived.
+   */
   protected validUntil(sentAtMs: number): number {
     return sentAtMs + LEASE_MS;
   }
@@ -163,13 +166,13 @@ export class LeaseKeeper {
     const incarnation = this.#incarnation;
     const cutOff = this.#options.cutOff?.() ?? 'no';
     if (incarnation !== null && (cutOff === 'yes' || !this.isValid(incarnation))) this.#lose(incarnation);
-    // The next turn must not wait for a store that does not answer: the lease has to be given up in
-    // time.
+    // Schedule the next turn first: a store that hangs must not keep the node from giving up its
+    // lease in time.
     this.#schedule(RENEW_AGAIN_MS);
     try {
       if (this.#incarnation !== null) await this.#renew();
       else if (this.#beginning === null && cutOff !== 'yes') await this.#begin();
-      // A store that was away when they were lost has them still.
+      // If the store was down when these leases expired, it still has them.
       void this.#endThoseOver();
       const isSettled = this.#incarnation !== null && cutOff === 'no';
       this.#schedule(isSettled ? RENEW_EVERY_MS : RENEW_AGAIN_MS);

@@ -1,12 +1,10 @@
 /**
- * Reads the leases of the other nodes, as few as are enough, and ends those that are dead.
+ * Reads as few of the other nodes' leases as necessary, and ends those that are dead.
  *
- * Promises: some node watches every lease, and the rows that all nodes read together grow with
- * their number, not with its square. `isOver` says that a lease is over only when it is no longer
- * in the store, so two nodes never judge differently.
- * How it fails: while the store cannot be reached nobody is judged, and readings go on until it is
- * back.
- * See docs/internals/ownership.md.
+ * Guarantees: some node watches every lease, and the total number of rows read grows linearly with
+ * the number of nodes, not quadratically. `isOver` reports a lease as over only once it is gone
+ * from the store, so no two nodes disagree. On failure: while the store is down no lease is
+ * declared dead, and reading continues until it is back. See docs/internals/ownership.md.
  */
 import { listEveryMs, watchedLeases } from '../../../../lib/placement/lease-ring.ts';
 import type { LeaseRow, LeaseStore } from '../../../../lib/store/owners.ts';
@@ -15,9 +13,9 @@ import type { Timers } from '../../../../lib/time/timers.ts';
 import { RENEW_AGAIN_MS, WATCH_EVERY_MS } from './lease-terms.ts';
 import type { LeaseWatch } from './lease-watch.ts';
 
-/** A lease is watched for so long after somebody asked for it. */
+/** Time, in ms, to keep watching a lease after a caller asked about it. */
 const AWAITED_MS = 10_000;
-/** What one reading gave is good for others that ask so soon after it began. */
+/** Time, in ms, during which one read also answers other callers that ask about the same lease. */
 const ANSWER_GOOD_MS = 250;
 
 export interface LeaseObserverOptions {
@@ -25,19 +23,19 @@ export interface LeaseObserverOptions {
   watch: LeaseWatch;
   clock: Pick<Clock, 'monotonicMs'>;
   timers: Timers;
-  /** Incarnation of the own lease; null while there is none. */
+  /** Incarnation of this node's lease, or null without one. */
   own(): string | null;
-  /** Whether the process behind a lease is known to be no more. */
+  /** Whether the process behind a lease is known to have ended. */
   isGone(row: LeaseRow): Promise<boolean>;
-  /** A lease was found dead here, and ended. */
+  /** Called when this node found a lease dead and ended it. */
   onDead(row: LeaseRow): void;
-  /** Default: that of the ring. */
+  /** Time between two reads of all leases, in ms. Default: `listEveryMs` of the lease ring. */
   listEveryMs?(nodes: number): number;
 }
 
 export class LeaseObserver {
   readonly #options: LeaseObserverOptions;
-  /** Leases that somebody waits for, and until when they are watched. */
+  /** Leases that callers wait for, and until when they are watched. */
   readonly #awaited = new Map<string, number>();
   readonly #asking = new Map<string, { beganMs: number; over: Promise<boolean> }>();
   #listAtMs = Number.NEGATIVE_INFINITY;
@@ -48,7 +46,7 @@ export class LeaseObserver {
     this.#options = options;
   }
 
-  /** Reads all leases once, if the store can be reached, and goes on reading. */
+  /** Reads all leases once, if the store is up, and keeps reading. */
   start(): Promise<void> {
     return this.#turn();
   }
@@ -64,8 +62,8 @@ export class LeaseObserver {
   }
 
   /**
-   * Whether the lease is in the store no more, after a reading where that is not known; one that is
-   * dead is ended. Throws StoreError.
+   * Returns whether the lease is gone from the store, reading it if that is not known. Ends it if
+   * it is dead. Throws StoreError.
    */
   isOver(incarnation: string): Promise<boolean> {
     const { watch, clock } = this.#options;
@@ -94,7 +92,7 @@ export class LeaseObserver {
     if (this.#stopped) return;
     this.#cancel();
     const { watch, timers } = this.#options;
-    // A store that does not answer must not end the looking.
+    // Schedule the next turn first: a store that hangs must not stop the observer.
     this.#cancel = timers.after(WATCH_EVERY_MS, () => void this.#turn());
     try {
       await this.#read(this.#due());
@@ -106,7 +104,7 @@ export class LeaseObserver {
     }
   }
 
-  /** Which leases are to be read now; null: all. */
+  /** Returns the leases to read now, or null for all. */
   #due(): string[] | null {
     const { watch, clock, own, listEveryMs: every = listEveryMs } = this.#options;
     const monotonicMs = clock.monotonicMs();
@@ -116,7 +114,7 @@ export class LeaseObserver {
       this.#asking.delete(incarnation);
     }
     const live = watch.live().map(({ incarnation }) => incarnation);
-    // The own one is read as well, for the others: what all say of themselves is one table.
+    // A full read includes this node's own lease: everyone's usage comes from the same table.
     if (monotonicMs >= this.#listAtMs) {
       this.#listAtMs = monotonicMs + every(live.length) - WATCH_EVERY_MS / 2;
       return null;
@@ -133,8 +131,8 @@ export class LeaseObserver {
   }
 
   /**
-   * A lease that was judged by its beat is ended at that beat: where it was renewed meanwhile, the
-   * next reading says so.
+   * Ends a dead lease. If it was judged by its beat, ends it only at that beat; a lease renewed in
+   * the meantime stays, and the next read shows it.
    */
   async #end({ row, gone }: { row: LeaseRow; gone: boolean }): Promise<void> {
     const { leases, watch, onDead } = this.#options;

@@ -1,11 +1,10 @@
 /**
- * Judges the leases of other nodes by how long a beat has stood unchanged on this node's own
- * monotonic clock, as Kubernetes' leader election does, never by a time that somebody wrote.
+ * Judges other nodes' leases by how long a beat stays unchanged on this node's monotonic clock, as
+ * Kubernetes leader election does. It never trusts a timestamp written by another node.
  *
- * Promises: a lease is called dead only when its holder serves nothing under it any more, whichever
- * answers are left out or come in whatever order.
- * How it fails: where readings are rare a lease is called dead later, never earlier.
- * See docs/internals/ownership.md.
+ * Guarantees: a lease is declared dead only when its holder no longer serves anything under it,
+ * even if reads are lost or return out of order. On failure: infrequent reads delay the verdict;
+ * they never make it early. See docs/internals/ownership.md.
  */
 import { LRUCache } from 'lru-cache';
 import type { LeaseRow } from '../../../../lib/store/owners.ts';
@@ -13,7 +12,7 @@ import type { Clock } from '../../../../lib/time/clock.ts';
 import { DEAD_AFTER_MS } from './lease-terms.ts';
 
 /**
- * Leases that are kept in mind as over; one that is forgotten is read again when somebody names it.
+ * Maximum number of ended leases to remember. A forgotten lease is read again when it is mentioned.
  */
 const OVER_MAX = 10_000;
 
@@ -21,27 +20,27 @@ interface Sighting {
   row: LeaseRow;
   /** When this beat was first seen, on the observer's clock. */
   sinceMs: number;
-  /** When the newest reading began that saw it still unchanged. */
+  /** When the latest read that still showed this beat began. */
   seenMs: number;
-  /** Its process was asked for on this machine and is no more. */
+  /** Whether its process ran on this machine and is known to have ended. */
   gone: boolean;
 }
 
-/** One reading of leases. */
+/** One read of leases from the store. */
 export interface LeaseReading {
-  /** Which leases it asks for; null: all. */
+  /** The requested leases, or null for all. */
   readonly asked: ReadonlySet<string> | null;
   readonly beganMs: number;
-  /** In what order readings began and leases were heard of. */
+  /** Position in the sequence of reads started and leases first heard of. */
   readonly order: number;
 }
 
 interface Heard {
   /** When the lease was first heard of. */
   order: number;
-  /** The reading that `sighting` is from. */
+  /** Order of the read that `sighting` comes from. */
   seenIn: number;
-  /** Null until a reading has shown it. */
+  /** Null until a read has returned the lease. */
   sighting: Sighting | null;
 }
 
@@ -51,8 +50,7 @@ export class LeaseWatch {
   readonly #heard = new Map<string, Heard>();
   readonly #over: LRUCache<string, true>;
   /**
-   * Leases that are over and that a reading shows all the same: their beginning came to the store
-   * once more.
+   * Leases that are over but still appear in a read: their insert reached the store again, late.
    */
   readonly #left = new Map<string, LeaseRow>();
   #order = 0;
@@ -63,14 +61,14 @@ export class LeaseWatch {
     this.#over = new LRUCache({ max: overMax });
   }
 
-  /** A reading begins; `asked`: only of these leases. */
+  /** Starts a read, of all leases or only of `asked`. */
   begin(asked: Iterable<string> | null = null): LeaseReading {
     const incarnations = asked === null ? null : new Set(asked);
     for (const incarnation of incarnations ?? []) this.hear(incarnation);
     return { asked: incarnations, beganMs: this.#clock.monotonicMs(), order: ++this.#order };
   }
 
-  /** Takes in what a reading gave. */
+  /** Records the result of a read. */
   observe(rows: Iterable<LeaseRow>, reading: LeaseReading): void {
     const shown = new Set<string>();
     for (const row of rows) {
@@ -84,42 +82,42 @@ export class LeaseWatch {
     }
   }
 
-  /** Somebody names this lease: whether it is there is to be found out. */
+  /** Registers a lease that was mentioned, so that later reads decide whether it still exists. */
   hear(incarnation: string): void {
     if (this.#heard.has(incarnation) || this.#over.has(incarnation)) return;
     this.#heard.set(incarnation, { order: ++this.#order, seenIn: 0, sighting: null });
   }
 
-  /** The lease is not in the store any more. */
+  /** Records that the lease is gone from the store. */
   end(incarnation: string): void {
     this.#over.set(incarnation, true);
     this.#heard.delete(incarnation);
     this.#left.delete(incarnation);
   }
 
-  /** Whether the lease is known not to be in the store any more. */
+  /** Whether the lease is known to be gone from the store. */
   isOver(incarnation: string): boolean {
     return this.#over.has(incarnation);
   }
 
-  /** That process is known to be no more. */
+  /** Records that the lease's process is known to have ended. */
   markGone(incarnation: string): void {
     const sighting = this.#heard.get(incarnation)?.sighting;
     if (sighting) sighting.gone = true;
   }
 
-  /** Leases that are not dead, as they were last read. */
+  /** Leases that are not dead, as last read. */
   live(): LeaseRow[] {
     return this.#sightings().flatMap((sighting) => (this.#isDead(sighting) ? [] : [sighting.row]));
   }
 
-  /** Leases whose beat was seen to change, and how long ago that was, in milliseconds. */
+  /** Leases that have been read, with the time in ms since their beat was first seen. */
   sightings(): { row: LeaseRow; ageMs: number }[] {
     const monotonicMs = this.#clock.monotonicMs();
     return this.#sightings().map(({ row, sinceMs }) => ({ row, ageMs: monotonicMs - sinceMs }));
   }
 
-  /** Leases that are dead and may still be in the store. */
+  /** Leases that are dead but may still be in the store. */
   dead(): { row: LeaseRow; gone: boolean }[] {
     const left = [...this.#left.values()].map((row) => ({ row, gone: true }));
     return [...left, ...this.#sightings().filter((sighting) => this.#isDead(sighting))];
@@ -140,8 +138,7 @@ export class LeaseWatch {
   }
 
   /**
-   * By how long its beat is known to have stood. Not until the present: the holder may have renewed
-   * since the leases were last read.
+   * Measures up to the start of the last read, not up to now: the holder may have renewed since.
    */
   #isDead({ gone, seenMs, sinceMs }: Sighting): boolean {
     return gone || seenMs - sinceMs >= this.#deadAfterMs;

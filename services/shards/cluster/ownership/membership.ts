@@ -1,13 +1,12 @@
 /**
- * This node among the shard nodes: its own lease, its watch over the leases of the others, and the
- * claims made under both.
+ * This node's membership in the cluster of shard nodes: its own lease, its watch over the other
+ * leases, and the claims made under both.
  *
- * Promises: a holder whose process is known to be gone, or whose beat stood still for long enough,
- * is found within a second by the nodes that watch it or want something that it holds, and its
- * lease ended in the store, so that every other node may take its shards at once; `onDead` tells of
- * its node, unless that lives on under another lease. How it fails: while the store cannot be
- * reached nobody is judged, this node's own lease runs out, and it serves nothing until the store
- * is back.
+ * Guarantees: when a holder's process is known to have ended, or its beat has stood still for long
+ * enough, a node that watches it or wants one of its shards notices within a second and ends its
+ * lease, so that any node may take its shards. The `dead` event names the node, unless it already
+ * has a new lease. On failure: while the store is down no lease is declared dead, this node's own
+ * lease expires, and the node serves nothing until the store is back.
  */
 import { EventEmitter } from 'node:events';
 import type { Logger } from 'pino';
@@ -26,21 +25,19 @@ import { Ownership } from './ownership.ts';
 export interface MembershipOptions {
   store: Pick<Store, 'owners' | 'leases' | 'log'>;
   clock: Pick<Clock, 'monotonicMs'>;
-  /** Default: the system's. */
+  /** Default: the system's timers. */
   timers?: Timers;
   node: string;
   process: ProcessIdentity;
   log: Logger;
-  /** What this node has in memory, and could, for the others to know. */
+  /** This node's memory use and capacity, published to the other nodes. */
   use(): LeaseUse;
-  /**
-   * For how long this node has heard nothing of any other, in milliseconds. Default: not at all.
-   */
+  /** Time since this node last heard from any other node, in ms. Default: 0. */
   silenceMs?(): number;
 }
 
 export interface MembershipEvents {
-  /** The own lease is over: everything that was held under it must be dropped at once. */
+  /** This node's lease is over: everything held under it must be dropped at once. */
   lost: [];
   /** Another node was found dead. */
   dead: [node: string];
@@ -55,7 +52,7 @@ export class Membership {
   readonly #watch: LeaseWatch;
   readonly #observer: LeaseObserver;
   #placement = new Placement([]);
-  /** The first time known of that another node heard something well after this one did. */
+  /** Earliest known time at which another node heard something well after this node last did. */
   #othersHeardSinceMs = Number.POSITIVE_INFINITY;
 
   constructor(options: MembershipOptions) {
@@ -98,7 +95,7 @@ export class Membership {
     });
   }
 
-  /** Takes the first lease; throws StoreError. */
+  /** Takes the first lease. Throws StoreError. */
   async start(): Promise<void> {
     await this.#keeper.start();
     await this.#observer.start();
@@ -108,7 +105,7 @@ export class Membership {
     return this.#keeper.holder !== null;
   }
 
-  /** What this node holds, with what is in memory no more, and could. */
+  /** Returns this node's usage and capacity; unloaded shards count as used. */
   use(): LeaseUse {
     const use = this.#options.use();
     const resting = this.ownership.resting().reduce((total, { bytes }) => total + bytes, 0);
@@ -119,12 +116,12 @@ export class Membership {
     return this.#keeper.draining;
   }
 
-  /** Names of the nodes that may be given shards: alive and not about to leave. */
+  /** Nodes that may receive shards: alive and not draining. */
   takers(): string[] {
     return this.placement.nodes.map(({ node }) => node);
   }
 
-  /** The order of the takers for each shard, weighted by the memory that they have. */
+  /** Placement order of those nodes, weighted by their memory. */
   get placement(): Placement {
     const weights = new Map<string, number>();
     for (const { node, draining, use } of this.live())
@@ -137,19 +134,20 @@ export class Membership {
     return this.#watch.live();
   }
 
-  /** Learns of nodes that came or changed a moment ago. Throws StoreError. */
+  /** Reads the leases now, to learn of recent changes. Throws StoreError. */
   refresh(): Promise<void> {
     return this.#observer.readAll();
   }
 
-  /** Tells the others that this node takes no more shards. Throws StoreError. */
+  /** Announces that this node takes no more shards. Throws StoreError. */
   async drain(): Promise<void> {
     await this.#keeper.drain();
-    // Who takes them must be known by now; with what was known before if that cannot be had.
+    // Read the leases now to know which nodes can take the shards; if that fails, use what is
+    // known.
     await this.refresh().catch(() => undefined);
   }
 
-  /** Ends the lease; everything held under it must have been let go. */
+  /** Ends the lease. Everything held under it must have been released. */
   async stop(): Promise<void> {
     this.#observer.stop();
     await this.#keeper.stop();
@@ -160,9 +158,9 @@ export class Membership {
   }
 
   /**
-   * Nobody has been heard for long, and for a while others have heard each other: not at once,
-   * because after an outage of what carries calls every node hears the others again at a time of
-   * its own.
+   * Isolated means: this node has heard nothing for long, while others have heard each other for
+   * some time. It takes some time because, after a transport outage, nodes reconnect at different
+   * moments.
    */
   #cutOff(): CutOff {
     const silenceMs = this.#silenceMs();
@@ -177,7 +175,7 @@ export class Membership {
     return isCertain ? 'yes' : 'maybe';
   }
 
-  /** When each of the others last heard of one, by what its lease says. */
+  /** When each other node last heard from any node, according to its lease. */
   #othersHeardMs(monotonicMs: number): number[] {
     return this.#watch
       .sightings()
@@ -192,7 +190,7 @@ export class Membership {
     this.events.emit('dead', node);
   }
 
-  /** Only a process of this machine can be asked for. */
+  /** Only processes on this machine can be checked. */
   async #isGone({ incarnation, process }: LeaseRow): Promise<boolean> {
     if (process.place !== this.#options.process.place || incarnation === this.#keeper.holder?.incarnation) return false;
     return (await isAlive(process)) === false;

@@ -1,13 +1,11 @@
 /**
- * Which shards this node holds, and by what right.
+ * Tracks which shards this node holds, and under which claims.
  *
- * Promises: `acquire` resolves with a claim only when no holder with a live lease had the shard,
- * and after it has fenced the log under the claim's epoch. The claim is good while `holds` is true,
- * which is while the lease that it was made under is valid. A shard that is being handed over is
- * not claimed again here meanwhile.
- * How it fails: ShardMoved with the node to ask, or with none while this node has no valid lease;
- * StoreError.
- * See docs/internals/ownership.md.
+ * Guarantees: `acquire` resolves with a claim only if no holder with a live lease has the shard,
+ * and only after fencing the log under the claim's epoch. A claim is valid as long as the lease it
+ * was made under. A shard being handed over is not claimed again here in the meantime. On failure:
+ * throws ShardMoved naming the node to ask, or none while this node has no valid lease, and
+ * StoreError. See docs/internals/ownership.md.
  */
 import { randomUUID } from 'node:crypto';
 import { EMPTY_HEAD } from '../../../../lib/shard/head.ts';
@@ -25,37 +23,36 @@ export interface OwnershipOptions {
   log: ShardLog;
   keeper: LeaseKeeper;
   /**
-   * Whether the lease of another holder is over, so that nothing is served under it any more.
-   * Throws StoreError.
+   * Whether another holder's lease is over, so that nothing is served under it. Throws StoreError.
    */
   isOver(incarnation: string): Promise<boolean>;
   /** Default: a random UUID. */
   newEntryId?(): string;
-  /** Default: an entry of the log, after which nobody commits under an earlier epoch. */
+  /** Default: appends a fencing entry to the log. */
   fence?: typeof fenceLog;
 }
 
-/** A shard that is held and is in memory no more. */
+/** A claim on a shard that is held but not in memory. */
 interface Resting extends Omit<Claim, 'head'> {
-  /** In memory, when it was last there. */
+  /** Bytes it took in memory when it was last loaded. */
   bytes: number;
 }
 
 export class Ownership implements Claims {
   readonly isShared = true;
   readonly #options: OwnershipOptions;
-  /** Claims that were let go in good order, with nothing in flight. */
+  /** Claims on shards that were closed cleanly, with nothing in flight. */
   #resting = new Map<ShardKey, Resting>();
-  /** Epochs under which shards were left to somebody who has yet to claim them. */
+  /** Epochs under which shards were given to a node that has not claimed them yet. */
   #given = new Map<ShardKey, number>();
-  /** Shards that are on their way to another node. */
+  /** Shards being handed over, with the node that receives each. */
   #leaving = new Map<ShardKey, string>();
 
   constructor(options: OwnershipOptions) {
     this.#options = options;
   }
 
-  /** Whether the claim is good at this moment. */
+  /** Whether the claim is valid now. */
   holds(claim: Claim): boolean {
     return this.#options.keeper.isValid(claim.incarnation);
   }
@@ -76,12 +73,12 @@ export class Ownership implements Claims {
       const head = await log.head(shard);
       const { epoch, incarnation } = resting;
       const claim = { shard, epoch, incarnation, head: head ?? EMPTY_HEAD };
-      // Read while the lease ran, row and head are of one holding; read later, somebody may have
-      // claimed the shard in between.
+      // Row and head were read under one valid lease, so they belong together. Had the lease
+      // expired in between, another node could have claimed the shard.
       if (!this.holds(claim)) throw outOfTouch();
       return claim;
     }
-    // Whoever it was left to did not take it: of two that claim it now one wins.
+    // The node it was given to did not take it. If two nodes claim it now, one of them wins.
     const isGiven = row?.epoch === this.#given.get(shard);
     if (row?.holder && !isOwn && !isGiven && !(await this.#options.isOver(row.holder.incarnation)))
       throw new ShardMoved(row.holder.node);
@@ -98,31 +95,27 @@ export class Ownership implements Claims {
   }
 
   /**
-   * The shard, of so many bytes, left memory with nothing in flight; this node goes on holding it.
+   * Records that the shard was closed cleanly, with nothing in flight, and is still held. `bytes`
+   * is its former size in memory.
    */
   rest({ shard, epoch, incarnation }: Claim, bytes: number): void {
     this.#resting.set(shard, { shard, epoch, incarnation, bytes });
   }
 
-  /**
-   * Shards that this node holds and that are in memory no more, with the bytes that they took
-   * there.
-   */
+  /** Shards held but not in memory, with the bytes they took in memory. */
   resting(): { shard: ShardKey; bytes: number }[] {
     return [...this.#resting.values()].map(({ shard, bytes }) => ({ shard, bytes }));
   }
 
-  /**
-   * Sends callers of the shard to `node`; null: no longer, it is held elsewhere or was not taken.
-   */
+  /** Redirects callers of the shard to `node`, or stops redirecting them if null. */
   redirect(shard: ShardKey, node: string | null): void {
     if (node === null) this.#leaving.delete(shard);
     else this.#leaving.set(shard, node);
   }
 
   /**
-   * Leaves a shard that rests here to `to`, which nobody can come before while it lives, or to
-   * anybody.
+   * Gives an unloaded shard to `to`, which has precedence while its lease lives, or frees it for
+   * any node.
    */
   async releaseResting(shard: ShardKey, to?: Holder): Promise<void> {
     const claim = this.#resting.get(shard);
@@ -130,9 +123,9 @@ export class Ownership implements Claims {
   }
 
   /**
-   * As `releaseResting`, a shard that is held here, or was left to somebody who has yet to claim
-   * it, and of which nothing is in memory or on its way there, whether it left in good order or
-   * not. False where somebody else has it.
+   * Like `releaseUnloaded`, for a shard that is held here or was given to a node that has not
+   * claimed it. Nothing of it may be in memory or loading; it need not have been closed cleanly.
+   * Returns false if another node has it.
    */
   async release(shard: ShardKey, to?: Holder): Promise<boolean> {
     if (this.#resting.has(shard)) {
@@ -143,16 +136,14 @@ export class Ownership implements Claims {
     const row = await owners.get(shard);
     const own = keeper.holder?.incarnation;
     if (!row || own === undefined) return false;
-    // A claim would have raised the epoch, and one that comes at the same time decides by it.
+    // A claim by another node would have raised the epoch. The epoch also decides between this
+    // release and a concurrent claim.
     if (row.holder?.incarnation !== own && row.epoch !== this.#given.get(shard)) return false;
     await this.#release(row, to);
     return true;
   }
 
-  /**
-   * Forgets what is held: of a collection that is no more, and of which nothing is in memory; or
-   * all, the lease being over.
-   */
+  /** Forgets the unloaded claims of a deleted collection, or all of them when the lease is over. */
   forget(collectionId?: string): void {
     for (const shards of [this.#resting, this.#given])
       for (const shard of [...shards.keys()])
@@ -166,7 +157,7 @@ export class Ownership implements Claims {
   }
 }
 
-/** Without a lease nothing can be held here; another node may. */
+/** Without a lease this node can hold nothing, but another node may. */
 function outOfTouch(): ShardMoved {
   return new ShardMoved(null);
 }

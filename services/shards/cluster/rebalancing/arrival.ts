@@ -1,18 +1,18 @@
 import { type ClusterUse, hasRoom, type NodeUse, type ShardUse } from '../../../../lib/placement/cluster-use.ts';
 import { ceilingOf, type MoveReason } from './planner.ts';
 
-/** A shard that another node wants to hand over. */
+/** A shard that another node offers to hand over. */
 export interface Arrival extends ShardUse {
   reason: MoveReason;
 }
 
-/** Why a node does not take a shard that is offered to it now. */
+/** Why a node refuses an offered shard. */
 export type Refusal = 'draining' | 'busy' | 'room' | 'share';
 
 /**
- * What a node answers to the offer of a shard; null: it takes it. The giver's view may be old;
- * `own` is what the node holds at this moment, so that many givers at once do not fill it: it takes
- * one shard at a time, and none that would bring it above the bound of such a move.
+ * Decides on an offered shard; null means accepted. The giver's view may be old, so the receiver
+ * decides by its own current use: it takes one shard at a time, and none that would exceed the
+ * ceiling for that reason to move. This keeps concurrent givers from filling it.
  */
 export function refusalOf(own: NodeUse, use: ClusterUse, isTaking: boolean, arrival: Arrival): Refusal | null {
   if (own.draining) return 'draining';

@@ -1,15 +1,16 @@
 /**
- * After this time an old load counts for a third. Shorter than a shard rests after a move, longer
- * than a burst.
+ * Time constant of the average, in ms: after it an old load weighs about a third. It is shorter
+ * than a shard's minimum stay and longer than a burst.
  */
 const MEMORY_MS = 60_000;
 
-/** `busyMs`: the total by now; null: there was nothing to do. */
+/** Updates and returns the average. `busyMs` is the running total, or null if the shard is idle. */
 export type LoadAverage = (busyMs: number | null, monotonicMs: number) => number;
 
 /**
- * Worker threads kept busy, as an exponential average over time, from a total of busy time, which
- * begins anew when the shard is loaded anew; `busyMs` is null until it is known.
+ * Returns an exponential moving average of the number of worker threads kept busy. It is fed
+ * running totals of busy time, which restart at zero when the shard is reloaded and are null while
+ * unknown.
  */
 export function loadAverage(sinceMs: number, busyMs: number | null = 0): LoadAverage {
   let atMs = sinceMs;

@@ -1,13 +1,18 @@
-/** Between two moves, however small. */
+/**
+ * Shortest pause between two moves, in ms.
+ */
 const PAUSE_MIN_MS = 1_000;
-/** After a refusal, and after a target failed or could not be reached. */
+/**
+ * Time, in ms, to avoid a node after it refused a shard, and after it failed or could not be
+ * reached.
+ */
 const REFUSED_MS = 10_000;
 const FAILED_MS = 60_000;
 
 /**
- * How fast a node gives shards away: one at a time, and over time no more than so many bytes a
- * second, so that checkpoints and openings leave the disk and the network to queries. Times are of
- * one monotonic clock.
+ * Limits how fast a node gives shards away: one at a time, and at most a given number of bytes per
+ * second on average. Checkpoints and openings then leave disk and network to queries. All times
+ * come from one monotonic clock.
  */
 export class MovePace {
   readonly #bytesPerSecond: number;
@@ -19,12 +24,12 @@ export class MovePace {
     this.#bytesPerSecond = bytesPerSecond;
   }
 
-  /** When the next move may begin; infinite while one is under way. */
+  /** When the next move may begin, or infinity while one is running. */
   get nextMs(): number {
     return this.#isMoving ? Number.POSITIVE_INFINITY : this.#nextMs;
   }
 
-  /** Nodes not to be asked now. */
+  /** Nodes to leave alone for now. */
   avoided(monotonicMs: number): Set<string> {
     for (const [node, untilMs] of this.#avoidedUntilMs) if (untilMs <= monotonicMs) this.#avoidedUntilMs.delete(node);
     return new Set(this.#avoidedUntilMs.keys());
@@ -34,18 +39,18 @@ export class MovePace {
     this.#isMoving = true;
   }
 
-  /** A shard of that size was handed over, beginning at `beganMs`. */
+  /** Records a completed move that began at `beganMs`. */
   ended(bytes: number, beganMs: number, monotonicMs: number): void {
     this.#isMoving = false;
     this.#nextMs = Math.max(monotonicMs + PAUSE_MIN_MS, beganMs + (bytes / this.#bytesPerSecond) * 1_000);
   }
 
-  /** The target does not take it now. */
+  /** Records that the target refused the shard. */
   refused(to: string, monotonicMs: number): void {
     this.#stopped(to, monotonicMs, REFUSED_MS);
   }
 
-  /** The move failed, or nobody knows. */
+  /** Records that the move failed or that its outcome is unknown. */
   failed(to: string, monotonicMs: number): void {
     this.#stopped(to, monotonicMs, FAILED_MS);
   }

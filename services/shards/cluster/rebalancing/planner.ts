@@ -1,12 +1,12 @@
 /**
- * Which shard a node gives away next, and to whom: from a node that holds far more than the mean
- * (by memory or by worker threads), else a shard that is not at its home, the first node in its
- * order. A node that leaves plans nothing: its drain gives away what it has.
+ * Chooses which shard a node gives away next, and to which node. First choice is relief: the node
+ * is far above the mean in memory or worker threads. Second is moving a shard to its home, the
+ * first node in its placement order. A draining node plans nothing.
  *
- * Promises, as long as sizes stay as they are: it comes to rest, since no target goes above OVER by
- * a relief nor above HOME by a home move; no shard goes back and forth, since GIVE lies a tenth of
- * the mean above HOME; the same view gives the same move. How it fails: with an old view the
- * target, which knows itself, refuses (`arrival.ts`). See docs/internals/placement.md.
+ * Guarantees, while sizes stay the same: planning terminates, because relief lifts no target above
+ * OVER and home moves none above HOME. No shard moves back and forth, because GIVE is a tenth of
+ * the mean above HOME. The same view gives the same move. On failure: if the view is old, the
+ * target refuses (`arrival.ts`). See docs/internals/placement.md.
  */
 import {
   type ClusterUse,
@@ -19,33 +19,33 @@ import {
 import type { Placement } from '../../../../lib/placement/placement.ts';
 import type { ShardKey } from '../../../../lib/shard/key.ts';
 
-/** In multiples of the mean. */
+/** Thresholds, as multiples of the mean. */
 const OVER = 1.25;
 const GIVE = 1.15;
 const HOME = 1.05;
 const UNDER = 0.75;
-/** What a relief must gain at least: the target stays this much below what the node had. */
+/** Minimum gain of a relief: the target stays this far below what the giver had. */
 const GAIN = 0.1;
 const REST_MS = 120_000;
 
-/** A shard that the node holds. */
+/** A shard that this node holds. */
 export interface OwnedShard extends ShardUse {
   shard: ShardKey;
-  /** Since it was claimed. */
+  /** Time since it was claimed, in ms. */
   heldForMs: number;
-  /** Nodes that follow it: they have it in memory. */
+  /** Nodes that follow it and so have it in memory. */
   followers: readonly string[];
-  /** It is not in memory: nobody has asked for it for long. */
+  /** Whether it is unloaded: held, but not in memory. */
   rests?: boolean;
 }
 
 export interface RebalancingView {
-  /** This node. */
+  /** Name of this node. */
   node: string;
   shards: readonly OwnedShard[];
   use: ClusterUse;
   placement: Placement;
-  /** Nodes that refused a shard or could not be reached a moment ago. */
+  /** Nodes that recently refused a shard or could not be reached. */
   avoided: ReadonlySet<string>;
 }
 
@@ -59,17 +59,17 @@ export type MoveReason = 'memory' | 'load' | 'home';
 
 type Resource = keyof UsedParts;
 
-/** What the node should do next; null when all is well or nothing can be done. */
+/** Returns the node's next move, or null if none is needed or possible. */
 export function nextMove(view: RebalancingView): Move | null {
   const own = view.use.get(view.node);
   if (own === null || own.draining) return null;
   const { memory, workers } = view.use.relative(own);
-  // What relieves the worse of the two often relieves the other as well.
+  // Relieving the scarcer resource often relieves the other one too.
   const [worse, other]: Resource[] = memory >= workers ? ['memory', 'workers'] : ['workers', 'memory'];
   return relieve(view, own, worse) ?? relieve(view, own, other) ?? (isPressed(own) ? null : goHome(view));
 }
 
-/** In multiples of the mean, the most that a node may come to by taking a shard. */
+/** The most a node may reach by taking a shard, as a multiple of the mean. */
 export function ceilingOf(reason: MoveReason): number {
   return reason === 'home' ? HOME : OVER;
 }
@@ -82,12 +82,13 @@ function relieve(view: RebalancingView, own: NodeUse, resource: Resource): Move 
   const under = use.below(resource, UNDER).filter((node) => node !== view.node && !view.avoided.has(node));
   if (!isOver && under.length === 0) return null;
   for (const shard of byFit(view, own, resource, relative - (isOver ? OVER : GIVE))) {
-    // A follower that becomes the holder is followed in turn: that frees no memory here.
+    // A follower that becomes the holder is followed in turn by this node, which frees no memory
+    // here.
     const helps = (node: string): boolean => resource === 'workers' || !shard.followers.includes(node);
     const gains = (node: string): boolean =>
       use.relative(use.get(node)!, taken(shard, node))[resource] <= relative - GAIN;
-    // Nothing is copied for one that rests: it is left to its home, where callers without its
-    // owner's row look for it as well.
+    // An unloaded shard goes only to its home. Nothing is copied, and callers without its owner's
+    // row look there anyway.
     const isPlace = (node: string): boolean => !shard.rests || placement.preferred(shard.shard) === node;
     const fits = (node: string, bound: number): boolean =>
       isPlace(node) && helps(node) && staysBelow(view, node, shard, bound) && isOpenTo(view, node, shard);
@@ -99,8 +100,8 @@ function relieve(view: RebalancingView, own: NodeUse, resource: Resource): Move 
 }
 
 /**
- * Shards whose leaving relieves the node: the smallest that is enough by itself first, then the
- * largest of those that are not.
+ * Orders the shards that can relieve the node: those large enough on their own first, smallest
+ * first, then the smaller ones, largest first.
  */
 function byFit(view: RebalancingView, own: NodeUse, resource: Resource, excess: number): OwnedShard[] {
   const { mean } = view.use;
@@ -127,13 +128,13 @@ function isOpenTo(view: RebalancingView, node: string, shard: OwnedShard): boole
   return node !== view.node && use !== null && !view.avoided.has(node) && hasRoom(use, taken(shard, node));
 }
 
-/** Whether the target's use stays within bounds, of memory and of worker threads. */
+/** Whether the target's memory and worker use both stay within `bound`. */
 function staysBelow({ use }: RebalancingView, node: string, shard: OwnedShard, bound: number): boolean {
   const { memory, workers } = use.relative(use.get(node)!, taken(shard, node));
   return memory <= bound && workers <= bound;
 }
 
-/** What the target takes on: a follower has the shard in memory already. */
+/** What the target takes on. A follower already has the shard in memory. */
 function taken(shard: OwnedShard, node: string): ShardUse {
   return { bytes: shard.followers.includes(node) ? 0 : shard.bytes, load: shard.load };
 }

@@ -1,10 +1,10 @@
 /**
- * Carries out what the planner says, for one node.
+ * Carries out the planner's moves for one node.
  *
- * Promises: one shard of this node is on its way at a time, and one to it. A move begins only after
- * its target has said that it takes the shard. The pace leaves the disk and the network to queries.
- * How it fails: a refused or failed move is planned anew after a while, to another node.
- * See docs/internals/placement.md.
+ * Guarantees: at most one shard leaves this node at a time, and at most one arrives. A move begins
+ * only after its target accepted the shard. The pace leaves disk and network to queries. On
+ * failure: a refused or failed move is planned again later, to another node. See
+ * docs/internals/placement.md.
  */
 import type { Logger } from 'pino';
 import { ClusterUse, type NodeUse } from '../../../../lib/placement/cluster-use.ts';
@@ -23,14 +23,14 @@ import { type Move, nextMove, type OwnedShard } from './planner.ts';
 
 const LOOK_EVERY_MS = 1_000;
 export const MOVED_BYTES_PER_SECOND = 32 * 2 ** 20;
-/** A shard that was promised to come and did not within this time is not waited for. */
+/** Longest time to wait for an accepted shard to arrive, in ms. */
 const ARRIVAL_MAX_MS = 120_000;
 
 /** A shard that this node holds, in memory or not. */
 export interface HeldShard {
   shard: ShardKey;
   bytes: number;
-  /** Milliseconds of worker time that its queries took so far; null while it rests. */
+  /** Worker time its queries have used so far, in ms, or null while it is unloaded. */
   busyMs: number | null;
   followers: readonly string[];
 }
@@ -40,13 +40,13 @@ interface RebalancerParts {
   timers: Timers;
   log: Logger;
   peers: Pick<Peers, 'node' | 'offer'>;
-  /** This node, as it is at this moment. */
+  /** Current use of this node. */
   own(): NodeUse;
   /** Leases of the nodes that are alive. */
   live(): LeaseRow[];
   held(): HeldShard[];
   handOver: Pick<HandOver, 'move' | 'leaveResting'>;
-  /** Told how many of its threads the queries keep busy. */
+  /** Receives the number of threads that queries keep busy. */
   pool: Pick<WorkerPool, 'busyThreads'>;
 }
 
@@ -82,10 +82,7 @@ export class Rebalancer {
     this.#cancel();
   }
 
-  /**
-   * Whether this node takes a shard that another one wants to give; null: it does, and waits for
-   * it.
-   */
+  /** Decides on a shard that another node offers. Null means accepted; the node then expects it. */
   offered(arrival: Arrival): Refusal | null {
     const monotonicMs = this.#parts.clock.monotonicMs();
     const refusal = refusalOf(this.#parts.own(), this.#use(), monotonicMs < this.#arrivingUntilMs, arrival);
@@ -93,7 +90,7 @@ export class Rebalancer {
     return refusal;
   }
 
-  /** The shard that was waited for is here, or will not come. */
+  /** Records that the expected shard arrived or will not come. */
   arrived(): void {
     this.#arrivingUntilMs = Number.NEGATIVE_INFINITY;
   }
@@ -149,7 +146,7 @@ export class Rebalancer {
     return shards;
   }
 
-  /** What all nodes say of themselves, with what this one knows of itself. */
+  /** Combines the use that other nodes publish with this node's current use. */
   #use(): ClusterUse {
     const { peers, live } = this.#parts;
     const others = live().flatMap(({ node, draining, use }) =>

@@ -1,7 +1,7 @@
 /**
- * Finds the fields of a request that no record of its scope has, from what its filter was worked
- * out with: from columns, or from the few records of a small scope. A field without a column is not
- * reported, because nothing is known of it.
+ * Finds the fields of a request that no record in its scope has, using what its filter was
+ * evaluated with: columns, or the few records of a small scope. A field without a column is not
+ * reported, because nothing is known about it.
  */
 import { fieldReader } from '../../../../lib/filter/field.ts';
 import { nearest } from '../../../../lib/nearest.ts';
@@ -15,14 +15,14 @@ import { metadataObject, readingNs } from './metadata-object.ts';
 /** Maximum records, and bytes of metadata, sampled for suggestions. */
 const SAMPLE_MAX_RECORDS = 64;
 const SAMPLE_MAX_BYTES = 64 * 1024;
-/** Maximum names that a suggestion is chosen from, and maximum length and depth of a name. */
+/**
+ * Maximum number of names that a suggestion is chosen from, and maximum length and depth of a name.
+ */
 const NAMES_MAX = 128;
 const NAME_MAX_CHARS = 64;
 const PATH_MAX_LEVELS = 8;
 const SUGGESTIONS_MAX = 8;
-/**
- * Estimated costs: to look at 32 slots, to read a field, and to compare two characters.
- */
+/** Estimated costs of inspecting 32 slots, reading a field, and comparing two characters. */
 const WORD_NS = 1;
 const FIELD_NS = 60;
 const CHAR_PAIR_NS = 5;
@@ -91,7 +91,7 @@ export class AbsentFields {
     return absent;
   }
 
-  /** Names of fields that the first records have, as filters name them. */
+  /** Returns the field names of the first records, in the form that filters use. */
   *#names(records: number): Steps<string[]> {
     const names = new Set<string>();
     let bytes = 0;
@@ -114,7 +114,10 @@ export class AbsentFields {
   }
 }
 
-/** Names that a filter can use: keys of metadata, and dotted names of keys in nested objects. */
+/**
+ * Yields the names that a filter can use: metadata keys, and dotted names of keys in nested
+ * objects.
+ */
 function* pathsOf(metadata: Record<string, unknown>, prefix = '', levels = PATH_MAX_LEVELS): Iterable<string> {
   for (const [name, value] of Object.entries(metadata)) {
     const path = prefix + name;

@@ -1,10 +1,9 @@
 /**
- * Which slots meet a condition, by the column of its field. Must agree with
+ * Finds the slots that meet a condition, using the column of its field. Must agree with
  * `lib/filter/evaluate.ts` on every value.
  *
- * Strings are found by their values. Numbers are looked at slot by slot, in loops without a branch
- * that depends on the number: which way those go nobody can foresee, and that takes most of the
- * time.
+ * Strings are looked up by value. Numbers are scanned slot by slot, in loops without a branch that
+ * depends on the number: mispredicted branches would take most of the time.
  */
 import type { Condition, Relation, Scalar } from '../../../../lib/filter/ast.ts';
 import { compares } from '../../../../lib/filter/evaluate.ts';
@@ -13,19 +12,22 @@ import type { StepMeter, Steps } from '../steps.ts';
 import type { Column } from './column.ts';
 
 /**
- * Estimates of what it takes to look a value up, to compare a character, to mark a slot, and to
- * look at a number.
+ * Estimated costs of looking a value up, comparing characters, marking a slot and comparing a
+ * number.
  */
 const VALUE_NS = 100;
 const CHARS_PER_NS = 2;
 const COMPARED_CHAR_NS = 4;
 const MARK_NS = 3;
 const NUMBER_NS = 3;
-/** What is done between two looks at the meter. */
+/** Amount of work done between two checks of the meter. */
 const MARKS_PER_LOOK = 16 * 1024;
 const WORDS_PER_LOOK = 256;
 const VALUES_PER_LOOK = 1024;
-/** So few numbers are looked for one after the other; of more each slot's is looked up. */
+/**
+ * Up to this many numbers are searched one at a time; with more, each slot's number is looked up in
+ * a sorted list.
+ */
 const NUMBERS_ONE_BY_ONE = 8;
 const EQUAL = Uint8Array.of(0, 1, 0);
 
@@ -35,7 +37,7 @@ export class ColumnMatch {
   readonly #meter: StepMeter;
   readonly #found: Uint32Array;
 
-  /** Looks at the slots `candidates` only. For one condition. */
+  /** Evaluates one condition for the slots in `candidates`. */
   constructor(column: Column, candidates: Uint32Array, meter: StepMeter) {
     this.#column = column;
     this.#candidates = candidates;
@@ -43,7 +45,7 @@ export class ColumnMatch {
     this.#found = new Uint32Array(candidates.length);
   }
 
-  /** The slots that meet a condition on the column's field. */
+  /** Returns the slots that meet a condition on the column's field. */
   *match(condition: Condition): Steps<Uint32Array> {
     yield* this.#find(condition);
     intersect(this.#found, this.#candidates);
@@ -67,7 +69,7 @@ export class ColumnMatch {
     }
   }
 
-  /** What holds one of `values`, in a list or by itself. */
+  /** Finds the slots that hold one of `values`, directly or in a list. */
   *#findValues(values: readonly Scalar[]): Steps<void> {
     const { literals, postings } = this.#column;
     const codes: number[] = [];
@@ -93,12 +95,17 @@ export class ColumnMatch {
     yield* this.#inParts(Math.log2(sorted.length), (from, until) => this.#markOneOf(sorted, from, until));
   }
 
-  /** What is a number below, on or above `operand`, where `meets` has a 1. */
+  /**
+   * Finds the numbers below, equal to or above `operand`, depending on which entries of `meets` are
+   * 1.
+   */
   *#findSides(operand: number, meets: Uint8Array): Steps<void> {
     yield* this.#inParts(1, (from, until) => this.#markSides(operand, meets, from, until));
   }
 
-  /** What is a string in the relation to `operand`: each that differs is compared once. */
+  /**
+   * Finds the strings in the given relation to `operand`. Each distinct string is compared once.
+   */
   *#findStrings(relation: Relation, operand: string): Steps<void> {
     const { lists, postings } = this.#column;
     let related: number[] = [];
@@ -127,7 +134,7 @@ export class ColumnMatch {
     }
   }
 
-  /** `looks`: how many a slot takes. */
+  /** Calls `mark` for ranges of words. `looks` is the number of comparisons per slot. */
   *#inParts(looks: number, mark: (from: number, until: number) => void): Steps<void> {
     const end = Math.min(this.#found.length, this.#column.numbers.length / 32);
     for (let word = 0; word < end; word += WORDS_PER_LOOK) {
@@ -166,7 +173,7 @@ export class ColumnMatch {
   }
 }
 
-/** 1 if it is, else 0. */
+/** Returns 1 if `number` is in `sorted`, else 0. */
 function isOneOf(sorted: Float64Array, number: number): number {
   let below = 0;
   for (let open = sorted.length; open > 1; open -= open >>> 1) {
@@ -175,7 +182,10 @@ function isOneOf(sorted: Float64Array, number: number): number {
   return Number(sorted[below] === number || sorted[below + 1] === number);
 }
 
-/** For numbers below, on and above the operand whether they stand in the relation to it. */
+/**
+ * Tells for numbers below, equal to and above the operand, in this order, whether they satisfy the
+ * relation.
+ */
 function sidesOf(relation: Relation): Uint8Array {
   return Uint8Array.from([-1, 0, 1], (number) => Number(compares(number, relation, 0)));
 }

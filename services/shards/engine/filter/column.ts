@@ -1,16 +1,16 @@
 /**
- * One metadata field of all slots, by what conditions ask: a bitmap for presence and for each of
- * null, false and true; numbers in a Float64Array, which ranges are read off; strings and the
- * elements of lists by value, which equality is.
+ * One metadata field across all slots, stored by the kind of condition: a bitmap each for presence,
+ * null, false and true; a Float64Array of numbers for ranges; postings of strings and list elements
+ * for equality.
  */
 import type { Scalar } from '../../../../lib/filter/ast.ts';
 import { fieldReader } from '../../../../lib/filter/field.ts';
 import { Bitmap, countBits } from '../bitmap.ts';
 import { Postings } from './postings.ts';
 
-/** Estimate of what a column costs beside what it holds. */
+/** Estimated fixed cost of a column. */
 const COLUMN_BYTES = 4608;
-/** Estimates of what setting a value takes, and each element of a list. */
+/** Estimated costs of setting a value, and each element of a list. */
 const SET_NS = 100;
 const ELEMENT_NS = 100;
 
@@ -18,11 +18,11 @@ export class Column {
   readonly present = new Bitmap();
   readonly lists = new Bitmap();
   readonly numeric = new Bitmap();
-  /** Of null, false and true, where they are not in a list. */
+  /** Slots whose value is null, false or true, outside lists. */
   readonly literals = new Map<Scalar, Bitmap>([null, false, true].map((value) => [value, new Bitmap()]));
   /** Strings, and the scalars in lists. */
   readonly postings = new Postings();
-  /** The slots below are in the column: Infinity once it has been built. */
+  /** The column covers the slots below this one. Infinity once it is complete. */
   filledTo = 0;
   readonly #bitmaps = [this.present, this.lists, this.numeric, ...this.literals.values()];
   readonly #field: string;
@@ -34,7 +34,10 @@ export class Column {
     this.#read = fieldReader(field);
   }
 
-  /** By slot, of those that are numeric; a multiple of 32 of them, and replaced when it grows. */
+  /**
+   * Numbers by slot, valid for numeric slots. Its length is a multiple of 32; replaced when it
+   * grows.
+   */
   get numbers(): Float64Array {
     return this.#numbers;
   }
@@ -45,15 +48,15 @@ export class Column {
     return bytes;
   }
 
-  /** About how many slots hold a value that is no number. */
+  /** Returns roughly how many slots hold a value that is not a number. */
   count(value: Scalar): number {
     const literal = this.literals.get(value);
     return this.postings.count(this.postings.codeOf(value)) + (literal ? countBits(literal.words) : 0);
   }
 
   /**
-   * Takes in what the field holds in a slot's metadata, where nothing is known of the slot so far;
-   * returns about how many nanoseconds that took.
+   * Adds the field's value in a slot's metadata; the slot must be empty. Returns the estimated cost
+   * in ns.
    */
   fill(slot: number, metadata: Record<string, unknown>): number {
     const value = this.#read(metadata);

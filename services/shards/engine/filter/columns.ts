@@ -1,11 +1,11 @@
 /**
- * Columns of the fields that filters have asked for: built when first asked for, a step at a time,
- * and kept up with the writes as far as they are built. Queries that want the same field build it
- * together; where one gives up, the next goes on.
+ * Columns of the fields that filters use: built on first use, in steps, and kept up to date with
+ * writes as far as they are built. Queries that need the same field build it together; if one
+ * stops, the next continues.
  *
- * Promises: at most COLUMNS_MAX of them and about as many bytes as the records themselves take; the
- * one used longest ago gives way, as soon as writes of 64 kB have made them too large. A field that
- * alone takes more gets no column.
+ * Guarantees: at most COLUMNS_MAX columns, taking about as many bytes as the records. The least
+ * recently used column is evicted, checked every 64 KiB of written metadata. A field that alone
+ * exceeds the limit gets no column.
  */
 import { LIMITS } from '../../../../lib/limits.ts';
 import type { Slots } from '../slots.ts';
@@ -13,21 +13,19 @@ import type { StepMeter, Steps } from '../steps.ts';
 import { Column } from './column.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
 
-/** All fields of one filter, so that none makes another of the same filter give way. */
+/** Covers all fields of one filter, so that its fields do not evict each other. */
 const COLUMNS_MAX = LIMITS.filterMaxConditions;
 export const COLUMNS_MIN_BYTES = 32 * 1024 * 1024;
 /**
- * A field was too large for a column with so many records; with twice as many, or half, it is tried
- * again.
+ * A field that was too large for a column is tried again once there are twice or half as many
+ * records.
  */
 const TRY_AGAIN_GROWTH = 2;
 const OVERSIZED_MAX = 256;
-/**
- * Of metadata that is written; then it is looked whether the columns have outgrown what they may.
- */
+/** Bytes of metadata written between two checks of the columns' size. */
 const WRITTEN_PER_LOOK = 64 * 1024;
 
-/** Metadata has no room for a field of a longer name. */
+/** No field can have a longer name, because the metadata would be too large. */
 const NAME_MAX_CHARS = LIMITS.metadataMaxBytes;
 const EMPTY = new Column('');
 
@@ -36,9 +34,9 @@ export class Columns {
   readonly #minBytes: number;
   /** Least recently used first. */
   readonly #columns = new Map<string, Column>();
-  /** Fields too large for a column, and the number of records when that was found. */
+  /** Fields too large for a column, with the number of records at that time. */
   readonly #oversized = new Map<string, number>();
-  /** Bytes of metadata since it was last looked. */
+  /** Bytes of metadata written since the last check. */
   #written = 0;
 
   constructor(slots: Slots, minBytes: number) {
@@ -53,8 +51,8 @@ export class Columns {
   }
 
   /**
-   * The columns of `fields`, as far as there can be any; missing ones are built in one pass over
-   * all live records.
+   * Returns the columns of `fields`, except those that cannot have one. Missing columns are built
+   * in one pass over all live records.
    */
   *of(fields: ReadonlySet<string>, meter: StepMeter): Steps<ReadonlyMap<string, Column>> {
     this.#want(fields);
@@ -62,7 +60,7 @@ export class Columns {
       this.#build(unbuilt, meter);
       this.#makeRoom(fields);
       meter.due();
-      // Said even of a build of one step: whoever counts the shard's memory must know.
+      // Yield even after a one-step build, so that the caller updates the shard's memory count.
       yield 'building';
     }
     const columns = new Map<string, Column>();
@@ -74,7 +72,8 @@ export class Columns {
   }
 
   /**
-   * Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere.
+   * Updates the columns after a record moved from `oldSlot` to `newSlot`; -1 for a record that was
+   * absent before or is deleted.
    */
   changed(oldSlot: number, newSlot: number): void {
     let metadata: Record<string, unknown> | null = null;
@@ -98,7 +97,7 @@ export class Columns {
     return metadataObject(bytes);
   }
 
-  /** Makes columns for `fields` where they have none, and the most recently used of them. */
+  /** Creates missing columns for `fields`, and marks them all as most recently used. */
   #want(fields: ReadonlySet<string>): void {
     for (const field of fields) {
       const column = this.#columns.get(field);
@@ -108,12 +107,15 @@ export class Columns {
     }
   }
 
-  /** Those that another query made give way are not begun anew. */
+  /** Returns the incomplete columns. A column that another query evicted is not built again. */
   #unbuilt(fields: ReadonlySet<string>): Column[] {
     return [...fields].flatMap((field) => this.#columns.get(field) ?? []).filter(({ filledTo }) => filledTo < Infinity);
   }
 
-  /** Goes on from where the first of `columns` is, until a step is full or they are built. */
+  /**
+   * Continues the build from where the least complete column ends, until the step is used up or the
+   * build is complete.
+   */
   #build(columns: readonly Column[], meter: StepMeter): void {
     const { end, live } = this.#slots;
     let slot = Math.min(...columns.map(({ filledTo }) => filledTo));
@@ -132,10 +134,7 @@ export class Columns {
     if (slot >= end) for (const column of columns) column.filledTo = Number.POSITIVE_INFINITY;
   }
 
-  /**
-   * Keeps to what is allowed: other columns give way to `wanted` ones, and where that is not
-   * enough, the largest of these.
-   */
+  /** Enforces the limits: evicts other columns first, then the largest of the `wanted` ones. */
   #makeRoom(wanted: ReadonlySet<string>): void {
     const most = Math.max(this.#minBytes, this.#slots.bytes);
     const isTooMuch = () => this.#columns.size > COLUMNS_MAX || this.bytes > most;

@@ -1,9 +1,9 @@
 /**
- * Works a filter out over all live slots.
+ * Evaluates a filter over all live slots.
  *
- * A part of an `and` is worked out only for the slots that the parts before it left: first equality
- * with a few strings or literals, the rarest first, then all that looks at every slot. Where few
- * slots remain, and where a field has no column, the records themselves are read.
+ * Each part of an `and` is evaluated only for the slots that the earlier parts left: first equality
+ * with a few strings or literals, rarest first, then everything that scans all slots. If few slots
+ * remain, or a field has no column, the records themselves are read.
  */
 import { type Condition, conditionsOf, type FilterNode } from '../../../../lib/filter/ast.ts';
 import { predicateOf } from '../../../../lib/filter/evaluate.ts';
@@ -14,19 +14,19 @@ import type { Column } from './column.ts';
 import { ColumnMatch } from './column-match.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
 
-/** Of so many values it is counted beforehand how many slots hold them. */
+/** Maximum number of values for which the matching slots are counted in advance. */
 const COUNTED_VALUES_MAX = 16;
-/** Estimates of what a part of a filter takes, and each of 32 slots of it. */
+/** Estimated costs of a filter node, and of each 32 slots it covers. */
 const NODE_NS = 500;
 const WORD_NS = 4;
-/** Reading a record takes as long as looking at so many slots of a column. */
+/** Reading one record costs about as much as inspecting this many slots of a column. */
 const SLOTS_PER_RECORD = 2_000;
-/** Estimate of what one condition takes on a record that was read. */
+/** Estimated cost of one condition on a record that was read. */
 const CONDITION_NS = 40;
-/** ... and each comparison beyond that. */
+/** Estimated cost of each further comparison. */
 const COMPARED_NS = 60;
 
-/** Whether so few candidates are left that their records are read, whatever columns there are. */
+/** Whether so few candidates remain that reading their records is cheaper than using columns. */
 export const readsRecords = (candidates: number, { end }: Slots): boolean => candidates * SLOTS_PER_RECORD < end;
 
 export class Evaluation {
@@ -40,7 +40,7 @@ export class Evaluation {
     this.#meter = meter;
   }
 
-  /** Which of `candidates` match. */
+  /** Returns the slots of `candidates` that match. */
   *match(node: FilterNode, candidates: Uint32Array): Steps<Uint32Array> {
     this.#meter.spentNs += NODE_NS + candidates.length * WORD_NS;
     if (this.#meter.due()) yield 'reading';
@@ -86,7 +86,7 @@ export class Evaluation {
     return remaining;
   }
 
-  /** By the records themselves. */
+  /** Evaluates the node by reading the records. */
   *#read(node: FilterNode, candidates: Uint32Array): Steps<Uint32Array> {
     const matches = predicateOf(node, (count) => {
       this.#meter.spentNs += count * COMPARED_NS;
@@ -105,7 +105,7 @@ export class Evaluation {
     return found;
   }
 
-  /** About how many slots have to be looked at for a part; Infinity where there is no column. */
+  /** Returns about how many slots a part has to inspect, or Infinity if it lacks a column. */
   #slotsToRead(node: FilterNode): number {
     if (!this.#hasColumns(node)) return Infinity;
     return node.op === 'in' ? this.#slotsWith(node) : this.#slots.end;

@@ -1,7 +1,6 @@
 /**
- * Counts the values that a field has in some records: a list counts for each of its elements once,
- * an object and a list in a list for nothing. From the field's column, or, where it has none, from
- * the records themselves.
+ * Counts a field's values in a set of records, using the field's column or, without one, the
+ * records. Each distinct element of a list counts once; objects and nested lists do not count.
  */
 import type { Scalar } from '../../../../lib/filter/ast.ts';
 import { fieldReader } from '../../../../lib/filter/field.ts';
@@ -12,17 +11,17 @@ import type { StepMeter, Steps } from '../steps.ts';
 import type { Column } from './column.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
 
-/** What is counted; `missing` records have no such field. */
+/** Counts per value. `missing` is the number of records without the field. */
 export interface FieldCounts {
   counts: ValueCounts;
   missing: number;
 }
 
-/** Estimates of what it takes to count an occurrence of a string, and to look at 32 slots. */
+/** Estimated costs of counting one occurrence of a string and of inspecting 32 slots. */
 const OCCURRENCE_NS = 30;
 const WORD_NS = 5;
 
-/** By the column; `selected` are bits of slots. */
+/** Counts the values using the column. `selected` is a bitmap of slots. */
 export function* valuesInColumn(column: Column, selected: Uint32Array, meter: StepMeter): Steps<FieldCounts> {
   const { literals, postings, numeric, present, numbers } = column;
   const counts = new ValueCounts();
@@ -52,7 +51,7 @@ export function* valuesInColumn(column: Column, selected: Uint32Array, meter: St
   return { counts, missing: countBits(missing) };
 }
 
-/** By the records of the slots `selected`. */
+/** Counts the values by reading the records of the slots `selected`. */
 export function* valuesInRecords(
   field: string,
   slots: Slots,
@@ -76,7 +75,7 @@ export function* valuesInRecords(
   return { counts, missing };
 }
 
-/** That of the lowest bit of what is left of a word. */
+/** Returns the slot of the lowest bit left in a word. */
 const lowestSlot = (word: number, rest: number): number => word * 32 + 31 - Math.clz32(rest & -rest);
 
 const isScalar = (value: unknown): value is Scalar => value === null || typeof value !== 'object';

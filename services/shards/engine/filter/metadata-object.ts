@@ -1,12 +1,12 @@
 import { parseJson } from '../../../../lib/json/text.ts';
 
-/** Estimates of what parsing takes, of a record and of each of its bytes. */
+/** Estimated costs of parsing a record's metadata, per record and per byte. */
 const RECORD_NS = 300;
 const BYTE_NS = 6;
 
 /**
- * Metadata as an object. Bytes that were changed behind the service's back may be no object, or no
- * JSON: they have no fields.
+ * Parses metadata. Bytes that were altered in the store may not be a JSON object; they count as
+ * having no fields.
  */
 export function metadataObject(bytes: Buffer): Record<string, unknown> {
   try {
@@ -19,7 +19,7 @@ export function metadataObject(bytes: Buffer): Record<string, unknown> {
   }
 }
 
-/** About how many nanoseconds that takes. */
+/** Returns the estimated cost, in ns, of parsing the metadata. */
 export function readingNs(bytes: Buffer): number {
   return RECORD_NS + bytes.length * BYTE_NS;
 }

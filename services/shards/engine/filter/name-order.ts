@@ -3,14 +3,14 @@ import { compareUtf8 } from '../../../../lib/records/utf8-order.ts';
 const CHUNK_MAX = 512;
 
 /**
- * Distinct names in the order of their UTF-8 bytes: a list of chunks, none empty. A full one
- * becomes two, and two neighbours that together are less than half full become one, so a change
- * moves a few kilobytes at most.
+ * Distinct names in the order of their UTF-8 bytes, as a list of non-empty chunks. A full chunk is
+ * split, and two neighbours that together are less than half full are merged, so a change moves a
+ * few kilobytes at most.
  */
 export class NameOrder {
   readonly #chunks: string[][] = [];
 
-  /** The name must not be there. */
+  /** Adds a name that must be absent. */
   add(name: string): void {
     if (this.#chunks.length === 0) this.#chunks.push([]);
     const at = this.#chunkOf(name);
@@ -19,7 +19,7 @@ export class NameOrder {
     if (chunk.length > CHUNK_MAX) this.#chunks.splice(at + 1, 0, chunk.splice(CHUNK_MAX / 2));
   }
 
-  /** The name must be there. */
+  /** Deletes a name that must be present. */
   delete(name: string): void {
     const at = this.#chunkOf(name);
     const chunk = this.#chunks[at];
@@ -32,7 +32,7 @@ export class NameOrder {
     if (chunk.length === 0) this.#chunks.splice(at, 1);
   }
 
-  /** The names from `name` on. The order must not change meanwhile. */
+  /** Yields the names from `name` on. The order must not change in the meantime. */
   *from(name: string): Iterable<string> {
     if (this.#chunks.length === 0) return;
     const first = this.#chunkOf(name);
@@ -42,7 +42,7 @@ export class NameOrder {
     }
   }
 
-  /** The last chunk that begins no later than `name`, or the first one. */
+  /** Returns the last chunk that starts at or before `name`, or else the first chunk. */
   #chunkOf(name: string): number {
     let [low, high] = [0, this.#chunks.length - 1];
     while (low < high) {
@@ -54,7 +54,7 @@ export class NameOrder {
   }
 }
 
-/** Where `name` is, or would be. */
+/** Returns the position of `name`, or where it would be inserted. */
 function placeIn(chunk: readonly string[], name: string): number {
   let [low, high] = [0, chunk.length];
   while (low < high) {

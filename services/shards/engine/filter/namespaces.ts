@@ -1,8 +1,9 @@
 /**
- * Which slots hold records of which namespace: per namespace a doubly linked list of its slots, so
- * that what is asked of one costs what it holds. The default namespace is every slot in no list.
+ * Tracks which slots hold records of which namespace, as a doubly linked list of slots per
+ * namespace. Work on a namespace is therefore proportional to its size. The default namespace
+ * consists of the slots in no list.
  *
- * Costs nothing until a record of another namespace is written, then 12 bytes a slot.
+ * Takes no memory until a record of another namespace is written, then 12 bytes per slot.
  */
 import type { ValueCount } from '../../../../lib/filter/value-counts.ts';
 import { readStoredId } from '../../../../lib/records/namespace.ts';
@@ -13,30 +14,30 @@ import type { Slots } from '../slots.ts';
 import type { StepMeter, Steps } from '../steps.ts';
 import { NameOrder } from './name-order.ts';
 
-/** No namespace, no slot: codes begin at 1, and slots are kept one higher. */
+/** Neither a namespace nor a slot: codes start at 1, and slots are stored as slot + 1. */
 const NONE = 0;
-/** Estimates of what it takes to mark a slot, and to look at a name. */
+/** Estimated costs of marking a slot and of visiting a name. */
 const MARK_NS = 4;
 const NAME_NS = 150;
-/** So many slots too many are no waste. */
+/** Number of excess slots that is too small to shrink for. */
 const SPARE_SLOTS = 64;
 const MARKS_PER_LOOK = 16 * 1024;
-/** Estimate of what a name costs beside its characters. */
+/** Estimated size of a name beside its characters. */
 const NAME_BYTES = 120;
-/** Stands for the namespace of a stored id that has no reading: no request can name it. */
+/** Namespace of records whose stored id cannot be parsed. No request can name it. */
 const UNREADABLE = '\0';
 
 export class Namespaces {
   readonly #slots: Slots;
   readonly #codes = new Map<string, number>();
   readonly #order = new NameOrder();
-  /** By code. */
+  /** Namespace names, by code. */
   readonly #names: string[] = [''];
   readonly #first: number[] = [NONE];
   readonly #counts: number[] = [0];
   readonly #free: number[] = [];
   #nameBytes = 0;
-  /** By slot. */
+  /** Namespace codes, by slot. */
   #code = new Uint32Array(0);
   #next = new Uint32Array(0);
   #previous = new Uint32Array(0);
@@ -52,7 +53,7 @@ export class Namespaces {
     return 3 * this.#code.byteLength + this.#named.bytes + this.#nameBytes;
   }
 
-  /** Records that are of no namespace, because their stored id has no reading. */
+  /** Number of records without a namespace, because their stored id cannot be parsed. */
   get unnamed(): number {
     return this.count(UNREADABLE);
   }
@@ -65,8 +66,8 @@ export class Namespaces {
   }
 
   /**
-   * The first `limit` namespaces in the order of their names that hold a record, begin with
-   * `prefix` and come after `after` (null: all do); the default one as ''.
+   * Returns the first `limit` non-empty namespaces that begin with `prefix` and sort after `after`
+   * (null for no lower bound). The default namespace is ''.
    */
   *list({ prefix, after, limit }: NamespacesAfter, meter: StepMeter): Steps<ValueCount[]> {
     const first: ValueCount[] = [];
@@ -82,7 +83,7 @@ export class Namespaces {
     return first;
   }
 
-  /** Returns the live slots of a namespace (null: of all) as a bitmap that the caller owns. */
+  /** Returns the live slots of a namespace (null for all) as a bitmap that the caller owns. */
   *slotsOf(namespace: string | null, meter: StepMeter): Steps<Uint32Array> {
     const words = (this.#slots.end + 31) >>> 5;
     if (namespace === null) {
@@ -110,7 +111,8 @@ export class Namespaces {
   }
 
   /**
-   * Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere.
+   * Updates the lists after a record moved from `oldSlot` to `newSlot`; -1 for a record that was
+   * absent before or is deleted.
    */
   changed(oldSlot: number, newSlot: number): void {
     if (oldSlot >= 0 && this.#namedCount > 0) this.#remove(oldSlot);
@@ -146,7 +148,7 @@ export class Namespaces {
     if (--this.#counts[code] === 0) this.#freeCode(this.#names[code], code);
   }
 
-  /** Compaction moves records into low slots and takes the high ones away. */
+  /** Compaction moves records to low slots and removes the high ones. */
   #shrink(): void {
     const needed = this.#namedCount === 0 ? 0 : this.#slots.end;
     if (needed * 2 + SPARE_SLOTS < this.#code.length) this.#resize(needed);

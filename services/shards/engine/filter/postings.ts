@@ -1,31 +1,34 @@
 /**
- * Which slots hold which values: for each value a doubly linked list of its occurrences, so that a
- * value's slots are found, and a slot's values taken out, at the cost of what they are. A slot may
- * hold several values, one of them more than once.
+ * Tracks which slots hold which values, as a doubly linked list of occurrences per value. Finding a
+ * value's slots and removing a slot's values cost no more than their number. A slot may hold
+ * several values, and one value several times.
  *
- * Values have codes from 1 on. Codes and occurrences that come free are used again.
+ * Values have codes, starting at 1. Freed codes and occurrences are reused.
  */
 import type { Scalar } from '../../../../lib/filter/ast.ts';
 import { ValueMap } from '../../../../lib/filter/value-map.ts';
 
-/** No code, no occurrence. */
+/** Neither a code nor an occurrence. */
 const NONE = 0;
-/** Estimate of what a value costs beside its characters and what is held by code. */
+/** Estimated size of a value beside its characters and the entries by code. */
 const VALUE_BYTES = 80;
-/** So many free occurrences are no waste. */
+/** Number of free occurrences that is too small to rebuild for. */
 const SPARE = 16 * 1024;
 
 export class Postings {
   readonly #codes = new ValueMap();
-  /** By code, as are the two below; undefined where the code is free. */
+  /** Values by code, undefined for a free code. The next two arrays are also by code. */
   readonly #values: (Scalar | undefined)[] = [undefined];
   #first = new Uint32Array(0);
   #counts = new Uint32Array(0);
   readonly #freeCodes: number[] = [];
   #valueBytes = 0;
-  /** The first occurrence in each slot. */
+  /** First occurrence by slot. */
   #firstIn = new Uint32Array(0);
-  /** By occurrence: where and what it is, and its neighbours. Of free ones `#next` is a list. */
+  /**
+   * By occurrence: its slot, its code and its neighbours. Free occurrences form a list through
+   * `#next`.
+   */
   #slot = new Uint32Array(0);
   #code = new Uint32Array(0);
   #next = new Uint32Array(0);
@@ -41,7 +44,7 @@ export class Postings {
     return byOccurrence + byCode + this.#firstIn.byteLength + this.#valueBytes;
   }
 
-  /** True when free occurrences hold more memory than others: better built anew. */
+  /** Whether free occurrences take more memory than used ones, so that a rebuild pays off. */
   get bloated(): boolean {
     return this.#end > 2 * this.#live + SPARE;
   }
@@ -59,7 +62,7 @@ export class Postings {
     return this.#values[code];
   }
 
-  /** How many occurrences a code has; none where it is `undefined`. */
+  /** Number of occurrences of a code, or 0 for `undefined`. */
   count(code: number | undefined): number {
     return code === undefined ? 0 : this.#counts[code];
   }
@@ -80,7 +83,7 @@ export class Postings {
     this.#counts[code]++;
   }
 
-  /** Takes out all values of a slot. */
+  /** Removes all values of a slot. */
   clear(slot: number): void {
     if (slot >= this.#firstIn.length) return;
     for (let occurrence = this.#firstIn[slot]; occurrence !== NONE; ) {
@@ -91,7 +94,10 @@ export class Postings {
     this.#firstIn[slot] = NONE;
   }
 
-  /** Adds one for each code in a slot, however often it is there; gives how many are there. */
+  /**
+   * Adds one to `counts` for each distinct code in a slot. Returns the slot's number of
+   * occurrences.
+   */
   countIn(slot: number, counts: Uint32Array): number {
     const codes: number[] = [];
     for (let at = this.#firstIn[slot] ?? NONE; at !== NONE; at = this.#nextInSlot[at]) codes.push(this.#code[at]);
@@ -99,14 +105,14 @@ export class Postings {
     return codes.length;
   }
 
-  /** Where the occurrences of a code begin; 0 where it has none. */
+  /** Returns a code's first occurrence, or 0 if it has none. */
   first(code: number): number {
     return this.#first[code];
   }
 
   /**
-   * Sets the bits of the slots of at most `most` occurrences from one on; returns where to go on, 0
-   * at the end.
+   * Sets the bits of the slots of up to `most` occurrences, starting at `from`. Returns the
+   * occurrence to continue from, or 0 at the end.
    */
   mark(words: Uint32Array, from: number, most: number): number {
     const [slots, next] = [this.#slot, this.#next];
@@ -149,7 +155,7 @@ export class Postings {
     this.#valueBytes -= bytesOf(value);
   }
 
-  /** A new occurrence. */
+  /** Allocates an occurrence. */
   #take(): number {
     this.#live++;
     const free = this.#free;
@@ -171,7 +177,7 @@ function bytesOf(value: Scalar): number {
   return VALUE_BYTES + (typeof value === 'string' ? value.length : 0);
 }
 
-/** `array`, or a longer copy of it, so that index `i` exists. */
+/** Returns `array`, or a longer copy of it, so that index `i` exists. */
 function withRoom(array: Uint32Array<ArrayBuffer>, i: number): Uint32Array<ArrayBuffer> {
   if (i < array.length) return array;
   const longer = new Uint32Array(Math.max(i + 1, 64, Math.ceil(array.length * 1.25)));

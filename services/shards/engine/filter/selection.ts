@@ -1,9 +1,8 @@
 /**
- * Turns scopes into selections of live slots; what is asked again is answered from a cache until
- * the next change.
+ * Turns scopes into selections of live slots, and caches them until the next change.
  *
- * Columns are built first; from then on the shard must not change until the selection is made,
- * which is why what is yielded tells the two apart.
+ * Columns are built first. After that, the shard must not change until the selection is complete;
+ * the yielded step kinds tell these two phases apart.
  */
 import { LRUCache } from 'lru-cache';
 import { type Condition, conditionsOf } from '../../../../lib/filter/ast.ts';
@@ -22,10 +21,10 @@ import { type FieldCounts, valuesInColumn, valuesInRecords } from './facets.ts';
 import { Namespaces } from './namespaces.ts';
 
 const CACHE_MAX_BYTES = 8 * 1024 * 1024;
-/** Scopes with longer text are worked out each time. */
+/** Scopes with a longer text are not cached. */
 const CACHED_TEXT_MAX_CHARS = 4096;
 const NO_COLUMNS: ReadonlyMap<string, Column> = new Map();
-/** Estimated bytes of a field in a report, without its characters. */
+/** Estimated size of a field in a report, without its characters. */
 const REPORTED_FIELD_BYTES = 100;
 
 /** A result with a report on the fields that the request named, if any. */
@@ -39,7 +38,7 @@ export interface Selection extends Reported {
   readonly count: number;
 }
 
-/** What a scope was evaluated with. */
+/** The slots of a scope and the columns used to find them. */
 interface Selected extends Reported {
   words: Uint32Array;
   columns: ReadonlyMap<string, Column>;
@@ -51,7 +50,9 @@ export class Selector {
   readonly #namespaces: Namespaces;
   #cache: LRUCache<string, Selection> | null = null;
 
-  /** `columnsMinBytes`: columns may take so much however little the records take. */
+  /**
+   * `columnsMinBytes` is the memory that columns may always take, however few records there are.
+   */
   constructor(slots: Slots, columnsMinBytes: number) {
     this.#slots = slots;
     this.#columns = new Columns(slots, columnsMinBytes);
@@ -62,12 +63,12 @@ export class Selector {
     return this.#columns.bytes + this.#namespaces.bytes + (this.#cache?.calculatedSize ?? 0);
   }
 
-  /** Whether a scope is all there is. */
+  /** Whether a scope covers all live records. */
   isAll({ namespace = '', filter }: ParsedScope): boolean {
     return filter === null && this.#namespaces.count(namespace) === this.#slots.liveCount;
   }
 
-  /** How many records a scope has. */
+  /** Counts the records in a scope. */
   *count(scope: ParsedScope, meter: StepMeter): Steps<Pick<Selection, 'count' | 'fields'>> {
     const { namespace = '', filter } = scope;
     if (filter === null) return { count: this.#namespaces.count(namespace) };
@@ -89,7 +90,7 @@ export class Selector {
     return selection;
   }
 
-  /** What values a field has in the records of a scope. */
+  /** Counts the values that a field has in the records of a scope. */
   *countValues(field: string, scope: ParsedScope, meter: StepMeter): Steps<FieldCounts & Reported> {
     const { words, columns, fields } = yield* this.#selected(scope, [field], meter);
     const column = columns.get(field);
@@ -99,7 +100,7 @@ export class Selector {
     return { ...counts, fields };
   }
 
-  /** As `Namespaces` lists them. */
+  /** Lists namespaces (see `Namespaces.list`). */
   namespaces(asked: NamespacesAfter, meter: StepMeter): Steps<ValueCount[]> {
     return this.#namespaces.list(asked, meter);
   }
@@ -109,7 +110,8 @@ export class Selector {
   }
 
   /**
-   * Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere.
+   * Updates columns and namespaces after a record moved from `oldSlot` to `newSlot`; -1 for a
+   * record that was absent before or is deleted.
    */
   changed(oldSlot: number, newSlot: number): void {
     this.#cache?.clear();
@@ -117,12 +119,12 @@ export class Selector {
     this.#columns.changed(oldSlot, newSlot);
   }
 
-  /** A scope's slots, and the columns of the fields in its filter and of `fields`. */
+  /** Returns the slots of a scope, with the columns of `fields` and of the fields in its filter. */
   *#selected(scope: ParsedScope, fields: readonly string[], meter: StepMeter): Steps<Selected> {
     const { namespace = '', filter } = scope;
     const asked = new Set(fields);
     if (filter !== null) for (const { field } of conditionsOf(filter)) asked.add(field);
-    // Few records are read faster than columns of all are made.
+    // Reading a few records is faster than building columns over all of them.
     const isSmall = readsRecords(this.#namespaces.count(namespace), this.#slots);
     const columns = isSmall ? NO_COLUMNS : yield* this.#columns.of(asked, meter);
     const candidates = yield* this.#namespaces.slotsOf(namespace, meter);
@@ -149,7 +151,7 @@ function reportBytes(report: FieldReport | undefined): number {
   return absent.reduce((sum, { field, meant }) => sum + REPORTED_FIELD_BYTES + 2 * (field + meant).length, 0);
 }
 
-/** About the characters of a condition's text. */
+/** Returns the approximate length of a condition's text. */
 function lengthOf(condition: Condition): number {
   const texts: unknown[] = Object.values(condition).flat();
   return texts.reduce<number>((sum, text) => sum + (typeof text === 'string' ? text.length : 8), 0);

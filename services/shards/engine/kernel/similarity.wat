@@ -1,7 +1,9 @@
-;; Sums of a float64 query with float32 rows, two at a time in float64: exact products, and one order of additions for all
-;; rows however many there are, so that a record's score does not depend on how it was found.
+;; Sums of a float64 query with float32 rows, two at a time in float64. Products are exact, and the
+;; order of additions is the same for every number of rows, so a record's score does not depend on
+;; how it was found.
 ;;
-;; `query` is a byte address of `dimensions` float64, `rows` of `count` times as many float32, `out` of `count` float64.
+;; `query` is the byte address of `dimensions` float64 values, `rows` that of `count` rows of
+;; `dimensions` float32 values, and `out` that of `count` float64 results.
 (module
   (memory (export "memory") 3)
 
