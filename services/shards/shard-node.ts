@@ -58,7 +58,6 @@ type ReadOp =
   | 'countNew'
   | 'prove';
 
-/** How a shard is read. */
 interface Reading {
   /** Maximum size of the first page, in bytes. Default: unlimited. */
   pageMaxBytes?: number;
@@ -324,7 +323,7 @@ export class ShardNode {
 
   /** This node's cluster member. Throws UNAVAILABLE if this is the only node. */
   get cluster(): ClusterMember {
-    if (!this.#cluster) throw new ProvecError('UNAVAILABLE', 'This is the only node on its store.');
+    if (!this.#cluster) throw new ProvecError('UNAVAILABLE', 'This is the only node on this store.');
     return this.#cluster;
   }
 
@@ -421,7 +420,7 @@ export class ShardNode {
       const row = await this.#store.catalog.getCollection(collectionId);
       if (row !== null && index < row.shards) await this.shardCache.use(shardSpec(row, index), async () => undefined);
     } catch (error) {
-      this.#log.warn({ err: error }, 'could not reopen a shard that was open before; its next use tries again');
+      this.#log.warn({ err: error }, 'could not reopen a shard; its next use tries again');
     }
   }
 }

@@ -142,7 +142,7 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
   let broker: ServiceBroker;
   const tell = (progress: ShardRecomputing): void => {
     broker.broadcast('shards.recomputing', progress, ['verification']).catch((error: unknown) => {
-      runtime.log.debug({ err: error }, 'how far a verification is could not be told');
+      runtime.log.debug({ err: error }, 'could not report the progress of a verification');
     });
   };
   const answers = answersOf(() => node, tell);

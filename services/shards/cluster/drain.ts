@@ -53,7 +53,6 @@ export class Drain {
   readonly #options: DrainOptions;
   /** What each shard that is being given away waits for. */
   readonly #waiting = new Map<ShardKey, string>();
-  /** Nodes that did not respond. */
   readonly #unresponsive = new Set<string>();
 
   constructor(options: DrainOptions) {
@@ -116,7 +115,7 @@ export class Drain {
         this.#waiting.set(key, 'the end of its last write');
         open.get(key)?.refuseQueued();
         await shardCache.close(key, false);
-        this.#waiting.set(key, 'the store, which is to release it');
+        this.#waiting.set(key, 'the store to release it');
         await membership.ownership.release(key);
       };
       const error = await failureOf(release(), signal);
@@ -167,7 +166,7 @@ export class Drain {
     if (tried.length === 0 && this.#heir(key, tried) === null && !isQuick && saves()) {
       waitsFor('its checkpoint');
       const error = await failureOf(shardCache.save(key), signal);
-      if (error) log.warn({ err: error, shard: key }, 'handing a shard over without a checkpoint');
+      if (error) log.warn({ err: error, shard: key }, 'handing over a shard without a checkpoint');
     }
     if (!signal.aborted) this.#waiting.delete(key);
   }

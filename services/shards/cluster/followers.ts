@@ -24,7 +24,6 @@ interface FollowersOptions {
   peers: Pick<Peers, 'node' | 'isThere' | 'follow'>;
   /** Nodes that may receive shards, in placement order. */
   placement(): Placement;
-  /** Returns the open shards. */
   open(): ShardActor[];
   timers: Timers;
 }

@@ -104,9 +104,9 @@ export class HandOver {
     try {
       waitsFor('the end of its writes');
       await shardCache.close(key, false);
-      waitsFor('the store, which is to leave it to another node');
+      waitsFor('the store to reassign it');
       if (!(await ownership.release(key, this.#heirAt(to)))) return;
-      waitsFor(`${to}, which is to open it`);
+      waitsFor(`${to} to open it`);
       await peers.adopt(to, spec, adoptMs);
     } finally {
       ownership.redirect(key, null);
@@ -141,7 +141,7 @@ export class HandOver {
     const { shardCache, log } = this.#options;
     await shardCache
       .save(key)
-      .catch((error: unknown) => log.warn({ err: error, shard: key }, 'handing a shard over without a checkpoint'));
+      .catch((error: unknown) => log.warn({ err: error, shard: key }, 'handing over a shard without a checkpoint'));
   }
 
   /**

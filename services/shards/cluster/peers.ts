@@ -21,7 +21,6 @@ export interface Peers {
   offer(node: string, arrival: Arrival): Promise<Refusal | null>;
   /** Makes `node` follow a shard whose seq here is `seq`. */
   follow(node: string, shard: ShardSpec, seq: number): Promise<ReplicaState>;
-  /** Called when a node was found dead. */
   onDead(node: string): void;
   /** Called when this node stops taking shards, so that callers stop asking it for unheld ones. */
   onDraining(): void;

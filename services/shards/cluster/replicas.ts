@@ -170,11 +170,11 @@ export class Replicas {
       await this.#endings.get(key);
       while (!replica.ended && (replica.at?.head.seq ?? -1) < replica.holderSeq) {
         if (!replica.at && !memory.fitsCopy(await sizeInMemory(replica.spec, store)))
-          throw new Error('There is no memory for a copy.');
+          throw new Error('There is not enough memory for a copy.');
         await this.#step(key, replica);
         if (memory.isTight) {
           replica.at = null;
-          throw new Error('There is no memory for a copy any more.');
+          throw new Error('There is no longer enough memory for a copy.');
         }
       }
       replica.failures = 0;
@@ -183,7 +183,7 @@ export class Replicas {
       if (error instanceof WorkerLost) this.#forget(key, replica);
       else await this.#settle(key, replica);
       replica.notBeforeMs = clock.monotonicMs() + backoffMs(replica.failures++, PAUSE);
-      log.warn({ err: error, shard: key }, 'a copy of a shard could not follow; trying again');
+      log.warn({ err: error, shard: key }, 'a copy of a shard could not catch up; trying again');
     }
   }
 
@@ -200,10 +200,10 @@ export class Replicas {
       this.mismatches++;
       const place = { collectionId: spec.collectionId, shard: spec.index, seq: at?.head.seq ?? 0 };
       log.error(place, 'a copy of a shard has another root than its holder recorded; making it again');
-      if (at === null) throw new Error('The stored bytes of a shard do not give the recorded root.');
+      if (at === null) throw new Error('The stored bytes of a shard do not match the recorded root.');
     }
     if (reached === 'behind' && at === null)
-      throw new Error('The log of a shard cannot be followed from the beginning.');
+      throw new Error('The log of a shard cannot be followed from its beginning.');
     if (typeof reached === 'string') return;
     const { bytes } = await worker.request('size', { key });
     if (replica.ended) return;

@@ -21,7 +21,6 @@ export interface Found {
 }
 export type FindMatching = (write: MatchingWrite) => Steps<Found>;
 
-/** A record with its new contents. */
 interface Changed {
   id: string;
   vector: Float32Array;

@@ -1,6 +1,4 @@
-/**
- * A growing set of small integers, one bit each.
- */
+/** A growing set of small integers, one bit each. */
 export class Bitmap {
   /** Each word holds 32 consecutive integers. Read-only; replaced when the set grows. */
   words = new Uint32Array(0);

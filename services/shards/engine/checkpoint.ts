@@ -29,7 +29,6 @@ export const GRAPH_FILE = 'graph.usearch';
 const RECORDS_FILE = 'records.bin';
 const OWNER_ALONE = 0o600;
 
-/** The header in front of the records. */
 export interface CheckpointHeader {
   spec: Pick<ShardSpec, 'collectionId' | 'index' | 'of' | 'dimensions' | 'metric' | 'quantization'>;
   head: ShardHead;
@@ -92,7 +91,7 @@ export function readCheckpoint(
   try {
     const size = fstatSync(file).size;
     const [version, headerBytes] = new Uint32Array(readWhole(file, 8));
-    if (version !== VERSION) throw new Error(`The checkpoint is of unknown version ${version}.`);
+    if (version !== VERSION) throw new Error(`The checkpoint has unknown version ${version}.`);
     if (headerBytes > HEADER_MAX_BYTES) throw new Error('The checkpoint has a damaged header.');
     const text = Buffer.from(readWhole(file, headerBytes)).toString();
     const header = JSON.parse(text, restoreBytes) as CheckpointHeader;
@@ -101,7 +100,7 @@ export function readCheckpoint(
     for (let at = 8 + headerBytes; at < size; ) {
       const [records, textBytes] = new Uint32Array(readWhole(file, 8));
       const bytes = records * (RECORD_BYTES + dimensions * 4) + textBytes;
-      if (records === 0 || at + 8 + bytes > size) throw new Error('The checkpoint is cut short.');
+      if (records === 0 || at + 8 + bytes > size) throw new Error('The checkpoint is truncated.');
       decodeGroup(readWhole(file, bytes), records, dimensions, onRecord);
       at += 8 + bytes;
     }
@@ -183,7 +182,7 @@ function readWhole(file: number, bytes: number): ArrayBuffer {
   const view = new Uint8Array(buffer);
   for (let at = 0; at < bytes; ) {
     const read = readSync(file, view, at, bytes - at, null);
-    if (read === 0) throw new Error('The checkpoint is cut short.');
+    if (read === 0) throw new Error('The checkpoint is truncated.');
     at += read;
   }
   return buffer;

@@ -73,7 +73,7 @@ export function decodeEntry(body: Uint8Array): EntryBody {
   const bytes = Buffer.from(aligned.buffer, aligned.byteOffset, aligned.byteLength);
   if (bytes.length < HEADER_BYTES) throw malformed('shorter than its header');
   const version = bytes.readUInt32LE(0);
-  if (version !== VERSION) throw malformed(`of unknown version ${version}`);
+  if (version !== VERSION) throw malformed(`in unknown version ${version}`);
   const dimensions = bytes.readUInt32LE(4);
   const upsertCount = bytes.readUInt32LE(8);
   const deleteCount = bytes.readUInt32LE(12);

@@ -11,7 +11,7 @@ import type { Slots } from './slots.ts';
 import type { StepMeter, Steps } from './steps.ts';
 
 const CHUNK_MAX_SLOTS = 512;
-/** Estimated size of a chunk beside its slots. */
+/** Estimated size of a chunk besides its slots. */
 const CHUNK_OVERHEAD_BYTES = 200;
 
 /** Estimated costs of inserting a record and of passing one by. */
@@ -86,9 +86,9 @@ export class IdOrder {
   }
 
   /**
-   * Updates the order after a record moved from `oldSlot` to `newSlot`; -1 for a record that was
-   * absent before or is deleted. When a record is deleted, its old slot must still be readable;
-   * otherwise only the new slot must be.
+   * Updates the order after a record moved from `oldSlot` (-1 for a new record) to `newSlot` (-1
+   * for a deleted one). The old slot of a deleted record must still be readable; otherwise only the
+   * new slot must be.
    */
   changed(oldSlot: number, newSlot: number): void {
     const wasIn = oldSlot >= 0 && oldSlot < this.#filledTo;
@@ -164,7 +164,6 @@ export class IdOrder {
     return true;
   }
 
-  /** Returns where a range starts and ends. */
   #bounds({ after, prefix }: IdRange): { from: Place; end: Place } {
     const afterBytes = after === null ? null : Buffer.from(after);
     const first = prefix === null ? null : Buffer.from(prefix);

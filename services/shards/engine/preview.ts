@@ -11,11 +11,10 @@ import { growthMaxBytes, mergeRecord } from './record-merge.ts';
 import type { Slots } from './slots.ts';
 import type { StepMeter, Steps } from './steps.ts';
 
-/** Estimated costs of checking a record's length, and of a merge beside reading the metadata. */
+/** Estimated costs of checking a record's length, and of a merge besides reading the metadata. */
 const LOOK_NS = 100;
 const MERGE_NS = 2_000;
 
-/** A record and the update to it. */
 export interface UpdatedSlot {
   slot: number;
   update: RecordUpdate;

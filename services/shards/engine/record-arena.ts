@@ -14,7 +14,6 @@ const FIRST_CHUNK_MIN_BYTES = 4 * 1024;
 const HEADER_BYTES = 10;
 const GARBAGE_SHARE_MAX = 0.25;
 
-/** Means "no blob". */
 export const NO_ADDRESS = 0xffffffff;
 
 interface Chunk {
@@ -103,7 +102,7 @@ export class RecordArena {
     return bytes.subarray(start, start + bytes.readUInt32LE(at + 4));
   }
 
-  /** Records in a blob that its record moved to another slot. */
+  /** Updates the slot in a blob after its record moved. */
   setSlot(address: number, slot: number): void {
     this.#chunkAt(Math.floor(address / CHUNK_UNITS)).bytes.writeUInt32LE(slot, offsetOf(address));
   }

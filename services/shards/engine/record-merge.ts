@@ -3,7 +3,6 @@ import type { ErrorDetail } from '../../../lib/errors.ts';
 import type { MetadataMerge, RecordUpdate } from '../../../lib/shard/change.ts';
 import { metadataObject } from './filter/metadata-object.ts';
 
-/** The result of an update to one record. */
 export interface MergedRecord {
   /** Canonical JSON. */
   metadata: Buffer;

@@ -42,8 +42,8 @@ export class Scorer {
     switch (this.#metric) {
       case 'cosine':
         for (let i = 0; i < count; i++) {
-          // One root of the product of squares, so that equal vectors have exactly their square as
-          // the product of lengths.
+          // A single root of the product: for equal vectors it is exactly their square, so cosine
+          // is 1. The product of two rounded roots might not be.
           const lengths = Math.sqrt(this.#square * this.#slots.square(batch[i]));
           closeness[i] = lengths === 0 ? 0 : Math.max(-1, Math.min(1, sums[i] / lengths));
         }

@@ -69,8 +69,8 @@ export class Search {
   }
 
   /**
-   * Updates the index and the selector after a record moved from `oldSlot` to `newSlot`; -1 for a
-   * record that was absent before or is deleted. Both slots must still be readable.
+   * Updates the index and the selector after a record moved from `oldSlot` (-1 for a new record) to
+   * `newSlot` (-1 for a deleted one). Both slots must still be readable.
    */
   changed(oldSlot: number, newSlot: number): void {
     this.index.changed(oldSlot, newSlot);

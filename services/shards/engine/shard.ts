@@ -180,7 +180,7 @@ export class Shard {
    */
   restore(records: StoredRecord[]): number {
     this.#assertNothingStaged();
-    if (this.#head.seq !== 0) throw new Error('Only a new shard is restored.');
+    if (this.#head.seq !== 0) throw new Error('Only a new shard can be restored.');
     let leftOut = 0;
     for (const record of records) {
       try {
@@ -196,7 +196,7 @@ export class Shard {
   /** Ends `restore`: the records are the state at `throughSeq`, the result of `version` writes. */
   endRestore(throughSeq: number, version: number): ShardHead {
     this.#assertNothingStaged();
-    if (this.#head.seq !== 0) throw new Error('Only a new shard is restored.');
+    if (this.#head.seq !== 0) throw new Error('Only a new shard can be restored.');
     this.#head = this.#headAt(throughSeq, version);
     return this.#head;
   }
@@ -207,7 +207,6 @@ export class Shard {
     return yield* this.#search.rank(query);
   }
 
-  /** Counts the records in a scope. */
   countSteps(scope: ParsedScope): Steps<Pick<Selection, 'count' | 'fields'>> {
     return this.#search.selector.count(scope, this.#meter());
   }
@@ -393,7 +392,7 @@ export class Shard {
     const readHeader = (header: CheckpointHeader): void => {
       for (const [name, value] of Object.entries(header.spec)) {
         if (this.spec[name as keyof ShardSpec] !== value)
-          throw new Error(`The checkpoint's shard has another ${name}.`);
+          throw new Error(`The checkpoint belongs to a shard with a different ${name}.`);
       }
       head = header.head;
       if (header.graph === null) return;
@@ -411,7 +410,7 @@ export class Shard {
     });
     if (graph !== null) this.#search.index.adopt(graph);
     this.#head = this.#headAt(head.seq, head.version);
-    if (!isSameState(this.#head, head)) throw new Error('The records of the checkpoint do not give its root.');
+    if (!isSameState(this.#head, head)) throw new Error('The records of the checkpoint do not match its root.');
   }
 
   #meter(): StepMeter {

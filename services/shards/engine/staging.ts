@@ -138,13 +138,13 @@ export function assertMetadata(metadata: Uint8Array): void {
     );
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
   } catch {}
-  throw new UnreadableBytes('Stored metadata is no JSON object.');
+  throw new UnreadableBytes('Stored metadata is not a JSON object.');
 }
 
 /** Throws UnreadableBytes for a vector whose length differs from the shard's. */
 export function assertDimensions({ dimensions }: ShardSpec, vector: Float32Array): void {
   if (vector.length === dimensions) return;
-  throw new UnreadableBytes(`A vector has ${vector.length} values where the shard has ${dimensions}.`);
+  throw new UnreadableBytes(`A vector has ${vector.length} values; the shard has ${dimensions} dimensions.`);
 }
 
 /** Whether a record with this key hash belongs to the shard. */

@@ -1,6 +1,4 @@
-/**
- * Keeps the `k` closest slots it is offered, with ties broken by id in UTF-8 byte order.
- */
+/** Keeps the `k` closest slots it is offered, with ties broken by id in UTF-8 byte order. */
 export class TopK {
   readonly #k: number;
   readonly #compareIds: (slotA: number, slotB: number) => number;

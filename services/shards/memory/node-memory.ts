@@ -27,7 +27,7 @@ export class NodeMemory {
   readonly writes: Shares;
   /** Open shards. Maintained by ShardCache. */
   shards = 0;
-  /** Work memory beside the shards, such as the maps of a recomputation. */
+  /** Work memory used besides the shards, such as the maps of a recomputation. */
   beside = 0;
   /** Copies of shards that other nodes hold. Maintained by Replicas. */
   copies = 0;
@@ -54,7 +54,6 @@ export class NodeMemory {
     return this.limit - this.#used;
   }
 
-  /** Whether a write that adds `bytes` fits. */
   fitsWrite(bytes: number): boolean {
     return this.#used + bytes <= this.limit;
   }

@@ -27,7 +27,7 @@ export class OwnHeads {
     for (const head of passed) this.add(head);
   }
 
-  /** Records that an operator declared the shard's content right. */
+  /** Notes that an operator declared the shard's content right. */
   resumed(): void {
     this.contradiction = null;
   }
@@ -47,7 +47,7 @@ export class OwnHeads {
     return this.#anchored?.seq === seq ? this.#anchored : (this.#recent.get(seq) ?? null);
   }
 
-  /** Records that the root at `seq` was confirmed, and drops earlier heads. */
+  /** Notes that the root at `seq` was confirmed, and drops earlier heads. */
   confirmed(seq: number): void {
     const head = this.#recent.get(seq);
     if (!head) return;

@@ -48,7 +48,6 @@ export interface ShardCacheParts {
 export interface ShardCacheEvents {
   /** The set of open shards changed. */
   changed: [];
-  /** An entry was committed. */
   committed: [actor: ShardActor];
   /** Stored bytes of the shard contradict their recorded root. The reason is a sentence. */
   contradicted: [spec: ShardSpec, reason: string];

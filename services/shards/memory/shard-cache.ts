@@ -36,10 +36,8 @@ import {
   type ShardCacheParts,
 } from './resident.ts';
 
-/** Log message. */
 const UNNAMED = 'holds records whose ids begin with U+0000, which no request can name';
 
-/** How a shard is used. */
 interface Use {
   /** Worker to open the shard in. Default: the least loaded one. */
   on?: ShardWorker | undefined;
@@ -155,7 +153,7 @@ export class ShardCache {
         if (!(error instanceof WorkerLost)) throw error;
         // The worker that ended may not be the shard's own.
         if (resident.actor.worker.isGone) this.#discard(resident.actor, 'its worker ended');
-        throw new ShardUnsettled('The shard is opening again; try again.', error);
+        throw new ShardUnsettled('The shard is reopening; try again.', error);
       } finally {
         resident.uses--;
         resident.lastUsedMs = this.#runtime.clock.monotonicMs();

@@ -37,7 +37,6 @@ export interface ActorEvents<W extends WorkerRequests = ShardWorker> {
   broken(actor: ShardActor<W>, reason: string): void;
 }
 
-/** An opened shard. */
 export interface OpenTerms<W extends WorkerRequests = ShardWorker> {
   spec: ShardSpec;
   /** The worker that holds the shard, at `head`. */
@@ -242,7 +241,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     } catch (error) {
       if (!(error instanceof WorkerLost) && !(error instanceof ProvecError)) throw new EngineFault(error);
       this.#break('staging failed');
-      throw new ShardUnsettled('The shard could not take the write; try again.', error);
+      throw new ShardUnsettled('The shard could not accept the write; try again.', error);
     }
   }
 
@@ -322,9 +321,9 @@ function sum(outcomes: WriteOutcome[], name: 'upserted' | 'created'): number {
 }
 
 function faultyWrite({ cause }: EngineFault): ProvecError {
-  return new ProvecError('INTERNAL', 'The service failed on this write; nothing of it was stored.', { cause });
+  return new ProvecError('INTERNAL', 'The service failed on this write; none of it was stored.', { cause });
 }
 
 function openingAgain(): ProvecError {
-  return new ShardUnsettled('The shard is opening again; try again.');
+  return new ShardUnsettled('The shard is reopening; try again.');
 }

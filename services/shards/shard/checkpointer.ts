@@ -172,8 +172,8 @@ export class Checkpointer {
   }
 
   /**
-   * Resolves once nothing runs for a collection with closed shards and none of its staged files are
-   * left.
+   * Resolves once nothing runs for a collection whose shards are closed, and its staged files are
+   * gone.
    */
   async forget(collectionId: string): Promise<void> {
     const isOwn = (key: ShardKey) => parseShardKey(key).collectionId === collectionId;

@@ -34,6 +34,6 @@ export function storeFailure(error: unknown): Error {
 export function logCutShort(): ProvecError {
   return new ProvecError(
     'INTERNAL',
-    'Stored data of the collection is missing: it can be read as far as it is there, but not written to until an operator has put back a backup.',
+    'Stored data of the collection is missing. What remains can be read; to write again, put back a backup.',
   );
 }

@@ -71,7 +71,6 @@ export interface Warm {
   checkpointSeq: number;
 }
 
-/** What is needed to load a shard. */
 export interface Loading {
   spec: ShardSpec;
   key: ShardKey;
@@ -356,14 +355,14 @@ function contradictionOf(
   isStored: boolean,
 ): string | null {
   if (end.head.seq !== recorded.seq) return `The log ends at ${end.head.seq}, but its head says ${recorded.seq}.`;
-  if (!isSameState(end.head, recorded)) return `The stored records do not give the root recorded at ${recorded.seq}.`;
-  if (end.differs !== null) return `The stored log entry ${end.differs} does not give the root recorded with it.`;
-  if (base.leftOut > 0) return `The stored records have ${base.leftOut} among them that the service did not write.`;
+  if (!isSameState(end.head, recorded)) return `The stored records do not match the root recorded at ${recorded.seq}.`;
+  if (end.differs !== null) return `The stored log entry ${end.differs} does not match the root recorded with it.`;
+  if (base.leftOut > 0) return `The stored records include ${base.leftOut} that the service did not write.`;
   if (confirmed && confirmed.seq > recorded.seq)
     return `The log ends at ${recorded.seq}, but a root at ${confirmed.seq} was confirmed on the ledger.`;
   if (confirmed && !end.anchored && isStored)
-    return `What is stored begins at ${base.head.seq}, after the root that was confirmed on the ledger at ${confirmed.seq}.`;
+    return `The stored data begins at ${base.head.seq}, after the root that the ledger confirmed at ${confirmed.seq}.`;
   if (confirmed && end.anchored && !isSameState(end.anchored, confirmed))
-    return `The stored records do not give the root that the ledger confirmed at ${confirmed.seq}.`;
+    return `The stored records do not match the root that the ledger confirmed at ${confirmed.seq}.`;
   return null;
 }

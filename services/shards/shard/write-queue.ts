@@ -51,10 +51,10 @@ export class WriteQueue {
   push(write: ShardWrite, deadlineMs: number): Promise<WriteAck> {
     const bytes = sizeOfWrite(write);
     if (!this.#hasRoom(write, bytes)) {
-      return Promise.reject(unavailable('Too many writes wait for this collection; try again.'));
+      return Promise.reject(unavailable('Too many writes are queued for this collection; try again.'));
     }
     if (!isDelete(write) && !this.#budget.fits(this.#accountId, bytes)) {
-      return Promise.reject(unavailable('Too many writes of this account wait; try again.'));
+      return Promise.reject(unavailable('Too many writes of this account are queued; try again.'));
     }
     this.#grow(bytes);
     return new Promise((resolve, reject) => {
@@ -107,7 +107,7 @@ export class WriteQueue {
       deadlineMs <= monotonicMs ? 'late' : 'inTime',
     );
     this.#waiting = inTime;
-    this.#refuse(late, unavailable('The write waited too long for its turn; try again.'));
+    this.#refuse(late, unavailable('The write was queued too long; try again.'));
   }
 
   #refuse(writes: QueuedWrite[], reason: Error): void {

@@ -52,7 +52,6 @@ interface Session {
   laidSeq: number;
   altered: AlteredEntry | null;
   unpin(): void;
-  /** Called with the number of records recomputed so far. */
   onProgress: OnProgress;
   toldMs: number;
   /** Bytes of work memory allocated for it. */
@@ -92,7 +91,7 @@ export class Recomputation {
   async begin(spec: ShardSpec, onProgress: OnProgress = () => undefined): Promise<Recomputed> {
     if (this.#stopped) throw unavailable('The service is stopping.');
     if (this.#sessions.size + this.#waiting >= INTERNAL_LIMITS.recomputeSessionsMax)
-      throw unavailable('Too many verifications are under way; try again.');
+      throw unavailable('Too many verifications are running; try again.');
     this.#waiting++;
     return this.#scans.runExclusive(() => {
       this.#waiting--;
@@ -202,7 +201,7 @@ export class Recomputation {
   async #hold(session: Session, bytes: number): Promise<void> {
     const { shardCache } = this.#parts;
     if (!(await shardCache.hold(bytes)))
-      throw unavailable('There is no memory to verify the collection now; try again.');
+      throw unavailable('There is not enough memory to verify the collection now; try again.');
     session.heldBytes += bytes;
     if (this.#sessions.has(session.id)) return;
     // The session was released while shards were being closed for it.

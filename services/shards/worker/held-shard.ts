@@ -35,7 +35,6 @@ export class HeldShard {
   readonly key: ShardKey;
   readonly shard: Shard;
   readonly readings = new Readings();
-  /** The staging in progress. */
   staging: StepRun<Staged> | null = null;
   readonly indexDebt = new IndexDebt();
   readonly #running: ReadRun[] = [];
@@ -137,7 +136,7 @@ export class HeldShard {
     return first;
   }
 
-  /** Records that an operation ran, which may invalidate what queries have read. */
+  /** Notes that an operation ran, which may invalidate what queries have read. */
   ran(op: WorkerOp): void {
     if (CHANGES.has(op)) this.changed();
   }

@@ -19,7 +19,7 @@ const OWED_MAX_MS = 100;
 export class IndexDebt {
   #owedMs = 0;
 
-  /** Records that a request took `tookMs` while `unindexed` records were waiting. */
+  /** Notes that a request took `tookMs` while `unindexed` records were waiting. */
   note(tookMs: number, unindexed: number): void {
     const factor = unindexed < BACKLOG_MIN_RECORDS ? 0 : Math.min(FACTOR_MAX, unindexed / BACKLOG_EVEN_RECORDS);
     this.#owedMs = factor === 0 ? 0 : Math.min(OWED_MAX_MS, this.#owedMs + tookMs * factor);

@@ -1,6 +1,4 @@
-/**
- * Entry point of a worker thread that holds shards.
- */
+/** Entry point of a worker thread that holds shards. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type CancelRequest, END, type WorkerRequest } from './protocol.ts';
 import { ShardHost } from './shard-host.ts';

@@ -27,8 +27,8 @@ const YOUNG_GENERATION_MIB = 16;
 const OLD_GENERATION_MIB = 4_096;
 
 /**
- * Time, in ms, after its start before which a thread's end counts as a failed start; then the next
- * start is delayed.
+ * A thread that ends sooner than this after its start, in ms, failed to start. The next start is
+ * delayed.
  */
 const BEGUN_AFTER_MS = 5_000;
 const START_PAUSE = { minMs: 100, maxMs: 10_000 };
@@ -86,7 +86,7 @@ export class ShardWorker implements WorkerRequests {
       else if ('size' in message) this.#sizes.get(message.key)?.(message.size);
       else {
         const { key: shard, indexFault: fault } = message;
-        log.error({ shard, fault }, "could not build a shard's index; searches scan the shard until it is built");
+        log.error({ shard, fault }, "could not build a shard's index; searches scan the shard until it succeeds");
       }
     });
     this.#thread.on('error', (error) => log.error({ err: error }, 'a shard worker failed'));

@@ -23,14 +23,12 @@ export interface ReadTerms {
 
 /** The work of a read, and what to blame in the error if it takes too long. */
 export interface ReadWork {
-  /** Starts the read. */
   steps(): Steps<unknown>;
   tooMuch: 'the search' | 'the filter' | 'the listing';
 }
 
 /** One read of one shard, from its arrival to its reply, executed in slices. */
 export class ReadRun {
-  /** Id of its request. */
   readonly id: number;
   /** Whether it built something that stays, so that the shard has grown. */
   hasBuilt = false;

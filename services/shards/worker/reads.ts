@@ -13,7 +13,6 @@ import { Reading, type Readings } from './reading.ts';
 
 export type LongRead = 'query' | ShardReadOp;
 
-/** The shard being read. */
 interface ReadShard {
   readonly shard: Shard;
   /** Keeps the cursors of paged answers. */

@@ -1,9 +1,9 @@
 /**
- * The work of a worker thread that holds shards. Most requests run to completion, one after the
- * other. Long work runs in slices of milliseconds, in turns shared fairly between accounts
- * (fair-turns.ts): queries after their first slice, staging of writes, and background work
- * (building and compacting the index). A request waits for the slice in progress and for what its
- * own account has queued before it. An index that falls behind gets more turns (index-debt.ts).
+ * Runs in a worker thread that holds shards. Most requests run to completion, one after the other.
+ * Long work runs in slices of milliseconds, and accounts take turns (turn-scheduler.ts): queries
+ * after their first slice, staging of writes, and background work (building and compacting the
+ * index). A request waits for the slice in progress and for what its own account has queued before
+ * it. An index that falls behind gets more turns (index-backpressure.ts).
  */
 
 import { ProvecError } from '../../../lib/errors.ts';
@@ -49,8 +49,8 @@ const COLLECT_AFTER_WORK_MS = 1_000;
 const COLLECT_AFTER_FREED_BYTES = 32 * 2 ** 20;
 /** A timer may fire slightly early, while the index build is still paused. */
 const TIMER_SLACK_MS = 10;
-const CANCELLED = 'Nobody waits for the answer.';
-const OPENING_AGAIN = 'The shard is opening again; try again.';
+const CANCELLED = 'The request was cancelled.';
+const OPENING_AGAIN = 'The shard is reopening; try again.';
 
 const READ_TERMS: ReadTerms = {
   sliceMs: 2,
@@ -315,7 +315,7 @@ export class ShardHost {
     return true;
   }
 
-  /** Runs everything waiting that may run now. */
+  /** Starts everything that is waiting and may run now. */
   #admit(held: HeldShard): void {
     for (let next = held.admitNext(); next; next = held.admitNext()) {
       if (next.kind === 'request') this.#answer(next.request);

@@ -23,7 +23,7 @@ export interface Claims {
   /** Whether the claim is valid now. If so, data read under it before may be returned. */
   holds(claim: Claim): boolean;
   /**
-   * Records that the shard was closed cleanly, with nothing in flight, but is still held. `bytes`
+   * Notes that the shard was closed cleanly, with nothing in flight, but is still held. `bytes`
    * is its former size in memory.
    */
   rest(claim: Claim, bytes: number): void;

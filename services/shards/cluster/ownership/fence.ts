@@ -41,8 +41,8 @@ export async function fence(
 }
 
 /**
- * Returns whether this entry is in the log, or false if another entry of the same or an earlier
- * epoch has its seq. Throws ShardMoved if that entry's epoch is later.
+ * Returns whether this entry is in the log. Throws ShardMoved if an entry of a later epoch has its
+ * seq.
  */
 async function commit(log: ShardLog, entry: LogEntry): Promise<boolean> {
   try {

@@ -1,6 +1,4 @@
-/**
- * Lifetime of a lease on its holder's clock, in ms, from just before its renewal is sent.
- */
+/** Lifetime of a lease on its holder's clock, in ms, from just before its renewal is sent. */
 export const LEASE_MS = 6_000;
 export const RENEW_EVERY_MS = 2_000;
 /** Pause before retrying a failed renewal, in ms. */

@@ -68,7 +68,7 @@ export class LeaseWatch {
     return { asked: incarnations, beganMs: this.#clock.monotonicMs(), order: ++this.#order };
   }
 
-  /** Records the result of a read. */
+  /** Takes in the result of a read. */
   observe(rows: Iterable<LeaseRow>, reading: LeaseReading): void {
     const shown = new Set<string>();
     for (const row of rows) {
@@ -88,7 +88,7 @@ export class LeaseWatch {
     this.#heard.set(incarnation, { order: ++this.#order, seenIn: 0, sighting: null });
   }
 
-  /** Records that the lease is gone from the store. */
+  /** Notes that the lease is gone from the store. */
   end(incarnation: string): void {
     this.#over.set(incarnation, true);
     this.#heard.delete(incarnation);
@@ -100,7 +100,7 @@ export class LeaseWatch {
     return this.#over.has(incarnation);
   }
 
-  /** Records that the lease's process is known to have ended. */
+  /** Notes that the process behind the lease has ended. */
   markGone(incarnation: string): void {
     const sighting = this.#heard.get(incarnation)?.sighting;
     if (sighting) sighting.gone = true;

@@ -158,9 +158,9 @@ export class Membership {
   }
 
   /**
-   * Isolated means: this node has heard nothing for long, while others have heard each other for
-   * some time. It takes some time because, after a transport outage, nodes reconnect at different
-   * moments.
+   * A node is isolated if it has heard nothing for long while others have heard each other for some
+   * time. The delay is needed because nodes reconnect at different moments after a transport
+   * outage.
    */
   #cutOff(): CutOff {
     const silenceMs = this.#silenceMs();

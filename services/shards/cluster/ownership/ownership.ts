@@ -52,7 +52,6 @@ export class Ownership implements Claims {
     this.#options = options;
   }
 
-  /** Whether the claim is valid now. */
   holds(claim: Claim): boolean {
     return this.#options.keeper.isValid(claim.incarnation);
   }
@@ -95,7 +94,7 @@ export class Ownership implements Claims {
   }
 
   /**
-   * Records that the shard was closed cleanly, with nothing in flight, and is still held. `bytes`
+   * Notes that the shard was closed cleanly, with nothing in flight, and is still held. `bytes`
    * is its former size in memory.
    */
   rest({ shard, epoch, incarnation }: Claim, bytes: number): void {

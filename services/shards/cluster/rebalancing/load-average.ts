@@ -4,7 +4,7 @@
  */
 const MEMORY_MS = 60_000;
 
-/** Updates and returns the average. `busyMs` is the running total, or null if the shard is idle. */
+/** Updates and returns the average. `busyMs` is the running total, or null if there was no work. */
 export type LoadAverage = (busyMs: number | null, monotonicMs: number) => number;
 
 /**

@@ -1,6 +1,4 @@
-/**
- * Shortest pause between two moves, in ms.
- */
+/** Shortest pause between two moves, in ms. */
 const PAUSE_MIN_MS = 1_000;
 /**
  * Time, in ms, to avoid a node after it refused a shard, and after it failed or could not be
@@ -39,18 +37,17 @@ export class MovePace {
     this.#isMoving = true;
   }
 
-  /** Records a completed move that began at `beganMs`. */
+  /** Notes a completed move that began at `beganMs`. */
   ended(bytes: number, beganMs: number, monotonicMs: number): void {
     this.#isMoving = false;
     this.#nextMs = Math.max(monotonicMs + PAUSE_MIN_MS, beganMs + (bytes / this.#bytesPerSecond) * 1_000);
   }
 
-  /** Records that the target refused the shard. */
   refused(to: string, monotonicMs: number): void {
     this.#stopped(to, monotonicMs, REFUSED_MS);
   }
 
-  /** Records that the move failed or that its outcome is unknown. */
+  /** Notes that the move failed or that its outcome is unknown. */
   failed(to: string, monotonicMs: number): void {
     this.#stopped(to, monotonicMs, FAILED_MS);
   }

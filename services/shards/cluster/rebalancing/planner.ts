@@ -6,7 +6,7 @@
  * Guarantees, while sizes stay the same: planning terminates, because relief lifts no target above
  * OVER and home moves none above HOME. No shard moves back and forth, because GIVE is a tenth of
  * the mean above HOME. The same view gives the same move. On failure: if the view is old, the
- * target refuses (`arrival.ts`). See docs/internals/placement.md.
+ * target refuses (`shard-offer.ts`). See docs/internals/placement.md.
  */
 import {
   type ClusterUse,
@@ -64,7 +64,7 @@ export function nextMove(view: RebalancingView): Move | null {
   const own = view.use.get(view.node);
   if (own === null || own.draining) return null;
   const { memory, workers } = view.use.relative(own);
-  // Relieving the scarcer resource often relieves the other one too.
+  // Relieving the more heavily used resource often relieves the other one too.
   const [worse, other]: Resource[] = memory >= workers ? ['memory', 'workers'] : ['workers', 'memory'];
   return relieve(view, own, worse) ?? relieve(view, own, other) ?? (isPressed(own) ? null : goHome(view));
 }

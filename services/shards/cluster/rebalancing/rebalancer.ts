@@ -90,7 +90,7 @@ export class Rebalancer {
     return refusal;
   }
 
-  /** Records that the expected shard arrived or will not come. */
+  /** Notes that the expected shard arrived or will not come. */
   arrived(): void {
     this.#arrivingUntilMs = Number.NEGATIVE_INFINITY;
   }

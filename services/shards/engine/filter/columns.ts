@@ -72,8 +72,8 @@ export class Columns {
   }
 
   /**
-   * Updates the columns after a record moved from `oldSlot` to `newSlot`; -1 for a record that was
-   * absent before or is deleted.
+   * Updates the columns after a record moved from `oldSlot` (-1 for a new record) to `newSlot` (-1
+   * for a deleted one).
    */
   changed(oldSlot: number, newSlot: number): void {
     let metadata: Record<string, unknown> | null = null;

@@ -51,7 +51,7 @@ export function* valuesInColumn(column: Column, selected: Uint32Array, meter: St
   return { counts, missing: countBits(missing) };
 }
 
-/** Counts the values by reading the records of the slots `selected`. */
+/** Counts the values by reading the records in the slots `selected`. */
 export function* valuesInRecords(
   field: string,
   slots: Slots,

@@ -22,7 +22,7 @@ const NAME_NS = 150;
 /** Number of excess slots that is too small to shrink for. */
 const SPARE_SLOTS = 64;
 const MARKS_PER_LOOK = 16 * 1024;
-/** Estimated size of a name beside its characters. */
+/** Estimated size of a name besides its characters. */
 const NAME_BYTES = 120;
 /** Namespace of records whose stored id cannot be parsed. No request can name it. */
 const UNREADABLE = '\0';
@@ -37,7 +37,7 @@ export class Namespaces {
   readonly #counts: number[] = [0];
   readonly #free: number[] = [];
   #nameBytes = 0;
-  /** Namespace codes, by slot. */
+  /** By slot: its namespace code, and its neighbours in that namespace's list. */
   #code = new Uint32Array(0);
   #next = new Uint32Array(0);
   #previous = new Uint32Array(0);
@@ -111,8 +111,8 @@ export class Namespaces {
   }
 
   /**
-   * Updates the lists after a record moved from `oldSlot` to `newSlot`; -1 for a record that was
-   * absent before or is deleted.
+   * Updates the lists after a record moved from `oldSlot` (-1 for a new record) to `newSlot` (-1
+   * for a deleted one).
    */
   changed(oldSlot: number, newSlot: number): void {
     if (oldSlot >= 0 && this.#namedCount > 0) this.#remove(oldSlot);

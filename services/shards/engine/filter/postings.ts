@@ -10,7 +10,7 @@ import { ValueMap } from '../../../../lib/filter/value-map.ts';
 
 /** Neither a code nor an occurrence. */
 const NONE = 0;
-/** Estimated size of a value beside its characters and the entries by code. */
+/** Estimated size of a value besides its characters and the entries by code. */
 const VALUE_BYTES = 80;
 /** Number of free occurrences that is too small to rebuild for. */
 const SPARE = 16 * 1024;

@@ -68,7 +68,6 @@ export class Selector {
     return filter === null && this.#namespaces.count(namespace) === this.#slots.liveCount;
   }
 
-  /** Counts the records in a scope. */
   *count(scope: ParsedScope, meter: StepMeter): Steps<Pick<Selection, 'count' | 'fields'>> {
     const { namespace = '', filter } = scope;
     if (filter === null) return { count: this.#namespaces.count(namespace) };
@@ -90,7 +89,6 @@ export class Selector {
     return selection;
   }
 
-  /** Counts the values that a field has in the records of a scope. */
   *countValues(field: string, scope: ParsedScope, meter: StepMeter): Steps<FieldCounts & Reported> {
     const { words, columns, fields } = yield* this.#selected(scope, [field], meter);
     const column = columns.get(field);
@@ -100,7 +98,6 @@ export class Selector {
     return { ...counts, fields };
   }
 
-  /** Lists namespaces (see `Namespaces.list`). */
   namespaces(asked: NamespacesAfter, meter: StepMeter): Steps<ValueCount[]> {
     return this.#namespaces.list(asked, meter);
   }
@@ -110,8 +107,8 @@ export class Selector {
   }
 
   /**
-   * Updates columns and namespaces after a record moved from `oldSlot` to `newSlot`; -1 for a
-   * record that was absent before or is deleted.
+   * Updates columns and namespaces after a record moved from `oldSlot` (-1 for a new record) to
+   * `newSlot` (-1 for a deleted one).
    */
   changed(oldSlot: number, newSlot: number): void {
     this.#cache?.clear();

@@ -26,7 +26,7 @@ export const kernelRows = new Float32Array(memory, ROWS_AT, ROWS_BYTES / Float32
 
 /** Returns the number of rows that one call sums up. Throws RangeError for too many dimensions. */
 export function rowsAtATime(dimensions: number): number {
-  if (dimensions > DIMENSIONS_MAX) throw new RangeError(`The kernel takes ${DIMENSIONS_MAX} dimensions at most.`);
+  if (dimensions > DIMENSIONS_MAX) throw new RangeError(`The kernel supports at most ${DIMENSIONS_MAX} dimensions.`);
   return Math.min(ROWS_MAX, Math.floor(ROWS_BYTES / (dimensions * Float32Array.BYTES_PER_ELEMENT)));
 }
 

@@ -171,7 +171,7 @@ test('what stood against a shard when it opened is remembered, though the store 
   await fixture.store.contradictions.clear(spec.collectionId);
   const { head } = await fixture.node.upsert(spec, batchOf(['later']));
   expect(isUnsound((await fixture.node.shardCache.headAt(spec, head.seq))!)).toBe(true);
-  expect((await fixture.node.recomputation.begin(spec)).contradiction).toMatch(/do not give the root/);
+  expect((await fixture.node.recomputation.begin(spec)).contradiction).toMatch(/do not match the root/);
   await fixture.node.resume(spec);
   const resumed = await fixture.node.head(spec);
   expect(await fixture.node.shardCache.headAt(spec, resumed.seq)).toEqual(resumed);

@@ -107,7 +107,7 @@ test('a drain ends when its time is over; what is left is released in order, wha
   await time.run(time.nowMs + 60_000);
   expect(of(done, 'give')).toHaveLength(16);
   expect(drain.waiting()).toHaveLength(20);
-  expect(drain.waiting()[0]).toMatch(/^\S+ waits for [bc], which is to open it$/);
+  expect(drain.waiting()[0]).toMatch(/^\S+ waits for [bc] to open it$/);
   expect(drain.waiting()[16]).toBe(`${keyOf(16)} waits for its turn`);
   end.abort();
   await over(time, drained, 0);
@@ -166,7 +166,7 @@ test('a store that does not answer does not keep the release from ending, and is
   const end = new AbortController();
   time.after(5_000, () => end.abort());
   await over(time, drain.releaseAll(end.signal));
-  expect(drain.waiting()).toEqual([0, 1].map((index) => `${keyOf(index)} waits for the store, which is to release it`));
+  expect(drain.waiting()).toEqual([0, 1].map((index) => `${keyOf(index)} waits for the store to release it`));
 });
 
 test('a release that the store refuses is left to the end of the lease', async () => {

@@ -274,7 +274,10 @@ describe('memory', () => {
     });
     refusal = null;
     while (refusal === null && sessions.length < 30) await begin();
-    expect(refusal).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('no memory to verify') });
+    expect(refusal).toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('not enough memory to verify'),
+    });
     expect(fixture.node.stats().open).toBeLessThan(open);
     // Others are served meanwhile, and it goes on once there is room.
     expect((await fixture.node.fetch(specOf(5), ['r0'])).items).toHaveLength(1);

@@ -28,7 +28,7 @@ test('a cancelled read takes no more turns, and those that wait for it go on', (
   for (const id of queries) host.cancel(key, id);
   expect(host.isAnswered(commit)).toBe(true);
   expect(host.result<ShardSize>(commit).records).toBe(401);
-  for (const id of queries) expect(host.fault(id).message).toContain('Nobody waits');
+  for (const id of queries) expect(host.fault(id).message).toContain('was cancelled');
   // What is cancelled late, or twice, is nothing.
   host.cancel(key, commit);
   host.cancel(key, queries[0]);
