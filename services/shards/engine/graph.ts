@@ -65,7 +65,7 @@ export class Graph {
       quantization: space.scalarKind,
       connectivity: CONNECTIVITY,
       expansion_add: EXPANSION_ADD,
-      expansion_search: 1, // a search considers as many nodes as it is asked for
+      expansion_search: 1, // a search considers as many nodes as it should return
       multi: false,
     });
   }

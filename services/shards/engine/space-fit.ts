@@ -88,7 +88,7 @@ export function distanceTo(center: Float32Array, vector: Float32Array): number {
   return Math.sqrt(square);
 }
 
-/** Fits M, with some headroom, to as many vectors as possible. Of several M, takes the greatest. */
+/** Fits M, with some headroom, to as many vectors as possible. On a tie, takes the greatest M. */
 function fitNorms(slots: Slots): SpaceFit {
   const norms = new Float64Array(slots.liveCount);
   let count = 0;

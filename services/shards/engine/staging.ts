@@ -1,7 +1,7 @@
 /**
- * A group of writes that is being applied to a shard. The Merkle map changes at once, because the
- * log entry needs its root; new records go into slots that no search sees. `undo` restores the map
- * and the slots.
+ * A group of writes that is being applied to a shard. The Merkle map changes immediately, because
+ * the log entry needs its root; new records go into slots that no search sees. `undo` restores the
+ * map and the slots.
  */
 
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';

@@ -201,7 +201,7 @@ async function bestWayUp(loading: Loading, warm: Warm | null): Promise<WayUp> {
     if (await isOvertaken(key, way.end.head, recorded, store)) {
       if (++overtaken === OVERTAKEN_MAX)
         throw new StoreError('unavailable', 'The log is trimmed faster than it can be read.');
-      // The copy is closed below, and nothing else of it is left.
+      // The copy is closed below and then gone.
       if (start === warm) starts.shift();
     } else if (way.contradiction === null) {
       if (refutedSeq > 0) {
@@ -303,8 +303,8 @@ async function versionAt(key: ShardKey, seq: number, recorded: ShardHead, { log 
   const newest = (await log.head(key)) ?? EMPTY_HEAD;
   // The next entry may have been appended between the two reads.
   const beforeLate = newest.seq > seq ? await versionBefore(key, seq + 1, log) : null;
-  // Either the log ends here, or it cannot be followed from here, which recovery reports whatever
-  // this returns. The number must never decrease.
+  // Either the log ends here, or it cannot be followed from here, which recovery detects later in
+  // any case. The number must never decrease.
   return beforeLate ?? newest.version;
 }
 

@@ -86,7 +86,7 @@ export class ShardWorker implements WorkerRequests {
       else if ('size' in message) this.#sizes.get(message.key)?.(message.size);
       else {
         const { key: shard, indexFault: fault } = message;
-        log.error({ shard, fault }, "could not build a shard's index; searches scan the shard until it succeeds");
+        log.error({ shard, fault }, "could not build a shard's index; searches scan the shard until a build succeeds");
       }
     });
     this.#thread.on('error', (error) => log.error({ err: error }, 'a shard worker failed'));
