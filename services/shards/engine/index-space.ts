@@ -3,7 +3,7 @@
  * handles well at low precision, with the same order of neighbours. The engine computes exact
  * scores afterwards from the float32 vectors.
  *
- * How it fails: it refuses a vector that does not fit (`put` returns false, `query` null).
+ * On failure: it refuses a vector that does not fit (`put` returns false, `query` null).
  * See docs/internals/search.md.
  */
 import { MetricKind, ScalarKind } from 'usearch';

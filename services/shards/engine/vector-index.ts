@@ -3,7 +3,7 @@
  * the writes, and during a rebuild also the next graph. Searches use the current graph and its
  * tail, which together hold every live slot.
  *
- * How it fails: a graph that failed to grow is dropped, because it may hold nodes without a key.
+ * On failure: a graph that failed to grow is dropped, because it may hold nodes without a key.
  * Searches scan until a new graph is built. Building resumes after a pause that doubles with each
  * failure.
  */
