@@ -158,7 +158,9 @@ export class Slots {
     this.#chunks[slot >>> this.shift].seqs[slot & this.mask] = seq;
   }
 
-  /** Returns the sum of squares of the slot's vector, added in the same order as in `sumOfSquares`. */
+  /**
+   * Returns the sum of squares of the slot's vector, added in the same order as in `sumOfSquares`.
+   */
   square(slot: number): number {
     return this.#chunks[slot >>> this.shift].squares[slot & this.mask];
   }
