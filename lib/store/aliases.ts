@@ -1,7 +1,6 @@
 import type { Page } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
-/** Another name of a collection. */
 export interface AliasRow {
   id: string;
   accountId: string;
@@ -12,52 +11,51 @@ export interface AliasRow {
 }
 
 /**
- * Aliases, which share the names of an account with its collections: at any time a name is a live
- * collection's, an alias or nothing. An alias is put only where its collection is live, and a
- * collection is dropped only when no alias stands for it (`Catalog.dropCollection`): of a put and a
- * drop at once, one is refused. A put that is cut short, or the end of an account, can leave an
- * alias of a dropped collection; it stays until it is removed or put anew. What stands in the store
- * and was not written by the service is refused (StoreError 'damaged') where it is asked for, left
- * out of lists, and can be removed.
+ * Aliases share one namespace per account with collections: a name is a live collection, an alias
+ * or free. An alias can only point at a live collection, and `Catalog.dropCollection` refuses to
+ * drop a collection that has aliases; of a concurrent put and drop, one is refused. A put that
+ * crashes, or an account deletion, can leave an alias of a dropped collection; it stays until it is
+ * removed or replaced. Stored rows that the service did not write are refused (StoreError
+ * 'damaged') when looked up by name and left out of lists; they can be removed.
  */
 export interface AliasStore {
   /**
-   * Makes the alias, or has it stand for another collection. 'collection' where a live collection
-   * has the name; 'limit' where the account has `maxAliases` others (about: those who come at once
-   * may all fit); 'no target' where the collection that it is to stand for is not live.
+   * Creates the alias, or points it at another collection. Returns 'collection' if a live
+   * collection has the name, 'limit' if the account already has `maxAliases` others (concurrent
+   * puts may exceed this), 'no target' if the target collection is not live.
    */
   put(
     row: Omit<AliasRow, 'id'>,
     maxAliases: number,
   ): Promise<'created' | 'replaced' | 'collection' | 'limit' | 'no target'>;
   find(accountId: string, alias: string): Promise<AliasRow | null>;
-  /** An account's aliases whose names come after `after`, by name. */
+  /** Returns the account's aliases whose names sort after `after`, by name. */
   page(accountId: string, after: string | null, limit: number): Promise<Page<AliasRow, string>>;
-  /** All of an account, by name, read page by page. */
+  /** Returns all aliases of the account, by name, reading page by page. */
   list(accountId: string): Promise<AliasRow[]>;
-  /** One that stands for the collection; null where none does. */
+  /** Returns one alias of the collection, or null if it has none. */
   standingFor(accountId: string, collectionId: string): Promise<AliasRow | null>;
-  /** False where there is none. */
+  /** Returns false if there is no such alias. */
   remove(accountId: string, alias: string): Promise<boolean>;
 }
 
-/** What an adapter keeps of it: rows with their seals, of which it believes nothing. */
+/** The aliases as an adapter stores them: rows with seals that the adapter does not verify. */
 export interface StoredAliases {
-  /** As `AliasStore.put` says; 'alias' where there is one of that name. */
+  /** As `AliasStore.put`; returns 'alias' if an alias of that name exists. */
   insert(
     row: Sealed<AliasRow>,
     maxAliases: number,
   ): Promise<'created' | 'alias' | 'collection' | 'limit' | 'no target'>;
   find(accountId: string, alias: string): Promise<Sealed<AliasRow> | null>;
-  /** In the order of their names; `collectionId`: those that stand for it alone. */
+  /** Returns aliases by name, only those of `collectionId` if it is given. */
   page(
     accountId: string,
     after: string | null,
     limit: number,
     collectionId?: string,
   ): Promise<Page<Sealed<AliasRow>, string>>;
-  /** Puts the row over `before`; 'changed' when that stands there no more. */
+  /** Replaces the row `before`; returns 'changed' if that row is no longer stored. */
   replace(row: Sealed<AliasRow>, before: Sealed<AliasRow>): Promise<'replaced' | 'changed' | 'no target'>;
-  /** Removes the alias that has `seal`; false when there is none. */
+  /** Removes the alias if it has `seal`; returns false if there is none. */
   remove(accountId: string, alias: string, seal: string): Promise<boolean>;
 }

@@ -3,18 +3,18 @@ import { contains } from '../shard/cut.ts';
 import type { Cut } from '../shard/head.ts';
 
 /**
- * A transaction that was signed and may have been sent: `wire` is its base64 bytes, re-sent as they
- * are until it is confirmed or dead.
+ * A signed transaction that may have been sent. `wire` is its base64 bytes, which are re-sent
+ * unchanged until the transaction is confirmed or has expired.
  */
 export interface InFlight {
   step: 'create' | 'update' | 'close';
   signature: string;
   wire: string;
-  /** Decimal string: past this block height the ledger can no longer take it. */
+  /** Last block height, as a decimal string, at which the ledger accepts the transaction. */
   lastValidBlockHeight: string;
-  /** The cut it carries; null for create and close. */
+  /** The cut that the transaction writes; null for create and close. */
   cut: Cut | null;
-  /** The account's count of decisions once it has landed. */
+  /** The account's decision count after the transaction. */
   decisions: number;
 }
 
@@ -29,56 +29,59 @@ export interface Confirmed extends AnchoredRoot {
 export interface AnchorRow {
   collectionId: string;
   /**
-   * Counts every change, for compare-and-set. Begins at a random number, so that a row removed and
-   * made again is never taken for the old one.
+   * Counts every change, for compare-and-set. Starts at a random number, so that a row that was
+   * removed and recreated never matches the old one.
    */
   revision: number;
   /**
-   * Counts, from the same number, the changes that decide what may be signed next: all but those of
-   * what is wanted.
+   * Counts, from the same start, the changes that decide what may be signed next: all except
+   * changes of `wanted`.
    */
   epoch: number;
   /** Ledger address (base58) of the collection's account. */
   address: string;
   created: boolean;
   /**
-   * All that was ever asked for, the newer head of every shard: it contains `inFlight` and
-   * `confirmed`. Null: nothing so far.
+   * The newest requested head of every shard. It always contains the cuts of `inFlight` and
+   * `confirmed`. Null if nothing was requested yet.
    */
   wanted: Cut | null;
-  /** Since when some of it waits, ISO 8601 UTC, for people only; null when all is confirmed. */
+  /**
+   * Time since which a request has been waiting, ISO 8601 UTC, for display only; null if everything
+   * is confirmed.
+   */
   wantedAt: string | null;
   inFlight: InFlight | null;
   confirmed: Confirmed | null;
   /**
-   * Set when a stored root contradicts the chain: nothing is anchored until an operator decides.
+   * Set when a stored root contradicts the chain. Anchoring then stops until an operator decides.
    */
   halted: { reason: string; at: string } | null;
   /**
-   * What the ledger showed when an operator decided that what the shards hold is right, whatever it
-   * is (`shownBy` in anchoring's recovery/reconciliation.ts); until the next confirmation. Null:
-   * there is no such decision. It holds over that alone: carrying it out raises the account's count
-   * of decisions, so it never fits again.
+   * The ledger state (`shownBy` in anchoring's recovery/reconciliation.ts) for which an operator
+   * decided to trust the shards; null if there is no such decision, and after the next
+   * confirmation. The decision applies only while the ledger shows exactly this state. Carrying it
+   * out raises the account's decision count, so it cannot apply twice.
    */
   trusted: string | null;
   /**
-   * Roots of which the ledger may hold one, of the time before roots were no longer anchored
-   * (services/anchoring/recovery/retire.ts). Null: they are anchored.
+   * Roots that the ledger may still hold from before anchoring was switched off
+   * (services/anchoring/recovery/retire.ts). Null while anchoring is on.
    */
   lapsed: AnchoredRoot[] | null;
   /**
-   * The collection is deleted: all that is left to do is to close its account and to forget the
-   * row. Never taken back.
+   * The collection is deleted. Only its ledger account remains to be closed and the row to be
+   * removed. Never reset.
    */
   closing: boolean;
   /**
-   * That a holder of the ledger's keypair wrote the row (anchoring's outbox/row-seal.ts), 64 hex
-   * digits; empty before it is stored.
+   * Seal of a holder of the ledger's keypair (anchoring's outbox/row-seal.ts), 64 hex digits; empty
+   * until the row is stored.
    */
   seal: string;
 }
 
-/** A row in which nothing was ever wanted or done. */
+/** Returns a row with no requests and no history. */
 export function emptyRow(collectionId: string, address: string, revision: number): AnchorRow {
   return {
     collectionId,
@@ -99,21 +102,21 @@ export function emptyRow(collectionId: string, address: string, revision: number
 }
 
 /**
- * Stands for a stored row that does not decode: nothing of it is known, and no seal fits it. With
- * something wanted, so that records go no further than they are.
+ * Returns a placeholder for a stored row that does not decode. No seal matches it. Its `wanted` is
+ * not null, so shards hold back log entries from the materialised records.
  */
 export function unreadableRow(collectionId: string, revision: number): AnchorRow {
   return { ...emptyRow(collectionId, '', revision), wanted: [] };
 }
 
-/** A row whose cuts have the form in which an adapter stores them. */
+/** A row whose cuts are encoded the way an adapter stores them. */
 export type AnchorRowWith<C> = Omit<AnchorRow, 'wanted' | 'inFlight' | 'confirmed'> & {
   wanted: C | null;
   inFlight: (Omit<InFlight, 'cut'> & { cut: C | null }) | null;
   confirmed: (Omit<Confirmed, 'cut'> & { cut: C }) | null;
 };
 
-/** The row with each of its cuts converted. */
+/** Returns the row with each of its cuts converted. */
 export function withCuts<From, To>(row: AnchorRowWith<From>, convert: (cut: From) => To): AnchorRowWith<To> {
   const { wanted, inFlight, confirmed } = row;
   return {
@@ -126,7 +129,7 @@ export function withCuts<From, To>(row: AnchorRowWith<From>, convert: (cut: From
 
 export type AnchorHistoryItem = Omit<Confirmed, 'cut' | 'decisions'>;
 
-/** 'due': a transaction is to be sent or followed. 'halted': an operator is to decide. */
+/** 'due': a transaction must be sent or followed. 'halted': an operator must decide. */
 export type AnchorStanding = 'due' | 'halted' | 'settled';
 
 export function standingOf(row: AnchorRow): AnchorStanding {
@@ -135,57 +138,60 @@ export function standingOf(row: AnchorRow): AnchorStanding {
   return row.inFlight !== null || isWanting(row) ? 'due' : 'settled';
 }
 
-/** Whether something was asked for that is not confirmed. */
+/** Returns whether a requested cut is not yet confirmed. */
 export function isWanting({ wanted, confirmed }: Pick<AnchorRow, 'wanted' | 'confirmed'>): boolean {
   return wanted !== null && (confirmed === null || !contains(confirmed.cut, wanted));
 }
 
-/** A row in brief. */
+/** Summary of a row. */
 export type OpenAnchor = Pick<AnchorRow, 'collectionId' | 'wantedAt'>;
 
 /**
- * One instance of the anchoring service. It lives while `beat` changes; others judge that by their
- * own clock.
+ * One instance of the anchoring service. It is alive while `beat` changes; other instances measure
+ * that on their own clocks.
  */
 export interface AnchoringInstance {
-  /** UUID of one life of one process. */
+  /** UUID, new for every start of the process. */
   instance: string;
   beat: number;
-  /** Anchors confirmed by it, and its attempts that failed. */
+  /** Number of anchors that this instance confirmed, and of its failed attempts. */
   confirmed: number;
   failures: number;
 }
 
-/** A row that does not decode, or is another collection's, is given as `unreadableRow`. */
+/**
+ * Rows that do not decode, or that belong to another collection, are returned as `unreadableRow`.
+ */
 export interface AnchorStore {
   get(collectionId: string): Promise<AnchorRow | null>;
-  /** Those rows of up to 100 collections that there are, in one reading, in any order. */
+  /** Returns the existing rows of up to 100 collections, in one read, in any order. */
   getMany(collectionIds: string[]): Promise<AnchorRow[]>;
-  /** Writes a collection's first row; false when it has one, which stays as it is. */
+  /** Inserts a collection's first row; returns false and changes nothing if it already has one. */
   add(row: AnchorRow): Promise<boolean>;
   /**
-   * Writes the row if the stored revision is `row.revision - 1`; else, and where there is none,
-   * changes nothing and returns false. Adds `history` in the same step.
+   * Writes the row, and adds `history` in the same step, if the stored revision is `row.revision -
+   * 1`; otherwise changes nothing and returns false.
    */
   put(row: AnchorRow, history?: AnchorHistoryItem): Promise<boolean>;
   all(): AsyncIterable<AnchorRow[]>;
-  /** The rows of one standing, in pages; costs what they are, not what all rows are. */
-  open(standing: Exclude<AnchorStanding, 'settled'>): AsyncIterable<OpenAnchor[]>;
   /**
-   * Newest (highest version) first, those with version < `beforeVersion` (null: from the newest).
+   * Iterates over the rows with this status, in pages. Costs as much as those rows, not as all
+   * rows.
    */
+  open(standing: Exclude<AnchorStanding, 'settled'>): AsyncIterable<OpenAnchor[]>;
+  /** Returns items with version < `beforeVersion` (null: all), highest version first. */
   history(collectionId: string, limit: number, beforeVersion: number | null): Promise<AnchorHistoryItem[]>;
   /**
-   * Removes row and history if the row is of this revision; false when it is not, and then some of
-   * the history may be gone. True when there is no row.
+   * Removes the row and its history if the row has this revision, or does not exist. Returns false
+   * if the revision differs; some of the history may then be gone.
    */
   remove(collectionId: string, revision: number): Promise<boolean>;
-  /** Writes an instance's sign of life over its last one. */
+  /** Overwrites the instance's previous heartbeat. */
   beat(instance: AnchoringInstance): Promise<void>;
   instances(): Promise<AnchoringInstance[]>;
   /**
-   * Removes an instance that stopped or was found dead; one that lives all the same comes back with
-   * its next beat. Idempotent.
+   * Removes an instance that stopped or was found dead. If it is still alive, its next beat adds it
+   * again. Idempotent.
    */
   endInstance(instance: string): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { Sealed } from './sealed.ts';
 export type Metric = 'cosine' | 'euclidean' | 'dot';
 export type Quantization = 'bf16' | 'f32' | 'f16' | 'i8';
 
-/** One collection as stored; all but `deletionProtection` and `tags` is fixed at creation. */
+/** A collection as stored. All fields but `deletionProtection` and `tags` are fixed at creation. */
 export interface CollectionRow {
   id: string;
   accountId: string;
@@ -17,16 +17,18 @@ export interface CollectionRow {
   replicas: number;
   quantization: Quantization;
   deletionProtection: boolean;
-  /** Canonical JSON of an object of texts, the tags and the place; absent: none. */
+  /**
+   * Canonical JSON of an object of strings: the tags and the placement. Absent if there are none.
+   */
   tags?: string | undefined;
   /** ISO 8601 UTC. */
   createdAt: string;
 }
 
-/** What of a collection may change. */
+/** The fields of a collection that can change. */
 export type CollectionChange = Pick<CollectionRow, 'deletionProtection' | 'tags'>;
 
-/** Whether an account is there, or is gone and what belongs to it is being removed. */
+/** 'deleting' while the account's data is being removed. */
 export type AccountState = 'live' | 'deleting';
 
 export interface AccountRow {
@@ -36,67 +38,67 @@ export interface AccountRow {
   createdAt: string;
 }
 
-/** What becomes of the creation of a collection. */
+/** Outcome of creating a collection. */
 export type Creation = 'created' | 'exists' | 'alias' | 'limit';
 
-/** What becomes of the drop of a collection. */
+/** Outcome of dropping a collection. */
 export type Drop = 'dropped' | 'gone' | 'protected' | 'aliased';
 
 /**
- * Collections and accounts. What stands in the store and was not written by the service is refused
- * (StoreError 'damaged') where it is asked for, and left out of lists; the operator is told. A
- * deleted collection's name is free at once; its row stays in the list of the dropped until
- * `forgetDropped`.
+ * Collections and accounts. Stored rows that the service did not write are refused (StoreError
+ * 'damaged') when looked up, left out of lists, and reported to the operator. The name of a dropped
+ * collection is free at once; its row stays in `listDropped` until `forgetDropped`.
  */
 export interface Catalog {
   /**
-   * Atomic: of two creators of one name exactly one gets 'created'; 'limit' when the account
-   * already owns `maxCollections` (null = no limit). 'exists', and 'alias' where the name is one,
-   * win over 'limit'.
+   * Atomic: of two concurrent creators of one name exactly one gets 'created'. Returns 'limit' if
+   * the account already owns `maxCollections` (null for no limit). 'exists' (a collection has the
+   * name) and 'alias' (an alias has it) take precedence over 'limit'.
    */
   createCollection(row: CollectionRow, maxCollections: number | null): Promise<Creation>;
   findCollection(accountId: string, name: string): Promise<CollectionRow | null>;
   getCollection(id: string): Promise<CollectionRow | null>;
-  /** An account's collections after `after`, newest first. */
+  /** Returns the account's collections after `after`, newest first. */
   collectionsPage(accountId: string, after: Position | null, limit: number): Promise<Page<CollectionRow>>;
-  /** All of an account, newest first, read page by page. */
+  /** Returns all collections of the account, newest first, reading page by page. */
   listCollections(accountId: string): Promise<CollectionRow[]>;
   countCollections(accountId: string): Promise<number>;
-  /** Every live collection of every account, in pages small enough to hold in memory. */
+  /** Iterates over the live collections of all accounts, in pages that fit in memory. */
   allCollections(): AsyncIterable<CollectionRow[]>;
   /**
-   * The row after `change`, which may be asked again where another was first; null when there is no
-   * such collection. Throws as `change` does.
+   * Returns the row after `change`, or null if there is no such collection. Calls `change` again if
+   * another writer was faster. Throws what `change` throws.
    */
   changeCollection(id: string, change: (row: CollectionRow) => CollectionChange): Promise<CollectionRow | null>;
   /**
-   * Frees the name and moves the row to the dropped ones, atomically; 'gone' when it was already.
-   * Where `evenHeld` is false, not while it is protected or an alias stands for it.
+   * Atomically frees the name and moves the row to the dropped collections; returns 'gone' if that
+   * had already happened. Unless `evenHeld`, refuses while the collection is protected or has an
+   * alias.
    */
   dropCollection(id: string, evenHeld?: boolean): Promise<Drop>;
-  /** Dropped collections whose data or ledger account is still to be cleared. */
+  /** Returns dropped collections whose data or ledger account has yet to be removed. */
   listDropped(): Promise<CollectionRow[]>;
   forgetDropped(id: string): Promise<void>;
   createAccount(row: AccountRow): Promise<void>;
   getAccount(id: string): Promise<AccountRow | null>;
-  /** Accounts after `after`, oldest first. */
+  /** Returns accounts after `after`, oldest first. */
   accountsPage(after: Position | null, limit: number): Promise<Page<AccountRow>>;
-  /** All accounts, oldest first, read page by page. */
+  /** Returns all accounts, oldest first, reading page by page. */
   listAccounts(): Promise<AccountRow[]>;
   setPlan(id: string, plan: PlanName): Promise<AccountRow | null>;
   /**
-   * Removes the account's row, keys, aliases and usage; its collections must have been dropped.
-   * False when it was gone already.
+   * Removes the account's row, keys, aliases and usage. Its collections must already be dropped.
+   * Returns false if the account was already gone.
    */
   deleteAccount(id: string): Promise<boolean>;
 }
 
-/** An account as an adapter has it; an adapter may know no other state than 'live'. */
+/** An account as stored. Some adapters have no state but 'live'. */
 export type StoredAccount = Sealed<AccountRow> & { state: AccountState };
 
 /**
- * What an adapter keeps of it: rows with their seals, of which it believes nothing. A row is
- * changed by whoever names the seal that it has.
+ * The catalog as an adapter stores it: rows with seals that the adapter does not verify. Updates
+ * and deletes are compare-and-set on the row's seal.
  */
 export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forgetDropped'> {
   createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): Promise<Creation>;
@@ -106,26 +108,28 @@ export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forge
   allCollections(): AsyncIterable<Sealed<CollectionRow>[]>;
   listDropped(): Promise<Sealed<CollectionRow>[]>;
   /**
-   * Writes `deletionProtection`, `tags` and the seal over those of the live collection that has
-   * `seal`; false when there is none.
+   * Overwrites `deletionProtection`, `tags` and the seal of the live collection if it has `seal`;
+   * returns false if there is none.
    */
   replaceCollection(row: Sealed<CollectionRow>, seal: string): Promise<boolean>;
   /**
-   * Frees the name of the live collection that is as `row` says, and moves it to the dropped ones
-   * under `droppedSeal`, atomically; false when there is none, or when an alias of its account
-   * stands for it that has none of the seals `besides` (null: whatever stands for it).
+   * If the live collection matches `row`, atomically frees its name and moves it to the dropped
+   * collections under `droppedSeal`. Returns false if it does not match, or if an alias of its
+   * account points to it whose seal is not in `besides` (null: ignore all aliases).
    */
   dropCollection(row: Sealed<CollectionRow>, droppedSeal: string, besides: readonly string[] | null): Promise<boolean>;
   createAccount(row: Sealed<AccountRow>): Promise<void>;
   getAccount(id: string): Promise<StoredAccount | null>;
-  /** In every state. */
+  /** Returns accounts in every state. */
   accountsPage(after: Position | null, limit: number): Promise<Page<StoredAccount>>;
-  /** Writes plan and seal over those of the live account with `seal`; false when there is none. */
+  /**
+   * Overwrites plan and seal of the live account if it has `seal`; returns false if there is none.
+   */
   replaceAccount(row: Sealed<AccountRow>, seal: string): Promise<boolean>;
   /**
-   * Removes the account that has `seal`, its keys, aliases and usage; false when there is none.
-   * Where that takes several steps the row is in the state 'deleting' under `deletingSeal`
-   * meanwhile; one that had that seal already is removed through the end.
+   * Removes the account with `seal`, its keys, aliases and usage; returns false if there is none.
+   * If removal takes several steps, the row is meanwhile in the state 'deleting' under
+   * `deletingSeal`. An account that already has that seal is removed completely.
    */
   deleteAccount(id: string, seal: string, deletingSeal: string): Promise<boolean>;
 }

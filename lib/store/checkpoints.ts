@@ -1,25 +1,22 @@
 import type { Said } from '../secret/seals.ts';
 import type { ShardKey } from '../shard/key.ts';
 
-/** A checkpoint is a folder of files that describe a shard at `seq`. */
+/** A checkpoint is a folder of files that hold a shard's state at `seq`. */
 export interface CheckpointInfo {
   seq: number;
   bytes: number;
-  /** ISO 8601 UTC, for people only. */
+  /** ISO 8601 UTC, for display only. */
   createdAt: string;
 }
 
-/** A file of a checkpoint; the SHA-256 in hex. */
+/** A file of a checkpoint; `sha256` in hex. */
 export interface CheckpointFile {
   name: string;
   bytes: number;
   sha256: string;
 }
 
-/**
- * A checkpoint as it lies on this machine's disk, and what its writer said of each file under the
- * store's seal.
- */
+/** A checkpoint on this machine's disk, with the sealed name, size and hash of each file. */
 export interface FetchedCheckpoint {
   folder: string;
   files: CheckpointFile[];
@@ -27,50 +24,47 @@ export interface FetchedCheckpoint {
 
 export interface CheckpointStore {
   /**
-   * A fresh empty folder to write a checkpoint's files into; removed at the next start if it was
-   * neither put nor discarded.
+   * Creates an empty folder for a checkpoint's files. The next start removes it if it was neither
+   * put nor discarded.
    */
   stage(shard: ShardKey): Promise<string>;
-  /**
-   * Removes a staged folder with what is in it; nothing happens when it was put or discarded
-   * before.
-   */
+  /** Removes a staged folder and its content; does nothing if it was already put or discarded. */
   discard(stagedFolder: string): Promise<void>;
   /**
-   * Takes over the staged folder as the checkpoint at `seq` under a seal over the SHA-256 of every
-   * file, durable and all at once, or discards it; keeps the newest two.
+   * Turns the staged folder into the checkpoint at `seq`, atomically and durably, under a seal over
+   * the SHA-256 of every file; discards the folder if that fails. Keeps the newest two checkpoints.
    */
   put(shard: ShardKey, seq: number, stagedFolder: string): Promise<CheckpointInfo>;
   /**
-   * Removes the checkpoints before `seq`. Of those that were set aside as unsound the newest stays,
-   * for whoever wants to know why. Idempotent.
+   * Removes the checkpoints before `seq`, except the newest damaged one, which is kept for
+   * diagnosis. Idempotent.
    */
   prune(shard: ShardKey, seq: number): Promise<void>;
-  /** Newest first. */
+  /** Returns the checkpoints, newest first. */
   list(shard: ShardKey): Promise<CheckpointInfo[]>;
   /**
-   * The checkpoint on a local disk, its seal and every SHA-256 checked; null when absent or unsound
-   * (an unsound one is set aside and never offered again).
+   * Returns the checkpoint on a local disk after verifying its seal and every SHA-256. Returns null
+   * if it is absent or damaged; a damaged one is set aside and never returned again.
    */
   fetch(shard: ShardKey, seq: number): Promise<FetchedCheckpoint | null>;
   /**
-   * What was fetched has been read, and need not be kept here. Idempotent. Of what was not released
-   * the process died: at its next start that is set aside.
+   * Ends the use of a fetched checkpoint, so its local copy can be removed. Idempotent. If the
+   * process dies before the release, its next start sets the checkpoint aside.
    */
   release(fetched: FetchedCheckpoint): Promise<void>;
 }
 
-/** What an adapter keeps. */
+/** The checkpoints as an adapter stores them. */
 export interface StoredCheckpoints extends CheckpointStore {
-  /** Never offers it again. Nothing happens when there is none. */
+  /** Excludes the checkpoint from `list` and `fetch` for good. Does nothing if there is none. */
   setAside(shard: ShardKey, seq: number): Promise<void>;
 }
 
-/** What the operator is told of one that is set aside. */
+/** Log message when a checkpoint is set aside. */
 export const UNSOUND_CHECKPOINT =
   'a checkpoint is damaged, or was not written by this service, and is set aside; the shard opens from an older one or from its records';
 
-/** What is sealed of a checkpoint: whose it is, and every file with its SHA-256. */
+/** Returns what the seal of a checkpoint covers: its shard, and every file with its SHA-256. */
 export function saidOfCheckpoint(
   shard: ShardKey,
   { seq, bytes, createdAt }: CheckpointInfo,

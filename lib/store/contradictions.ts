@@ -1,18 +1,17 @@
 import type { ShardKey } from '../shard/key.ts';
 
 /**
- * What was found when a shard opened: its stored bytes do not give the root that was recorded for
- * them.
+ * Found when a shard opened: its stored bytes do not produce the root that was recorded for them.
  */
 export interface Contradiction {
-  /** The seq that the shard opened at. */
+  /** The seq at which the shard opened. */
   seq: number;
   reason: string;
   /** ISO 8601 UTC. */
   at: string;
 }
 
-/** Decodes a stored contradiction that anyone may have written. An undecodable one still counts. */
+/** Decodes a stored contradiction of unknown origin. One that does not decode still counts. */
 export function readableContradiction({ seq, reason, at }: Record<keyof Contradiction, unknown>): Contradiction {
   return {
     seq: Number.isSafeInteger(seq) ? (seq as number) : 0,
@@ -22,15 +21,15 @@ export function readableContradiction({ seq, reason, at }: Record<keyof Contradi
 }
 
 /**
- * Contradictions stay until an operator decides. They are kept apart from the anchors, and written
- * by the shard's owner before the shard takes a write, because the first write after one records a
- * root that contains the changed bytes: from then on only that write's head tells of one, by its
- * `contradicted`, and nothing tells what it was.
+ * Contradictions stay until an operator decides. The shard's owner records one before the shard
+ * accepts a write, because the first write after it commits a root that includes the changed bytes.
+ * After that write only `contradicted` in its head shows that there was a contradiction, and
+ * nothing shows what it was.
  */
 export interface ContradictionStore {
-  /** Keeps the first one of each shard. */
+  /** Stores the contradiction unless the shard already has one. */
   record(shard: ShardKey, contradiction: Contradiction): Promise<void>;
-  /** In the order of shard indexes. */
+  /** Returns the collection's contradictions by shard index. */
   list(collectionId: string): Promise<Contradiction[]>;
   clear(collectionId: string): Promise<void>;
 }

@@ -2,43 +2,48 @@ import { randomUUID } from 'node:crypto';
 import type { Said, Seals } from '../secret/seals.ts';
 
 /**
- * The mark of a store that says whether its first key is still to be made, and for which account.
- * It permits making the key, so taking it away permits nothing.
+ * Records whether the store's first API key has yet to be made, and for which account. The mark
+ * only ever permits making the key, so removing it grants nothing.
  */
 export interface FirstKeyMark {
   /**
-   * Id of the account that the first key is to be made for; null once a key was made, and where the
-   * store holds any trace of earlier use. Throws StoreError.
+   * Returns the id of the account that needs its first key; null once a key was made, or if the
+   * store shows any sign of earlier use. Throws StoreError.
    */
   dueFor(): Promise<string | null>;
-  /** Notes that the key was made. Throws StoreError. */
+  /** Records that the key was made. Throws StoreError. */
   setMade(): Promise<void>;
-  /** Takes that back if the key was never shown. Throws StoreError. */
+  /** Undoes `setMade` if the key was never shown. Throws StoreError. */
   setDue(accountId: string): Promise<void>;
 }
 
-/** The mark as it is stored. */
+/** The mark as stored. */
 export interface StoredMark {
   state: 'due' | 'made';
   account: string;
   seal: string;
 }
 
-/** What an adapter keeps of it. */
+/** The mark as an adapter stores it. */
 export interface StoredFirstKey {
-  /** The stored mark, not to be trusted; undefined or null if there is none. */
+  /** Returns the stored mark unverified; undefined or null if there is none. */
   read(): Promise<unknown>;
   write(mark: StoredMark): Promise<void>;
-  /** Whether the store holds, or held, anything but the account with the id `besides`. */
+  /**
+   * Returns whether the store holds, or ever held, anything but the account with the id `besides`.
+   */
   isUsed(besides: string): Promise<boolean>;
 }
 
 const NO_ACCOUNT = '';
 
-/** The mark of a new store. Its account is no other store's, so its key opens no other's data. */
+/**
+ * Returns the mark of a new store. Its account id is random, so the key of one store never opens
+ * another.
+ */
 export const newMark = (seals: Seals): StoredMark => sealed(seals, 'due', randomUUID());
 
-/** The mark under a seal. */
+/** Wraps a stored mark with seal verification. */
 export function firstKeyMark(stored: StoredFirstKey, seals: Seals): FirstKeyMark {
   return {
     async dueFor() {
@@ -60,8 +65,9 @@ export function firstKeyMark(stored: StoredFirstKey, seals: Seals): FirstKeyMark
 }
 
 /**
- * The mark under the current secret. One that no accepted secret sealed permits nothing; one that
- * is not there is left to the next start. For `npm run reseal`.
+ * Returns the mark sealed with the current secret, for `npm run reseal`. A mark without a valid
+ * seal becomes 'made', which permits nothing. Returns undefined if there is none; the next start
+ * then decides.
  */
 export function resealedMark(seals: Seals, mark: unknown): StoredMark | undefined {
   if (isAbsent(mark)) return undefined;

@@ -4,10 +4,7 @@ import { StoreError } from './port.ts';
 
 const TOLD_MAX = 1_000;
 
-/**
- * Tells the operator of rows that the service did not write, or wrote under another secret: of each
- * once.
- */
+/** Logs each row that the service did not write, or wrote under another secret, once. */
 export class ForgedRows {
   readonly #log: Pick<Logger, 'error'> | undefined;
   readonly #told = new LRUCache<string, true>({ max: TOLD_MAX });
@@ -23,7 +20,7 @@ export class ForgedRows {
     this.#log?.error({ row }, 'a stored row was not written by this service, or under another secret');
   }
 
-  /** Tells of it, and gives the error to throw where nothing else may be answered. */
+  /** Logs the row and returns the error to throw. */
   refusal(kind: 'account' | 'alias' | 'collection', id: unknown): StoreError {
     this.tell(kind, id);
     return new StoreError(

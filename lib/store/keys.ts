@@ -5,8 +5,8 @@ export const SCOPES = ['read', 'write', 'manage'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /**
- * One API key as stored: never the secret, only its SHA-256 (hex) and first 12 characters. Times
- * are ISO 8601 UTC.
+ * An API key as stored. `hash` is the SHA-256 (hex) of the secret and `prefix` its first 12
+ * characters; the secret itself is not stored. Times are ISO 8601 UTC.
  */
 export interface KeyRow {
   id: string;
@@ -21,35 +21,32 @@ export interface KeyRow {
 }
 
 /**
- * API keys. One that stands in the store and was not written by the service opens nothing, counts
- * for nothing and stands in for no other; it can be revoked. The operator is told.
+ * API keys. A stored key that the service did not write grants no access, does not count towards
+ * limits and is reported to the operator; it can be revoked.
  */
 export interface KeyStore {
-  /** 'limit' when the account already has `maxKeys` keys (null = no limit). Atomic. */
+  /** Atomic. Returns 'limit' if the account already has `maxKeys` keys (null for no limit). */
   create(row: KeyRow, maxKeys: number | null): Promise<'created' | 'limit'>;
   findByHash(hash: string): Promise<KeyRow | null>;
-  /** An account's keys after `after`, newest first. */
+  /** Returns the account's keys after `after`, newest first. */
   page(accountId: string, after: Position | null, limit: number): Promise<Page<KeyRow>>;
-  /** All of an account, newest first, read page by page. */
+  /** Returns all keys of the account, newest first, reading page by page. */
   list(accountId: string): Promise<KeyRow[]>;
   count(accountId: string): Promise<number>;
   /**
-   * Removes a key; nothing of it is kept, so that keys that were revoked cost nothing. Atomic.
-   * 'last' when it is the account's only unexpired (at `nowIso`) key with scope manage; 'absent'
-   * when the account has no key of that id.
+   * Atomic. Removes the key's row, so revoked keys cost nothing. Returns 'last' if it is the
+   * account's only key with scope manage that is unexpired at `nowIso`, 'absent' if the account has
+   * no such key.
    */
   revoke(accountId: string, id: string, nowIso: string): Promise<'revoked' | 'absent' | 'last'>;
-  /**
-   * Best effort, never back from the newest time already stored; a key that was revoked meanwhile
-   * stays away.
-   */
+  /** Best effort. Never moves the stored time back, and never restores a revoked key. */
   touch(id: string, lastUsedAt: string): Promise<void>;
 }
 
 /**
- * What an adapter keeps of it: rows with their seals. Where it decides itself, about what holds of
- * all keys of an account (the limit, the last that can manage), it believes the rows that
- * `isBelievedKey` does. The rows that it returns are for the caller to believe.
+ * The keys as an adapter stores them: rows with seals. For its own decisions (the key limit, the
+ * last key that can manage) the adapter counts only rows that pass `isBelievedKey`. It returns rows
+ * unverified.
  */
 export interface StoredKeys extends Pick<KeyStore, 'count' | 'revoke' | 'touch'> {
   create(row: Sealed<KeyRow>, maxKeys: number | null): Promise<'created' | 'limit'>;
@@ -57,17 +54,17 @@ export interface StoredKeys extends Pick<KeyStore, 'count' | 'revoke' | 'touch'>
   page(accountId: string, after: Position | null, limit: number): Promise<Page<Sealed<KeyRow>>>;
 }
 
-/** Maximum number of keys per account, whatever its plan allows. */
+/** Maximum number of keys per account in every plan. */
 export const KEYS_MAX = 10_000;
 
-/** Whether the key can manage its account, at a time (ISO 8601 UTC). */
+/** Returns whether the key can manage its account at a time (ISO 8601 UTC). */
 export function canManage({ scopes, expiresAt }: KeyRow, nowIso: string): boolean {
   return scopes.includes('manage') && (expiresAt === null || Date.parse(expiresAt) > Date.parse(nowIso));
 }
 
 /**
- * Whether the account can manage itself with `other` once `row`, a key that can, is gone. A key
- * that expires does not stand in for one that never does.
+ * Returns whether `other` can replace the managing key `row` once that is revoked. A key that
+ * expires cannot replace one that does not.
  */
 export function standsInFor(other: KeyRow, row: KeyRow, nowIso: string): boolean {
   return other.id !== row.id && canManage(other, nowIso) && (row.expiresAt !== null || other.expiresAt === null);

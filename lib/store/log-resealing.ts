@@ -1,14 +1,14 @@
 /**
- * Puts the seals of the current secret on a log: what each entry's `before` and `link` are to be,
- * in order of the entries, then the head's.
+ * Reseals a log with the current secret: computes the new `before` and `link` of each entry, in
+ * order, then the new seal of the head.
  *
  * Promises
- * - What an entry says stays as it is. Its body is hashed again: one that is not what its hash
- *   says, or does not decode, is left as it stands, believed or not.
- * - An entry that followed from the one before it follows from it again, under that one's new link;
- *   one that did not still does not, so that an audit finds the same place. The first one keeps
- *   what stands before it, which is trimmed: nobody holds that against anything.
- * - An entry without a seal is left where it is not to be believed, and a head too.
+ * - The content of an entry never changes. An entry whose body does not match its hash, or does not
+ *   decode, is left as it is.
+ * - An entry that followed from its predecessor follows from the predecessor's new link; one that
+ *   did not still does not, so an audit finds the same place. The first entry keeps its `before`,
+ *   which refers to a trimmed entry and is never checked.
+ * - An entry or head without a valid seal is left as it is, unless the log is to be trusted.
  */
 import type { Keyring } from '../secret/keyring.ts';
 import type { ShardHead } from '../shard/head.ts';
@@ -16,38 +16,38 @@ import type { ShardKey } from '../shard/key.ts';
 import type { LogEntry, Tally } from './log.ts';
 import { isSameLink, type LinkedEntry, LogSeals } from './log-seals.ts';
 
-/** What was found in a log: entries and head by the seal that they bore. */
+/** Number of entries and heads of a log by the secret that sealed them. */
 export interface LogFindings {
   current: number;
   earlier: number;
   none: number;
-  /** Those that bear no good seal afterwards either. */
+  /** Number of those that have no valid seal after resealing either. */
   refused: number;
-  /** Seqs of the first few entries of those; the head's is null. */
+  /** Seqs of the first few refused entries; null for the head. */
   refusedSeqs: (number | null)[];
 }
 
-/** An entry as it is stored. */
+/** An entry as stored. */
 export interface StoredEntry {
   seq: number;
-  /** Null where it does not decode. */
+  /** Null if the entry does not decode. */
   linked: LinkedEntry | null;
-  /** Null where it has none. */
+  /** Null if the entry has none. */
   link: Uint8Array | null;
-  /** Whether its body is that of its hash. */
+  /** Whether the body matches its hash. */
   isWhole: boolean;
 }
 
-/** What is to stand with an entry. */
+/** The values to store with an entry. */
 export interface Relinked {
   before: Uint8Array;
   link: Uint8Array;
 }
 
-/** A head as it is stored apart from its entry. */
+/** A head as stored apart from its entry. */
 export interface StoredHead {
   shard: ShardKey;
-  /** Null where it does not decode. */
+  /** Null if the head does not decode. */
   head: ShardHead | null;
   link: Uint8Array;
   seal: Uint8Array;
@@ -56,7 +56,7 @@ export interface StoredHead {
 const NAMED_MAX = 10;
 const KINDS: readonly unknown[] = ['write', 'open', 'void'];
 
-/** Whether the service could have appended it. */
+/** Returns whether the service could have appended the entry. */
 export function isPossibleEntry({ seq, epoch, entryId, kind, head, tally }: Omit<LogEntry, 'body'>): boolean {
   const isNamed = typeof entryId === 'string' && KINDS.includes(kind);
   return isNamed && Number.isSafeInteger(epoch) && head.seq === seq && isPossibleTally(tally);
@@ -64,15 +64,15 @@ export function isPossibleEntry({ seq, epoch, entryId, kind, head, tally }: Omit
 
 function isPossibleTally(tally: Tally | null): boolean {
   if (tally === null) return true;
-  // Of a document not even that is certain that it has one.
+  // In MongoDB a tally can be any document, or missing.
   const { accountId, month, writes, vectors } = tally ?? {};
   const isNumbered = Number.isSafeInteger(writes) && Number.isSafeInteger(vectors);
   return typeof accountId === 'string' && typeof month === 'string' && isNumbered;
 }
 
 /**
- * Takes a log for what it says, whoever sealed it. For whoever holds a store against the ledger
- * whose secret is lost, and for nobody else: no service opens a store with it.
+ * Accepts a log's content without verifying seals. Only for auditing a store whose secret is lost
+ * against the ledger; no service opens a store with it.
  */
 export class BelievingLogSeals extends LogSeals {
   override linked({ entry }: LinkedEntry): LinkedEntry['entry'] | null {
@@ -84,13 +84,13 @@ export class BelievingLogSeals extends LogSeals {
   }
 }
 
-/** One log, from its first entry to its head. */
+/** Reseals one log, from its first entry to its head. */
 export class LogResealing {
   readonly found: LogFindings = { current: 0, earlier: 0, none: 0, refused: 0, refusedSeqs: [] };
   readonly #current: LogSeals;
   readonly #accepted: LogSeals;
   readonly #believes: boolean;
-  /** The entry before, with its link as it was and as it is to be. */
+  /** The previous entry, with its old and its new link. */
   #last: { seq: number; was: Uint8Array; is: Uint8Array } | null = null;
 
   constructor(keyring: Keyring, believes: boolean) {
@@ -99,7 +99,7 @@ export class LogResealing {
     this.#believes = believes;
   }
 
-  /** Null where the entry stays as it is. */
+  /** Returns the values to store, or null if the entry stays as it is. */
   entry({ seq, linked, link, isWhole }: StoredEntry): Relinked | null {
     const last = this.#last;
     this.#last = link && { seq, was: link, is: link };
@@ -115,19 +115,19 @@ export class LogResealing {
     return { before, link: next };
   }
 
-  /** Null where the head stays as it is. */
+  /** Returns the values to store, or null if the head stays as it is. */
   head({ shard, head, link, seal }: StoredHead): { link: Uint8Array; seal: Uint8Array } | null {
     const last = this.#last;
     const next = last !== null && isSameLink(link, last.was) ? last.is : link;
     const taken = this.#taken(null, head, (seals) => head && seals.sealedHead(shard, head, link, seal));
     const nextSeal = taken === null ? seal : this.#current.head(shard, taken, next);
-    // Whatever the head says, its link is what the next entry follows.
+    // The next entry follows the head's link, so the link changes even if the head is refused.
     return isSameLink(next, link) && isSameLink(nextSeal, seal) ? null : { link: next, seal: nextSeal };
   }
 
   /**
-   * What is sealed anew: as the seal says it, else `possible` where a log without one is believed;
-   * null where it is refused.
+   * Returns what to seal: the content that a valid seal confirms, otherwise `possible` if unsealed
+   * logs are trusted, otherwise null. Counts the outcome in `found`.
    */
   #taken<T>(seq: number | null, possible: T | null, sealedAs: (seals: LogSeals) => T | null): T | null {
     const { found } = this;

@@ -1,12 +1,12 @@
 /**
- * Seals of a shard's log: the service wrote each entry, at this place of this shard, after the
- * entry before it; and the service wrote the head.
+ * Seals of a shard's log. They prove that the service wrote each entry, at this seq of this shard,
+ * after the entry before it, and that the service wrote the head.
  *
- * Promises: without the installation's secret nobody can append an entry, change one, or move one
- * to another place or shard. An entry without its link reads as kind 'damaged', a head without its
- * seal as `unsoundHead`. Neither hides the others, and neither passes for absence.
- * What it does not do: notice entries taken off the end, with the head put back as it once was.
- * See docs/internals/sealing.md.
+ * Promises: without the installation's secret an attacker cannot append or change an entry, or move
+ * it to another seq or shard. An entry without a valid link reads as kind 'damaged', a head without
+ * a valid seal as `unsoundHead`; neither hides other entries or reads as absent.
+ * Limits: the seals do not detect a log that was cut off at the end together with a restored older
+ * head. See docs/internals/sealing.md.
  */
 import type { Keyring } from '../secret/keyring.ts';
 import { type Said, Seals } from '../secret/seals.ts';
@@ -14,10 +14,10 @@ import type { ShardHead } from '../shard/head.ts';
 import type { ShardKey } from '../shard/key.ts';
 import type { LogEntry } from './log.ts';
 
-/** Stands before the first entry of a log. */
+/** The `before` of a log's first entry. */
 export const NO_LINK: Uint8Array = new Uint8Array(32);
 
-/** An entry as it stands in a log, without its body. */
+/** An entry of a log, without its body. */
 export interface LinkedEntry {
   entry: Omit<LogEntry, 'body'>;
   /** SHA-256 of the body. */
@@ -26,7 +26,7 @@ export interface LinkedEntry {
   link: Uint8Array;
 }
 
-/** An entry that was looked at, and its link. */
+/** A verified entry's seq and link. */
 export interface LinkedSeq {
   seq: number;
   link: Uint8Array;
@@ -39,14 +39,14 @@ export class LogSeals {
     this.#seals = new Seals(keyring);
   }
 
-  /** The link of an entry, 32 bytes. */
+  /** Returns the link of an entry, 32 bytes. */
   link(linked: Omit<LinkedEntry, 'link'>): Buffer {
     return this.#seals.seal(saidOf(linked));
   }
 
   /**
-   * The entry as its link says it, which alone tells whether its head is `contradicted`; null where
-   * the link is not the service's.
+   * Returns the entry that the link confirms, or null if the link is not valid. Only the link shows
+   * whether the entry's head is `contradicted`.
    */
   linked(linked: LinkedEntry): LinkedEntry['entry'] | null {
     const { entry } = linked;
@@ -57,21 +57,24 @@ export class LogSeals {
     return null;
   }
 
-  /** The seal of a head that is stored apart from its entry, 32 bytes; `link` is its entry's. */
+  /**
+   * Returns the seal of a head that is stored apart from its entry, 32 bytes. `link` is the entry's
+   * link.
+   */
   head(shard: ShardKey, head: ShardHead, link: Uint8Array): Buffer {
     return this.#seals.seal(['head', shard, saidOfHead(head), hex(link)]);
   }
 
-  /** As `linked`, of a head that is stored apart. */
+  /** As `linked`, for a head that is stored apart from its entry. */
   sealedHead(shard: ShardKey, head: ShardHead, link: Uint8Array, seal: unknown): ShardHead | null {
     const fits = (said: ShardHead): boolean => this.#seals.fits(['head', shard, saidOfHead(said), hex(link)], seal);
     return asSealed(head).find(fits) ?? null;
   }
 
   /**
-   * The seq of the first of some entries, in order, that does not follow from the one before it;
-   * `after` stands before the first, null where that is not known. Their `bodyHash` is of the
-   * bodies as they are.
+   * Returns the seq of the first of `entries` (in order) that does not follow from its predecessor.
+   * `after` is the entry before the first one, null if unknown. `bodyHash` must be computed from
+   * the stored bodies.
    */
   firstAltered(entries: LinkedEntry[], after: LinkedSeq | null): number | null {
     let last = after;
@@ -99,7 +102,7 @@ function saidOfHead({ seq, version, type, hash, count, contradicted }: ShardHead
   return contradicted ? [...said, 'contradicted'] : said;
 }
 
-/** What a stored head may be, the usual first. */
+/** Returns the two heads that the stored parts may stand for, the usual one first. */
 const asSealed = (head: ShardHead): ShardHead[] => [head, { ...head, contradicted: true }];
 
 const hex = (bytes: Uint8Array): string =>

@@ -2,7 +2,8 @@ import { EMPTY_HEAD, type ShardHead } from '../shard/head.ts';
 import type { ShardKey } from '../shard/key.ts';
 
 /**
- * What a committed entry adds to its account's usage; counted exactly once, with the entry itself.
+ * What a committed entry adds to its account's usage. Stored with the entry, so it counts exactly
+ * once.
  */
 export interface Tally {
   accountId: string;
@@ -19,23 +20,23 @@ export interface LogEntry {
   shard: ShardKey;
   seq: number;
   epoch: number;
-  /** UUID of this append, to recognise one's own entry after an unknown outcome. */
+  /** UUID of this append. A writer recognises its own entry by it after an unknown outcome. */
   entryId: string;
   /**
-   * 'damaged' is never appended: it is what reading gives, with an empty body and head, for stored
-   * bytes that do not decode or that the service did not write (log-seals.ts).
+   * 'damaged' is never appended. Reads return it, with an empty body and head, for stored bytes
+   * that do not decode or that the service did not write (log-seals.ts).
    */
   kind: 'write' | 'open' | 'void' | 'damaged';
   /**
-   * The shard after this entry; head.seq === seq, and head.version one more than before for a
-   * write, the same for others.
+   * The shard's head after this entry. `head.seq` equals `seq`; `head.version` rises by one for a
+   * write and otherwise stays the same.
    */
   head: ShardHead;
   tally: Tally | null;
   body: Uint8Array;
 }
 
-/** What is stored as a head, whoever wrote it. */
+/** A stored head, not yet validated. */
 export type HeadParts = { [Part in keyof Omit<ShardHead, 'contradicted'>]: unknown };
 
 export function isHead({ seq, version, type, hash, count }: HeadParts): boolean {
@@ -44,45 +45,46 @@ export function isHead({ seq, version, type, hash, count }: HeadParts): boolean 
   return isNumbered && isTyped && hash instanceof Uint8Array && hash.byteLength === 32;
 }
 
-/** What reading gives in place of an entry that does not decode, or does not bear its link. */
+/** Returns the placeholder for an entry that does not decode or has no valid link. */
 export function damagedEntry(shard: ShardKey, seq: number): LogEntry {
   const head = { ...EMPTY_HEAD, seq };
   return { shard, seq, epoch: 0, entryId: '', kind: 'damaged', head, tally: null, body: new Uint8Array(0) };
 }
 
 /**
- * The version that an entry leads to from `before`; a damaged one may have been a write, and a
- * version never goes back.
+ * Returns the version after an entry, given the version before it. A damaged entry may have been a
+ * write, and versions never go back, so it counts as one.
  */
 export const versionAfter = (before: number, { kind }: Pick<LogEntry, 'kind'>): number =>
   kind === 'open' || kind === 'void' ? before : before + 1;
 
 export interface ShardLog {
   /**
-   * 'conflict' when (shard, seq) is taken; then nothing is changed. On 'committed' entry, head and
+   * Returns 'conflict' and changes nothing if (shard, seq) is taken. On 'committed' entry, head and
    * tally are durable together.
    */
   append(entry: LogEntry): Promise<'committed' | 'conflict'>;
   /**
-   * Entries after `afterSeq`, in order, at least one if there is one, then up to `maxBytes` of
-   * bodies.
+   * Returns entries after `afterSeq`, in order: at least one if there is one, then more up to
+   * `maxBytes` of bodies.
    */
   read(shard: ShardKey, afterSeq: number, maxBytes: number): Promise<LogEntry[]>;
   /**
-   * The newest entry's head; null when the shard never had an entry. Survives trimming. An
-   * `unsoundHead` where the stored one does not decode, or the service did not write it.
+   * Returns the newest entry's head, which survives trimming; null if the shard never had an entry.
+   * Returns an `unsoundHead` if the stored one does not decode or the service did not write it.
    */
   head(shard: ShardKey): Promise<ShardHead | null>;
-  /** Heads, as `head` gives them, of all shards of a collection that have one, by shard index. */
+  /**
+   * Returns the heads of all shards of a collection that have one, as `head` does, by shard index.
+   */
   heads(collectionId: string): Promise<Map<number, ShardHead>>;
   /** Removes entries up to and including `throughSeq`; the head stays. */
   trim(shard: ShardKey, throughSeq: number): Promise<void>;
   /**
-   * The seq of the first entry still in the log, up to and including `throughSeq`, that is not what
-   * was appended there, or is missing between others; null when all are sound. Reads every one of
-   * them.
+   * Returns the seq of the first entry, up to and including `throughSeq`, that was altered or is
+   * missing between others; null if all are sound. Reads every entry still in the log.
    */
   audit(shard: ShardKey, throughSeq: number): Promise<number | null>;
-  /** The lowest seq still in the log; null when it is empty. */
+  /** Returns the lowest seq still in the log; null if the log is empty. */
   firstSeq(shard: ShardKey): Promise<number | null>;
 }

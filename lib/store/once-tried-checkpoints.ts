@@ -1,14 +1,11 @@
 /**
- * Checkpoints that are tried once: a file that ends the process when native code reads it is not
- * read again at the next start.
+ * Tries each checkpoint once: if native code crashes the process while it reads a file, the next
+ * start does not read that file again.
  *
- * Promises: from `fetch` to `release` a mark stands in a folder of this node. A start that finds
- * one sets the checkpoint aside and tells the operator. A store that is closed in order leaves no
- * mark.
- * What it costs: a sound checkpoint that was being read when the process was killed is set aside
- * too.
- * What it does not do: nodes do not know of each other's marks.
- * See docs/internals/sealing.md.
+ * Promises: from `fetch` to `release` this node keeps a mark file. A start that finds one sets that
+ * checkpoint aside and logs it. An orderly close leaves no marks.
+ * Cost: a sound checkpoint is also set aside if the process was killed while it read it.
+ * Limits: nodes do not see each other's marks. See docs/internals/sealing.md.
  */
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -17,9 +14,9 @@ import type { Logger } from 'pino';
 import { isShardKey, type ShardKey } from '../shard/key.ts';
 import type { CheckpointInfo, CheckpointStore, FetchedCheckpoint, StoredCheckpoints } from './checkpoints.ts';
 
-/** Their folder, in that for checkpoints that a node writes or reads. */
+/** Name of the marks folder within a node's checkpoint folder. */
 export const MARKS = 'reading';
-/** More than any mark has. */
+/** Size above which a file is not a mark. */
 const MARK_MAX_BYTES = 1_024;
 const NO_MARK =
   'what lies here is no mark of a checkpoint that was read, and was not written by this service; it is taken away';
@@ -34,15 +31,15 @@ export class OnceTriedCheckpoints implements CheckpointStore {
   readonly #folder: string;
   readonly #marks = new Map<FetchedCheckpoint, string>();
 
-  /** `folder` is for the marks, and this node's alone. */
+  /** `folder` is for marks only, and for this node only. */
   constructor(stored: StoredCheckpoints, folder: string) {
     this.#stored = stored;
     this.#folder = folder;
   }
 
   /**
-   * Sets aside what this node's process before was reading when it ended. Throws StoreError or an
-   * error of the file system.
+   * Sets aside the checkpoints that this node's previous process was reading when it ended. Throws
+   * StoreError or a file system error.
    */
   async open(log?: Pick<Logger, 'error'>): Promise<void> {
     await this.#makeFolder(log);
@@ -58,7 +55,10 @@ export class OnceTriedCheckpoints implements CheckpointStore {
     }
   }
 
-  /** What is taken out of it must not lie elsewhere: a link in its place is no folder. */
+  /**
+   * Replaces a symbolic link or file with a real folder, so that marks are never read or removed
+   * elsewhere.
+   */
   async #makeFolder(log?: Pick<Logger, 'error'>): Promise<void> {
     const found = await lstat(this.#folder).catch(() => null);
     if (found !== null && !found.isDirectory()) {
@@ -68,7 +68,7 @@ export class OnceTriedCheckpoints implements CheckpointStore {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
   }
 
-  /** Whatever is still read was not what ended the process. */
+  /** Removes the marks of checkpoints still in use: they did not end the process. */
   async close(): Promise<void> {
     await Promise.all([...this.#marks.values()].map((file) => rm(file, { force: true })));
   }
@@ -111,9 +111,9 @@ export class OnceTriedCheckpoints implements CheckpointStore {
 }
 
 /**
- * Moves the marks of a process that has ended, from its folder for checkpoints to a folder of marks
- * that was not opened yet. Any number of processes may do so at once: each mark goes to one of
- * them, under a name that nothing has there. Nothing is taken through a link.
+ * Moves the marks of a dead process from its checkpoint folder to a marks folder that is not open
+ * yet. Processes may do so concurrently: each mark goes to one of them, under a new name. Symbolic
+ * links are not followed.
  */
 export async function moveMarks(from: string, to: string): Promise<void> {
   const marks = join(from, MARKS);
@@ -122,7 +122,7 @@ export async function moveMarks(from: string, to: string): Promise<void> {
     await rename(join(marks, name), join(to, randomUUID())).catch(unlessAbsent<void>(undefined));
 }
 
-/** What another process was faster with. */
+/** Ignores ENOENT: another process was faster. */
 function unlessAbsent<T>(instead: T): (error: NodeJS.ErrnoException) => T {
   return (error) => {
     if (error.code === 'ENOENT') return instead;
@@ -131,9 +131,8 @@ function unlessAbsent<T>(instead: T): (error: NodeJS.ErrnoException) => T {
 }
 
 /**
- * What a file of the folder says; 'cut short' where it was not written to its end: nothing was read
- * yet. What it names becomes a part of paths, so that it is believed only where it is as `fetch`
- * writes it.
+ * Reads a mark file. Returns 'cut short' if it is incomplete; its checkpoint was then not read yet.
+ * Its content becomes part of file paths, so anything but what `fetch` writes is 'none'.
  */
 async function markIn(file: string): Promise<Mark | 'cut short' | 'none'> {
   const found = await lstat(file);

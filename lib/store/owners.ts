@@ -2,19 +2,19 @@ import type { ProcessIdentity } from '../process/process-identity.ts';
 import type { ShardKey } from '../shard/key.ts';
 
 /**
- * Who holds a shard. The epoch counts the claims; whoever appends to the shard's log does so under
- * the epoch of its claim.
+ * The owner of a shard. The epoch counts claims; an owner appends to the shard's log under the
+ * epoch of its claim.
  */
 export interface OwnerRow {
   shard: ShardKey;
   epoch: number;
-  /** Null: given back, anybody may claim it. */
+  /** Null if the shard was released: any node may claim it. */
   holder: Holder | null;
 }
 
-/** One life of one node: a node that starts again is another holder. */
+/** One run of one node. A node that restarts is a different holder. */
 export interface Holder {
-  /** The name that calls go to. */
+  /** Node name, the address for calls. */
   node: string;
   /** UUID. */
   incarnation: string;
@@ -22,64 +22,64 @@ export interface Holder {
 
 export interface OwnerStore {
   get(shard: ShardKey): Promise<OwnerRow | null>;
-  /** Rows of those shards of a collection that were ever claimed, in the order of their index. */
+  /** Returns the rows of the collection's shards that were ever claimed, by shard index. */
   list(collectionId: string): Promise<OwnerRow[]>;
   /**
    * Compare-and-set: writes the row if the stored epoch is `row.epoch - 1` (absent counts as 0);
-   * else changes nothing and returns false.
+   * otherwise changes nothing and returns false.
    */
   claim(row: OwnerRow): Promise<boolean>;
   /**
-   * Leaves the shard to `to`, who has yet to claim it, or without a holder, if it is held under
-   * this epoch; else changes nothing.
+   * If the shard is held under this epoch, hands it to `to`, who must still claim it, or leaves it
+   * without a holder. Otherwise changes nothing.
    */
   release(shard: ShardKey, epoch: number, to?: Holder): Promise<void>;
 }
 
 /**
- * A node's sign of life. No time stands in it: others judge it by whether `beat` changes while
- * their own clock runs.
+ * A node's heartbeat. It contains no time: other nodes check whether `beat` changes while their own
+ * clock runs.
  */
 export interface LeaseRow extends Holder {
   beat: number;
   process: ProcessIdentity;
-  /** It is about to leave: it takes no more shards. */
+  /** The node is about to leave and takes no more shards. */
   draining: boolean;
-  /** What it holds, and could; absent until it has said so. */
+  /** The node's load and capacity; absent until its first report. */
   use?: LeaseUse;
 }
 
-/** What a shard node says of itself with each renewal. */
+/** What a shard node reports with each renewal. */
 export interface LeaseUse {
-  /** Of all shards that it holds and of all that it follows. */
+  /** Bytes of all shards that the node owns or follows. */
   bytes: number;
   memoryLimitBytes: number;
-  /** Worker threads that are busy, averaged over minutes. */
+  /** Busy worker threads, averaged over minutes. */
   load: number;
   workers: number;
-  /** For how long it had heard nothing of any other node when it said so, in milliseconds. */
+  /** Time in milliseconds since the node last heard from any other node. */
   silenceMs?: number;
 }
 
 export interface LeaseStore {
   /**
-   * Writes a new incarnation's lease; one that is there stays as it is, for a call that comes twice
-   * must not take a beat back.
+   * Writes a new incarnation's lease. An existing one stays unchanged, because a repeated call must
+   * not reset its beat.
    */
   begin(row: LeaseRow): Promise<void>;
   /**
-   * Raises `beat` and sets `draining` and, when given, `use`; false when the lease is gone, which
-   * ends it for good. A beat that is higher already stays: as long as two readings show the same
-   * one, however far apart, no later renewal came between them.
+   * Raises `beat`, sets `draining` and, if given, `use`. Returns false if the lease is gone, which
+   * is final. A higher stored beat stays, so two reads that show the same beat prove that there was
+   * no renewal between them.
    */
   renew(incarnation: string, beat: number, draining: boolean, use?: LeaseUse): Promise<boolean>;
   list(): Promise<LeaseRow[]>;
-  /** Those of these leases that are there, in any order. */
+  /** Returns the existing ones of these leases, in any order. */
   get(incarnations: readonly string[]): Promise<LeaseRow[]>;
   /**
-   * Ends a lease: its own at a stop, or one that was found dead. With `beat` only one that shows
-   * that beat: whoever judged by an old reading ends none that was renewed since. Whether it is
-   * over now; one that is not there is. Idempotent.
+   * Ends a lease: the caller's own, or one that was found dead. With `beat`, ends it only if it
+   * still shows that beat, so a lease renewed since is kept. Returns whether the lease is gone.
+   * Idempotent.
    */
   end(incarnation: string, beat?: number): Promise<boolean>;
 }

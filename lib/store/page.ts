@@ -1,28 +1,31 @@
-/** Where a page of rows in the order of creation ends: its last row, which may be gone since. */
+/** End of a page in creation order: its last row, which may have been removed since. */
 export interface Position {
   createdAt: string;
   id: string;
 }
 
-/** Part of a list; `next` is null at its end. Rows that are not believed are left out of it. */
+/** Part of a list; `next` is null at its end. Rows without a valid seal are left out. */
 export interface Page<Row, P = Position> {
   rows: Row[];
   next: P | null;
 }
 
-/** Rows that a list reads with one call of the store: it gives others a turn in between. */
+/** Rows per call when a whole list is read, so that other calls run in between. */
 const LISTED_AT_ONCE = 100;
 
-/** A page of at most `limit` of `rows`, which has one more where there are more. */
+/**
+ * Returns a page of at most `limit` of `rows`; pass one row more than `limit` to show that more
+ * follow.
+ */
 export function pageOf<Row, P>(rows: Row[], limit: number, positionOf: (row: Row) => P): Page<Row, P> {
   const page = rows.slice(0, limit);
   return { rows: page, next: rows.length > limit ? positionOf(page[page.length - 1]) : null };
 }
 
-/** Where a row stands in the order of creation. */
+/** Returns a row's position in creation order. */
 export const positionOf = ({ createdAt, id }: Position): Position => ({ createdAt, id });
 
-/** All rows of a list, read page by page. */
+/** Reads all rows of a list, page by page. */
 export async function allPages<Row, P>(
   read: (after: P | null, limit: number) => Promise<Page<Row, P>>,
 ): Promise<Row[]> {

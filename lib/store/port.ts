@@ -1,13 +1,12 @@
 /**
- * The storage port: everything the service keeps for good goes through these interfaces.
+ * The storage port. The service stores everything durable through these interfaces.
  *
- * Promises of every adapter: a promise that resolves means durable. One record or log entry that
- * does not decode never hides the others. Names and ids from users are values, never operators,
- * file paths or key parts that could collide. Buffers handed out are copies that the caller may
- * keep and transfer.
- * How it fails: with StoreError. After kind 'unknown' the effect may or may not be there, and the
- * caller reads to find out; after 'capacity', 'unavailable' and 'changed' nothing of the call is
- * there.
+ * Promises of every adapter: when a promise resolves, the change is durable. A record or log entry
+ * that does not decode never hides others. Names and ids from users are only ever values, never
+ * operators, file paths or parts of keys that could collide. Returned buffers are copies that the
+ * caller may keep and transfer.
+ * Errors: StoreError. After 'unknown' the caller must read to learn whether the change was made.
+ * After 'capacity', 'unavailable' and 'changed' nothing was changed.
  * See docs/internals/store.md.
  */
 import type { AliasStore } from './aliases.ts';
@@ -36,26 +35,25 @@ export interface Store {
   readonly owners: OwnerStore;
   readonly leases: LeaseStore;
   /**
-   * Resolves while the store can be read and, as far as can be told without a write, written.
+   * Resolves while the store can be read and, as far as can be checked without a write, written.
    * Throws StoreError 'unavailable', 'changed' or 'closed'.
    */
   reach(): Promise<void>;
-  /** Free bytes where the store grows, for the disk guard; null when the adapter cannot know. */
+  /** Free bytes on the store's disk, for the disk guard; null if the adapter cannot know. */
   freeBytes(): Promise<number | null>;
-  /** Size of the disk where the store grows; null when the adapter cannot know. */
+  /** Size in bytes of the store's disk; null if the adapter cannot know. */
   diskBytes(): Promise<number | null>;
   /**
-   * Forgets everything a collection owned: log, heads, owners, records, checkpoints,
-   * contradictions, and takes its vectors off its account's stored-vector count (exactly once,
-   * however often it is called). Idempotent; safe to repeat after a crash. Anchors are removed by
-   * the anchoring service.
+   * Removes everything a collection owned except anchors: log, heads, owners, records, checkpoints,
+   * contradictions. Subtracts its vectors from the account's stored-vector count exactly once.
+   * Idempotent, also after a crash. The anchoring service removes the anchors.
    */
   dropCollectionData(collectionId: string): Promise<void>;
   /**
-   * Copies everything as it is at one moment to `target`, a folder that is empty or not there, and
-   * with it `beside`: files of the data folder that are only ever appended to or replaced whole, by
-   * their paths within it. Null: the store's own tools do that. Throws an error whose message says
-   * why; then nothing is left in `target`.
+   * Copies a snapshot of the store to `target`, an empty or missing folder, together with `beside`:
+   * paths, within the data folder, of files that are only appended to or replaced whole. Null if
+   * the store has its own backup tools. On an error, whose message says why, nothing is left in
+   * `target`.
    */
   readonly backup: ((target: string, beside: readonly string[]) => Promise<{ bytes: number }>) | null;
   /** Waits for writes in flight, then releases files and connections. Idempotent. */

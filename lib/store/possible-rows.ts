@@ -12,7 +12,8 @@ const isWithin = (value: unknown, min: number, max: number): boolean =>
   Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
 
 /**
- * Whether the service could have written it: of what nobody sealed not even the types are certain.
+ * Returns whether the service could have written the row. Checks types too: an unsealed row can
+ * hold anything.
  */
 export function isPossibleRow(stored: StoredRow): boolean {
   if (!stored.isInPlace) return false;

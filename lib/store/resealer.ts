@@ -1,11 +1,9 @@
 /**
- * Goes through all seals of a store, and puts the current secret's in the place of those that may
- * be replaced.
+ * Replaces the seals of a store with seals of the current secret.
  *
- * Promises: a row that bears the seal of an accepted secret gets the current one's. One that bears
- * none is left as it is, and stays refused, unless the terms say that it is to be believed and the
- * service could have written it. Cut off anywhere and run again it comes to the same end: what is
- * done is found to be done.
+ * Promises: a row with a valid seal of any accepted secret is resealed. A row without one is left
+ * as it is, and stays refused, unless the trust policy accepts it and the service could have
+ * written it. A run that was interrupted can be repeated: it skips what is already done.
  */
 import type { StoreKeys } from '../secret/keyring.ts';
 import { parseShardKey, type ShardKey } from '../shard/key.ts';
@@ -13,30 +11,30 @@ import type { LogFindings } from './log-resealing.ts';
 import { isPossibleRow } from './possible-rows.ts';
 import { RowSeals, type SealState, type StoredRow, type StoredSeals } from './resealing.ts';
 
-/** What may be sealed although it bears no accepted seal. */
+/** Decides what is resealed although it has no valid seal. */
 export interface Belief {
   row(stored: StoredRow): boolean;
   log(collectionId: string): boolean;
 }
 
-/** Takes nothing on trust. */
+/** Trusts nothing without a valid seal. */
 export const NO_BELIEF: Belief = { row: () => false, log: () => false };
 
 /**
- * One row or one log that was looked at; `isRefused`: it, or a part of it, bears no good seal
- * afterwards.
+ * Result for one row or one log. `isRefused`: it, or part of it, has no valid seal afterwards
+ * either.
  */
 export type Finding = { isRefused: boolean } & (
   | { what: 'row'; stored: StoredRow; state: SealState }
   | { what: 'log'; shard: ShardKey; found: LogFindings }
 );
 
-/** What would be sealed anew; nothing is written. Throws StoreError. */
+/** Reports what `resealAll` would do without writing. Throws StoreError. */
 export async function* looked(seals: StoredSeals, keys: StoreKeys, belief: Belief): AsyncIterable<Finding> {
   yield* each(seals, keys, belief, false);
 }
 
-/** Seals everything anew, and the store itself last. Throws StoreError. */
+/** Reseals everything, and the store's own mark last. Throws StoreError. */
 export async function* resealed(seals: StoredSeals, keys: StoreKeys, belief: Belief): AsyncIterable<Finding> {
   await seals.begin();
   yield* each(seals, keys, belief, true);
@@ -56,7 +54,7 @@ async function* each(seals: StoredSeals, keys: StoreKeys, belief: Belief, writes
     for (const stored of rows) {
       const state = rowSeals.state(stored);
       const isTaken = state === 'earlier' || (state === 'none' && isPossibleRow(stored) && belief.row(stored));
-      // One that another has changed since is no longer there to be sealed.
+      // A row that changed since it was read is not resealed here.
       const isDone = isTaken && (!writes || (await seals.replaceSeal(stored, rowSeals.seal(stored))));
       const isGood = stored.isInPlace && (state === 'current' || isDone);
       yield { what: 'row', stored, state, isRefused: !isGood };

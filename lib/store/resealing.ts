@@ -1,9 +1,9 @@
 /**
- * What an adapter gives whoever seals a store anew (`scripts/reseal.ts`): every row that bears a
- * seal, whichever it bears, and a place for another one.
+ * What an adapter provides for resealing a store (`scripts/reseal.ts`): every sealed row, whatever
+ * its seal, and a way to replace the seal.
  *
- * Promises: nothing is written before `begin`; each write is whole or not there, or `begin` of the
- * next run completes it; and until it did the service opens nothing that is half done.
+ * Promises: nothing is written before `begin`. Each write is atomic, or `begin` of the next run
+ * completes it; until then the service does not open the half-written parts.
  */
 import type { StoreKeys } from '../secret/keyring.ts';
 import { type Said, Seals } from '../secret/seals.ts';
@@ -19,15 +19,15 @@ import { saidOfAlias } from './sealed-aliases.ts';
 import { type State, saidOfAccount, saidOfCollection } from './sealed-catalog.ts';
 import { saidOfKey } from './sealed-keys.ts';
 
-/** A checkpoint as its manifest has it. */
+/** A checkpoint as its manifest describes it. */
 export interface CheckpointRow extends CheckpointInfo {
-  /** Names it to the adapter. */
+  /** The adapter's own id of the checkpoint. */
   id: string;
   shard: ShardKey;
   files: CheckpointFile[];
 }
 
-/** A row as it is stored. `isInPlace`: it stands where the service would have put it. */
+/** A row as stored. `isInPlace`: it is stored where the service would have put it. */
 export type StoredRow = { isInPlace: boolean } & (
   | { kind: 'account'; state: AccountState; row: Sealed<AccountRow> }
   | { kind: 'alias'; row: Sealed<AliasRow> }
@@ -37,45 +37,41 @@ export type StoredRow = { isInPlace: boolean } & (
 );
 
 /**
- * Whose seal a row bears: that of the current secret, of an earlier one that is still accepted, or
- * of none of them.
+ * Which secret sealed a row: the current one, an earlier one that is still accepted, or neither.
  */
 export type SealState = 'current' | 'earlier' | 'none';
 
 export interface ResealLogOptions {
-  /** Whether entries and head are taken for what they say, whoever sealed them. */
+  /** Whether entries and head are trusted without a valid seal. */
   believes: boolean;
-  /** Whether anything is written. */
+  /** Whether the new seals are written. */
   writes: boolean;
 }
 
-/** The seals of a store. */
 export interface StoredSeals {
-  /** Whether the store was made under one of the secrets. */
+  /** Returns whether the store was made under one of the secrets. */
   isOfInstallation(): Promise<boolean>;
-  /** Every row that bears a seal, but for logs. */
+  /** Iterates over every sealed row, logs excepted. */
   rows(): AsyncIterable<StoredRow[]>;
-  /** Every shard that has a log. */
+  /** Iterates over every shard that has a log. */
   shards(): AsyncIterable<ShardKey[]>;
-  /** Completes what an earlier run was cut off in. Before anything is written. */
+  /** Completes what an earlier run left unfinished. Must run before the first write. */
   begin(): Promise<void>;
-  /** Puts `seal` in the place of the row's own; false when that is not there any more. */
+  /** Replaces the row's seal; returns false if the stored row no longer has that seal. */
   replaceSeal(stored: StoredRow, seal: string): Promise<boolean>;
-  /** Puts the current secret's seals on the entries of a log, in order, and on its head. */
+  /** Reseals the entries of a log, in order, and its head. */
   resealLog(shard: ShardKey, options: ResealLogOptions): Promise<LogFindings>;
-  /** Marks the store as one of the current secret. After all else. */
+  /** Marks the store as one of the current secret. Must run last. */
   finish(): Promise<void>;
 }
 
-/**
- * A store that is open to be sealed anew, and for nothing else: no start of a service reads it so.
- */
+/** A store opened only for resealing; a service never opens one like this. */
 export interface StoreToReseal extends Pick<Store, 'log' | 'records' | 'contradictions' | 'anchors' | 'leases'> {
   seals: StoredSeals;
   close(): Promise<void>;
 }
 
-/** Seals of all rows but a log's. */
+/** Seals of all rows, logs excepted. */
 export class RowSeals {
   readonly #current: StoreSeals;
   readonly #accepted: StoreSeals;
@@ -91,7 +87,7 @@ export class RowSeals {
     return this.#accepted[kind].fitsHex(said, seal) ? 'earlier' : 'none';
   }
 
-  /** The seal of the current secret. */
+  /** Returns the seal of the current secret. */
   seal(stored: StoredRow): string {
     return this.#current[stored.kind].hex(saidOf(stored));
   }
@@ -99,7 +95,7 @@ export class RowSeals {
 
 type StoreSeals = Record<StoredRow['kind'], Seals>;
 
-/** Those of the current secret alone. */
+/** Keeps only the current secret of each purpose. */
 function currentOf(keys: StoreKeys): StoreKeys {
   return Object.fromEntries(
     Object.entries(keys).map(([purpose, [current]]) => [purpose, [current]]),

@@ -1,7 +1,7 @@
 /**
- * Aliases under seals: which collection a name stands for is as the service wrote it, or refused.
- * An alias that was switched or removed can be put back as it was by whoever can write to the
- * store, but not pointed anywhere else.
+ * Aliases under seals: an alias points where the service pointed it, or is refused. An attacker who
+ * can write to the store can restore an alias that was changed or removed, but cannot point one
+ * anywhere else.
  */
 import { randomUUID } from 'node:crypto';
 import type { Said, Seals } from '../secret/seals.ts';
@@ -12,7 +12,7 @@ import type { Sealed } from './sealed.ts';
 
 export function sealedAliases(stored: StoredAliases, seals: Seals, forged: ForgedRows): AliasStore {
   const sealed = (row: AliasRow): Sealed<AliasRow> => ({ ...row, seal: seals.hex(saidOfAlias(row)) });
-  /** Throws StoreError 'damaged' where what stands there is not the service's. */
+  /** Throws StoreError 'damaged' if the stored row is not the service's. */
   const found = async (accountId: string, alias: string): Promise<Sealed<AliasRow> | null> => {
     const row = await stored.find(accountId, alias);
     if (row === null) return null;
@@ -55,7 +55,7 @@ export function sealedAliases(stored: StoredAliases, seals: Seals, forged: Forge
     },
     async remove(accountId, alias) {
       for (;;) {
-        // Of a forged one, too: that frees the name.
+        // Forged aliases can be removed too, which frees the name.
         const row = await stored.find(accountId, alias);
         if (row === null) return false;
         if (await stored.remove(accountId, alias, row.seal)) return true;
@@ -64,10 +64,10 @@ export function sealedAliases(stored: StoredAliases, seals: Seals, forged: Forge
   };
 }
 
-/** Read at once of what stands for a collection: mostly nothing, or a real one among the first. */
+/** Aliases of a collection read per page. Usually there are none, or a real one among the first. */
 const STANDING_AT_ONCE = 16;
 
-/** An alias that stands for a collection, or else the seals of what poses as one. */
+/** Returns a valid alias of the collection, or else the seals of the forged ones. */
 export async function standingAliases(
   stored: Pick<StoredAliases, 'page'>,
   seals: Seals,
@@ -93,7 +93,7 @@ function isSealedAlias(row: Sealed<AliasRow>, seals: Seals): boolean {
   return seals.fitsHex(saidOfAlias(row), row.seal);
 }
 
-/** What is sealed of an alias. */
+/** Returns what the seal of an alias covers. */
 export function saidOfAlias({ id, accountId, alias, collectionId, createdAt }: AliasRow): Said {
   return ['alias', id, accountId, alias, collectionId, createdAt];
 }

@@ -1,12 +1,12 @@
 /**
- * Collections and accounts under seals: who owns a collection, under which name, with which shards,
- * whether it was dropped, and which plan an account has or that it is being deleted is as the
- * service wrote it, or refused.
+ * Collections and accounts under seals. The owner, name and shards of a collection, whether it was
+ * dropped, the plan of an account and whether it is being deleted are as the service wrote them, or
+ * the row is refused.
  *
- * Promises: a row that does not bear its seal, or stands where another belongs, is never acted on:
- * nothing is dropped, deleted, closed on the ledger or taken out of anchoring for it. It is no
- * absence either: whoever asks for it by name or id gets StoreError 'damaged'. Lists leave it out,
- * so that it hides no other. A change is a compare-and-set of the seal that the row had.
+ * Promises: a row with an invalid seal, or in another row's place, is never acted on: it causes no
+ * drop, no deletion and no change on the ledger or in anchoring. It does not read as absent either:
+ * a lookup by name or id throws StoreError 'damaged'. Lists leave it out, so that it hides no other
+ * row. Changes are compare-and-set on the row's seal.
  */
 import type { Said, Seals } from '../secret/seals.ts';
 import type { StoredAliases } from './aliases.ts';
@@ -26,7 +26,7 @@ import { allPages, type Page, type Position } from './page.ts';
 import type { Sealed } from './sealed.ts';
 import { standingAliases } from './sealed-aliases.ts';
 
-/** Whether a collection is there, or was dropped and is to be cleared away. */
+/** 'dropped' while the collection's data is yet to be removed. */
 export type State = 'live' | 'dropped';
 
 export class SealedCatalog implements Catalog {
@@ -101,7 +101,7 @@ export class SealedCatalog implements Catalog {
     }
   }
 
-  /** Seals of what poses as an alias of the collection; 'aliased' where there is a real one. */
+  /** Returns the seals of forged aliases of the collection, or 'aliased' if it has a real one. */
   async #forgedAliases({ id, accountId }: CollectionRow): Promise<string[] | 'aliased'> {
     const { real, forged } = await standingAliases(this.#aliases, this.#seals, accountId, id);
     return real === null ? forged : 'aliased';
@@ -158,9 +158,7 @@ export class SealedCatalog implements Catalog {
     }
   }
 
-  /**
-   * Ends the deletion of accounts that was cut short: of those alone that say so under their seal.
-   */
+  /** Finishes interrupted deletions of accounts whose seal confirms that deletion had begun. */
   async endDeletions(): Promise<void> {
     const begun = await allPages((after: Position | null, limit) => this.#accounts('deleting', after, limit));
     for (const { row, seal } of begun) await this.#stored.deleteAccount(row.id, seal, seal);
@@ -171,8 +169,8 @@ export class SealedCatalog implements Catalog {
   }
 
   /**
-   * Throws StoreError 'damaged' where the row is not the one that `isAsked` for, or is not the
-   * service's.
+   * Throws StoreError 'damaged' if the row is not the service's, or not the requested one
+   * (`isAsked`).
    */
   #theCollection(found: Sealed<CollectionRow>, isAsked: boolean): CollectionRow {
     const [row] = isAsked ? this.#collections([found], 'live') : [];
@@ -188,7 +186,7 @@ export class SealedCatalog implements Catalog {
     });
   }
 
-  /** Throws StoreError 'damaged' where the row is not the one of `id`, or is not the service's. */
+  /** Throws StoreError 'damaged' if the row is not the service's, or not the one of `id`. */
   #theAccount(found: StoredAccount, id: string): AccountRow {
     const row = this.#account(found);
     if (row?.id !== id) throw this.#forged.refusal('account', id);
@@ -216,7 +214,7 @@ export class SealedCatalog implements Catalog {
   }
 }
 
-/** What is sealed of a collection. */
+/** Returns what the seal of a collection covers. */
 export function saidOfCollection(row: CollectionRow, state: State): Said {
   const { id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt } =
     row;
@@ -224,7 +222,7 @@ export function saidOfCollection(row: CollectionRow, state: State): Said {
   return ['collection', state, ...said, ...(row.tags === undefined ? [] : [row.tags])];
 }
 
-/** What is sealed of an account. */
+/** Returns what the seal of an account covers. */
 export function saidOfAccount({ id, name, plan, createdAt }: AccountRow, state: AccountState): Said {
   return [state === 'live' ? 'account' : 'account that is being deleted', id, name, plan, createdAt];
 }

@@ -5,9 +5,9 @@ import { allPages, type Page, type Position } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
 /**
- * API keys under seals: a key that was forged in the store opens nothing, nor does one whose
- * account or scopes were changed. When a key was used last decides nothing, and is not sealed. One
- * that was revoked can be put back as it was by a person with write access to the store.
+ * API keys under seals: a forged key, or one whose account or scopes were changed, grants no
+ * access. `lastUsedAt` is not sealed and decides nothing. A person with write access to the store
+ * can restore a revoked key.
  */
 export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows): KeyStore {
   const believed = (row: Sealed<KeyRow>): KeyRow[] => {
@@ -34,7 +34,7 @@ export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows)
   };
 }
 
-/** Whether a stored row is a key that the service made for the account. */
+/** Returns whether the service made the stored key for this account. */
 export function isBelievedKey(accountId: string, row: Sealed<KeyRow>, seals: Seals): boolean {
   return row.accountId === accountId && isSealed(row, seals);
 }
@@ -43,7 +43,7 @@ function isSealed(row: Sealed<KeyRow>, seals: Seals): boolean {
   return seals.fitsHex(saidOfKey(row), row.seal);
 }
 
-/** What is sealed of an API key. */
+/** Returns what the seal of an API key covers. */
 export function saidOfKey({ id, accountId, name, hash, prefix, scopes, createdAt, expiresAt }: KeyRow): Said {
   return ['API key', id, accountId, name, hash, prefix, scopes, createdAt, expiresAt];
 }

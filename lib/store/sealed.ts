@@ -1,2 +1,2 @@
-/** A row as it is stored: with what proves that the service wrote it, 64 hex digits. */
+/** A row with its seal, 64 hex digits, which proves that the service wrote it. */
 export type Sealed<Row> = Row & { seal: string };

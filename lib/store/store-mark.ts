@@ -4,16 +4,16 @@ import { StoreError } from './port.ts';
 const SAID = ['installation'] as const;
 
 /**
- * Stands with a store's format and tells whoever opens it under another secret, before all of it
- * looks forged: 64 hex digits.
+ * Returns the seal, 64 hex digits, that is stored with a store's format. It lets a process with
+ * another secret fail at once, instead of finding that every row looks forged.
  */
 export const sealOfInstallation = (seals: Seals): string => seals.hex(SAID);
 
 export const isOfInstallation = (seals: Seals, seal: unknown): boolean => seals.fitsHex(SAID, seal);
 
 /**
- * Throws StoreError 'damaged' where `format` is not the `known` one, which is the only one that
- * this version reads. `store` is what has it, as the data directory.
+ * Throws StoreError 'damaged' unless `format` is `known`, the only format that this version reads.
+ * `store` names what has the format, for the message: "data directory".
  */
 export function assertFormat(format: number, known: number, store: string): void {
   if (format > known) {

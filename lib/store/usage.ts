@@ -1,6 +1,6 @@
 /**
- * Usage of one account: writes and queries of one UTC month, vectors stored now. `queries` includes
- * the blocks that are open, whole.
+ * Usage of one account: writes and queries of one UTC month, and the vectors stored now. `queries`
+ * includes every open block in full.
  */
 export interface UsageRow {
   writes: number;
@@ -9,47 +9,50 @@ export interface UsageRow {
 }
 
 /**
- * Queries that one instance took beforehand; how many of them it has used is not known here until
- * the block is closed.
+ * Queries that one instance reserved in advance. How many of them it has used is only known when it
+ * closes the block.
  */
 export interface QueryBlock {
   /** UUID. */
   id: string;
-  /** The node to ask for what is left. */
+  /** Node to ask for the unused rest. */
   node: string;
   granted: number;
 }
 
 export interface QueriesTaken {
-  /** Open blocks included, whole. */
+  /** Includes every open block in full. */
   queries: number;
   blocks: QueryBlock[];
 }
 
-/** Room that a write holds, from before it is sent until its outcome is known. */
+/** Quota that a write occupies from before it is sent until its outcome is known. */
 export interface WriteHold {
   /** UUID. */
   id: string;
   writes: number;
-  /** By how many the stored vectors can grow. */
+  /** Maximum growth of the number of stored vectors. */
   vectors: number;
-  /** Stored vectors before the holder of this ticket began to count; null for a reservation. */
+  /**
+   * Number of stored vectors before the owner of this ticket started counting; null for a
+   * reservation.
+   */
   baseline: number | null;
   /**
-   * Changes with every renewal: who sees it stand still for long knows that the holder is gone, or
-   * does not know the outcome.
+   * Changes with every renewal. If it stays the same for long, the owner is gone or does not know
+   * the outcome.
    */
   beat: number;
 }
 
-/** All writes of one account that are under way, on whatever node. */
+/** All writes of one account in progress, on any node. */
 export interface WriteHolds {
-  /** Counts the changes; 0 when nothing was ever held. */
+  /** Number of changes; 0 if nothing was ever held. */
   revision: number;
   holds: WriteHold[];
-  /** Id of the hold that lets no other in. */
+  /** Id of the hold that excludes all others. */
   alone: string | null;
-  /** Who waited for room in a former version; always empty in what this one writes. */
+  /** Instances that waited for room in an earlier version; this version always writes it empty. */
   line: { instance: string; beat: number }[];
 }
 
@@ -58,9 +61,9 @@ export interface UsageStore {
   read(accountId: string, month: string): Promise<UsageRow>;
   readQueries(accountId: string, month: string): Promise<QueriesTaken>;
   /**
-   * Takes min(count, limit - taken) queries as an open block and returns how many; 0 opens none.
-   * `limit` null: `count`. Atomic. Asked again with the id of a block that is open, it returns what
-   * that was granted, so that it can be repeated after an unknown outcome.
+   * Takes min(count, limit - taken) queries (`count` if `limit` is null) as an open block and
+   * returns their number; 0 opens no block. Atomic. If a block with the id is already open, returns
+   * what it was granted, so the call can be repeated after an unknown outcome.
    */
   openBlock(
     accountId: string,
@@ -70,14 +73,15 @@ export interface UsageStore {
     limit: number | null,
   ): Promise<number>;
   /**
-   * Ends a block and takes off what of it was not `used`, never below 0 in all. `used` below 0
-   * takes off more than the block. Of several calls one counts; false when it was not open.
+   * Closes a block and subtracts its unused part; the total never falls below 0. A negative `used`
+   * subtracts more than the block. Only the first call counts; returns false if the block was not
+   * open.
    */
   closeBlock(accountId: string, month: string, id: string, used: number): Promise<boolean>;
   readHolds(accountId: string): Promise<WriteHolds>;
   /**
-   * Compare-and-set: writes if the stored revision is `next.revision - 1`; else changes nothing and
-   * returns false.
+   * Compare-and-set: writes if the stored revision is `next.revision - 1`; otherwise changes
+   * nothing and returns false.
    */
   replaceHolds(accountId: string, next: WriteHolds): Promise<boolean>;
 }

@@ -1,12 +1,12 @@
 /**
- * Aliases lie among the collections, in the state 'alias': the unique index on `place` decides who
- * has a name, and the one on `slot` has their own ids.
+ * Aliases are documents of `collections` in the state 'alias'. The unique index on `place` decides
+ * who owns a name; `slot` holds the alias's own id.
  *
- * Promises: of a put and the drop of its collection at once, one is refused. A put writes the alias
- * first and then a new `aliasMark` into the live collection; a drop reads the mark first, looks for
- * aliases, and drops what still has that mark. So either the drop finds the alias or another mark,
- * or the put finds no live collection and takes back what it wrote. How it fails: a put that is cut
- * short between the two leaves an alias that a drop may have missed.
+ * Promises: of a concurrent put of an alias and drop of its collection, one is refused. A put
+ * inserts the alias and then sets a new `aliasMark` in the live collection. A drop reads the mark,
+ * looks for aliases, and drops the collection only if the mark is unchanged. So either the drop
+ * sees the alias or a new mark, or the put finds no live collection and undoes its insert.
+ * Failure: a put that crashes between the two steps can leave an alias that a drop missed.
  */
 import { randomUUID } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
@@ -18,7 +18,6 @@ import { rowIn } from './document-form.ts';
 import { idPart, joined } from './document-id.ts';
 import { unlessTaken } from './store-failure.ts';
 
-/** An alias as stored. */
 export interface AliasDocument {
   _id: string;
   state: 'alias';
@@ -28,7 +27,7 @@ export interface AliasDocument {
   row: Sealed<AliasRow>;
 }
 
-/** What of a collection is written here; catalog.ts has the rest. */
+/** The fields of a collection that this file uses; catalog.ts has the rest. */
 interface MarkedDocument {
   _id: string;
   state: string;
@@ -60,7 +59,7 @@ export class MongoAliases implements StoredAliases {
         return 'no target';
       }
       if ((await this.#documents.findOne({ _id })) !== null) throw new RangeError('the id of an alias is new');
-      // Another took the name.
+      // Another writer took the name: look again.
     }
   }
 
@@ -115,13 +114,15 @@ export class MongoAliases implements StoredAliases {
     return (await this.#documents.updateOne(filter, { $set })).matchedCount > 0;
   }
 
-  /** Whether the collection is live; a drop that has looked for aliases already fails. */
+  /**
+   * Returns whether the collection is live. Makes a drop fail that has already looked for aliases.
+   */
   async #mark(collectionId: string): Promise<boolean> {
     const live = { _id: idPart(collectionId), state: 'live' };
     return (await this.#collections.updateOne(live, { $set: { aliasMark: randomUUID() } })).matchedCount > 0;
   }
 
-  /** Those of an account that is gone; `account`: its part of ids. */
+  /** Removes the aliases of a deleted account; `account` is its id part. */
   async forget(account: string): Promise<void> {
     await this.#documents.deleteMany({ account, state: 'alias' });
   }
@@ -129,7 +130,7 @@ export class MongoAliases implements StoredAliases {
 
 const placeOf = (accountId: string, alias: string): string => joined(idPart(accountId), idPart(alias));
 
-/** Replaces a seal that is not text with ''. */
+/** Replaces a seal that is not a string with ''. */
 function sealable(row: Sealed<AliasRow>): Sealed<AliasRow> {
   return typeof row.seal === 'string' ? row : { ...row, seal: '' };
 }

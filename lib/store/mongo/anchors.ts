@@ -24,19 +24,19 @@ const OPEN_PAGE_ROWS = 1_000;
 
 type CutDocument = HeadDocument[];
 
-/** A row of the outbox as stored. `_id` is its collection. */
+/** A row of the outbox as stored. `_id` is the collection's id part. */
 interface AnchorDocument extends AnchorRowWith<CutDocument> {
   _id: string;
-  /** Left out where it is 'settled', so that a sparse index holds only what is open. */
+  /** Absent if 'settled', so that a sparse index holds only open rows. */
   standing?: Exclude<AnchorStanding, 'settled'>;
-  /** The newest item of the history, with the revision of the row that it came with. */
+  /** Newest history item, with the revision of the row that it came with. */
   newest: { item: AnchorHistoryItem; revision: number } | null;
 }
 
 /** `_id`: collection, version. */
 interface HistoryDocument {
   _id: string;
-  /** Of the row that it came with. */
+  /** Revision of the row that the item came with. */
   revision: number;
   item: AnchorHistoryItem;
 }
@@ -47,9 +47,9 @@ interface InstanceDocument {
 }
 
 /**
- * Outbox rows, changed by compare-and-set on their revision. A new item of the history rides in the
- * row's document as `newest`, so that one update holds both; before another takes its place it is
- * copied into the history. So the history is what was copied, and `newest`.
+ * Outbox rows, changed by compare-and-set on their revision. `newest` holds the latest history
+ * item, so that one update stores row and item together; before the next item replaces it, it is
+ * copied to `anchor-history`. The full history is that collection plus `newest`.
  */
 export class MongoAnchors implements AnchorStore {
   readonly #connection: Connection;
@@ -105,7 +105,8 @@ export class MongoAnchors implements AnchorStore {
     const last = beforeVersion === null ? Number.MAX_SAFE_INTEGER : beforeVersion - 1;
     if (limit <= 0 || last < 0) return [];
     const collection = idPart(collectionId);
-    // In this order: an item that is copied between the two reads is found by both.
+    // The row must be read first: an item that is copied between the two reads is then found by
+    // both.
     const row = await this.#rows.findOne({ _id: collection }, { projection: { newest: 1 } });
     const copied = await this.#history
       .find({ _id: numbered(collection, 0, last) })
@@ -151,7 +152,7 @@ export class MongoAnchors implements AnchorStore {
 
   async #copy(collection: string, { item, revision }: NonNullable<AnchorDocument['newest']>): Promise<void> {
     const _id = joined(collection, numberPart(item.version));
-    // Where that is taken, it is there already.
+    // A duplicate key means that the item was already copied.
     await unlessTaken(
       this.#history.updateOne({ _id, revision: { $lt: revision } }, { $set: { revision, item } }, { upsert: true }),
     );
@@ -162,12 +163,15 @@ const ITEM = fields({ merkleRoot: text, version: whole, vectorCount: whole, sign
 const NEWEST = fields({ revision: whole, item: ITEM });
 const INSTANCE = fields({ instance: text, beat: whole, confirmed: whole, failures: whole });
 
-/** Newest item of the history; null if it is malformed. */
+/** Returns the newest history item, or null if it is malformed. */
 function newestOf({ newest }: Pick<AnchorDocument, 'newest'>): AnchorDocument['newest'] {
   return NEWEST(newest) ? newest : null;
 }
 
-/** Fields beside the row are not sealed. Returns none unless they belong to a collection. */
+/**
+ * The fields beside the row are not sealed, so rows whose id does not match their collection are
+ * skipped.
+ */
 function openIn({
   _id,
   collectionId,
@@ -190,7 +194,7 @@ export function decodeAnchor({ _id, newest: _, standing: __, ...document }: Anch
   try {
     if (Number.isSafeInteger(revision) && idPart(collectionId) === _id) return withCuts(document, decodeCut);
   } catch {
-    // Said below.
+    // Handled below.
   }
   return unreadableRow(_id, Number.isSafeInteger(revision) ? revision : 0);
 }

@@ -1,10 +1,9 @@
 /**
- * Collections and accounts. What must be unique is a string under a unique index, in the row's own
- * document, so that one insert takes it and one update gives it back:
- * - `place`: account and name while the collection lives, its own id from then on.
- * - `slot`: where the account has a limit, account and one of the slot numbers (see
- *   collection-slots.ts), so that the limit is exact without a count that others could overtake;
- *   else, and from its drop on, its own id.
+ * Collections and accounts. Values that must be unique are strings under a unique index in the
+ * row's own document, so that one insert takes them and one update frees them:
+ * - `place`: account and name while the collection lives, then its own id.
+ * - `slot`: if the account has a limit, account and a slot number (see collection-slots.ts), so
+ *   that the limit is exact without a separate count. Otherwise, and after the drop, its own id.
  */
 import type { Collection, Filter } from 'mongodb';
 import type { AccountRow, AccountState, CollectionRow, Creation, StoredAccount, StoredCatalog } from '../catalog.ts';
@@ -22,27 +21,25 @@ import type { MongoUsage } from './usage.ts';
 
 const PAGE_ROWS = 500;
 
-/** A collection as stored. */
 export interface CollectionDocument {
   _id: string;
   state: 'live' | 'dropped';
   account: string;
   place: string;
   slot: string;
-  /** Another one with each alias that is put for it (see aliases.ts). */
+  /** Changes whenever an alias of the collection is put (see aliases.ts). */
   aliasMark?: string;
   row: Sealed<CollectionRow>;
 }
 
-/** An account as stored. */
 export interface AccountDocument {
   _id: string;
-  /** What it says counts only where the row's seal says the same. */
+  /** Ignored unless the row's seal confirms it. */
   deleting?: true;
   row: Sealed<AccountRow>;
 }
 
-/** Whatever stands in the place of the mark is one. */
+/** Any value of `deleting` counts, even a malformed one. */
 export function stateOf({ deleting }: AccountDocument): AccountState {
   return deleting === undefined ? 'live' : 'deleting';
 }
@@ -78,7 +75,7 @@ export class MongoCatalog implements StoredCatalog {
       const holder = await this.#holderOf(place);
       if (holder !== null) return holder;
       if ((await this.#collections.findOne({ _id })) !== null) throw new RangeError('the id of a collection is new');
-      // Another took the slot.
+      // Another creator took the slot.
     }
   }
 
@@ -152,8 +149,9 @@ export class MongoCatalog implements StoredCatalog {
 
   async createAccount(row: Sealed<AccountRow>): Promise<void> {
     const _id = idPart(row.id);
-    // Only the first account, deleted by a refused first start, is created again under its id.
-    // Before the insert, because a crash in between must not leave an account that counts nothing.
+    // Only the first account, deleted by a refused first start, is created again under its id. This
+    // step comes before the insert, because a crash in between must not leave an account whose
+    // usage is not counted.
     await this.#usage.revive(_id);
     const made = await unlessTaken(this.#accounts.insertOne({ _id, row: { ...row } }));
     if (made === null) throw new RangeError('the id of an account is new');
@@ -182,7 +180,7 @@ export class MongoCatalog implements StoredCatalog {
   async deleteAccount(id: string, seal: string, deletingSeal: string): Promise<boolean> {
     const _id = idPart(id);
     const owned = { account: _id, state: 'live' as const };
-    // Once it is being deleted nothing that anybody puts in its place holds that up.
+    // Once deletion has begun, nothing stored in its way can stop it.
     if (seal !== deletingSeal && (await this.#collections.findOne(owned)) !== null)
       throw new RangeError('an account to delete owns no collections');
     const $set = { deleting: true as const, 'row.seal': deletingSeal };
@@ -211,24 +209,24 @@ export class MongoCatalog implements StoredCatalog {
       String(slot).startsWith(`${account}.`) ? Number(slot.slice(account.length + 1)) : null,
     );
     const free = freeSlots(taken, max);
-    // Creators that meet should not all want the same one.
+    // A random choice keeps concurrent creators from competing for the same slot.
     return free.length === 0 ? 'limit' : joined(account, String(free[Math.floor(Math.random() * free.length)]));
   }
 }
 
-/** What lies among the collections may be an alias (aliases.ts). */
+/** The collection also holds aliases (aliases.ts). */
 const isAlias = ({ state }: { state: string }): boolean => state === 'alias';
 
 function accountOf(document: AccountDocument): StoredAccount {
   return { ...rowIn(document), state: stateOf(document) };
 }
 
-/** The order of creation; rows of one instant are in the order of their ids, whatever that is. */
+/** Creation order, then id order. */
 const byAge = (direction: 1 | -1) => ({ 'row.createdAt': direction, 'row.id': direction });
 
 /**
- * Selects what comes after a position in that order. Skips rows whose fields are not text: the
- * database does not compare values of different types.
+ * Selects what comes after a position in that order. Skips rows whose fields are not strings,
+ * because the database does not compare values of different types.
  */
 function beyond(after: Position | null, comparison: '$lt' | '$gt'): object {
   if (after === null) return { 'row.createdAt': { $gt: '' }, 'row.id': { $gt: '' } };

@@ -9,7 +9,7 @@ import type { Connection } from './connection.ts';
 const BUCKET = 'checkpoint-files';
 const CHUNK_BYTES = 1024 * 1024;
 
-/** One file of a checkpoint. `file` is its id in GridFS. */
+/** A file of a checkpoint. `file` is its id in GridFS. */
 export interface StoredFile {
   name: string;
   bytes: number;
@@ -17,10 +17,7 @@ export interface StoredFile {
   file: ObjectId;
 }
 
-/**
- * Files in GridFS, under ids of their own; the name that their writer gave them stands in the
- * manifest.
- */
+/** Files in GridFS under generated ids; the manifest holds their names. */
 export class CheckpointFiles {
   readonly #bucket: GridFSBucket;
 
@@ -37,7 +34,7 @@ export class CheckpointFiles {
     return { name, file, ...digest.result() };
   }
 
-  /** Writes the file into a folder; false when what is stored is not what its manifest says. */
+  /** Writes the file into a folder; returns false if the stored bytes do not match the manifest. */
   async download({ name, bytes, sha256, file }: StoredFile, folder: string): Promise<boolean> {
     const digest = digesting();
     try {
@@ -52,12 +49,12 @@ export class CheckpointFiles {
     return found.bytes === bytes && found.sha256 === sha256;
   }
 
-  /** Also chunks of an upload that was cut short. Nothing happens when it is gone. */
+  /** Removes the file, including chunks of an interrupted upload. Does nothing if it is gone. */
   async remove(file: ObjectId): Promise<void> {
     try {
       await this.#bucket.delete(file);
     } catch (error) {
-      // It says so when there was no file; what chunks there were are gone all the same.
+      // GridFS throws if there was no file, but has removed any chunks by then.
       if (!(error instanceof MongoRuntimeError)) throw error;
     }
   }

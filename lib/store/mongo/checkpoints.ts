@@ -1,12 +1,12 @@
 /**
- * Checkpoints in GridFS, so that any node reads them; on this machine there are only folders that
- * are being written or read. What was fetched of a shard stays until something else of it is
- * fetched or put, or the next start.
+ * Checkpoints in GridFS, readable by every node. The local folder only holds checkpoints being
+ * written or read. A fetched checkpoint stays there until another one of its shard is fetched or
+ * put, or until the next start.
  *
- * One manifest per attempt. It is stored first, with the ids that the files will have, so that
- * whatever an attempt leaves behind can be found; the change of its state to 'whole' is what makes
- * the checkpoint, after every file of it was stored. What is to go is said to be 'removed' first,
- * then its files go, then it.
+ * Each attempt has its own manifest, stored first with the ids of its future files, so that
+ * leftovers of a failed attempt can be found. Once every file is stored, setting its state to
+ * 'whole' creates the checkpoint. Removal sets the state to 'removed', then deletes the files, then
+ * the manifest.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
@@ -32,7 +32,7 @@ const KEPT = 2;
 const FILE = fields({ name: text, bytes: whole, sha256: text, file: (value) => value instanceof ObjectId });
 const MANIFEST = fields({ seq: count, bytes: whole, createdAt: text, files: listOf(FILE) });
 
-/** A checkpoint as stored. `_id`: shard, seq, attempt. */
+/** `_id`: shard, seq, attempt. */
 export interface Manifest {
   _id: string;
   seq: number;
@@ -40,7 +40,7 @@ export interface Manifest {
   bytes: number;
   createdAt: string;
   files: StoredFile[];
-  /** Of one that is whole. */
+  /** Empty until the checkpoint is whole. */
   seal: string;
 }
 
@@ -53,7 +53,7 @@ export class GridCheckpoints implements StoredCheckpoints {
   readonly #seals: Seals;
   readonly #log: Pick<Logger, 'error'> | undefined;
 
-  /** `folder` is this store's own. */
+  /** `folder` belongs to this store alone. */
   constructor(connection: Connection, seals: Seals, folder: string, log?: Pick<Logger, 'error'>) {
     this.#connection = connection;
     this.#seals = seals;
@@ -132,7 +132,7 @@ export class GridCheckpoints implements StoredCheckpoints {
     await this.#setAside(shardPart(shard), seq);
   }
 
-  /** Removes all checkpoints of a collection, and what was fetched of them. Part of dropping it. */
+  /** Removes all checkpoints of a collection and their fetched copies. Part of dropping it. */
   async remove(collectionId: string): Promise<void> {
     const shards = under(idPart(collectionId));
     await this.#removeAll(await this.#manifests.find({ _id: shards }).toArray());
@@ -166,7 +166,7 @@ export class GridCheckpoints implements StoredCheckpoints {
       { _id, state: 'writing' },
       { $set: { ...info, files, state: 'whole', seal: this.#seals.hex(saidOfCheckpoint(shard, info, files)) } },
     );
-    // Another node that owns the shard now has written a newer one and cleared away what was older.
+    // Another node now owns the shard, has written a newer checkpoint and removed the older ones.
     if (matchedCount === 0) {
       for (const { file } of planned) await this.#files.remove(file);
       throw new StoreError('unavailable', 'A newer checkpoint was written meanwhile.');
@@ -175,8 +175,8 @@ export class GridCheckpoints implements StoredCheckpoints {
   }
 
   /**
-   * Clears away what is older than the checkpoint at `seq`, but the newest two and the newest
-   * unsound one, and attempts that came to nothing.
+   * Removes failed attempts and checkpoints up to `seq`, except the newest two whole ones and the
+   * newest damaged one.
    */
   async #clearAway(part: string, seq: number): Promise<void> {
     const whole = (await this.#whole(under(part))).slice(0, KEPT);
@@ -189,7 +189,7 @@ export class GridCheckpoints implements StoredCheckpoints {
     for (const { _id, files } of manifests) {
       this.#connection.assertOpen();
       await this.#manifests.updateOne({ _id }, { $set: { state: 'removed' } });
-      // For a modified checkpoint, whatever still names its files.
+      // A modified manifest may list files that are not files.
       const known = Array.isArray(files) ? files.filter((each) => each?.file instanceof ObjectId) : [];
       for (const { file } of known) await this.#files.remove(file);
       await this.#manifests.deleteOne({ _id });
@@ -202,13 +202,16 @@ export class GridCheckpoints implements StoredCheckpoints {
     }
   }
 
-  /** Newest first. */
+  /** Returns the damaged checkpoints, newest first. */
   async #unsound(part: string): Promise<Manifest[]> {
     const found = await this.#manifests.find({ _id: under(part), state: 'unsound' }).toArray();
     return found.sort((a, b) => b.seq - a.seq || Date.parse(b.createdAt) - Date.parse(a.createdAt));
   }
 
-  /** Whole ones in a range, newest first, the last of each seq. */
+  /**
+   * Returns the whole checkpoints in a range, newest first, and only the latest attempt of each
+   * seq.
+   */
   async #whole(range: IdRange): Promise<Manifest[]> {
     const found = await this.#manifests.find({ _id: range, state: 'whole' }).sort({ _id: -1 }).toArray();
     const newest = found

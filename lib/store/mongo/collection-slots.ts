@@ -1,13 +1,12 @@
 /**
- * The slots that one more collection of an account may take, under a limit of `max`. `taken` has
- * the slot number of every live collection, null for those that were created when there was no
- * limit.
+ * Returns the free slots of an account under a limit of `max` collections. `taken` has the slot
+ * number of every live collection, null for those created without a limit.
  *
- * Each of the slots 0..k-1 holds one collection. Collections elsewhere (without a number, or with
- * one of a time when the limit was higher) count against the limit too, so k is the largest number
- * for which k and those outside of 0..k-1 make no more than `max`. Whoever saw fewer of them has a
- * larger k; but a smaller set of slots is always part of a larger, so nobody's choice makes room
- * for one too many.
+ * Each of the slots 0..k-1 holds at most one collection. Collections without a slot, or with one
+ * from a time of a higher limit, also count against the limit, so k is the largest number for which
+ * k plus the collections outside 0..k-1 is at most `max`. A creator with an outdated view may
+ * compute a larger k. That is safe: the smaller set of slots is always part of the larger one, so
+ * the limit still holds.
  */
 export function freeSlots(taken: (number | null)[], max: number): number[] {
   let slots = max;

@@ -1,12 +1,11 @@
 /**
- * A MongoDB client of a store, which has one for its leases and one for everything else.
+ * A MongoDB client. A store has one for its leases and one for everything else.
  *
- * Promises: every write is acknowledged by a majority and journaled. Every read is from the primary
- * and sees only what a majority has. Every call ends: each of its waits is bounded by
- * `callTimeoutMs`. `close` lets in no new work and waits for what it let in.
- * How it fails: with StoreError. The driver retries nothing; a write with an unknown outcome is its
- * caller's to look after.
- * See docs/internals/store.md.
+ * Promises: every write is acknowledged by a majority and journaled. Every read goes to the primary
+ * and sees only majority-committed data. Every call ends: `callTimeoutMs` bounds each of its waits.
+ * `close` refuses new work and waits for running work.
+ * Failure: StoreError. The driver retries nothing; after a write with an unknown outcome the caller
+ * decides what to do. See docs/internals/store.md.
  */
 import { type Collection, type Db, type Document, MongoClient, ReadConcern } from 'mongodb';
 import { StoreError } from '../port.ts';
@@ -19,7 +18,7 @@ export interface ConnectionOptions {
   /** `mongodb://` or `mongodb+srv://`. */
   url: string;
   callTimeoutMs: number;
-  /** Default: 50. What finds them all at work waits for one, in turn. */
+  /** Default: 50. Further calls wait in a queue for a free connection. */
   maxConnections?: number;
 }
 
@@ -29,7 +28,7 @@ export class Connection {
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | null = null;
 
-  /** Throws MongoParseError on a URL that is none. Connects on first use. */
+  /** Throws MongoParseError on an invalid URL. Connects on first use. */
   constructor({ url, callTimeoutMs, maxConnections = MAX_CONNECTIONS }: ConnectionOptions) {
     this.#client = new MongoClient(url, {
       appName: 'provec',
@@ -41,7 +40,7 @@ export class Connection {
       socketTimeoutMS: callTimeoutMs,
       waitQueueTimeoutMS: callTimeoutMs,
     });
-    // Said here, since what the URL says of them would come before the client's options.
+    // Set on the database, because options in the URL override those of the client.
     this.db = this.#client.db(databaseIn(url) ?? DATABASE, {
       writeConcern: { w: 'majority', journal: true },
       readConcern: new ReadConcern('majority'),
@@ -54,8 +53,8 @@ export class Connection {
   }
 
   /**
-   * Work of a method of the port: refused once the store is closed, else ended before the client
-   * is; its failures become StoreErrors.
+   * Runs a method of the port. Refuses it once the store is closed; otherwise `close` waits for it.
+   * Converts its errors to StoreErrors.
    */
   run<T>(effect: Effect, doing: string, work: () => Promise<T>): Promise<T> {
     if (this.#closing) return Promise.reject(closed());
@@ -66,12 +65,14 @@ export class Connection {
     return running;
   }
 
-  /** A part of such work that only reads, so that its failure leaves no doubt. */
+  /**
+   * Runs a part of a writing method that only reads, so that its failure is not an unknown outcome.
+   */
   reading<T>(doing: string, work: () => Promise<T>): Promise<T> {
     return attempt('read', doing, work);
   }
 
-  /** Throws StoreError 'closed' once the store is to be closed. */
+  /** Throws StoreError 'closed' once `close` was called. */
   assertOpen(): void {
     if (this.#closing) throw closed();
   }
@@ -82,7 +83,7 @@ export class Connection {
   }
 
   async #close(): Promise<void> {
-    // What runs may let in more of its own.
+    // Running work may start more of its own.
     while (this.#running.size > 0) await Promise.allSettled(this.#running);
     await this.#client.close();
   }

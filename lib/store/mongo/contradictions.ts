@@ -3,7 +3,7 @@ import type { Connection } from './connection.ts';
 import { idPart, shardPart, under } from './document-id.ts';
 import { unlessTaken } from './store-failure.ts';
 
-/** One document per shard: its first contradiction. */
+/** Stores one document per shard: its first contradiction. */
 export function mongoContradictions(connection: Connection): ContradictionStore {
   const rows = connection.collection<Contradiction & { _id: string }>('contradictions');
   return {

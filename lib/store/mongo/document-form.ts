@@ -1,10 +1,10 @@
 /**
- * Forms of documents: MongoDB takes any value in any field, so what is read without a seal of its
- * own is held against the form in which it is written.
+ * Validators for stored documents. MongoDB accepts any value in any field, so documents without a
+ * seal are checked against the form in which Provec writes them.
  */
 import { damaged } from './store-failure.ts';
 
-/** Whether a value is of the form. */
+/** Returns whether a value has the form. */
 export type Form = (value: unknown) => boolean;
 
 export const text: Form = (value) => typeof value === 'string';
@@ -34,7 +34,7 @@ export const fields =
   (value) =>
     isObject(value) && Object.entries(forms).every(([name, form]) => form(value[name]));
 
-/** An object whose fields are all of one form. */
+/** An object whose fields all have one form. */
 export const mapOf =
   (form: Form): Form =>
   (value) =>
@@ -44,7 +44,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !('_bsontype' in value);
 }
 
-/** The value. Throws StoreError 'damaged' where it is of another form; `what` says what it is. */
+/**
+ * Returns the value. Throws StoreError 'damaged' if it does not have the form; `what` names it in
+ * the message.
+ */
 export function ofForm<T>(value: T, form: Form, what: string): T {
   if (!form(value)) throw damaged(what);
   return value;

@@ -3,7 +3,7 @@ import type { Connection } from './connection.ts';
 import { idPart } from './document-id.ts';
 import { FORMAT_ID, storedFormat, theFormat } from './format.ts';
 
-/** Collections in which any document is a trace of earlier use. */
+/** Collections in which any document proves earlier use. */
 const TRACES = [
   'account-keys',
   'collections',
@@ -20,7 +20,7 @@ const TRACES = [
   'owners',
 ];
 
-/** The mark stands with the store's format. */
+/** The mark is part of the format document. */
 export class MongoFirstKey implements StoredFirstKey {
   readonly #connection: Connection;
 
@@ -39,7 +39,8 @@ export class MongoFirstKey implements StoredFirstKey {
   async isUsed(besides: string): Promise<boolean> {
     const another = { _id: { $ne: idPart(besides) } };
     if (await this.#hasAny('accounts', another)) return true;
-    // Deleting `besides`, as a refused first start does, leaves the note that its usage is gone.
+    // Deleting `besides`, as a refused first start does, leaves a document that marks its usage as
+    // deleted.
     if (await this.#hasAny('usage', { $or: [another, { deleted: { $ne: true } }] })) return true;
     for (const name of TRACES) if (await this.#hasAny(name, {})) return true;
     return false;

@@ -6,30 +6,33 @@ import { assertFormat, isOfInstallation, sealOfInstallation } from '../store-mar
 import type { Connection } from './connection.ts';
 import { unlessTaken } from './store-failure.ts';
 
-/** The layout of the documents; a service refuses a database of any other. */
+/** Version of the document layout. A service refuses a database with any other version. */
 export const MONGO_FORMAT = 6;
-/** Its `_id`. */
+/** `_id` of the format document. */
 export const FORMAT_ID = 'format';
 
-/** What the database says of the store that it holds. */
+/** The document that describes the whole database. */
 export interface FormatDocument {
   _id: string;
   format: number;
   createdBy: string;
   /** See store-mark.ts. */
   installation?: string;
-  /** See first-key.ts; absent: a version before it made the store. */
+  /** See first-key.ts. Absent in stores made before it existed. */
   firstKey?: StoredMark;
-  /** It is being sealed anew (resealing.ts); the shard whose log is half done, or null. */
+  /**
+   * Present while the database is being resealed (resealing.ts). Names the shard whose log is half
+   * resealed, if any.
+   */
   resealing?: { relinking: string | null };
 }
 
-/** The document that stands for the whole database. */
+/** Returns the collection of the format document. */
 export const theFormat = (connection: Connection): Collection<FormatDocument> => connection.collection('format');
 
 /**
- * Marks an empty database as one of this format. Throws StoreError 'damaged' for one of another
- * format, of none that can be read, made under another secret, or half sealed anew.
+ * Writes the format document into an empty database. Throws StoreError 'damaged' if the database
+ * has another format or an unreadable one, was made under another secret, or is half resealed.
  */
 export async function checkFormat(connection: Connection, installation: Seals): Promise<void> {
   const found = await storedFormat(connection);
@@ -37,7 +40,7 @@ export async function checkFormat(connection: Connection, installation: Seals): 
     const seal = sealOfInstallation(installation);
     const own = { _id: FORMAT_ID, format: MONGO_FORMAT, createdBy: 'provec' };
     const mark = { ...own, installation: seal, firstKey: newMark(installation) };
-    // Where another node was first, it may be a newer one.
+    // If another node was faster, it may run a newer version, so its document is checked.
     if ((await unlessTaken(theFormat(connection).insertOne(mark))) === null)
       await checkFormat(connection, installation);
     return;
@@ -57,8 +60,8 @@ export async function checkFormat(connection: Connection, installation: Seals): 
 }
 
 /**
- * The format document; null in an empty database. Throws StoreError 'damaged' for one of another
- * format, or of none that can be read.
+ * Returns the format document; null in an empty database. Throws StoreError 'damaged' if it is
+ * unreadable or has another format.
  */
 export async function storedFormat(connection: Connection): Promise<FormatDocument | null> {
   const found = await theFormat(connection).findOne({ _id: FORMAT_ID });

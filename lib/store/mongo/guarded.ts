@@ -26,7 +26,7 @@ interface Parts {
   usage: UsageStore;
 }
 
-/** Methods whose failure leaves no doubt; every other one may write. */
+/** Methods that only read, so a failure is never an unknown outcome. All others may write. */
 const READS: { readonly [P in keyof Parts]: readonly (keyof Parts[P])[] } = {
   aliases: ['find', 'page'],
   anchors: ['get', 'getMany', 'history', 'instances'],
@@ -49,14 +49,14 @@ const READS: { readonly [P in keyof Parts]: readonly (keyof Parts[P])[] } = {
   records: ['appliedSeq', 'scan'],
   usage: ['read', 'readQueries', 'readHolds'],
 };
-/** Those that run themselves what they read, page by page, or ask nothing of the database. */
+/** Methods that call `Connection.run` themselves for every page, or do not use the database. */
 const UNGUARDED: { readonly [P in keyof Parts]?: readonly (keyof Parts[P])[] } = {
   anchors: ['all', 'open'],
   catalog: ['allCollections'],
   checkpoints: ['release'],
 };
 
-/** A part of the port, each method of which runs as `Connection.run` says. */
+/** Wraps a part of the port so that each method runs through `Connection.run`. */
 export function guarded<P extends keyof Parts>(connection: Connection, name: P, part: Parts[P]): Parts[P] {
   const get = (target: Parts[P], method: string): unknown => {
     const work: unknown = Reflect.get(target, method);

@@ -3,7 +3,7 @@ import type { ShardHead } from '../../shard/head.ts';
 import { isHead } from '../log.ts';
 import { damaged } from './store-failure.ts';
 
-/** A shard's head as a part of a document. */
+/** A shard's head inside a document. */
 export interface HeadDocument {
   seq: number;
   version: number;
@@ -16,7 +16,7 @@ export function encodeHead({ seq, version, type, hash, count }: ShardHead): Head
   return { seq, version, type, hash: new Binary(hash), count };
 }
 
-/** Throws StoreError 'damaged'. */
+/** Throws StoreError 'damaged' if the head is malformed. */
 export function decodeHead(head: HeadDocument | undefined): ShardHead {
   const { seq, version, type, count } = head ?? ({} as HeadDocument);
   const hash = bytesOf(head?.hash);
@@ -24,7 +24,7 @@ export function decodeHead(head: HeadDocument | undefined): ShardHead {
   return { seq, version, type, hash, count };
 }
 
-/** A copy of a Binary's bytes, in a buffer of its own; null when it is none. */
+/** Returns a copy of a Binary's bytes in their own buffer; null if the value is not a Binary. */
 export function bytesOf(value: unknown): Uint8Array<ArrayBuffer> | null {
   return value instanceof Binary ? new Uint8Array(value.buffer.subarray(0, value.position)) : null;
 }

@@ -1,6 +1,6 @@
 /**
- * Runs work under one name strictly one after another, in the order it was asked for; different
- * names do not wait for each other. Mutexes of packages have neither names nor `settled`.
+ * Runs work under one name strictly in the order of the calls; different names do not wait for each
+ * other. Mutexes on npm have neither names nor `settled`.
  */
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<unknown>>();
@@ -18,7 +18,7 @@ export class KeyedMutex {
     return turn;
   }
 
-  /** Resolves when all that is asked for by now under names that start with `prefix` has ended. */
+  /** Resolves when all work requested so far under names that start with `prefix` has ended. */
   async settled(prefix: string): Promise<void> {
     await Promise.all([...this.#tails].filter(([name]) => name.startsWith(prefix)).map(([, tail]) => tail));
   }

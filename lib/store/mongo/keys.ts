@@ -11,22 +11,22 @@ import { unlessTaken } from './store-failure.ts';
 
 const TOUCH_ATTEMPTS = 3;
 
-/** All keys of one account. `revision` counts the changes of which keys there are. */
+/** All keys of one account. `revision` counts additions and removals of keys. */
 export interface AccountKeys {
   _id: string;
   revision: number;
   keys: Sealed<KeyRow>[];
   /**
-   * What the keys are found by, unique over all accounts. Never empty: an empty array would count
-   * as a value of its own.
+   * Index terms of the keys, unique over all accounts. Never empty, because the unique index treats
+   * an empty array as a value.
    */
   lookups: string[];
 }
 
 /**
- * The keys of an account lie in one document, so that what must hold of all of them (a limit; one
- * that can manage stays) is a compare-and-set of that document: read, decide, and write if the
- * revision is what it was. KEYS_MAX of them fit into a document with room to spare.
+ * All keys of an account are in one document, so checks over all of them (the key limit, the last
+ * key that can manage) are a compare-and-set on its revision. KEYS_MAX keys fit into a document
+ * with room to spare.
  */
 export class MongoKeys implements StoredKeys {
   readonly #connection: Connection;
@@ -44,12 +44,12 @@ export class MongoKeys implements StoredKeys {
     for (;;) {
       const stored = await this.#account(_id);
       const keys = stored === null ? [] : keysIn(ofForm(stored, ACCOUNT, 'The keys of an account'));
-      // There is no room for more, even if some are forged.
+      // The document has no room for more, even if some keys are forged.
       if (keys.length >= KEYS_MAX) return 'limit';
       if (maxKeys !== null && this.#believed(row.accountId, keys).length >= maxKeys) return 'limit';
       if (await this.#isTaken(row)) {
-        // By another process that makes the same first key, after the account was read: then it
-        // has one.
+        // Another process that makes the same first key may have been faster, after the account was
+        // read here.
         if ((await this.#account(_id))?.revision !== stored?.revision) continue;
         throw new RangeError('the id and the hash of a key are new');
       }
@@ -82,7 +82,7 @@ export class MongoKeys implements StoredKeys {
       if (this.#isBelieved(accountId, row) && canManage(row, nowIso)) {
         if (!(await this.#hasOther(_id, accountId, row, nowIso))) return 'last';
       }
-      // An increment of the revision since means that the others were read too early.
+      // If the revision changed, the other keys were read too early.
       const { matchedCount } = await this.#accounts.updateOne(
         { _id, revision: stored.revision },
         { $pull: { keys: { id } }, $pullAll: { lookups: lookupsOf(row) }, $inc: { revision: 1 } },
@@ -114,22 +114,25 @@ export class MongoKeys implements StoredKeys {
     return isBelievedKey(accountId, row, this.#seals);
   }
 
-  /** Returns the believed row with the id of `row`, which forged rows may precede; else `row`. */
+  /**
+   * Returns the valid row with the id of `row`, because forged rows may precede it; otherwise
+   * `row`.
+   */
   async #believedOr(accountId: string, row: Sealed<KeyRow>): Promise<Sealed<KeyRow>> {
     if (this.#isBelieved(accountId, row)) return row;
     const keys = await this.#keys(accountId);
     return keys.find((key) => key.id === row.id && this.#isBelieved(accountId, key)) ?? row;
   }
 
-  /** Each once: an attacker may have stored a row twice. */
+  /** Returns the valid keys, each once: an attacker may have stored a row twice. */
   #believed(accountId: string, keys: Sealed<KeyRow>[]): KeyRow[] {
     const own = keys.filter((row) => this.#isBelieved(accountId, row));
     return [...new Map(own.map((row) => [row.id, row])).values()];
   }
 
   /**
-   * Whether another key stands in for `row`. The database picks one that may; only if somebody else
-   * wrote that one are all of them read.
+   * Returns whether another key can replace `row`. Asks the database for one likely key; reads all
+   * keys only if that one is forged.
    */
   async #hasOther(_id: string, accountId: string, row: KeyRow, nowIso: string): Promise<boolean> {
     const standsIn = (key: Sealed<KeyRow>) => standsInFor(key, row, nowIso) && this.#isBelieved(accountId, key);
@@ -158,7 +161,7 @@ export class MongoKeys implements StoredKeys {
     return (await this.#accounts.findOne(filter, { projection: { _id: 1 } })) !== null;
   }
 
-  /** False when it did not fit in any more; why, the next look tells. */
+  /** Returns false on a conflict; the caller reads again to find the cause. */
   async #insert(_id: string, row: Sealed<KeyRow>): Promise<boolean> {
     const lookups = [`@${_id}`, ...lookupsOf(row)];
     return (await unlessTaken(this.#accounts.insertOne({ _id, revision: 1, keys: [{ ...row }], lookups }))) !== null;
@@ -177,7 +180,10 @@ const onlyKey = (condition: object) => ({ revision: 1, keys: { $elemMatch: condi
 const ACCOUNT = fields({ revision: whole, keys: Array.isArray, lookups: listOf(text) });
 const KEY = fields({});
 
-/** Returns the well-formed keys of a document. `lastUsedAt` is not sealed. */
+/**
+ * Returns the well-formed keys of a document. Replaces a malformed `lastUsedAt`, which the seal
+ * does not cover, with null.
+ */
 function keysIn({ keys }: Partial<AccountKeys>): Sealed<KeyRow>[] {
   const rows = Array.isArray(keys) ? keys.filter(KEY) : [];
   return rows.map((row) => ({ ...row, lastUsedAt: typeof row.lastUsedAt === 'string' ? row.lastUsedAt : null }));

@@ -9,7 +9,8 @@ import { idPart, joined, lastNumber, numberPart } from './document-id.ts';
 import { bytesOf, decodeHead, encodeHead, type HeadDocument } from './head-codec.ts';
 
 /**
- * An entry as stored. `_id` is shard and seq. The body stands in it, or in so many parts beside it.
+ * A log entry as stored. `_id` is shard and seq. The body is in the document or split into separate
+ * parts.
  */
 export interface EntryDocument {
   _id: string;
@@ -18,7 +19,7 @@ export interface EntryDocument {
   kind: LogEntry['kind'];
   head: HeadDocument;
   tally: Tally | null;
-  /** The account, until the tally is in its usage document. */
+  /** Id part of the account, present until the tally is added to its usage document. */
   uncounted?: string;
   bodyBytes: number;
   body?: Binary;
@@ -29,10 +30,10 @@ export interface EntryDocument {
   link: Binary;
 }
 
-/** The part of an entry that a reader chooses by. */
+/** The fields of an entry by which a reader decides what to fetch. */
 export type EntryOutline = Pick<EntryDocument, '_id' | 'bodyBytes' | 'parts' | 'entryId'>;
 
-/** `parts`: the body lies in so many parts; 0: in the entry. */
+/** `parts`: number of separate parts of the body; 0 if the body is in the document. */
 export function encodeEntry(
   shard: string,
   { entry, bodyHash, before, link }: LinkedEntry,
@@ -58,7 +59,10 @@ export function encodeEntry(
   return document;
 }
 
-/** What a document says but for the body, whoever wrote it; null when it is no entry. */
+/**
+ * Decodes an entry without its body, and without verifying its link; returns null if the document
+ * is malformed.
+ */
 export function decodeEntry(shard: ShardKey, document: Omit<EntryDocument, 'body'>): LinkedEntry | null {
   const { epoch, entryId, kind, tally } = document;
   const head = headIn(document);

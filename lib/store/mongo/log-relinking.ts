@@ -1,12 +1,12 @@
 /**
- * Seals a log anew where no write covers more than one document, and each entry's link covers the
- * one before it: half of a log would not hold together.
+ * Reseals logs. MongoDB's writes here cover one document each, but every entry's link covers the
+ * entry before it, so a half-resealed log would not verify.
  *
- * So the new links of all entries of a shard are written beside the log first, which changes
- * nothing for anybody. Then the format document names the shard, with which every start is refused;
- * the links are copied over; and the name is taken back. Whoever comes after one that was cut off
- * finds either no name, and what was written beside is thrown away, or the name, and copies all of
- * it once more. So no log is ever judged that is half done.
+ * The new links of a shard are therefore first written to `log-relinks`, which affects no reader.
+ * Then the format document names the shard, and every start is refused until the links have been
+ * copied to the log and the name is cleared. The next run after a crash finds either no name, and
+ * discards the new links, or the name, and copies all of them again. So no service ever verifies a
+ * half-resealed log.
  */
 import { Binary, type Collection } from 'mongodb';
 import type { Keyring } from '../../secret/keyring.ts';
@@ -24,7 +24,7 @@ import type { LogShards } from './log-shards.ts';
 import { newestIn, pagesOf } from './slices.ts';
 import { digest, SplitBodies } from './split-bodies.ts';
 
-/** `_id` is the entry's. */
+/** `_id` is that of the entry. */
 interface RelinkDocument {
   _id: string;
   before: Binary;
@@ -32,9 +32,9 @@ interface RelinkDocument {
 }
 
 export interface LogRelinkingOptions {
-  /** Documents of one write; for tests. */
+  /** Documents per write; for tests. */
   batch?: number;
-  /** For tests: awaited at the instants between which a process can die. */
+  /** Awaited at each point where a crash matters; for tests. */
   onStep?(): Promise<void>;
 }
 
@@ -61,7 +61,9 @@ export class LogRelinking {
     this.#onStep = options.onStep ?? (async () => undefined);
   }
 
-  /** Copies over what an earlier run was cut off in, or throws away what it had not come to. */
+  /**
+   * Finishes copying for an interrupted run, or discards its links if it had not started copying.
+   */
   async complete(relinking: string | null): Promise<void> {
     if (relinking !== null) await this.#copy();
     await this.#relinks.deleteMany({});
@@ -96,8 +98,8 @@ export class LogRelinking {
   }
 
   /**
-   * What anybody reads of a log, in order: the newest entry also where it is trimmed, which is the
-   * head then.
+   * Reads the entries that a reader of the log sees, in order. Includes the newest entry even if it
+   * is trimmed, because it serves as the head.
    */
   async *#read(part: string): AsyncIterable<EntryDocument> {
     const trimmed = await this.#shards.trimmedThrough(part);
@@ -113,7 +115,7 @@ export class LogRelinking {
     const link = bytesOf(document.link);
     if (linked === null) return { seq, linked, link, isWhole: false };
     const body = await this.#bodies.bodyOf(part, document);
-    // Of one that is trimmed the body is gone, and its hash is all that is left.
+    // The body of a trimmed entry is gone; its hash is all that is left.
     const isTrimmed = body === null && seq <= (await this.#shards.trimmedThrough(part));
     const isWhole = isTrimmed || (body !== null && isSameLink(await digest(body), linked.bodyHash));
     return { seq, linked, link, isWhole };

@@ -4,13 +4,12 @@ import type { Connection } from './connection.ts';
 import { count, fields, listOf, ofForm, optional, text } from './document-form.ts';
 import { idPart, under } from './document-id.ts';
 
-/** A shard's log as stored. */
 export interface LogShardDocument {
   _id: string;
   index: number;
-  /** Entries up to here are trimmed, whatever is still stored of them. */
+  /** Entries up to this seq are trimmed, even if some are still stored. */
   trimmedThrough: number;
-  /** Accounts whose usage documents hold folded tallies of the shard. */
+  /** Accounts whose usage documents include tallies of the shard. */
   accounts: string[];
 }
 
@@ -19,8 +18,8 @@ const FORM = fields({ index: count, trimmedThrough: count, accounts: optional(li
 const KNOWN_MAX = 10_000;
 
 /**
- * What is known of a shard's log beside its entries: that there is one, how far it is trimmed, and
- * who was charged for it.
+ * Data about each shard's log beside its entries: that it exists, how far it is trimmed, and which
+ * accounts it was charged to.
  */
 export class LogShards {
   readonly #shards: Collection<LogShardDocument>;
@@ -30,13 +29,13 @@ export class LogShards {
     this.#shards = connection.collection('log-shards');
   }
 
-  /** To be called before a shard's first entry is stored. */
+  /** Must be called before a shard's first entry is stored. */
   async register(shard: string): Promise<void> {
     const $setOnInsert = { index: indexOf(shard), trimmedThrough: 0, accounts: [] };
     await this.#shards.updateOne({ _id: shard }, { $setOnInsert }, { upsert: true });
   }
 
-  /** To be called before a tally of the shard is folded into the account's usage document. */
+  /** Must be called before a tally of the shard is folded into the account's usage document. */
   async charge(shard: string, account: string): Promise<void> {
     const key = `${shard} ${account}`;
     if (this.#charged.has(key)) return;

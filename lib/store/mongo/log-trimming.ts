@@ -12,10 +12,10 @@ const SLICE_ENTRIES = 1_000;
 const FENCES = ['open', 'void'];
 
 /**
- * Removes entries that nobody will read again, but not those that a deposed owner must collide with
- * (see log.ts). In this order, so that it may be cut short anywhere: the tallies are counted,
- * readers are told, entries go, then the bodies of those that stay, then parts of split bodies,
- * with and without an entry.
+ * Removes entries that are no longer read, except those that a fenced owner's append must collide
+ * with (see log.ts). The order makes it safe to interrupt: fold the tallies, raise
+ * `trimmedThrough`, remove entries, then the bodies of the entries that stay, then parts of split
+ * bodies, including parts without an entry.
  */
 export class LogTrimming {
   readonly #connection: Connection;

@@ -1,12 +1,12 @@
 /**
- * The log of every shard. One insert is one commit: its `_id` is shard and seq, so of all appends
+ * The logs of all shards. One insert is one commit: its `_id` is shard and seq, so of all appends
  * at a seq one is stored and the others collide.
  *
- * Promises: a deposed owner's next append meets a taken seq. Reads give entries without gaps; they
- * end before one that is missing.
- * How it fails: an append whose answer was lost is 'unknown' and may still arrive. Only a taken seq
- * decides: to know, append a `void` there. An append that would leave a gap is refused.
- * See docs/internals/store.md.
+ * Promises: the next append of a fenced owner hits a taken seq. Reads return entries without gaps
+ * and stop before a missing one.
+ * Failure: an append whose response was lost is 'unknown' and may still arrive. To settle it,
+ * append a `void` at that seq. An append that would leave a gap is refused. See
+ * docs/internals/store.md.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -40,7 +40,7 @@ export class MongoLog implements ShardLog {
   readonly #trimming: LogTrimming;
   readonly #seals: LogSeals;
   readonly #turns = new KeyedMutex();
-  /** The newest entry that this process knows of; more may have come from elsewhere. */
+  /** Newest entry of each shard known to this process; other processes may have appended more. */
   readonly #newest = new LRUCache<string, LinkedSeq>({ max: NEWEST_KEPT });
 
   constructor(connection: Connection, shards: LogShards, folding: TallyFolding, seals: LogSeals) {
@@ -79,7 +79,7 @@ export class MongoLog implements ShardLog {
   async audit(shard: ShardKey, throughSeq: number): Promise<number | null> {
     const part = shardPart(shard);
     const altered = await this.#firstAltered(shard, await this.#shards.trimmedThrough(part), throughSeq);
-    // What was trimmed meanwhile has lost its body.
+    // Entries trimmed during the audit have lost their bodies.
     return altered !== null && altered <= (await this.#shards.trimmedThrough(part)) ? null : altered;
   }
 
@@ -90,7 +90,7 @@ export class MongoLog implements ShardLog {
     return first.length === 0 ? null : lastNumber(first[0]._id);
   }
 
-  /** Removes all that belongs to a collection. Part of dropping it. */
+  /** Removes all log data of a collection. Part of dropping it. */
   async remove(collectionId: string): Promise<void> {
     const shards = under(idPart(collectionId));
     await this.#turns.settled(shards.$gte);
@@ -99,12 +99,12 @@ export class MongoLog implements ShardLog {
     await this.#shards.remove(collectionId);
   }
 
-  /** Resolves when the appends to a collection that were asked for by now have ended. */
+  /** Resolves when all appends to a collection requested so far have ended. */
   appended(collectionId: string): Promise<void> {
     return this.#turns.settled(under(idPart(collectionId)).$gte);
   }
 
-  /** One document at a time is in memory. */
+  /** Keeps only one document in memory at a time. */
   async #firstAltered(shard: ShardKey, trimmed: number, throughSeq: number): Promise<number | null> {
     const part = shardPart(shard);
     let last: LinkedSeq | null = null;
@@ -126,7 +126,7 @@ export class MongoLog implements ShardLog {
     const { seq, kind } = entry;
     const before = await this.#connection.reading('reading a head', () => this.#linkBefore(shard, seq, kind));
     if (before === 'taken') return 'conflict';
-    // Without their entry the parts are nothing, so nothing of the call is there when they fail.
+    // Parts without an entry have no effect, so a failure here means that nothing was appended.
     const parts = await this.#connection.reading('storing the body of a log entry', () =>
       this.#bodies.write(shard, entry),
     );
@@ -144,7 +144,7 @@ export class MongoLog implements ShardLog {
     }
   }
 
-  /** Unless the entry itself is there, from an attempt whose answer was lost. */
+  /** Keeps the parts if the entry itself is stored, from an attempt whose response was lost. */
   async #removeParts(shard: string, entry: LogEntry): Promise<void> {
     const _id = joined(shard, numberPart(entry.seq));
     const there = await this.#entries.findOne({ _id }, { projection: { entryId: 1 } });
@@ -152,8 +152,8 @@ export class MongoLog implements ShardLog {
   }
 
   /**
-   * The link that an entry at `seq` follows, or 'taken' where it is known that the seq is. Throws
-   * RangeError where it would leave a gap.
+   * Returns the link that an entry at `seq` follows, or 'taken' if the seq is known to be used.
+   * Throws RangeError if the append would leave a gap.
    */
   async #linkBefore(shard: string, seq: number, kind: LogEntry['kind']): Promise<Uint8Array | 'taken'> {
     let newest = this.#newest.get(shard);
@@ -164,7 +164,8 @@ export class MongoLog implements ShardLog {
     }
     if (seq > newest.seq + 1) throw new RangeError(`entry ${seq} would leave a gap after ${newest.seq}`);
     if (seq === newest.seq + 1) return newest.link;
-    // A `void` is for closing a gap that a failover left; there the insert alone decides.
+    // A `void` may close a gap that a failover left, so only the insert decides whether the seq is
+    // taken.
     if (kind !== 'void' || seq <= (await this.#shards.trimmedThrough(shard))) return 'taken';
     const _id = joined(shard, numberPart(seq - 1));
     const found = await this.#entries.findOne({ _id }, { projection: { link: 1 } });
@@ -188,7 +189,7 @@ export class MongoLog implements ShardLog {
   }
 
   /**
-   * The entry without its body; null when the document is none, or the service did not write it.
+   * Returns the entry without its body; null if it is malformed or the service did not write it.
    */
   #sound(shard: ShardKey, document: EntryDocument): Omit<LogEntry, 'body'> | null {
     const linked = decodeEntry(shard, document);
@@ -215,7 +216,7 @@ export class MongoLog implements ShardLog {
       }
       const trimmed = found.length < fitting.length ? await this.#shards.trimmedThrough(part) : 0;
       if (entries.length === 0 && trimmed > after) {
-        // All that was chosen has been trimmed meanwhile.
+        // Everything chosen was trimmed in the meantime: start again after it.
         after = trimmed;
         bytes = 0;
       } else if (fitting.length < OUTLINES_PER_READ || found.length < fitting.length) return entries;
@@ -223,7 +224,7 @@ export class MongoLog implements ShardLog {
     }
   }
 
-  /** The entries of some outlines, in order; those that were trimmed meanwhile are left out. */
+  /** Returns the entries of the outlines, in order, without those trimmed in the meantime. */
   async #fetch(shard: ShardKey, part: string, outlines: EntryOutline[]): Promise<LogEntry[]> {
     const entries: LogEntry[] = [];
     for (let at = 0; at < outlines.length; ) {
@@ -255,7 +256,7 @@ export class MongoLog implements ShardLog {
   }
 }
 
-/** Some outlines from `at` on, at least one, whose bodies are not much for one answer. */
+/** Returns outlines from `at` on, at least one, with at most 8 MiB of bodies in all. */
 function sliceByBytes(outlines: EntryOutline[], at: number): EntryOutline[] {
   const maxBytes = 8 * 1024 * 1024;
   let bytes = 0;

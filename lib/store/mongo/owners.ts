@@ -14,10 +14,10 @@ interface LeaseDocument {
   row: LeaseRow;
 }
 
-/** Removes all owners of a collection. Part of dropping it. */
+/** `remove` deletes all owners of a collection. Part of dropping it. */
 export type DroppableOwners = OwnerStore & { remove(collectionId: string): Promise<void> };
 
-/** One document per shard that was ever claimed, changed by compare-and-set on its epoch. */
+/** Stores one document per shard that was ever claimed, changed by compare-and-set on its epoch. */
 export function mongoOwners(connection: Connection): DroppableOwners {
   const rows = connection.collection<OwnerDocument>('owners');
   return {
@@ -49,7 +49,7 @@ export function mongoOwners(connection: Connection): DroppableOwners {
   };
 }
 
-/** One document per incarnation. */
+/** Stores one document per incarnation. */
 export function mongoLeases(connection: Connection): LeaseStore {
   const rows = connection.collection<LeaseDocument>('leases');
   return {

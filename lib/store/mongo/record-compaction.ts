@@ -1,11 +1,10 @@
 /**
- * Gives the room of deleted records back: copies the live rows into a new generation and makes it
- * the one that counts by one compare-and-set, when deletes have left more rows than are live.
+ * Reclaims the space of deleted records. When tombstones outnumber live rows, it copies the live
+ * rows into a new generation and makes that one current by a compare-and-set.
  *
- * Promises: no record is lost, and no late write brings a deleted record back.
- * How it fails: an attempt during which another process changed records is given up; the next
- * success sweeps what it left. A failure loses nothing but room.
- * See docs/internals/store.md.
+ * Promises: no record is lost, and no late write restores a deleted record.
+ * Failure: an attempt during which another process changed records is abandoned; the next
+ * successful one removes its leftovers. A failure costs only space. See docs/internals/store.md.
  */
 import type { Connection } from './connection.ts';
 import { type IdRange, joined, numberPart, under } from './document-id.ts';
@@ -17,15 +16,18 @@ import { deleteRange } from './slices.ts';
 const PAGE_BYTES = 4 * 1024 * 1024;
 const PAGE_ROWS_FIRST = 100;
 const PAGE_ROWS_MAX = 1_000;
-/** Past this many records that change while a generation is made, it is given up. */
+/** Number of records changed during an attempt above which it is abandoned. */
 const CHANGED_MAX = 100_000;
 
-/** A generation in the making. */
+/** A new generation being written. */
 interface Attempt {
   state: RecordShard;
-  /** Id parts of records that were changed since it began. */
+  /** Id parts of records changed since the attempt began. */
   changed: Set<string>;
-  /** The mark after those changes; if it stands elsewhere, another process made some too. */
+  /**
+   * The shard's applied seq after those changes. If the stored one differs, another process also
+   * made changes.
+   */
   mark: number;
   stopped: boolean;
 }
@@ -37,7 +39,7 @@ export class RecordCompaction {
   readonly #turns: KeyedMutex;
   readonly #minTombstones: number;
   readonly #attempts = new Map<string, Attempt | null>();
-  /** Deletes left before it is worth counting again. */
+  /** Deletes left until the tombstones are worth counting again. */
   readonly #untilCount = new Map<string, number>();
   readonly #running = new Set<Promise<void>>();
 
@@ -49,7 +51,10 @@ export class RecordCompaction {
     this.#minTombstones = minTombstones;
   }
 
-  /** To be called in the shard's turn, before records are changed, with the mark that was found. */
+  /**
+   * Must be called in the shard's turn, before records are changed, with the applied seq that was
+   * read.
+   */
   changing(shard: string, mark: number, ids: string[]): void {
     const attempt = this.#attempts.get(shard);
     if (!attempt) return;
@@ -59,8 +64,8 @@ export class RecordCompaction {
   }
 
   /**
-   * To be called in the same turn, when the mark was raised; so many records were deleted. Begins a
-   * compaction where it may be worth it, and does not wait for it.
+   * Must be called in the same turn, after the applied seq was raised; `count` is the number of
+   * deletes. Starts a compaction in the background if it may be worthwhile.
    */
   changed(shard: string, mark: number, count: number): void {
     const attempt = this.#attempts.get(shard);
@@ -71,7 +76,7 @@ export class RecordCompaction {
     this.#attempts.set(shard, null);
     const running = this.#connection
       .run('write', 'compacting records', () => this.#compact(shard))
-      // Nothing is lost by a failure but room; it is tried again after as many deletes.
+      // A failure costs only space; the next attempt follows after as many deletes.
       .catch(() => void this.#untilCount.set(shard, this.#minTombstones))
       .finally(() => {
         this.#attempts.delete(shard);
@@ -80,7 +85,7 @@ export class RecordCompaction {
     this.#running.add(running);
   }
 
-  /** Gives up what is at work for shards that start with `prefix`. */
+  /** Abandons running attempts of shards that start with `prefix`. */
   stop(prefix: string): void {
     for (const [shard, attempt] of this.#attempts) if (attempt && shard.startsWith(prefix)) attempt.stopped = true;
     for (const shard of [...this.#untilCount.keys()]) if (shard.startsWith(prefix)) this.#untilCount.delete(shard);
@@ -120,7 +125,7 @@ export class RecordCompaction {
     return tombstones >= this.#minTombstones && rows < limit;
   }
 
-  /** False when it is to be given up. */
+  /** Returns false if the attempt must be abandoned. */
   async #copy(from: string, to: string, attempt: Attempt): Promise<boolean> {
     let after = `${from}.`;
     let limit = PAGE_ROWS_FIRST;
@@ -137,10 +142,11 @@ export class RecordCompaction {
   }
 
   /**
-   * In the shard's turn: brings over what was changed meanwhile and makes the new generation count.
+   * Runs in the shard's turn: copies what changed in the meantime and makes the new generation
+   * current.
    */
   async #finish(shard: string, { state, changed, mark, stopped }: Attempt): Promise<boolean> {
-    // From here on an apply goes into whichever generation counts by then.
+    // From here on an apply writes to whichever generation is current by then.
     if (stopped) return false;
     const [from, to] = [generationPart(shard, state.generation), generationPart(shard, state.attempts)];
     const ids = [...changed];

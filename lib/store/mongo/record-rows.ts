@@ -10,9 +10,9 @@ const SLICE_ROWS = 1_000;
 const SLICE_BYTES = 4 * 1024 * 1024;
 
 /**
- * A record, or with `gone` what a delete leaves: the seq that no older write may come back over.
- * `_id` is shard, generation and id. There is no checksum on purpose: what these bytes must be is
- * proved by the leaf and the roots above it, and verify names a record that differs.
+ * A record, or, with `gone`, the tombstone of a delete: older writes must not restore the record.
+ * `_id` is shard, generation and id. There is no checksum on purpose: the leaf and the roots above
+ * it prove the bytes, and verify names a record that differs.
  */
 export interface RecordDocument {
   _id: string;
@@ -26,8 +26,8 @@ export interface RecordDocument {
 }
 
 /**
- * Rows of records. A row is only ever replaced by one of a higher seq, whoever comes late, and a
- * deleted one leaves a row too.
+ * Rows of records. A row is only ever replaced by one with a higher seq, and a delete leaves a
+ * tombstone, so late writes change nothing.
  */
 export class RecordRows {
   readonly collection: Collection<RecordDocument>;
@@ -36,7 +36,7 @@ export class RecordRows {
     this.collection = connection.collection('records');
   }
 
-  /** Writes rows, none twice, where there is no row of the same or a higher seq. */
+  /** Writes rows with distinct ids, except where a row with the same or a higher seq is stored. */
   async write(rows: RecordDocument[]): Promise<void> {
     for (const slice of slicesOf(rows)) await this.#writeSlice(slice);
   }
@@ -50,7 +50,7 @@ export class RecordRows {
     return found;
   }
 
-  /** Rows that are not `gone` after `_id`, in order, up to one that starts with another prefix. */
+  /** Returns rows that are not `gone`, after `_id` `after` and within `prefix`, in order. */
   live(prefix: string, after: string, limit: number): Promise<RecordDocument[]> {
     return this.collection
       .find({ _id: { $gt: after, $lt: `${prefix}/` }, gone: { $exists: false } })
@@ -67,7 +67,7 @@ export class RecordRows {
     }
     const absent = rows.filter(({ _id }) => !stored.has(_id));
     const older = rows.filter(({ _id, seq }) => (stored.get(_id) ?? seq) < seq);
-    // Some of them may come from elsewhere meanwhile.
+    // Another process may insert some of them in the meantime.
     if (absent.length > 0 && (await unlessTaken(this.collection.insertMany(absent, { ordered: false }))) === null)
       older.push(...absent);
     if (older.length === 0) return;
@@ -105,7 +105,7 @@ export function encodeRecord(_id: string, { seq, vector, metadata, leaf }: Store
   };
 }
 
-/** Copies all parts; null when the document is no record. */
+/** Copies all parts; returns null if the document is malformed. */
 export function decodeRecord(document: RecordDocument): StoredRecord | null {
   const [vector, metadata, leaf] = [bytesOf(document.vector), bytesOf(document.metadata), bytesOf(document.leaf)];
   if (!Number.isSafeInteger(document.seq) || !vector || vector.byteLength % 4 !== 0) return null;
@@ -113,7 +113,7 @@ export function decodeRecord(document: RecordDocument): StoredRecord | null {
   return { id: lastRecordId(document._id), seq: document.seq, vector: new Float32Array(vector.buffer), metadata, leaf };
 }
 
-/** About what a record takes on its way. */
+/** Approximate size of a record on the wire, in bytes. */
 export function sizeOf({ _id, vector, metadata }: RecordDocument): number {
   return _id.length + (vector?.position ?? 0) + (metadata?.position ?? 0) + LEAF_BYTES;
 }

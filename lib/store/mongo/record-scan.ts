@@ -9,10 +9,10 @@ const FIRST_PAGE_ROWS = 100;
 const PAGE_MAX_ROWS = 5_000;
 
 /**
- * All rows of a shard's generation in order of `_id`, page by page; no snapshot is held, so a row
- * is as it is when its page is read. When the generation changes meanwhile the scan goes on in the
- * new one, from the same id: rows of the old may be gone, so a page counts only if the old one
- * still counted after it was read.
+ * Scans all rows of a shard's current generation in `_id` order, page by page. There is no
+ * snapshot: each row is as it was when its page was read. If the generation changes, the scan
+ * continues in the new one from the same id. Rows of the old one may be gone by then, so a page
+ * counts only if its generation was still current after the read.
  */
 export async function scanRecords(
   connection: Connection,
@@ -28,7 +28,7 @@ export async function scanRecords(
   let lastId = '';
   let pageRows = FIRST_PAGE_ROWS;
 
-  /** Null at the end. */
+  /** Returns null at the end. */
   const nextPage = async (): Promise<RecordDocument[] | null> => {
     if (reachedSeq !== null) return null;
     for (;;) {
@@ -67,7 +67,7 @@ export async function scanRecords(
   };
 }
 
-/** Ids of rows that are no records under `prefix` go to `leftOut`. */
+/** Adds the ids of rows that are not records under `prefix` to `leftOut`. */
 function* batchesOf(
   page: RecordDocument[],
   prefix: string,

@@ -4,18 +4,19 @@ import { count, fields, ofForm } from './document-form.ts';
 import { idPart, joined, numberPart, under } from './document-id.ts';
 import { unlessTaken } from './store-failure.ts';
 
-/** How far a shard's records are. */
+/** The state of a shard's records. */
 export interface RecordShard {
   _id: string;
   /** The last seq applied. */
   mark: number;
   /**
-   * No row holds a change after this one; raised before the rows are written, as the mark is after.
+   * Upper bound of the seqs in rows. Raised before rows are written, whereas `mark` is raised
+   * after.
    */
   reach: number;
-  /** Part of the `_id` of every row that counts. */
+  /** Current generation, part of the `_id` of every row that counts. */
   generation: number;
-  /** Generations that were begun; each attempt has a number of its own. */
+  /** Number of generations begun; each attempt takes a new one. */
   attempts: number;
 }
 
@@ -39,8 +40,8 @@ export class RecordShards {
   }
 
   /**
-   * Announces rows through `throughSeq`; null when the mark is there already, or not yet at
-   * `fromSeq`.
+   * Raises `reach` to `throughSeq` before rows are written; returns null if `mark` is already
+   * there, or below `fromSeq`.
    */
   async announce(shard: string, fromSeq: number, throughSeq: number): Promise<RecordShard | null> {
     const { reach: _, ...$setOnInsert } = ABSENT;
@@ -51,37 +52,37 @@ export class RecordShards {
         { upsert: fromSeq === 0, returnDocument: 'after' },
       ),
     );
-    // Where the answer shows a later state, the rows may be through by then, and deleted records
-    // forgotten.
+    // If the returned state is newer, another process may already have applied these rows and
+    // removed the tombstones.
     return state === null || shardIn(state).mark >= throughSeq ? null : state;
   }
 
   /**
-   * Raises the mark after the rows were written; false when they were written into a generation
-   * that counts no more.
+   * Raises `mark` after the rows were written; returns false if their generation is no longer
+   * current.
    */
   async complete({ _id, generation }: RecordShard, throughSeq: number): Promise<boolean> {
     return (await this.#shards.updateOne({ _id, generation }, { $max: { mark: throughSeq } })).matchedCount > 0;
   }
 
   /**
-   * The shard's state with the number of a new generation, nobody else's, in `attempts`; null when
-   * it has no records.
+   * Returns the shard's state with a new, unique generation number in `attempts`; null if the shard
+   * has no records.
    */
   async beginGeneration(shard: string): Promise<RecordShard | null> {
     for (;;) {
       const state = await this.#shards.findOne({ _id: shard });
       if (state === null) return null;
       shardIn(state);
-      // Not by a findOneAndUpdate: there are servers whose answer to it shows what came after the
-      // update too.
+      // Not findOneAndUpdate: some servers return a document that includes changes made after the
+      // update.
       const attempts = state.attempts + 1;
       const taken = await this.#shards.updateOne({ _id: shard, attempts: state.attempts }, { $set: { attempts } });
       if (taken.matchedCount > 0) return { ...state, attempts };
     }
   }
 
-  /** Makes `next` the generation that counts, unless generation or mark are not these any more. */
+  /** Makes `next` the current generation if generation and `mark` are unchanged. */
   async flip({ _id, generation, mark }: RecordShard, next: number): Promise<boolean> {
     const flipped = await this.#shards.updateOne({ _id, generation, mark }, { $set: { generation: next } });
     return flipped.matchedCount > 0;
@@ -92,7 +93,7 @@ export class RecordShards {
   }
 }
 
-/** What the `_id`s of a generation's rows begin with. */
+/** Returns the prefix of the `_id`s of a generation's rows. */
 export function generationPart(shard: string, generation: number): string {
   return joined(shard, numberPart(generation));
 }

@@ -1,11 +1,10 @@
 /**
- * The materialised records, one row per record, without transactions and without snapshots.
+ * The materialised records, one row per record, without transactions or snapshots.
  *
- * Promises: what is through the mark is there; rows may be ahead of it. A row only ever gives way
- * to one of a higher seq, so a late write of a node that no longer owns the shard changes nothing.
- * Applies of one shard in one process take turns; those of different processes may overlap, and
- * write the same.
- * See docs/internals/store.md.
+ * Promises: all changes through the applied seq are stored; rows may be ahead of it. A row is only
+ * ever replaced by one with a higher seq, so a late write of a node that no longer owns the shard
+ * changes nothing. Within a process, applies of one shard run one at a time; those of different
+ * processes may overlap and write the same rows. See docs/internals/store.md.
  */
 import type { ShardKey } from '../../shard/key.ts';
 import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../records.ts';
@@ -27,7 +26,7 @@ export class MongoRecords implements RecordStore {
   readonly #turns = new KeyedMutex();
   readonly #compaction: RecordCompaction;
 
-  /** `compactionMinTombstones`: fewer than these are never worth a new generation. */
+  /** `compactionMinTombstones`: minimum number of tombstones per shard for a compaction. */
   constructor(connection: Connection, compactionMinTombstones: number) {
     this.#connection = connection;
     this.#shards = new RecordShards(connection);
@@ -37,8 +36,8 @@ export class MongoRecords implements RecordStore {
 
   async apply(shard: ShardKey, fromSeq: number, throughSeq: number, changes: RecordChange[]): Promise<void> {
     const part = shardPart(shard);
-    // Only the last change of an id counts. A delete has no seq of its own: that of the pass is as
-    // good, since nothing through it comes after the delete.
+    // Only the last change of an id counts. A delete has no seq of its own. It gets `throughSeq`,
+    // which is safe because no change through that seq comes after the delete.
     const last = new Map(changes.map(({ id, record }) => [recordPart(id), record]));
     await this.#turns.inTurn(part, () => this.#apply(part, fromSeq, throughSeq, last));
   }
@@ -58,7 +57,7 @@ export class MongoRecords implements RecordStore {
     await this.#turns.inTurn(part, () => this.#removeForeign(part, isOwn));
   }
 
-  /** Removes all that belongs to a collection. Part of dropping it. */
+  /** Removes all records of a collection. Part of dropping it. */
   async remove(collectionId: string): Promise<void> {
     const shards = under(idPart(collectionId));
     this.#compaction.stop(shards.$gte);
@@ -67,13 +66,13 @@ export class MongoRecords implements RecordStore {
     await this.#shards.remove(collectionId);
   }
 
-  /** Resolves when no compaction is at work any more. */
+  /** Resolves when no compaction is running. */
   compacted(): Promise<void> {
     return this.#compaction.ended();
   }
 
   async #removeForeign(shard: string, isOwn: (id: string) => boolean): Promise<void> {
-    // A generation in the making may have them already.
+    // A new generation being written may already contain them.
     this.#compaction.stop(shard);
     const { generation } = await this.#shards.read(shard);
     const prefix = generationPart(shard, generation);

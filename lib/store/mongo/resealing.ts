@@ -37,14 +37,14 @@ const COLLECTION_AND_INDEX = /^([0-9a-f-]{36})\.(\d{3})$/;
 
 export interface MongoToResealOptions extends LogRelinkingOptions, Pick<ConnectionOptions, 'url'> {
   keys: StoreKeys;
-  /** The log is read for what it says, whoever sealed it. */
+  /** Whether the log is read without verifying its seals. */
   believes: boolean;
   callTimeoutMs?: number;
 }
 
 /**
- * Opens the store of a database to be sealed anew under the first of the secrets. Nothing is
- * written by that. Throws StoreError.
+ * Opens the store of a database for resealing under the first of the secrets. Writes nothing.
+ * Throws StoreError.
  */
 export async function openMongoToReseal(options: MongoToResealOptions): Promise<StoreToReseal> {
   const { url, keys, believes, callTimeoutMs = CALL_TIMEOUT_MS } = options;
@@ -73,8 +73,8 @@ export async function openMongoToReseal(options: MongoToResealOptions): Promise<
 }
 
 /**
- * Each write is one document's, but for a log's (log-relinking.ts). From `begin` to `finish` the
- * format document says what goes on, and no service starts.
+ * Each write covers one document, except for logs (log-relinking.ts). From `begin` to `finish` the
+ * format document has `resealing`, and no service starts.
  */
 class MongoSeals implements StoredSeals {
   readonly #connection: Connection;
@@ -154,7 +154,7 @@ class MongoSeals implements StoredSeals {
   async #replaceKeySeal({ id, accountId, seal: before }: Sealed<KeyRow>, seal: string) {
     const _id = idPart(accountId);
     const keys = (await this.#keys.findOne({ _id }))?.keys ?? [];
-    // Not by the operator `$`, which not every server has.
+    // Not by the operator `$`, which some servers lack.
     const field = `keys.${keys.findIndex((key) => key.id === id && key.seal === before)}.seal`;
     return this.#keys.updateOne({ _id, [field]: before }, { $set: { [field]: seal } });
   }
@@ -169,7 +169,7 @@ function shardOf(id: string): ShardKey | null {
   return collectionId === undefined ? null : shardKey(collectionId, Number(index));
 }
 
-/** An id as a part of another document's; null for what is no id. */
+/** Returns an id as it appears in `_id`s; null if it is not a valid id. */
 const partOf = (id: unknown): string | null => (typeof id === 'string' && id.isWellFormed() ? idPart(id) : null);
 
 function accountOf(document: AccountDocument): StoredRow {

@@ -1,7 +1,7 @@
 import type { CollectionInfo, Db, Document } from 'mongodb';
 import { StoreError } from '../port.ts';
 
-/** An index as this version makes it. */
+/** An index as this version creates it. */
 interface MadeIndex {
   key: Record<string, 1>;
   unique?: true;
@@ -10,7 +10,7 @@ interface MadeIndex {
 
 const GRID_FILES = 'checkpoint-files.files';
 
-/** The collections, and their indexes beside the one on `_id`. */
+/** The collections, with their indexes beside the one on `_id`. */
 const INDEXES: Record<string, Record<string, MadeIndex>> = {
   'account-keys': { lookups_1: { key: { lookups: 1 }, unique: true } },
   accounts: {},
@@ -40,7 +40,7 @@ const INDEXES: Record<string, Record<string, MadeIndex>> = {
 };
 const ID_INDEX: MadeIndex = { key: { _id: 1 } };
 
-/** Makes what is missing of them, but for what GridFS makes itself. */
+/** Creates missing collections and indexes, except those that GridFS creates itself. */
 export async function makeIndexes(db: Db): Promise<void> {
   for (const [collection, indexes] of Object.entries(INDEXES)) {
     if (collection === GRID_FILES) continue;
@@ -48,16 +48,19 @@ export async function makeIndexes(db: Db): Promise<void> {
   }
 }
 
-/** What servers say of any index, and what an index does not differ by. */
+/** Fields that servers return for every index and that make no difference. */
 const SAID_OF_ANY_INDEX = ['name', 'v', 'ns', 'background'];
-/** The same of a collection: the last two say how a validator applies that stands beside them. */
+/**
+ * Options that servers return for every collection. The last two only matter beside a validator,
+ * which is refused anyway.
+ */
 const SAID_OF_ANY_COLLECTION = ['autoIndexId', 'validationLevel', 'validationAction'];
 
 /**
- * Refuses a database in which somebody has a collection of ours keep, find or show something else
- * than is written there: a view, or one with any option, as a validator, a bound or a collation; or
- * an index that Provec does not make, or makes otherwise, as one that has documents expire.
- * Collections of other names are let be. Throws StoreError 'damaged'.
+ * Refuses a database in which one of Provec's collections was altered so that it stores or returns
+ * something else: it is a view, has an option such as a validator, a size limit or a collation, or
+ * has an index that Provec does not create or creates differently, such as a TTL index. Ignores
+ * other collections. Throws StoreError 'damaged'.
  */
 export async function checkSchema(db: Db): Promise<void> {
   for (const collection of await db.listCollections({}, { nameOnly: false }).toArray()) {
@@ -73,7 +76,7 @@ export async function checkSchema(db: Db): Promise<void> {
   }
 }
 
-/** What somebody did to a collection of ours, in words; null when nothing is otherwise. */
+/** Describes how a collection was altered; returns null if it was not. */
 export function differenceIn(
   { name, type, options }: Pick<CollectionInfo, 'name' | 'type' | 'options'>,
   indexes: readonly (Document & { name: string })[],
@@ -90,19 +93,24 @@ export function differenceIn(
   return null;
 }
 
-/** The field by which an index is not the one that is made; null when it is. */
+/**
+ * Returns the first field in which an index differs from the expected one; null if there is none.
+ */
 function differenceOf(index: Document, made: MadeIndex): string | null {
   const { key, ...others } = made;
-  // The order of a key's fields counts.
+  // The order of the key's fields matters.
   if (JSON.stringify(Object.entries(index.key ?? {})) !== JSON.stringify(Object.entries(key))) return 'key';
-  // Some servers say of the index on `_id` what is so of every one.
+  // Some servers also report `unique` for the index on `_id`.
   const said = made === ID_INDEX ? ['key', 'unique'] : ['key'];
   const found = fieldsOf(index, [...SAID_OF_ANY_INDEX, ...said]);
   const differs = (field: string): boolean => index[field] !== (others as Document)[field];
   return [...new Set([...found, ...Object.keys(others)])].find(differs) ?? null;
 }
 
-/** The fields that say something, but for those that say nothing new. 0 seconds are a time. */
+/**
+ * Returns the fields that are set, except `known` ones. 0 counts as set: it is a valid TTL in
+ * seconds.
+ */
 function fieldsOf(said: Document, known: readonly string[]): string[] {
   const isNothing = (value: unknown): boolean =>
     value === undefined || value === null || value === false || JSON.stringify(value) === '{}';

@@ -5,8 +5,8 @@ import type { IdRange } from './document-id.ts';
 const SLICE_DOCUMENTS = 1_000;
 
 /**
- * Deletes a range of documents in slices, so that no call takes long. Throws StoreError 'closed'
- * when the store is closed between two of them.
+ * Deletes a range of documents in slices, so that no single call takes long. Throws StoreError
+ * 'closed' if the store is closed between two slices.
  */
 export async function deleteRange<T extends { _id: string }>(
   connection: Connection,
@@ -21,7 +21,7 @@ export async function deleteRange<T extends { _id: string }>(
   }
 }
 
-/** The first `_id`s of the documents that `filter` lets through, in order. */
+/** Returns the first `limit` `_id`s that match the filter, in order. */
 export async function idsIn<T extends { _id: string }>(
   collection: Collection<T>,
   filter: Filter<T>,
@@ -36,7 +36,7 @@ export async function idsIn<T extends { _id: string }>(
   return rows.map(({ _id }) => _id);
 }
 
-/** The last document of a range; null where there is none. */
+/** Returns the last document of a range; null if the range is empty. */
 export async function newestIn<T extends { _id: string }>(
   collection: Collection<T>,
   range: IdRange,
@@ -47,8 +47,8 @@ export async function newestIn<T extends { _id: string }>(
 }
 
 /**
- * All documents of a collection that `filter` lets through, page by page in order of `_id`, without
- * a cursor that the server would have to keep; with `projection`, those fields of them.
+ * Iterates over the documents that match the filter, in `_id` order, with one query per page and no
+ * server-side cursor. `projection` selects fields.
  */
 export async function* pagesOf<T extends { _id: string }>(
   connection: Connection,
@@ -57,7 +57,7 @@ export async function* pagesOf<T extends { _id: string }>(
   pageDocuments: number,
   projection?: { [K in keyof T]?: 1 },
 ): AsyncIterable<T[]> {
-  // Only texts: the database does not compare other types with them.
+  // Matches only string `_id`s: the database does not compare other types with strings.
   for (let after = ''; ; ) {
     const rest = { $and: [filter, { _id: { $gt: after } }] } as Filter<T>;
     const page: T[] = await connection.run(

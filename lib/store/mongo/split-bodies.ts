@@ -6,7 +6,7 @@ import { bytesOf } from './head-codec.ts';
 import type { EntryDocument } from './log-entry-codec.ts';
 import { unlessTaken } from './store-failure.ts';
 
-/** A server takes documents of up to 16 MiB. */
+/** Documents hold at most 16 MiB. */
 const PART_MAX_BYTES = 12 * 1024 * 1024;
 
 interface PartDocument {
@@ -14,15 +14,15 @@ interface PartDocument {
   bytes: Binary;
 }
 
-/** SHA-256 in a thread of the pool. */
+/** Returns the SHA-256, computed on a pool thread. */
 export async function digest(body: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', body as Uint8Array<ArrayBuffer>));
 }
 
 /**
- * Bodies too large for one document. Their parts are stored before the entry, under its seq and its
- * `entryId`, so an entry that is there is whole. Parts whose entry never came are removed when the
- * log is trimmed past their seq: by then another entry has taken it.
+ * Bodies too large for one document. Their parts are stored before the entry, under its seq and
+ * `entryId`, so a stored entry is complete. Parts whose entry was never stored are removed when the
+ * log is trimmed past their seq, because by then another entry has that seq.
  */
 export class SplitBodies {
   readonly collection: Collection<PartDocument>;
@@ -31,19 +31,19 @@ export class SplitBodies {
     this.collection = connection.collection('log-parts');
   }
 
-  /** The number of parts; 0 when the body fits into the entry. */
+  /** Returns the number of parts; 0 if the body fits into the entry. */
   async write(shard: string, { seq, entryId, body }: LogEntry): Promise<number> {
     if (body.byteLength <= PART_MAX_BYTES) return 0;
     const parts = Math.ceil(body.byteLength / PART_MAX_BYTES);
     for (let part = 0; part < parts; part++) {
       const bytes = new Binary(body.subarray(part * PART_MAX_BYTES, (part + 1) * PART_MAX_BYTES));
-      // Where it is there already, an earlier attempt at this very entry stored it.
+      // A duplicate key means that an earlier attempt at this same entry stored the part.
       await unlessTaken(this.collection.insertOne({ _id: partId(shard, seq, entryId, part), bytes }));
     }
     return parts;
   }
 
-  /** The body of an entry, wherever it lies; null where not all of it is there. */
+  /** Returns the body of an entry; null if part of it is missing. */
   async bodyOf(shard: string, { _id, entryId, parts, bodyBytes, body: inEntry }: EntryDocument) {
     if (parts === undefined) {
       const bytes = bytesOf(inEntry);

@@ -1,8 +1,7 @@
 /**
- * What went wrong, in the port's terms. A call that failed before anything was sent has no effect
- * ('unavailable'); one that failed after that, or whose write concern was not met, may have one
- * ('unknown'), unless it only reads. The driver retries nothing, so one failure is the failure of
- * one attempt.
+ * Converts driver errors to StoreErrors. A call that failed before it was sent has no effect
+ * ('unavailable'). A write that failed later, or whose write concern was not met, may have one
+ * ('unknown'). The driver retries nothing, so each error is that of a single attempt.
  */
 import {
   MongoBulkWriteError,
@@ -20,22 +19,25 @@ import { StoreError } from '../port.ts';
 export type Effect = 'read' | 'write';
 
 const DUPLICATE_KEY = 11_000;
-/** Refused before it was run: not the primary, or not allowed. */
+/** Codes of calls refused before execution: not the primary, or not allowed. */
 const REFUSED = new Set([10_107, 13_435, 10_058, 13, 18]);
-/** OutOfDiskSpace, as servers that survive a full disk report it; some only say it in words. */
+/**
+ * OutOfDiskSpace, as reported by servers that survive a full disk; some only report it in the
+ * message.
+ */
 const FULL = new Set([14_031]);
 /**
- * Codes of a change to a field that holds a value of another type: TypeMismatch,
- * PathNotViable, InvalidIdField and that of $addToSet.
+ * Codes for changing a field that holds a value of another type: TypeMismatch, PathNotViable,
+ * InvalidIdField, and the one of $addToSet.
  */
 const OF_OTHER_FORM = new Set([14, 28, 53, 10_141]);
 const FULL_WORDS = /no space left|out of disk space|disk quota|storage (limit|quota)|ENOSPC|EDQUOT|EFBIG/i;
-/** Errors of the pool that come before anything is sent; the driver exports no classes for them. */
+/** Pool errors that occur before anything is sent; the driver exports no classes for them. */
 const NOT_SENT = new Set(['MongoPoolClosedError', 'MongoPoolClearedError', 'MongoWaitQueueTimeoutError']);
 
 /**
- * An error of the driver or of the local disk as a StoreError; errors of the caller (RangeError and
- * the like) come back as they are.
+ * Converts an error of the driver or of the local disk to a StoreError; returns the caller's own
+ * errors (RangeError and the like) unchanged.
  */
 export function storeFailure(error: unknown, effect: Effect, doing: string): unknown {
   if (error instanceof StoreError) return error;
@@ -48,7 +50,7 @@ export function storeFailure(error: unknown, effect: Effect, doing: string): unk
   return new StoreError(full ? 'capacity' : 'unavailable', `The local disk failed (${doing}): ${code}.`, error);
 }
 
-/** Whether nothing but unique indexes stood against the write. */
+/** Returns whether a write failed only because of unique indexes. */
 export function isDuplicateKey(error: unknown): boolean {
   if (!(error instanceof MongoServerError)) return false;
   if (!(error instanceof MongoBulkWriteError)) return error.code === DUPLICATE_KEY;
@@ -57,7 +59,7 @@ export function isDuplicateKey(error: unknown): boolean {
   return errors.length > 0 && !others && error.result.getWriteConcernError() === undefined;
 }
 
-/** What comes of a write; null where a unique index stands against it. */
+/** Returns the result of a write; null if a unique index prevented it. */
 export async function unlessTaken<T>(write: Promise<T>): Promise<T | null> {
   try {
     return await write;
@@ -67,7 +69,7 @@ export async function unlessTaken<T>(write: Promise<T>): Promise<T | null> {
   }
 }
 
-/** For stored documents that are not what was written. */
+/** Error for stored documents that Provec did not write this way. */
 export function damaged(what: string): StoreError {
   return new StoreError('damaged', `${what} in the database is not of the form that Provec writes.`);
 }
@@ -94,7 +96,7 @@ function isBeforeEffect(error: MongoError): boolean {
 
 function sentence(error: MongoError, doing: string): string {
   const code = error.code === undefined ? '' : ` ${error.code}`;
-  // Messages of the server can hold values of documents.
+  // Server messages can contain values of documents.
   const what = error instanceof MongoServerError ? `${error.codeName ?? error.name}${code}` : error.message;
   return `The database failed (${doing}): ${what}.`;
 }

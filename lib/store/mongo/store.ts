@@ -33,9 +33,9 @@ import { MongoUsage } from './usage.ts';
 
 const CALL_TIMEOUT_MS = 10_000;
 /**
- * Leases have connections of their own: a node whose renewal waits behind its reads and writes
- * loses what it holds, opens it again, and is busier still. A renewal that takes longer than this
- * is of no use.
+ * Leases have their own connections and a shorter timeout. If renewals waited behind other calls, a
+ * busy node would lose its shards, reopen them, and be busier still. A renewal that takes longer
+ * than this is useless.
  */
 const LEASE_CALL_TIMEOUT_MS = 5_000;
 const LEASE_CONNECTIONS = 4;
@@ -43,23 +43,25 @@ const COMPACTION_MIN_TOMBSTONES = 1_000;
 
 export interface MongoStoreOptions extends Partial<Omit<ConnectionOptions, 'url'>>, Pick<ConnectionOptions, 'url'> {
   /**
-   * For checkpoints that are being written or read; this node's alone, and there again at its next
-   * start.
+   * Folder for checkpoints being written or read. It belongs to this node alone and must persist
+   * across restarts.
    */
   folder: string;
-  /** Of the secret that the store was made under, or of a later one with that beside it. */
+  /**
+   * Keys of the secret that the store was made under, or of a newer secret together with that one.
+   */
   keys: StoreKeys;
-  /** Is told of what the service did not write. */
+  /** Logs rows and files that the service did not write. */
   log?: Pick<Logger, 'error'>;
-  /** Below this many deleted records of a shard their room is not given back. */
+  /** Minimum number of deleted records of a shard before their space is reclaimed. */
   compactionMinTombstones?: number;
 }
 
 /**
- * Opens a store in a MongoDB database, making collections and indexes if need be; any number of
- * processes may. Needs unique and sparse indexes, conditional updates, bulk writes and GridFS, and
- * no transactions. Throws StoreError: 'unavailable' when no primary is found in time, 'damaged' for
- * another format, or another secret.
+ * Opens a store in a MongoDB database and creates missing collections and indexes. Any number of
+ * processes may open it. Needs unique and sparse indexes, conditional updates, bulk writes and
+ * GridFS, but no transactions. Throws StoreError 'unavailable' if no primary is found in time,
+ * 'damaged' for another format or another secret.
  */
 export async function openMongoStore(options: MongoStoreOptions): Promise<Store> {
   const connection = new Connection({ callTimeoutMs: CALL_TIMEOUT_MS, ...options });
@@ -136,7 +138,7 @@ async function assemble(
       await connection.run('write', 'dropping a collection', async () => {
         await log.appended(collectionId);
         await folding.takeOff(idPart(collectionId), collectionId);
-        // The log first: as long as it is there, records could be made from it again.
+        // The log goes first, because records could be rebuilt from it.
         await log.remove(collectionId);
         await owners.remove(collectionId);
         await contradictions.clear(collectionId);
@@ -153,7 +155,10 @@ async function assemble(
   };
 }
 
-/** The database's disk, in bytes; null where the server does not say, as compatible ones do not. */
+/**
+ * Returns the size and use of the database's disk in bytes; null if the server does not report
+ * them, as some compatible servers do not.
+ */
 function measure(connection: Connection): Promise<{ total: number; used: number } | null> {
   return connection.run('read', 'measuring the disk', async () => {
     const { fsTotalSize: total, fsUsedSize: used } = await connection.db

@@ -1,11 +1,11 @@
 /**
- * Folds the tallies of committed entries into the account's usage, without transactions.
+ * Folds the tallies of committed entries into the account's usage document, without transactions.
  *
- * Promises: every entry counts exactly once, whoever folds, is overtaken or dies between two steps.
- * Dropping a collection takes its vectors off once. What is folded for a deleted account comes to
- * nothing.
- * How it fails: StoreError; the entry stays marked `uncounted` and the next folding takes it.
- * See docs/internals/store.md.
+ * Promises: every entry counts exactly once, even if folders run concurrently or crash between
+ * steps. Dropping a collection subtracts its vectors once. Folding for a deleted account has no
+ * effect.
+ * Failure: StoreError; the entry stays marked `uncounted` and the next folding takes it. See
+ * docs/internals/store.md.
  */
 import type { Collection, Filter, UpdateFilter } from 'mongodb';
 import type { WriteHolds } from '../usage.ts';
@@ -17,7 +17,7 @@ import type { LogShards } from './log-shards.ts';
 import { unlessTaken } from './store-failure.ts';
 
 /**
- * `v`: vectors of the collection; `s`: shard index -> seq through which its entries are counted.
+ * `v`: vectors of the collection. `s`: shard index -> seq through which its entries are counted.
  */
 interface CollectionShare {
   v: number;
@@ -33,7 +33,7 @@ export interface BlockPart {
 export interface MonthPart {
   writes?: number;
   queries?: number;
-  /** By id, those that are open. */
+  /** Open blocks by id. */
   blocks?: Record<string, BlockPart>;
 }
 
@@ -74,12 +74,12 @@ const USAGE = fields({
 });
 const TALLY = nullable(fields({ accountId: text, month: isMonth, writes: whole, vectors: whole }));
 
-/** A usage document, or the part of it that was asked for. Throws StoreError 'damaged'. */
+/** Validates a usage document or a projection of one. Throws StoreError 'damaged'. */
 export function usageIn(document: UsageDocument | null): UsageDocument | null {
   return document && ofForm(document, USAGE, WHAT);
 }
 
-/** Entries that are not in the sums yet. Throws StoreError 'damaged'. */
+/** Validates entries whose tallies are not folded yet. Throws StoreError 'damaged'. */
 export function uncountedIn(entries: UncountedEntry[]): UncountedEntry[] {
   return entries.map((entry) => ofForm(entry, fields({ tally: TALLY }), 'The tally of a log entry'));
 }
@@ -115,8 +115,8 @@ export class TallyFolding {
   }
 
   /**
-   * Folds what the collection's shards have and takes its vectors off its account. Nothing happens
-   * the second time.
+   * Folds the remaining tallies of a collection's shards, then subtracts its vectors from its
+   * account. Does nothing the second time.
    */
   async takeOff(collection: string, collectionId: string): Promise<void> {
     for (const { _id } of await this.#shards.of(collectionId)) await this.fold(_id, LAST_SEQ);
@@ -127,11 +127,12 @@ export class TallyFolding {
   }
 
   /**
-   * One slice of the account's marked entries of the shard; another folder may have been faster.
+   * Folds one slice of the account's uncounted entries of the shard; a concurrent folder may be
+   * faster.
    */
   async #foldSlice(shard: string, account: string, throughSeq: number): Promise<void> {
-    // The document first: entries that are marked after it was read have not been counted in it,
-    // unless its seq or its `drops` have changed since.
+    // The document must be read first. Entries found `uncounted` after that are not counted in it,
+    // unless its seq or `drops` changed since.
     const path = seqPath(shard);
     const projection = { drops: 1, deleted: 1, [path]: 1 };
     const document = usageIn(await this.#usage.findOne({ _id: account }, { projection }));
@@ -153,7 +154,7 @@ export class TallyFolding {
     await this.#entries.updateMany({ _id: { $in: entries.map(({ _id }) => _id) } }, { $unset: { uncounted: '' } });
   }
 
-  /** False when the document is not what it was. */
+  /** Returns false if the document changed since it was read. */
   async #count(
     shard: string,
     account: string,
@@ -174,7 +175,7 @@ export class TallyFolding {
     return counted !== null && counted.matchedCount + counted.upsertedCount > 0;
   }
 
-  /** False when the document has changed meanwhile. */
+  /** Returns false if the document changed since it was read. */
   async #takeOffFrom(account: string, collection: string): Promise<boolean> {
     const path = `shards.${collection}`;
     const projection = { drops: 1, [`${path}.v`]: 1 };
@@ -191,19 +192,19 @@ export class TallyFolding {
   }
 }
 
-/** Where a usage document keeps the seq through which a shard's entries are counted. */
+/** Returns the path in a usage document of the seq through which a shard's entries are counted. */
 export function seqPath(shard: string): string {
   const { collection, index } = partsOf(shard);
   return `shards.${collection}.s.${index}`;
 }
 
-/** The seq through which the document counts a shard's entries. */
+/** Returns the seq through which the document counts a shard's entries. */
 export function foldedSeq(document: UsageDocument | null, shard: string): number {
   const { collection, index } = partsOf(shard);
   return document?.shards?.[collection]?.s?.[index] ?? 0;
 }
 
-/** A month as a field name. */
+/** Returns a month as a field name. Throws RangeError if it is malformed. */
 export function monthField(month: string): string {
   if (!isMonth(month)) throw new RangeError(`${month} is no month`);
   return month;

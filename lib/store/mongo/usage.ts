@@ -18,12 +18,12 @@ import {
   usageIn,
 } from './tally-folding.ts';
 
-/** A read that has to add up more entries than these folds them, for the next one. */
+/** Number of unfolded entries above which a read also folds them, to speed up later reads. */
 const FOLD_ABOVE_ENTRIES = 256;
 const ACCOUNTS_KEPT = 10_000;
 
 /**
- * Sums in one document per account, and the entries that are not in them yet (see
+ * Usage is the sum of one document per account and of the entries not yet folded into it (see
  * tally-folding.ts).
  */
 export class MongoUsage implements UsageStore {
@@ -31,7 +31,7 @@ export class MongoUsage implements UsageStore {
   readonly #entries: Collection<EntryDocument>;
   readonly #usage: Collection<UsageDocument>;
   readonly #folding: TallyFolding;
-  /** Account -> `drops` as last seen. */
+  /** Account -> `drops` as last read. */
   readonly #drops = new LRUCache<string, number>({ max: ACCOUNTS_KEPT });
 
   constructor(connection: Connection, folding: TallyFolding) {
@@ -101,12 +101,12 @@ export class MongoUsage implements UsageStore {
     return replaced !== null && replaced.matchedCount + replaced.upsertedCount > 0;
   }
 
-  /** Lets an account whose id was deleted count again. Part of creating it. */
+  /** Makes a previously deleted account id count usage again. Part of creating the account. */
   async revive(account: string): Promise<void> {
     await this.#usage.deleteOne({ _id: account, deleted: true });
   }
 
-  /** Forgets all counts of an account, until `revive`. Part of deleting it. */
+  /** Removes all counts of an account, until `revive`. Part of deleting it. */
   async forget(account: string): Promise<void> {
     await this.#usage.replaceOne({ _id: account }, { deleted: true }, { upsert: true });
   }
@@ -120,8 +120,8 @@ export class MongoUsage implements UsageStore {
       const document = await this.#document(account, month, shards);
       const now = document?.drops ?? 0;
       this.#drops.set(account, now);
-      // Entries of a collection that was dropped between the two reads may be in the sums already,
-      // without a trace of its shards.
+      // If a collection was dropped between the two reads, its entries may already be in the sums,
+      // although its shards are no longer in the document.
       const isConsistent = entries.length === 0 || now === drops;
       drops = now;
       if (!isConsistent) continue;
@@ -146,15 +146,15 @@ export class MongoUsage implements UsageStore {
     try {
       for (const [shard, seq] of newest) await this.#folding.fold(shard, seq);
     } catch {
-      // The sum that was asked for is right without; who reads next tries again.
+      // The sum is correct without folding; the next reader tries again.
     }
   }
 
-  /** False for a deleted account. */
+  /** Returns false for a deleted account. */
   async #makeMonth(account: string, path: string): Promise<boolean> {
     const [there, update] = [living(account), { $inc: { [path]: 0 } }];
     if ((await unlessTaken(this.#usage.updateOne(there, update, { upsert: true }))) !== null) return true;
-    // Two that would have made the document met, or the account is deleted.
+    // Either another call created the document at the same time, or the account is deleted.
     return this.#change(there, update);
   }
 
@@ -162,7 +162,7 @@ export class MongoUsage implements UsageStore {
     return (await this.#usage.updateOne(filter, update)).matchedCount > 0;
   }
 
-  /** What the document says of a month's queries; null when it says nothing. */
+  /** Returns the document's query counts of a month; null if it has none. */
   async #queries(account: string, month: string): Promise<Pick<MonthPart, 'queries' | 'blocks'> | null> {
     const field = monthField(month);
     const parts = ['queries', 'blocks'].map((part) => [`months.${field}.${part}`, 1] as const);
@@ -171,7 +171,7 @@ export class MongoUsage implements UsageStore {
   }
 }
 
-/** The document of an account that was not deleted. */
+/** Filters for the document of an account that is not deleted. */
 function living(account: string): Filter<UsageDocument> {
   return { _id: account, deleted: { $exists: false } };
 }
@@ -184,7 +184,7 @@ function blockPath(month: string, id: string): string {
   return `months.${monthField(month)}.blocks.${idPart(id)}`;
 }
 
-/** Only what belongs there. */
+/** Copies the known fields only. */
 function copyOf({ revision, holds, alone, line }: WriteHolds): WriteHolds {
   return {
     revision,
