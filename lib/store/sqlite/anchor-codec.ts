@@ -11,8 +11,8 @@ import { decodeRow, headOf } from './row-codec.ts';
 import { damaged } from './store-failure.ts';
 
 /**
- * An outbox row as it is stored: what conditions ask for in columns of its own, the whole as JSON
- * with hashes in hex.
+ * An outbox row as stored: the whole row as JSON with hashes in hex, and the fields used in
+ * conditions as columns.
  */
 export interface EncodedAnchor {
   collectionId: string;
@@ -30,7 +30,7 @@ export function encodeAnchor(anchor: AnchorRow): EncodedAnchor {
   return { collectionId, revision, standing: standingOf(anchor), wantedAt, row };
 }
 
-/** A row as it stands in the table. */
+/** A row as read from the table. */
 export interface StoredAnchor {
   collection: string;
   revision: number;
@@ -42,7 +42,7 @@ export function decodeAnchor({ collection, revision, row }: StoredAnchor): Ancho
     const decoded = withCuts(decodeRow<AnchorRowWith<CutJson>>(row, 'An anchor row'), cutFromJson);
     if (decoded.collectionId === collection) return { ...decoded, revision };
   } catch {
-    // Said below.
+    // Handled below.
   }
   return unreadableRow(collection, revision);
 }

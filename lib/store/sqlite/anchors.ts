@@ -10,7 +10,7 @@ const PAGE_ROWS = 200;
 const OPEN_PAGE_ROWS = 1_000;
 const REMOVE_SLICE_ROWS = 256;
 
-/** The anchors' outbox, as the main thread sees it. */
+/** The outbox of anchors, called from the main thread. */
 export function anchorsOf(thread: StoreThread, forged: ForgedRows): AnchorStore {
   const tables = thread.remote('anchors');
   const own: Pick<AnchorStore, 'add' | 'put' | 'all' | 'open' | 'history' | 'remove'> = {
@@ -56,7 +56,7 @@ export function anchorsOf(thread: StoreThread, forged: ForgedRows): AnchorStore 
   return thread.remote('anchors', own);
 }
 
-/** Skips and reports rows whose collection is not text. */
+/** Skips and reports rows whose collection is not a string. */
 async function* named<Row extends { collectionId: unknown }>(
   rows: AsyncIterable<Row[]>,
   forged: ForgedRows,
@@ -69,13 +69,16 @@ async function* named<Row extends { collectionId: unknown }>(
   }
 }
 
-/** Null, and told of, where it is none: it hides no other. */
+/**
+ * Decodes a history item; returns null and reports it if it is malformed, so that it hides no
+ * other.
+ */
 function itemOf(collectionId: string, { version, item }: StoredItem, forged: ForgedRows): AnchorHistoryItem | null {
   try {
     const decoded = decodeRow<AnchorHistoryItem>(item, 'An anchor');
     if (decoded.version === version) return decoded;
   } catch {
-    // Said below.
+    // Handled below.
   }
   forged.tell('anchor', `${collectionId} ${version}`);
   return null;

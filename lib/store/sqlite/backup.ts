@@ -7,9 +7,9 @@ import { FORMAT_FILE } from './format-file.ts';
 export interface BackupOrder {
   folder: string;
   target: string;
-  /** SQLite files of `folder`. */
+  /** SQLite files in `folder`. */
   files: readonly string[];
-  /** Other files of it, only ever appended to or replaced whole, by their paths within it. */
+  /** Other files, by their paths within `folder`, that are only appended to or replaced whole. */
   beside: readonly string[];
 }
 

@@ -10,8 +10,8 @@ const INDEX = /^\d{1,3}$/;
 const SEQ = /^\d+$/;
 
 /**
- * The manifests of the checkpoints below `root`, a collection's at a time. `id` is the path of its
- * folder.
+ * Iterates over the manifests of the checkpoints below `root`, one collection at a time. `id` is
+ * the path of the checkpoint's folder.
  */
 export async function* checkpointRows(root: string): AsyncIterable<Sealed<CheckpointRow>[]> {
   for (const collectionId of await named(root, UUID)) {
@@ -27,11 +27,14 @@ export async function* checkpointRows(root: string): AsyncIterable<Sealed<Checkp
   }
 }
 
-/** Writes the manifest with another seal, durably; false when it is not there any more. */
+/**
+ * Replaces the seal in a manifest, durably; returns false if the manifest no longer has the seal
+ * `before`.
+ */
 export async function replaceManifestSeal({ id, seq }: CheckpointRow, before: string, seal: string): Promise<boolean> {
   const manifest = await readManifest(id, seq);
   if (manifest?.seal !== before) return false;
-  // Beside the checkpoint, which holds no other files than its manifest names.
+  // Not inside the checkpoint's folder, which holds only the files that its manifest names.
   const draft = join(dirname(id), `manifest-${randomUUID()}`);
   await writeFile(draft, JSON.stringify({ ...manifest, seal }), { mode: 0o600, flag: 'wx', flush: true });
   await rename(draft, join(id, MANIFEST));

@@ -18,20 +18,19 @@ import { damagedFile, storeFailure } from './store-failure.ts';
 
 /**
  * Checkpoints are folders: `<root>/<collection>/<shard index>/<seq>/` holds the caller's files and
- * `manifest.json` with the SHA-256 of each. A folder gets its name by rename after everything in it
- * was synced, so what has a seq for a name is whole. The folder for staging, on the same disk,
- * holds those that are being written, `unsound-<seq>` is what did not match its manifest, the
- * newest of a shard.
+ * `manifest.json` with the SHA-256 of each. A folder is renamed to its seq after everything in it
+ * was synced, so a folder named by a seq is complete. The staging folder, on the same disk, holds
+ * checkpoints being written. `unsound-<seq>` is a shard's newest damaged checkpoint.
  */
 export const MANIFEST = 'manifest.json';
 const ASIDE = 'unsound-';
 const LINKED = 'a symbolic link stands where checkpoints are kept; nothing is read or removed there';
 const KEPT = 2;
 const DIGEST_STEP_BYTES = 1024 * 1024;
-/** A collection's id; its folder has that name. */
+/** Pattern of collection ids. The folder of a collection is named by its id. */
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** What `manifest.json` says. */
+/** Content of `manifest.json`. */
 export interface Manifest extends CheckpointInfo {
   files: CheckpointFile[];
   seal: string;
@@ -45,7 +44,7 @@ export class FolderCheckpoints implements StoredCheckpoints {
   readonly #running = new Set<Promise<unknown>>();
   #closed = false;
 
-  /** Nobody else stages in `staging`. */
+  /** `staging` is for this instance only. */
   constructor(root: string, seals: Seals, staging: string, log?: Pick<Logger, 'error'>) {
     this.#root = root;
     this.#seals = seals;
@@ -53,13 +52,13 @@ export class FolderCheckpoints implements StoredCheckpoints {
     this.#staging = staging;
   }
 
-  /** Makes the root and clears what an earlier process staged and never put. */
+  /** Creates the root and removes what an earlier process left in the staging folder. */
   async open(): Promise<void> {
     await mkdir(this.#root, { recursive: true, mode: 0o700 });
     await rm(this.#staging, { recursive: true, force: true });
   }
 
-  /** Lets in nothing new, and waits for what is under way. */
+  /** Refuses new work and waits for running work. */
   async close(): Promise<void> {
     this.#closed = true;
     while (this.#running.size > 0) await Promise.allSettled(this.#running);
@@ -130,7 +129,7 @@ export class FolderCheckpoints implements StoredCheckpoints {
     });
   }
 
-  /** Nothing was copied. */
+  /** Nothing to do: `fetch` makes no copy. */
   async release(): Promise<void> {}
 
   fetch(shard: ShardKey, seq: number): Promise<FetchedCheckpoint | null> {
@@ -145,7 +144,7 @@ export class FolderCheckpoints implements StoredCheckpoints {
   }
 
   async setAside(shard: ShardKey, seq: number): Promise<void> {
-    // It becomes a part of a path that is removed.
+    // The seq becomes part of a path that is removed.
     if (!Number.isSafeInteger(seq) || seq < 0) throw new RangeError('no seq of a checkpoint');
     await this.#guarded('setting a checkpoint aside', () => this.#setAside(shard, seq));
   }
@@ -153,15 +152,15 @@ export class FolderCheckpoints implements StoredCheckpoints {
   /** Removes all checkpoints of a collection. */
   drop(collectionId: string): Promise<void> {
     return this.#guarded('removing checkpoints', async () => {
-      // Of a link below, the link alone goes.
+      // If a path below the root is a symbolic link, `rm` removes only the link.
       if ((await linkAmong([this.#root])) !== null) throw damagedFile(this.#root, 'is a symbolic link', 'remove it');
       await rm(join(this.#root, collectionFolder(collectionId)), { recursive: true, force: true });
     });
   }
 
   /**
-   * Seqs of the checkpoints of a shard, newest first; with a prefix those of folders with other
-   * names. None, and it is told, where a link leads elsewhere.
+   * Returns the seqs of a shard's checkpoints, newest first; with `prefix`, those of the folders
+   * named with it. Returns none, and logs an error, if a symbolic link is in the path.
    */
   async #seqs(shard: ShardKey, prefix = ''): Promise<number[]> {
     if ((await this.#linkAt(shard)) !== null) return [];
@@ -176,8 +175,8 @@ export class FolderCheckpoints implements StoredCheckpoints {
   }
 
   /**
-   * The symbolic link in a path to a shard's checkpoints, or to what is staged; null when there is
-   * none. Looked for each time before something is removed or written there.
+   * Returns the symbolic link in the path of a shard's checkpoints or of the staging folder; null
+   * if there is none. Must be checked each time before anything there is written or removed.
    */
   async #linkAt(shard: ShardKey): Promise<string | null> {
     const folder = join(this.#root, shardFolder(shard));
@@ -186,13 +185,13 @@ export class FolderCheckpoints implements StoredCheckpoints {
     return link;
   }
 
-  /** Throws StoreError 'damaged'. */
+  /** Throws StoreError 'damaged' if there is a symbolic link in the path. */
   async #refuseLinks(shard: ShardKey): Promise<void> {
     const link = await this.#linkAt(shard);
     if (link !== null) throw damagedFile(link, 'is a symbolic link', 'remove it');
   }
 
-  /** Null when there is none that this service wrote. */
+  /** Returns the manifest, or null if there is none that this service wrote. */
   async #manifest(shard: ShardKey, seq: number): Promise<Manifest | null> {
     const manifest = await readManifest(join(this.#root, shardFolder(shard), String(seq)), seq);
     if (manifest === null) return null;
@@ -209,7 +208,7 @@ export class FolderCheckpoints implements StoredCheckpoints {
     const folder = join(this.#root, shardFolder(shard));
     const aside = join(folder, `${ASIDE}${seq}`);
     await rm(aside, { recursive: true, force: true });
-    // Another process may have removed it since it was found.
+    // Another process may have removed it in the meantime.
     await rename(join(folder, String(seq)), aside).catch(unlessAbsent);
     await this.#keepNewestAside(shard);
   }
@@ -220,7 +219,7 @@ export class FolderCheckpoints implements StoredCheckpoints {
     }
   }
 
-  /** All at once: whoever finds it under its name finds it whole. */
+  /** Moves the folder away first, so that a checkpoint that still has its name is complete. */
   async #remove(folder: string): Promise<void> {
     const gone = join(this.#staging, `gone-${randomUUID()}`);
     await mkdir(this.#staging, { recursive: true, mode: 0o700 });
@@ -246,7 +245,7 @@ function unlessAbsent(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error;
 }
 
-/** A name from outside is never part of a path. */
+/** Returns the folder's name: never a string from outside, unless it is a UUID. */
 function collectionFolder(collectionId: string): string {
   return UUID.test(collectionId) ? collectionId : hash('sha256', collectionId);
 }
@@ -272,8 +271,8 @@ async function digest(path: string): Promise<{ bytes: number; sha256: string }> 
   const sha256 = createHash('sha256');
   const file = await open(path, 'r');
   try {
-    // One for the whole file: a stream would leave one behind for every step, which weigh until
-    // they are collected.
+    // One buffer for the whole file: a stream would allocate one per chunk, which stay in memory
+    // until they are collected.
     const chunk = Buffer.allocUnsafeSlow(DIGEST_STEP_BYTES);
     let bytes = 0;
     for (;;) {
@@ -287,7 +286,7 @@ async function digest(path: string): Promise<{ bytes: number; sha256: string }> 
   }
 }
 
-/** Null when there is none or it is not one. */
+/** Returns the manifest in a folder; null if there is none or it is malformed. */
 export async function readManifest(folder: string, seq: number): Promise<Manifest | null> {
   let manifest: Manifest;
   try {
@@ -318,7 +317,7 @@ async function matches(folder: string, manifest: Manifest): Promise<boolean> {
   return true;
 }
 
-/** Flushes a file, or the names in a folder, to the disk. */
+/** Flushes a file, or a folder's entries, to the disk. */
 export async function sync(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {

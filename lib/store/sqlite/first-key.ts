@@ -6,7 +6,7 @@ import { storeMark, writeFirstKey } from './format-file.ts';
 import { storeFailure } from './store-failure.ts';
 import type { StoreThread } from './store-thread.ts';
 
-/** The mark is kept with the store's format. Checkpoints are traces of earlier use, too. */
+/** The mark is part of the format file. Checkpoints also count as signs of earlier use. */
 export function firstKeyOf(folder: string, threads: readonly StoreThread[]): StoredFirstKey {
   const guarded = <T>(work: Promise<T>): Promise<T> =>
     work.catch((error: unknown) => {

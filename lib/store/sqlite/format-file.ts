@@ -7,21 +7,21 @@ import { StoreError } from '../port.ts';
 import { assertFormat, isOfInstallation, sealOfInstallation } from '../store-mark.ts';
 import { sync } from './checkpoints.ts';
 
-/** The layout of the store's files; a service refuses a folder of any other. */
+/** Version of the file layout. A service refuses a folder with any other version. */
 export const STORE_FORMAT = 8;
 export const FORMAT_FILE = 'provec.json';
 
-/** What the folder says of its store besides the format, not to be trusted. */
+/** What the format file holds beside the format; not to be trusted. */
 export interface StoreMark {
   /** See store-mark.ts. */
   installation: unknown;
-  /** See first-key.ts; undefined: a version before it made the store. */
+  /** See first-key.ts. Undefined in stores made before it existed. */
   firstKey?: unknown;
 }
 
 /**
- * Throws StoreError 'damaged' when the folder's store was made under another secret, and as
- * `storeMark`.
+ * Throws StoreError 'damaged' if the folder's store was made under another secret, and whenever
+ * `storeMark` does.
  */
 export async function checkInstallation(folder: string, installation: Seals): Promise<void> {
   const mark = await storeMark(folder);
@@ -33,8 +33,8 @@ export async function checkInstallation(folder: string, installation: Seals): Pr
 }
 
 /**
- * What the folder says of the store that it holds; null when it has no format file yet. Throws
- * StoreError 'damaged' when it is of another format, or cannot be read as one.
+ * Reads the format file; returns null if there is none. Throws StoreError 'damaged' if it is
+ * unreadable or has another format.
  */
 export async function storeMark(folder: string): Promise<StoreMark | null> {
   let text: string;
@@ -55,12 +55,12 @@ export async function storeMark(folder: string): Promise<StoreMark | null> {
   return { installation, firstKey };
 }
 
-/** Marks the folder as a store of this format, durably; the last step of making one. */
+/** Writes the format file, durably. This is the last step of creating a store. */
 export function writeFormat(folder: string, installation: Seals, firstKey?: StoredMark): Promise<void> {
   return writeMark(folder, { installation: sealOfInstallation(installation), firstKey });
 }
 
-/** Puts another mark of the first key in the place of the store's own, durably. */
+/** Replaces the mark of the first key, durably. */
 export async function writeFirstKey(folder: string, firstKey: StoredMark): Promise<void> {
   const mark = await storeMark(folder);
   if (mark === null) throw new StoreError('damaged', `${FORMAT_FILE} was removed from the data directory.`);

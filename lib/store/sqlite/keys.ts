@@ -2,7 +2,7 @@ import type { StoredKeys } from '../keys.ts';
 import { inSlices, SLICE_ROWS } from './pages.ts';
 import type { StoreThread } from './store-thread.ts';
 
-/** The API keys, as the main thread sees them. */
+/** API keys, called from the main thread. */
 export function keysOf(thread: StoreThread): StoredKeys {
   const { countSlice, page } = thread.remote('keys');
   const own: Pick<StoredKeys, 'count' | 'page'> = {

@@ -2,16 +2,17 @@ import type { ShardLog } from '../log.ts';
 import type { StoreThread } from './store-thread.ts';
 
 const TRIM_SLICE_ENTRIES = 256;
-/** Appends wait for one slice at most. */
+/** Size of a slice, and so the longest wait of an append behind an audit. */
 const AUDIT_SLICE_BYTES = 2 * 2 ** 20;
 
-/** The log, as the main thread sees it. */
+/** The log, called from the main thread. */
 export function logOf(thread: StoreThread): ShardLog {
   const { trimSlice, auditSlice } = thread.remote('log');
   const own: Pick<ShardLog, 'append' | 'audit' | 'trim'> = {
     async append(entry) {
       if (entry.head.seq !== entry.seq) throw new RangeError('the head of an entry has its seq');
-      // Copies: the caller keeps its own, and what lies behind a view would go along as a whole.
+      // Copies: the caller keeps its buffers, and transferring a view would transfer the whole
+      // buffer behind it.
       const body = new Uint8Array(entry.body);
       const head = { ...entry.head, hash: new Uint8Array(entry.head.hash) };
       return thread.call('log', 'append', [{ ...entry, head, body }], body.byteLength, [body.buffer]);

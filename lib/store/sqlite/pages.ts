@@ -1,9 +1,9 @@
 import type { Page } from '../page.ts';
 
-/** Rows that one request to the thread reads: a few milliseconds. */
+/** Rows that one request to the thread reads, in a few milliseconds. */
 export const SLICE_ROWS = 100;
 
-/** Reads rows in the order of their text keys, page by page; every key is greater than ''. */
+/** Reads rows in the order of their string keys, page by page; every key is greater than ''. */
 export async function* pages<Row>(
   read: (after: string) => Promise<Row[]>,
   keyOf: (row: Row) => string,
@@ -17,7 +17,7 @@ export async function* pages<Row>(
   }
 }
 
-/** One page of a list, read in slices, between which the thread takes other requests. */
+/** Reads one page of a list in slices, between which the thread can serve other requests. */
 export async function inSlices<Row, P>(
   read: (after: P | null, limit: number) => Promise<Page<Row, P>>,
   after: P | null,

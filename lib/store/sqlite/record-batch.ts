@@ -1,8 +1,8 @@
 /**
- * Records on their way between threads: one buffer for many of them, which goes over instead of
- * being copied part by part. For each u32le bytes of its id, u32le bytes of its vector (`GONE`: the
- * id was deleted, nothing follows but the id), u32le bytes of its metadata, f64le seq; then id
- * (UTF-8), vector (f32le), metadata and its 32-byte leaf.
+ * Encoding of records for transfer between threads: many in one buffer, which is transferred
+ * without copying. Each record is u32le length of id, u32le length of vector (`GONE`: the id was
+ * deleted and only the id follows), u32le length of metadata, f64le seq; then id (UTF-8), vector
+ * (f32le), metadata and the 32-byte leaf.
  */
 import { isUtf8 } from 'node:buffer';
 import { endianness } from 'node:os';
@@ -12,14 +12,17 @@ import type { RecordChange, StoredRecord } from '../records.ts';
 const LEAF_BYTES = 32;
 const HEADER_BYTES = 12 + 8;
 const GONE = 0xffff_ffff;
-/** An id may begin with U+FEFF, which a decoder takes for a byte order mark by default. */
+/** An id may start with U+FEFF, which a decoder drops as a byte order mark by default. */
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-// Vectors are copied as the machine holds them; every platform that usearch is built for is
+// Vectors are copied in machine byte order. Every platform that usearch is built for is
 // little-endian.
 if (endianness() !== 'LE') throw new Error('Provec needs a little-endian machine.');
 
-/** A record's parts in one piece, as a table gives them fastest: id, vector, metadata, leaf. */
+/**
+ * A record's parts concatenated, which is the fastest way to read them from a table: id, vector,
+ * metadata, leaf.
+ */
 export interface RecordRow {
   idBytes: number;
   vectorBytes: number;
@@ -28,7 +31,7 @@ export interface RecordRow {
   bytes: Uint8Array;
 }
 
-/** A record's parts as columns of a table hold them. */
+/** A record's parts as the columns of its table. */
 export interface RecordParts {
   id: Uint8Array;
   seq: number;
@@ -38,15 +41,18 @@ export interface RecordParts {
 }
 
 /**
- * What a row must be to be a record: there is no checksum, since its leaf and the roots above it
- * prove the rest.
+ * Returns whether a row is a well-formed record. There is no checksum: the leaf and the roots above
+ * it prove the content.
  */
 export function isRecord({ idBytes, vectorBytes, metadataBytes, seq, bytes }: RecordRow): boolean {
   const leafBytes = bytes.byteLength - idBytes - vectorBytes - metadataBytes;
   return Number.isSafeInteger(seq) && vectorBytes % 4 === 0 && leafBytes === LEAF_BYTES;
 }
 
-/** Whether a record can have that id: other bytes can read as the same text. */
+/**
+ * Returns whether a record can have this id. Invalid UTF-8 could decode to the same text as a valid
+ * id.
+ */
 export function isRecordId(id: Uint8Array): boolean {
   return id.byteLength > 0 && id.byteLength <= STORED_ID_MAX_BYTES && isUtf8(id);
 }
@@ -59,7 +65,7 @@ export function textOf(id: Uint8Array): string {
   return UTF8.decode(id);
 }
 
-/** Gathers rows into one buffer. */
+/** Collects rows in one buffer. */
 export class BatchWriter {
   #rows: RecordRow[] = [];
   bytes = 0;
@@ -69,7 +75,7 @@ export class BatchWriter {
     this.bytes += HEADER_BYTES + row.bytes.byteLength;
   }
 
-  /** What was gathered since the last time. */
+  /** Returns the rows collected since the last call. */
   take(): ArrayBuffer {
     const batch = Buffer.from(new ArrayBuffer(this.bytes));
     let at = 0;
@@ -87,9 +93,7 @@ export class BatchWriter {
   }
 }
 
-/**
- * The rows of a batch in their order, as views of it; null for the parts of an id that was deleted.
- */
+/** Iterates over a batch in order, with views into its buffer; `parts` is null for a deleted id. */
 export function* rowsIn(batch: ArrayBuffer): Generator<{ id: Uint8Array; parts: RecordParts | null }> {
   const bytes = Buffer.from(batch);
   for (let at = 0; at < bytes.length; ) {
@@ -111,7 +115,7 @@ export function* rowsIn(batch: ArrayBuffer): Generator<{ id: Uint8Array; parts: 
   }
 }
 
-/** The records of a batch, each in buffers of its own. */
+/** Returns the records of a batch, each in its own buffers. */
 export function recordsIn(batch: ArrayBuffer): StoredRecord[] {
   const records: StoredRecord[] = [];
   for (const { id, parts } of rowsIn(batch)) {
@@ -128,7 +132,7 @@ export function recordsIn(batch: ArrayBuffer): StoredRecord[] {
   return records;
 }
 
-/** The changes in batches of about `batchBytes`, one at a time. */
+/** Encodes changes in batches of about `batchBytes`, one at a time. */
 export function* batchesOf(changes: Iterable<RecordChange>, batchBytes: number): Generator<ArrayBuffer> {
   const writer = new BatchWriter();
   for (const { id, record } of changes) {

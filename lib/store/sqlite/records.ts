@@ -6,13 +6,13 @@ import { batchesOf, isRecordId, recordsIn, textOf } from './record-batch.ts';
 import type { Remote } from './requests.ts';
 import type { StoreThread } from './store-thread.ts';
 
-/** What is packed in one turn of the event loop. */
+/** Bytes encoded per turn of the event loop. */
 const PACKED_MAX_BYTES = 4 * 1024 * 1024;
 const PAGE_ROWS = 1_000;
 
 /**
- * The materialised records, as the main thread sees them. A scan is one state: it holds a read
- * transaction for as long as it runs.
+ * The materialised records, called from the main thread. A scan is a snapshot: it holds a read
+ * transaction while it runs.
  */
 export function recordsOf(thread: StoreThread): RecordStore {
   const tables = thread.remote('records');
@@ -76,7 +76,7 @@ function batchesIn(
     async return() {
       if (!isOver) {
         isOver = true;
-        // After the end of the store there is nothing left to end.
+        // Closing the store ended all scans.
         await tables.closeScan(scan).catch((error: unknown) => {
           if (!(error instanceof StoreError && error.kind === 'closed')) throw error;
         });
@@ -90,8 +90,8 @@ function batchesIn(
 }
 
 /**
- * Throws RangeError on ids that the API refuses: two different ill-formed strings can have one
- * UTF-8 form.
+ * Throws RangeError on ids that the API refuses: two different ill-formed strings can have the same
+ * UTF-8 encoding.
  */
 function checked(id: string): string {
   const bytes = Buffer.byteLength(id);

@@ -1,6 +1,6 @@
 /**
- * What passes between the main thread and the threads that hold the SQLite connections. The tables
- * of a thread have synchronous methods, which the main thread calls by name.
+ * Messages between the main thread and the threads with the SQLite connections. The main thread
+ * calls the synchronous methods of a thread's tables by name.
  */
 import type { StoreKeys } from '../../secret/keyring.ts';
 import type { ContradictionStore } from '../contradictions.ts';
@@ -21,8 +21,8 @@ import type { UsageTables } from './thread/usage-tables.ts';
 import type { Transferred } from './transferred.ts';
 
 /**
- * One thread writes the log and everything small; the other the materialised records, so that no
- * append waits for those.
+ * One thread writes the log and everything small, the other the materialised records, so that
+ * appends do not wait for records.
  */
 export type Role = 'log' | 'records';
 
@@ -45,16 +45,13 @@ export interface Tables {
   leases: Sync<LeaseStore>;
   records: RecordTables;
   traces: TraceTable;
-  /** Only where `Opening.resealing` says so. */
+  /** Present only if `Opening.resealing` is set. */
   reseal: ResealTables;
 }
 
 export type TableName = keyof Tables;
 
-/**
- * The operations that change nothing, which wait for no commit; every other one becomes a part of a
- * group commit.
- */
+/** Read-only operations, which wait for no commit. Every other operation joins a group commit. */
 export const READS: { readonly [T in TableName]: readonly (keyof Tables[T])[] } = {
   thread: ['reach'],
   catalog: [
@@ -80,7 +77,7 @@ export const READS: { readonly [T in TableName]: readonly (keyof Tables[T])[] } 
   reseal: ['rowsAfter', 'shardsAfter', 'lookAtLog'],
 };
 
-/** The operations of a table as the main thread has them. */
+/** The operations of a table as the main thread calls them. */
 export type Remote<T extends TableName> = {
   readonly [O in keyof Tables[T]]: Tables[T][O] extends (...args: infer A) => infer R
     ? (...args: A) => Promise<R extends Transferred<infer V> ? V : R>
@@ -92,11 +89,10 @@ export interface Request {
   table: TableName;
   operation: string;
   args: unknown[];
-  /** About what it writes, to bound a group. */
+  /** Approximate number of bytes written, to bound a group. */
   bytes: number;
   /**
-   * Those among its arguments that went over to the thread, which gives their memory back when it
-   * has answered.
+   * Buffers in `args` that were transferred to the thread, which frees them after it has replied.
    */
   buffers: ArrayBuffer[];
 }
@@ -105,18 +101,18 @@ export interface Opening {
   role: Role;
   folder: string;
   keys: StoreKeys;
-  /** Whether the files must be there already. */
+  /** Whether the files must already exist. */
   made: boolean;
-  /** Bound on the pages of each file, as a small disk has it; for tests. */
+  /** Maximum number of pages per file, to simulate a small disk; for tests. */
   maxPages: number | null;
   /**
-   * Opened to be sealed anew, and for nothing else; `believes`: the log is read for what it says,
-   * whoever sealed it.
+   * Set if the store is opened only for resealing. `believes`: read the log without verifying its
+   * seals.
    */
   resealing?: { believes: boolean };
 }
 
-/** An error on its way between threads; kind 'caller' is a RangeError. */
+/** An error sent between threads; kind 'caller' is a RangeError. */
 export interface Fault {
   kind: StoreErrorKind | 'caller';
   message: string;
@@ -130,5 +126,5 @@ export type Reply = { id: number } & ({ result: unknown } | { fault: Fault });
  */
 export type FromThread = { opened: { mistyped: string[] } } | { refused: Fault } | { replies: Reply[] };
 
-/** To the thread; `close` is the last. */
+/** Messages to the thread; 'close' is the last. */
 export type ToThread = Request | 'close';

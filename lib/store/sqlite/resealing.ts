@@ -19,9 +19,9 @@ import { StoreThread } from './store-thread.ts';
 import type { Numbered } from './thread/reseal-tables.ts';
 
 /**
- * Opens the embedded store in `folder` to be sealed anew under the first of the secrets;
- * `believes`: its log is read for what it says, whoever sealed it. The caller has the data
- * directory for itself. Throws StoreError.
+ * Opens the embedded store in `folder` for resealing under the first of the secrets. `believes`:
+ * read its log without verifying seals. The caller must hold the lock of the data directory. Throws
+ * StoreError.
  */
 export async function openSqliteToReseal(folder: string, keys: StoreKeys, believes: boolean): Promise<StoreToReseal> {
   const threads: StoreThread[] = [];
@@ -51,7 +51,7 @@ async function closeAll(threads: StoreThread[]): Promise<void> {
   await Promise.all(threads.map((thread) => thread.close()));
 }
 
-/** Each write is one commit, or the rename of one file: there is never anything half done. */
+/** Each write is one commit or one file rename, so there is never a half-finished state. */
 class SqliteSeals implements StoredSeals {
   readonly #folder: string;
   readonly #installation: Seals;

@@ -2,14 +2,14 @@ import type { NodeType, ShardHead } from '../../shard/head.ts';
 import { isHead } from '../log.ts';
 import { damaged } from './store-failure.ts';
 
-/** Throws StoreError 'damaged' when the text is not the JSON of an object. */
+/** Throws StoreError 'damaged' if the text is not a JSON object. */
 export function decodeRow<T extends object>(text: string, what: string): T {
   const row = parse(text, what);
   if (typeof row !== 'object' || row === null || Array.isArray(row)) throw damaged(what);
   return row as T;
 }
 
-/** Throws StoreError 'damaged' when the text is not the JSON of a list. */
+/** Throws StoreError 'damaged' if the text is not a JSON array. */
 export function decodeList<T>(text: string, what: string): T[] {
   const list = parse(text, what);
   if (!Array.isArray(list)) throw damaged(what);
@@ -24,7 +24,7 @@ function parse(text: string, what: string): unknown {
   }
 }
 
-/** A head as a row has it. */
+/** The columns of a head. */
 export interface HeadRow {
   seq: number;
   version: number;
@@ -33,7 +33,7 @@ export interface HeadRow {
   count: number;
 }
 
-/** Throws StoreError 'damaged' when these are not the parts of a head. */
+/** Throws StoreError 'damaged' if the head is malformed. */
 export function headOf(row: HeadRow): ShardHead {
   if (!isHead(row)) throw damaged('A shard head');
   const { seq, version, type, hash, count } = row;

@@ -12,7 +12,7 @@ const SQLITE = {
   constraint: 19,
   notADatabase: 26,
 };
-/** The WAL's index (`-shm`) could not grow: the disk has no block left for it. */
+/** The WAL index (`-shm`) could not grow because the disk is full. */
 const IO_ERROR_SHM_SIZE = 4874;
 const CONSTRAINT_DATATYPE = 3091;
 const CONSTRAINT_NOT_NULL = 1299;
@@ -21,9 +21,7 @@ const MALFORMED_SCHEMA = 'malformed database schema';
 const PUT_BACK = 'put back a backup of the whole directory, or start with an empty one';
 const NO_ROOM = /ENOSPC|EDQUOT|EFBIG/;
 
-/**
- * The extended result code that node:sqlite puts on its errors; null for an error of anything else.
- */
+/** Returns the extended result code of a node:sqlite error; null for any other error. */
 function resultCode(error: unknown): number | null {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
   return code === 'ERR_SQLITE_ERROR' && typeof errcode === 'number' ? errcode : null;
@@ -39,43 +37,43 @@ export function isOfSqlite(error: unknown): boolean {
 }
 
 /**
- * Another connection is in the way: the same can be tried again, from the beginning of its
- * transaction.
+ * Returns whether another connection was in the way. The caller can retry its transaction from the
+ * beginning.
  */
 export function isBusy(error: unknown): boolean {
   return isPrimary(error, SQLITE.busy, SQLITE.locked, SQLITE.protocol);
 }
 
-/** The disk has no room for what was to be written. */
+/** Returns whether the disk was too full for the write. */
 export function isFull(error: unknown): boolean {
   return isPrimary(error, SQLITE.full) || resultCode(error) === IO_ERROR_SHM_SIZE;
 }
 
-/** The bytes of the file are not those of a database. */
+/** Returns whether the file's content is not a valid database. */
 export function isOfDamage(error: unknown): boolean {
   return isPrimary(error, SQLITE.corrupt, SQLITE.notADatabase);
 }
 
-/** The fault of one statement, which leaves the transaction around it as it was. */
+/** Returns whether only one statement failed, and the transaction around it is unchanged. */
 export function isOfStatement(error: unknown): boolean {
   return isPrimary(error, SQLITE.constraint, SQLITE.corrupt, SQLITE.tooBig);
 }
 
 /**
- * A row that was to be changed holds values of other types than its columns: SQLite looks at all of
- * them, and its message names the column.
+ * Returns whether a row to be changed holds a value of a wrong type. SQLite checks all columns of
+ * the row, and its message names the column.
  */
 function isOfTypes(error: unknown): boolean {
   const code = resultCode(error);
   return code === CONSTRAINT_DATATYPE || code === CONSTRAINT_NOT_NULL;
 }
 
-/** What went wrong in SQLite or the file system, in the port's terms. */
+/** Converts an error of SQLite or the file system to a StoreError. */
 export function storeFailure(error: unknown, doing: string): StoreError {
   if (error instanceof StoreError) return error;
   const { code, message } = (error ?? {}) as NodeJS.ErrnoException;
   if (isFull(error) || NO_ROOM.test(String(code))) return full(doing, error);
-  // node:sqlite gives no number that is not exact.
+  // node:sqlite throws for integers that a number cannot represent exactly.
   if (code === 'ERR_OUT_OF_RANGE') return damaged('A number', error);
   if (isOfDamage(error) || isOfTypes(error)) {
     const kind = message.startsWith(MALFORMED_SCHEMA) ? 'changed' : 'damaged';
@@ -96,12 +94,12 @@ export function storeFailure(error: unknown, doing: string): StoreError {
   return new StoreError('unavailable', `The store failed (${doing}): ${text}.`, error);
 }
 
-/** Nothing of what was asked for is there. */
+/** Error for a full disk; nothing of the operation was written. */
 export function full(doing: string, cause?: unknown): StoreError {
   return new StoreError('capacity', `The disk of the data directory is full (${doing}).`, cause);
 }
 
-/** For stored bytes that do not decode. */
+/** Error for stored bytes that do not decode. */
 export function damaged(what: string, cause?: unknown): StoreError {
   return new StoreError(
     'damaged',
@@ -110,7 +108,7 @@ export function damaged(what: string, cause?: unknown): StoreError {
   );
 }
 
-/** For files that must not be opened. */
+/** Error for files that must not be opened. */
 export function damagedFile(name: string, what: string, advice = PUT_BACK): StoreError {
   return new StoreError('damaged', `${name} in the data directory ${what}: ${advice}.`);
 }

@@ -12,7 +12,7 @@ import {
   type ToThread,
 } from './requests.ts';
 
-/** What its garbage takes at most; what it reads and writes lies outside of the heap. */
+/** Heap for short-lived objects. Data read and written is outside the heap. */
 const YOUNG_GENERATION_MIB = 16;
 
 interface Pending {
@@ -22,10 +22,10 @@ interface Pending {
 }
 
 /**
- * One thread with its SQLite connections, as the main thread sees it. Writes are carried out in the
- * order in which they were asked for; reads overtake those that wait for a commit. It keeps the
- * process running only while requests wait. When it ends before `close`, writes that were under way
- * are 'unknown' and everything after that is 'unavailable'.
+ * A thread with its SQLite connections, called from the main thread. Writes run in the order of the
+ * calls; reads overtake writes that wait for a commit. The thread keeps the process alive only
+ * while requests are pending. If it ends before `close`, pending writes fail with 'unknown', and
+ * reads and all later requests with 'unavailable'.
  */
 export class StoreThread {
   readonly #worker: Worker;
@@ -73,20 +73,23 @@ export class StoreThread {
     return this.#mistyped;
   }
 
-  /** The operations of one of its tables; `own` are of this side, in their place or beside them. */
+  /**
+   * Returns the operations of a table. `own` adds methods that run on the main thread, or overrides
+   * operations.
+   */
   remote<T extends TableName, Own extends object = object>(
     table: T,
     own = {} as Own,
   ): Omit<Remote<T>, keyof Own> & Own {
     const get = (_: Own, name: string | symbol): unknown => {
-      // Whoever awaits it asks for `then`.
+      // `await` looks for a `then` method.
       if (name in own || typeof name === 'symbol' || name === 'then') return Reflect.get(own, name);
       return (...args: unknown[]) => this.#request(table, name, args, 0, []);
     };
     return new Proxy(own, { get }) as Omit<Remote<T>, keyof Own> & Own;
   }
 
-  /** One operation that writes about `bytes`; `buffers` go over to the thread. */
+  /** Calls one operation that writes about `bytes`; `buffers` are transferred to the thread. */
   call<T extends TableName, O extends keyof Remote<T> & string>(
     table: T,
     operation: O,
@@ -97,13 +100,13 @@ export class StoreThread {
     return this.#request(table, operation, args, bytes, buffers) as ReturnType<Remote<T>[O]>;
   }
 
-  /** Throws StoreError 'closed' once the store is to be closed. */
+  /** Throws StoreError 'closed' once `close` was called. */
   assertOpen(): void {
     if (this.#closing) throw new StoreError('closed', 'The store is closed.');
     if (this.#lost) throw this.#lost;
   }
 
-  /** Ends the thread after all that was asked of it before. Idempotent. */
+  /** Ends the thread after all earlier requests. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= (async () => {
       this.#worker.ref();

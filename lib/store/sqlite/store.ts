@@ -28,14 +28,14 @@ import { StoreThread } from './store-thread.ts';
 
 export interface SqliteStoreOptions {
   keys: StoreKeys;
-  /** Is told of what the service did not write. */
+  /** Logs rows and files that the service did not write. */
   log?: Pick<Logger, 'error'>;
   /**
-   * A folder for checkpoints that are being written or read, this node's alone and there again at
-   * its next start; within the store's folder by default.
+   * Folder for checkpoints being written or read. It belongs to this node alone and must persist
+   * across restarts. Default: a folder within the store's own.
    */
   nodeFolder?: string;
-  /** Bound on the pages of each file, as a small disk has it; for tests. */
+  /** Maximum number of pages per file, to simulate a small disk; for tests. */
   maxPages?: number | null;
 }
 
@@ -44,12 +44,12 @@ const DROP_SLICE_ROWS = 500;
 const MISTYPED = 'a stored row has a value of another type than its column; the service does not use the row';
 
 /**
- * Opens the embedded store in `folder`, making it if need be: `log.db` holds everything small and
- * urgent, `records.db` the materialised records, `leases.db` the leases, and a mark beside each of
- * the first two how many commits it must have. Several processes of one machine may have it open.
- * `keys` are those of the secret that the store was made under, or of a later one with that beside
- * it. The caller holds the lock of the data directory, or a part of it where several processes
- * share the store: then each has a `nodeFolder` of its own. Throws StoreError.
+ * Opens the embedded store in `folder`, and creates it if needed. `log.db` holds everything small
+ * and urgent, `records.db` the materialised records, `leases.db` the leases; a mark file beside
+ * each of the first two holds the number of its commits. Several processes of one machine may open
+ * it. `keys` are those of the secret that the store was made under, or of a newer secret together
+ * with that one. The caller holds the lock of the data directory; processes that share the store
+ * each hold the lock of their part and have their own `nodeFolder`. Throws StoreError.
  */
 export async function openSqliteStore(folder: string, options: SqliteStoreOptions): Promise<Store> {
   const root = join(folder, 'checkpoints');
@@ -78,14 +78,16 @@ export async function openSqliteStore(folder: string, options: SqliteStoreOption
   }
 }
 
-/** Whether the folder holds a store. Throws StoreError 'damaged' when it is of another format. */
+/**
+ * Returns whether the folder holds a store. Throws StoreError 'damaged' if it has another format.
+ */
 export async function isStoreMade(folder: string): Promise<boolean> {
   return (await storeMark(folder)) !== null;
 }
 
 /**
- * Whether the folder holds a store already, of this installation. Makes the folder. Throws
- * StoreError 'damaged'.
+ * Returns whether the folder already holds a store, of this installation; creates the folder.
+ * Throws StoreError 'damaged'.
  */
 async function checkFiles(folder: string, installation: Seals): Promise<boolean> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -96,7 +98,7 @@ async function checkFiles(folder: string, installation: Seals): Promise<boolean>
   return true;
 }
 
-/** All of them, or the first failure once every one has ended. */
+/** Returns all results. If some fail, throws the first failure once all have ended. */
 async function allOf<T>(promises: Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(promises);
   return Promise.all(promises);
@@ -146,7 +148,7 @@ function assemble(
 
     async dropCollectionData(collectionId) {
       await usage.takeOffShare(collectionId);
-      // The log first: as long as it is there, records could be made from it again.
+      // The log goes first, because records could be rebuilt from it.
       while (!(await logTables.dropSlice(collectionId, DROP_SLICE_ROWS)));
       await contradictions.clear(collectionId);
       await owners.drop(collectionId);

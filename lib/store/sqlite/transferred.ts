@@ -1,4 +1,4 @@
-/** A result whose buffers go over to the main thread instead of being copied. */
+/** A result whose buffers are transferred to the main thread instead of copied. */
 export class Transferred<T> {
   readonly value: T;
   readonly buffers: ArrayBuffer[];
@@ -8,10 +8,7 @@ export class Transferred<T> {
   }
 }
 
-/**
- * Gives the memory of buffers that nobody reads any more back at once: a thread with nothing to do
- * collects no garbage.
- */
+/** Frees the memory of unused buffers at once: an idle thread collects no garbage. */
 export function freeBuffers(buffers: ArrayBuffer[]): void {
   for (const buffer of buffers) buffer.transfer(0);
 }

@@ -6,7 +6,7 @@ import type { Database, Sync } from './database.ts';
 import type { KeyTable } from './key-table.ts';
 import type { UsageTables } from './usage-tables.ts';
 
-/** `place` is the order of creation, which breaks ties of `createdAt`. */
+/** `place` is the creation order, which breaks ties of `createdAt`. */
 export const ACCOUNTS_SCHEMA = `
   CREATE TABLE IF NOT EXISTS accounts (
     place INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, plan TEXT NOT NULL,
@@ -21,7 +21,10 @@ export type AccountTable = Pick<
   'createAccount' | 'getAccount' | 'accountsPage' | 'replaceAccount' | 'deleteAccount'
 >;
 
-/** Accounts. One that is deleted is gone at once, with its `aliases`, `keys` and `usage`. */
+/**
+ * Accounts. Deletion removes an account together with its `aliases`, `keys` and `usage`, in one
+ * commit.
+ */
 export const accountTable = (
   database: Database,
   collections: Pick<Sync<StoredCatalog>, 'countCollections'>,

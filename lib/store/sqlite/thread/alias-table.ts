@@ -4,7 +4,7 @@ import type { Sealed } from '../../sealed.ts';
 import type { Database, Sync } from './database.ts';
 import { hasTable } from './schema.ts';
 
-/** Made with the first alias: until then an older version can start on the file. */
+/** Created with the first alias: until then an older version can start on the file. */
 export const ALIASES_SCHEMA = `
   CREATE TABLE IF NOT EXISTS aliases (
     id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL, alias TEXT NOT NULL, collectionId TEXT NOT NULL,
@@ -15,13 +15,13 @@ export const ALIASES_SCHEMA = `
 const COLUMNS = 'id, accountId, alias, collectionId, createdAt, seal';
 
 export interface AliasTable extends Sync<StoredAliases> {
-  /** Whether an alias that has none of the seals `besides` stands for the collection. */
+  /** Returns whether the collection has an alias whose seal is not in `besides`. */
   standsFor(accountId: string, collectionId: string, besides: readonly string[]): boolean;
-  /** Of an account that is gone. */
+  /** Removes the aliases of a deleted account. */
   forget(accountId: string): void;
 }
 
-/** Whether the file has aliases yet. */
+/** Returns whether the file has the table of aliases yet. */
 export const hasAliases = (database: Database): boolean => hasTable(database, 'aliases');
 
 export function aliasTable(database: Database): AliasTable {
@@ -88,7 +88,7 @@ export function aliasTable(database: Database): AliasTable {
   };
 }
 
-/** Replaces a seal that is not text with ''. */
+/** Replaces a seal that is not a string with ''. */
 function aliasOf(row: Sealed<AliasRow>): Sealed<AliasRow> {
   return typeof row.seal === 'string' ? row : { ...row, seal: '' };
 }

@@ -15,18 +15,18 @@ export const ANCHORS_SCHEMA = `
 `;
 
 /**
- * A row's revision, by which it is changed; 0 where no row can have it: of numbers that are not
- * exact two are taken for one.
+ * Revision for compare-and-set; 0 if the stored one is impossible. Numbers that are not safe
+ * integers could compare equal although they differ.
  */
 const REVISION = `iif(typeof(revision) = 'integer' AND revision BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}, revision, 0) AS revision`;
 
-/** An item of the history as it is stored. */
+/** A history item as stored. */
 export interface StoredItem {
   version: number;
   item: string;
 }
 
-/** The anchors' outbox, synchronously. */
+/** The outbox of anchors, synchronous. */
 export class AnchorTables {
   readonly #database: Database;
 
@@ -70,7 +70,7 @@ export class AnchorTables {
     const sql = `SELECT collection AS collectionId, wantedAt FROM anchors
       WHERE standing = ? AND collection > ? ORDER BY collection LIMIT ?`;
     const rows = this.#database.allUntyped<OpenAnchor>(sql, standing, collectionId, limit);
-    // Beside the row, under no seal.
+    // `wantedAt` is not sealed, so it may be anything.
     return rows.map((row) => ({ ...row, wantedAt: typeof row.wantedAt === 'string' ? row.wantedAt : null }));
   }
 
@@ -80,7 +80,7 @@ export class AnchorTables {
     return this.#database.allUntyped<StoredItem>(sql, collectionId, beforeVersion, limit);
   }
 
-  /** How many it removed; null when the row is of another revision. */
+  /** Returns the number of items removed; null if the row has another revision. */
   removeHistorySlice(collectionId: string, revision: number, limit: number): number | null {
     if (this.#isOther(collectionId, revision)) return null;
     const sql = `DELETE FROM anchor_history WHERE collection = ?1

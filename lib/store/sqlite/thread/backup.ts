@@ -1,10 +1,10 @@
 /**
- * Copies a store that is in use, as it was at one moment: a thread of its own, once.
+ * Worker thread that copies a snapshot of a store in use, once.
  *
- * Promises: nothing is committed to either file between the snapshots of the two, nor while it is
- * seen how long the files beside them are; writes wait a few milliseconds for that and go on. What
- * was cut short has no format file, so that no start takes it for a store.
- * How it fails: with an error of the system or of SQLite; what it made is left to the caller.
+ * Promises: the snapshots of both files and the lengths of the files beside them are taken while
+ * nothing can be committed; writes wait a few milliseconds for that. An interrupted copy has no
+ * format file, so no start accepts it as a store.
+ * Failure: an error of the system or of SQLite; the caller removes what was written.
  */
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
@@ -27,7 +27,7 @@ interface Source {
   commits: number;
 }
 
-/** A file that is only appended to or replaced whole: what it held when it was opened. */
+/** A file that is only appended to or replaced whole, with its length when it was opened. */
 interface Held {
   name: string;
   descriptor: number;
@@ -40,7 +40,7 @@ function locked(path: string): DatabaseSync {
   return connection;
 }
 
-/** The first read is what a transaction sees from then on. */
+/** The first read fixes the snapshot of a transaction. */
 function snapshot(folder: string, name: string): Source {
   const connection = new DatabaseSync(join(folder, name), { readOnly: true, timeout: 0 });
   connection.exec('BEGIN');
@@ -52,7 +52,7 @@ function held(folder: string, name: string): Held {
   return { name, descriptor, bytes: fstatSync(descriptor).size };
 }
 
-/** Everything at one moment. */
+/** Takes all snapshots at the same moment. */
 function seen({ folder, files, beside }: BackupOrder): { sources: Source[]; others: Held[] } {
   const locks: DatabaseSync[] = [];
   try {
@@ -63,7 +63,7 @@ function seen({ folder, files, beside }: BackupOrder): { sources: Source[]; othe
   }
 }
 
-/** Returns its bytes. */
+/** Returns the number of bytes written. */
 async function write(path: string, content: Iterable<Uint8Array>): Promise<number> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const file = await open(path, 'wx', 0o600);

@@ -6,7 +6,7 @@ import type { AliasTable } from './alias-table.ts';
 import type { Database, Sync } from './database.ts';
 import { collectionsWithTags, writeTags } from './tag-table.ts';
 
-/** `place` is the order of creation, which breaks ties of `createdAt`. */
+/** `place` is the creation order, which breaks ties of `createdAt`. */
 export const COLLECTIONS_SCHEMA = `
   CREATE TABLE IF NOT EXISTS collections (
     place INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL, name TEXT NOT NULL,
@@ -18,7 +18,7 @@ export const COLLECTIONS_SCHEMA = `
   CREATE INDEX IF NOT EXISTS dropped_collections ON collections (place) WHERE dropped;
 `;
 
-/** Past every `place`. */
+/** Greater than every `place`. */
 const AFTER_ALL = 2n ** 63n - 1n;
 const COLUMNS =
   'id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt, seal';
@@ -29,7 +29,7 @@ export type CollectionColumns = Omit<Sealed<CollectionRow>, 'deletionProtection'
 };
 
 export interface CollectionTable extends Omit<Sync<StoredCatalog>, keyof AccountTable | 'allCollections'> {
-  /** In the order of their ids. */
+  /** Returns collections after `id`, in the order of their ids. */
   collectionsAfter(id: string, limit: number): Sealed<CollectionRow>[];
 }
 
@@ -65,11 +65,12 @@ export function collectionTable(database: Database, aliases: Pick<AliasTable, 'f
     },
 
     collectionsPage(accountId, after, limit) {
-      // Where its last one is gone, some of that instant may come twice.
+      // If the position's row is gone, rows with the same `createdAt` may be returned twice.
       const beyond = `AND (createdAt, place) < (?, ifnull((SELECT place FROM collections WHERE id = ?), ${AFTER_ALL}))`;
       const condition = `accountId = ? AND NOT dropped ${after === null ? '' : beyond}`;
       const position = after === null ? [] : [after.createdAt, after.id];
-      // The index has no place of it: of those that are not on the page only the order is read.
+      // No index covers the order. The subquery sorts by it without reading the other columns of
+      // rows that are not on the page.
       const places = `SELECT place FROM collections WHERE ${condition} ORDER BY createdAt DESC, place DESC LIMIT ?`;
       const order = 'ORDER BY createdAt DESC, place DESC';
       const rows = those(`place IN (${places}) ${order}`, accountId, ...position, limit + 1);

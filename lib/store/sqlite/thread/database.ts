@@ -1,14 +1,13 @@
 /**
- * One SQLite file in WAL mode, shared with the other processes that have the folder open, and the
- * one connection of this thread that writes to it.
+ * One SQLite file in WAL mode, shared with other processes that have the folder open, and this
+ * thread's one writing connection to it.
  *
- * Promises: what is committed is on the disk (`synchronous = FULL`); a statement outside of a
- * transaction waits for others instead of failing; `fresh` reads what the file holds now, never
- * what this process has cached of it; nothing is committed, and nothing is read afresh, while the
- * file has a trigger, a view or a column that this version does not make. Fails: with the errors of
- * node:sqlite, which `storeFailure` puts into the port's terms; 'unavailable' when somebody keeps
- * the file locked for longer than `LOCK_MAX_MS`, as a process does that is stopped (SIGSTOP) in the
- * middle of a commit.
+ * Promises: commits are on the disk (`synchronous = FULL`). Statements outside transactions wait
+ * for other connections instead of failing. `fresh` reads the file, never this process's cache.
+ * While the file has a trigger, a view or a column that this version does not create, nothing is
+ * committed or read by `fresh`.
+ * Failure: errors of node:sqlite, which `storeFailure` converts; 'unavailable' if another process,
+ * such as one stopped in the middle of a commit, locks the file for longer than `LOCK_MAX_MS`.
  */
 import { closeSync, openSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -18,16 +17,16 @@ import { damagedFile, isBusy, isOfDamage } from '../store-failure.ts';
 import { type Column, mistypedColumn, mistypedRows } from './column-types.ts';
 import { Schema } from './schema.ts';
 
-/** A part of the port as its tables have it. */
+/** A part of the port with synchronous methods. */
 export type Sync<Part> = {
   [M in keyof Part]: Part[M] extends (...args: infer A) => Promise<infer R> ? (...args: A) => R : never;
 };
 
 export interface DatabaseOptions {
   path: string;
-  /** Makes the tables where they are missing. */
+  /** SQL that creates missing tables. */
   schema: string;
-  /** Makes what the file need not have yet. */
+  /** SQL of tables that the file may have, created on first use. */
   later?: string;
   /**
    * Tables whose rows are judged one by one, by a seal or a decoder. A key of another type in one
@@ -36,19 +35,16 @@ export interface DatabaseOptions {
   judged?: readonly string[];
   /** Bytes; only for a file that is made now. */
   pageBytes: number;
-  /** Whether its tables must be there already. */
+  /** Whether the tables must already exist. */
   made: boolean;
   maxPages?: number | null;
-  /**
-   * Looks at a file that was there already, before anything is written to it; throws what stands
-   * against it.
-   */
+  /** Checks an existing file before anything is written to it; throws to refuse it. */
   inspect?(connection: DatabaseSync): void;
-  /** What to do where it is damaged. */
+  /** Advice for the error message if the file is damaged. */
   advice?: string;
 }
 
-/** Numbers of frames, of a page each. */
+/** Numbers of WAL frames, of one page each. */
 interface Checkpoint {
   log: number;
   checkpointed: number;
@@ -59,8 +55,8 @@ export const LOCK_MAX_MS = 10_000;
 const NAP_MIN_MS = 0.3;
 const NAP_SPREAD_MS = 1;
 /**
- * A file of up to this size is read through when it is opened; a larger one is looked at page by
- * page as it is used.
+ * Largest file that is checked completely when it is opened; pages of larger files are only checked
+ * when they are used.
  */
 const CHECKED_MAX_BYTES = 256 * 1024 * 1024;
 /** What SQLite's check says of a value of another type than its column's. */
@@ -70,9 +66,7 @@ const FINDINGS_MAX = 2 ** 30;
 const WAL_KEPT_MAX_BYTES = 64 * 1024 * 1024;
 const NAP_CELL = new Int32Array(new SharedArrayBuffer(4));
 
-/**
- * Tries again, from its beginning, what another connection was in the way of. Blocks the thread.
- */
+/** Retries work that another connection blocked, from its beginning. Blocks the thread. */
 export function retryWhileBusy<T>(attempt: () => T): T {
   const endMs = performance.now() + LOCK_MAX_MS;
   for (;;) {
@@ -91,8 +85,8 @@ export function nap(): void {
 }
 
 /**
- * The row with its integers as numbers: the nearest for one past 2^53, which no service writes, and
- * which fits no seal. node:sqlite throws for such a one, so that its row would hide all others.
+ * Converts a row's integers to numbers. Those past 2^53, which no service writes and no seal
+ * matches, are rounded; node:sqlite would throw for them, and one such row would hide all others.
  */
 function rounded<Row extends Record<string, unknown> | undefined>(row: Row): Row {
   const columns: Record<string, unknown> = row ?? {};
@@ -100,7 +94,7 @@ function rounded<Row extends Record<string, unknown> | undefined>(row: Row): Row
   return row;
 }
 
-/** For its owner alone, as SQLite makes the files beside it then. */
+/** Readable by the owner only; SQLite gives the files beside it the same permissions. */
 function makeFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
@@ -120,18 +114,18 @@ export class Database {
   readonly #options: DatabaseOptions;
   readonly #schema: Schema;
   /**
-   * SQLite's count of the changes of the schema, when it was found to be as it should be; null
-   * until it was looked at. By the same count SQLite itself knows that its statements are stale:
-   * what somebody changed and then set the count back has no effect on this connection.
+   * SQLite's `schema_version` at the last successful check; null before the first. SQLite uses the
+   * same number to detect stale statements, so a schema change that was hidden by resetting the
+   * number has no effect on this connection.
    */
   #soundSchemaVersion: number | null = null;
-  /** Set when another connection found a difference; the next commits check again. */
+  /** Set if another connection found a difference. The next commits then check again. */
   #isSchemaDoubted = false;
   readonly #statements = new Map<string, Prepared>();
   readonly #connection: DatabaseSync;
   readonly #mistyped: string[] = [];
 
-  /** Opens or makes the file. Throws StoreError 'damaged' or an error of node:sqlite. */
+  /** Opens or creates the file. Throws StoreError 'damaged' or an error of node:sqlite. */
   constructor(options: DatabaseOptions) {
     this.#options = options;
     this.#schema = new Schema(options.schema, options.later);
@@ -152,7 +146,7 @@ export class Database {
     }
   }
 
-  /** Throws StoreError 'damaged' for a value of another type than its column's, as `all` does. */
+  /** Like `all`, throws StoreError 'damaged' if a value has another type than its column. */
   get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
     return this.#do(sql, values, ({ statement, columns }) => this.#typed(statement.get(...values), columns)) as
       | Row
@@ -166,7 +160,7 @@ export class Database {
   }
 
   /**
-   * As `get`, for a row that is judged by its seal. Its values may be of any type, so that a
+   * Like `get`, for rows that are verified by their seals. Values may have any type, so that a
    * malformed row hides no other.
    */
   getUntyped<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
@@ -177,7 +171,7 @@ export class Database {
     return this.#do(sql, values, ({ statement }) => statement.all(...values).map(rounded)) as Row[];
   }
 
-  /** The first row that `isIt` takes, untyped; reads no further. */
+  /** Returns the first row, untyped, for which `isIt` is true; reads no further. */
   find<Row>(sql: string, values: SQLInputValue[], isIt: (row: Row) => boolean): Row | undefined {
     return this.#do(sql, values, ({ statement }) => {
       for (const each of statement.iterate(...values)) {
@@ -198,19 +192,19 @@ export class Database {
     return this.get<{ data_version: number }>('PRAGMA data_version')!.data_version;
   }
 
-  /** The number of rows that it changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, ...values: SQLInputValue[]): number {
     return this.#do(sql, values, ({ statement }) => Number(statement.run(...values).changes));
   }
 
   /**
-   * Runs `work` with the lock for writing, and commits; whatever is thrown undoes it. Does not wait
-   * for others.
+   * Runs `work` with the write lock and commits; rolls back if it throws. Does not wait for other
+   * connections.
    */
   tryTransaction<T>(work: () => T): T {
     this.#connection.exec('BEGIN IMMEDIATE');
     try {
-      // With the lock, so that it stays as it is until the end.
+      // The check comes after the lock, so that the schema cannot change until the commit.
       if (this.#soundSchemaVersion !== null) this.assertSchema();
       const result = work();
       this.#connection.exec('COMMIT');
@@ -252,18 +246,18 @@ export class Database {
       this.#connection.exec('RELEASE operation');
       return result;
     } catch (error) {
-      // A full disk ends the whole transaction by itself.
+      // A full disk rolls back the whole transaction.
       if (this.#connection.isTransaction) this.#connection.exec('ROLLBACK TO operation; RELEASE operation');
       throw error;
     }
   }
 
-  /** Whether the transaction is still there that `tryTransaction` began. */
+  /** Whether the transaction begun by `tryTransaction` is still open. */
   get isInTransaction(): boolean {
     return this.#connection.isTransaction;
   }
 
-  /** Reads through a connection that has nothing cached. */
+  /** Reads through a new connection with an empty cache. */
   fresh<T>(read: (connection: DatabaseSync) => T): T {
     const connection = this.freshConnection();
     try {
@@ -291,38 +285,38 @@ export class Database {
   }
 
   /**
-   * Takes what was committed over from the WAL into the file, as far as no reader is in the way;
-   * does not wait. Bytes that are left.
+   * Copies committed pages from the WAL to the file as far as readers allow, without waiting.
+   * Returns the number of bytes left.
    */
   checkpoint(): number {
     return this.#checkpoint('PASSIVE');
   }
 
-  /** Bytes of pages in the WAL that the file does not have yet. */
+  /** Bytes of WAL pages not yet copied to the file. */
   get walBytes(): number {
-    // SQLite before 3.51 knows no NOOP and checkpoints, which is as right, and slower.
+    // SQLite before 3.51 does not know NOOP and checkpoints instead: the same result, only slower.
     return this.#checkpoint('NOOP');
   }
 
-  /** Bytes of pages in the file that hold nothing. */
+  /** Bytes of unused pages in the file. */
   get freeListBytes(): number {
     return this.get<{ freelist_count: number }>('PRAGMA freelist_count')!.freelist_count * this.#options.pageBytes;
   }
 
-  /** Size of the WAL on the disk. */
+  /** Size in bytes of the WAL file. */
   get walFileBytes(): number {
     return statSync(`${this.#options.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 
   /**
-   * Forgets the pages it has cached, so that bytes changed on the disk meanwhile are neither hidden
-   * from reads nor undone by the next commit.
+   * Drops cached pages, so that bytes changed on the disk are neither hidden from reads nor
+   * overwritten by the next commit.
    */
   forgetCache(): void {
     this.#connection.exec('PRAGMA shrink_memory');
   }
 
-  /** The last connection of all takes the WAL over into the file and removes it. */
+  /** The last connection to close copies the WAL to the file and removes it. */
   close(): void {
     this.#connection.close();
   }
@@ -337,13 +331,13 @@ export class Database {
     const connection = new DatabaseSync(path, { timeout: 0 });
     try {
       connection.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF`);
-      // Two that open a new file at once collide here.
+      // Processes that create a file at the same time collide here.
       const mode = retryWhileBusy(() => connection.prepare('PRAGMA journal_mode = WAL').get());
       if (mode?.journal_mode !== 'wal') throw new Error(`${this.name} cannot be put into WAL mode here`);
       connection.exec('PRAGMA synchronous = FULL');
       connection.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${WAL_KEPT_MAX_BYTES}`);
       if (maxPages) connection.exec(`PRAGMA max_page_count = ${maxPages}`);
-      // Where it may not write, SQLite opens a file for reading without a word.
+      // Without write permission SQLite silently opens the file read-only.
       retryWhileBusy(() => connection.exec('BEGIN IMMEDIATE; ROLLBACK'));
       return connection;
     } catch (error) {
@@ -368,13 +362,13 @@ export class Database {
   }
 
   /**
-   * Through a connection that cannot write: the last one that can would take the sound part of a
-   * WAL over and remove the rest.
+   * Uses a read-only connection: closing the last writable one would copy the sound part of a WAL
+   * to the file and remove the rest.
    */
   #check(): void {
     const { path, inspect } = this.#options;
     const { size } = statSync(path);
-    // To SQLite an empty file is an empty database.
+    // SQLite treats an empty file as an empty database.
     if (size === 0) throw this.#damaged('is empty');
     this.fresh((connection) => {
       inspect?.(connection);
@@ -409,11 +403,11 @@ export class Database {
   }
 
   #do<T>(sql: string, values: SQLInputValue[], use: (prepared: Prepared) => T): T {
-    // Two different ill-formed strings can have one UTF-8 form.
+    // Two different ill-formed strings can have the same UTF-8 encoding.
     for (const value of values) {
       if (typeof value === 'string' && !value.isWellFormed()) throw new RangeError('an id is well-formed Unicode');
     }
-    // Waiting inside a transaction would keep others waiting.
+    // Inside a transaction there is no retry: waiting would block the other connections.
     if (this.#connection.isTransaction) return use(this.#statement(sql));
     return retryWhileBusy(() => use(this.#statement(sql)));
   }

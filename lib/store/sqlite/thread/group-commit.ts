@@ -1,13 +1,11 @@
 /**
- * Group commit: the writing operations that wait when a commit begins share it, and its fsync.
+ * Group commit: all writes waiting when a commit begins share it and its fsync.
  *
- * Promises: operations run in the order of their submission, each sees the effects of those before
- * it, and their outcomes are told after COMMIT, in that order. An operation that fails on its own
- * account fails alone.
- * How it fails: 'capacity' and 'unavailable': nothing of the group is there. 'unknown': COMMIT
- * failed, and reading tells what is there for good. 'capacity' for a single operation: it writes
- * much, and the disk has no room to spare.
- * See docs/internals/store.md.
+ * Promises: operations run in the order of submission, and each sees the effects of those before
+ * it. Outcomes are reported after COMMIT, in that order. An operation that throws fails alone.
+ * Failure: 'capacity' and 'unavailable' mean that nothing of the group was written. After 'unknown'
+ * COMMIT failed, and a read shows what was written. A single operation fails with 'capacity' if it
+ * writes much and the disk has little room. See docs/internals/store.md.
  */
 import { StoreError } from '../../port.ts';
 import { full, isBusy, isFull, isOfSqlite, isOfStatement, storeFailure } from '../store-failure.ts';
@@ -24,19 +22,19 @@ interface Pending {
 export interface GroupCommitOptions {
   database: Pick<Database, 'name' | 'tryTransaction' | 'inSavepoint' | 'isInTransaction'>;
   /**
-   * Whether there is room for so many bytes more; without it an operation that says it writes some
-   * is refused for capacity.
+   * Returns whether there is room for this many more bytes. Without it operations with `bytes` > 0
+   * are refused.
    */
   hasRoom?(bytes: number): boolean;
-  /** In the transaction of each group, after its operations. */
+  /** Runs in the transaction of each group, after its operations. */
   beforeCommit?(): void;
-  /** When COMMIT has succeeded, before the outcomes are told. */
+  /** Runs after a successful COMMIT, before outcomes are reported. */
   onCommit?(): void;
-  /** After the outcomes were told, whatever they are. */
+  /** Runs after outcomes were reported, whatever they are. */
   afterGroup?(): void;
 }
 
-/** Bounds on one group: what its first operation may wait for the others. */
+/** Bounds of a group, which limit how long its first operation waits for the others. */
 const GROUP_MAX_OPERATIONS = 1_024;
 const GROUP_MAX_BYTES = 8 * 1024 * 1024;
 const RETRY_MIN_MS = 1;
@@ -45,7 +43,7 @@ const RETRY_SPREAD_MS = 1.5;
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
   #queue: Pending[] = [];
-  /** The one whose turn it is. */
+  /** The group being committed. */
   #group: Pending[] = [];
   #giveUpAtMs = 0;
   #isScheduled = false;
@@ -55,28 +53,28 @@ export class GroupCommit {
     this.#options = options;
   }
 
-  /** `bytes` is about what it writes. */
+  /** `bytes`: approximate number of bytes that the operation writes. */
   submit(operation: () => unknown, bytes: number, settle: (outcome: Outcome) => void): void {
     this.#queue.push({ operation, bytes, settle });
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    // Whatever the port has received by then comes into the same group.
+    // Operations that the port has already received join the same group.
     setImmediate(() => this.#turn());
   }
 
-  /** Why nothing is committed any more; null while it is. */
+  /** Reason why nothing is committed any more; null while commits are possible. */
   get refusal(): StoreError | null {
     return this.#refusal;
   }
 
-  /** From now on nothing is committed any more. */
+  /** Refuses all further commits. */
   refuse(failure: StoreError): void {
     this.#refusal ??= failure;
   }
 
   /**
-   * Commits what waits; what another process does not let through within `LOCK_MAX_MS` in all is
-   * refused. Blocks the thread.
+   * Commits everything submitted. Refuses what another process keeps blocked for `LOCK_MAX_MS` in
+   * all. Blocks the thread.
    */
   drain(): void {
     const giveUpAtMs = performance.now() + LOCK_MAX_MS;
@@ -86,7 +84,7 @@ export class GroupCommit {
     }
   }
 
-  /** One group, or one attempt at it: requests that read come in between. */
+  /** Runs one attempt to commit one group. Reads run between attempts. */
   #turn(): void {
     this.#isScheduled = false;
     if (!this.#next()) return;
@@ -97,7 +95,10 @@ export class GroupCommit {
     else setTimeout(() => this.#turn(), RETRY_MIN_MS + Math.random() * RETRY_SPREAD_MS);
   }
 
-  /** Takes the next group from the queue if none is begun; false when there is nothing to do. */
+  /**
+   * Takes the next group from the queue unless one is pending; returns false if there is nothing to
+   * do.
+   */
   #next(): boolean {
     if (this.#group.length > 0) return true;
     let bytes = 0;
@@ -112,7 +113,7 @@ export class GroupCommit {
     return count > 0;
   }
 
-  /** Settles the group; false when another process is in its way. */
+  /** Commits or fails the group; returns false if another process blocks it. */
   #commit(): boolean {
     const outcomes = this.#attempt();
     if (outcomes === null) return false;
@@ -160,8 +161,8 @@ export class GroupCommit {
   }
 
   /**
-   * The next commit begins in the WAL where the one began that failed; what is left of that has
-   * wrong checksums then.
+   * Overwrites the frames of a failed commit: the next commit starts at the same place in the WAL,
+   * which invalidates the checksums of what is left of them.
    */
   #writeOver(): void {
     const { database, beforeCommit, onCommit } = this.#options;
@@ -169,7 +170,7 @@ export class GroupCommit {
       database.tryTransaction(() => beforeCommit?.());
       onCommit?.();
     } catch (error) {
-      // Then the next commit does.
+      // The next commit overwrites them instead.
       if (!isOfSqlite(error)) throw error;
     }
   }

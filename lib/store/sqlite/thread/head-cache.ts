@@ -3,7 +3,7 @@ import type { ShardHead } from '../../../shard/head.ts';
 import { parseShardKey, type ShardKey } from '../../../shard/key.ts';
 import type { Database } from './database.ts';
 
-/** Some megabytes. */
+/** Maximum number of heads, a few megabytes. */
 const HEADS_MAX = 16_384;
 
 interface Cached {
@@ -13,11 +13,11 @@ interface Cached {
 }
 
 /**
- * Heads of whole collections whose seals were verified.
+ * Verified heads of whole collections.
  *
- * Promises: they are as the file has them. This connection's own writes make a head stale before
- * they are committed, and one that is rolled back costs a reading; after a commit of any other
- * connection nothing counts that was read before it.
+ * Promises: cached heads match the file. Writes of this connection mark a head as stale before they
+ * commit; after a rollback that costs one extra read. A commit of any other connection invalidates
+ * the whole cache.
  */
 export class HeadCache {
   readonly #database: Pick<Database, 'dataVersion'>;
@@ -31,7 +31,7 @@ export class HeadCache {
     this.#database = database;
   }
 
-  /** The heads of a collection; `readOne` and `readAll` read what is not known. */
+  /** Returns the heads of a collection. `readOne` and `readAll` read those that are not cached. */
   get(
     collectionId: string,
     readOne: (index: number) => ShardHead | null,
@@ -52,18 +52,18 @@ export class HeadCache {
       else cached.heads.set(index, head);
     }
     cached.stale.clear();
-    // Anew, for its size.
+    // Set again to update the size of the entry.
     this.#collections.set(collectionId, cached);
     return cached.heads;
   }
 
-  /** The shard's row is about to change. */
+  /** Must be called before a shard's row changes. */
   forget(shard: ShardKey): void {
     const { collectionId, index } = parseShardKey(shard);
     this.#collections.peek(collectionId)?.stale.add(index);
   }
 
-  /** All rows of the collection are about to change. */
+  /** Must be called before all rows of a collection change. */
   drop(collectionId: string): void {
     this.#collections.delete(collectionId);
   }

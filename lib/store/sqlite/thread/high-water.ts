@@ -1,13 +1,13 @@
 /**
- * Tells a file that has lost commits. SQLite takes a WAL up to its first frame that does not match
- * its checksum for the whole of it, so that one changed byte silently undoes every later commit;
- * and an older copy of a file, or one without its WAL, looks sound as well. So each file counts its
- * commits within itself, and a small file beside it keeps the highest count that was committed.
+ * Detects lost commits. SQLite reads a WAL only up to the first frame with a wrong checksum, so one
+ * changed byte silently undoes all later commits. An older copy of a file, or one without its WAL,
+ * also looks sound. So each file counts its commits, and a small mark file beside it keeps the
+ * highest committed count.
  *
- * The mark is written before the outcomes of a commit are told, without a sync: it survives the end
- * of the process, and may fall back when the machine goes down, or when two processes write it at
- * once, until the next commit: a mark that is too low tells of no loss that did not happen. Without
- * a mark nothing is told: that is how an operator accepts a loss.
+ * The mark is written, without a sync, before outcomes of a commit are reported. It survives the
+ * process, but may fall back after a power loss or concurrent writes, until the next commit. A mark
+ * that is too low never reports a loss by mistake. Without a mark no loss is reported: deleting it
+ * is how an operator accepts a loss.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
@@ -20,26 +20,26 @@ export const COMMITS_SCHEMA = `
   INSERT INTO commits VALUES (1, 0) ON CONFLICT DO NOTHING;
 `;
 
-/** `1234567` and blanks, and the end of the line. */
+/** A number such as `1234567`, padded with spaces, and a newline. */
 const MARK_BYTES = 32;
 
 export class HighWater {
   readonly #name: string;
   readonly #mark: number;
-  /** With the transaction under way. */
+  /** Count of the current transaction. */
   #next = 0;
 
-  /** `path` is that of the mark; it is made if need be. Throws an error of the file system. */
+  /** `path` is the mark file, created if needed. Throws a file system error. */
   constructor(path: string, name: string) {
     this.#name = name;
     this.#mark = openSync(path, constants.O_RDWR | constants.O_CREAT | NO_FOLLOW, 0o600);
-    // Its place on the disk is taken now.
+    // Reserves the space on the disk now.
     if (fstatSync(this.#mark).size < MARK_BYTES) this.#write(0);
   }
 
-  /** Throws StoreError 'damaged' when the file behind the connection lacks commits. */
+  /** Throws StoreError 'damaged' if the file behind the connection lacks commits. */
   check(connection: DatabaseSync): void {
-    // In this order: other processes go on committing meanwhile.
+    // The mark must be read first, because other processes may commit in between.
     const mark = this.#read();
     const count = countIn(connection);
     if (Number.isNaN(count))
@@ -52,17 +52,17 @@ export class HighWater {
     );
   }
 
-  /** Within a transaction of the file. */
+  /** Raises the count, within a transaction of the file. */
   count(file: Database): void {
     this.#next = file.get<{ count: number }>('UPDATE commits SET count = count + 1 RETURNING count')?.count ?? 0;
   }
 
-  /** It was committed. */
+  /** Raises the mark after the commit. */
   committed(): void {
     try {
       this.#write(Math.max(this.#next, this.#read()));
     } catch {
-      // The commit stands; the next one marks it.
+      // The commit stands; the next one updates the mark.
     }
   }
 
@@ -74,7 +74,7 @@ export class HighWater {
     writeSync(this.#mark, markText(count), 0);
   }
 
-  /** 0 when there is none, or none that can be read. */
+  /** Returns the mark; 0 if there is none or it is unreadable. */
   #read(): number {
     const bytes = Buffer.alloc(MARK_BYTES);
     readSync(this.#mark, bytes, 0, MARK_BYTES, 0);
@@ -83,7 +83,7 @@ export class HighWater {
   }
 }
 
-/** What a mark of so many commits holds. */
+/** Returns the content of a mark file for this number of commits. */
 export const markText = (count: number): string => `${String(count).padEnd(MARK_BYTES - 1)}\n`;
 
 /** Commits that a file has; NaN if it does not count them by a whole number. */

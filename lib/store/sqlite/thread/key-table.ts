@@ -17,7 +17,7 @@ export const KEYS_SCHEMA = `
 export type KeyColumns = Omit<Sealed<KeyRow>, 'scopes'> & { scopes: string };
 
 export interface KeyTable extends Omit<Sync<StoredKeys>, 'count'> {
-  /** Counts up to `limit` of the keys after `after`; null where there are no more. */
+  /** Counts up to `limit` keys after `after`; the returned `after` is null at the end. */
   countSlice(accountId: string, after: Position | null, limit: number): { count: number; after: Position | null };
   /** Removes all keys of an account. */
   forget(accountId: string): void;
@@ -26,13 +26,12 @@ export interface KeyTable extends Omit<Sync<StoredKeys>, 'count'> {
 const MANAGING = `SELECT * FROM keys WHERE accountId = ? AND id <> ? AND scopes LIKE '%"manage"%'
   AND (expiresAt IS NULL OR expiresAt > ?)`;
 
-/** API keys. */
 export const keyTable = (database: Database, seals: Seals): KeyTable => ({
   create(row, maxKeys) {
     const stored = 'SELECT count(*) AS count FROM keys WHERE accountId = ?';
     const { count } = database.get<{ count: number }>(stored, row.accountId)!;
     if (count >= KEYS_MAX) return 'limit';
-    // Forged rows count toward no limit.
+    // Forged rows do not count toward the limit.
     if (maxKeys !== null && count >= maxKeys && countBelieved(database, seals, row.accountId, maxKeys) >= maxKeys)
       return 'limit';
     const { id, accountId, name, hash, prefix, scopes, createdAt, expiresAt, lastUsedAt, seal } = row;
@@ -83,7 +82,7 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
   },
 });
 
-/** Newest first. */
+/** Returns keys, newest first. */
 function page(database: Database, accountId: string, after: Position | null, limit: number): Page<Sealed<KeyRow>> {
   const beyond = after === null ? '' : 'AND (createdAt, id) < (?, ?)';
   const sql = `SELECT * FROM keys WHERE accountId = ? ${beyond} ORDER BY createdAt DESC, id DESC LIMIT ?`;
@@ -92,7 +91,7 @@ function page(database: Database, accountId: string, after: Position | null, lim
   return pageOf(rows.map(listedKeyOf), limit, positionOf);
 }
 
-/** How many keys of an account are believed; stops at `max`. */
+/** Counts the valid keys of an account; stops at `max`. */
 function countBelieved(database: Database, seals: Seals, accountId: string, max: number): number {
   let count = 0;
   database.find<KeyColumns>('SELECT * FROM keys WHERE accountId = ?', [accountId], (columns) => {
@@ -108,7 +107,10 @@ function keyOf(row: KeyColumns): Sealed<KeyRow> {
   return { ...row, lastUsedAt, scopes: decodeList<Scope>(row.scopes, 'An API key') };
 }
 
-/** One whose scopes are no list has none, and no seal that fits: it hides no other. */
+/**
+ * Like `keyOf`, but scopes that do not decode become none, so that the row hides no other. No seal
+ * matches it then.
+ */
 export function listedKeyOf(row: KeyColumns): Sealed<KeyRow> {
   try {
     return keyOf(row);

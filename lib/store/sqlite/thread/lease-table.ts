@@ -2,7 +2,7 @@ import type { LeaseRow, LeaseStore } from '../../owners.ts';
 import { decodeRow } from '../row-codec.ts';
 import type { Database, Sync } from './database.ts';
 
-/** A file of its own: a renewal never waits for what the log writes. */
+/** Leases have their own file, so that a renewal never waits for writes to the log. */
 export const LEASES_SCHEMA = `
   CREATE TABLE IF NOT EXISTS leases (incarnation TEXT PRIMARY KEY, beat INTEGER NOT NULL, row TEXT NOT NULL) STRICT;
 `;
@@ -12,7 +12,7 @@ interface Row {
   row: string;
 }
 
-/** The leases; the beat stands beside the row as well, for conditions. */
+/** The leases. The beat is also a column, for conditions. */
 export const leaseTable = (database: Database): Sync<LeaseStore> => ({
   begin(lease) {
     const sql = 'INSERT INTO leases VALUES (?, ?, ?) ON CONFLICT DO NOTHING';

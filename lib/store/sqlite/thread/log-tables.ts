@@ -12,8 +12,8 @@ import type { HeadCache } from './head-cache.ts';
 import type { UsageTables } from './usage-tables.ts';
 
 /**
- * A shard's row holds its head and the link of its newest entry, under a seal (log-seals.ts), and
- * outlives its entries.
+ * A shard's row holds its head and the link of its newest entry, under a seal (log-seals.ts). It
+ * stays when its entries are trimmed.
  */
 export const LOG_SCHEMA = `
   CREATE TABLE IF NOT EXISTS shards (
@@ -29,16 +29,16 @@ export const LOG_SCHEMA = `
   ) STRICT;
 `;
 
-/** A shard's columns. */
+/** Columns of a shard. */
 export const SHARD = 'number, shard, seq, version, type, hash, count, link, seal';
 /**
- * An entry's columns. REAL: node:sqlite throws for an integer that is not exact, and the row would
- * hide all others. Of very many rows it is faster than what `Database` does of its own.
+ * Columns of an entry. REAL, because node:sqlite throws for integers that are not exact, and one
+ * such row would hide all others. For many rows this is faster than the conversion in `Database`.
  */
 export const ENTRY = `CAST(seq AS REAL) AS seq, CAST(epoch AS REAL) AS epoch, entryId, kind, CAST(version AS REAL) AS version,
   type, hash, CAST(count AS REAL) AS count, tally, body, bodyHash, before, link`;
 
-/** A shard as its row has it. */
+/** A shard as stored. */
 export interface ShardRow extends HeadRow {
   number: number;
   shard: number;
@@ -46,7 +46,7 @@ export interface ShardRow extends HeadRow {
   seal: Uint8Array;
 }
 
-/** An entry as its row has it. */
+/** An entry as stored. */
 export interface EntryRow extends HeadRow {
   epoch: number;
   entryId: string;
@@ -58,14 +58,14 @@ export interface EntryRow extends HeadRow {
   link: Uint8Array;
 }
 
-/** Entries, heads and tallies in one file, so that one commit holds all three; synchronously. */
+/** Entries, heads and tallies in one file, so that one commit covers all three; synchronous. */
 export class LogTables {
   readonly #database: Database;
   readonly #usage: UsageTables;
   readonly #seals: LogSeals;
   readonly #heads: HeadCache | null;
 
-  /** `heads` is null where something else writes to its tables through the same connection. */
+  /** `heads` must be null if other code writes to these tables through the same connection. */
   constructor(database: Database, usage: UsageTables, seals: LogSeals, heads: HeadCache | null) {
     this.#database = database;
     this.#usage = usage;
@@ -96,7 +96,7 @@ export class LogTables {
     const number = this.#row(shard)?.number;
     if (number === undefined) return new Transferred([], []);
     const sql = `SELECT ${ENTRY} FROM entries WHERE shard = ? AND seq > ? ORDER BY entries.seq`;
-    // Replays and verifications must see what the disk holds.
+    // Replay and verification must see what is on the disk.
     const entries = this.#database.fresh((connection) => {
       const found: LogEntry[] = [];
       let bytes = 0;
@@ -118,8 +118,8 @@ export class LogTables {
   }
 
   /**
-   * Looks at about `maxBytes` of the entries after `after` through `throughSeq`; gives the first
-   * that is not sound, and how far it came, null at the end.
+   * Verifies about `maxBytes` of entries after `after` through `throughSeq`. Returns the seq of the
+   * first altered entry, and the entry to continue after, null at the end.
    */
   auditSlice(
     shard: ShardKey,
@@ -130,13 +130,13 @@ export class LogTables {
     const row = this.#row(shard);
     if (row === undefined) return { altered: null, after: null };
     return this.#database.fresh((connection) => {
-      // One state of the log: other processes append to it, and trim it.
+      // A transaction, because other processes append to the log and trim it.
       if (!connection.isTransaction) connection.exec('BEGIN');
       const { number } = row;
       const first = connection.prepare('SELECT CAST(min(seq) AS REAL) AS seq FROM entries WHERE shard = ?').get(number);
       const firstSeq = first?.seq as number | null | undefined;
       if (!firstSeq) return { altered: null, after: null };
-      // What came before has been trimmed since.
+      // The entries in between were trimmed in the meantime.
       const before = after !== null && firstSeq > after.seq + 1 ? null : after;
       const linked = this.#linkedEntries(connection, shard, number, after?.seq ?? 0, throughSeq, maxBytes);
       const altered = this.#seals.firstAltered(linked, before);
@@ -168,7 +168,7 @@ export class LogTables {
     return this.#heads.get(collectionId, (index) => this.head(shardKey(collectionId, index)), readAll);
   }
 
-  /** Removes up to `limit` of the entries up to and including `throughSeq`; how many it removed. */
+  /** Removes up to `limit` entries up to and including `throughSeq`; returns their number. */
   trimSlice(shard: ShardKey, throughSeq: number, limit: number): number {
     const number = this.#row(shard)?.number;
     return number === undefined ? 0 : this.#removeEntries(number, throughSeq, limit);
@@ -182,8 +182,8 @@ export class LogTables {
   }
 
   /**
-   * Removes up to `limit` entries of a collection, and shards when they have none left; whether
-   * nothing is left.
+   * Removes up to `limit` entries per shard of a collection, and shards without entries; returns
+   * true once nothing is left.
    */
   dropSlice(collectionId: string, limit: number): boolean {
     this.#heads?.drop(collectionId);
@@ -213,12 +213,12 @@ export class LogTables {
       const head = this.#seals.sealedHead(shard, headOf(row), row.link, row.seal);
       if (head !== null) return head;
     } catch {
-      // Said below.
+      // Handled below.
     }
     return unsoundHead(row.seq);
   }
 
-  /** The shard's number. */
+  /** Returns the shard's number. */
   #writeHead(shard: ShardKey, head: ShardHead, link: Uint8Array, before: ShardRow | undefined): number {
     const { seq, version, type, hash, count } = head;
     const values = [seq, version, type, hash, count, link, this.#seals.head(shard, head, link)];
@@ -234,7 +234,7 @@ export class LogTables {
     return this.#database.get<{ number: number }>(sql, ...values, collectionId, index)!.number;
   }
 
-  /** In place of what stands past the end of the log, where the service never wrote. */
+  /** Replaces any row past the end of the log, which the service cannot have written. */
   #writeEntry(number: number, { entry, bodyHash, before, link }: LinkedEntry, body: Uint8Array): void {
     const { seq, epoch, entryId, kind, head, tally } = entry;
     const { version, type, hash, count } = head;
@@ -267,7 +267,7 @@ export class LogTables {
     return linked;
   }
 
-  /** An entry of kind 'damaged' when the row is none, or the service did not write it. */
+  /** Returns an entry of kind 'damaged' if the row is malformed or the service did not write it. */
   #entryOf(shard: ShardKey, row: EntryRow): LogEntry {
     try {
       const { body, bodyHash, before, link } = row;
@@ -275,7 +275,7 @@ export class LogTables {
       const entry = this.#seals.linked({ entry: entryOf(shard, row), bodyHash, before, link });
       if (entry !== null) return { ...entry, body };
     } catch {
-      // Said below.
+      // Handled below.
     }
     return damagedEntry(shard, row.seq);
   }
@@ -284,7 +284,6 @@ export class LogTables {
 /** Returns an empty link for a value that is not bytes. */
 const bytesOf = (value: unknown): Uint8Array => (value instanceof Uint8Array ? value : new Uint8Array(0));
 
-/** The hash of a body. */
 export const sha256 = (bytes: Uint8Array): Buffer => hashOf('sha256', bytes, 'buffer');
 
 /** Decodes the entry of an untrusted row. Throws StoreError 'damaged'. */

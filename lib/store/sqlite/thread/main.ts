@@ -1,6 +1,6 @@
 /**
- * A thread with the SQLite connections of one role: says whether they could be opened, then answers
- * requests until it is told to close.
+ * Worker thread with the SQLite connections of one role: reports whether they could be opened, then
+ * answers requests until 'close'.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FromThread, Opening, ToThread } from '../requests.ts';

@@ -1,16 +1,16 @@
 /**
- * Where a shard's records lie: a place is the shard's number and a count within it, so that each
- * shard has a range of its own.
+ * Row ids of records. A place is the shard's number and an offset, so that each shard has its own
+ * range.
  */
 import { damagedFile } from '../store-failure.ts';
 import type { Database } from './database.ts';
 
-/** 2^31 shards with 2^32 new records each. */
+/** 2^31 shards, with 2^32 places each. */
 const PLACE_BITS = 32n;
 const PLACES = 2 ** 32;
 export const NUMBER_MAX = 2 ** 31 - 1;
 
-/** First and last place of a shard; of a number that none can have, a range without a place. */
+/** Returns the first and last place of a shard; an empty range for an invalid number. */
 export function rangeOf(number: number): [first: bigint, last: bigint] {
   if (!isNumber(number)) return [1n, 0n];
   const first = BigInt(number) << PLACE_BITS;
@@ -18,20 +18,20 @@ export function rangeOf(number: number): [first: bigint, last: bigint] {
 }
 
 /**
- * Places of a shard that no row has, counted from the first: those past its last row; where
- * somebody put a row at the very end, those in the gap before it, and so on. By the rows
- * themselves: what stands beside them may have been changed.
+ * Allocates free places of a shard, as offsets into its range: first those after its last row,
+ * then, if a row has the last place, those in the gap before it, and so on. Looks only at the rows
+ * themselves, because a stored counter may have been changed.
  */
 export class FreePlaces {
   readonly #database: Database;
   readonly #number: number;
   readonly #range: [first: bigint, last: bigint];
-  /** The gap that is being filled begins here. */
+  /** Start of the gap being filled. */
   #from = 0;
   #next = 0;
   #end = 0;
 
-  /** Throws StoreError 'damaged' for a number that no shard can have. */
+  /** Throws StoreError 'damaged' if no shard can have this number. */
   constructor(database: Database, number: number) {
     if (!isNumber(number)) throw damagedFile(database.name, `gives a shard the number ${number}, which none can have`);
     this.#database = database;
@@ -40,12 +40,12 @@ export class FreePlaces {
     this.#seek(PLACES);
   }
 
-  /** Past the one that was taken last. */
+  /** Offset after the last place taken. */
   get next(): number {
     return this.#next;
   }
 
-  /** Throws StoreError 'damaged' when there is none left. */
+  /** Throws StoreError 'damaged' if there is no place left. */
   take(): bigint {
     while (this.#next === this.#end) {
       if (this.#from === 0)
@@ -55,7 +55,7 @@ export class FreePlaces {
     return this.#range[0] + BigInt(this.#next++);
   }
 
-  /** Goes to the places between the last row before `end` and `end`: none where one lies there. */
+  /** Selects the gap between the last row before `end` and `end`, which may be empty. */
   #seek(end: number): void {
     const [first] = this.#range;
     const sql = 'SELECT COALESCE(MAX(place) - ? + 1, 0) AS place FROM records WHERE place BETWEEN ? AND ?';

@@ -16,9 +16,9 @@ import { type Database, retryWhileBusy } from './database.ts';
 import { FreePlaces, NUMBER_MAX, rangeOf } from './record-places.ts';
 
 /**
- * `seq` of a shard is its mark: the last seq applied. It moves in the commit that changes the
- * records, so no tombstones are needed. A record's place is its shard's number and a count within
- * it, so that a shard's records lie together and are scanned in the order of the file.
+ * `seq` of a shard is the last seq applied. It is set in the same commit as the records, so no
+ * tombstones are needed. A record's place is the shard's number and an offset, so a shard's records
+ * are adjacent and scanned in file order.
  */
 export const RECORDS_SCHEMA = `
   CREATE TABLE IF NOT EXISTS shards (
@@ -36,8 +36,9 @@ const BATCH_BYTES = 1024 * 1024;
 const OWN_SHARD = "iif(typeof(id) = 'blob', CAST(shard AS REAL), -1)";
 const PARTS = ['id', 'vector', 'metadata', 'leaf'].map((part) => `ifnull(${part}, x'')`);
 /**
- * In one piece: every buffer that node:sqlite makes costs more than what is in it. REAL: it throws
- * for an integer that is not exact, and the row would hide all others.
+ * All parts in one BLOB, because each buffer that node:sqlite creates costs more than its content.
+ * REAL, because node:sqlite throws for integers that are not exact, and one such row would hide all
+ * others.
  */
 const ROW = `length(${PARTS[0]}) AS idBytes, length(${PARTS[1]}) AS vectorBytes, length(${PARTS[2]}) AS metadataBytes,
   CAST(seq AS REAL) AS seq, ${OWN_SHARD} AS shard, CAST(${PARTS.join(' || ')} AS BLOB) AS bytes`;
@@ -49,30 +50,30 @@ interface ShardRow {
 
 interface Scan {
   connection: DatabaseSync;
-  /** The shard's. */
+  /** The shard's number. */
   number: number;
   rows: Iterator<RecordRow & { shard: number }>;
 }
 
 export interface ScannedBatch {
   batch: ArrayBuffer;
-  /** Ids of rows that are no records. */
+  /** Ids of malformed records. */
   unreadable: string[];
-  /** Ids of rows that bear another shard's number, or an id that no record has. */
+  /** Ids of rows with another shard's number, or with an id that no record can have. */
   stray: string[];
   isLast: boolean;
 }
 
-/** Which row lies somewhere in a shard's range. */
+/** A row within a shard's range. */
 export interface PlacedRow {
-  /** Counted from the range's first. */
+  /** Offset into the range. */
   place: number;
   isOfNumber: 0 | 1;
-  /** Cut short where no record has it. */
+  /** Truncated if it is too long for a record. */
   id: Uint8Array;
 }
 
-/** The materialised records, synchronously. */
+/** The materialised records, synchronous. */
 export class RecordTables {
   readonly #database: Database;
   readonly #scans = new Map<number, Scan>();
@@ -94,7 +95,7 @@ export class RecordTables {
         else this.#put(number, places.take(), parts);
       }
     }
-    // Versions before this one go by the count of places.
+    // Versions before this one use this counter.
     this.#database.run('UPDATE shards SET seq = ?, nextPlace = ? WHERE number = ?', throughSeq, places.next, number);
   }
 
@@ -102,7 +103,7 @@ export class RecordTables {
     return this.#row(shard)?.seq ?? 0;
   }
 
-  /** Begins a scan of the present state, through a connection that has nothing of it cached. */
+  /** Starts a scan of the current state, through a connection with an empty cache. */
   openScan(shard: ShardKey): { scan: number; throughSeq: number } {
     const connection = this.#database.freshConnection();
     try {
@@ -125,7 +126,7 @@ export class RecordTables {
     }
   }
 
-  /** The next records of a scan, about 1 MiB of them; ends it with the last. */
+  /** Returns the next records of a scan, about 1 MiB; ends the scan with the last of them. */
   nextBatch(scan: number): Transferred<ScannedBatch> {
     const open = this.#scans.get(scan);
     if (open === undefined) throw new RangeError('the scan is over');
@@ -138,7 +139,7 @@ export class RecordTables {
         const { done = false, value } = open.rows.next();
         isLast = done;
         if (done) continue;
-        // Its place says that it is the shard's, and writes find it by its number and id.
+        // The place shows that the row is the shard's, but writes find it by number and id.
         const id = idOf(value);
         if (value.shard !== open.number || !isRecordId(id)) stray.push(textOf(id));
         else if (isRecord(value)) writer.put(value);
@@ -160,7 +161,7 @@ export class RecordTables {
     this.#scans.delete(scan);
   }
 
-  /** The next rows of a shard's range after the place that is `after` places into it, in order. */
+  /** Returns the rows after the place at offset `after` of a shard's range, in order. */
   rowsAfter(shard: ShardKey, after: number, limit: number): PlacedRow[] {
     const row = this.#row(shard);
     if (row === undefined) return [];
@@ -179,7 +180,7 @@ export class RecordTables {
   }
 
   /**
-   * Removes up to `limit` records of a collection, and shards when they have none left; whether
+   * Removes up to `limit` records of a collection, and shards without records; returns true once
    * nothing is left.
    */
   dropSlice(collectionId: string, limit: number): boolean {
@@ -204,7 +205,7 @@ export class RecordTables {
     return this.#database.get<ShardRow>(sql, collectionId, index);
   }
 
-  /** The number after the highest that can be followed by one. */
+  /** Assigns the number after the highest one whose successor is free. */
   #add(shard: ShardKey): ShardRow {
     const { collectionId, index } = parseShardKey(shard);
     const sql = `INSERT INTO shards (number, collection, shard, seq) SELECT COALESCE((
@@ -214,7 +215,7 @@ export class RecordTables {
     return this.#database.get<ShardRow>(sql, NUMBER_MAX, collectionId, index)!;
   }
 
-  /** A record that is replaced keeps its place. */
+  /** A replaced record keeps its place. */
   #put(number: number, place: bigint, { id, seq, vector, metadata, leaf }: RecordParts): void {
     const sql = `INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (shard, id) DO UPDATE SET
       seq = excluded.seq, vector = excluded.vector, metadata = excluded.metadata, leaf = excluded.leaf`;

@@ -15,7 +15,7 @@ import { type KeyColumns, listedKeyOf } from './key-table.ts';
 import { ENTRY, type EntryRow, entryOf, SHARD, type ShardRow, sha256 } from './log-tables.ts';
 import { collectionsWithTags } from './tag-table.ts';
 
-/** A row of a page, by its number in the order of the table. */
+/** A row of a page with its row id, which is the order of the pages. */
 export type Numbered<Row> = { number: number; row: Row };
 export type RowKind = Exclude<StoredRow['kind'], 'checkpoint'>;
 
@@ -23,8 +23,8 @@ const TABLES = { account: 'accounts', alias: 'aliases', collection: 'collections
 const PAGE_ROWS = 500;
 
 /**
- * Every seal in `log.db`, synchronously. A log is sealed anew in one transaction, with its head.
- * Only in a store that was opened to be sealed anew.
+ * Every seal in `log.db`, synchronous. A log and its head are resealed in one transaction. Exists
+ * only in a store opened for resealing.
  */
 export class ResealTables {
   readonly #database: Database;
@@ -37,7 +37,7 @@ export class ResealTables {
 
   rowsAfter(kind: RowKind, number: number): Numbered<StoredRow>[] {
     if (kind === 'alias' && !hasAliases(this.#database)) return [];
-    // A collection's place is its rowid.
+    // The rowid of a collection is its place.
     const [rowid, from] =
       kind === 'collection' ? ['place', collectionsWithTags(this.#database)] : ['rowid', TABLES[kind]];
     const sql = `SELECT ${rowid} AS number, * FROM ${from} WHERE ${rowid} > ? ORDER BY ${rowid} LIMIT ${PAGE_ROWS}`;
@@ -74,7 +74,7 @@ export class ResealTables {
     );
     if (row === undefined) return resealing.found;
     const { number } = row;
-    // Past its head the service never wrote: that is not believed, whatever else is.
+    // Entries past the head were not written by the service, so they are never trusted.
     const throughSeq = believes ? row.seq : Number.MAX_SAFE_INTEGER;
     const next = `SELECT ${ENTRY} FROM entries WHERE shard = ? AND seq > ? AND seq <= ? ORDER BY entries.seq LIMIT 1`;
     for (let after = 0; ; ) {
@@ -93,7 +93,7 @@ export class ResealTables {
   }
 }
 
-/** What says where it belongs stands in the row itself: so each is in its place. */
+/** Every row counts as in place, because the row itself says where it belongs. */
 function storedRow(kind: RowKind, columns: object): StoredRow {
   const isInPlace = true;
   switch (kind) {

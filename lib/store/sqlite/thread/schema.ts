@@ -1,7 +1,10 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type Column, columnsIn } from './column-types.ts';
 
-/** A table, an index, or anything else in the schema; a tampered one has values of any type. */
+/**
+ * A table, an index, or anything else in the schema. If it was tampered with, its values may have
+ * any type.
+ */
 interface SchemaObject {
   type: unknown;
   name: unknown;
@@ -12,17 +15,17 @@ const ALL = 'SELECT type, name, sql FROM sqlite_schema';
 const NAME_MAX_CHARS = 64;
 
 /**
- * What stands in a file beside its rows, as this version makes it. A trigger, a view or another
- * column decides what becomes of what is written, without a row that tells of it: one that ignores
- * inserts hides a contradiction.
+ * Compares a file's schema with the one that this version creates. A trigger, a view or an extra
+ * column could change the effect of writes without leaving a trace: one that ignores inserts hides
+ * a contradiction.
  */
 export class Schema {
   readonly #wanted: Map<string, SchemaObject>;
-  /** What may stand there as well. */
+  /** Objects that the file may also have. */
   readonly #known: Map<string, SchemaObject>;
   readonly #columns: Map<string, Column>;
 
-  /** `sql` makes it; `later` what may be missing. */
+  /** `sql` creates the required objects, `later` those that may be missing. */
   constructor(sql: string, later = '') {
     const made = new DatabaseSync(':memory:');
     made.exec(sql);
@@ -33,7 +36,9 @@ export class Schema {
     made.close();
   }
 
-  /** What is otherwise in a file, as the end of a sentence about it; null when nothing is. */
+  /**
+   * Describes the first difference, as the end of a sentence about the file; null if there is none.
+   */
   difference(connection: DatabaseSync): string | null {
     const there = objectsIn(connection);
     for (const [key, { type, name }] of this.#wanted) if (!there.has(key)) return `has no ${type} ${name}`;
@@ -60,7 +65,7 @@ export class Schema {
   }
 }
 
-/** Whether a file has a table that is made when it is needed first. */
+/** Returns whether a file has a table that is created on first use. */
 export function hasTable(database: { get(sql: string, ...values: string[]): unknown }, name: string): boolean {
   return database.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", name) !== undefined;
 }

@@ -37,7 +37,7 @@ import { LOG_TRACES, RECORD_TRACES, traceTable } from './trace-table.ts';
 import { USAGE_SCHEMA, UsageTables } from './usage-tables.ts';
 
 const SMALL_PAGE_BYTES = 4_096;
-/** Four records of 384 dimensions to a page. */
+/** Fits four records of 384 dimensions. */
 const RECORDS_PAGE_BYTES = 8_192;
 
 /** Tables whose reads name a collection or a shard, not an account. */
@@ -65,8 +65,8 @@ interface Place {
 }
 
 /**
- * The open files of one thread and the requests to their tables. Reads are answered in turns of
- * their accounts, writes after their commit.
+ * The open files of one thread and the requests to their tables. Reads are scheduled fairly between
+ * accounts; writes are answered after their commit.
  */
 export class Session {
   readonly #post: Post;
@@ -75,7 +75,7 @@ export class Session {
   #replies: Reply[] = [];
   #buffers: ArrayBuffer[] = [];
   readonly #reads = new FairScheduler();
-  /** The account of a collection, by its id; null where collections are not kept. */
+  /** Accounts by collection id; null in the thread without collections. */
   #accounts: AccountLookup | null = null;
 
   /** Throws StoreError. */
@@ -188,7 +188,7 @@ export class Session {
   }
 
   /**
-   * Returns the id that a read takes turns under. The first argument of nearly all reads is an
+   * Returns the id that a read is scheduled under. The first argument of nearly all reads is an
    * account, a collection or a shard; collections and shards count for their account. Any other
    * argument, and a collection whose account is unknown, stands for itself.
    */
@@ -218,9 +218,7 @@ export class Session {
   }
 }
 
-/**
- * Leases are made anew by whoever lives: a file that is missing, or has nothing yet, is no loss.
- */
+/** Live nodes write their leases again, so a missing or empty file is no loss. */
 function leasesIn(folder: string): Omit<StoreFileOptions, 'onSettled'> {
   const path = join(folder, 'leases.db');
   const advice = 'stop all processes that use the directory and delete leases.db; this loses nothing';
@@ -235,7 +233,7 @@ function attempt(run: () => unknown): Outcome {
   }
 }
 
-/** An error as it goes to the main thread. */
+/** Converts an error for the main thread. */
 export function faultOf(error: unknown, doing: string): Fault {
   const isCallers = error instanceof RangeError && (error as NodeJS.ErrnoException).code === undefined;
   if (isCallers) return { kind: 'caller', message: error.message };

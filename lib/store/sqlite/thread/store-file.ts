@@ -9,19 +9,21 @@ import { GroupCommit, type Outcome } from './group-commit.ts';
 import { COMMITS_SCHEMA, countIn, HighWater } from './high-water.ts';
 
 export interface StoreFileOptions extends DatabaseOptions {
-  /** Whether its commits are counted, so that a loss is told. */
+  /** Whether commits are counted, so that lost commits are detected. */
   isCounted: boolean;
-  /** Sends the outcomes of a group on their way. */
+  /** Sends the outcomes of a group to the main thread. */
   onSettled(): void;
 }
 
-/** How often the WAL is taken over into the file, and after how much of it at once. */
+/** Interval between checkpoints of the WAL, and the size in bytes that triggers one at once. */
 const CHECKPOINT_EVERY_MS = 3_000;
 const CHECKPOINT_MIN_BYTES = 8 * 1024 * 1024;
-/** Room that is left to removals, and to a later start. */
+/** Disk space, in bytes, reserved for removals and for a later start. */
 const RESERVE_BYTES = 2 * 1024 * 1024;
 
-/** One file of the store: its writing connection, its group commit, and the upkeep of its WAL. */
+/**
+ * One file of the store: its writing connection, its group commit, and the maintenance of its WAL.
+ */
 export class StoreFile {
   readonly database: Database;
   readonly #commit: GroupCommit;
@@ -29,7 +31,7 @@ export class StoreFile {
   readonly #path: string;
   readonly #inode: number;
   readonly #highWater: HighWater | null;
-  /** What the WAL holds that the file does not: so much the file has yet to grow by, at most. */
+  /** Bytes in the WAL that are not yet in the file: the most that the file may still grow by. */
   #walBytes = 0;
   #checkpointAtBytes = CHECKPOINT_MIN_BYTES;
 
@@ -79,7 +81,7 @@ export class StoreFile {
     this.database.compareSchema();
   }
 
-  /** Commits what waits, then closes the file. */
+  /** Commits everything submitted, then closes the file. */
   close(): void {
     clearInterval(this.#timer);
     this.#commit.drain();
@@ -87,7 +89,7 @@ export class StoreFile {
     this.#highWater?.close();
   }
 
-  /** What follows a group; nothing of it concerns what was committed. */
+  /** Runs after each group. Errors here do not affect what was committed. */
   #keepUp(): void {
     try {
       this.database.forgetCache();
@@ -98,11 +100,14 @@ export class StoreFile {
     if (this.#walBytes >= this.#checkpointAtBytes) this.#checkpoint();
   }
 
-  /** A first start that was cut short leaves no commit behind. */
+  /**
+   * Throws if the file has commits but the folder has no format file: an interrupted first start
+   * leaves no commits.
+   */
   #assertNew(): void {
     const format = join(dirname(this.#path), FORMAT_FILE);
     const count = this.database.fresh(countIn);
-    // Another process may have made the folder meanwhile.
+    // Another process may have finished the folder in the meantime.
     if (count === 0 || existsSync(format)) return;
     this.database.close();
     throw damagedFile(
@@ -113,8 +118,8 @@ export class StoreFile {
   }
 
   /**
-   * What is written to a file that was removed, or that another was put in place of, is gone at the
-   * end of the process.
+   * Refuses commits once the file was removed or replaced: what is written to it would be lost when
+   * the process ends.
    */
   #assertInPlace(): void {
     try {
@@ -133,8 +138,8 @@ export class StoreFile {
     if (isEnough()) return true;
     this.#checkpoint();
     if (this.#walBytes > 0) return isEnough();
-    // All was taken over: the WAL is written again from its beginning, and the file has pages that
-    // hold nothing.
+    // Everything was checkpointed: the WAL is written from its start again, and the file has unused
+    // pages.
     const { freeListBytes, walFileBytes } = this.database;
     const grownBytes = Math.max(0, 2 * bytes - freeListBytes) + Math.max(0, 2 * bytes - walFileBytes);
     return grownBytes === 0 || this.#freeBytes() >= grownBytes + RESERVE_BYTES;
@@ -144,7 +149,7 @@ export class StoreFile {
     try {
       this.#walBytes = this.database.checkpoint();
     } catch (error) {
-      // The WAL still has it all.
+      // The WAL still has everything.
       if (!isOfSqlite(error)) throw error;
     }
     this.#checkpointAtBytes = this.#walBytes + CHECKPOINT_MIN_BYTES;

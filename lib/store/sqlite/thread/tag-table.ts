@@ -1,18 +1,18 @@
 import type { Database } from './database.ts';
 import { hasTable } from './schema.ts';
 
-/** Made with the first tags: until then an older version can start on the file. */
+/** Created with the first tags: until then an older version can start on the file. */
 export const TAGS_SCHEMA = `
   CREATE TABLE IF NOT EXISTS collection_tags (id TEXT NOT NULL UNIQUE, tags TEXT NOT NULL) STRICT
 `;
 
 const hasTags = (database: Database): boolean => hasTable(database, 'collection_tags');
 
-/** What to select collections from, where their tags stand beside them. */
+/** Returns the FROM clause for collections with their tags. */
 export const collectionsWithTags = (database: Database): string =>
   hasTags(database) ? 'collections LEFT JOIN collection_tags USING (id)' : '(SELECT *, NULL AS tags FROM collections)';
 
-/** Undefined: none. */
+/** Writes a collection's tags; removes them if undefined. */
 export function writeTags(database: Database, id: string, tags: string | undefined): void {
   if (tags !== undefined) {
     database.run(TAGS_SCHEMA);

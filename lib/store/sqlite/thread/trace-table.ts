@@ -20,11 +20,13 @@ export const LOG_TRACES = [
   'contradictions',
   'owners',
 ];
-/** The same of `records.db`. */
+/** The same for `records.db`. */
 export const RECORD_TRACES = ['shards', 'records'];
 
 export interface TraceTable {
-  /** Whether there is or was anything but the account with the id `besides`. */
+  /**
+   * Returns whether the file holds, or ever held, anything but the account with the id `besides`.
+   */
   isUsed(besides: string): boolean;
 }
 

@@ -5,7 +5,10 @@ import { decodeRow } from '../row-codec.ts';
 import { damaged } from '../store-failure.ts';
 import type { Database } from './database.ts';
 
-/** `query_batches` is of a former version: a folder without it would not be opened. */
+/**
+ * `query_batches` is no longer used. It stays, because a file whose tables differ from the schema
+ * is refused.
+ */
 export const USAGE_SCHEMA = `
   CREATE TABLE IF NOT EXISTS usage_months (
     account TEXT NOT NULL, month TEXT NOT NULL, writes INTEGER NOT NULL DEFAULT 0, queries INTEGER NOT NULL DEFAULT 0,
@@ -29,8 +32,8 @@ export const USAGE_SCHEMA = `
 const NOTHING_HELD: WriteHolds = { revision: 0, holds: [], alone: null, line: [] };
 
 /**
- * Usage of accounts, synchronously. A collection's share of its account's vectors is kept, to be
- * taken off when it is dropped.
+ * Usage of accounts, synchronous. Keeps each collection's share of its account's vectors, to
+ * subtract it when the collection is dropped.
  */
 export class UsageTables {
   readonly #database: Database;
@@ -96,12 +99,12 @@ export class UsageTables {
     return true;
   }
 
-  /** Takes a dropped collection's share off its account; its second call finds no share. */
+  /** Subtracts a dropped collection's share from its account; does nothing the second time. */
   takeOffShare(collectionId: string): void {
     const taken = 'DELETE FROM collection_shares WHERE collection = ? RETURNING account, vectors';
     const share = this.#database.get<{ account: string; vectors: number }>(taken, collectionId);
     if (share === undefined) return;
-    // The account may have been deleted first, and its count with it.
+    // The account, with its count, may already be deleted.
     const sql = 'UPDATE stored_vectors SET vectors = vectors - ? WHERE account = ?';
     this.#database.run(sql, share.vectors, share.account);
   }
@@ -136,7 +139,7 @@ export class UsageTables {
     return this.#database.get<{ granted: number }>(sql, accountId, month, id);
   }
 
-  /** Never below 0. */
+  /** Adds to the account's queries of a month; the sum never falls below 0. */
   #addQueries(accountId: string, month: string, count: number): void {
     const sql = `INSERT INTO usage_months (account, month, queries) VALUES (?1, ?2, max(0, ?3))
       ON CONFLICT DO UPDATE SET queries = max(0, queries + ?3)`;
