@@ -1,10 +1,9 @@
 /**
  * The lock of a data directory: files `lock.<n>`, of which only the highest counts.
  *
- * Promises: of any number of processes that ask, at most one holds the lock. A process that was
- * killed loses it at once. The lock needs nothing but a file system with hard links.
- * How it fails: with an error that names the holder, or with the file system's own.
- * See docs/internals/store.md.
+ * Promises: at most one of any number of processes holds the lock. A process that is killed loses
+ * it at once. The lock needs only a file system with hard links.
+ * Failure: an error that names the holder, or a file system error. See docs/internals/store.md.
  */
 import { randomUUID } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
@@ -14,23 +13,26 @@ import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.t
 
 const BEAT_MS = 1_000;
 /**
- * Beats may be late; a machine that is busy for longer than this looks dead to other containers
- * only.
+ * Time in milliseconds without a beat after which a holder in another container counts as dead.
+ * Other holders are checked by their pid.
  */
 const SILENCE_MS = 5_000;
 const ATTEMPTS_MAX = 100;
 const NAME = /^lock\.(\d{1,15})$/;
-/** No lock takes it by counting: somebody put the file there. */
+/** Counting never reaches this number, so a file with it was put there by hand. */
 const NUMBER_MAX = 10 ** 15 - 1;
 
-/** What a lock file says; a released one stays to keep its number. */
+/** Content of a lock file. A released one stays, to keep its number. */
 type Holder = ProcessIdentity | 'released';
 
 export interface HeldLock {
   release(): Promise<void>;
 }
 
-/** The lock, or who holds it. */
+/**
+ * Takes the lock of a folder, or returns the process that holds it. Throws if counting or retrying
+ * is exhausted, and file system errors.
+ */
 export async function takeLock(folder: string): Promise<{ lock: HeldLock } | { holder: ProcessIdentity }> {
   const own = await ownIdentity();
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
@@ -57,8 +59,8 @@ export async function takeLock(folder: string): Promise<{ lock: HeldLock } | { h
 }
 
 /**
- * The living process that holds the lock of a folder; null when it is free, or the folder is not
- * there.
+ * Returns the living process that holds the lock of a folder; null if the lock is free or the
+ * folder is missing.
  */
 export async function holderOf(folder: string): Promise<ProcessIdentity | null> {
   const highest = await highestNumber(folder).catch(() => 0);
@@ -67,9 +69,7 @@ export async function holderOf(folder: string): Promise<ProcessIdentity | null> 
   return holder !== null && holder !== 'released' && (await holds(folder, highest, holder)) ? holder : null;
 }
 
-/**
- * Whether the process that held the lock of a folder is known to have ended without releasing it.
- */
+/** Returns whether the process that held the lock is known to have ended without releasing it. */
 export async function isAbandoned(folder: string): Promise<boolean> {
   const highest = await highestNumber(folder).catch(() => 0);
   const holder = highest === 0 ? null : await readHolder(folder, highest);
@@ -110,7 +110,7 @@ async function holds(folder: string, number: number, holder: ProcessIdentity): P
   return false;
 }
 
-/** Null when the file has gone, or changed hands, since. */
+/** Returns the time of the last beat; null if the file is gone. */
 async function beatOf(folder: string, number: number): Promise<number | null> {
   const found = await stat(pathOf(folder, number)).catch(() => null);
   return found?.mtimeMs ?? null;
@@ -128,8 +128,8 @@ async function readHolder(folder: string, number: number): Promise<Holder | null
     const holder = JSON.parse(text) as Holder;
     if (holder === 'released' || Number.isSafeInteger(holder.pid)) return holder;
   } catch {}
-  // Files are linked whole, so this one lost its bytes in a power failure, and its process with
-  // them.
+  // Files are linked when complete, so this one lost its content in a power failure, which also
+  // ended its process.
   return 'released';
 }
 

@@ -3,24 +3,25 @@ import { join, relative, resolve } from 'node:path';
 import { type HeldLock, takeLock } from './data-dir-lock.ts';
 import { makeFolder, nearestExisting } from './make-folder.ts';
 
-/** The message is one sentence for the operator. */
+/** Error for the operator; its message is one sentence. */
 export class DataDirError extends Error {
   override name = 'DataDirError';
 }
 
 /**
- * What lies here is made by the kernel, and some of it takes a new folder as if it could keep one.
+ * The kernel generates the files here. Some of these file systems accept a new folder but do not
+ * keep it.
  */
 const NOT_ON_DISK = ['/proc', '/sys', '/dev'];
 const NO_ROOM = ['ENOSPC', 'EDQUOT'];
 const MAKE_ROOM = 'make some MiB of room there, start again, and then delete what you do not need';
-/** A file system in memory, which may be what the operator wants. */
+/** A file system in memory, which the operator may have chosen on purpose. */
 const SHARED_MEMORY = '/dev/shm';
 
 /**
- * Makes the data directory if need be, for its owner only, and locks it for this process until
- * `release`. The lock of a process that was killed is taken over. Throws DataDirError when a living
- * process holds it, or when the folder cannot be made or written.
+ * Creates the data directory if needed, for its owner only, and locks it for this process until
+ * `release`. Takes over the lock of a killed process. Throws DataDirError if a living process holds
+ * the lock, or the folder cannot be created or written.
  */
 export async function lockDataDir(folder: string): Promise<HeldLock> {
   let taken: Awaited<ReturnType<typeof takeLock>>;
@@ -40,8 +41,8 @@ export async function lockDataDir(folder: string): Promise<HeldLock> {
 }
 
 /**
- * What to say of a start that failed because a file lies where Provec has a folder of its own:
- * which one, and what to do. Any other error as it is.
+ * Returns an error that names the file if startup failed because a file is where Provec keeps a
+ * folder, and says what to do; returns any other error unchanged.
  */
 export function sayingWhatIsInTheWay(error: unknown): unknown {
   for (let at = error; at instanceof Error; at = at.cause) {
@@ -71,7 +72,7 @@ async function makeDataDir(folder: string): Promise<void> {
   }
   if (missing === '') return;
   await makeFolder(folder);
-  // A folder that was there keeps its mode, as the operator may share it on purpose.
+  // An existing folder keeps its mode, because the operator may share it on purpose.
   await chmod(folder, 0o700);
 }
 

@@ -4,20 +4,23 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc') as (options?: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
 
-/** A full collection of a larger heap would hold its thread for longer than the memory is worth. */
+/**
+ * Heap size above which a full collection blocks the thread for longer than the freed memory is
+ * worth.
+ */
 const HEAP_MAX_BYTES = 128 * 2 ** 20;
 
 /**
- * Memory outside the heap (graphs, vectors, log entries) is given back only with the small objects
- * that own it, for which V8 sees no reason to hurry.
+ * Collects garbage. Memory outside the heap (graphs, vectors, log entries) is freed only with the
+ * small objects that own it, which V8 is in no hurry to collect.
  */
 export function collectGarbage(): void {
   if (isSmall()) gc();
 }
 
 /**
- * As `collectGarbage`, and gives back the room that V8 keeps for young objects, some 60 MiB after a
- * load; it takes twice as long.
+ * As `collectGarbage`, and also frees the space that V8 keeps for young objects, some 60 MiB after
+ * a load. Takes twice as long.
  */
 function shrinkHeap(): void {
   if (isSmall()) gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
@@ -27,12 +30,12 @@ const isSmall = (): boolean => getHeapStatistics().used_heap_size <= HEAP_MAX_BY
 
 const GROWTH_BYTES = 64 * 2 ** 20;
 const QUIET_MS = 500;
-/** Less than this is no load that goes on. */
+/** Growth, in bytes, below which loading counts as finished. */
 const TRICKLE_BYTES = 2 ** 20;
 
 /**
- * What is loaded passes through this thread's heap, and V8 gives the room back some ten seconds
- * after the last of it: this collects half a second after, when enough was loaded.
+ * Collects garbage half a second after much data was loaded. Loaded data passes through this
+ * thread's heap, and V8 alone would return the memory some ten seconds later.
  */
 export class GarbageAfterGrowth {
   #bytes = 0;
@@ -40,7 +43,7 @@ export class GarbageAfterGrowth {
   #waitsSinceBytes = 0;
   #timer: NodeJS.Timeout | null = null;
 
-  /** So many bytes are held elsewhere now. */
+  /** Reports the number of bytes now held outside this heap. */
   grewTo(bytes: number): void {
     this.#bytes = bytes;
     this.#collectedAtBytes = Math.min(this.#collectedAtBytes, bytes);

@@ -3,13 +3,13 @@ import { destination, type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 import type { Config } from '../config.ts';
 
-/** Fields that must never be printed, wherever somebody logs an object that holds them. */
+/** Fields that are never printed, in whatever object they are logged. */
 const REDACTED = ['authorization', 'secret', 'adminToken', 'bootstrapKey', 'headers.authorization'];
 
 /**
- * An error as it is printed, `code` a ProvecError's or the system's. Only what is known to be
- * harmless: other libraries hang parameters on their errors, and the sentence that a ProvecError
- * has for its client may name fields of metadata and filters.
+ * Returns the printable parts of an error; `code` is that of a ProvecError or of the system. Prints
+ * only what is known to be harmless: other libraries attach parameters to their errors, and the
+ * message of a ProvecError, which is meant for its client, may name fields of metadata and filters.
  */
 function printedError(error: unknown): object {
   // An error may come from another realm, such as a worker thread's.
@@ -32,9 +32,9 @@ function framesOf({ stack = '' }: Error): string {
 }
 
 /**
- * The service's logger: for people on a terminal, JSON lines otherwise (PROVEC_LOG_FORMAT decides
- * when set). Lines go to stderr, so that stdout is left to what a command prints for its user.
- * Writes are synchronous: nothing is lost when the process ends.
+ * Returns the service's logger: readable text on a terminal, JSON lines otherwise, unless
+ * PROVEC_LOG_FORMAT says which. Lines go to stderr, so that stdout has only what a command prints
+ * for its user. Writes are synchronous, so nothing is lost when the process ends.
  */
 export function makeLogger(config: Pick<Config, 'logLevel' | 'logFormat'>, fd: 1 | 2 = 2): Logger {
   const terminal = fd === 2 ? process.stderr.isTTY === true : process.stdout.isTTY === true;

@@ -2,9 +2,9 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
 /**
- * Makes a folder, for its owner only, and whatever it lies in; the first that it had to make, or
- * null. Folder by folder: Node's own way to make several at once tries for ever where the system
- * says that a parent is missing which is there, as `/proc` does. Throws an error of the system.
+ * Creates a folder and its missing parents, for their owner only; returns the first one created, or
+ * null. Creates them one by one: Node's recursive `mkdir` never ends if the system reports an
+ * existing parent as missing, as `/proc` does. Throws system errors.
  */
 export async function makeFolder(folder: string): Promise<string | null> {
   const existing = await nearestExisting(resolve(folder));
@@ -17,18 +17,18 @@ export async function makeFolder(folder: string): Promise<string | null> {
       await mkdir(made, { mode: 0o700 });
       first ??= made;
     } catch (error) {
-      // Another process that makes it at the same time.
+      // Another process created it at the same time.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
   }
   return first;
 }
 
-/** What there is of a path. */
+/** Returns the longest existing part of a path. */
 export async function nearestExisting(path: string): Promise<{ path: string; isFolder: boolean }> {
   for (let at = path; ; at = dirname(at)) {
     const found = await stat(at).catch((error: NodeJS.ErrnoException) => {
-      // Either says that it is not there: the second that what should hold it is a file.
+      // Both mean that the path does not exist; with ENOTDIR a parent is a file.
       if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
       throw error;
     });

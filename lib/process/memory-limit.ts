@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 
 /**
- * Memory this process may use in MiB: the machine's, or its cgroup's (v2, v1) where that is less.
+ * Returns the memory, in MiB, that this process may use: the machine's, or the limit of its cgroup
+ * (v2, v1) if that is lower.
  */
 export function memoryLimitMiB(): number {
   let bytes = totalmem();

@@ -1,11 +1,11 @@
 /**
- * The place of one process in the data directory: the whole directory where the process is alone on
- * its store, else a folder named after the node.
+ * The folder of one process in the data directory: the whole directory if the process is alone on
+ * its store, otherwise a folder named after the node.
  *
- * Promises: a process that is alone and a process that shares never run on the same directory. What
- * must outlive a killed process without a name of its own goes to the next start on this machine.
- * How it fails: DataDirError, which says who uses the directory.
- * See docs/internals/store.md.
+ * Promises: a process that is alone and one that shares never run on the same directory. If a
+ * killed process had no configured name, the next start on this machine takes over what must
+ * survive it.
+ * Failure: DataDirError, which says which process uses the directory. See docs/internals/store.md.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -16,28 +16,28 @@ import { DataDirError, lockDataDir } from './data-dir.ts';
 import { type HeldLock, holderOf, isAbandoned } from './data-dir-lock.ts';
 
 export interface NodeHome extends HeldLock {
-  /** For what belongs to this process alone. */
+  /** Folder of this process alone. */
   folder: string;
 }
 
 type Settings = Pick<Config, 'dataDir' | 'mongoUrl' | 'redisUrl' | 'transporter' | 'nodeId'>;
 
-/** For checkpoints that the process writes or reads, in its own folder. */
+/** Returns the folder for checkpoints that the process writes or reads, within its home. */
 export function checkpointsIn(home: string): string {
   return join(home, 'checkpoints');
 }
 
-/** Whether other processes may be on the same store. */
+/** Returns whether other processes may use the same store. */
 export function isShared({ mongoUrl, redisUrl, transporter }: Settings): boolean {
   return mongoUrl !== null || transporter === 'TCP' || (redisUrl !== null && transporter !== 'none');
 }
 
-/** The name of this node in the cluster. */
+/** Returns the name of this node in the cluster. */
 export function nodeName({ nodeId }: Pick<Config, 'nodeId'>): string {
   return nodeId ?? `${hostname()}-${process.pid}`;
 }
 
-/** Throws DataDirError. */
+/** Locks and returns the home of this process. Throws DataDirError. */
 export async function takeHome(config: Settings): Promise<NodeHome> {
   const { dataDir } = config;
   return isShared(config) ? takePart(dataDir, nodeName(config)) : takeWhole(dataDir);
@@ -82,8 +82,8 @@ async function takePart(dataDir: string, node: string): Promise<NodeHome> {
 }
 
 /**
- * Folders of processes that were killed and had no name of their own: nobody comes back to them.
- * Their marks go to `heir`.
+ * Removes folders of killed processes without a configured name, which no process would reuse.
+ * Moves their checkpoint marks to the folder `heir`.
  */
 async function removeLeft(nodes: string, heir: string): Promise<void> {
   const prefix = `${hostname()}-`;

@@ -1,7 +1,7 @@
 /**
- * Files that Provec keeps in its data directory are files of that directory. Whoever can write
- * there and nowhere else could have a link stand in the place of one, and so have Provec write
- * where he cannot.
+ * Protects the files in the data directory from symbolic links. Without this, an attacker who can
+ * write only to the data directory could replace a file by a link and so make Provec write
+ * elsewhere.
  */
 import { constants } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
@@ -9,16 +9,18 @@ import { join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import { DataDirError } from './data-dir.ts';
 
-/** For `open`; 0 where the system has no such flag. It fails where the path ends in a link. */
+/**
+ * Flag for `open`, which then fails if the path ends in a link; 0 if the system has no such flag.
+ */
 export const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
-/** For `open`: what is written there takes the place of what was in the file. */
+/** Flags for `open` to replace the content of a file. */
 export const REWRITTEN = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | NO_FOLLOW;
-/** The operator's, who may keep them elsewhere; as are those that the configuration names. */
+/** Files of the operator, who may keep them elsewhere, as those that the configuration names. */
 const MAY_BE_LINKS = ['secret', 'ledger-keypair.json'];
 
 /**
- * Throws DataDirError where something in the data directory is a symbolic link. The directory
- * itself may be one, and need not be there.
+ * Throws DataDirError if anything in the data directory is a symbolic link. The directory itself
+ * may be a link or missing.
  */
 export async function refuseLinks({
   dataDir,
@@ -29,7 +31,7 @@ export async function refuseLinks({
   const mayBeLinks = new Set([...MAY_BE_LINKS.map((name) => resolve(dataDir, name)), ...named]);
   for (const folders = [dataDir]; folders.length > 0; ) {
     const folder = folders.pop()!;
-    // Other processes of the store make and remove things meanwhile.
+    // Other processes of the store may create and remove entries in the meantime.
     for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) folders.push(path);
@@ -41,7 +43,7 @@ export async function refuseLinks({
   }
 }
 
-/** The first of the paths that is a symbolic link; null when none is. */
+/** Returns the first of the paths that is a symbolic link; null if none is. */
 export async function linkAmong(paths: string[]): Promise<string | null> {
   for (const path of paths) if ((await lstat(path).catch(() => null))?.isSymbolicLink()) return path;
   return null;

@@ -1,12 +1,14 @@
 const CHECK_MS = 500;
 
-/** The process that started this one and ends with it; without it, this one's parent. */
+/**
+ * Environment variable with the pid of the process that this one ends with. Default: its parent.
+ */
 export const SUPERVISOR_PID = 'SUPERVISOR_PID';
 
 /**
- * Calls `onGone` once when this process's parent has ended. Nothing else tells: npm hands a signal
- * to its shell, and not every shell hands it on; and who is killed cannot hand on anything.
- * `expected` is needed where the parent may end before this is called.
+ * Calls `onGone` once after this process's parent has ended. There is no other notification: npm
+ * passes signals only to its shell, some shells do not pass them on, and a killed process cannot.
+ * `expected` is needed if the parent may end before this call.
  */
 export function watchParent(onGone: () => void, expected: string | undefined = process.env[SUPERVISOR_PID]): void {
   const parent = expected === undefined ? process.ppid : Number(expected);

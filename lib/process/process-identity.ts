@@ -4,25 +4,25 @@ import { hostname } from 'node:os';
 import { promisify } from 'node:util';
 
 /**
- * Names one process for as long as anybody may ask: pids are reused, a pid with its start time and
- * the place where it counts is not.
+ * Identifies a process uniquely over time: pids are reused, but a pid together with its start time
+ * and place is not.
  */
 export interface ProcessIdentity {
   pid: number;
-  /** When it started, in a form only good for comparing; null where the system does not tell. */
+  /** Start time, only for comparison; null if the system does not report it. */
   startedAt: string | null;
-  /** Where its pid means something: one boot and pid namespace of one machine. */
+  /** Where the pid is valid: one boot and one pid namespace of one machine. */
   place: string;
 }
 
-/** This process. */
+/** Returns the identity of this process. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: process.pid, startedAt: await startTime(process.pid), place: await ownPlace() };
 }
 
 /**
- * Whether that process still runs; 'unknown' when its pid counts elsewhere (another machine, boot
- * or container).
+ * Returns whether the process still runs; 'unknown' if its pid belongs to another machine, boot or
+ * container.
  */
 export async function isAlive(identity: ProcessIdentity): Promise<boolean | 'unknown'> {
   if (identity.place !== (await ownPlace())) return 'unknown';
@@ -48,8 +48,8 @@ async function startTime(pid: number): Promise<string | null> {
   try {
     if (process.platform === 'linux') {
       const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-      // Field 22 in clock ticks since boot; the command in field 2 may hold spaces and brackets. A
-      // zombie holds nothing any more.
+      // Field 22 is the start time in clock ticks since boot. The command in field 2 may contain
+      // spaces and brackets. A zombie counts as ended: it holds nothing any more.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return fields[0] === 'Z' ? 'gone' : fields[19];
     }

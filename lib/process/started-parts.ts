@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 
 /**
- * What a process has started, by name, to be stopped in the reverse order. A part that does not
- * stop cleanly is logged, and the next one is stopped.
+ * The started parts of a process, which `stop` stops in reverse order. A part that fails to stop is
+ * logged, and the next one is stopped.
  */
 export class StartedParts {
   readonly #log: Logger;
   readonly #stops: (readonly [name: string, stop: () => Promise<unknown>])[] = [];
   #stopping: Promise<void> | null = null;
-  /** The part that is being stopped. */
+  /** Name of the part being stopped. */
   current = 'the start';
 
   constructor(log: Logger) {
@@ -23,12 +23,12 @@ export class StartedParts {
     this.#stops.push([name, stop]);
   }
 
-  /** Takes back the last part: it needs no stopping any more. */
+  /** Removes the last part, which no longer needs to be stopped. */
   drop(): void {
     this.#stops.pop();
   }
 
-  /** Idempotent; never rejects. */
+  /** Stops all parts. Idempotent; never rejects. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stopAll();
     return this.#stopping;

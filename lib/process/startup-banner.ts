@@ -3,14 +3,14 @@ import type { Config } from '../config.ts';
 import { secretFileIn } from '../secret/secret-file.ts';
 
 export interface Startup {
-  /** Null when this process has no gateway. */
+  /** Null if this process has no gateway. */
   url: string | null;
   /** Null without a health port. */
   healthUrl: string | null;
   ledger: LedgerInfo | null;
-  /** The first API key, on the first start with an empty store only. */
+  /** The first API key, only on the first start with an empty store. */
   bootstrapSecret: string | null;
-  /** Whether PROVEC_BOOTSTRAP_KEY is set and no key of this store. */
+  /** Whether PROVEC_BOOTSTRAP_KEY is set but is not a key of this store. */
   isBootstrapKeyIgnored: boolean;
 }
 
@@ -18,8 +18,8 @@ const KEY_OF_OWN = '$PROVEC_KEY';
 const IGNORED = 'PROVEC_BOOTSTRAP_KEY is ignored: this store already had its first key, and this key is not in it';
 
 /**
- * What a person needs to begin: the address, where things are, the first key (this once), and a
- * request to paste.
+ * Returns the text that a person needs to begin: the address, where things are, the first key (only
+ * this once), and a request to paste.
  */
 export function startupBanner(config: Config, startup: Startup): string {
   const { url } = startup;
@@ -47,7 +47,7 @@ export function startupBanner(config: Config, startup: Startup): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Of an empty store the first start made the secret, unless it was given one. */
+/** Returns whether this first start created the secret, rather than being given one. */
 function isSecretMade({ secret, secretFile, mongoUrl }: Config, { bootstrapSecret }: Startup): boolean {
   return bootstrapSecret !== null && secret === null && secretFile === null && mongoUrl === null;
 }
@@ -59,7 +59,7 @@ function ledgerLine(ledger: LedgerInfo | null): string {
   return `Solana, ${where}, authority ${ledger.authority}`;
 }
 
-/** A key that the operator chose is theirs to know: it stays out of container logs. */
+/** A key that the operator chose is not printed, to keep it out of container logs. */
 function keyLine(config: Config, secret: string): string {
   return config.bootstrapKey === null ? `${secret}   (shown only this once)` : 'as set by PROVEC_BOOTSTRAP_KEY';
 }

@@ -1,23 +1,23 @@
 /**
- * The keys that follow from an installation's secret, one for each purpose, by HKDF-SHA256 (RFC
- * 5869): what one of them is used for says nothing about another, and none of them about the
- * secret.
+ * The keys derived from an installation's secret, one for each purpose, by HKDF-SHA256 (RFC 5869).
+ * A key reveals nothing about the other keys or about the secret.
  */
 import { hkdfSync } from 'node:crypto';
 
 /**
- * 32-byte keys of one purpose. The first seals what is written; what is read may fit any of them.
+ * 32-byte keys of one purpose. The first one seals new data; existing data may be sealed with any
+ * of them.
  */
 export type Keyring = readonly [Uint8Array, ...Uint8Array[]];
 
-/** Secrets of an installation: the current one, then those before it that are still accepted. */
+/** Secrets of an installation: the current one, then earlier ones that are still accepted. */
 export type Secrets = readonly [string, ...string[]];
 
 const KEY_BYTES = 32;
 
-/** What the store is sealed with. */
+/** Keys of the store's seals. */
 export interface StoreKeys {
-  /** Tells the store's own secret from another. */
+  /** Shows whether the store was made under this secret. */
   installation: Keyring;
   /** Log entries and heads. */
   log: Keyring;
@@ -37,7 +37,7 @@ export function storeKeys(secrets: Secrets): StoreKeys {
   };
 }
 
-/** What the packets between nodes are sealed with. */
+/** Returns the keys that seal packets between nodes. */
 export const transportKeys = (secrets: Secrets): Keyring => keyring(secrets, 'transport');
 
 function keyring([current, ...earlier]: Secrets, purpose: string): Keyring {

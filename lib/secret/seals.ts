@@ -4,14 +4,14 @@ import type { Keyring } from './keyring.ts';
 const SEAL_DIGITS = 64;
 
 /**
- * What a row says, in the order in which it is sealed; the first is the kind of row where one key
- * seals several.
+ * The fields that a seal covers, in order. The first is the kind of row if one key seals several
+ * kinds.
  */
 export type Said = readonly unknown[];
 
 /**
- * Proves of what is stored that a holder of the key wrote it: HMAC-SHA-256 (RFC
- * 2104) over its JSON.
+ * Seals, which prove that a holder of the key wrote a piece of data: HMAC-SHA-256 (RFC 2104) over
+ * its JSON.
  */
 export class Seals {
   readonly #keys: KeyObject[];
@@ -20,7 +20,7 @@ export class Seals {
     this.#keys = keyring.map((key) => createSecretKey(key));
   }
 
-  /** 32 bytes. */
+  /** Returns a seal of the current key, 32 bytes. */
   seal(said: Said): Buffer {
     return sealOf(this.#keys[0]!, JSON.stringify(said));
   }
@@ -31,8 +31,8 @@ export class Seals {
   }
 
   /**
-   * Whether `seal` is that of `said`, by the current key or one before it; false for whatever is no
-   * seal at all.
+   * Returns whether `seal` is a seal of the fields under the current key or an earlier one; false
+   * for anything else.
    */
   fits(said: Said, seal: unknown): boolean {
     if (!(seal instanceof Uint8Array)) return false;
@@ -43,7 +43,7 @@ export class Seals {
     });
   }
 
-  /** As `fits`, of a seal in hex digits. */
+  /** As `verify`, for a seal in hex digits. */
   fitsHex(said: Said, seal: unknown): boolean {
     return typeof seal === 'string' && seal.length === SEAL_DIGITS && this.fits(said, Buffer.from(seal, 'hex'));
   }

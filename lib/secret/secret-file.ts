@@ -1,7 +1,7 @@
 /**
- * The file of an installation's secret. Whoever has it can forge everything that is sealed with
- * keys that follow from it, and without it nothing of the store is believed: so it is made once,
- * for its owner alone, and never replaced.
+ * The file of an installation's secret. Anyone who has it can forge everything sealed with its
+ * keys, and without it the store cannot be verified. So it is created once, for its owner only, and
+ * never replaced.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { link, open, readFile, stat, unlink } from 'node:fs/promises';
@@ -14,13 +14,13 @@ import { SECRETS_MEANT, secretsIn } from './secrets-text.ts';
 const SECRET_BYTES = 32;
 const READABLE_BY_OTHERS = 0o004;
 
-/** Where the secret of an installation lies that was not told of another place. */
+/** Returns the default path of the secret. */
 export const secretFileIn = (dataDir: string): string => join(dataDir, 'secret');
 
 /**
- * The installation's secrets; with `mayCreate`, at the first start on an embedded store, the file
- * that nobody named is made when it is not there. Throws ConfigError, which never repeats what
- * stands in the file.
+ * Returns the installation's secrets. With `mayCreate`, at the first start on an embedded store,
+ * creates the file at its default path if it is missing. Throws ConfigError, which never repeats
+ * the file's content.
  */
 export async function openSecrets(
   { secret, secretFile, dataDir, mongoUrl }: Pick<Config, 'secret' | 'secretFile' | 'dataDir' | 'mongoUrl'>,
@@ -46,8 +46,8 @@ export async function openSecrets(
 }
 
 /**
- * With a file that is not there. One that was named is never made: where a node is started without
- * what should be mounted, its store would be under a secret that nobody kept.
+ * Returns the advice if the file is missing. A configured path is never created: a node started
+ * without its mounted secret would otherwise make a store under a secret that is not kept.
  */
 function whatToDo(isNamed: boolean, isFirstStart: boolean, isShared: boolean): string {
   const back = 'put back the secret that the store was created with';
@@ -57,7 +57,7 @@ function whatToDo(isNamed: boolean, isFirstStart: boolean, isShared: boolean): s
   return isShared ? `${back}, or, if no node has started yet, ${make}` : back;
 }
 
-/** Throws ConfigError where it cannot be read. */
+/** Throws ConfigError if the file cannot be read. */
 async function textOf(file: string, whereThereIsNone: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
@@ -74,8 +74,8 @@ async function textOf(file: string, whereThereIsNone: string): Promise<string> {
 }
 
 /**
- * False when it was there already. Of several processes that start at once one makes it, and none
- * reads half of it.
+ * Creates the secret; returns false if it exists. Of several processes that start at once, one
+ * creates it, and none reads an incomplete file.
  */
 async function makeSecret(file: string): Promise<boolean> {
   const draft = `${file}.${randomUUID()}`;

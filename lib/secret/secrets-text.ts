@@ -3,11 +3,11 @@ import type { Secrets } from './keyring.ts';
 const SECRET = /^[\x21-\x7e]{32,512}$/;
 const SECRETS_MAX = 4;
 
-/** What a text of secrets must be. */
+/** Describes a valid text of secrets, for error messages. */
 export const SECRETS_MEANT =
   'one to four secrets of 32 to 512 printable ASCII characters, separated by white space: the current one first, then earlier ones that are still accepted';
 
-/** The secrets in a text; null when it is none. */
+/** Returns the secrets in a text; null if it is invalid. */
 export function secretsIn(text: string): Secrets | null {
   const [current, ...earlier] = text.split(/\s+/).filter((part) => part !== '');
   if (current === undefined || earlier.length >= SECRETS_MAX) return null;
