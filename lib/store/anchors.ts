@@ -160,7 +160,8 @@ export interface AnchoringInstance {
 }
 
 /**
- * Rows that do not decode, or that belong to another collection, are returned as `unreadableRow`.
+ * Rows that do not decode, or that belong to another collection, are returned as
+ * `unreadableAnchorRow`.
  */
 export interface AnchorStore {
   get(collectionId: string): Promise<AnchorRow | null>;

@@ -45,8 +45,8 @@ export interface KeyStore {
 
 /**
  * The keys as an adapter stores them: rows with seals. For its own decisions (the key limit, the
- * last key that can manage) the adapter counts only rows that pass `isBelievedKey`. It returns rows
- * unverified.
+ * last key that can manage) the adapter counts only rows that pass `isAuthenticKey`. It returns
+ * rows unverified.
  */
 export interface StoredKeys extends Pick<KeyStore, 'count' | 'revoke' | 'touch'> {
   create(row: Sealed<KeyRow>, maxKeys: number | null): Promise<'created' | 'limit'>;

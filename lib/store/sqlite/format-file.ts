@@ -21,7 +21,7 @@ export interface StoreMark {
 
 /**
  * Throws StoreError 'damaged' if the folder's store was made under another secret, and whenever
- * `storeMark` does.
+ * `readFormatFile` does.
  */
 export async function checkInstallation(folder: string, installation: Seals): Promise<void> {
   const mark = await storeMark(folder);

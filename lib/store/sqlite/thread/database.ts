@@ -6,7 +6,7 @@
  * for other connections instead of failing. `fresh` reads the file, never this process's cache.
  * While the file has a trigger, a view or a column that this version does not create, nothing is
  * committed or read by `fresh`.
- * Failure: errors of node:sqlite, which `storeFailure` converts; 'unavailable' if another process,
+ * Failure: errors of node:sqlite, which `sqliteFailure` converts; 'unavailable' if another process,
  * such as one stopped in the middle of a commit, locks the file for longer than `LOCK_MAX_MS`.
  */
 import { closeSync, openSync, statSync } from 'node:fs';
