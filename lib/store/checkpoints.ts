@@ -36,7 +36,7 @@ export interface CheckpointStore {
    */
   put(shard: ShardKey, seq: number, stagedFolder: string): Promise<CheckpointInfo>;
   /**
-   * Removes the checkpoints before `seq`, except the newest damaged one, which is kept for
+   * Removes the checkpoints before `seq`, and all damaged ones except the newest, which is kept for
    * diagnosis. Idempotent.
    */
   prune(shard: ShardKey, seq: number): Promise<void>;

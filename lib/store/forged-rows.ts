@@ -4,7 +4,7 @@ import { StoreError } from './port.ts';
 
 const TOLD_MAX = 1_000;
 
-/** Logs each row that the service did not write, or wrote under another secret, once. */
+/** Logs rows that the service did not write, or wrote under another secret; each row once. */
 export class ForgedRows {
   readonly #log: Pick<Logger, 'error'> | undefined;
   readonly #told = new LRUCache<string, true>({ max: TOLD_MAX });

@@ -17,7 +17,7 @@ export interface Belief {
   log(collectionId: string): boolean;
 }
 
-/** Trusts nothing without a valid seal. */
+/** Trusts no row or log without a valid seal. */
 export const NO_BELIEF: Belief = { row: () => false, log: () => false };
 
 /**

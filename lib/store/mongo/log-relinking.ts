@@ -1,6 +1,6 @@
 /**
- * Reseals logs. MongoDB's writes here cover one document each, but every entry's link covers the
- * entry before it, so a half-resealed log would not verify.
+ * Reseals logs. A MongoDB write covers one document, but every entry's link covers the entry before
+ * it, so a half-resealed log would not verify.
  *
  * The new links of a shard are therefore first written to `log-relinks`, which affects no reader.
  * Then the format document names the shard, and every start is refused until the links have been
