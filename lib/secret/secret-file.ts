@@ -37,7 +37,7 @@ export async function openSecrets(
   }
   const file = secretFile ?? secretFileIn(dataDir);
   if (secretFile === null && mayCreate && (await makeSecret(file)))
-    log.debug({ file }, 'made the secret of this installation');
+    log.debug({ file }, 'created the secret of this installation');
   const secrets = secretsIn(await textOf(file, whatToDo(secretFile !== null, mayCreate, mongoUrl !== null)));
   if (secrets === null) throw new ConfigError(`PROVEC_SECRET_FILE must be a file of ${SECRETS_MEANT}: ${file}.`);
   if (process.platform !== 'win32' && ((await stat(file)).mode & READABLE_BY_OTHERS) !== 0)

@@ -58,7 +58,8 @@ export class MongoAliases implements StoredAliases {
         await this.remove(row.accountId, row.alias, row.seal);
         return 'no target';
       }
-      if ((await this.#documents.findOne({ _id })) !== null) throw new RangeError('the id of an alias is new');
+      if ((await this.#documents.findOne({ _id })) !== null)
+        throw new RangeError('the id of the alias is already taken');
       // Another writer took the name: look again.
     }
   }

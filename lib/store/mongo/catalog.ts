@@ -74,7 +74,8 @@ export class MongoCatalog implements StoredCatalog {
       if ((await unlessTaken(this.#collections.insertOne({ ...document, slot }))) !== null) return 'created';
       const holder = await this.#holderOf(place);
       if (holder !== null) return holder;
-      if ((await this.#collections.findOne({ _id })) !== null) throw new RangeError('the id of a collection is new');
+      if ((await this.#collections.findOne({ _id })) !== null)
+        throw new RangeError('the id of the collection is already taken');
       // Another creator took the slot.
     }
   }
@@ -154,7 +155,7 @@ export class MongoCatalog implements StoredCatalog {
     // usage is not counted.
     await this.#usage.revive(_id);
     const made = await unlessTaken(this.#accounts.insertOne({ _id, row: { ...row } }));
-    if (made === null) throw new RangeError('the id of an account is new');
+    if (made === null) throw new RangeError('the id of the account is already taken');
   }
 
   async getAccount(id: string): Promise<StoredAccount | null> {
@@ -182,7 +183,7 @@ export class MongoCatalog implements StoredCatalog {
     const owned = { account: _id, state: 'live' as const };
     // Once deletion has begun, nothing stored in its way can stop it.
     if (seal !== deletingSeal && (await this.#collections.findOne(owned)) !== null)
-      throw new RangeError('an account to delete owns no collections');
+      throw new RangeError('the account to delete still owns collections');
     const $set = { deleting: true as const, 'row.seal': deletingSeal };
     const { matchedCount } = await this.#accounts.updateOne({ _id, 'row.seal': seal }, { $set });
     if (matchedCount === 0) return false;

@@ -153,7 +153,7 @@ export class GridCheckpoints implements StoredCheckpoints {
     const _id = joined(shardPart(shard), numberPart(seq), randomUUID());
     const names: string[] = [];
     for (const entry of await readdir(stagedFolder, { withFileTypes: true })) {
-      if (!entry.isFile()) throw new RangeError(`a checkpoint holds files only, not ${entry.name}`);
+      if (!entry.isFile()) throw new RangeError(`a checkpoint may contain only files, not ${entry.name}`);
       names.push(entry.name);
     }
     const planned = names.map((name) => ({ name, bytes: 0, sha256: '', file: new ObjectId() }));
@@ -169,7 +169,7 @@ export class GridCheckpoints implements StoredCheckpoints {
     // Another node now owns the shard, has written a newer checkpoint and removed the older ones.
     if (matchedCount === 0) {
       for (const { file } of planned) await this.#files.remove(file);
-      throw new StoreError('unavailable', 'A newer checkpoint was written meanwhile.');
+      throw new StoreError('unavailable', 'A newer checkpoint was written in the meantime.');
     }
     return info;
   }

@@ -27,13 +27,13 @@ export interface IdRange {
 export function idPart(id: string): string {
   if (UUID.test(id)) return id;
   // Two different ill-formed strings can have the same UTF-8 encoding.
-  if (!id.isWellFormed()) throw new RangeError('an id is well-formed Unicode');
+  if (!id.isWellFormed()) throw new RangeError('an id must be well-formed Unicode');
   return `~${hash('sha256', id, 'hex')}`;
 }
 
 /** Encodes a safe integer >= 0 as a part; parts sort by value. */
 export function numberPart(value: number): string {
-  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is no number of a document`);
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is not a safe integer >= 0`);
   return String(value).padStart(NUMBER_DIGITS, '0');
 }
 
@@ -45,7 +45,7 @@ export function lastNumber(id: string): number {
 /** Encodes a shard key as a part; a collection's shards sort by index. */
 export function shardPart(shard: ShardKey): string {
   const { collectionId, index } = parseShardKey(shard);
-  if (!Number.isInteger(index) || index < 0 || index >= 10 ** INDEX_DIGITS) throw new RangeError('no shard key');
+  if (!Number.isInteger(index) || index < 0 || index >= 10 ** INDEX_DIGITS) throw new RangeError('not a shard key');
   return joined(idPart(collectionId), String(index).padStart(INDEX_DIGITS, '0'));
 }
 
@@ -54,10 +54,10 @@ export function shardPart(shard: ShardKey): string {
  * refuses.
  */
 export function recordPart(id: string): string {
-  if (!id.isWellFormed()) throw new RangeError('an id is well-formed Unicode');
+  if (!id.isWellFormed()) throw new RangeError('an id must be well-formed Unicode');
   const bytes = Buffer.from(id);
   if (bytes.length === 0 || bytes.length > STORED_ID_MAX_BYTES)
-    throw new RangeError(`a record id has 1 to ${STORED_ID_MAX_BYTES} bytes`);
+    throw new RangeError(`a record id must have 1 to ${STORED_ID_MAX_BYTES} bytes`);
   return bytes.toString('base64url');
 }
 

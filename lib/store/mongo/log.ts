@@ -53,7 +53,7 @@ export class MongoLog implements ShardLog {
   }
 
   async append(entry: LogEntry): Promise<'committed' | 'conflict'> {
-    if (entry.head.seq !== entry.seq) throw new RangeError('the head of an entry has its seq');
+    if (entry.head.seq !== entry.seq) throw new RangeError('the head of an entry must have the seq of the entry');
     const shard = shardPart(entry.shard);
     return this.#turns.inTurn(shard, () => this.#append(shard, entry));
   }

@@ -95,7 +95,8 @@ function* slicesOf(rows: RecordDocument[]): Iterable<RecordDocument[]> {
 }
 
 export function encodeRecord(_id: string, { seq, vector, metadata, leaf }: StoredRecord): RecordDocument {
-  if (leaf.byteLength !== LEAF_BYTES) throw new RangeError(`a leaf has ${LEAF_BYTES} bytes, not ${leaf.byteLength}`);
+  if (leaf.byteLength !== LEAF_BYTES)
+    throw new RangeError(`a leaf must have ${LEAF_BYTES} bytes, not ${leaf.byteLength}`);
   return {
     _id,
     seq,

@@ -61,7 +61,7 @@ export async function scanRecords(
     batches: batches(),
     ...leftOut,
     get reachedSeq() {
-      if (reachedSeq === null) throw new RangeError('a scan knows how far it reached when it has been read to the end');
+      if (reachedSeq === null) throw new RangeError('reachedSeq is known only once the scan has been read to the end');
       return reachedSeq;
     },
   };

@@ -113,7 +113,7 @@ class MongoSeals implements StoredSeals {
   }
 
   async begin(): Promise<void> {
-    await this.#connection.run('write', 'beginning to seal anew', async () => {
+    await this.#connection.run('write', 'starting to reseal', async () => {
       const relinking = (await storedFormat(this.#connection))?.resealing?.relinking ?? null;
       const formats = theFormat(this.#connection);
       await formats.updateOne({ _id: FORMAT_ID }, { $set: { resealing: { relinking } } });
@@ -135,7 +135,7 @@ class MongoSeals implements StoredSeals {
 
   async finish(): Promise<void> {
     const installation = sealOfInstallation(this.#installation);
-    await this.#connection.run('write', 'ending to seal anew', async () => {
+    await this.#connection.run('write', 'finishing to reseal', async () => {
       const firstKey = resealedMark(this.#installation, (await storedFormat(this.#connection))?.firstKey);
       await theFormat(this.#connection).updateOne(
         { _id: FORMAT_ID },

@@ -71,7 +71,7 @@ export async function checkSchema(db: Db): Promise<void> {
     if (difference === null) continue;
     throw new StoreError(
       'damaged',
-      `Somebody changed the database: ${difference}, which Provec does not make. Remove it, and check who can write to the database.`,
+      `The database was changed: ${difference}, which Provec does not create. Remove it, and check who can write to the database.`,
     );
   }
 }

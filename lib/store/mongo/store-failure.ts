@@ -71,7 +71,7 @@ export async function unlessTaken<T>(write: Promise<T>): Promise<T | null> {
 
 /** Error for stored documents that Provec did not write this way. */
 export function damaged(what: string): StoreError {
-  return new StoreError('damaged', `${what} in the database is not of the form that Provec writes.`);
+  return new StoreError('damaged', `${what} in the database does not have the form that Provec writes.`);
 }
 
 function kindOf(error: MongoError, effect: Effect): StoreError['kind'] {

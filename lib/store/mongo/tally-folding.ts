@@ -206,7 +206,7 @@ export function foldedSeq(document: UsageDocument | null, shard: string): number
 
 /** Returns a month as a field name. Throws RangeError if it is malformed. */
 export function monthField(month: string): string {
-  if (!isMonth(month)) throw new RangeError(`${month} is no month`);
+  if (!isMonth(month)) throw new RangeError(`${month} is not a month`);
   return month;
 }
 

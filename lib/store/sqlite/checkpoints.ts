@@ -145,7 +145,7 @@ export class FolderCheckpoints implements StoredCheckpoints {
 
   async setAside(shard: ShardKey, seq: number): Promise<void> {
     // The seq becomes part of a path that is removed.
-    if (!Number.isSafeInteger(seq) || seq < 0) throw new RangeError('no seq of a checkpoint');
+    if (!Number.isSafeInteger(seq) || seq < 0) throw new RangeError('not the seq of a checkpoint');
     await this.#guarded('setting a checkpoint aside', () => this.#setAside(shard, seq));
   }
 
@@ -258,8 +258,8 @@ function shardFolder(shard: ShardKey): string {
 async function describe(folder: string, seq: number): Promise<Omit<Manifest, 'seal'>> {
   const files: Manifest['files'] = [];
   for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (!entry.isFile()) throw new RangeError(`a checkpoint holds files only, not ${entry.name}`);
-    if (entry.name === MANIFEST) throw new RangeError(`${MANIFEST} is the name of the manifest`);
+    if (!entry.isFile()) throw new RangeError(`a checkpoint may contain only files, not ${entry.name}`);
+    if (entry.name === MANIFEST) throw new RangeError(`${MANIFEST} is reserved for the manifest`);
     await sync(join(folder, entry.name));
     files.push({ name: entry.name, ...(await digest(join(folder, entry.name))) });
   }

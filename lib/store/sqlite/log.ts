@@ -10,7 +10,7 @@ export function logOf(thread: StoreThread): ShardLog {
   const { trimSlice, auditSlice } = thread.remote('log');
   const own: Pick<ShardLog, 'append' | 'audit' | 'trim'> = {
     async append(entry) {
-      if (entry.head.seq !== entry.seq) throw new RangeError('the head of an entry has its seq');
+      if (entry.head.seq !== entry.seq) throw new RangeError('the head of an entry must have the seq of the entry');
       // Copies: the caller keeps its buffers, and transferring a view would transfer the whole
       // buffer behind it.
       const body = new Uint8Array(entry.body);

@@ -147,7 +147,8 @@ function goneRow(id: Uint8Array): RecordRow {
 }
 
 function rowOf({ id, seq, vector, metadata, leaf }: StoredRecord): RecordRow {
-  if (leaf.byteLength !== LEAF_BYTES) throw new RangeError(`a leaf has ${LEAF_BYTES} bytes, not ${leaf.byteLength}`);
+  if (leaf.byteLength !== LEAF_BYTES)
+    throw new RangeError(`a leaf must have ${LEAF_BYTES} bytes, not ${leaf.byteLength}`);
   const idBytes = Buffer.from(id);
   const vectorBytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
   return {

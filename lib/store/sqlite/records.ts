@@ -96,6 +96,6 @@ function batchesIn(
 function checked(id: string): string {
   const bytes = Buffer.byteLength(id);
   if (!id.isWellFormed() || bytes === 0 || bytes > STORED_ID_MAX_BYTES)
-    throw new RangeError(`a record id is well-formed Unicode of 1 to ${STORED_ID_MAX_BYTES} bytes`);
+    throw new RangeError(`a record id must be well-formed Unicode of 1 to ${STORED_ID_MAX_BYTES} bytes`);
   return id;
 }

@@ -82,7 +82,7 @@ export function storeFailure(error: unknown, doing: string): StoreError {
   if (isBusy(error)) {
     return new StoreError(
       'unavailable',
-      `Another process keeps the store's file locked (${doing}): is one stopped?`,
+      `Another process keeps the store's file locked (${doing}): check for a stopped process.`,
       error,
     );
   }

@@ -31,7 +31,7 @@ export const accountTable = (
   { aliases, keys, usage }: { aliases: AliasTable; keys: KeyTable; usage: UsageTables },
 ): AccountTable => ({
   createAccount({ id, name, plan, createdAt, seal }) {
-    if (this.getAccount(id) !== null) throw new RangeError('the id of an account is new');
+    if (this.getAccount(id) !== null) throw new RangeError('the id of the account is already taken');
     database.run(`INSERT INTO accounts (${COLUMNS}) VALUES (?, ?, ?, ?, ?)`, id, name, plan, createdAt, seal);
   },
 
@@ -55,7 +55,7 @@ export const accountTable = (
 
   deleteAccount(id, seal) {
     if (this.getAccount(id)?.seal !== seal) return false;
-    if (collections.countCollections(id) > 0) throw new RangeError('an account to delete owns no collections');
+    if (collections.countCollections(id) > 0) throw new RangeError('the account to delete still owns collections');
     aliases.forget(id);
     keys.forget(id);
     usage.forget(id);

@@ -88,7 +88,7 @@ async function copySource({ name, connection, commits }: Source, target: string)
   const copy = new DatabaseSync(path);
   const copied = countIn(copy);
   copy.close();
-  if (copied !== commits) throw new Error(`the copy of ${name} has ${copied} commits, and not ${commits}`);
+  if (copied !== commits) throw new Error(`the copy of ${name} has ${copied} commits, not ${commits}`);
   await write(`${path}-mark`, [Buffer.from(markText(commits))]);
   const file = await open(path, 'r+');
   await file.sync();
@@ -101,7 +101,7 @@ function* contentOf({ descriptor, bytes }: Held): Iterable<Uint8Array> {
   for (let at = 0; at < bytes; ) {
     const part = Buffer.alloc(Math.min(CHUNK_BYTES, bytes - at));
     const read = readSync(descriptor, part, 0, part.length, at);
-    if (read === 0) throw new Error('a file became shorter while it was copied');
+    if (read === 0) throw new Error('a file was truncated while it was copied');
     at += read;
     yield part.subarray(0, read);
   }
@@ -119,6 +119,6 @@ async function run(order: BackupOrder): Promise<number> {
   return bytes;
 }
 
-if (parentPort === null) throw new Error('to be run as a worker thread');
+if (parentPort === null) throw new Error('this file must be run as a worker thread');
 const bytes = await run(workerData as BackupOrder);
 parentPort.postMessage({ bytes } satisfies BackupDone);

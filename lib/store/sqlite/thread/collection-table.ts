@@ -47,7 +47,7 @@ export function collectionTable(database: Database, aliases: Pick<AliasTable, 'f
       if (aliases.find(row.accountId, row.name) !== null) return 'alias';
       if (maxCollections !== null && this.countCollections(row.accountId) >= maxCollections) return 'limit';
       if (database.get('SELECT 1 FROM collections WHERE id = ?', row.id) !== undefined)
-        throw new RangeError('the id of a collection is new');
+        throw new RangeError('the id of the collection is already taken');
       const { id, accountId, name, dimensions, metric, shards, replicas, quantization, createdAt, seal } = row;
       const fixed = [id, accountId, name, dimensions, metric, shards, replicas, quantization];
       const sql = `INSERT INTO collections (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;

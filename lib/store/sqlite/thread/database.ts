@@ -405,7 +405,7 @@ export class Database {
   #do<T>(sql: string, values: SQLInputValue[], use: (prepared: Prepared) => T): T {
     // Two different ill-formed strings can have the same UTF-8 encoding.
     for (const value of values) {
-      if (typeof value === 'string' && !value.isWellFormed()) throw new RangeError('an id is well-formed Unicode');
+      if (typeof value === 'string' && !value.isWellFormed()) throw new RangeError('an id must be well-formed Unicode');
     }
     // Inside a transaction there is no retry: waiting would block the other connections.
     if (this.#connection.isTransaction) return use(this.#statement(sql));

@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { FromThread, Opening, ToThread } from '../requests.ts';
 import { faultOf, Session } from './session.ts';
 
-if (parentPort === null) throw new Error('to be run as a worker thread');
+if (parentPort === null) throw new Error('this file must be run as a worker thread');
 const port = parentPort;
 const post = (message: FromThread, buffers: ArrayBuffer[] = []): void => port.postMessage(message, buffers);
 

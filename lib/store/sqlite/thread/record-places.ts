@@ -33,7 +33,8 @@ export class FreePlaces {
 
   /** Throws StoreError 'damaged' if no shard can have this number. */
   constructor(database: Database, number: number) {
-    if (!isNumber(number)) throw damagedFile(database.name, `gives a shard the number ${number}, which none can have`);
+    if (!isNumber(number))
+      throw damagedFile(database.name, `gives a shard the number ${number}, which is out of range`);
     this.#database = database;
     this.#number = number;
     this.#range = rangeOf(number);
@@ -49,7 +50,7 @@ export class FreePlaces {
   take(): bigint {
     while (this.#next === this.#end) {
       if (this.#from === 0)
-        throw damagedFile(this.#database.name, `has no place left for records of the shard ${this.#number}`);
+        throw damagedFile(this.#database.name, `has no free row ids left for records of the shard ${this.#number}`);
       this.#seek(this.#from - 1);
     }
     return this.#range[0] + BigInt(this.#next++);

@@ -101,7 +101,7 @@ export class Session {
 
   receive({ id, table, operation, args, bytes, buffers }: Request): void {
     const place = this.#places[table];
-    if (place === undefined) throw new Error(`no table ${table} here`);
+    if (place === undefined) throw new Error(`this thread has no table ${table}`);
     const run = () => (place.table as Record<string, (...args: unknown[]) => unknown>)[operation](...args);
     const { file } = place;
     const { name } = file.database;
