@@ -44,7 +44,9 @@ export async function takeLock(folder: string): Promise<{ lock: HeldLock } | { h
     }
     if (highest === NUMBER_MAX) {
       const file = pathOf(folder, highest);
-      throw new Error(`no lock can come after ${file}: see that no process uses the folder, and remove that file`);
+      throw new Error(
+        `the lock file ${file} has the highest possible number: make sure that no process uses the folder, then remove that file`,
+      );
     }
     const number = highest + 1;
     if (!(await writeExclusive(folder, number, own))) continue;

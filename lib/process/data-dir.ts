@@ -14,7 +14,7 @@ export class DataDirError extends Error {
  */
 const NOT_ON_DISK = ['/proc', '/sys', '/dev'];
 const NO_ROOM = ['ENOSPC', 'EDQUOT'];
-const MAKE_ROOM = 'make some MiB of room there, start again, and then delete what you do not need';
+const MAKE_ROOM = 'free a few MiB there, start again, and then delete what you do not need';
 /** A file system in memory, which the operator may have chosen on purpose. */
 const SHARED_MEMORY = '/dev/shm';
 
@@ -48,7 +48,7 @@ export function sayingWhatIsInTheWay(error: unknown): unknown {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code, path } = at as NodeJS.ErrnoException;
     if (path === undefined || code !== 'EEXIST') continue;
-    const message = `${path} is a file, but Provec keeps a folder there; move the file away and start again.`;
+    const message = `${path} is a file, but Provec needs a folder there; move the file away and start again.`;
     return new DataDirError(message, { cause: error });
   }
   return error;
@@ -57,7 +57,7 @@ export function sayingWhatIsInTheWay(error: unknown): unknown {
 async function makeDataDir(folder: string): Promise<void> {
   const existing = await nearestExisting(resolve(folder));
   if (!existing.isFolder) {
-    const what = existing.path === resolve(folder) ? 'is' : `cannot be made: ${existing.path} is`;
+    const what = existing.path === resolve(folder) ? 'is' : `cannot be created: ${existing.path} is`;
     throw new DataDirError(
       `The data directory ${folder} ${what} a file, not a folder; set PROVEC_DATA_DIR to a folder.`,
     );
@@ -67,7 +67,7 @@ async function makeDataDir(folder: string): Promise<void> {
   const outside = NOT_ON_DISK.find((root) => isWithin(real, root) && !isWithin(real, SHARED_MEMORY));
   if (outside !== undefined) {
     throw new DataDirError(
-      `The data directory ${folder} lies in ${outside}, which cannot keep files; set PROVEC_DATA_DIR to a folder on a disk.`,
+      `The data directory ${folder} is in ${outside}, which cannot keep files; set PROVEC_DATA_DIR to a folder on a disk.`,
     );
   }
   if (missing === '') return;

@@ -17,7 +17,7 @@ export class ForgedRows {
     const row = `${kind} ${String(id).slice(0, 64)}`;
     if (this.#told.has(row)) return;
     this.#told.set(row, true);
-    this.#log?.error({ row }, 'a stored row was not written by this service, or under another secret');
+    this.#log?.error({ row }, 'a stored row was not written by this service, or was written under another secret');
   }
 
   /** Logs the row and returns the error to throw. */
@@ -25,7 +25,7 @@ export class ForgedRows {
     this.tell(kind, id);
     return new StoreError(
       'damaged',
-      `A stored row (${kind}) was not written by this service, or under another secret.`,
+      `A stored row (${kind}) was not written by this service, or was written under another secret.`,
     );
   }
 }

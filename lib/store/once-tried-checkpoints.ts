@@ -18,8 +18,7 @@ import type { CheckpointInfo, CheckpointStore, FetchedCheckpoint, StoredCheckpoi
 export const MARKS = 'reading';
 /** Size above which a file is not a mark. */
 const MARK_MAX_BYTES = 1_024;
-const NO_MARK =
-  'what lies here is no mark of a checkpoint that was read, and was not written by this service; it is taken away';
+const NO_MARK = 'this file is not a checkpoint mark that this service wrote; it is removed';
 
 interface Mark {
   shard: ShardKey;

@@ -186,7 +186,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
         else {
           isEverRefused = true;
           expect(refusal).toBeInstanceOf(StoreError);
-          expect(String(refusal)).toMatch(/is being sealed anew/);
+          expect(String(refusal)).toMatch(/is being resealed/);
           expect(isCutOff).toBe(true);
         }
         const findings = await reseal(resealed, under(next, last));
@@ -227,7 +227,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       for (let at = 0, last = 2; isCutOff; at += EVERY, last++) {
         const next = last + 1;
         isCutOff = await isCutOffAt(at, (cut) => reseal(resealed, under(next), BELIEVE_ALL, cut));
-        if (isCutOff) await expect(subject.open(under(next))).rejects.toThrow(/another secret|is being sealed anew/);
+        if (isCutOff) await expect(subject.open(under(next))).rejects.toThrow(/another secret|is being resealed/);
         await reseal(resealed, under(next), BELIEVE_ALL);
         await within(subject.open(under(next)), (store) => expectSound(store));
       }

@@ -48,7 +48,7 @@ export async function checkFormat(connection: Connection, installation: Seals): 
   if (found.resealing) {
     throw new StoreError(
       'damaged',
-      'The database is being sealed anew: wait for the npm run reseal that does it, or run that command again if it was cut off.',
+      'The database is being resealed: wait until npm run reseal has finished, or run it again if it was interrupted.',
     );
   }
   if (!isOfInstallation(installation, found.installation)) {

@@ -51,7 +51,7 @@ export class MongoKeys implements StoredKeys {
         // Another process that makes the same first key may have been faster, after the account was
         // read here.
         if ((await this.#account(_id))?.revision !== stored?.revision) continue;
-        throw new RangeError('the id and the hash of a key are new');
+        throw new RangeError('the id or the hash of the key is already taken');
       }
       if (stored === null ? await this.#insert(_id, row) : await this.#push(stored, row)) return 'created';
     }

@@ -24,7 +24,7 @@ import { damagedFile, storeFailure } from './store-failure.ts';
  */
 export const MANIFEST = 'manifest.json';
 const ASIDE = 'unsound-';
-const LINKED = 'a symbolic link stands where checkpoints are kept; nothing is read or removed there';
+const LINKED = 'found a symbolic link where checkpoints are kept; nothing is read or removed there';
 const KEPT = 2;
 const DIGEST_STEP_BYTES = 1024 * 1024;
 /** Pattern of collection ids. The folder of a collection is named by its id. */

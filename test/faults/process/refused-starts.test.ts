@@ -34,7 +34,7 @@ test('a lock file after which no other can come', async () => {
   const file = join(folder, HIGHEST_LOCK);
   await writeFile(file, JSON.stringify('released'));
   expect(await refused(1)).toBe(
-    `The data directory ${folder} cannot be used (no lock can come after ${file}: see that no process uses the folder, and remove that file).`,
+    `The data directory ${folder} cannot be used (the lock file ${file} has the highest possible number: make sure that no process uses the folder, then remove that file).`,
   );
   expect(await readdir(folder)).toEqual([HIGHEST_LOCK]);
 });
@@ -43,7 +43,7 @@ test('a file in the place of the folder of checkpoints', async () => {
   const path = join(folder, 'checkpoints');
   await writeFile(path, '');
   expect(await refused(1)).toBe(
-    `${path} is a file, but Provec keeps a folder there; move the file away and start again.`,
+    `${path} is a file, but Provec needs a folder there; move the file away and start again.`,
   );
 });
 

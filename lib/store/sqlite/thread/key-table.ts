@@ -36,7 +36,7 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
       return 'limit';
     const { id, accountId, name, hash, prefix, scopes, createdAt, expiresAt, lastUsedAt, seal } = row;
     const taken = database.get('SELECT 1 FROM keys WHERE id = ? OR hash = ?', id, hash);
-    if (taken !== undefined) throw new RangeError('the id and the hash of a key are new');
+    if (taken !== undefined) throw new RangeError('the id or the hash of the key is already taken');
     const sql = 'INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
     const text = JSON.stringify(scopes);
     database.run(sql, id, accountId, name, hash, prefix, text, createdAt, expiresAt, lastUsedAt, seal);

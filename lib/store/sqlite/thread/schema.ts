@@ -45,8 +45,8 @@ export class Schema {
     for (const [key, { type, name, sql }] of there) {
       const wanted = this.#known.get(key);
       const words = `${inWords(type)} ${inWords(name)}`;
-      if (wanted === undefined) return `has the ${words}, which Provec does not make`;
-      if (inOneLine(wanted.sql) !== inOneLine(sql)) return `has another ${words} than Provec makes`;
+      if (wanted === undefined) return `has the ${words}, which Provec does not create`;
+      if (inOneLine(wanted.sql) !== inOneLine(sql)) return `has another ${words} than Provec creates`;
     }
     return null;
   }

@@ -113,7 +113,7 @@ export class StoreFile {
     throw damagedFile(
       FORMAT_FILE,
       'is missing',
-      `put it back, or restore a whole copy where this one was cut short: ${basename(this.#path)} holds ${count} commits`,
+      `put it back, or restore a complete copy if this one was interrupted: ${basename(this.#path)} holds ${count} commits`,
     );
   }
 

@@ -59,7 +59,7 @@ if (!disk) console.warn('SKIPPED: a data directory on a full disk needs root on 
   test('is refused in a sentence that says what to do', async () => {
     disk!.leave(0);
     await expect(lockDataDir(disk!.folder)).rejects.toThrow(
-      `The data directory ${disk!.folder} cannot be used (its disk is full: make some MiB of room there, start again, `,
+      `The data directory ${disk!.folder} cannot be used (its disk is full: free a few MiB there, start again, `,
     );
   });
 });
@@ -90,7 +90,7 @@ describe('the data directory', () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
     await expect(lockDataDir(join(file, 'a', 'b'))).rejects.toThrow(
-      `The data directory ${join(file, 'a', 'b')} cannot be made: ${file} is a file, not a folder; set PROVEC_DATA_DIR to a folder.`,
+      `The data directory ${join(file, 'a', 'b')} cannot be created: ${file} is a file, not a folder; set PROVEC_DATA_DIR to a folder.`,
     );
   });
 
@@ -105,7 +105,7 @@ describe('the data directory', () => {
     for (const given of [path, `/tmp/..${path}/`]) {
       await expect(lockDataDir(given)).rejects.toThrow(
         new DataDirError(
-          `The data directory ${given} lies in ${root}, which cannot keep files; set PROVEC_DATA_DIR to a folder on a disk.`,
+          `The data directory ${given} is in ${root}, which cannot keep files; set PROVEC_DATA_DIR to a folder on a disk.`,
         ),
       );
     }

@@ -90,7 +90,7 @@ describe('a group of writes', () => {
       'committed',
       'RangeError: entry 5 would leave a gap after 1',
       'created',
-      'RangeError: the id and the hash of a key are new',
+      'RangeError: the id or the hash of the key is already taken',
       'conflict',
       'committed',
     ]);
@@ -364,7 +364,7 @@ test('a folder without its format file is no new one when something was committe
   const format = await readFile(join(folder, 'provec.json'));
   await rm(join(folder, 'provec.json'));
   expect((await refusalOf(folder)).message).toBe(
-    'provec.json in the data directory is missing: put it back, or restore a whole copy where this one was cut short: log.db holds 1 commits.',
+    'provec.json in the data directory is missing: put it back, or restore a complete copy if this one was interrupted: log.db holds 1 commits.',
   );
   await writeFile(join(folder, 'provec.json'), format);
   // Leases are made anew by whoever lives.
