@@ -30,8 +30,8 @@ export interface HeldLock {
 }
 
 /**
- * Takes the lock of a folder, or returns the process that holds it. Throws if counting or retrying
- * is exhausted, and file system errors.
+ * Takes the lock of a folder, or returns the process that holds it. Throws if no lock number is
+ * left, after `ATTEMPTS_MAX` lost races, and on file system errors.
  */
 export async function takeLock(folder: string): Promise<{ lock: HeldLock } | { holder: ProcessIdentity }> {
   const own = await ownIdentity();

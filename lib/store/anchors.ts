@@ -154,7 +154,7 @@ export interface AnchoringInstance {
   /** UUID, new for every start of the process. */
   instance: string;
   beat: number;
-  /** Number of anchors that this instance confirmed, and of its failed attempts. */
+  /** Anchors confirmed, and attempts failed, by this instance. */
   confirmed: number;
   failures: number;
 }

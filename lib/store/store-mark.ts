@@ -13,7 +13,7 @@ export const isOfInstallation = (seals: Seals, seal: unknown): boolean => seals.
 
 /**
  * Throws StoreError 'damaged' unless `format` is `known`, the only format that this version reads.
- * `store` names what has the format, for the message: "data directory".
+ * `store` names what has the format in the message, such as "data directory".
  */
 export function assertFormat(format: number, known: number, store: string): void {
   if (format > known) {

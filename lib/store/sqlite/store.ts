@@ -46,10 +46,11 @@ const MISTYPED = 'a stored row has a value of another type than its column; the 
 /**
  * Opens the embedded store in `folder`, and creates it if needed. `log.db` holds everything small
  * and urgent, `records.db` the materialised records, `leases.db` the leases; a mark file beside
- * each of the first two holds the number of its commits. Several processes of one machine may open
- * it. `keys` are those of the secret that the store was made under, or of a newer secret together
- * with that one. The caller holds the lock of the data directory; processes that share the store
- * each hold the lock of their part and have their own `nodeFolder`. Throws StoreError.
+ * each of the first two holds the number of commits that it must have. Several processes of one
+ * machine may open it. `keys` are those of the secret that the store was made under, or of a newer
+ * secret together with that one. The caller holds the lock of the data directory; processes that
+ * share the store each hold the lock of their part and have their own `nodeFolder`. Throws
+ * StoreError.
  */
 export async function openSqliteStore(folder: string, options: SqliteStoreOptions): Promise<Store> {
   const root = join(folder, 'checkpoints');

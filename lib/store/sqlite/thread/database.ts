@@ -94,7 +94,10 @@ function rounded<Row extends Record<string, unknown> | undefined>(row: Row): Row
   return row;
 }
 
-/** Readable by the owner only; SQLite gives the files beside it the same permissions. */
+/**
+ * Creates the file, readable by its owner only; SQLite gives the files beside it the same
+ * permissions.
+ */
 function makeFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
