@@ -32,7 +32,6 @@ export function isShared({ mongoUrl, redisUrl, transporter }: Settings): boolean
   return mongoUrl !== null || transporter === 'TCP' || (redisUrl !== null && transporter !== 'none');
 }
 
-/** Returns the name of this node in the cluster. */
 export function nodeName({ nodeId }: Pick<Config, 'nodeId'>): string {
   return nodeId ?? `${hostname()}-${process.pid}`;
 }

@@ -15,7 +15,6 @@ export interface ProcessIdentity {
   place: string;
 }
 
-/** Returns the identity of this process. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: process.pid, startedAt: await startTime(process.pid), place: await ownPlace() };
 }

@@ -14,7 +14,6 @@ import { SECRETS_MEANT, secretsIn } from './secrets-text.ts';
 const SECRET_BYTES = 32;
 const READABLE_BY_OTHERS = 0o004;
 
-/** Returns the default path of the secret. */
 export const secretFileIn = (dataDir: string): string => join(dataDir, 'secret');
 
 /**

@@ -31,7 +31,6 @@ export interface AliasStore {
   find(accountId: string, alias: string): Promise<AliasRow | null>;
   /** Returns the account's aliases whose names sort after `after`, by name. */
   page(accountId: string, after: string | null, limit: number): Promise<Page<AliasRow, string>>;
-  /** Returns all aliases of the account, by name, reading page by page. */
   list(accountId: string): Promise<AliasRow[]>;
   /** Returns one alias of the collection, or null if it has none. */
   standingFor(accountId: string, collectionId: string): Promise<AliasRow | null>;

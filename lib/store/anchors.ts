@@ -81,7 +81,6 @@ export interface AnchorRow {
   seal: string;
 }
 
-/** Returns a row with no requests and no history. */
 export function emptyRow(collectionId: string, address: string, revision: number): AnchorRow {
   return {
     collectionId,
@@ -116,7 +115,6 @@ export type AnchorRowWith<C> = Omit<AnchorRow, 'wanted' | 'inFlight' | 'confirme
   confirmed: (Omit<Confirmed, 'cut'> & { cut: C }) | null;
 };
 
-/** Returns the row with each of its cuts converted. */
 export function withCuts<From, To>(row: AnchorRowWith<From>, convert: (cut: From) => To): AnchorRowWith<To> {
   const { wanted, inFlight, confirmed } = row;
   return {
@@ -138,12 +136,10 @@ export function standingOf(row: AnchorRow): AnchorStanding {
   return row.inFlight !== null || isWanting(row) ? 'due' : 'settled';
 }
 
-/** Returns whether a requested cut is not yet confirmed. */
 export function isWanting({ wanted, confirmed }: Pick<AnchorRow, 'wanted' | 'confirmed'>): boolean {
   return wanted !== null && (confirmed === null || !contains(confirmed.cut, wanted));
 }
 
-/** Summary of a row. */
 export type OpenAnchor = Pick<AnchorRow, 'collectionId' | 'wantedAt'>;
 
 /**

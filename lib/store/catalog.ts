@@ -25,7 +25,6 @@ export interface CollectionRow {
   createdAt: string;
 }
 
-/** The fields of a collection that can change. */
 export type CollectionChange = Pick<CollectionRow, 'deletionProtection' | 'tags'>;
 
 /** 'deleting' while the account's data is being removed. */
@@ -38,10 +37,8 @@ export interface AccountRow {
   createdAt: string;
 }
 
-/** Outcome of creating a collection. */
 export type Creation = 'created' | 'exists' | 'alias' | 'limit';
 
-/** Outcome of dropping a collection. */
 export type Drop = 'dropped' | 'gone' | 'protected' | 'aliased';
 
 /**

@@ -54,7 +54,6 @@ export interface CheckpointStore {
   release(fetched: FetchedCheckpoint): Promise<void>;
 }
 
-/** The checkpoints as an adapter stores them. */
 export interface StoredCheckpoints extends CheckpointStore {
   /** Excludes the checkpoint from `list` and `fetch` for good. Does nothing if there is none. */
   setAside(shard: ShardKey, seq: number): Promise<void>;

@@ -17,14 +17,12 @@ export interface FirstKeyMark {
   setDue(accountId: string): Promise<void>;
 }
 
-/** The mark as stored. */
 export interface StoredMark {
   state: 'due' | 'made';
   account: string;
   seal: string;
 }
 
-/** The mark as an adapter stores it. */
 export interface StoredFirstKey {
   /** Returns the stored mark unverified; undefined or null if there is none. */
   read(): Promise<unknown>;

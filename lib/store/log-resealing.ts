@@ -27,7 +27,6 @@ export interface LogFindings {
   refusedSeqs: (number | null)[];
 }
 
-/** An entry as stored. */
 export interface StoredEntry {
   seq: number;
   /** Null if the entry does not decode. */
@@ -84,7 +83,6 @@ export class BelievingLogSeals extends LogSeals {
   }
 }
 
-/** Reseals one log, from its first entry to its head. */
 export class LogResealing {
   readonly found: LogFindings = { current: 0, earlier: 0, none: 0, refused: 0, refusedSeqs: [] };
   readonly #current: LogSeals;

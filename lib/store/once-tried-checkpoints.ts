@@ -16,7 +16,6 @@ import type { CheckpointInfo, CheckpointStore, FetchedCheckpoint, StoredCheckpoi
 
 /** Name of the marks folder within a node's checkpoint folder. */
 export const MARKS = 'reading';
-/** Size above which a file is not a mark. */
 const MARK_MAX_BYTES = 1_024;
 const NO_MARK = 'this file is not a checkpoint mark that this service wrote; it is removed';
 

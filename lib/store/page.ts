@@ -22,10 +22,8 @@ export function pageOf<Row, P>(rows: Row[], limit: number, positionOf: (row: Row
   return { rows: page, next: rows.length > limit ? positionOf(page[page.length - 1]) : null };
 }
 
-/** Returns a row's position in creation order. */
 export const positionOf = ({ createdAt, id }: Position): Position => ({ createdAt, id });
 
-/** Reads all rows of a list, page by page. */
 export async function allPages<Row, P>(
   read: (after: P | null, limit: number) => Promise<Page<Row, P>>,
 ): Promise<Row[]> {

@@ -163,7 +163,6 @@ const ITEM = fields({ merkleRoot: text, version: whole, vectorCount: whole, sign
 const NEWEST = fields({ revision: whole, item: ITEM });
 const INSTANCE = fields({ instance: text, beat: whole, confirmed: whole, failures: whole });
 
-/** Returns the newest history item, or null if it is malformed. */
 function newestOf({ newest }: Pick<AnchorDocument, 'newest'>): AnchorDocument['newest'] {
   return NEWEST(newest) ? newest : null;
 }

@@ -222,7 +222,6 @@ function accountOf(document: AccountDocument): StoredAccount {
   return { ...rowIn(document), state: stateOf(document) };
 }
 
-/** Creation order, then id order. */
 const byAge = (direction: 1 | -1) => ({ 'row.createdAt': direction, 'row.id': direction });
 
 /**

@@ -25,7 +25,6 @@ export class CheckpointFiles {
     this.#bucket = new GridFSBucket(connection.db, { bucketName: BUCKET, chunkSizeBytes: CHUNK_BYTES });
   }
 
-  /** Stores a file of a folder under the id `file`. */
   async upload(folder: string, name: string, file: ObjectId): Promise<StoredFile> {
     const digest = digesting();
     const upload = this.#bucket.openUploadStreamWithId(file, file.toHexString());

@@ -202,7 +202,6 @@ export class GridCheckpoints implements StoredCheckpoints {
     }
   }
 
-  /** Returns the damaged checkpoints, newest first. */
   async #unsound(part: string): Promise<Manifest[]> {
     const found = await this.#manifests.find({ _id: under(part), state: 'unsound' }).toArray();
     return found.sort((a, b) => b.seq - a.seq || Date.parse(b.createdAt) - Date.parse(a.createdAt));

@@ -4,7 +4,6 @@
  */
 import { damaged } from './store-failure.ts';
 
-/** Returns whether a value has the form. */
 export type Form = (value: unknown) => boolean;
 
 export const text: Form = (value) => typeof value === 'string';
@@ -34,7 +33,6 @@ export const fields =
   (value) =>
     isObject(value) && Object.entries(forms).every(([name, form]) => form(value[name]));
 
-/** An object whose fields all have one form. */
 export const mapOf =
   (form: Form): Form =>
   (value) =>

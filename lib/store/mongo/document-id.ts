@@ -37,7 +37,6 @@ export function numberPart(value: number): string {
   return String(value).padStart(NUMBER_DIGITS, '0');
 }
 
-/** Returns the number at the end of an `_id`. */
 export function lastNumber(id: string): number {
   return Number(id.slice(-NUMBER_DIGITS));
 }

@@ -8,10 +8,8 @@ import { unlessTaken } from './store-failure.ts';
 
 /** Version of the document layout. A service refuses a database with any other version. */
 export const MONGO_FORMAT = 6;
-/** `_id` of the format document. */
 export const FORMAT_ID = 'format';
 
-/** The document that describes the whole database. */
 export interface FormatDocument {
   _id: string;
   format: number;
@@ -27,7 +25,6 @@ export interface FormatDocument {
   resealing?: { relinking: string | null };
 }
 
-/** Returns the collection of the format document. */
 export const theFormat = (connection: Connection): Collection<FormatDocument> => connection.collection('format');
 
 /**

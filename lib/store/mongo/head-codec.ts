@@ -3,7 +3,6 @@ import type { ShardHead } from '../../shard/head.ts';
 import { isHead } from '../log.ts';
 import { damaged } from './store-failure.ts';
 
-/** A shard's head inside a document. */
 export interface HeadDocument {
   seq: number;
   version: number;

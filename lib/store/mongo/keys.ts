@@ -105,7 +105,6 @@ export class MongoKeys implements StoredKeys {
     }
   }
 
-  /** Removes all keys of an account. Part of deleting it. */
   async remove(account: string): Promise<void> {
     await this.#accounts.deleteOne({ _id: account });
   }

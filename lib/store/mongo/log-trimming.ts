@@ -47,7 +47,6 @@ export class LogTrimming {
     await deleteRange(this.#connection, this.#bodies.collection, trimmed);
   }
 
-  /** Removes all entries in a range of shards. */
   async removeAll(shards: IdRange): Promise<void> {
     await deleteRange(this.#connection, this.#entries, shards);
     await deleteRange(this.#connection, this.#bodies.collection, shards);

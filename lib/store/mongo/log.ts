@@ -90,7 +90,6 @@ export class MongoLog implements ShardLog {
     return first.length === 0 ? null : lastNumber(first[0]._id);
   }
 
-  /** Removes all log data of a collection. Part of dropping it. */
   async remove(collectionId: string): Promise<void> {
     const shards = under(idPart(collectionId));
     await this.#turns.settled(shards.$gte);

@@ -125,7 +125,6 @@ export class RecordCompaction {
     return tombstones >= this.#minTombstones && rows < limit;
   }
 
-  /** Returns false if the attempt must be abandoned. */
   async #copy(from: string, to: string, attempt: Attempt): Promise<boolean> {
     let after = `${from}.`;
     let limit = PAGE_ROWS_FIRST;

@@ -28,7 +28,6 @@ export async function scanRecords(
   let lastId = '';
   let pageRows = FIRST_PAGE_ROWS;
 
-  /** Returns null at the end. */
   const nextPage = async (): Promise<RecordDocument[] | null> => {
     if (reachedSeq !== null) return null;
     for (;;) {

@@ -4,7 +4,6 @@ import { count, fields, ofForm } from './document-form.ts';
 import { idPart, joined, numberPart, under } from './document-id.ts';
 import { unlessTaken } from './store-failure.ts';
 
-/** The state of a shard's records. */
 export interface RecordShard {
   _id: string;
   /** The last seq applied. */
@@ -93,7 +92,6 @@ export class RecordShards {
   }
 }
 
-/** Returns the prefix of the `_id`s of a generation's rows. */
 export function generationPart(shard: string, generation: number): string {
   return joined(shard, numberPart(generation));
 }

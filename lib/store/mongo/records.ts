@@ -57,7 +57,6 @@ export class MongoRecords implements RecordStore {
     await this.#turns.inTurn(part, () => this.#removeForeign(part, isOwn));
   }
 
-  /** Removes all records of a collection. Part of dropping it. */
   async remove(collectionId: string): Promise<void> {
     const shards = under(idPart(collectionId));
     this.#compaction.stop(shards.$gte);

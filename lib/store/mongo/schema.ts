@@ -1,7 +1,6 @@
 import type { CollectionInfo, Db, Document } from 'mongodb';
 import { StoreError } from '../port.ts';
 
-/** An index as this version creates it. */
 interface MadeIndex {
   key: Record<string, 1>;
   unique?: true;

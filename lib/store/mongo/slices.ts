@@ -21,7 +21,6 @@ export async function deleteRange<T extends { _id: string }>(
   }
 }
 
-/** Returns the first `limit` `_id`s that match the filter, in order. */
 export async function idsIn<T extends { _id: string }>(
   collection: Collection<T>,
   filter: Filter<T>,
@@ -36,7 +35,6 @@ export async function idsIn<T extends { _id: string }>(
   return rows.map(({ _id }) => _id);
 }
 
-/** Returns the last document of a range; null if the range is empty. */
 export async function newestIn<T extends { _id: string }>(
   collection: Collection<T>,
   range: IdRange,

@@ -61,7 +61,6 @@ export class SplitBodies {
     return at === bodyBytes ? body : null;
   }
 
-  /** Removes the parts of an entry that was not appended. */
   async remove(shard: string, { seq, entryId }: LogEntry): Promise<void> {
     await this.collection.deleteMany({ _id: under(shard, numberPart(seq), idPart(entryId)) });
   }

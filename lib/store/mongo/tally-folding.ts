@@ -175,7 +175,6 @@ export class TallyFolding {
     return counted !== null && counted.matchedCount + counted.upsertedCount > 0;
   }
 
-  /** Returns false if the document changed since it was read. */
   async #takeOffFrom(account: string, collection: string): Promise<boolean> {
     const path = `shards.${collection}`;
     const projection = { drops: 1, [`${path}.v`]: 1 };

@@ -162,7 +162,6 @@ export class MongoUsage implements UsageStore {
     return (await this.#usage.updateOne(filter, update)).matchedCount > 0;
   }
 
-  /** Returns the document's query counts of a month; null if it has none. */
   async #queries(account: string, month: string): Promise<Pick<MonthPart, 'queries' | 'blocks'> | null> {
     const field = monthField(month);
     const parts = ['queries', 'blocks'].map((part) => [`months.${field}.${part}`, 1] as const);

@@ -149,7 +149,6 @@ export class FolderCheckpoints implements StoredCheckpoints {
     await this.#guarded('setting a checkpoint aside', () => this.#setAside(shard, seq));
   }
 
-  /** Removes all checkpoints of a collection. */
   drop(collectionId: string): Promise<void> {
     return this.#guarded('removing checkpoints', async () => {
       // If a path below the root is a symbolic link, `rm` removes only the link.

@@ -75,7 +75,6 @@ export class BatchWriter {
     this.bytes += HEADER_BYTES + row.bytes.byteLength;
   }
 
-  /** Returns the rows collected since the last call. */
   take(): ArrayBuffer {
     const batch = Buffer.from(new ArrayBuffer(this.bytes));
     let at = 0;

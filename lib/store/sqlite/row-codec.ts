@@ -24,7 +24,6 @@ function parse(text: string, what: string): unknown {
   }
 }
 
-/** The columns of a head. */
 export interface HeadRow {
   seq: number;
   version: number;

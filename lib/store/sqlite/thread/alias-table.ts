@@ -17,11 +17,9 @@ const COLUMNS = 'id, accountId, alias, collectionId, createdAt, seal';
 export interface AliasTable extends Sync<StoredAliases> {
   /** Returns whether the collection has an alias whose seal is not in `besides`. */
   standsFor(accountId: string, collectionId: string, besides: readonly string[]): boolean;
-  /** Removes the aliases of a deleted account. */
   forget(accountId: string): void;
 }
 
-/** Returns whether the file has the table of aliases yet. */
 export const hasAliases = (database: Database): boolean => hasTable(database, 'aliases');
 
 export function aliasTable(database: Database): AliasTable {

@@ -20,7 +20,6 @@ export const ANCHORS_SCHEMA = `
  */
 const REVISION = `iif(typeof(revision) = 'integer' AND revision BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}, revision, 0) AS revision`;
 
-/** A history item as stored. */
 export interface StoredItem {
   version: number;
   item: string;

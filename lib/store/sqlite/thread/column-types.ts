@@ -10,7 +10,6 @@ const IN_WORDS = { TEXT: 'a text', INTEGER: 'a whole number', BLOB: 'bytes' } as
 const NAMED_MAX_ROWS = 3;
 const KEY_MAX_CHARS = 64;
 
-/** A column of a table that the service creates. */
 export interface Column {
   /** Name in the statement's result. */
   name: string;
@@ -25,7 +24,6 @@ export interface Column {
   rowKey: readonly string[];
 }
 
-/** Returns every column of every table, by its place. */
 export function columnsIn(connection: DatabaseSync): Map<string, Column> {
   const columns = new Map<string, Column>();
   const tables = connection

@@ -9,7 +9,6 @@ export const CONTRADICTIONS_SCHEMA = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** The first contradiction of each shard. */
 export const contradictionTable = (database: Database): Sync<ContradictionStore> => ({
   record(shard, { seq, reason, at }) {
     const { collectionId, index } = parseShardKey(shard);

@@ -79,7 +79,6 @@ export function retryWhileBusy<T>(attempt: () => T): T {
   }
 }
 
-/** Blocks the thread for about a millisecond. */
 export function nap(): void {
   Atomics.wait(NAP_CELL, 0, 0, NAP_MIN_MS + Math.random() * NAP_SPREAD_MS);
 }
@@ -195,7 +194,6 @@ export class Database {
     return this.get<{ data_version: number }>('PRAGMA data_version')!.data_version;
   }
 
-  /** Returns the number of changed rows. */
   run(sql: string, ...values: SQLInputValue[]): number {
     return this.#do(sql, values, ({ statement }) => Number(statement.run(...values).changes));
   }
@@ -306,7 +304,6 @@ export class Database {
     return this.get<{ freelist_count: number }>('PRAGMA freelist_count')!.freelist_count * this.#options.pageBytes;
   }
 
-  /** Size in bytes of the WAL file. */
   get walFileBytes(): number {
     return statSync(`${this.#options.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }

@@ -67,7 +67,6 @@ export class GroupCommit {
     return this.#refusal;
   }
 
-  /** Refuses all further commits. */
   refuse(failure: StoreError): void {
     this.#refusal ??= failure;
   }

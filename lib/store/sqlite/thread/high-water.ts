@@ -74,7 +74,6 @@ export class HighWater {
     writeSync(this.#mark, markText(count), 0);
   }
 
-  /** Returns the mark; 0 if there is none or it is unreadable. */
   #read(): number {
     const bytes = Buffer.alloc(MARK_BYTES);
     readSync(this.#mark, bytes, 0, MARK_BYTES, 0);
@@ -83,7 +82,6 @@ export class HighWater {
   }
 }
 
-/** Returns the content of a mark file for this number of commits. */
 export const markText = (count: number): string => `${String(count).padEnd(MARK_BYTES - 1)}\n`;
 
 /** Commits that a file has; NaN if it does not count them by a whole number. */

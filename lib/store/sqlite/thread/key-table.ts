@@ -19,7 +19,6 @@ export type KeyColumns = Omit<Sealed<KeyRow>, 'scopes'> & { scopes: string };
 export interface KeyTable extends Omit<Sync<StoredKeys>, 'count'> {
   /** Counts up to `limit` keys after `after`; the returned `after` is null at the end. */
   countSlice(accountId: string, after: Position | null, limit: number): { count: number; after: Position | null };
-  /** Removes all keys of an account. */
   forget(accountId: string): void;
 }
 
@@ -82,7 +81,6 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
   },
 });
 
-/** Returns keys, newest first. */
 function page(database: Database, accountId: string, after: Position | null, limit: number): Page<Sealed<KeyRow>> {
   const beyond = after === null ? '' : 'AND (createdAt, id) < (?, ?)';
   const sql = `SELECT * FROM keys WHERE accountId = ? ${beyond} ORDER BY createdAt DESC, id DESC LIMIT ?`;

@@ -29,7 +29,6 @@ export const LOG_SCHEMA = `
   ) STRICT;
 `;
 
-/** Columns of a shard. */
 export const SHARD = 'number, shard, seq, version, type, hash, count, link, seal';
 /**
  * Columns of an entry. REAL, because node:sqlite throws for integers that are not exact, and one
@@ -38,7 +37,6 @@ export const SHARD = 'number, shard, seq, version, type, hash, count, link, seal
 export const ENTRY = `CAST(seq AS REAL) AS seq, CAST(epoch AS REAL) AS epoch, entryId, kind, CAST(version AS REAL) AS version,
   type, hash, CAST(count AS REAL) AS count, tally, body, bodyHash, before, link`;
 
-/** A shard as stored. */
 export interface ShardRow extends HeadRow {
   number: number;
   shard: number;
@@ -46,7 +44,6 @@ export interface ShardRow extends HeadRow {
   seal: Uint8Array;
 }
 
-/** An entry as stored. */
 export interface EntryRow extends HeadRow {
   epoch: number;
   entryId: string;
@@ -218,7 +215,6 @@ export class LogTables {
     return unsoundHead(row.seq);
   }
 
-  /** Returns the shard's number. */
   #writeHead(shard: ShardKey, head: ShardHead, link: Uint8Array, before: ShardRow | undefined): number {
     const { seq, version, type, hash, count } = head;
     const values = [seq, version, type, hash, count, link, this.#seals.head(shard, head, link)];

@@ -22,7 +22,6 @@ export interface OwnerTable extends Sync<OwnerStore> {
   drop(collectionId: string): void;
 }
 
-/** The owner of each shard. */
 export const ownerTable = (database: Database): OwnerTable => ({
   get(shard) {
     const { collectionId, index } = parseShardKey(shard);

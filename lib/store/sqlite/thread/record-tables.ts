@@ -50,7 +50,6 @@ interface ShardRow {
 
 interface Scan {
   connection: DatabaseSync;
-  /** The shard's number. */
   number: number;
   rows: Iterator<RecordRow & { shard: number }>;
 }
@@ -194,7 +193,6 @@ export class RecordTables {
     return true;
   }
 
-  /** Ends all scans. */
   close(): void {
     for (const scan of [...this.#scans.keys()]) this.closeScan(scan);
   }

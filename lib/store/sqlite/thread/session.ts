@@ -233,7 +233,6 @@ function attempt(run: () => unknown): Outcome {
   }
 }
 
-/** Converts an error for the main thread. */
 export function faultOf(error: unknown, doing: string): Fault {
   const isCallers = error instanceof RangeError && (error as NodeJS.ErrnoException).code === undefined;
   if (isCallers) return { kind: 'caller', message: error.message };

@@ -123,7 +123,6 @@ export class UsageTables {
     this.#database.run(`INSERT INTO collection_shares VALUES (?, ?, ?) ${more}`, collectionId, accountId, vectors);
   }
 
-  /** Removes all counts of an account. */
   forget(accountId: string): void {
     for (const table of ['usage_months', 'query_blocks', 'query_batches', 'stored_vectors', 'write_holds'])
       this.#database.run(`DELETE FROM ${table} WHERE account = ?`, accountId);
