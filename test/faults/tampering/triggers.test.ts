@@ -41,7 +41,7 @@ afterAll(() => service.dispose());
 test('put there while the service runs: nothing is written, the service is not ready, and says why', async () => {
   expect(await upsert()).toMatchObject({ status: 200 });
   edit('log.db', IGNORED);
-  const change = 'log.db in the data directory has the trigger hidden, which Provec does not make';
+  const change = 'log.db in the data directory has the trigger hidden, which Provec does not create';
   expect(await upsert()).toMatchObject(refused(change));
   expect(await ready()).toMatchObject(notReady(change));
   expect(service.stderr).toContain(change);
@@ -76,7 +76,7 @@ const REPLACED = (sql: string) => `PRAGMA writable_schema = ON;
 const AS_TEXT = REPLACED('CAST(sql AS TEXT)');
 
 describe('bytes in place of the text of the schema, while the service runs: named, and then nothing is written', () => {
-  const change = 'log.db in the data directory has another table contradictions than Provec makes';
+  const change = 'log.db in the data directory has another table contradictions than Provec creates';
 
   test.each([
     ['a verify', verify, refused(change)],
