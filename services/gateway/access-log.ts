@@ -3,20 +3,25 @@ import type { Clock } from '../../lib/time/clock.ts';
 import type { Metrics } from '../../mixins/metrics.ts';
 import type { Exchange } from './exchange.ts';
 
-/** As nginx has it: the client closed the connection before it had the answer. */
+/** Status logged when the client closes the connection before the response ends, as in nginx. */
 const CLIENT_CLOSED = 499;
-/** In place of the status that such an answer began with. */
+/** Status label of a response that the gateway aborted after sending its head. */
 const CUT_OFF = 'cut_off';
 
-/** Asked every few seconds: that a process is not ready yet is an answer, not a fault. */
+/**
+ * Paths that probes request every few seconds. A 503 while starting is a valid answer, not a fault.
+ */
 const PROBES = new Set(['/livez', '/readyz', '/metrics']);
 
 /**
- * One line and one observation per finished request: method, route pattern, status, time, request
- * id, account; also the collection of a write for which there was no room. Never a path, query
- * string, body or header. At `debug`; at `warn` answers of 500 and above (not 501; of probes 500
- * alone), refusals for want of room whatever their status (below /pinecone it is 403), and answers
- * that the gateway cut off, with the reason.
+ * Logs one line and records one observation per finished request: method, route pattern, status,
+ * time, request id and account, plus the collection when a write found no capacity. Paths, query
+ * strings, bodies and headers are never logged.
+ *
+ * The level is `debug`, or `warn` for:
+ * - status 500 and above, except 501 (for probes: only 500);
+ * - `OUT_OF_CAPACITY`, whatever the status (403 below /pinecone);
+ * - a response that the gateway aborted; the line has the reason.
  */
 export function watch(exchange: Exchange, log: Logger, metrics: Metrics, clock: Clock): void {
   metrics.requestsInFlight.inc();
@@ -29,7 +34,7 @@ export function watch(exchange: Exchange, log: Logger, metrics: Metrics, clock: 
     metrics.requests.inc({ route, method, status: cutOff === null ? String(status) : CUT_OFF });
     if (cutOff !== null) metrics.answersCutOff.inc({ route, reason: cutOff });
     metrics.requestSeconds.observe({ route, method }, ms / 1000);
-    // A 501 is the client's: anybody may ask for what is not there.
+    // A 501 is a client error: any client can request an unsupported operation.
     const isFailure = PROBES.has(route) ? status === 500 : status >= 500 && status !== 501;
     const isOutOfRoom = exchange.failedWith === 'OUT_OF_CAPACITY';
     const level = isFailure || isOutOfRoom || cutOff !== null ? 'warn' : 'debug';

@@ -1,6 +1,6 @@
 import { Cancelled } from '../../lib/actions/cancelled.ts';
 
-/** The client went away before it had its answer: there is nobody to tell. */
+/** Thrown when the client disconnected before its response was sent. */
 export class ClientGoneError extends Cancelled {
   override name = 'ClientGoneError';
 

@@ -1,13 +1,15 @@
 import type { Exchange } from './exchange.ts';
 
-/** Those of both surfaces: a preflight has no key to tell them apart by. */
+/**
+ * Request headers of all dialects: a preflight carries no key that would tell which one it is for.
+ */
 const ALLOWED_HEADERS = 'Authorization, Content-Type, X-Request-Id, Api-Key, X-Pinecone-Api-Version';
 const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, Location';
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
 /**
- * Sets the headers by which browsers of the configured origins may read an answer; without origins
- * none is ever sent. `methods` (of the path) are told to a preflight.
+ * Sets the CORS headers for browsers of the configured origins. Sets none if no origin is
+ * configured. `methods` are those of the path, for preflights.
  */
 export function applyCors(origins: readonly string[], { req, res }: Exchange, methods: readonly string[] | null): void {
   if (origins.length === 0) return;

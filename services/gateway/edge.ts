@@ -22,14 +22,14 @@ interface EdgeParts extends StepParts {
 }
 
 /**
- * The first to touch a request: it reads the head, answers what is no route (pages, OPTIONS, CORS),
- * and hands the rest to the router, whose routes go through the pipeline.
+ * First handler of every request: reads the head, answers pages, OPTIONS and CORS itself, and
+ * passes the rest to the router, whose routes run through the pipeline.
  */
 export class Edge {
   readonly router: Router;
   readonly #parts: EdgeParts;
   readonly #exchanges = new WeakMap<IncomingMessage, Exchange>();
-  /** Connections on which another reader of the same bytes might see other requests. */
+  /** Connections whose bytes another HTTP parser might split into different requests. */
   readonly #unclear = new WeakSet<Socket>();
 
   constructor(parts: EdgeParts) {
@@ -47,7 +47,7 @@ export class Edge {
   }
 
   handle(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
-    // It ends with the answer to what came before.
+    // The connection closes after the response to the earlier request.
     if (this.#unclear.has(req.socket)) return;
     const { clock, config, log, metrics, pages, responder } = this.#parts;
     const exchange = new Exchange(req, res, clock.monotonicMs(), awaitsContinue);
@@ -56,7 +56,7 @@ export class Edge {
     watch(exchange, log, metrics, clock);
     const page = pages.get(exchange.path) ?? null;
     if (page !== null) exchange.pattern = exchange.path;
-    // Asked of the router only where it is told.
+    // The router looks these up only for OPTIONS, since only OPTIONS uses them.
     const methods =
       page !== null ? PAGE_METHODS : req.method === 'OPTIONS' ? this.router.methodsOf(exchange.path) : null;
     applyCors(config.corsOrigins, exchange, methods);
@@ -85,13 +85,13 @@ export class Edge {
     if (req.method === 'HEAD') req.method = 'GET';
     if (isCutShort(exchange)) responder.fail(exchange, CUT_SHORT);
     else if (page === null) {
-      // What the router sees has no query string: that is parsed later, strictly.
+      // The router gets the path only; the query string is parsed strictly later.
       this.router.handle(req, res, exchange.path);
     } else if (req.method === 'GET') void responder.page(exchange, page);
     else responder.fail(exchange, methodNotAllowed(exchange.method, PAGE_METHODS));
   }
 
-  /** No route has that path and method. */
+  /** Refuses a path, or a method of a path, that no route has. */
   #unrouted(exchange: Exchange): void {
     const { method, path, surface } = exchange;
     const methods = this.router.methodsOf(path);
@@ -105,8 +105,8 @@ export class Edge {
 }
 
 /**
- * A client that resolves dots makes `/collections/c/` of `/collections/c/namespaces/..`: it must
- * not delete the collection.
+ * A client that resolves dot segments turns `/collections/c/namespaces/..` into `/collections/c/`.
+ * That request must not delete the collection.
  */
 const isCutShort = ({ method, path }: Exchange): boolean => method === 'DELETE' && path.endsWith('/');
 const CUT_SHORT = new ProvecError(

@@ -1,7 +1,7 @@
 import type { Config } from '../../lib/config.ts';
 import { ERROR_TABLE, type ErrorDetail, type ProvecError } from '../../lib/errors.ts';
 
-/** The body of every error, as docs/errors.md has it. */
+/** Body of every error response, as specified in docs/errors.md. */
 export interface ErrorBody {
   error: string;
   code: string;
@@ -15,7 +15,7 @@ export interface ErrorBody {
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** What tells a client of an error. */
+/** Status, headers and body that report an error to a client. */
 export interface ErrorResponse {
   status: number;
   headers: Record<string, string>;

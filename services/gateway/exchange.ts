@@ -14,68 +14,73 @@ import { surfaceOf } from './surfaces.ts';
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 const CONTROL_METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
 
-/** A request and its response on their way through the gateway, with what each step found out. */
+/**
+ * One request and its response on their way through the gateway, with the findings of each step.
+ */
 export class Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** In every answer, every error and the log. */
+  /** Request id, sent in every response and written to the log. */
   readonly id: string;
-  /** As sent; `req.method` says GET for HEAD once routing has begun. */
+  /** Method as sent; `req.method` becomes GET for HEAD when routing begins. */
   readonly method: string;
   /** Path without the query string. */
   readonly path: string;
-  /** What follows the `?`, undecoded. */
+  /** Undecoded text after the `?`. */
   readonly search: string;
   readonly startedMs: number;
-  /** Whose path it is. */
+  /** Dialect that the path belongs to. */
   readonly surface: Surface;
-  /** The client waits for `100 Continue` before it sends the body. */
+  /** True if the client waits for `100 Continue` before it sends the body. */
   awaitsContinue: boolean;
   /** Route pattern for logs and metrics. */
   pattern = 'unmatched';
-  /** This, `target`, `item` and `caller` are there once the router has found the route. */
+  /** Set by the router together with `target`, `item` and `caller`. */
   route!: Route;
-  /** The decoded path parameter; empty where the path has none. */
+  /** First path parameter, decoded; empty if the path has none. */
   target = '';
-  /** The second one. */
+  /** Second path parameter. */
   item = '';
-  /** Calls made with it belong to the request. */
+  /** Makes calls that belong to this request. */
   caller!: Caller;
-  /** Null for an operator's request, and until the key was looked up. */
+  /** Null for an operator's request, and until the key is looked up. */
   identity: Identity | null = null;
-  /** When the key was last asked about, on the gateway's clock. */
+  /** When the key was last looked up, in the gateway's monotonic milliseconds. */
   identifiedMs = 0;
-  /** Null where the route does not need its shape. */
+  /** Null if the route does not need the collection's shape. */
   collection: CollectionRow | null = null;
-  /** When it was looked up, on the gateway's clock. */
+  /** When `collection` was looked up, in the gateway's monotonic milliseconds. */
   resolvedMs = 0;
   query: ReadonlyMap<string, string> = new Map();
-  /** The body, owned by this request. */
+  /** Body, owned by this request. */
   bytes = new Uint8Array(0);
   input: RouteInput | null = null;
-  /** Of the action. */
+  /** Parameters of the action. */
   params: unknown = null;
-  /** What the action gave. */
+  /** Result of the action. */
   result: unknown = null;
-  /** Memory that the body takes, until the action has ended. */
+  /** Memory reserved for the body, held until the action ends. */
   bodyMemory: MemoryHold | null = null;
-  /** Memory that the answer may take, from before it is fetched until it is sent. */
+  /**
+   * Memory reserved for the response, from before the action is called until the response is sent.
+   */
   answerMemory: MemoryHold | null = null;
   /**
-   * Why the gateway did not send the rest of an answer that it had begun: the client reads too
-   * slowly, or the code of the error that a part failed with. Null: it did not end it.
+   * Why the gateway aborted a response after its head: a slow client, or the code of the error that
+   * a part failed with. Null if it did not.
    */
   cutOff: 'slow_client' | ErrorCode | null = null;
-  /** Code of the error that the request got; null if it got none. */
+  /** Code of the error that the client received; null if none. */
   failedWith: ErrorCode | null = null;
-  /** How much of it is taken before the answer is there. */
+  /** Expected size of the response, reserved before the action is called. */
   expectedBytes = 0;
-  /** The place among the requests that are under way, until the action has ended. */
+  /** Slot among the running requests, held until the action ends. */
   permit: Permit | null = null;
-  /** Waits for a place; null until it is known among which requests. */
+  /** Waits for a slot; null until the queue is known. */
   enter: (() => Promise<Permit>) | null = null;
   /**
-   * When the request has waited long enough, on the gateway's clock; known once it has come whole.
+   * When the request stops waiting, in the gateway's monotonic milliseconds. Set once the request
+   * has arrived in full.
    */
   deadlineMs = 0;
 
@@ -93,7 +98,7 @@ export class Exchange {
     this.surface = surfaceOf(this.path);
   }
 
-  /** The router found its route. */
+  /** Stores the route that the router found, with its parameters. */
   routed(route: Route, { target, item }: PathParameters, caller: Caller): void {
     this.route = route;
     this.target = target;
@@ -102,13 +107,14 @@ export class Exchange {
     this.pattern = patternOf(route);
   }
 
-  /** Whose request it is; empty for an operator's, and before that is known. */
+  /** Account of the request; empty for an operator's request, and until it is known. */
   get accountId(): string {
     return this.identity?.accountId ?? '';
   }
 
   /**
-   * Calls `leave` once when the client is gone, also when it is by now; what it returns ends that.
+   * Calls `leave` once when the client disconnects, or soon if it already has. Returns a function
+   * that cancels this.
    */
   whenGone(leave: () => void): () => void {
     if (this.res.closed) {
@@ -119,48 +125,48 @@ export class Exchange {
     return () => this.res.off('close', leave);
   }
 
-  /** Ends an answer that has begun; for a client that is gone there is nothing to end. */
+  /** Aborts a response after its head. Does nothing if the client has disconnected. */
   cut(reason: 'slow_client' | ErrorCode): void {
     if (!this.res.destroyed) this.cutOff = reason;
     this.res.destroy();
   }
 
-  /** The action has ended, or will not be called: others may be under way. */
+  /** Releases the slot and the body's memory, once the action has ended or will not be called. */
   actionEnded(): void {
     this.permit?.release();
     this.bodyMemory?.release();
   }
 
-  /** Lets go of all that is held for it. */
+  /** Releases everything that is held for the request. */
   ended(): void {
     this.actionEnded();
     this.answerMemory?.release();
   }
 
-  /** The method as a label with few values. */
+  /** Method as a metric label: `other` for an unknown one. */
   get methodLabel(): string {
     return CONTROL_METHODS.has(this.method) ? this.method : 'other';
   }
 
-  /** Whether the request announced a body. */
+  /** Whether the request declares a body. */
   get hasBody(): boolean {
     return this.req.headers['transfer-encoding'] !== undefined || this.declaredBytes > 0;
   }
 
-  /** Content-Length; 0 when there is none. */
+  /** Value of Content-Length; 0 without a valid one. */
   get declaredBytes(): number {
     const length = Number(this.req.headers['content-length'] ?? 0);
     return Number.isSafeInteger(length) && length > 0 ? length : 0;
   }
 }
 
-/** The client's X-Request-Id when it is sane, else a new UUID. */
+/** Returns the client's X-Request-Id if it is valid, else a new UUID. */
 export function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** A request target as path and query; proxies may send the absolute form. */
+/** Returns the path and query of a request target; proxies may send the absolute form. */
 function originForm(target: string): string {
   if (target.startsWith('/')) return target;
   const url = URL.canParse(target) ? new URL(target) : null;

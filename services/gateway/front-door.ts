@@ -1,8 +1,8 @@
 /**
- * The gateway's server from the first moment of a process. Until the gateway takes over, requests
+ * The gateway's server from the moment the process starts. Until the gateway takes over, requests
  * get 503 with Retry-After, `/livez` answers, and `/readyz` says that services are starting.
  *
- * It loads next to nothing, so that a process can listen before the rest of it is loaded.
+ * Imports very little, so that the process can listen before the rest is loaded.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
@@ -53,17 +53,20 @@ export class FrontDoor {
     return this.#server.draining;
   }
 
-  /** Where it listens. Rejects with a sentence for the operator; it can be called again then. */
+  /**
+   * Listens and returns the address. Rejects with a sentence for the operator; the caller may
+   * retry.
+   */
   listen(): Promise<{ port: number; host: string }> {
     return this.#server.listen(this.#config.port, this.#config.host);
   }
 
-  /** Hands all further requests to the gateway. */
+  /** Passes all later requests to `handler`. */
   open(handler: RequestHandler): void {
     this.#server.handTo(handler);
   }
 
-  /** As `HttpServer.close`; does nothing the second time. */
+  /** Closes the server like `HttpServer.close`. Does nothing when called again. */
   close(maxMs: number): Promise<void> {
     return this.#server.close(maxMs);
   }

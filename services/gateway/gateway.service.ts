@@ -24,7 +24,7 @@ import { Sender } from './responses/sender.ts';
 import { routesOf } from './routes.ts';
 
 const DRAIN_MAX_MS = 20_000;
-/** What waits when the gateway stops may still begin for so long. */
+/** Time after the stop begins during which queued requests may still start. */
 const DRAIN_WAIT_MAX_MS = 10_000;
 const MINIMUM_PACE: MinimumPace = {
   bytesPerSecond: INTERNAL_LIMITS.answerReadMinBytesPerSecond,
@@ -34,20 +34,23 @@ const MINIMUM_PACE: MinimumPace = {
 export interface GatewayOptions {
   /** Default: ready as soon as the gateway listens. */
   readiness?: () => Promise<Readiness>;
-  /** The process's metrics, when its broker also counts actions with `metrics.middleware`. */
+  /** Metrics of the process, if its broker also counts actions with `metrics.middleware`. */
   metrics?: Metrics;
   timeouts?: HttpTimeouts;
-  /** What may listen already; default: one with `timeouts`. */
+  /** Front door that may be listening already; default: a new one with `timeouts`. */
   door?: FrontDoor;
-  /** At which clients must read large answers. */
+  /** Minimum rate at which clients must read large responses. */
   minimumPace?: MinimumPace;
-  /** Of what parts of answers are read from; default: the system's. */
+  /** Timers for reading the parts of a response; default: the system's. */
   timers?: Timers;
-  /** Of overload; default: `INTERNAL_LIMITS`. */
+  /** Overload limits; default: `INTERNAL_LIMITS`. */
   bounds?: OverloadBounds;
 }
 
-/** HTTP: `HttpServer` of the front door -> `Edge` -> router -> pipeline -> action -> `Sender`. */
+/**
+ * HTTP service: `HttpServer` of the front door -> `RequestHandler` -> router -> pipeline -> action
+ * -> `Sender`.
+ */
 export default function gateway(runtime: Runtime, options: GatewayOptions = {}): ServiceSchema {
   const { clock, config, log } = runtime;
   const { metrics = new Metrics(), bounds = {}, timers = SYSTEM_TIMERS } = options;
@@ -85,8 +88,8 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     actions: {
       ...actions,
       /**
-       * Takes requests from now on, and tells where: not when the service starts, since what it
-       * calls may not have started yet.
+       * Starts taking requests and returns the address. The launcher calls it separately, since the
+       * services that the gateway calls may start after it.
        */
       listen: {
         visibility: 'protected',

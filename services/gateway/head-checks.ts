@@ -1,11 +1,13 @@
-/** What is wrong with the head of a request whatever it asks for. */
+/** Checks of the head of a request that apply to every route. */
 import type { IncomingMessage } from 'node:http';
 import { ProvecError } from '../../lib/errors.ts';
 
-/** Node takes the first; a proxy before the service may have looked at another. */
+/**
+ * Headers that may appear only once. Node uses the first; a proxy in front may have used another.
+ */
 const ONCE = ['Host', 'Authorization'];
 
-/** Null where nothing is. */
+/** Returns the error for an invalid head, or null if it is valid. */
 export function headRefusal({ headers, headersDistinct, httpVersion }: IncomingMessage): ProvecError | null {
   const twice = ONCE.find((name) => (headersDistinct[name.toLowerCase()]?.length ?? 0) > 1);
   if (twice !== undefined)
@@ -18,8 +20,8 @@ export function headRefusal({ headers, headersDistinct, httpVersion }: IncomingM
 }
 
 /**
- * Whether another reader of the same bytes might see other requests in them: Node's parser looks at
- * the last transfer coding alone.
+ * Whether another HTTP parser might split the same bytes into different requests. Node's parser
+ * looks only at the last transfer coding.
  */
 export const isFramedOtherwise = ({ headers }: IncomingMessage): boolean =>
   (headers['transfer-encoding']?.trim().toLowerCase() ?? 'chunked') !== 'chunked';

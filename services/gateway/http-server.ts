@@ -1,7 +1,6 @@
 /**
- * The node:http server around the edge: time-outs against slow senders, answers to what is not
- * HTTP, and an end that lets requests in flight finish. Every connection that cannot be used
- * further is closed.
+ * The node:http server: timeouts for slow senders, responses to bytes that are not HTTP, and a
+ * shutdown that lets requests in flight finish. Closes every connection that cannot be reused.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
@@ -18,13 +17,13 @@ const CHECKS_PER_TIMEOUT = 10;
 const PROBED_EVERY_MS = 500;
 
 export interface HttpTimeouts {
-  /** For the whole request header. */
+  /** Timeout for the whole request head. */
   headerMs: number;
-  /** For the whole request, header and body. */
+  /** Timeout for the whole request, head and body. */
   requestMs: number;
 }
 
-/** Requests whose body is read for as long as it comes fast enough: who reads it looks at that. */
+/** Requests without a body timeout. Their reader enforces a minimum rate instead. */
 const unhurried = new WeakSet<IncomingMessage>();
 export const takesItsTime = (req: IncomingMessage): void => void unhurried.add(req);
 
@@ -55,20 +54,20 @@ export class HttpServer {
       {
         maxHeaderSize: LONG_HEAD_MAX_BYTES,
         headersTimeout: timeouts.headerMs,
-        // Of bodies it is looked at here: of some it is not asked.
+        // Body timeouts are enforced per request (`#timeBody`); streaming imports have none.
         requestTimeout: 0,
         connectionsCheckingInterval: Math.max(50, Math.floor(timeouts.headerMs / CHECKS_PER_TIMEOUT)),
         keepAliveTimeout: KEEP_ALIVE_MS,
         noDelay: true,
-        // Refused by the handler instead, with a body and an id.
+        // The request handler refuses these, with a body and a request id.
         requireHostHeader: false,
       },
       accept(false),
     );
     this.#server.maxHeadersCount = HEADERS_MAX;
     this.#server.maxConnections = CONNECTIONS_MAX;
-    // Not in Node's documentation: a connection whose client sends no more stays until it has its
-    // answers.
+    // Undocumented in Node: keeps a connection open until its responses are sent, after the client
+    // has half-closed it.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.on('connection', (socket: Socket) => {
       this.#largeHeads.connected(socket);
@@ -84,14 +83,14 @@ export class HttpServer {
     return this.#draining;
   }
 
-  /** Hands all further requests to another handler. */
+  /** Passes all later requests to another handler. */
   handTo(handler: RequestHandler): void {
     this.#handler = handler;
   }
 
   /**
-   * Where it listens, from now on or already. Rejects with a sentence that names the address when
-   * it cannot be had.
+   * Starts listening unless it already does, and returns the address. Rejects with a sentence that
+   * names the address if it cannot be bound.
    */
   async listen(port: number, host: string): Promise<{ port: number; host: string }> {
     if (!this.#server.listening) {
@@ -109,8 +108,7 @@ export class HttpServer {
   }
 
   /**
-   * Accepts nothing more, lets requests in flight end (at most `maxMs`), then closes every
-   * connection.
+   * Stops accepting, waits at most `maxMs` for requests in flight, then closes every connection.
    */
   async close(maxMs: number): Promise<void> {
     this.#draining = true;
@@ -130,8 +128,8 @@ export class HttpServer {
   }
 
   /**
-   * Ends the connection once the requests on it that came whole, or whose answer has begun, have
-   * theirs; false when there are none.
+   * Closes the connection after the responses to its requests that arrived in full or whose
+   * response has begun. Returns false if there are none.
    */
   #endsAfterAnswers(socket: Socket): boolean {
     let last: ServerResponse | null = null;
@@ -144,9 +142,9 @@ export class HttpServer {
   }
 
   /**
-   * Whether a client that sends no more still reads cannot be told but by sending: an interim
-   * answer, which HTTP/1.1 has clients pass over, resets the connection of one that is gone, and
-   * the next one meets that.
+   * Detects half-closed connections whose client is gone, which only sending reveals. HTTP/1.1
+   * clients ignore an interim response; a vanished client resets the connection, and the next write
+   * fails.
    */
   #probe(socket: Socket): void {
     const probe = (): void => {
@@ -158,14 +156,14 @@ export class HttpServer {
     socket.once('close', () => clearInterval(timer));
   }
 
-  /** Refuses a request whose body has not come `maxMs` after its head. */
+  /** Refuses a request whose body has not arrived `maxMs` after its head. */
   #timeBody(req: IncomingMessage, res: ServerResponse, maxMs: number): void {
     if (!hasBody(req)) return;
     const timer = setTimeout(() => {
       if (!req.complete && !unhurried.has(req)) this.#refuse(BODY_LATE, req.socket);
     }, maxMs);
     timer.unref();
-    // What is answered before it has come whole is still to come.
+    // A response sent before the body arrived in full leaves the rest of the body to time.
     res.once('close', () => {
       if (req.complete) clearTimeout(timer);
     });
@@ -181,8 +179,9 @@ export class HttpServer {
   }
 
   /**
-   * Answers a connection whose bytes are not a request, unless the answer could be taken for that
-   * of an earlier request, which is carried out.
+   * Answers bytes that are not a request. If an earlier request on the connection is still running,
+   * the answer could be mistaken for its response, so the connection then closes after that
+   * response instead.
    */
   #refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
@@ -225,7 +224,7 @@ function refusalOf(error: NodeJS.ErrnoException): ProvecError {
   return new ProvecError('INVALID_ARGUMENT', 'The request is not valid HTTP/1.1.');
 }
 
-/** Ends a connection with a whole response as text, where there is no request to answer through. */
+/** Ends a connection with a complete response written as text, where no `ServerResponse` exists. */
 function end(socket: Socket, { allow, code, message, status }: ProvecError, requestId: string): void {
   socket.on('error', () => {});
   const body: ErrorBody = { error: message, code, status, requestId };

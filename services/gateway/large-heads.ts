@@ -1,32 +1,35 @@
 /**
- * Requests with large heads. Pinecone's clients fetch 1,000 vectors by a path of 41 kB, so Node
- * reads heads of up to 1 MiB; it knows one bound for all. Two more are kept here: only paths below
- * `/pinecone` may be long (`headTooLarge`), and the large heads that are being read, when nobody
- * knows yet whose they are, take only so much together (`LargeHeads`).
+ * Limits on large request heads. Pinecone's clients fetch 1,000 vectors with a path of 41 kB, so
+ * Node's single limit is set to 1 MiB. This file adds two: only paths below `/pinecone` may be long
+ * (`headTooLarge`), and all large heads that are still arriving, and so have no known account,
+ * share a memory limit (`LargeHeads`).
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { ProvecError } from '../../lib/errors.ts';
 
-/** Of the head of a request; below a surface with long paths, of its headers. */
+/** Maximum size of a request head. In a dialect with long paths, maximum size of its headers. */
 export const HEAD_MAX_BYTES = 16 * 1024;
 export const LONG_HEAD_MAX_BYTES = 1024 * 1024;
-/** As many as fit into `HEAD_MAX_BYTES`: from here on Node drops headers that its parser obeys. */
+/**
+ * Number of headers that fit into `HEAD_MAX_BYTES`. Above it, Node drops headers that its parser
+ * has already obeyed.
+ */
 export const HEADERS_MAX = HEAD_MAX_BYTES / 4;
-/** Of heads that are being read and are large already, all together. */
+/** Maximum total size of large heads that are still arriving. */
 const BEING_READ_MAX_BYTES = 32 * LONG_HEAD_MAX_BYTES;
 const LOOKED_AT_EVERY_MS = 100;
 
-/** Null where the head is within its bound. */
+/** Returns the error for a head over its limit, or null. */
 export function headTooLarge(req: IncomingMessage, hasLongPaths: boolean): ProvecError | null {
   const bytes = headBytesOf(req) - (hasLongPaths ? urlBytesOf(req) : 0);
   return bytes <= HEAD_MAX_BYTES && req.rawHeaders.length < 2 * HEADERS_MAX ? null : tooLarge();
 }
 
-/** Size of a request's path and headers. */
+/** Returns the size of a request's path and headers, in bytes. */
 export function headBytesOf(req: IncomingMessage): number {
   let bytes = urlBytesOf(req);
-  // With `: ` and the end of the line.
+  // Includes `: ` or the line end.
   for (const part of req.rawHeaders) bytes += part.length + 2;
   return bytes;
 }
@@ -36,14 +39,19 @@ const urlBytesOf = ({ url = '' }: IncomingMessage): number => url.length;
 export const tooLarge = (): ProvecError =>
   new ProvecError('INVALID_ARGUMENT', `The request's headers are larger than ${HEAD_MAX_BYTES} bytes.`);
 
-/** Watches how much of large heads is being read, and gives up the largest where it is too much. */
+/**
+ * Tracks the size of large heads that are still arriving, and refuses the largest while the total
+ * is over the limit.
+ */
 export class LargeHeads {
-  /** How much each connection had sent when its last request had come; null while one comes. */
+  /**
+   * Bytes that each connection had received when its last request ended; null while a body arrives.
+   */
   readonly #before = new Map<Socket, number | null>();
   readonly #refuse: (socket: Socket) => void;
   readonly #timer: NodeJS.Timeout;
 
-  /** `refuse` ends a connection whose head there is no room for. */
+  /** `refuse` ends a connection whose head does not fit. */
   constructor(refuse: (socket: Socket) => void) {
     this.#refuse = refuse;
     this.#timer = setInterval(() => this.#look(), LOOKED_AT_EVERY_MS);
@@ -55,7 +63,7 @@ export class LargeHeads {
     socket.once('close', () => this.#before.delete(socket));
   }
 
-  /** A head has come; what follows it up to the request's end is a body. */
+  /** Records that a head has arrived; the bytes up to the end of the request are its body. */
   began(req: IncomingMessage, hasBody: boolean): void {
     const { socket } = req;
     this.#before.set(socket, hasBody ? null : socket.bytesRead);

@@ -1,2 +1,2 @@
-/** Media type of newline-delimited JSON, as exports are sent and imports should be. */
+/** Media type of newline-delimited JSON, for exports and imports. */
 export const NDJSON_TYPE = 'application/x-ndjson';

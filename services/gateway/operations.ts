@@ -17,14 +17,14 @@ interface OperationsParts {
   clock: Clock;
   metrics: Metrics;
   refresh(): Promise<void>;
-  /** OpenAPI documents, by their paths. */
+  /** OpenAPI documents by path. */
   documents: Readonly<Record<string, object>>;
 }
 
-/** `host`: of the request. */
+/** Renders a page; `host` is the request's Host header. */
 export type Page = (host: string) => PlainAnswer | Promise<PlainAnswer>;
 
-/** What monitors, orchestrators and curious people ask for, by exact path. */
+/** Returns the pages for monitors, orchestrators and browsers, by exact path. */
 export function pagesOf(parts: OperationsParts): ReadonlyMap<string, Page> {
   const metrics = new SharedPage(
     () => metricsPage(parts),
@@ -39,7 +39,7 @@ export function pagesOf(parts: OperationsParts): ReadonlyMap<string, Page> {
   ]);
 }
 
-/** All answers share the document's bytes. */
+/** All responses share one copy of the document. */
 function documentPage([path, document]: [string, object]): [string, Page] {
   const body = Buffer.from(JSON.stringify(document));
   return [path, () => ({ status: 200, type: JSON_TYPE, body })];

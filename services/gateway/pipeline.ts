@@ -1,9 +1,8 @@
 /**
- * The life of a request once its route is found: the steps in their order, the longer ones each in
- * a file of its own. The first that throws decides the answer, so the order is part of the
- * contract: nobody learns what they may not know (whether a collection exists), nobody sends a body
- * for nothing, and a request that is refused because there are too many costs no more than to find
- * out whose it is.
+ * Runs the steps of a routed request in order. The first step that throws decides the response, so
+ * the order is part of the contract: a client learns nothing that it may not know (such as whether
+ * a collection exists), does not send a body in vain, and a request refused for overload costs no
+ * more than its authentication.
  */
 import { call } from '../../lib/actions/call.ts';
 import { notFound } from '../../lib/errors.ts';
@@ -22,7 +21,7 @@ import { waitAmongQueries, waitTurn } from './steps/wait-turn.ts';
 
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Up to the action's result. */
+/** Steps up to the action's result. */
 const CALL_STEPS: readonly Step[] = [
   authenticate,
   limitRate,
@@ -38,13 +37,13 @@ const CALL_STEPS: readonly Step[] = [
   callAction,
 ];
 
-/** Of nearly every request. */
+/** Steps of most requests. */
 const STEPS: readonly Step[] = [...CALL_STEPS, answer];
 
-/** Of an export, whose answer is sent part by part. */
+/** Steps of an export, whose response is sent in parts. */
 const EXPORT_STEPS: readonly Step[] = [...CALL_STEPS, exportRecords];
 
-/** Of an import, whose body is worked on as it comes. */
+/** Steps of an import, whose body is processed as it arrives. */
 const IMPORT_STEPS: readonly Step[] = [
   authenticate,
   limitRate,
@@ -60,7 +59,7 @@ function stepsOf({ streams }: Route): readonly Step[] {
   return streams === 'request' ? IMPORT_STEPS : EXPORT_STEPS;
 }
 
-/** Takes a request from its route to its answer; never rejects. */
+/** Runs a request from its route to its response. Never rejects. */
 export async function runPipeline(exchange: Exchange, parts: StepParts): Promise<void> {
   try {
     for (const step of stepsOf(exchange.route)) await step(exchange, parts);
@@ -69,14 +68,14 @@ export async function runPipeline(exchange: Exchange, parts: StepParts): Promise
   }
 }
 
-/** Counts the request of a key. Throws RATE_LIMITED. */
+/** Counts a request against its key's limit. Throws RATE_LIMITED. */
 async function limitRate({ identity }: Exchange, { rateLimit }: StepParts): Promise<void> {
   if (identity !== null) await rateLimit(identity.keyId);
 }
 
 /**
- * Looks up the collection that the path names, where its shape decides how the body is read. A name
- * or id that nothing can have gets the answer of one that nothing has. Throws the 404 of the route.
+ * Looks up the collection in the path if the body can only be decoded with its shape. An invalid
+ * name or id gets the same 404 as an unknown one. Throws the route's 404.
  */
 async function resolveCollection(exchange: Exchange, { clock, config }: StepParts): Promise<void> {
   const { accountId, caller, route, target } = exchange;
@@ -91,8 +90,8 @@ async function resolveCollection(exchange: Exchange, { clock, config }: StepPart
 }
 
 /**
- * Parses the query string, of which only parameters of the route may occur, and takes the route
- * that they choose. Throws INVALID_ARGUMENT, and what that route's collection is refused with.
+ * Parses the query string, which may contain only the route's parameters, and switches to the route
+ * that a parameter selects. Throws INVALID_ARGUMENT, and the errors of `resolveCollection`.
  */
 async function readQueryString(exchange: Exchange, parts: StepParts): Promise<void> {
   const { route, search } = exchange;
@@ -101,7 +100,7 @@ async function readQueryString(exchange: Exchange, parts: StepParts): Promise<vo
   if (exchange.route !== route) await resolveCollection(exchange, parts);
 }
 
-/** Takes memory for the vectors that the answer may hold. Throws UNAVAILABLE. */
+/** Reserves memory for the vectors in the response. Throws UNAVAILABLE. */
 function reserveAnswer(exchange: Exchange, { overload }: StepParts): void {
   const { accountId, collection, input, route } = exchange;
   if (collection !== null) exchange.expectedBytes = route.expectedBytes(input!, collection.dimensions);

@@ -1,21 +1,24 @@
 /**
- * Bounds what requests cost that a client sends on one connection before it has read the answers to
- * earlier ones (HTTP/1.1 pipelining).
+ * Limits the cost of requests that a client sends on a connection before it has read earlier
+ * responses (HTTP/1.1 pipelining).
  *
- * Promises: at most `RUNNING_MAX` requests of a connection are under way; the others wait in order,
- * and the connection is not read further until they have begun. Requests beyond the first of their
- * connection hold at most `HELD_MAX_BYTES` together: above that the connection that holds the most
- * is closed, as HTTP/1.1 allows at any time. A client that waits for each answer never waits here.
+ * At most `RUNNING_MAX` requests of a connection run. The others wait in order, and the connection
+ * is not read until they have started. Requests beyond the first of their connection hold at most
+ * `HELD_MAX_BYTES` in total; above that, the connection that holds the most is closed, as HTTP/1.1
+ * allows at any time. A client that waits for each response never waits here.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { HEAD_MAX_BYTES, headBytesOf } from './large-heads.ts';
 
-/** Requests of one connection that are under way at a time. */
+/** Maximum number of running requests per connection. */
 const RUNNING_MAX = 8;
-/** Node reads up to 64 KiB at once, which may be 1,700 requests of one connection. */
+/**
+ * Maximum memory of all pipelined requests. Node reads up to 64 KiB at once, which can be 1,700
+ * requests of one connection.
+ */
 const HELD_MAX_BYTES = 16 * 1024 * 1024;
-/** What Node and the gateway keep of a request beside its head, as measured. */
+/** Measured memory that Node and the gateway use per request, in addition to its head. */
 const REQUEST_BYTES = 4 * 1024;
 
 interface Connection {
@@ -29,10 +32,10 @@ export class PipelinedRequests {
   readonly #connections = new Map<Socket, Connection>();
   #heldBytes = 0;
 
-  /** Calls `handle` now, or once earlier requests of the connection are answered. */
+  /** Calls `handle` now, or once earlier requests on the connection have been answered. */
   came(req: IncomingMessage, res: ServerResponse, handle: () => void): void {
     const { socket } = req;
-    // Node parses the rest of what it has read, also of a connection that was closed here.
+    // Node goes on parsing what it has read, even from a connection that was closed here.
     if (socket.destroyed) return;
     const connection = this.#connections.get(socket) ?? this.#opened(socket);
     const bytes = heldBytesOf(req, connection.unanswered === 0);
@@ -49,7 +52,7 @@ export class PipelinedRequests {
   #opened(socket: Socket): Connection {
     const connection: Connection = { unanswered: 0, running: 0, heldBytes: 0, waiting: [] };
     this.#connections.set(socket, connection);
-    // Node resumes the connection after each request that it has parsed.
+    // Node resumes the connection after each request that it parses.
     socket.on('resume', () => {
       if (connection.waiting.length > 0) socket.pause();
     });
@@ -100,7 +103,9 @@ export class PipelinedRequests {
   }
 }
 
-/** A first request counts only with what its head exceeds an ordinary one by. */
+/**
+ * Returns the bytes counted for a request. The first one counts only what exceeds an ordinary head.
+ */
 function heldBytesOf(req: IncomingMessage, isFirst: boolean): number {
   const bytes = headBytesOf(req);
   return isFirst ? Math.max(0, bytes - HEAD_MAX_BYTES) : REQUEST_BYTES + bytes;

@@ -11,15 +11,12 @@ function decoded(text: string): string {
   }
 }
 
-/** Says what a parameter is: itself when that is short and printable. */
+/** Describes a parameter's value for an error: the value itself if it is short and printable. */
 export function describeParameter(text: string): string {
   return /^[\x21-\x7e]{1,32}$/.test(text) ? text : describe(text);
 }
 
-/**
- * The parameters of a query string, of which only `known` ones may occur, each once. Throws
- * INVALID_ARGUMENT.
- */
+/** Parses a query string. Only `known` parameters may occur, each once. Throws INVALID_ARGUMENT. */
 export function parseQueryString(search: string, known: readonly string[]): Map<string, string> {
   const parameters = new Map<string, string>();
   for (const part of search.split('&')) {

@@ -8,7 +8,9 @@ import type { Exchange } from './exchange.ts';
 import type { Page } from './operations.ts';
 import { type Head, JSON_HEADERS, type Sender } from './responses/sender.ts';
 
-/** Answers that no action gives (errors, pages, OPTIONS), and the log of the gateway's faults. */
+/**
+ * Sends responses that no action produces (errors, pages, OPTIONS), and logs the gateway's faults.
+ */
 export class Responder {
   readonly #config: Pick<Config, 'pricingUrl' | 'statusUrl'>;
   readonly #log: Logger;
@@ -21,7 +23,7 @@ export class Responder {
     this.#sender = sender;
   }
 
-  /** Answers with an error, whatever was thrown, and lets go of what the request holds. */
+  /** Responds with an error for whatever was thrown, and releases what the request holds. */
   fail(exchange: Exchange, thrown: unknown): void {
     exchange.ended();
     if (thrown instanceof ClientGoneError) {
@@ -39,7 +41,7 @@ export class Responder {
     this.#reply(exchange, { status, headers: { ...JSON_HEADERS, ...headers } }, Buffer.from(JSON.stringify(body)));
   }
 
-  /** Answers an OPTIONS request. */
+  /** Responds to an OPTIONS request. */
   allow(exchange: Exchange, methods: readonly string[]): void {
     this.#reply(exchange, { status: 204, headers: { Allow: methods.join(', ') } }, Buffer.alloc(0));
   }
@@ -55,7 +57,7 @@ export class Responder {
     }
   }
 
-  /** Writes the lines that were kept back; to be called when no request is left. */
+  /** Writes the suppressed log lines. To be called when no request is left. */
   close(): void {
     this.#repeated.close();
   }
@@ -65,8 +67,8 @@ export class Responder {
   }
 
   /**
-   * While a part is away every request fails of the same cause: one line a second says so, and of
-   * how many.
+   * Logs a fault. While a dependency is down, every request fails with the same cause, so one line
+   * per second reports it with a count.
    */
   #logFault(exchange: Exchange, { code }: ProvecError, thrown: unknown): void {
     const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;

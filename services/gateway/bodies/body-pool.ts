@@ -6,22 +6,22 @@ import type { Permit, QueueRequest } from '../overload/fair-queue.ts';
 import type { BodyJob, BodyOutcome } from './body-worker.ts';
 import { type Bodies, type BodyContext, type BodyName, decodeBody } from './decoders.ts';
 
-/** What the largest body within the limits takes, and what is the most that one may. */
+/** Heap that the largest body within the limits needs, and the most heap that one worker gets. */
 const WORKER_HEAP_MIN_MIB = 768;
 const WORKER_HEAP_MAX_MIB = 1_536;
 const WORKERS_MAX = 4;
-/** Of the memory that there is. */
+/** Share of the machine's memory that all worker heaps may use. */
 const HEAPS_SHARE = 0.5;
 /**
- * A thread that parsed large bodies keeps their garbage; ending it is what gives the memory back.
+ * Idle time before a thread ends. Only ending it frees the garbage of the large bodies it parsed.
  */
 const IDLE_MS = 5_000;
 const BACKSLASH = 0x5c;
 const ESCAPES_MAX = 1_000;
 
 /**
- * Threads that large bodies are decoded in, and how large the heap of each may grow: of the
- * processors and the memory that are left by the process's own.
+ * Number of worker threads that decode large bodies, and the heap limit of each in MiB. Leaves one
+ * processor and half the memory to the process itself.
  */
 export function bodyWorkers(processors = availableParallelism(), memoryMiB = memoryLimitMiB()) {
   const heapsMiB = memoryMiB * HEAPS_SHARE;
@@ -34,9 +34,9 @@ export function bodyWorkers(processors = availableParallelism(), memoryMiB = mem
 type Turn = (request: QueueRequest) => Promise<Permit>;
 
 /**
- * Decodes bodies: small ones at once, large ones and those with many escapes in worker threads that
- * are started when first needed, each account's in turn. A worker that runs out of memory fails the
- * body it had and is replaced.
+ * Decodes bodies. Small bodies are decoded at once on the main thread. Large bodies, and bodies
+ * with many escapes, are decoded in worker threads that start on demand; accounts take turns. A
+ * worker that runs out of memory fails its body and is replaced.
  */
 export class BodyPool {
   readonly #offThreadMinBytes: number;
@@ -45,7 +45,8 @@ export class BodyPool {
   #closed = false;
 
   /**
-   * `turn` says whose body is next; not more than `workers` at once, in heaps of `heapMiB` each.
+   * `turn` waits for the request's turn. At most `workers` threads run, each with a heap of
+   * `heapMiB`.
    */
   constructor(offThreadMinBytes: number, { workers, heapMiB }: ReturnType<typeof bodyWorkers>, turn: Turn) {
     this.#offThreadMinBytes = offThreadMinBytes;
@@ -58,11 +59,14 @@ export class BodyPool {
       useAtomics: false,
       resourceLimits: { maxOldGenerationSizeMb: heapMiB },
     });
-    // One that ends while it rests is replaced when it is needed.
+    // A thread that dies while idle needs no handling: the pool starts a new one on demand.
     this.#threads.on('error', () => undefined);
   }
 
-  /** Takes `bytes` over. Rejects with the ProvecError for the client, or with ClientGoneError. */
+  /**
+   * Takes ownership of `bytes`. Rejects with the ProvecError for the client, or with
+   * ClientGoneError.
+   */
   async decode<K extends BodyName>(
     kind: K,
     bytes: Uint8Array<ArrayBuffer>,
@@ -78,7 +82,7 @@ export class BodyPool {
     }
   }
 
-  /** Ends the threads; what they had is refused. */
+  /** Ends the threads. Bodies being decoded, and later ones, are rejected with `UNAVAILABLE`. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#threads.destroy();
@@ -97,8 +101,8 @@ export class BodyPool {
 const stopping = (): ProvecError => unavailable('The service is stopping.');
 
 /**
- * Keys with escapes take several times as long as others: as many as this, up to a few
- * milliseconds.
+ * Returns true above 1,000 escapes. Keys with escapes parse several times slower than others; up to
+ * that number the cost is at most a few milliseconds.
  */
 function hasManyEscapes(bytes: Uint8Array): boolean {
   let count = 0;
@@ -113,7 +117,8 @@ function bodyOf(outcome: BodyOutcome): unknown {
 }
 
 /**
- * A body that needs more memory than any body within the limits is too large, whatever its length.
+ * Maps the death of a worker to an error. A body that needs more memory than any valid body is
+ * reported as too large, whatever its length.
  */
 function deathOf(cause: unknown): Error {
   if (cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY') {

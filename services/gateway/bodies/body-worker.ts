@@ -1,12 +1,9 @@
-/**
- * Runs in a thread of the body pool: parses and checks one large body, so that the main thread
- * never does.
- */
+/** Thread of the body pool: parses and checks one large body, off the main thread. */
 import { Tinypool } from 'tinypool';
 import { type ErrorCode, type ErrorDetail, ProvecError } from '../../../lib/errors.ts';
 import { type Bodies, type BodyContext, type BodyName, decodeBody, requestNameOf } from './decoders.ts';
 
-/** Asks for one decoding; `bytes` is transferred. */
+/** Request to decode one body; `bytes` is transferred to the thread. */
 export interface BodyJob {
   kind: BodyName;
   bytes: Uint8Array<ArrayBuffer>;
@@ -17,7 +14,10 @@ export type BodyOutcome =
   | { status: 'decoded'; body: unknown }
   | { status: 'refused'; code: ErrorCode; message: string; details: ErrorDetail[] | undefined };
 
-/** Hands the vectors of the body over instead of copying them. Throws what is a fault of ours. */
+/**
+ * Decodes a body and transfers its vectors instead of copying them. Throws only internal errors; a
+ * refused body is a result.
+ */
 export default function decode({ kind, bytes, context }: BodyJob): unknown {
   try {
     const body: unknown = decodeBody(kind, bytes, context);
@@ -39,7 +39,9 @@ export default function decode({ kind, bytes, context }: BodyJob): unknown {
 
 type Vectors = readonly (Float32Array | null | undefined)[];
 
-/** Of each kind of body that has vectors, all of them; each has its memory to itself. */
+/**
+ * Lists all vectors of a decoded body, for each kind that has vectors. Each vector owns its buffer.
+ */
 const VECTORS: { readonly [N in BodyName]?: (body: Bodies[N]) => Vectors } = {
   query: ({ vector }) => [vector],
   queries: ({ queries }) => queries.map(({ vector }) => vector),

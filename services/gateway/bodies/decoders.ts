@@ -10,7 +10,8 @@ import { RoundedInteger } from './rounded-integer.ts';
 import type { Translation } from './translation.ts';
 
 /**
- * What a body is checked against; `shape` is the collection's, for the kinds that carry vectors.
+ * What a body is checked against. `shape` is the collection's, for kinds of body that carry
+ * vectors.
  */
 export interface BodyContext {
   limits: Limits;
@@ -21,20 +22,24 @@ export interface BodyContext {
 const TRANSLATIONS = { ...PINECONE_BODIES, ...RECALL_BODIES };
 type TranslatedBody = keyof typeof TRANSLATIONS;
 
-/** A kind of body: of a request, or what is another surface's words for one. */
+/** Kind of body: one of our requests, or another dialect's version of one. */
 export type BodyName = RequestName | TranslatedBody;
 type Translated<N extends BodyName> = N extends TranslatedBody ? (typeof TRANSLATIONS)[N]['request'] : N;
 
-/** Facts read from the text of every body. */
+/** Facts found by scanning the text of a body. */
 export interface FromText {
-  /** An integer that no double can hold, as it was written. Absent if there is none. */
+  /**
+   * First integer that a double cannot represent, as written in the body. Absent if there is none.
+   */
   roundedInteger?: string;
 }
 
-/** What the edge makes of each kind of body. */
+/** Type of the decoded body of each kind. */
 export type Bodies = { [N in BodyName]: DecodedRequest<Extract<Translated<N>, RequestName>> & FromText };
 
-/** The kind of request that a body says in other words; itself where it says it in ours. */
+/**
+ * Returns the request that a kind of body translates to, or the kind itself if it is one of ours.
+ */
 export const requestNameOf = (kind: BodyName): RequestName => translationOf(kind)?.request ?? (kind as RequestName);
 
 const translationOf = (kind: BodyName): Translation | null =>
@@ -62,15 +67,15 @@ function vectorPlace(kind: BodyName, { limits, shape }: BodyContext): VectorPlac
   return { path: ['records', EACH, 'values'], countMax: limits.recordsPerUpsertMax, dimensions };
 }
 
-/** What the JSON of a body may be made of. */
+/** Limits on the structure of a body's JSON. */
 export const boundsOf = ({ jsonMaxLevels }: Limits): TextBounds => ({
   levelsMax: jsonMaxLevels,
   keysMax: INTERNAL_LIMITS.jsonObjectMaxKeys,
 });
 
 /**
- * Parses and checks a body of one kind. Throws the ProvecError for the client. Runs on the main
- * thread and in body workers alike.
+ * Parses and checks a body of one kind, on the main thread or in a body worker. Throws the
+ * ProvecError for the client.
  */
 export function decodeBody<N extends BodyName>(kind: N, bytes: Uint8Array, context: BodyContext): Bodies[N] {
   const translation = translationOf(kind);
@@ -84,7 +89,10 @@ export function decodeBody<N extends BodyName>(kind: N, bytes: Uint8Array, conte
   return decoded;
 }
 
-/** The body as our request, and what to check it against. No body is an empty one. */
+/**
+ * Returns the body translated to our request, and the context to check it against. An empty body
+ * counts as an empty object.
+ */
 function translated(
   { members = [], translate, relaxed = (context) => context }: Translation,
   kind: BodyName,

@@ -1,10 +1,10 @@
-/** Not worth growing for. */
+/** Smallest capacity that is allocated. */
 const FIRST_BYTES = 64 * 1024;
 const GROWTH = 8;
 
 /**
- * What has come of at most `mostBytes`, in one piece, whatever pieces it came in. Memory is taken
- * as it comes, so that what is only announced costs nothing.
+ * Collects chunks into one contiguous buffer of at most `mostBytes`. Memory is allocated as data
+ * arrives, so a length that a client only declares costs nothing.
  */
 export class GrowingBytes {
   readonly #mostBytes: number;
@@ -23,7 +23,7 @@ export class GrowingBytes {
     return this.#length;
   }
 
-  /** False when it would be more than the most. */
+  /** Returns false, and adds nothing, if the total would exceed the maximum. */
   add(chunk: Uint8Array): boolean {
     const length = this.#length + chunk.byteLength;
     if (length > this.#mostBytes) return false;
@@ -33,14 +33,15 @@ export class GrowingBytes {
     return true;
   }
 
-  /** Begins anew; what `bytes` gave is written over. */
+  /** Starts over. Later chunks overwrite the array that `bytes` returned. */
   clear(): void {
     this.#length = 0;
   }
 
   /**
-   * The most, or an eighth of it, or an eighth of that: growing never copies more than an eighth,
-   * which bounds how long it holds the event loop.
+   * Returns the smallest capacity that fits: the maximum, an eighth of it, an eighth of that, and
+   * so on. Growing therefore copies at most an eighth of the new capacity, which bounds how long it
+   * blocks the event loop.
    */
   #capacityFor(length: number): number {
     let capacity = this.#mostBytes;

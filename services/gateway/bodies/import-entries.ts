@@ -1,8 +1,8 @@
 /**
- * Cuts newline-delimited JSON, as it comes, into entries of lines that are decoded and written
- * together. Holds one entry and one line at most, copied out of the chunks they came in: many small
- * ones cost no more than their bytes. Blank lines are passed over, and a byte order mark before the
- * first. Throws INVALID_ARGUMENT for a line that is longer than any record.
+ * Splits a stream of newline-delimited JSON into entries: groups of lines that are decoded and
+ * written together. Holds at most one entry and one line, copied out of their chunks, so small
+ * chunks cost no more than their bytes. Skips blank lines and a leading byte order mark. Throws
+ * INVALID_ARGUMENT for a line longer than the longest possible record.
  */
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { invalid } from '../../../lib/records/fields.ts';
@@ -15,14 +15,14 @@ const BOM = Buffer.from('\ufeff');
 const [OPENING, SEPARATOR, CLOSING] = ['{"lines":[', ',', ']}'].map((text) => Buffer.from(text));
 
 export interface ImportEntry {
-  /** `{"lines": [...]}`, nobody else's. */
+  /** `{"lines": [...]}` in a buffer of its own, which may be transferred. */
   bytes: Uint8Array<ArrayBuffer>;
   lines: readonly Buffer[];
-  /** Of each of the lines, from 1 on. */
+  /** Line number in the stream of each of `lines`, from 1. */
   numbers: readonly number[];
 }
 
-/** Entries of at most `linesMax` lines. `held` is told how many bytes are kept. */
+/** Yields entries of at most `linesMax` lines. Calls `held` with the number of bytes in memory. */
 export async function* importEntries(
   chunks: AsyncIterable<Buffer>,
   linesMax: number,
@@ -48,7 +48,7 @@ export async function* importEntries(
 
 class OpenEntry {
   readonly #text: GrowingBytes;
-  /** Of each line, where it begins and ends in the text. */
+  /** Start and end of each line in the text. */
   readonly #places: [number, number][] = [];
   readonly #numbers: number[] = [];
   bytes = 0;
@@ -61,7 +61,6 @@ class OpenEntry {
     return this.#places.length;
   }
 
-  /** Copies the line. */
   add(line: Uint8Array, number: number): void {
     this.#text.add(this.size === 0 ? OPENING : SEPARATOR);
     const from = this.#text.length;
@@ -80,16 +79,19 @@ class OpenEntry {
 }
 
 class LineCutter {
-  /** Of the line that was given last. */
+  /** Number of the line returned last. */
   number = 0;
-  /** What has come of a line that has no end yet. */
+  /** Start of the line whose end has not arrived yet. */
   readonly #begun = new GrowingBytes(LINE_MAX_BYTES);
 
   get bytes(): number {
     return this.#begun.length;
   }
 
-  /** The lines that end in the chunk, but blank ones; each stays as it is until the next one. */
+  /**
+   * Yields the lines that end in the chunk, without blank ones. A line is valid until the next is
+   * yielded.
+   */
   *linesOf(chunk: Buffer): Iterable<Uint8Array> {
     let from = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
@@ -100,7 +102,7 @@ class LineCutter {
     this.#keep(chunk.subarray(from));
   }
 
-  /** What has come of a line that has no end yet, unless it is blank. */
+  /** Yields the unfinished line, unless it is blank. */
   *rest(): Iterable<Uint8Array> {
     const whole = this.#begun.bytes;
     this.#begun.clear();

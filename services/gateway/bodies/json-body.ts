@@ -10,10 +10,10 @@ import type { RoundedInteger } from './rounded-integer.ts';
 const invalidJson = (message: string) => new ProvecError('INVALID_JSON', message);
 
 /**
- * Parses a request body: JSON text in UTF-8 (a byte order mark is skipped) that is an object, keeps
- * within `bounds`, has no key `__proto__`, which would reach a prototype, and no key twice in one
- * object. Valid vectors at `place` become Float32Arrays; `rounded` gets the other
- * numbers. Throws INVALID_JSON, or INVALID_ARGUMENT for an object of too many keys.
+ * Parses a request body. The body must be a JSON object in UTF-8 (a byte order mark is skipped)
+ * within `bounds`, without a `__proto__` key and without duplicate keys. Valid vectors at `place`
+ * become Float32Arrays; `rounded` examines the other numbers. Throws INVALID_JSON, or
+ * INVALID_ARGUMENT for an object with too many keys.
  */
 export function parseJsonBody(
   bytes: Uint8Array,
@@ -34,20 +34,20 @@ export function parseJsonBody(
   try {
     value = parseJson(text, (json) => parse(json, { protoAction: 'error', constructorAction: 'ignore' }));
   } catch (error) {
-    // The place of what is wrong is told in the text as it came.
+    // Parse the original text, so that the error gives the position in what the client sent.
     if (vectors.length > 0) return parseJsonBody(bytes, bounds);
     throw notJson(error, text);
   }
   if (isNested(value) && countKeys(value) < keys) throw repeated(text);
   if (!isJsonObject(value)) throw invalidJson(`The body must be a JSON object, but is ${describe(value)}.`);
   if (place === null || lowerVectors(value, place.path, vectors) === vectors.length) return value;
-  // Some stood where the body's kind has none.
+  // Some vectors were extracted where this kind of body has none.
   return parseJsonBody(bytes, bounds);
 }
 
 /**
- * Keys of all objects in `value`, whose levels are bounded. `for in` takes a third of the time that
- * `Object.keys` does.
+ * Counts the keys of all objects in `value`. The recursion is bounded because the nesting is. `for
+ * in` takes a third of the time of `Object.keys`.
  */
 function countKeys(value: object): number {
   let count = 0;
@@ -64,7 +64,10 @@ function countKeys(value: object): number {
 
 const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** The parser kept the last of the members, and what was meant is anyone's guess. */
+/**
+ * Refuses a body with a duplicate key. The parser keeps only the last one, which may not be the one
+ * that the client meant.
+ */
 function repeated(text: string): ProvecError {
   const path = repeatedMember(text.replace(/^\uFEFF/, ''));
   const advice = 'give each member of an object once, since readers of JSON differ in which they take.';
@@ -74,7 +77,7 @@ function repeated(text: string): ProvecError {
   });
 }
 
-/** Says what is wrong with `text`, where parsing them threw `error`. */
+/** Returns the client's error for `text` that failed to parse with `error`. */
 function notJson(error: unknown, text: string): ProvecError {
   const message = error instanceof Error ? error.message : '';
   if (error instanceof TooManyEscapedKeys) return invalidJson(message);

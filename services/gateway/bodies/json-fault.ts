@@ -3,15 +3,15 @@ import { ValueMap } from '../../../lib/filter/value-map.ts';
 import { shownName } from '../../../lib/records/fields.ts';
 
 export interface JsonFault {
-  /** Of the value, such as `records[3].values[17]`; empty for the whole text. */
+  /** Path of the value, such as `records[3].values[17]`; empty for the whole text. */
   path: string;
   expected: string;
   got: string;
-  /** `line 2, column 5`, both from 1 on; of a text of one line `column 5`. */
+  /** `line 2, column 5`, both from 1, or `column 5` if the text has a single line. */
   where: string;
 }
 
-/** What programs print where they should have encoded, by how it begins. */
+/** Common output of programs that print values instead of encoding them, matched at the error. */
 const MISTAKES: readonly { looks: RegExp; got: string; expected: string }[] = [
   { looks: /^[+-]?nan\b/i, got: 'NaN', expected: 'a finite number (JSON has no NaN)' },
   { looks: /^[+-]?inf(inity)?\b/i, got: 'Infinity', expected: 'a finite number (JSON has no Infinity)' },
@@ -41,10 +41,10 @@ const EXPECTED: Readonly<Record<string, string>> = {
 const SPACE = 0x20;
 const BLANKS_MAX = 100_000;
 
-/** Ends a visit at what is looked for: what follows may nest to any depth. */
+/** Thrown to end a visit as soon as the result is known: the rest may nest to any depth. */
 class Stop extends Error {
   override name = 'Stop';
-  /** Null for a member that its object has a second time. */
+  /** Null for a duplicate member. */
   readonly code: ParseErrorCode | null;
   readonly offset: number;
 
@@ -55,12 +55,15 @@ class Stop extends Error {
   }
 }
 
-/** A place in a text: names of members and indexes of elements; null before the first name. */
+/**
+ * Path in a text: member names and element indexes. Null stands for an object before its first
+ * name.
+ */
 type Steps = (string | number | null)[];
 
 /**
- * The first place where `text` is not JSON; null where it is, or where blanks take the scanner too
- * long. A second for 40 MB.
+ * Returns the first place where `text` is not JSON. Returns null if it is JSON, or if it has a run
+ * of blanks that would take too long to scan. Takes about a second for 40 MB.
  */
 export function jsonFault(text: string): JsonFault | null {
   const { stop, steps } = visited(text);
@@ -70,8 +73,8 @@ export function jsonFault(text: string): JsonFault | null {
 }
 
 /**
- * The path of the first member of `text`, which is JSON, that its object has a second time; null
- * where none has, or where blanks take the scanner too long.
+ * Returns the path of the first duplicate member in `text`, which must be JSON. Returns null if
+ * there is none, or if a run of blanks would take too long to scan.
  */
 export function repeatedMember(text: string): string | null {
   const names: ValueMap[] = [];
@@ -94,7 +97,10 @@ interface ObjectWatch {
 }
 const NO_WATCH: ObjectWatch = { begin: () => undefined, name: () => undefined, end: () => undefined };
 
-/** Where a visit of `text` stops, at an error or since `watch` throws a Stop, and the way there. */
+/**
+ * Visits `text` until an error occurs or `watch` throws a Stop. Returns that Stop and the path to
+ * it.
+ */
 function visited(text: string, watch = NO_WATCH): { stop: Stop | null; steps: Steps } {
   const steps: Steps = [];
   if (hasManyBlanks(text)) return { stop: null, steps };
@@ -133,7 +139,10 @@ function visited(text: string, watch = NO_WATCH): { stop: Stop | null; steps: St
   return { stop: null, steps };
 }
 
-/** The scanner gathers blanks one by one: 60 MB of them took it half a minute. */
+/**
+ * Finds long runs of blanks. The scanner collects blanks one at a time; 60 MB of them take 30
+ * seconds.
+ */
 function hasManyBlanks(text: string): boolean {
   let run = 0;
   for (let at = 0; at < text.length && run <= BLANKS_MAX; at++) run = text.charCodeAt(at) <= SPACE ? run + 1 : 0;

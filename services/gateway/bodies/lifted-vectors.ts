@@ -1,12 +1,11 @@
 /**
- * Takes the vectors out of JSON text before it is parsed, so that what is parsed is short.
+ * Extracts the vectors from JSON text before it is parsed, so that little is left to parse.
  *
- * Only what is an array of numbers, as many as the collection has dimensions, at the one place
- * where a body of its kind has vectors, is taken out, and something unmistakable put in its place;
- * all else, vectors that are not as they should be included, stays for the parser and the checks
- * behind it, which say what is wrong. It reads bytes, so that no depth can overflow a stack, and
- * finds out on the way how deep the text nests, how many keys it has, and whether an object has so
- * many that parsing it takes seconds.
+ * Extracts only arrays of numbers with the collection's dimension count, at the path where this
+ * kind of body has vectors, and puts a unique mark in their place. Everything else, including
+ * malformed vectors, is left for the parser and the later checks to report. The scan reads bytes
+ * without recursion, so deep nesting cannot overflow the stack. It also measures nesting depth,
+ * counts keys, and detects objects with so many keys that parsing them would take seconds.
  */
 import { randomUUID } from 'node:crypto';
 import { isJsonObject } from '../../../lib/records/fields.ts';
@@ -16,7 +15,7 @@ import { RoundedInteger } from './rounded-integer.ts';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
-/** `{` and `[`, `}` and `]` differ in this bit only. */
+/** `{` and `[`, like `}` and `]`, differ only in this bit. */
 const CASE = 0x20;
 const OPENING = 0x7b;
 const CLOSING = 0x7d;
@@ -24,21 +23,21 @@ const BRACKET = 0x5b;
 const [ZERO, NINE] = [0x30, 0x39];
 
 /**
- * Before the number of a vector, in a string of its own. That a client knows it does no harm: it
- * would get its own vector.
+ * Prefix of the string that replaces a vector; the vector's index follows. It need not be secret: a
+ * client that forges a mark gets one of its own vectors.
  */
 const MARK = `${randomUUID()}:`;
 
 /**
- * Looking in vain costs up to a copy of the longest vector, and a body can hold many places to look
- * at.
+ * Maximum number of failed attempts per text. A failed attempt can cost a copy of the longest
+ * vector, and a body can contain many candidates.
  */
 const FAILURES_MAX = 8;
 
-/** Stands for every element of an array in a path. */
+/** Matches every element of an array in a path. */
 export const EACH = Symbol('each');
 
-/** Where a body has its vectors, how many at most, and of how many numbers. */
+/** Path of a body's vectors, their maximum number, and the length of each. */
 export interface VectorPlace {
   path: readonly (string | typeof EACH)[];
   countMax: number;
@@ -49,22 +48,22 @@ const NOWHERE: VectorPlace = { path: [], countMax: 0, dimensions: 0 };
 
 export interface LiftedText {
   text: string;
-  /** In order of their marks. */
+  /** Vectors in the order of their marks. */
   vectors: Float32Array[];
-  /** Number of keys that are written in all objects. */
+  /** Number of keys written in all objects together. */
   keys: number;
 }
 
-/** What the text of a body may be made of. */
+/** Limits on the structure of a body's JSON. */
 export interface TextBounds {
   levelsMax: number;
-  /** Of one object; the parser's time grows faster than their number. */
+  /** Maximum number of keys in one object. Parsing time grows faster than the number of keys. */
   keysMax: number;
 }
 
 /**
- * The text of JSON in UTF-8 without the vectors at `place`; which bound it passes where it passes
- * one. `rounded` gets the numbers of the text.
+ * Returns UTF-8 JSON as text without the vectors at `place`, or the name of the first bound that it
+ * exceeds. `rounded` examines the other numbers.
  */
 export function liftVectors(
   bytes: Uint8Array,
@@ -78,8 +77,8 @@ export function liftVectors(
   const key = Buffer.from(String(path.at(-1)));
   const vectors: Float32Array[] = [];
   const end = bytes.length;
-  // All in one piece: memory that many threads take in small ones is not given back. A number is a
-  // digit and what follows it, at least.
+  // One allocation for all vectors: threads do not return the memory of many small ones. Each
+  // number takes at least two bytes, a digit and a separator, which limits the vectors that fit.
   const most = Math.min(countMax, Math.floor(end / (2 * Math.max(1, dimensions))));
   const room = new Float32Array(most * dimensions);
   let text = '';
@@ -118,7 +117,10 @@ export function liftVectors(
   return { text: text + source.toString('utf8', taken, end), vectors, keys: colons + vectors.length };
 }
 
-/** Puts vectors back, in place, as Float32Arrays; returns how many. */
+/**
+ * Puts the vectors back in place of their marks, as Float32Arrays. Returns how many marks it
+ * replaced.
+ */
 export function lowerVectors(value: unknown, path: VectorPlace['path'], vectors: readonly Float32Array[]): number {
   const [step, ...rest] = path;
   if (step === EACH) {
@@ -148,7 +150,7 @@ function skipBlanks(bytes: Uint8Array, at: number): number {
   return at;
 }
 
-/** Where the value begins that follows a key; -1 when no colon does. */
+/** Returns the offset of the value after a key, or -1 if no colon follows the key. */
 function valueAfter(bytes: Uint8Array, at: number): number {
   const colon = skipBlanks(bytes, at);
   return bytes[colon] === COLON ? skipBlanks(bytes, colon + 1) : -1;

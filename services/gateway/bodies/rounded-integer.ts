@@ -1,19 +1,19 @@
-/** Finds an integer in JSON text that no double can hold, so that JSON parsers round it. */
+/** Detects integers in JSON text that no double can represent, so that JSON parsers round them. */
 
-/** All integers of fewer digits are doubles. */
+/** All integers with fewer digits are exact doubles. */
 const LONG_MIN_DIGITS = 16;
-/** Longer ones are past every double. */
+/** Integers with more digits exceed every double. */
 const LONG_MAX_DIGITS = 309;
 /** Maximum number of long integers examined in one text. */
 const LOOKED_AT_MAX = 1_000;
 const [ZERO, NINE, PLUS, MINUS, POINT, E, SMALL_E] = [0x30, 0x39, 0x2b, 0x2d, 0x2e, 0x45, 0x65];
 
 export class RoundedInteger {
-  /** The first that was found, as it was written. */
+  /** First such integer, as written in the text. */
   text: string | null = null;
   #left = LOOKED_AT_MAX;
 
-  /** Looks at the number whose first digit is at `start`; returns where it ends. */
+  /** Examines the number whose first digit is at `start`. Returns the offset after it. */
   look(bytes: Buffer, start: number): number {
     let at = start;
     while (isDigit(bytes[at])) at++;
@@ -28,7 +28,9 @@ export class RoundedInteger {
   }
 }
 
-/** Whether a finite double stands for another integer; the checks of a value refuse infinity. */
+/**
+ * Returns true if parsing yields a finite double with another value. Value checks refuse infinity.
+ */
 function isRounded(digits: string): boolean {
   const read = Number(digits);
   return Number.isFinite(read) && BigInt(digits) !== BigInt(read);

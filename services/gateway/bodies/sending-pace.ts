@@ -3,7 +3,7 @@ import { ProvecError } from '../../../lib/errors.ts';
 import { within } from '../../../lib/time/timers.ts';
 import { ClientGoneError } from '../client-gone.ts';
 
-/** What a client must send, over so much time of waiting for it. */
+/** Minimum sending rate of a client, averaged over `windowMs` of waiting for it. */
 export interface SendingPace {
   bytesPerSecond: number;
   windowMs: number;
@@ -12,14 +12,16 @@ export interface SendingPace {
 const ARRIVALS = ['readable', 'end', 'error', 'close'];
 
 /**
- * The body of a request as it comes, no faster than it is taken. Throws REQUEST_TIMEOUT where the
- * client sends too slowly while it is waited for, ClientGoneError where it is gone. When the
- * reading is given up, the connection stays as it is, and others may read on.
+ * Yields the body of a request as it arrives, no faster than it is consumed. Throws REQUEST_TIMEOUT
+ * if the client sends too slowly while the gateway waits for data, and ClientGoneError if it
+ * disconnects. A consumer that stops early leaves the connection open; the request can still be
+ * read.
  */
 export async function* pacedBody(req: IncomingMessage, pace: SendingPace): AsyncIterable<Buffer> {
   let wake = (): void => undefined;
   const onArrival = (): void => wake();
-  // Node's own iterator would stay with the request until more came: nothing flows beside it.
+  // Node's own iterator would stay attached to the request until more data arrives, and block other
+  // readers.
   for (const event of ARRIVALS) req.on(event, onArrival);
   try {
     let waitedMs = 0;

@@ -3,18 +3,21 @@ import type { DecodeContext } from '../../../lib/requests/field.ts';
 import type { RequestName } from '../../../lib/requests/requests.ts';
 import type { VectorPlace } from './lifted-vectors.ts';
 
-/** How a body in another surface's words says one of our requests. */
+/** Maps a body of another dialect to one of our requests. */
 export interface Translation {
   request: RequestName;
   /**
-   * Members that clients send; some may be ignored. Names that look like a misspelling of one are
-   * refused. Absent: no name is refused.
+   * Members that clients send, including ignored ones. A name that looks like a misspelling of one
+   * is refused. Absent: any name is accepted.
    */
   members?: readonly string[];
-  /** Where the body has its vectors; null: it has none. */
+  /** Path of the body's vectors; null if it has none. */
   vectorsAt: VectorPlace['path'] | null;
-  /** What its values are held against, where that is less than what ours are. */
+  /** Returns the context to check the values against, if it is less strict than ours. */
   relaxed?(context: DecodeContext): DecodeContext;
-  /** Renames fields, and leaves out what the request does not have; `request` then checks them. */
+  /**
+   * Renames fields and drops those that the request does not have. The request's decoder then
+   * checks them.
+   */
   translate(body: JsonObject): JsonObject;
 }

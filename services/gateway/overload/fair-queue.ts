@@ -1,58 +1,61 @@
 /**
- * Where requests wait for one of a bounded number of permits, each account in a flow of its own.
+ * Queue in which requests wait for one of a bounded number of permits, one flow per account.
  *
- * Promises: requests under way take at most `permits`; accounts that wait take turns by the time
- * they used, so one that used little comes soon; nobody waits longer than `waitMaxMs`.
- * How it fails: UNAVAILABLE with the time after which to try again, before anything was done for
- * the request. Source: start-time fair queueing, SFQ(D), of Jin, Chase and Kaur, "Interposed
- * Proportional Sharing for a Storage Service Utility" (2004). See docs/internals/overload.md.
+ * Guarantees: running requests hold at most `permits`. Waiting accounts take turns by the time that
+ * they have used, so an account that used little is served soon. No request waits longer than
+ * `waitMaxMs`. Refuses with UNAVAILABLE and a retry delay, before any work is done for the request.
+ *
+ * Source: start-time fair queueing, SFQ(D), of Jin, Chase and Kaur, "Interposed Proportional
+ * Sharing for a Storage Service Utility" (2004). See docs/internals/overload.md.
  */
 import { Shares } from '../../../lib/admission/fair-share.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
 import { ClientGoneError } from '../client-gone.ts';
 
-/** What a request is taken to use of each of its permits, until it has ended. */
+/** Estimated time, in ms per permit, charged to a request until it ends. */
 const GUESS_MS = 5;
-/** What each request counts for at least: many short ones are work, too. */
+/**
+ * Minimum time, in ms per permit, charged to a finished request, so that many short ones add up.
+ */
 const LEAST_MS = 1;
-/** Lines of accounts that have nothing under way, remembered for what they used. */
+/** Maximum number of idle flows that are kept for the time they have used. */
 const IDLE_FLOWS_MAX = 4_096;
 
 export interface QueueBounds {
   permits: number;
-  /** An account may hold this many times the permits that it leaves free; infinite: all of them. */
-  shareFactor: number;
   /**
-   * Whether the permits are for each account rather than for all: nobody then waits for another.
+   * Maximum ratio of the permits that an account holds to those it leaves free; Infinity: no limit.
    */
+  shareFactor: number;
+  /** True if each account has `permits` of its own, so that no account waits for another. */
   permitsPerAccount: boolean;
   waitingMax: number;
   waitingPerAccountMax: number;
   waitMaxMs: number;
 }
 
-/** Why a request was refused. */
+/** Reason for refusing a request. */
 export type Refusal = 'account full' | 'all full' | 'waited' | 'stopping';
 
-/** Told what happens; never of which account. */
+/** Receives the queue's events, without account names. */
 export interface QueueObserver {
   waiting(count: number): void;
   taken(permits: number): void;
-  /** Of a request that was begun. */
+  /** Called when a request starts, with the time it waited. */
   waited(seconds: number): void;
   refused(reason: Refusal): void;
 }
 
 export interface QueueRequest {
   account: string;
-  /** Permits that the request takes; more than there are counts as all. */
+  /** Permits that the request takes, capped at the queue's number of permits. */
   width: number;
-  /** Calls `leave` when the client is gone; what it returns ends that. */
+  /** Calls `leave` when the client disconnects. Returns a function that cancels this. */
   whenGone(leave: () => void): () => void;
 }
 
-/** What a request holds while it is under way. */
+/** Permits held by a running request. */
 export interface Permit {
   /** Idempotent. */
   release(): void;
@@ -72,13 +75,13 @@ interface Waiting {
   refuse(error: Error): void;
 }
 
-/** One account's part of the queue. */
+/** Waiting and running requests of one account. */
 interface Flow {
   account: string;
   waiting: Waiting[];
-  /** Permits that its requests hold. */
+  /** Permits held by the account's running requests. */
   permits: number;
-  /** Virtual time at which its next request begins. */
+  /** Virtual time at which the account's next request starts. */
   startTag: number;
 }
 
@@ -87,7 +90,7 @@ export class FairQueue {
   readonly #parts: QueueParts;
   readonly #shares: Shares;
   readonly #flows = new Map<string, Flow>();
-  /** Those of `#flows` in which somebody waits. */
+  /** The flows with waiting requests. */
   readonly #backlogged = new Set<Flow>();
   #virtualMs = 0;
   #waiting = 0;
@@ -99,7 +102,7 @@ export class FairQueue {
     this.#shares = new Shares(bounds.shareFactor);
   }
 
-  /** Resolves when the request may begin. Rejects with UNAVAILABLE, or with ClientGoneError. */
+  /** Resolves when the request may start. Rejects with UNAVAILABLE or ClientGoneError. */
   async enter(request: QueueRequest): Promise<Permit> {
     if (this.#closed) throw this.#refusal('stopping');
     const flow = this.#flowOf(request.account);
@@ -113,7 +116,7 @@ export class FairQueue {
     return new Promise((begin, refuse) => this.#wait(flow, { request, width, begin, refuse }));
   }
 
-  /** Refuses all that wait, and whoever still comes. */
+  /** Refuses all waiting and later requests. */
   close(): void {
     this.#closed = true;
     for (const flow of [...this.#backlogged]) {
@@ -142,7 +145,7 @@ export class FairQueue {
         leave();
         this.#forgetIfIdle(flow);
         refuse(error);
-        // It may have been what others could not get past.
+        // The refused request may have blocked others.
         this.#beginNext();
       },
     };
@@ -154,7 +157,10 @@ export class FairQueue {
     this.#changeWaiting(1);
   }
 
-  /** Throws when there is no room for one more in a flow. */
+  /**
+   * Makes sure that the flow may get one more waiting request, by refusing the newest of the
+   * longest flow if the queue is full. Throws UNAVAILABLE if it may not.
+   */
   #makeRoom(flow: Flow): void {
     const { waitingMax, waitingPerAccountMax } = this.#bounds;
     if (flow.waiting.length >= waitingPerAccountMax) throw this.#refusal('account full', flow);
@@ -173,14 +179,13 @@ export class FairQueue {
   #beginNext(): void {
     for (let flow = this.#firstInTurn(); flow !== null && !this.#closed; flow = this.#firstInTurn()) {
       const { begin, width } = flow.waiting[0]!;
-      // One that needs many permits would be passed by others for ever: they wait until there are
-      // as many.
+      // Later requests must not overtake one that needs many permits, or it might never start.
       if (!this.#isFree(flow, width)) return;
       begin(this.#begin(flow, width));
     }
   }
 
-  /** Of the flows that may take more permits, the one whose turn it is. */
+  /** Returns the flow with the smallest start tag among those that may take more permits. */
   #firstInTurn(): Flow | null {
     let first: Flow | null = null;
     for (const flow of this.#backlogged) {
@@ -231,7 +236,10 @@ export class FairQueue {
     return flow;
   }
 
-  /** What an idle flow used counts until the others have used as much, or nobody is there. */
+  /**
+   * Drops the flow if its used time no longer counts: the other flows have caught up, or the queue
+   * is empty.
+   */
   #forgetIfIdle(flow: Flow): void {
     if (this.#shares.total === 0 && this.#waiting === 0) {
       this.#flows.clear();
@@ -248,7 +256,9 @@ export class FairQueue {
     this.#parts.observer.waiting(this.#waiting);
   }
 
-  /** `flow` tells how long its first has waited, which is how long it takes now. */
+  /**
+   * Builds the error. The retry delay is the time that the flow's first request has waited so far.
+   */
   #refusal(reason: Refusal, flow?: Flow): ProvecError {
     this.#parts.observer.refused(reason);
     const first = flow?.waiting[0];

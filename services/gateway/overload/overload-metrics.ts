@@ -4,7 +4,10 @@ import type { QueueObserver } from './fair-queue.ts';
 
 const SECONDS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What waits and what is refused at the gateway, by queue and reason: never by whom. */
+/**
+ * Metrics of the gateway's waiting and refused requests, by queue and reason, without account
+ * names.
+ */
 export class OverloadMetrics {
   readonly #waiting: Gauge<'queue'>;
   readonly #taken: Gauge<'queue'>;
@@ -38,7 +41,7 @@ export class OverloadMetrics {
     };
   }
 
-  /** `held` shows how many bytes are held. */
+  /** The gauge `held` shows the bytes held. */
   memoryObserverOf(what: 'bodies' | 'answers' | 'texts', held: Gauge): MemoryObserver {
     return { held: (bytes) => held.set(bytes), refused: () => this.refused(what, 'memory') };
   }

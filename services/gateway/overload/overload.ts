@@ -11,7 +11,7 @@ import { OverloadMetrics } from './overload-metrics.ts';
 import { type QueueName, queueBounds } from './queues.ts';
 import { ShardWaits } from './shard-waits.ts';
 
-/** Where they differ from those of `INTERNAL_LIMITS`. */
+/** Overrides of the bounds in `INTERNAL_LIMITS`. */
 export interface OverloadBounds {
   queues?: { readonly [name in QueueName]?: Partial<QueueBounds> };
   bodies?: MemoryBounds;
@@ -22,9 +22,9 @@ export interface OverloadBounds {
 interface OverloadParts {
   metrics: Metrics;
   clock: Clock;
-  /** Searches of shards that are under way at once. */
+  /** Maximum number of shard searches that run at once. */
   queryPermits: number;
-  /** Threads for large bodies. */
+  /** Number of threads for large bodies. */
   parsePermits: number;
   bounds: OverloadBounds;
   caller: Caller;
@@ -37,17 +37,17 @@ const BODIES: MemoryBounds = {
 };
 const TOO_LARGE_BODIES = 'Too many large requests are on their way; send this one again.';
 
-/** All that bounds how much the gateway takes on at once; each refuses with UNAVAILABLE. */
+/** Limits how much work the gateway accepts at once. Every limit refuses with UNAVAILABLE. */
 export class Overload {
-  /** Turns of requests, by kind. */
+  /** Queues by kind of request. */
   readonly queues: Readonly<Record<QueueName, FairQueue>>;
-  /** Where requests wait for a shard that is away. */
+  /** Requests waiting for an unavailable shard. */
   readonly away: ShardWaits;
-  /** Memory of bodies. */
+  /** Memory budget of request bodies. */
   readonly bodies: MemoryBudget;
-  /** Memory of what answers are made from. */
+  /** Memory budget of action results that responses are built from. */
   readonly answers: MemoryBudget;
-  /** Memory of answers that are sent as one text. */
+  /** Memory budget of responses that are sent as a single text. */
   readonly texts: MemoryBudget;
   readonly #arrivalsMax: number;
   readonly #metrics: OverloadMetrics;
@@ -73,8 +73,8 @@ export class Overload {
   }
 
   /**
-   * Runs `identify` for a request of which nobody knows yet whose it is. Throws UNAVAILABLE where
-   * there are too many such, unless it is not `refusable`.
+   * Runs `identify` for a request whose account is not known yet. Throws UNAVAILABLE if too many of
+   * these run and the request is `refusable`.
    */
   async arrive(refusable: boolean, identify: () => Promise<void>): Promise<void> {
     if (refusable && this.#arrivals >= this.#arrivalsMax) {
@@ -89,7 +89,7 @@ export class Overload {
     }
   }
 
-  /** Refuses all that wait, and whoever still comes. */
+  /** Refuses all waiting and later requests. */
   close(): void {
     for (const queue of Object.values(this.queues)) queue.close();
     this.away.close();

@@ -1,13 +1,12 @@
 /**
- * Where requests wait for a shard that is away, one wait for all of a collection, and hold
- * nothing but their place.
+ * Requests waiting for an unavailable shard, with one shared wait per account, collection and set
+ * of shards.
  *
- * Promises: a request that meets a shard for which nobody can answer gives its permit to others,
- * waits until the shard is back, and then takes its turn as any other does. A query of a collection
- * for which others wait joins them without an attempt of its own. All that wait for one shard ask
- * for it once. Where a shard is said to be back and is not, attempts come further and further
- * apart. How it fails: with the SHARD_UNAVAILABLE that it met, when its time is over, when
- * `perAccountMax` requests of its account wait already, or when the service stops.
+ * A request whose shard is unavailable releases its permit, waits for the shard, and then queues
+ * again. A query that needs all shards joins a wait of its collection without trying first. Retries
+ * back off if a shard is reported ready but is not. Rejects with the SHARD_UNAVAILABLE error of the
+ * request that began the wait: at the deadline, if `perAccountMax` requests of the account already
+ * wait, or when the service stops.
  */
 import { type Caller, call } from '../../../lib/actions/call.ts';
 import type { ProvecError } from '../../../lib/errors.ts';
@@ -18,25 +17,25 @@ import type { Timers } from '../../../lib/time/timers.ts';
 import { ClientGoneError } from '../client-gone.ts';
 import type { QueueObserver } from './fair-queue.ts';
 
-/** What a shard may take to answer for itself before its caller waits here. */
+/** Time in ms that a call waits for a shard before the request waits here. */
 export const SHARD_WAIT_MS = 300;
-/** After which it is tried again when nobody could say whether a shard is back. */
+/** Delay in ms before a retry if the readiness check failed. */
 const AGAIN_AFTER_MS = 500;
-/** Between attempts that are made although the shard never was away for long. */
+/** Delay between retries when shards are reported ready at once. */
 const ATTEMPTS_APART: Backoff = { minMs: 20, maxMs: AGAIN_AFTER_MS };
-/** Less is not worth another attempt. */
+/** Minimum remaining time in ms that is worth another attempt. */
 const ATTEMPT_MIN_MS = 100;
 
-/** A request, as long as it may wait. */
+/** Request that may wait for a shard. */
 export interface Waiter {
   account: string;
   collection: string;
-  /** On the clock of the waits. */
+  /** Deadline in monotonic milliseconds, by `ShardWaitsParts.monotonicMs`. */
   deadlineMs: number;
   whenGone(leave: () => void): () => void;
-  /** Gives the permit to others. */
+  /** Releases the request's permit. */
   leave(): void;
-  /** Takes a turn for a permit. Rejects with UNAVAILABLE. */
+  /** Queues for a permit. Rejects with UNAVAILABLE. */
   enter(): Promise<void>;
 }
 
@@ -45,19 +44,19 @@ interface ShardWaitsParts {
   timers: Timers;
   monotonicMs(): number;
   observer: Pick<QueueObserver, 'waiting' | 'refused'>;
-  /** Default: that of `INTERNAL_LIMITS`. */
+  /** Default: the one of `INTERNAL_LIMITS`. */
   perAccountMax?: number;
 }
 
 interface Wait {
-  /** What the request that began it met. */
+  /** Error of the request that began the wait. */
   error: ProvecError;
   ready: Promise<unknown>;
 }
 
 export class ShardWaits {
   readonly #parts: ShardWaitsParts;
-  /** By account and collection, then by the shards that are waited for. */
+  /** By account and collection, then by the awaited shards. */
   readonly #waits = new Map<string, Map<string, Wait>>();
   readonly #waiting = new Map<string, number>();
   readonly #refusals = new Set<(error: Error | null) => void>();
@@ -68,9 +67,10 @@ export class ShardWaits {
   }
 
   /**
-   * What `attempt` gives, made again whenever a shard that was away is back. `needsAll`: the
-   * request needs every shard of its collection. `leftMs`: null at first, then what is left of its
-   * time. Rejects as `attempt` does, or with ClientGoneError.
+   * Runs `attempt` until it no longer fails for an unavailable shard, and returns its result.
+   * `needsAll`: the request needs every shard of its collection. `leftMs`: null for the first
+   * attempt, then the remaining time in ms. Rejects with the error of `attempt`, or with
+   * ClientGoneError.
    */
   async run<T>(waiter: Waiter, needsAll: boolean, attempt: (leftMs: number | null) => Promise<T>): Promise<T> {
     let leftMs: number | null = null;
@@ -91,7 +91,7 @@ export class ShardWaits {
     }
   }
 
-  /** Refuses all that wait, and whoever still comes. */
+  /** Refuses all waiting and later requests. */
   close(): void {
     this.#closed = true;
     for (const refuse of [...this.#refusals]) refuse(null);
@@ -124,7 +124,7 @@ export class ShardWaits {
     return wait;
   }
 
-  /** Takes `minMs` at least, unless the request ends before. */
+  /** Waits for the shards, at least `minMs`. Rejects at the request's deadline. */
   async #wait(waiter: Waiter, { error, ready }: Wait, minMs: number): Promise<void> {
     const { timers, observer, perAccountMax = INTERNAL_LIMITS.awayPerAccountMaxRequests } = this.#parts;
     const begunMs = this.#parts.monotonicMs();
@@ -146,8 +146,8 @@ export class ShardWaits {
         const cancel = timers.after(leftMs, () => end(null));
         const stopWatching = waiter.whenGone(() => end(new ClientGoneError()));
         const goOn = (): void => over(resolve);
-        // Whoever asked may be gone, and nobody knows then: each that has time left finds out for
-        // itself.
+        // The readiness check may have been cancelled with the request that began it; the others
+        // then retry on their own.
         const after = (ms: number): void => void (ms > 0 ? timers.after(ms, goOn) : goOn());
         ready.then(
           () => after(begunMs + minMs - this.#parts.monotonicMs()),

@@ -3,7 +3,7 @@ import type { ShardMatch } from '../../../lib/shard/match.ts';
 const NO_VALUES = new Float32Array(0);
 const NO_METADATA = '{}';
 
-/** Metadata is left out where there is none. */
+/** Omits empty metadata. */
 export const recordOf = <R extends { metadata?: string }>(
   record: R,
 ): Omit<R, 'metadata'> & { metadata?: string | undefined } => ({
@@ -14,8 +14,8 @@ export const recordOf = <R extends { metadata?: string }>(
 const FLOAT32_MAX = 3.4028234663852886e38;
 
 /**
- * Their euclidean score is the squared distance; of a rounded root it is right to float32, and
- * where that has no such square, the largest there is.
+ * Returns a match as Pinecone has it. Pinecone's euclidean score is the squared distance. It is
+ * accurate to float32, and capped at the largest float32.
  */
 export const matchOf = ({ distance, ...match }: ShardMatch): ShardMatch => ({
   ...recordOf(match),

@@ -1,6 +1,7 @@
 /**
- * Bodies in Pinecone's words, as requests of `/api/v1`. A null is an absent field here, and so is
- * an empty filter; unknown fields are ignored, unless they look like misspellings of known ones.
+ * Translates Pinecone's request bodies to requests of `/api/v1`. A null counts as an absent field,
+ * and so does an empty filter. Unknown fields are ignored unless they look like a misspelling of a
+ * known one.
  */
 import { randomUUID } from 'node:crypto';
 import { invalid, isJsonObject, type JsonObject, refuseMisspelt } from '../../../lib/records/fields.ts';
@@ -39,7 +40,7 @@ export const PINECONE_BODIES = {
       'maxCandidates',
     ],
     vectorsAt: ['vector'],
-    // A vector without direction passes.
+    // Pinecone accepts zero vectors for any metric; the `dot` metric does, too.
     relaxed: ({ shape, ...rest }) => ({ ...rest, shape: shape && { ...shape, metric: 'dot' } }),
     translate(body) {
       refuseSparse(body.sparseVector, 'sparseVector');
@@ -160,15 +161,15 @@ export const PINECONE_BODIES = {
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 const isEmpty = (value: unknown): boolean => isJsonObject(value) && Object.keys(value).length === 0;
 
-/** Those of `names` that are given. */
+/** Returns the given fields among `names`. */
 function taken(body: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.flatMap((name) => (isGiven(body[name]) ? [[name, body[name]]] : [])));
 }
 
-/** Of an index that its creator gave none, as one may since 2026-07. */
+/** Generates a name: since 2026-07 an index may be created without one. */
 const someName = (): string => `index-${randomUUID().slice(0, 8)}`;
 
-/** Which records a read is of. */
+/** Fields that select the records of a read. */
 const selectedBy = ({ filter, namespace }: JsonObject): JsonObject => ({
   ...(isGiven(filter) && !isEmpty(filter) && { filter: filterOf(filter) }),
   namespace: namespaceOf(namespace),
@@ -181,7 +182,7 @@ function recordOf(vector: unknown, at: number): unknown {
   return taken(vector, ['id', 'values', 'metadata']);
 }
 
-/** An empty sparse vector counts as absent; clients send it by default. */
+/** Refuses a sparse vector. An empty one counts as absent, since clients send it by default. */
 function refuseSparse(value: unknown, path: string): void {
   const isEmptyVector =
     isJsonObject(value) &&
@@ -189,14 +190,14 @@ function refuseSparse(value: unknown, path: string): void {
   if (isGiven(value) && !isEmptyVector) throw invalid(path, 'absent, since Provec keeps dense vectors only', 'given');
 }
 
-/** An index that is made of another one would be empty here. */
+/** Refuses to create an index from another one: Provec would create it empty. */
 function refuseSource({ source_collection: own, spec }: JsonObject): void {
   const pod = isJsonObject(spec) && isJsonObject(spec.pod) ? spec.pod : {};
   if (isGiven(own ?? pod.source_collection))
     throw invalid('source_collection', 'absent, since Provec copies no index: export and import it', 'given');
 }
 
-/** Dimensions and metric, which stand in the body, or since 2026-07 in its schema. */
+/** Returns dimensions and metric, from the body or, since 2026-07, from its schema. */
 function fieldsOf({ dimension, metric, vector_type: type, schema }: JsonObject): JsonObject {
   if (isGiven(type) && type !== 'dense') throw invalid('vector_type', '"dense", the only one in Provec', 'another');
   if (!isJsonObject(schema))
@@ -211,7 +212,7 @@ function fieldsOf({ dimension, metric, vector_type: type, schema }: JsonObject):
   };
 }
 
-/** Cloud and region, which stand in the body's spec, or since 2026-07 in its deployment. */
+/** Returns cloud and region, from the body's spec or, since 2026-07, from its deployment. */
 function placeOf({ spec, deployment }: JsonObject): JsonObject {
   const isOld = isJsonObject(spec) && isJsonObject(spec.serverless);
   const path = isOld ? 'spec.serverless' : 'deployment';

@@ -1,15 +1,16 @@
 /**
- * Filters as Pinecone's clients mean them, in the words of `/api/v1`. Their `$ne` and `$nin` skip
- * records without the field, which ours match: the field has to exist beside them. All other
- * operators mean the same.
+ * Translates Pinecone's filters to filters of `/api/v1`. Pinecone's `$ne` and `$nin` skip records
+ * without the field, ours match them, so the translation adds `$exists`. All other operators mean
+ * the same.
  */
 import { isJsonObject, type JsonObject } from '../../../lib/records/fields.ts';
 
 const NEGATIONS = ['$ne', '$nin'] as const;
 
 /**
- * The filter with `$exists: true` beside each `$ne` and `$nin`, at the same places, so that a
- * refusal names what the client wrote. What is no filter stays as it is: the parser refuses it.
+ * Adds `$exists: true` next to each `$ne` and `$nin`, without moving anything, so that an error
+ * names the path that the client wrote. Returns other values unchanged; the filter parser refuses
+ * them.
  */
 export function filterOf(theirs: unknown): unknown {
   if (!isJsonObject(theirs)) return theirs;
@@ -25,7 +26,7 @@ function operatorsOf(theirs: JsonObject): JsonObject {
   );
   if (!NEGATIONS.some((name) => Object.hasOwn(theirs, name))) return operators;
   if (!Object.hasOwn(theirs, '$exists')) return { $exists: true, ...operators };
-  // A field that must exist and must not exist: nothing matches.
+  // The field must both exist and not exist, so nothing matches.
   return theirs.$exists === false ? { ...operators, $in: [] } : operators;
 }
 

@@ -1,4 +1,4 @@
-/** Indexes: an index is the collection of its name. */
+/** Routes of indexes. An index is the collection with the same name. */
 import type { CollectionView } from '../../../lib/actions/collections.ts';
 import { readPlace, readTags } from '../../../lib/requests/tags.ts';
 import type { CollectionRow } from '../../../lib/store/catalog.ts';
@@ -12,16 +12,17 @@ import { PINECONE } from './surface.ts';
 const PLACE = { cloud: 'provec', region: 'self-hosted' };
 const READ_CAPACITY = { mode: 'OnDemand', status: { state: 'Ready' } };
 
-/** A collection as an action describes it, or its row. */
+/** Collection as an action returns it, or its row. */
 type Described = CollectionView | CollectionRow;
 
-/** Its tags and place; a row stores both in one text. */
+/** Returns the tags and place; a row stores both in one text. */
 const notesOf = (described: Described): Pick<CollectionView, 'tags' | 'place'> =>
   'accountId' in described ? { tags: readTags(described.tags), place: readPlace(described.tags) } : described;
 
 /**
- * What all versions of the clients read of an index. Of one that was asked for by an alias, the
- * host is the alias's: clients keep it, and follow when the alias is switched.
+ * Returns the model of an index, with the fields that any version of the clients reads. For an
+ * index that was requested by alias, the host contains the alias: clients keep the host, and so
+ * follow when the alias is switched.
  */
 function modelOf(described: Described, { origin, target }: Pick<RouteInput, 'origin' | 'target'>) {
   const { name, dimensions, metric, deletionProtection } = described;
@@ -43,7 +44,7 @@ function modelOf(described: Described, { origin, target }: Pick<RouteInput, 'ori
   };
 }
 
-/** Pinecone's clients ask for no pages: the store is read in pages for them. */
+/** Pinecone's clients list indexes without paging, so this reads all pages for them. */
 async function allIndexes({ accountId }: RouteInput, call: RouteCall): Promise<CollectionView[]> {
   const all: CollectionView[] = [];
   for (let cursor: string | undefined; ; ) {

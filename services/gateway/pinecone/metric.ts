@@ -1,10 +1,13 @@
 import { invalid } from '../../../lib/records/fields.ts';
 import type { Metric } from '../../../lib/store/catalog.ts';
 
-/** Theirs, and ours for each. */
+/** Provec's metric for each of Pinecone's. */
 const METRICS: Readonly<Record<string, Metric>> = { cosine: 'cosine', dotproduct: 'dot', euclidean: 'euclidean' };
 
-/** Ours. Throws the 400 that names theirs; `path`: of the field. */
+/**
+ * Returns Provec's metric. Throws INVALID_ARGUMENT that lists Pinecone's metrics; `path` is the
+ * field's.
+ */
 export function metricOf(theirs: unknown, path: string): Metric {
   if (typeof theirs === 'string' && Object.hasOwn(METRICS, theirs)) return METRICS[theirs]!;
   const got = typeof theirs === 'string' ? 'another word' : 'no string';

@@ -1,8 +1,11 @@
 /** What Pinecone calls the default namespace. */
 export const DEFAULT_NAMESPACE = '__default__';
 
-/** `__default__`, an empty name and none: the default one. What is no string is refused later. */
+/**
+ * Returns the default namespace for `__default__`, an empty name or none. Other types than strings
+ * are refused later.
+ */
 export const namespaceOf = (theirs: unknown): unknown => (theirs === DEFAULT_NAMESPACE || theirs == null ? '' : theirs);
 
-/** As lists of namespaces name it. */
+/** Returns the namespace's name in Pinecone's lists. */
 export const pineconeNamespace = (ours: string): string => (ours === '' ? DEFAULT_NAMESPACE : ours);

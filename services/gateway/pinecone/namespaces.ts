@@ -1,4 +1,4 @@
-/** Namespaces of an index, and the sum of them. */
+/** Routes of an index's namespaces and statistics. */
 import type { NamespacesPage } from '../../../lib/actions/collections.ts';
 import { notFound } from '../../../lib/errors.ts';
 import { invalid } from '../../../lib/records/fields.ts';
@@ -11,7 +11,7 @@ import { Statistics } from './statistics.ts';
 
 type Namespace = NamespacesPage['namespaces'][number];
 
-/** How many namespaces there are whose name begins with `prefix`, from a cursor on. */
+/** Counts the namespaces whose name begins with `prefix`, starting at a cursor. */
 async function countNamespaces(input: RouteInput, call: RouteCall, prefix: string, from: string): Promise<number> {
   let count = 0;
   for (let cursor: string | undefined = from; cursor !== undefined; ) {
@@ -23,7 +23,7 @@ async function countNamespaces(input: RouteInput, call: RouteCall, prefix: strin
   return count;
 }
 
-/** The one that the path names. Throws NAMESPACE_NOT_FOUND. */
+/** Returns the namespace in the path. Throws INVALID_ARGUMENT for a name that is not valid. */
 function itemOf({ item, limits }: RouteInput): string {
   if (item === UNDECODABLE) throw invalid('namespace', 'percent-encoded UTF-8 without U+0000', 'bytes that are not');
   return decodeNamespace(namespaceOf(item), 'namespace', limits);
@@ -34,7 +34,7 @@ const viewOf = ({ name, vectorCount }: Namespace) => ({
   record_count: String(vectorCount),
 });
 
-/** How many are on a page; absent: as many as Provec chooses. */
+/** Returns the page size, or nothing if the client did not give one. */
 function limitOf({ limits, query }: RouteInput): { limit?: number } {
   const given = query.get('limit') || undefined;
   const limit = Number(given);
@@ -44,8 +44,8 @@ function limitOf({ limits, query }: RouteInput): { limit?: number } {
 }
 
 /**
- * The token of a page has how many there were in all when the first was asked for: to count them
- * takes a walk through all of them, which a listing must not make again for each page.
+ * Splits the page token. It carries the total counted for the first page, because counting walks
+ * through all namespaces and must not be repeated for each page.
  */
 function continuation(token: string | undefined): { counted?: number; cursor?: string } {
   const [, total, cursor] = /^(\d{1,15})\.(.+)$/s.exec(token ?? '') ?? [];
@@ -74,7 +74,7 @@ export const NAMESPACE_ROUTES = [
       ...pagination(nextCursor && `${total}.${nextCursor}`),
     }),
   }),
-  // A namespace is there as long as it has a record: there is nothing to make.
+  // A namespace exists while it has records, so creating one does nothing.
   route('POST', `${INDEX}/namespaces`, 'collections.count', 'read', {
     mayBeAway: true,
     queue: 'query',

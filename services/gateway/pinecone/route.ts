@@ -3,14 +3,14 @@ import { PINECONE } from './surface.ts';
 
 export const route = routesBelow(PINECONE);
 
-/** The data plane of an index: what its model's `host` leads to. */
+/** Base path of an index's data plane, as in the `host` of its model. */
 export const INDEX = '/indexes/{name}';
 
-/** With what was decoded of the query string. */
+/** Returns the action's parameters with the decoded query string. */
 export const askedWith = (input: RouteInput, decoded: object) => ({ ...named(input), decoded });
 
-/** Units are what Pinecone bills; Provec bills requests. */
+/** Pinecone bills read units. Provec bills requests, so the number is constant. */
 export const USAGE = { usage: { readUnits: 1 } };
 
-/** A page's `pagination`, left out behind the last one. */
+/** Returns a page's `pagination`; empty for the last page. */
 export const pagination = (next: string | undefined) => (next === undefined ? {} : { pagination: { next } });

@@ -5,17 +5,19 @@ import { pineconeMetric } from './metric.ts';
 import { DEFAULT_NAMESPACE, pineconeNamespace } from './namespace.ts';
 import { askedWith } from './route.ts';
 
-/** Estimate of what a namespace of a page takes beside its name. */
+/** Estimated memory in bytes of one namespace on a page, without its name. */
 const NAMESPACE_BYTES = 100;
 
 /**
- * The statistics of an index, sent page by page as its namespaces are read: however many there are,
- * the gateway holds one page of them. The counts of each page are of a moment of its own.
+ * Statistics of an index, sent page by page while its namespaces are read, so that the gateway
+ * holds only one page. Each page's counts are of a different moment.
  */
 export class Statistics {
   readonly #input: RouteInput;
   #page: NamespacesPage;
-  /** Records of a namespace that /api/v1 called as Pinecone calls the default one. */
+  /**
+   * Records in a namespace that `/api/v1` created with Pinecone's name of the default namespace.
+   */
   readonly #ofSameName: number;
   #separator = '{"namespaces":{';
   #total = 0;
@@ -26,7 +28,7 @@ export class Statistics {
     this.#ofSameName = ofSameName;
   }
 
-  /** Throws as the actions do. */
+  /** Reads the first page. Throws what the actions throw. */
   static async begin(input: RouteInput, call: RouteCall): Promise<Statistics> {
     const page = await readPage(input, call);
     if (page.namespaces[0]?.name !== '') return new Statistics(input, page, 0);
@@ -34,12 +36,12 @@ export class Statistics {
     return new Statistics(input, page, (await call('collections.count', params)).count);
   }
 
-  /** Memory that the page takes. */
+  /** Memory of the current page in bytes. */
   get heldBytes(): number {
     return this.#page.namespaces.reduce((sum, { name }) => sum + NAMESPACE_BYTES + 2 * name.length, 0);
   }
 
-  /** The part of the answer that the page is; with the last one, the rest. */
+  /** Returns the current page's part of the response; the last part also has the totals. */
   part(): Pieces {
     const statistics = this;
     return function* write(json) {
@@ -53,7 +55,10 @@ export class Statistics {
     };
   }
 
-  /** The part that follows; null after the last one. Throws as the action does. */
+  /**
+   * Reads the next page and returns its part, or null after the last. Throws what the action
+   * throws.
+   */
   async next(call: RouteCall): Promise<Pieces | null> {
     const { nextCursor } = this.#page;
     if (nextCursor === undefined) return null;

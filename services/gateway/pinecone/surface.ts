@@ -1,7 +1,6 @@
 /**
- * How Pinecone's clients speak: the key is in `Api-Key`, query parameters that a route does not
- * know are ignored unless they are misspelt, and an error has the one shape that all their versions
- * read.
+ * Pinecone's dialect: the key is in the header `Api-Key`, unknown query parameters are ignored
+ * unless they are misspelled, and errors have the shape that all client versions read.
  */
 import { ERROR_TABLE, type ErrorCode, ProvecError, unauthenticated } from '../../../lib/errors.ts';
 import { refuseMisspelt } from '../../../lib/records/fields.ts';
@@ -10,7 +9,7 @@ import type { Surface } from '../surface.ts';
 
 const KEY = /^[\x21-\x7e]{1,512}$/;
 
-/** Pinecone's word for a status, and gRPC's number for that. */
+/** Pinecone's code for each status, with its gRPC number. */
 const CODES: Readonly<Record<number, readonly [string, number]>> = {
   400: ['INVALID_ARGUMENT', 3],
   401: ['UNAUTHENTICATED', 16],
@@ -27,17 +26,17 @@ const CODES: Readonly<Record<number, readonly [string, number]>> = {
 };
 const INTERNAL = ['INTERNAL', 13] as const;
 const UNKNOWN = ['UNKNOWN', 2] as const;
-/** All that an error can have. */
+/** All codes that an error can have. */
 export const ERROR_CODES = [...Object.values(CODES), INTERNAL, UNKNOWN];
 
 /**
- * Clients try a 429 and a 507 again, each batch of an upsert by itself, and Node's then do not say
- * what a 507 was. A full plan or disk is full the next time, too.
+ * Statuses that differ from ours. Clients retry a 429 or 507, for every batch of an upsert, and the
+ * Node client hides the message of a 507. A full plan or disk stays full, so both are sent as 403.
  */
 const STATUSES: { readonly [C in ErrorCode]?: number } = { PLAN_LIMIT_REACHED: 403, OUT_OF_CAPACITY: 403 };
 export const statusOf = (code: ErrorCode): number => STATUSES[code] ?? ERROR_TABLE[code].status;
 
-/** Fields that our requests name otherwise. */
+/** Pinecone's names of fields that our requests name differently. */
 const FIELDS: Readonly<Record<string, string>> = {
   all: 'deleteAll',
   cursor: 'paginationToken',
@@ -47,7 +46,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'updates[0]': 'setMetadata',
 };
 
-/** What Pinecone has and Provec has not, by the path of an index or of the account. */
+/** Features of Pinecone that Provec does not have, by path below `/pinecone`. */
 const MISSING: readonly [RegExp, string][] = [
   [/^\/indexes\/create-for-model$/, 'Provec embeds no text: create an index of a dimension, and upsert vectors'],
   [/^\/indexes\/[^/]+\/records\//, 'Provec embeds no text: upsert vectors, and query with one'],
@@ -84,7 +83,7 @@ export const PINECONE: Surface = {
   },
 
   errorResponse(error, requestId, config) {
-    // The scheme of the challenge is not theirs: the key is in a header of its own.
+    // `WWW-Authenticate: Bearer` does not apply: the key has a header of its own.
     const {
       body,
       headers: { 'WWW-Authenticate': _, ...headers },
@@ -102,7 +101,7 @@ export const PINECONE: Surface = {
   },
 };
 
-/** The sentence, with the fields that it names under the names that the client knows. */
+/** Replaces our field names in the message with the names that the client used. */
 function inTheirWords({ details = [] }: ProvecError, sentence: string): string {
   return details.reduce((text, { path }) => text.replace(path, () => nameOf(path)), sentence);
 }

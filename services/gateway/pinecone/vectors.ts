@@ -1,4 +1,4 @@
-/** Vectors of an index: its records. */
+/** Routes of an index's vectors, which are the collection's records. */
 
 import type { QueryResult } from '../../../lib/actions/collections.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
@@ -15,10 +15,11 @@ import { askedWith, INDEX, pagination, route, USAGE } from './route.ts';
 type Query = RouteInput & { body: Bodies['pineconeQuery'] };
 type Delete = RouteInput & { body: Bodies['pineconeDelete'] };
 
-/** An id or a namespace that is not there matches nothing. */
+/** Runs a query. An unknown id or namespace matches nothing. */
 async function search(input: Query, call: RouteCall): Promise<QueryResult & { isCounted: boolean }> {
   const { body, collection } = input;
-  // As near to any record as to any other: the index, which goes by direction, has none for it.
+  // A zero vector has the same cosine score with every record, and the index, which searches by
+  // direction, cannot find it. An exact search can.
   const exact = collection!.metric === 'cosine' && body.vector?.every((component) => component === 0);
   try {
     const params = exact ? askedWith(input, { ...body, exact }) : asked(input);
@@ -29,7 +30,7 @@ async function search(input: Query, call: RouteCall): Promise<QueryResult & { is
   }
 }
 
-/** Throws NAMESPACE_NOT_FOUND where the namespace has no record. */
+/** Deletes vectors. Throws NAMESPACE_NOT_FOUND if the namespace has no record. */
 async function deleteVectors(input: Delete, call: RouteCall) {
   const { namespace } = input.body;
   const result = await call('collections.delete', { ...asked(input), isAnchorAwaited: false });

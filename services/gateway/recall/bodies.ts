@@ -1,7 +1,10 @@
 import { EACH } from '../bodies/lifted-vectors.ts';
 import type { Translation } from '../bodies/translation.ts';
 
-/** Python sends nulls for what was not given, and both SDKs may upsert nothing. */
+/**
+ * Bodies of the earlier service's SDKs. The Python SDK sends null for an absent value, and both
+ * SDKs may upsert an empty list.
+ */
 export const RECALL_BODIES = {
   recallUpsert: {
     request: 'upsert',

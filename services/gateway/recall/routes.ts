@@ -1,4 +1,4 @@
-/** The earlier service's routes: each names what it tells in both of its SDKs' styles. */
+/** Routes of the earlier service. Responses have each field under both SDKs' names. */
 import type { CollectionDetail } from '../../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
@@ -10,7 +10,7 @@ import { RECALL } from './surface.ts';
 const route = routesBelow(RECALL);
 const COLLECTION = '/collections/{name}';
 const snakeOf = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-/** Every field under its name for JavaScript and for Python. */
+/** Adds each field under its Python name next to its JavaScript name. */
 const inBothStyles = (fields: object): object =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => [
@@ -19,7 +19,10 @@ const inBothStyles = (fields: object): object =>
     ]),
   );
 
-/** Their `localRoot` is the root of what is stored, `onChainRoot` the anchored one. */
+/**
+ * In the earlier service, `localRoot` is the root of the stored records and `onChainRoot` the
+ * anchored root.
+ */
 const verdictOf = ({ verified, match, computedRoot, onChainRoot, vectorCount, checkedAt, ...rest }: VerifyResult) =>
   inBothStyles({
     verified,

@@ -1,7 +1,7 @@
 import { PROVEC, type Surface } from '../surface.ts';
 
 /**
- * How the SDKs of the earlier service speak, given `<address>/recall` as its address: as `/api/v1`
- * does, but for the names of a few fields.
+ * Dialect of the earlier service's SDKs, with `<address>/recall` as their address. Like `/api/v1`,
+ * except for the names of a few fields.
  */
 export const RECALL: Surface = { ...PROVEC, base: '/recall/api/v1' };

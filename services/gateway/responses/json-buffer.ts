@@ -2,7 +2,7 @@ import { float32ArrayMaxBytes, writeFloat32Array } from '../../../lib/records/fl
 
 const FIRST_BYTES = 4 * 1024;
 
-/** JSON text in the making, as UTF-8. */
+/** Growing buffer of JSON text in UTF-8. */
 export class JsonBuffer {
   #bytes = Buffer.allocUnsafe(FIRST_BYTES);
   #length = 0;
@@ -22,7 +22,7 @@ export class JsonBuffer {
     this.#length = writeFloat32Array(this.#bytes, this.#length, values);
   }
 
-  /** What was written, which is the caller's from now on. */
+  /** Returns a copy of what was written, and starts over. */
   take(): Buffer {
     const taken = Buffer.from(this.#bytes.subarray(0, this.#length));
     this.#length = 0;

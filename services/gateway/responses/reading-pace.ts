@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http';
 
-/** The slowest that a client may read its answers. */
+/** Minimum rate at which a client must read its responses. */
 export interface MinimumPace {
   bytesPerSecond: number;
-  /** Time of waiting for the client over which the rate is measured. */
+  /** Time of waiting for the client, in ms, over which the rate is measured. */
   windowMs: number;
 }
 
 /**
- * Whether a client reads its answer fast enough: one that does not would hold the answer's memory
- * for as long as it likes.
+ * Checks that a client reads its response fast enough. A slow client would otherwise hold the
+ * response's memory indefinitely.
  */
 export class ReadingPace {
   readonly #minimum: MinimumPace;
@@ -21,13 +21,14 @@ export class ReadingPace {
   }
 
   /**
-   * Waits until the client has taken enough of what was written, `bytes` since the last time. False
-   * when it is gone or too slow.
+   * Waits until the client has read enough for more to be written; `bytes` is what was written
+   * since the last call. Returns false if the client disconnected or is too slow.
    */
   async keeps(res: ServerResponse, bytes: number): Promise<boolean> {
     this.#takenBytes += bytes;
     while (!res.destroyed && res.writableNeedDrain) {
-      // Behind an earlier answer on its connection, it is not this one's turn to be read.
+      // Without a socket, the response waits behind an earlier one on its connection; that time
+      // does not count.
       const isCounting = res.socket !== null;
       const startedMs = performance.now();
       await this.#event(res, 'drain', isCounting);
@@ -42,8 +43,8 @@ export class ReadingPace {
   }
 
   /**
-   * Waits until an ended answer is handed to the system whole. False when that takes longer than
-   * the window; true also when the client is gone.
+   * Waits until an ended response is handed to the system in full. Returns false if that takes
+   * longer than the window, and true if the client disconnected.
    */
   async finishes(res: ServerResponse): Promise<boolean> {
     this.#waitedMs = 0;
@@ -63,8 +64,8 @@ export class ReadingPace {
   }
 
   /**
-   * Waits for the event, or until the client is gone or the window is over; for an answer behind an
-   * earlier one of its connection, until it is its turn.
+   * Waits for the event, a disconnect or the end of the window. A response behind an earlier one
+   * waits without a limit until it gets the socket.
    */
   #event(res: ServerResponse, event: 'drain' | 'finish', isCounting: boolean): Promise<void> {
     return new Promise((resolve) => {

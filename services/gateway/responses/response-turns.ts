@@ -1,9 +1,8 @@
 /**
- * Shares out the time that each turn of the event loop has for making answers.
+ * Limits the time per turn of the event loop that is spent on building responses.
  *
- * Promises: all answers together take about `turnMs` of a turn, however many there are, and each
- * gets its turn in order. What is run may overrun that by its own length, so it should take a
- * millisecond or two.
+ * All responses together take about `turnMs` of a turn, first come, first served. The limit is
+ * checked between pieces of work, so each piece should take no more than a millisecond or two.
  */
 export class ResponseTurns {
   readonly #turnMs: number;
@@ -16,8 +15,8 @@ export class ResponseTurns {
   }
 
   /**
-   * Runs `work` at once while this turn has time left, else in one of the next. Rejects with what
-   * it throws.
+   * Runs `work` at once if this turn has time left, else in a later turn. Rejects with what `work`
+   * throws.
    */
   run<T>(work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
