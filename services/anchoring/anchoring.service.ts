@@ -46,9 +46,9 @@ const PENDING: AnchorReceipt = { status: 'pending', signature: null, explorerUrl
 const NO_STATS = { pending: 0, oldestPendingSeconds: 0, confirmed: 0, failures: 0, halted: 0 };
 
 /**
- * Brings roots onto the ledger. `embedded` is the embedded ledger, null when the configuration
- * names RPC URLs or turns the ledger off. `started` throws ConfigError when there is no keypair to
- * sign with.
+ * Service that writes roots to the ledger. `embedded` is the embedded ledger; null if the
+ * configuration gives RPC URLs or turns the ledger off. `started` throws ConfigError if there is no
+ * keypair to sign with.
  */
 export default function anchoringService(
   { config, store, clock, log }: Runtime,
@@ -106,7 +106,7 @@ export default function anchoringService(
     },
 
     actions: checkedActions(OF_COLLECTION, CHECKS, {
-      // Bounded by waitMs; the caller sets its own time-out.
+      // The wait is limited by `waitMs`; the caller sets its own timeout.
       submit: timedAction(0, async ({ params }: Params<'anchoring.submit'>): Result<'anchoring.submit'> => {
         if (!running) return NO_ANCHOR;
         return receiptOf(await running.anchoring.submit(params.collectionId, params.cut, params.waitMs));
@@ -150,7 +150,7 @@ export default function anchoringService(
         const { collectionId } = params;
         const shown = await running?.anchoring.shown(collectionId);
         const collection = await store.catalog.getCollection(collectionId);
-        // Before anything else: a shard that opens again must not find the same contradiction.
+        // Comes first: a shard that opens again must not find the same contradiction.
         if (collection && (await isDoubted(store, collection, headsAt)))
           for (const shard of shardSpecs(collection)) await call(broker, 'shards.resume', { shard });
         if (running) await running.anchoring.resume(collectionId, shown!);
@@ -160,7 +160,7 @@ export default function anchoringService(
 
       async close({ params }: Params<'anchoring.close'>): Result<'anchoring.close'> {
         if (running) await running.anchoring.close(params.collectionId);
-        // Whoever turns the ledger on again must know of the deletion.
+        // The deletion must be known when the ledger is turned on again.
         else if (existsSync(keypairFile)) await closeRow(anchors, params.collectionId);
         return null;
       },
@@ -182,7 +182,7 @@ export default function anchoringService(
         if (nodeID !== nodeId) running?.anchoring.told(params.collectionId);
       },
 
-      // Whoever changed a plan need not wait.
+      // Anchors the account's collections without making the client that changed the plan wait.
       'keys.changed': ({ params: { accountId, what } }: Context<KeysChanged>): void => {
         if (what !== 'plan') return;
         running?.anchoring.takeUpAccount(accountId).catch((error: unknown) => {
@@ -194,16 +194,16 @@ export default function anchoringService(
     async started() {
       const seal = () => sealed(store.anchors, sealKeyOf(keypairFile), () => clock.wallMs(), log);
       if (!enabled) {
-        // Without the keypair nothing can be written into a row that would be believed later: logs
-        // stay as long as they get.
+        // Without the keypair, rows cannot be sealed, so nothing written now would be trusted
+        // later. Logs are then never trimmed.
         if (!existsSync(keypairFile)) return;
         anchors = seal();
         retirement = retireAll({ store: { ...store, anchors }, headsAt, log }, stopping.signal);
         return;
       }
       nodeId = this.broker.nodeID;
-      // A named file that is not there is a mistake: another authority could not write the accounts
-      // of the one that was meant.
+      // A configured file that is missing is a mistake: another authority could not write the
+      // existing accounts.
       const mayCreate =
         config.solanaKeypair === null && endpoints.embedded && !existsSync(keypairFile) && !(await hasAnchors(store));
       const authority = await openAuthority(keypairFile, mayCreate, log);
@@ -230,7 +230,7 @@ export default function anchoringService(
         headsAt,
       });
       running = { anchoring, ledger, pool };
-      // A store of many collections takes its time; writes need not wait for it.
+      // Starting takes long in a store with many collections; writes need not wait for it.
       void anchoring.start();
     },
 
@@ -243,7 +243,7 @@ export default function anchoringService(
   };
 }
 
-/** Whether what the shards hold is other than what was recorded of them. */
+/** Returns true if the shards' data contradicts what was recorded of it. */
 async function isDoubted(
   { contradictions, log }: Store,
   collection: CollectionRow,
@@ -254,7 +254,7 @@ async function isDoubted(
   return unsoundness(cut) !== null || (await headsAt(collection, cut)).some((head) => head !== null && isUnsound(head));
 }
 
-/** Whether anything was ever anchored: another keypair could not write those accounts. */
+/** Returns true if anything was ever anchored. A new keypair could not write those accounts. */
 async function hasAnchors(store: Store): Promise<boolean> {
   for await (const rows of store.anchors.all()) if (rows.length > 0) return true;
   return false;

@@ -1,12 +1,12 @@
 /**
- * Anchoring of all collections, on one of any number of instances: what is wanted is written down
- * on whichever is asked, the one in charge brings it onto the ledger, and whoever waits learns of
- * it from the row.
+ * Anchors all collections, on one or more instances. The instance that gets a request stores it,
+ * the instance in charge of the collection writes the root to the ledger, and waiting callers learn
+ * of it from the row.
  *
- * Promises: everything that is due stands in the store. An instance looks there every second for
- * what it is in charge of, so that whatever is told or lost, and whoever dies, somebody goes on;
- * being told only makes it sooner. How it fails: while the store cannot be reached nothing is
- * anchored, and it is looked for again every second.
+ * Everything that is due is in the store. Each instance looks there every second for collections
+ * that it is in charge of, so anchoring continues whatever message is lost or instance dies;
+ * messages only make it sooner. While the store cannot be reached nothing is anchored, and each
+ * instance retries every second.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AnchoringStats } from '../../lib/actions/anchoring.ts';
@@ -51,8 +51,8 @@ export class Anchoring {
   }
 
   /**
-   * Resolves when everything that this instance is in charge of has been looked at once; tries
-   * until it could.
+   * Resolves when this instance has checked everything it is in charge of once. Retries until it
+   * succeeds.
    */
   async start(): Promise<void> {
     if (this.#context.isShared) await this.#membership.look(this.#context.counts).catch(() => undefined);
@@ -61,16 +61,16 @@ export class Anchoring {
   }
 
   /**
-   * Wants what the log of an account's collections holds, where its plan has anchoring:
-   * the plan may just have changed. Throws StoreError.
+   * Requests anchors for what the log of an account's collections contains, if its plan has
+   * anchoring. Called when the plan may have changed. Throws StoreError.
    */
   takeUpAccount(accountId: string): Promise<void> {
     return this.#catchUp.account(accountId);
   }
 
   /**
-   * Ends without waiting for the ledger; the next start, or another instance, goes on where this
-   * one stops.
+   * Stops without waiting for the ledger. The next start, or another instance, continues from
+   * there.
    */
   async stop(): Promise<void> {
     this.#stopped.abort();
@@ -80,8 +80,8 @@ export class Anchoring {
   }
 
   /**
-   * The confirmed root that contains `cut`, or null when there is none after `waitMs`; the cut
-   * stays wanted. Throws StoreError.
+   * Requests an anchor and returns the confirmed root that contains `cut`, or null if there is none
+   * after `waitMs`; the request stays. Throws StoreError.
    */
   async submit(collectionId: string, cut: Cut, waitMs: number): Promise<Confirmed | null> {
     const startMs = this.#context.clock.monotonicMs();
@@ -90,8 +90,8 @@ export class Anchoring {
   }
 
   /**
-   * As `submit`, but wants nothing and writes nothing: null at once where no root of the collection
-   * was ever wanted. Throws StoreError.
+   * Like `submit`, but requests and writes nothing. Returns null at once if no anchor of the
+   * collection was ever requested. Throws StoreError.
    */
   async confirmation(collectionId: string, cut: Cut, waitMs: number): Promise<Confirmed | null> {
     const startMs = this.#context.clock.monotonicMs();
@@ -100,8 +100,8 @@ export class Anchoring {
   }
 
   /**
-   * As `AnchorRequests.want`; a head that the service did not write, or that comes after a
-   * contradiction, halts the collection instead.
+   * Like `AnchorRequests.want`, but halts the collection if a head was not written by the service
+   * or follows a contradiction.
    */
   async want(collectionId: string, cut: Cut): Promise<AnchorRow | null> {
     const reason = unsoundness(cut) ?? (await this.#contradiction(collectionId, cut));
@@ -110,15 +110,15 @@ export class Anchoring {
     return this.#context.store.anchors.get(collectionId);
   }
 
-  /** Stops anchoring of a collection until an operator decides. Throws StoreError. */
+  /** Stops anchoring a collection until an operator decides. Throws StoreError. */
   async halt(collectionId: string, reason: string): Promise<void> {
     await haltRow(this.#context, collectionId, reason);
     this.#decided(collectionId);
   }
 
   /**
-   * What the ledger shows of a collection now, for `resume`. Throws UNAVAILABLE where it does not
-   * say: an operator decides over what it shows.
+   * Returns what the ledger shows of a collection now, for `resume`. Throws UNAVAILABLE if the
+   * ledger does not say, since an operator must decide with that in view.
    */
   async shown(collectionId: string): Promise<string> {
     const { ledger, store } = this.#context;
@@ -131,7 +131,7 @@ export class Anchoring {
   }
 
   /**
-   * What the shards hold now is right, although the ledger shows `shown`: it is anchored next.
+   * Accepts what the shards hold now, although the ledger shows `shown`, and anchors it next.
    * Throws StoreError.
    */
   async resume(collectionId: string, shown: string): Promise<void> {
@@ -140,7 +140,7 @@ export class Anchoring {
   }
 
   /**
-   * Has the collection's account closed and its row forgotten, in the background, until it is done.
+   * Closes the collection's account and then forgets its row, in the background, with retries.
    * Throws StoreError.
    */
   async close(collectionId: string): Promise<void> {
@@ -148,13 +148,13 @@ export class Anchoring {
     this.#decided(collectionId);
   }
 
-  /** Another instance says that the row has changed. */
+  /** Handles a message from another instance that a row has changed. */
   told(collectionId: string): void {
     this.#context.waiters.tell(collectionId);
     this.#wake(collectionId);
   }
 
-  /** Of all instances that live. Throws StoreError. */
+  /** Returns the statistics of all live instances. Throws StoreError. */
   async stats(): Promise<AnchoringStats> {
     const { store, clock, isShared, unsound } = this.#context;
     let pending = 0;
@@ -174,7 +174,10 @@ export class Anchoring {
     return { pending, oldestPendingSeconds: oldestMs / 1000, halted, ...counts };
   }
 
-  /** The contradiction that `cut` comes after; null: none, or an operator has decided since. */
+  /**
+   * Returns the contradiction that `cut` follows; null if there is none, or an operator has decided
+   * since.
+   */
   async #contradiction(collectionId: string, cut: Cut): Promise<string | null> {
     if (!cut.some(({ contradicted }) => contradicted)) return null;
     const [first] = await this.#context.store.contradictions.list(collectionId);
@@ -182,7 +185,7 @@ export class Anchoring {
   }
 
   async #confirmed(row: AnchorRow | null, cut: Cut, leftMs: number): Promise<Confirmed | null> {
-    // The operator's decision wants what the log holds then.
+    // A halted row is not awaited: an operator's decision will request whatever the log holds then.
     if (row === null || row.halted || row.closing) return null;
     if (row.confirmed && contains(row.confirmed.cut, cut)) return row.confirmed;
     if (this.#stopped.signal.aborted || leftMs <= 0) return null;
@@ -213,7 +216,7 @@ export class Anchoring {
         await this.#look();
         failures = 0;
       } catch (error) {
-        // The first, second, fourth ... in a row.
+        // Logs the first, second, fourth, eighth, ... failure in a row.
         if (!signal.aborted && (failures & (failures + 1)) === 0) {
           this.#context.log.warn({ err: error }, 'could not look for collections to anchor; trying again');
         }
@@ -225,7 +228,7 @@ export class Anchoring {
 
   async #look(): Promise<void> {
     const { store, isShared } = this.#context;
-    // Of what another leaves or brings along not everything is known to the store as due.
+    // When instances come or go, not everything they leave behind is marked as due in the store.
     if (isShared && (await this.#membership.look(this.#context.counts))) this.#catchUp.again();
     await this.#requests.again();
     for await (const page of store.anchors.open('due')) for (const { collectionId } of page) this.#wake(collectionId);

@@ -7,32 +7,32 @@ import type { Clock } from '../../lib/time/clock.ts';
 import type { LedgerClient } from './ledger/ledger-client.ts';
 import type { Waiters } from './waiters.ts';
 
-/** Instants between which a process can die; tests do so. */
+/** Points at which a process can die; tests stop there. */
 export type OutboxStep = 'signed' | 'persisted' | 'sent' | 'confirmed';
 
-/** What anchoring on one instance is built from. */
+/** Dependencies of anchoring on one instance. */
 export interface AnchoringOptions {
   ledger: LedgerClient;
   store: Store;
   plans: Plans;
   clock: Clock;
   log: Logger;
-  /** Whether other instances may run on the same store. */
+  /** True if other instances may use the same store. */
   isShared: boolean;
-  /** Collections that are halted though the store does not know (row-seal.ts). */
+  /** Collections that are halted although the store does not know it (row-seal.ts). */
   unsound: ReadonlySet<string>;
-  /** The shards' own heads at a cut; null where a shard cannot say. */
+  /** Returns the shards' own heads at a cut; null for a shard that no longer knows. */
   headsAt(collection: CollectionRow, cut: Cut): Promise<(ShardHead | null)[]>;
-  /** Tells the other instances that a collection's row has changed; may be lost. */
+  /** Notifies the other instances that a collection's row has changed. May be lost. */
   tell(collectionId: string): void;
-  /** For tests: awaited at the instants between which a process can die. */
+  /** For tests: awaited at each OutboxStep. */
   onStep?(step: OutboxStep, collectionId: string): Promise<void>;
 }
 
-/** What the parts of anchoring on one instance share. */
+/** State shared by the parts of anchoring on one instance. */
 export interface AnchoringContext extends AnchoringOptions {
   waiters: Waiters;
-  /** Of this instance since its start. */
+  /** Counts of this instance since its start. */
   counts: { confirmed: number; failures: number };
   isInCharge(collectionId: string): boolean;
 }

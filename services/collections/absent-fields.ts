@@ -3,8 +3,8 @@ import { nearest } from '../../lib/nearest.ts';
 import type { FieldReport } from '../../lib/shard/field-report.ts';
 
 /**
- * Merges the reports of all shards. Returns no fields if the shards searched no records: then the
- * filter is not the mistake.
+ * Merges the reports of all shards. Returns no fields if the shards searched no records, since then
+ * the filter is not the mistake.
  */
 export function absentIn(reports: Iterable<FieldReport | undefined>): WithAbsentFields {
   let joined: Map<string, string[]> | null = null;
@@ -20,7 +20,7 @@ export function absentIn(reports: Iterable<FieldReport | undefined>): WithAbsent
   return { absentFields: [...joined].map(([field, meant]) => ({ field, meant: nearest(field, meant), isEverywhere })) };
 }
 
-/** Fields with what each shard suggests for them. */
+/** Intersects the fields, and joins the suggestions of both sides. */
 function inBoth(fields: Map<string, string[]>, others: Map<string, string[]>): Map<string, string[]> {
   const shared = [...fields].filter(([field]) => others.has(field));
   return new Map(shared.map(([field, meant]) => [field, [...meant, ...others.get(field)!]]));

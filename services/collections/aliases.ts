@@ -10,15 +10,15 @@ import type { AliasRow } from '../../lib/store/aliases.ts';
 import type { StoreError } from '../../lib/store/port.ts';
 import type { CollectionCatalog } from './catalog.ts';
 
-/** Collections whose names a page of aliases reads at once. */
+/** Maximum number of collections that a page of aliases reads at once. */
 const READ_AT_ONCE = 16;
 
 /**
- * Other names of an account's collections.
+ * Alternative names of an account's collections.
  *
- * Promises: an alias stands for one collection at a time, and is no collection's name. Once `put`
- * has resolved, every look-up of the name that begins afterwards finds the new collection, on every
- * node. How it fails: an alias whose collection is gone counts as absent.
+ * An alias leads to one collection at a time and is never a collection's name. After `put`
+ * resolves, every lookup that begins later finds the new collection, on every node. An alias of a
+ * deleted collection counts as absent.
  */
 export class Aliases {
   readonly #runtime: Pick<Runtime, 'store' | 'config' | 'clock'>;
@@ -30,8 +30,8 @@ export class Aliases {
   }
 
   /**
-   * Makes the alias, or switches it. Throws INVALID_ARGUMENT, COLLECTION_NOT_FOUND, NAME_IS_ALIAS
-   * for a target that is an alias itself, COLLECTION_EXISTS and ALIAS_LIMIT_REACHED.
+   * Creates or switches the alias. Throws INVALID_ARGUMENT, COLLECTION_NOT_FOUND, NAME_IS_ALIAS if
+   * the target is itself an alias, COLLECTION_EXISTS and ALIAS_LIMIT_REACHED.
    */
   async put(accountId: string, alias: string, body: object): Promise<AliasView & { created: boolean }> {
     const { config, store, clock } = this.#runtime;
@@ -41,7 +41,7 @@ export class Aliases {
     const createdAt = new Date(clock.wallMs()).toISOString();
     const { aliasesMax } = config.limits;
     const row = { accountId, alias: name, collectionId: target.id, createdAt };
-    // Whatever comes of it, even where nobody knows.
+    // Clears the cache even if the write failed, since it may have taken effect.
     const forget = (): void => this.#catalog.forgetAlias(accountId, name);
     const outcome = await store.aliases.put(row, aliasesMax).finally(forget);
     switch (outcome) {
@@ -52,7 +52,7 @@ export class Aliases {
       case 'limit':
         throw new ProvecError('ALIAS_LIMIT_REACHED', `The account has ${aliasesMax} aliases; delete one first.`);
       case 'created':
-        // Its key was still in the cache of this node when the account was deleted.
+        // The account was deleted while this node still had the key in its cache.
         if ((await store.catalog.getAccount(accountId)) === null) {
           await store.aliases.remove(accountId, name).finally(forget);
           throw unauthenticated();
@@ -70,12 +70,12 @@ export class Aliases {
     return { alias, collection: target.name };
   }
 
-  /** By name. */
+  /** Returns all aliases by name. */
   async list(accountId: string): Promise<AliasView[]> {
     return this.#views(accountId, await this.#runtime.store.aliases.list(accountId));
   }
 
-  /** One page of them. Throws INVALID_ARGUMENT for a bad cursor. */
+  /** Returns one page, by name. Throws INVALID_ARGUMENT for an invalid cursor. */
   async page(accountId: string, limit: number, cursor?: string): Promise<AliasesPage> {
     const after = cursor === undefined ? null : nameOfCursor(cursor);
     const { rows, next } = await this.#runtime.store.aliases.page(accountId, after, limit);
@@ -83,7 +83,7 @@ export class Aliases {
     return { aliases, ...(next !== null && { nextCursor: cursorAfter(next) }) };
   }
 
-  /** With the names of the collections, each read once; without aliases that have none. */
+  /** Adds the names of the collections, each read once. Drops aliases whose collection is gone. */
   async #views(accountId: string, rows: AliasRow[]): Promise<AliasView[]> {
     const { catalog } = this.#runtime.store;
     const ids = [...new Set(rows.map(({ collectionId }) => collectionId))];
@@ -105,7 +105,7 @@ export class Aliases {
   }
 }
 
-/** A list leaves out what the service did not write. */
+/** Skips damaged rows in lists. */
 function orNoneIfDamaged(error: unknown): null {
   if ((error as StoreError).kind === 'damaged') return null;
   throw error;

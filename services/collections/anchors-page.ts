@@ -4,10 +4,13 @@ import { invalidArgument } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { readCursor, writeCursor } from '../../lib/requests/page-cursor.ts';
 
-/** The oldest version of the page before. */
+/** Cursor: the oldest version on the previous page. */
 const POSITION = /^before (\d{1,15})$/;
 
-/** One page of confirmed roots, newest first. Throws INVALID_ARGUMENT for a bad limit or cursor. */
+/**
+ * Returns one page of confirmed roots, newest first. Throws INVALID_ARGUMENT for an invalid limit
+ * or cursor.
+ */
 export async function anchorsPage(
   caller: Caller,
   collectionId: string,

@@ -3,17 +3,17 @@ import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { type ShardKey, shardKey } from '../../lib/shard/key.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 
-/** The shards that somebody waits for: however many wait for one, it is asked for once. */
+/** Shards that requests wait for. Each shard is asked once, however many requests wait. */
 export class AwaitedShards {
   readonly #caller: Caller;
   readonly #awaited = new Map<ShardKey, { untilMs: number; ready: Promise<unknown> }>();
 
-  /** `caller` must not end with a request. */
+  /** `caller` must not be bound to a single request. */
   constructor(caller: Caller) {
     this.#caller = caller;
   }
 
-  /** Resolves when the shard is open; rejects after `timeoutMs` or a little later. */
+  /** Resolves when the shard is open. Rejects after `timeoutMs` or slightly later. */
   async ready(spec: ShardSpec, timeoutMs: number = INTERNAL_LIMITS.actionTimeoutMs): Promise<void> {
     const key = shardKey(spec.collectionId, spec.index);
     const untilMs = performance.now() + timeoutMs;
@@ -23,7 +23,7 @@ export class AwaitedShards {
         await awaited.ready;
         return;
       } catch (error) {
-        // Who asked first had less time.
+        // The shared call was made with a shorter timeout than this one has; call again.
         if (awaited.untilMs >= untilMs) throw error;
       }
     }

@@ -1,10 +1,10 @@
 /**
- * The collections of every account by name, with the rows lately used in memory.
+ * Collections of all accounts by name, with a cache of recently used rows.
  *
- * Promises: a name resolves to the row that bears it now, never to a deleted namesake; `use` keeps
- * a collection's data from being dropped while an operation on it runs, and no operation begins on
- * a dropped one. Rows are kept in memory only where this process alone creates and drops them; else
- * each is read when it is needed.
+ * A name resolves to the current row with that name, never to a deleted one. `use` keeps a
+ * collection's data from being dropped while an operation on it runs, and no operation starts on a
+ * dropped collection. Rows are cached only if this process alone creates and drops them; otherwise
+ * each is read when needed.
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -21,12 +21,12 @@ import type { CollectionRow, Drop } from '../../lib/store/catalog.ts';
 import { CoalescedReads } from '../../lib/time/coalesced-reads.ts';
 
 const CACHED_ROWS_MAX = 10_000;
-/** Maximum number of collections of an account that a 404 reads to suggest one of them. */
+/** Maximum number of collections in an account for a 404 to suggest a similar name. */
 const SUGGESTED_FROM_MAX = 100;
 
 /**
- * Outcome of a creation: the row; the plan's number of collections is reached; it has more shards
- * than the plan allows; or the account is gone, and the row is dropped.
+ * Outcome of a creation: the row; the plan's number of collections is reached; the collection has
+ * more shards than the plan allows; or the account is gone, and the row was dropped again.
  */
 type Creation =
   | { outcome: 'created' | 'no account'; row: CollectionRow }
@@ -37,19 +37,20 @@ type CatalogRuntime = Pick<Runtime, 'store' | 'config' | 'clock'>;
 
 export class CollectionCatalog {
   readonly #runtime: CatalogRuntime;
-  /** No other process creates or drops collections. */
+  /** True if no other process creates or drops collections. */
   readonly #isAlone: boolean;
   readonly #rows = new LRUCache<string, CollectionRow>({ max: CACHED_ROWS_MAX });
-  /** What aliases stand for. */
+  /** Targets of aliases. */
   readonly #aliased = new LRUCache<string, CollectionRow>({ max: CACHED_ROWS_MAX });
   readonly #found = new CoalescedReads<CollectionRow | null>();
-  /**
-   * Counts changes and drops: a row looked up before one and answered after it may be out of date.
-   */
+  /** Counts changes and drops. A row that was read while this changed may be outdated. */
   #changes = 0;
   #users = new Map<string, number>();
   #idle = new Map<string, () => void>();
-  /** Ids of those that this process dropped: whoever still knows one by its row is too late. */
+  /**
+   * Ids of collections that this process dropped. A request that still has such a row must look it
+   * up again.
+   */
   readonly #dropped = new LRUCache<string, true>({ max: CACHED_ROWS_MAX });
 
   constructor(runtime: CatalogRuntime) {
@@ -58,8 +59,8 @@ export class CollectionCatalog {
   }
 
   /**
-   * Throws INVALID_ARGUMENT, COLLECTION_EXISTS and ALIAS_EXISTS. Of an account that is gone the
-   * collection is dropped again.
+   * Throws INVALID_ARGUMENT, COLLECTION_EXISTS and ALIAS_EXISTS. If the account is gone, drops the
+   * collection again.
    */
   async create(
     accountId: string,
@@ -81,7 +82,8 @@ export class CollectionCatalog {
         return { outcome: 'limit' };
       case 'created':
         if ((await this.#runtime.store.catalog.getAccount(accountId)) !== null) return { outcome: 'created', row };
-        // Its key was still in the cache of this node when the account was deleted: it is nobody's.
+        // The account was deleted while this node still had the key in its cache, so the collection
+        // has no owner.
         await this.#runtime.store.catalog.dropCollection(row.id);
         return { outcome: 'no account', row };
     }
@@ -104,7 +106,7 @@ export class CollectionCatalog {
     }
   }
 
-  /** By its name, or by an alias. */
+  /** Finds a collection by its name or by an alias. */
   async #find(accountId: string, name: string): Promise<CollectionRow | null> {
     const { catalog, aliases } = this.#runtime.store;
     const row = await catalog.findCollection(accountId, name);
@@ -112,7 +114,7 @@ export class CollectionCatalog {
     for (let alias = await aliases.find(accountId, name); alias !== null; ) {
       const target = await catalog.getCollection(alias.collectionId);
       if (target?.accountId === accountId) return target;
-      // It may have been switched, and the collection deleted, since.
+      // Meanwhile the alias may have been switched and the collection deleted.
       const now = await aliases.find(accountId, name);
       if (now?.collectionId === alias.collectionId) return null;
       alias = now;
@@ -120,29 +122,29 @@ export class CollectionCatalog {
     return null;
   }
 
-  /** By its own name alone. Throws COLLECTION_NOT_FOUND, and NAME_IS_ALIAS. */
+  /** Finds a collection by its own name only. Throws COLLECTION_NOT_FOUND and NAME_IS_ALIAS. */
   async named(accountId: string, name: string): Promise<CollectionRow> {
     const row = await this.resolve(accountId, name);
     if (row.name === name) return row;
     throw new ProvecError('NAME_IS_ALIAS', `${name} is an alias of ${row.name}; name the collection itself.`);
   }
 
-  /** What the alias stands for may have changed. */
+  /** Drops the cached target of an alias that may have changed. */
   forgetAlias(accountId: string, alias: string): void {
     this.#changes += 1;
     this.#aliased.delete(cacheKey(accountId, alias));
   }
 
-  /** A 404 that names the collection and, where the account has one of a like name, that one. */
+  /** Returns a 404 that names the collection and suggests a similar name if the account has one. */
   async #unknown(accountId: string, name: string): Promise<ProvecError> {
     const named = `There is no collection named ${name}`;
-    // The answer is a 404 whether or not the store tells more.
+    // A failed lookup only loses the suggestion.
     const names = await this.#names(accountId).catch(() => []);
     const likely = nearest(name, names);
     return new ProvecError('COLLECTION_NOT_FOUND', likely === null ? `${named}.` : `${named}; did you mean ${likely}?`);
   }
 
-  /** Of an account's collections and aliases; none where there are too many to read for a 404. */
+  /** Returns the names of an account's collections and aliases; none if there are too many. */
   async #names(accountId: string): Promise<string[]> {
     const { catalog, aliases } = this.#runtime.store;
     if ((await catalog.countCollections(accountId)) > SUGGESTED_FROM_MAX) return [];
@@ -154,7 +156,7 @@ export class CollectionCatalog {
   }
 
   /**
-   * Runs an operation on a collection, whose data stay until it has ended. Throws
+   * Runs an operation on a collection, whose data stays until the operation ends. Throws
    * COLLECTION_NOT_FOUND.
    */
   async use<T>(named: Named, operation: (row: CollectionRow) => Promise<T>): Promise<T> {
@@ -174,7 +176,7 @@ export class CollectionCatalog {
     }
   }
 
-  /** A row that no change has overtaken on the way here. */
+  /** Looks up the row, again if rows changed meanwhile. */
   async #current({ accountId, name, collection, collectionId = collection?.id }: Named): Promise<CollectionRow> {
     for (;;) {
       const changes = this.#changes;
@@ -186,7 +188,7 @@ export class CollectionCatalog {
     }
   }
 
-  /** By its id, whatever has its name by now. */
+  /** Finds a collection by id, regardless of its current name. */
   async #get(id: string, accountId: string, name: string): Promise<CollectionRow> {
     const row = await this.#runtime.store.catalog.getCollection(id);
     if (row?.accountId === accountId) return row;
@@ -194,8 +196,8 @@ export class CollectionCatalog {
   }
 
   /**
-   * Turns deletion protection on or off, and sets tags. Throws INVALID_ARGUMENT, and
-   * COLLECTION_NOT_FOUND when it was dropped meanwhile.
+   * Sets tags and deletion protection. Throws INVALID_ARGUMENT, and COLLECTION_NOT_FOUND if the
+   * collection was dropped meanwhile.
    */
   async change(row: CollectionRow, request: ChangeCollection): Promise<CollectionRow> {
     const { limits } = this.#runtime.config;
@@ -213,8 +215,8 @@ export class CollectionCatalog {
   }
 
   /**
-   * Frees the name, and gives the collection that had it. Throws COLLECTION_NOT_FOUND,
-   * NAME_IS_ALIAS, FORBIDDEN when it is protected from deletion, and COLLECTION_HAS_ALIAS.
+   * Drops a collection, which frees its name, and returns its row. Throws COLLECTION_NOT_FOUND,
+   * NAME_IS_ALIAS, FORBIDDEN if deletion protection is on, and COLLECTION_HAS_ALIAS.
    */
   async dropNamed(accountId: string, name: string): Promise<CollectionRow> {
     const row = await this.named(accountId, name);
@@ -233,7 +235,10 @@ export class CollectionCatalog {
     }
   }
 
-  /** Frees the name; `evenHeld` as in the store's catalog. */
+  /**
+   * Drops a collection, which frees its name. `evenHeld` also drops one that is protected or has an
+   * alias.
+   */
   async drop(row: CollectionRow, evenHeld: boolean): Promise<Drop> {
     try {
       const outcome = await this.#runtime.store.catalog.dropCollection(row.id, evenHeld);
@@ -245,7 +250,7 @@ export class CollectionCatalog {
   }
 
   async #aliasedError({ id, accountId, name }: CollectionRow): Promise<ProvecError> {
-    // None when it was switched this moment.
+    // Null if the alias was switched a moment ago.
     const held = await this.#runtime.store.aliases.standingFor(accountId, id);
     const which = held ? `The alias ${held.alias}` : 'An alias';
     return new ProvecError('COLLECTION_HAS_ALIAS', `${which} stands for ${name}; delete the alias or switch it first.`);

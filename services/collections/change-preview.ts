@@ -1,4 +1,4 @@
-/** What merges would do to the records of a collection as they are, shard by shard. */
+/** Previews what merges would change in a collection's current records, shard by shard. */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import { invalid } from '../../lib/records/fields.ts';
 import type { ChangePreview, PreviewTerms, RecordUpdate } from '../../lib/shard/change.ts';
@@ -13,10 +13,13 @@ interface Previewed {
   row: CollectionRow;
 }
 
-/** By the shard's index. */
+/** Previews by shard index. */
 export type Previews = Map<number, ChangePreview>;
 
-/** Of every shard. Throws INVALID_ARGUMENT for a record that is refused, and what shards throw. */
+/**
+ * Previews a merge in every shard. Throws INVALID_ARGUMENT for a record that would be refused, and
+ * the shards' errors.
+ */
 export async function previewMatching(
   { caller, row }: Previewed,
   merge: MatchingMerge,
@@ -27,7 +30,7 @@ export async function previewMatching(
   return permitted(new Map((await Promise.all(asked)).entries()));
 }
 
-/** Of the shards that `updates` are about. Throws as `previewMatching` does. */
+/** Previews the updates in the shards of their records. Throws the errors of `previewMatching`. */
 export async function previewUpdates(
   { caller, row }: Previewed,
   updates: RecordUpdate[],
@@ -42,8 +45,9 @@ export async function previewUpdates(
 }
 
 /**
- * Throws INVALID_ARGUMENT for updates of several shards of which one would be refused: some shards
- * may have committed their part by then. Lengths are asked for first: mostly that is enough.
+ * Throws INVALID_ARGUMENT if a shard would refuse its part of an update that spans several shards,
+ * since others could commit theirs by then. Compares metadata lengths first; usually that is
+ * enough.
  */
 export async function refuseTooLong(
   previewed: Previewed,
@@ -65,7 +69,7 @@ export async function refuseTooLong(
   await previewUpdates(previewed, withoutValues(doubtful), { metadataMaxBytes, countsChanges: false });
 }
 
-/** Vectors do not matter to whether metadata becomes too long. */
+/** Drops the vectors, which have no influence on the length of metadata. */
 export const withoutValues = (updates: RecordUpdate[]): RecordUpdate[] =>
   updates.map((update) => ({ ...update, values: null }));
 

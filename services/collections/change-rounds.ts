@@ -1,9 +1,9 @@
 /**
- * A change of all records of a shard that match, made in rounds: a log entry has a bounded size.
+ * Changes all matching records of a shard in rounds, since a log entry has a bounded size.
  *
- * Promises: it ends, because each round takes what is as old as the first one found it; each round
- * is all or nothing. How it fails: the rounds that were committed stand, and the error says that
- * a part was changed, or nothing of it: sending the request again changes the rest.
+ * The rounds end, because each one changes only records that are no newer than the first round saw.
+ * Each round is all or nothing. If a round fails, the earlier ones stay committed, and the error
+ * says so: sending the request again changes the rest.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import { isProvecError, ProvecError } from '../../lib/errors.ts';
@@ -14,12 +14,12 @@ import type { ShardSpec } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import { isRefusal } from './write-quota.ts';
 
-/** Records of one log entry. */
+/** Maximum number of records in one log entry. */
 const ROUND_MAX = { 'delete matching': 10_000, 'merge matching': 1_000 };
 
 /**
- * UNAVAILABLE: another request changes the rest, or says what is wrong with it, as where a record
- * grew after all were looked at.
+ * Failure after some records were changed. UNAVAILABLE, since sending the request again changes the
+ * rest, or reports what is wrong with it, such as a record that grew after the preview.
  */
 export class PartlyChanged extends ProvecError {
   constructor(cause: unknown) {
@@ -33,7 +33,7 @@ export class PartlyChanged extends ProvecError {
 }
 
 export type MatchingMerge = MetadataMerge & RecordScope & { metadataMaxBytes: number };
-/** What is done to the records that match. */
+/** Change to make to the matching records. */
 type MatchingChange = ({ kind: 'delete matching' } & RecordScope) | ({ kind: 'merge matching' } & MatchingMerge);
 
 interface RoundTerms {
@@ -43,8 +43,8 @@ interface RoundTerms {
 }
 
 /**
- * Changes at most `countMax` records, and answers for all rounds together. `options` are of the
- * first call: once something is committed the shard is waited for.
+ * Changes at most `countMax` records and returns one acknowledgement for all rounds. `options`
+ * apply to the first call only: once a round is committed, later calls wait for the shard.
  */
 export async function changeInRounds(
   caller: Caller,
@@ -71,7 +71,7 @@ export async function changeInRounds(
   return total;
 }
 
-/** Goes on where the later one does. */
+/** Adds up the counts; the later acknowledgement says where to continue. */
 function together(before: WriteAck, after: WriteAck): WriteAck {
   const sum = (name: 'upserted' | 'deleted' | 'created' | 'matched'): number =>
     (before[name] ?? 0) + (after[name] ?? 0);

@@ -1,11 +1,10 @@
 /**
- * An export: all records of a collection as they were when it began, in parts.
+ * Exports all records of a collection, as they were when the export began, in parts.
  *
- * Promises: the records of all parts together have the root that the first one names, whatever is
- * written meanwhile. Each shard takes a snapshot when the export begins, and the parts take a page
- * of each. How it fails: a shard that moves or closes forgets its snapshot, and so does one that is
- * asked for half a minute neither for the next part nor to keep it; then the export ends with
- * UNAVAILABLE: it cannot be resumed, only begun anew.
+ * The records of all parts together have the root that the first part names, whatever is written
+ * meanwhile: each shard takes a snapshot at the beginning, and each part has a page of every
+ * snapshot. A shard drops its snapshot when it moves or closes, or after 30 seconds without a call
+ * to read or keep it. The export then fails with UNAVAILABLE and can only be started again.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { ExportedRecord, ExportPart, ExportPosition } from '../../lib/actions/collections.ts';
@@ -17,15 +16,15 @@ import type { ShardReads } from '../../lib/shard/read.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 
-/** What is left of a shard's snapshot; null where nothing is. */
+/** Position in a shard's snapshot; null at its end. */
 type RestOf = { index: number; rest: string | null };
 
-/** Of all shards' pages in one part. */
+/** Maximum size of one part, over all shards. */
 const PART_MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * The first part. Throws what the shards throw; the others' snapshots are let go of then, with
- * `background`, whose calls may be made when the request is over.
+ * Returns the first part. Throws the shards' errors, and then releases the other shards' snapshots
+ * through `background`, whose calls may outlive the request.
  */
 export async function beginExport(
   caller: Caller,
@@ -50,7 +49,7 @@ export async function beginExport(
   return { head, ...partOf(pages, { collectionId, merkleRoot, count: 0 }) };
 }
 
-/** The part that follows `at`. Throws UNAVAILABLE where a shard has forgotten its snapshot. */
+/** Returns the part after `at`. Throws UNAVAILABLE if a shard has dropped its snapshot. */
 export async function continueExport(caller: Caller, row: CollectionRow, at: ExportPosition): Promise<ExportPart> {
   const pages = await Promise.all(
     at.rests.map(async ({ index, rest }) => {
@@ -63,7 +62,7 @@ export async function continueExport(caller: Caller, row: CollectionRow, at: Exp
   return partOf(pages, at);
 }
 
-/** Keeps what follows `at` for another half a minute; of a shard that does not keep it, nothing. */
+/** Keeps the snapshots for another 30 seconds. Ignores shards that fail. */
 export async function keepExport(caller: Caller, row: CollectionRow, at: ExportPosition): Promise<null> {
   const keep = ({ index, rest }: ExportPosition['rests'][number]) =>
     call(caller, 'shards.next', { shard: shardSpec(row, index), rest, pageMaxBytes: 0 });
@@ -71,7 +70,7 @@ export async function keepExport(caller: Caller, row: CollectionRow, at: ExportP
   return null;
 }
 
-/** Lets go of what follows `at`; best effort, as what is not left is forgotten after a while. */
+/** Releases the snapshots, best effort: those not released expire. */
 export async function leaveExport(caller: Caller, row: CollectionRow, at: ExportPosition): Promise<null> {
   await Promise.allSettled(at.rests.map((rest) => leave(caller, row, rest)));
   return null;
@@ -92,7 +91,7 @@ function partOf(
   return { records, end: { count, merkleRoot: at.merkleRoot } };
 }
 
-/** An id that no request can name is given as it is stored. */
+/** An id that no request could contain is exported as it is stored. */
 function exported({ id: stored, ...content }: FetchedRecord): ExportedRecord {
   const { id, namespace } = readStoredId(stored) ?? { id: stored, namespace: '' };
   return { id, namespace, ...content };

@@ -7,12 +7,12 @@ import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ShardLog } from '../../lib/store/log.ts';
 import { CoalescedReads } from '../../lib/time/coalesced-reads.ts';
 
-/** A shard whose head does not come: it is read from the log. */
+/** Timeout in ms for a shard's head; after it the head is read from the log. */
 const HEAD_MAX_MS = 10_000;
 
 /**
- * Heads of shards, read once for all requests that wait for them: each request gets heads that were
- * read after it asked, so that every write that it may know of is in them.
+ * Reads the heads of shards, once for all requests that wait for them. Each request gets heads that
+ * were read after it asked, so they include every write that it can know of.
  */
 export class CollectionHeads {
   readonly #log: Pick<ShardLog, 'heads'>;
@@ -23,14 +23,17 @@ export class CollectionHeads {
     this.#log = log;
   }
 
-  /** As the shard's holder has it. `caller` must not end with a request: others wait as well. */
+  /**
+   * Returns the head as the shard's owner has it. `caller` must not be bound to a single request,
+   * since others share the call.
+   */
   newest(caller: Caller, shard: ShardSpec): Promise<ShardHead> {
     return this.#newest.get(shardKey(shard.collectionId, shard.index), () =>
       call(caller, 'shards.head', { shard }, { timeout: HEAD_MAX_MS }),
     );
   }
 
-  /** All of a collection, as the log has them. Throws StoreError. */
+  /** Returns all heads of a collection as the log has them. Throws StoreError. */
   committed(row: CollectionRow): Promise<Cut> {
     return this.#committed.get(row.id, () => committedCut(this.#log, row));
   }

@@ -1,10 +1,10 @@
 /**
- * Proofs that a record is in a collection, or is not.
+ * Builds proofs that a collection contains a record, or does not.
  *
- * The path through the record's own shard is always that of its newest commit. The other shards
- * enter as hashes only, and may be of any cut that has this shard at the same commit: the anchored
- * one where it does, so that the proof leads to the root on the ledger, else the newest. Fails with
- * UNAVAILABLE when writes overtake it again and again.
+ * The path through the record's own shard always belongs to its newest commit. The other shards
+ * contribute only hashes, which may come from any cut that has the record's shard at that commit:
+ * from the anchored cut if possible, so that the proof leads to the root on the ledger, else from
+ * the newest heads. Fails with UNAVAILABLE if writes outrun every attempt.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { RecordProof } from '../../lib/actions/collections.ts';
@@ -21,8 +21,8 @@ import { shardIndexOf } from './shard-routing.ts';
 const ATTEMPTS_MAX = 8;
 
 /**
- * The proof of presence or absence of a record. `isAnchored`: the collection's roots go to the
- * ledger. `headOf` gives a shard's newest head.
+ * Proves that a record is present or absent. `isAnchored`: the collection's roots are anchored.
+ * `headOf` returns a shard's newest head.
  */
 export async function proveRecord(
   caller: Caller,
@@ -76,8 +76,8 @@ function newestCut(
 }
 
 /**
- * The proof of the shard in which the path ends: mostly the record's own, else the one whose only
- * record stands in its way; null where that one has moved on.
+ * Returns the proof of the shard in which the path ends: usually the record's own, else the shard
+ * whose only record occupies the path. Null if that shard has changed meanwhile.
  */
 async function endOfPath(
   caller: Caller,

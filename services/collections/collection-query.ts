@@ -15,15 +15,15 @@ type Query = DecodedRequest<'query'>;
 
 interface PlacedQuery {
   query: Query;
-  /** Where its id stands among several; null: it is alone. */
+  /** Path of the query's id in a request with several queries; null if the query is alone. */
   idPath: string | null;
 }
 
 /**
- * The nearest records of all shards, best first, to each of the queries, which go to each shard in
- * one call. Counts as so many queries of the plan; `background`, which outlives the request, gives
- * back those of a request that fails. `idPathOf`: where the id of each stands, of several. Throws
- * RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and what the shards throw.
+ * Returns the nearest records of all shards, best first, for each query. All queries go to a shard
+ * in one call. Each counts as a query of the plan; if the request fails, `background`, which
+ * outlives it, returns them to the plan. `idPathOf` gives the path of each query's id. Throws
+ * RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and the shards' errors.
  */
 export async function queryCollection(
   read: CollectionRead,
@@ -49,9 +49,9 @@ export async function queryCollection(
 }
 
 /**
- * What `answer` gives, counted as `count` queries of the plan, which `background` gives back if it
- * fails; not if its client has gone, as much may have been done by then. Throws PLAN_LIMIT_REACHED
- * and what `answer` throws.
+ * Runs `answer`, counted as `count` queries of the plan. If it fails, `background` returns them,
+ * except when the client disconnected, since most of the work may be done. Throws
+ * PLAN_LIMIT_REACHED and the errors of `answer`.
  */
 export async function countedAsQueries<T>(
   { caller, row }: CollectionRead,
@@ -70,7 +70,7 @@ export async function countedAsQueries<T>(
   }
 }
 
-/** All are as strong as the first, and as partial. */
+/** Answers queries that all have the same consistency and `allowPartial`. */
 async function answersTo(read: CollectionRead, placed: readonly PlacedQuery[]): Promise<QueryResult[]> {
   const { caller, shards } = read;
   const { allowPartial, consistency } = placed[0].query;
@@ -93,7 +93,7 @@ async function optionsOf(read: CollectionRead, placed: PlacedQuery): Promise<Que
   return { ...scopeOf(read, query), vector, topK, includeValues, includeMetadata, scoreThreshold, exact };
 }
 
-/** That of the record that a query by id names. */
+/** Returns the vector of the record that a query by id names. */
 async function vectorOf(
   { caller, row, awayMaxMs }: CollectionRead,
   { query, idPath }: PlacedQuery,

@@ -19,12 +19,15 @@ import { absentIn } from './absent-fields.ts';
 import { type ReadTerms, readShard, type ShardReader } from './shard-reader.ts';
 import { splitIds } from './shard-routing.ts';
 
-/** A read of a collection on behalf of `caller`. */
+/** Read of a collection on behalf of `caller`. */
 export interface CollectionRead extends FieldsWanted {
   caller: Caller;
   row: CollectionRow;
   shards: ShardReader;
-  /** How long a shard may be away before the caller is told; default: it is waited for. */
+  /**
+   * Time in ms that a shard may be unavailable before the read fails; default: the read waits for
+   * it.
+   */
   awayMaxMs?: number | undefined;
 }
 
@@ -32,12 +35,12 @@ export function termsOf({ row, awayMaxMs }: CollectionRead, consistency?: Consis
   return { eventual: consistency === 'eventual', account: row.accountId, awayMaxMs };
 }
 
-/** How many records match. Throws what the shards throw. */
+/** Counts the matching records. Throws the shards' errors. */
 export function countRecords(read: CollectionRead, selected: Selected): Promise<CountResult> {
   return countScope(read, scopeOf(read, selected), termsOf(read, selected.consistency));
 }
 
-/** How many records a scope has. Throws what the shards throw. */
+/** Counts the records in a scope. Throws the shards' errors. */
 export async function countScope(
   { caller, row }: Pick<CollectionRead, 'caller' | 'row'>,
   scope: RecordScope,
@@ -51,7 +54,7 @@ export async function countScope(
   return { count, ...absentIn(counts.map(({ fields }) => fields)) };
 }
 
-/** How many of the stored ids no record has. Throws what the shards throw. */
+/** Counts the stored ids that no record has. Throws the shards' errors. */
 export async function countAbsent(
   { caller, row }: Pick<CollectionRead, 'caller' | 'row'>,
   ids: string[],
@@ -62,12 +65,15 @@ export async function countAbsent(
   return (await Promise.all(counts)).reduce((total, count) => total + count, 0);
 }
 
-/** Of all shards. */
+/** Adds up the counts of all shards. */
 export function totalOf(counts: ReadonlyMap<number, number>): number {
   return [...counts.values()].reduce((total, count) => total + count, 0);
 }
 
-/** The values that a field has most, of the records that match. Throws what the shards throw. */
+/**
+ * Returns the most frequent values of a field among the matching records. Throws the shards'
+ * errors.
+ */
 export function countValues(
   read: CollectionRead,
   { field, limit, ...selected }: DecodedRequest<'facets'>,
@@ -77,15 +83,15 @@ export function countValues(
 }
 
 /**
- * One page of the records, in the order of their ids' UTF-8 bytes; of all namespaces, in the order
- * of stored ids. It is read anew from the id that the cursor names, so a record that stays is on
- * one page, whatever is written between two. Throws what the shards throw.
+ * Returns one page of the records, ordered by the UTF-8 bytes of their ids, or of their stored ids
+ * if it covers all namespaces. Each page starts after the id in the cursor, so a record that exists
+ * throughout appears exactly once, whatever is written meanwhile. Throws the shards' errors.
  */
 export async function listRecords(read: CollectionRead, request: DecodedRequest<'list'>): Promise<RecordsPage> {
   const { prefix, limit, cursor, includeValues, includeMetadata, consistency } = request;
   const scope = scopeOf(read, request);
   const { namespace } = scope;
-  // One more than the page takes says whether there is a next one.
+  // One more than the page, to see whether another page follows.
   const part = { ...rangeOf(namespace, cursor, prefix), limit: limit + 1 };
   const listing = { ...scope, ...part, includeValues, includeMetadata };
   const found = await read.shards.list(read.caller, shardSpecs(read.row), listing, termsOf(read, consistency));
@@ -97,7 +103,7 @@ export async function listRecords(read: CollectionRead, request: DecodedRequest<
   return { ...page, nextCursor };
 }
 
-/** Throws INVALID_ARGUMENT for a cursor of the other form, of one namespace or of all. */
+/** Throws INVALID_ARGUMENT if a cursor for one namespace is used for all, or the reverse. */
 function rangeOf(namespace: string | null, cursor: string | undefined, prefix: string | undefined) {
   if (namespace === null) return wholeRange(cursor === undefined ? null : storedIdOfCursor(cursor));
   return storedRange(namespace, cursor === undefined ? null : idOfCursor(cursor), prefix);
@@ -117,7 +123,7 @@ export function scopeOf(
   return { namespace, filter, fields: wantsAbsentFields ? fieldsToFind(filter, field) : [] };
 }
 
-/** The records of the namespace that exist, in the order of `ids`. */
+/** Returns the records that exist among `ids`, in that order. */
 export async function fetchRecords(
   read: CollectionRead,
   { ids, namespace, consistency }: DecodedRequest<'fetch'>,

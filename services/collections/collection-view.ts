@@ -9,7 +9,9 @@ import type { Cut } from '../../lib/shard/head.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ShardLog } from '../../lib/store/log.ts';
 
-/** Collections whose heads are read at once: each is a message to the store and back. */
+/**
+ * Maximum number of collections whose heads are read at once; each takes a round trip to the store.
+ */
 const LISTED_AT_ONCE = 16;
 
 const NO_ANCHOR: CollectionDetail['anchor'] = Object.freeze({
@@ -22,7 +24,7 @@ const NO_ANCHOR: CollectionDetail['anchor'] = Object.freeze({
   confirmedAt: null,
 });
 
-/** A collection as clients see it, holding `vectorCount` records. */
+/** Returns a collection as clients see it, with `vectorCount` records. */
 export function collectionView(row: CollectionRow, vectorCount: number): CollectionView {
   const [tags, place] = [readTags(row.tags), readPlace(row.tags)];
   return {
@@ -41,7 +43,7 @@ export function collectionView(row: CollectionRow, vectorCount: number): Collect
   };
 }
 
-/** The views of `rows`, in their order, with counts as committed; opens no shard. */
+/** Returns the views of `rows` in order, with committed counts. Opens no shard. */
 export function collectionViews(log: ShardLog, rows: CollectionRow[]): Promise<CollectionView[]> {
   return pLimit(LISTED_AT_ONCE).map(rows, async (row) => {
     let vectorCount = 0;
@@ -50,7 +52,7 @@ export function collectionViews(log: ShardLog, rows: CollectionRow[]): Promise<C
   });
 }
 
-/** A collection with its root at a cut and what is known of its anchor; opens no shard. */
+/** Returns a collection with its root at a cut and the state of its anchor. Opens no shard. */
 export async function collectionDetail(
   caller: Caller,
   config: Config,

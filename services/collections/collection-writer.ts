@@ -1,14 +1,12 @@
 /**
- * Writes to a collection: quota, fan-out to the shards, the root after the write, its anchor.
+ * Writes to a collection: quota, fan-out to the shards, the new root and its anchor.
  *
- * Promises: all or nothing per shard; an answer means that every part is durable and in
- * `merkleRoot`; once the parts are committed nothing turns the answer into an error, whatever
- * becomes of the anchor, unless the store does not tell the root after them for as long as the
- * answer may wait. A write that was begun runs on when its caller's time is over: the room it holds
- * under the plan is given back when its outcome is known, and what it committed late is anchored
- * like anything else. How it fails: when one of several shards refuses, the error is returned after
- * all of them have ended, and the parts of the others stand. Sending the same request again
- * completes it.
+ * Each shard's part is all or nothing. A result means that every part is durable and in
+ * `merkleRoot`. Once the parts are committed, only a store that cannot return the new root in time
+ * turns the result into an error. A write runs on after its caller's timeout: its reserved quota is
+ * settled when the outcome is known, and what it commits late is anchored as usual. If a shard
+ * refuses, the error is thrown after all shards have finished, and the other parts stay committed;
+ * sending the same request again completes the write.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AnchorReceipt } from '../../lib/actions/anchoring.ts';
@@ -48,33 +46,33 @@ import type { WriteTime } from './write-time.ts';
 
 const NO_ANCHOR: AnchorReceipt = { status: 'none', signature: null, explorerUrl: null };
 const PENDING: AnchorReceipt = { status: 'pending', signature: null, explorerUrl: null };
-/** What the call may take over the time it was told to wait. */
+/** Time in ms that the call may take in addition to `waitMs`. */
 const SUBMIT_GRACE_MS = 2_000;
 const CUT_PAUSE = { minMs: 50, maxMs: 1_000 };
 const HAND_OVER_PAUSE = { minMs: 1_000, maxMs: 30_000 };
 const HAND_OVER_TRIES = 6;
 
-/** One write of a collection; its `caller` does not end with the request. */
+/** One write to a collection. Its `caller` outlives the request. */
 export interface Write extends FieldsWanted {
   caller: Caller;
   row: CollectionRow;
   time: WriteTime;
-  /** Default: the answer waits a little for the anchor of its root. */
+  /** Default: true, the response waits briefly for the anchor of its root. */
   isAnchorAwaited?: boolean | undefined;
 }
 
-/** What every shard of a write is told beside its part. */
+/** Parameters that every shard gets with its part. */
 interface Terms {
   shard: ShardSpec;
   waitMs: number;
   openMaxMs: number | undefined;
 }
 
-/** One write, from the shards' acknowledgements on. */
+/** Write that all its shards have acknowledged. */
 interface Committed {
-  /** By the shard's index. */
+  /** Acknowledgements by shard index. */
   acks: Map<number, WriteAck>;
-  /** Heads of the shards that were not written to. */
+  /** Heads of the shards that the write did not touch; null if they could not be read. */
   others: Promise<Cut | null>;
 }
 
@@ -87,7 +85,7 @@ export class CollectionWriter {
     this.#heads = heads;
   }
 
-  /** Throws DIMENSION_MISMATCH, PLAN_LIMIT_REACHED and what the shards throw. */
+  /** Throws DIMENSION_MISMATCH, PLAN_LIMIT_REACHED and the shards' errors. */
   async upsert(write: Write, batch: RecordBatch): Promise<UpsertResult> {
     const { caller, row } = write;
     if (batch.dimensions !== row.dimensions) {
@@ -100,7 +98,8 @@ export class CollectionWriter {
     const writes = batch.ids.length;
     const count = async () => ({ writes, vectors: await countAbsent(write, batch.ids) });
     const metered = { accountId: row.accountId, most: { writes, vectors: writes }, writesMin: writes, count };
-    // Room is held only until the commit: the wait for the anchor does not block other writes.
+    // Quota is reserved only until the commit, so waiting for the anchor does not block other
+    // writes.
     const committed = await withinQuota(caller, this.#runtime.log, metered, () =>
       this.#commit(write, parts, ({ shard, ...times }, part, options) =>
         call(caller, 'shards.upsert', { shard, batch: part, ...times }, options),
@@ -110,14 +109,14 @@ export class CollectionWriter {
     return { upsertedCount, ...(await this.#result(write, committed)) };
   }
 
-  /** As `upsert`; of no record it says what the collection is at. */
+  /** Upserts the batch. For an empty batch, returns the collection's current state. */
   async import(write: Write, batch: RecordBatch): Promise<ImportResult> {
     if (batch.ids.length === 0) return { importedCount: 0, ...(await this.unchanged(write)) };
     const { upsertedCount, ...written } = await this.upsert(write, batch);
     return { importedCount: upsertedCount, ...written };
   }
 
-  /** Deletes cost nothing: a full account can always make room. */
+  /** Deletes records by id. Deletes are free, so a full account can always make room. */
   async delete(write: Write, ids: string[]): Promise<DeleteResult> {
     const parts = splitIds(ids, write.row.shards);
     const committed = await this.#commit(write, parts, ({ shard, ...times }, part, options) =>
@@ -127,7 +126,7 @@ export class CollectionWriter {
     return { deleted: true, deletedCount, ...(await this.#result(write, committed)) };
   }
 
-  /** Deletes every record of a scope. */
+  /** Deletes every record in a scope. */
   async deleteMatching(write: Write, scope: RecordScope): Promise<DeleteResult> {
     const change = { kind: 'delete matching', ...scope } as const;
     const committed = await this.#commit(
@@ -142,12 +141,14 @@ export class CollectionWriter {
     return { deleted: true, deletedCount, ...(await this.#result(write, committed)), ...absent };
   }
 
-  /** What the collection is at, as the answer to a write that changes nothing says it. */
+  /** Returns the collection's current state, as the result of a write that changes nothing. */
   unchanged(write: Write): Promise<WriteResult> {
     return this.#result(write, { acks: new Map(), others: this.#headsOfOthers(write, new Map()) });
   }
 
-  /** Merges into records by id. Throws INVALID_ARGUMENT, PLAN_LIMIT_REACHED, as the shards do. */
+  /**
+   * Merges into records by id. Throws INVALID_ARGUMENT, PLAN_LIMIT_REACHED and the shards' errors.
+   */
   async update(write: Write, updates: RecordUpdate[], metadataMaxBytes: number): Promise<UpdateResult> {
     const { caller, row } = write;
     const parts = Map.groupBy(updates, ({ id }) => shardIndexOf(id, row.shards));
@@ -163,7 +164,9 @@ export class CollectionWriter {
     );
   }
 
-  /** Merges into the records that match: in each shard, by its index, as many as were counted. */
+  /**
+   * Merges into the matching records, in each shard at most as many as `matching` counts for it.
+   */
   async updateMatching(write: Write, matching: Map<number, number>, merge: MatchingMerge): Promise<UpdateResult> {
     const countChanged = async (): Promise<number> => {
       const previews = await previewMatching(write, merge, true);
@@ -180,7 +183,9 @@ export class CollectionWriter {
     );
   }
 
-  /** Of the records that it is about at most, those that stay as they are cost nothing. */
+  /**
+   * Commits an update of at most `recordsMax` records. Only records that change count as writes.
+   */
   async #updated(
     write: Write,
     recordsMax: number,
@@ -198,8 +203,8 @@ export class CollectionWriter {
   }
 
   /**
-   * Writes every part, and ends when the outcome of each is known. `isInRounds`: a part that is
-   * refused may be committed as far as it went.
+   * Writes every part, and resolves when the outcome of each is known. `isInRounds`: a part that
+   * fails may be partly committed.
    */
   async #commit<Part>(
     write: Write,
@@ -209,9 +214,10 @@ export class CollectionWriter {
   ): Promise<Committed> {
     const { row, time } = write;
     const waitMs = time.leftToCommitMs;
-    // Sent again as a whole, what other shards had committed would be written, and counted, twice.
+    // A retry of the whole request would repeat, and count again, what other shards had committed.
+    // So only a write to a single shard fails fast when that shard is unavailable.
     const awayMaxMs = parts.size === 1 ? time.awayMaxMs : undefined;
-    // A shard answers in its own time: until then its write may still be committed.
+    // No timeout: until the shard responds, its write may still be committed.
     const options = { timeout: 0, awayMaxMs };
     const sent = [...parts].map(([index, part]) =>
       send({ shard: shardSpec(row, index), waitMs, openMaxMs: awayMaxMs }, part, { ...options }),
@@ -227,7 +233,7 @@ export class CollectionWriter {
           ? outcome.value.upserted + outcome.value.deleted > 0
           : outcome.reason instanceof PartlyChanged,
       );
-      // A 400 says that nothing was written.
+      // A 400 would mean that nothing was written.
       if (wrote && isProvecError(reason) && reason.status === 400) throw new PartlyChanged(reason);
       // Do not retry the whole write: some shards may have committed it.
       throw parts.size > 1 ? withoutShards(reason) : reason;
@@ -250,8 +256,8 @@ export class CollectionWriter {
   }
 
   /**
-   * Asked in the same round trip as the writes; null when an owner did not answer, which must not
-   * fail a write that was committed.
+   * Reads the heads in parallel with the writes. Resolves to null if an owner does not respond,
+   * which must not fail a committed write.
    */
   #headsOfOthers({ caller, row }: Write, parts: Map<number, unknown>): Promise<Cut | null> {
     const others = shardSpecs(row).filter(({ index }) => !parts.has(index));
@@ -259,8 +265,8 @@ export class CollectionWriter {
   }
 
   /**
-   * As `#cut`, for as long as the answer may wait: what is committed is no error because the store
-   * is away for a moment. Throws UNAVAILABLE.
+   * Retries `#cut` for as long as the response may wait, since a brief failure of the store must
+   * not turn a committed write into an error. Throws UNAVAILABLE.
    */
   async #cutInTime(write: Write, committed: Committed): Promise<Cut> {
     for (let failures = 0; ; failures++) {
@@ -279,7 +285,7 @@ export class CollectionWriter {
     }
   }
 
-  /** The cut that contains every part of the write. */
+  /** Returns a cut that contains every part of the write. */
   async #cut({ row, time }: Write, { acks, others }: Committed): Promise<Cut> {
     const heads = await time.untilAnswer(others, null);
     if (heads === null) return committedCut(this.#runtime.store.log, row);
@@ -287,7 +293,10 @@ export class CollectionWriter {
     return Array.from({ length: row.shards }, (_, index) => acks.get(index)?.head ?? rest.next().value!);
   }
 
-  /** From here on the write stands: whatever happens, the answer is a receipt. */
+  /**
+   * Submits the cut for anchoring. The write is committed, so failures only leave the receipt
+   * pending.
+   */
   async #anchor({ caller, row, time, isAnchorAwaited = true }: Write, cut: Cut): Promise<AnchorReceipt> {
     const { config, log } = this.#runtime;
     try {
@@ -302,8 +311,8 @@ export class CollectionWriter {
   }
 
   /**
-   * After a failure some parts may be committed all the same: they are anchored like any other
-   * write. What is not handed over here is taken up by anchoring itself, minutes later.
+   * Anchors whatever a failed write has committed. If the hand-over fails, anchoring finds it by
+   * itself minutes later.
    */
   async #anchorWhatStands({ caller, row }: Write): Promise<void> {
     const { config, log, store } = this.#runtime;

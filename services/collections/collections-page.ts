@@ -7,12 +7,13 @@ import type { Store } from '../../lib/store/port.ts';
 import { collectionView, collectionViews } from './collection-view.ts';
 
 /**
- * Rows that are read at once, and about the bytes of them: their seals are verified in one piece.
+ * Maximum rows, and approximate bytes, that are read at once: their seals are verified without a
+ * pause.
  */
 const READ_AT_ONCE = 100;
 const READ_FIRST = 20;
 const READ_BYTES = 64 * 1024;
-/** About, of a collection as JSON, without its name and tags. */
+/** Approximate size of a collection as JSON, without its name and tags. */
 const VIEW_BYTES = 300;
 
 interface Asked {
@@ -22,19 +23,19 @@ interface Asked {
   isUncounted?: boolean | undefined;
 }
 
-/** Room on a page. */
+/** Remaining room on a page. */
 class Room {
   #bytes = 0;
   #rows = 0;
   #shards = 0;
 
-  /** Rows to read next, if they are as large as those before them. */
+  /** Number of rows to read next, assuming the average size so far. */
   get rowsAtOnce(): number {
     if (this.#rows === 0) return READ_FIRST;
     return Math.max(1, Math.min(READ_AT_ONCE, Math.floor((READ_BYTES * this.#rows) / this.#bytes)));
   }
 
-  /** Whether the collection still fits; the first always does. */
+  /** Adds a collection and returns whether it fits. The first always does. */
   takes({ name, tags = '', shards }: CollectionRow): boolean {
     const isFirst = this.#bytes === 0;
     this.#bytes += VIEW_BYTES + name.length + tags.length;
@@ -46,9 +47,9 @@ class Room {
 }
 
 /**
- * One page of an account's collections, newest first: at most `limit`, and fewer where they are
- * large. A collection that was deleted since its page was read is still a place to go on from.
- * Throws INVALID_ARGUMENT for a bad cursor.
+ * Returns one page of an account's collections, newest first: at most `limit`, fewer if they are
+ * large. A cursor stays valid when its collection is deleted. Throws INVALID_ARGUMENT for an
+ * invalid cursor.
  */
 export async function collectionsPage(
   { catalog, log }: Pick<Store, 'catalog' | 'log'>,

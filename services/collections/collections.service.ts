@@ -34,7 +34,9 @@ import { Removal } from './removal.ts';
 import { ShardReader } from './shard-reader.ts';
 import { WriteTime, writeTimeoutMs } from './write-time.ts';
 
-/** Checked before an action begins; the fields of a request are checked where it is decoded. */
+/**
+ * Parameter checks before an action begins. The fields of a request are checked when it is decoded.
+ */
 const ACCOUNT = { accountId: 'string' } as const;
 const NAMED = { ...ACCOUNT, name: 'string', collectionId: { type: 'string', optional: true } } as const;
 const ALIAS = { ...ACCOUNT, alias: 'string' } as const;
@@ -75,10 +77,12 @@ const CHECKS = {
 type Params<A extends keyof CollectionsActions> = Context<CollectionsActions[A]['params']>;
 type Result<A extends keyof CollectionsActions> = Promise<Actions[A]['result']>;
 
-/** How long the answer to a removal waits for the data to be gone; the name is free before. */
+/**
+ * Maximum time in ms that a removal waits for the data to be gone. The name is free before that.
+ */
 const REMOVAL_WAIT_MS = 10_000;
 
-/** Calls on behalf of a request that go on when its time is over. */
+/** Returns a caller whose calls continue after the request's timeout. */
 function outliving(ctx: Context<object, object>): Caller {
   return {
     meta: ctx.meta,
@@ -86,18 +90,21 @@ function outliving(ctx: Context<object, object>): Caller {
   };
 }
 
-/** Whether a write changes nothing, so that it need not be carried to its end. */
+/** Returns true for a write that changes nothing, and so may be abandoned. */
 function isDryRun(asked: Named & { decoded?: object; dryRun?: boolean }): boolean {
   return ((asked.decoded ?? asked) as { dryRun?: boolean }).dryRun === true;
 }
 
-/** How long a caller that holds something for its request has it wait for a shard that is away. */
+/**
+ * Returns how long the request may wait for an unavailable shard, if its caller set a limit because
+ * it holds resources meanwhile.
+ */
 function awayMaxMsOf({ meta }: Context<object, object>): number | undefined {
   const { shardWaitMs } = meta as { shardWaitMs?: unknown };
   return typeof shardWaitMs === 'number' ? shardWaitMs : undefined;
 }
 
-/** The catalog of collections, and the router that spreads operations over their shards. */
+/** Catalog of collections, and the operations that fan out over their shards. */
 export default function collectionsService(runtime: Runtime): ServiceSchema {
   const { config, store, clock, log } = runtime;
   const { limits } = config;
@@ -113,7 +120,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
   let removal: Removal;
   let awaited: AwaitedShards;
 
-  /** Runs a write on a collection, and gives its answer in the time that the caller left for it. */
+  /** Runs a write on a collection and returns its result within the caller's timeout. */
   function write<T>(
     ctx: Context<Named & FieldsWanted & { isAnchorAwaited?: boolean }, object>,
     operation: (write: Write) => Promise<T>,
@@ -128,7 +135,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
     );
   }
 
-  /** Runs a read of a collection, which ends when its caller has left. */
+  /** Runs a read of a collection, which ends when its caller disconnects. */
   function read<T>(
     ctx: Context<Named & FieldsWanted, object>,
     operation: (read: CollectionRead) => Promise<T>,
@@ -139,7 +146,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
     return use(ctx.params, (row) => operation({ ...terms, caller: pace.of(caller, row), row }));
   }
 
-  /** As the catalog's; a shard that is away is told of with the collection's name. */
+  /** Runs `catalog.use`, and adds the collection's name to errors about unavailable shards. */
   function use<T>(named: Named, work: (row: CollectionRow) => Promise<T>): Promise<T> {
     return catalog.use(named, (row) =>
       work(row).catch((error: unknown) => {

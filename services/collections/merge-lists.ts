@@ -1,14 +1,14 @@
-/** Items in order, some of them still to come. */
+/** Ordered items that are read in batches. */
 export interface OrderedList<T> {
   items: T[];
-  /** Those that come next; none at the end. */
+  /** Reads the next items; none at the end. */
   more(): Promise<T[]>;
 }
 
-/** Whether `a` comes before `b` in the order that the lists have. */
+/** Returns true if `a` comes before `b`. */
 type ComesBefore<T> = (a: T, b: T) => boolean;
 
-/** A list and how far it has been read. */
+/** List and the position up to which it has been read. */
 interface Cursor<T> {
   list: OrderedList<T>;
   items: T[];
@@ -17,7 +17,7 @@ interface Cursor<T> {
 
 const head = <T>(cursor: Cursor<T>): T => cursor.items[cursor.next];
 
-/** The first `limit` of lists that are each in order. */
+/** Returns the first `limit` items of several ordered lists, in order. */
 export async function mergeLists<T>(
   lists: readonly OrderedList<T>[],
   limit: number,
@@ -32,8 +32,8 @@ export async function mergeLists<T>(
 }
 
 /**
- * Hands `take` the items of lists that are each in order, in the order of all (k-way merge over a
- * binary heap), until it wants no more. Asks a list for more only when it needs to know.
+ * Passes the items of several ordered lists to `take`, in overall order, until it returns false.
+ * This is a k-way merge over a binary heap. Reads more of a list only when its next item is needed.
  */
 export async function mergeInto<T>(
   lists: readonly OrderedList<T>[],

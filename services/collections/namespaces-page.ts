@@ -6,8 +6,8 @@ import { shardSpecs } from '../../lib/shard/spec.ts';
 import { type CollectionRead, termsOf } from './collection-reader.ts';
 
 /**
- * One page of the namespaces that hold a record, by name; each shard counts its own records at a
- * moment of its own. Throws INVALID_ARGUMENT for a bad prefix or cursor.
+ * Returns one page of the namespaces with records, by name. Each shard counts its records at its
+ * own moment. Throws INVALID_ARGUMENT for an invalid prefix or cursor.
  */
 export async function namespacesPage(
   read: CollectionRead,
@@ -18,7 +18,7 @@ export async function namespacesPage(
   const asked = {
     prefix: decodeNamespace(prefix, 'prefix', limits),
     after: cursor === undefined ? null : nameOfCursor(cursor),
-    // One more than the page says whether another one follows.
+    // One more than the page, to see whether another page follows.
     limit: most + 1,
   };
   const found = await read.shards.namespaces(read.caller, shardSpecs(read.row), asked, termsOf(read));

@@ -2,24 +2,24 @@ import type { Caller } from '../../lib/actions/call.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { FairScheduler } from '../../lib/time/fair-scheduler.ts';
 
-/** Collections with more shards are asked a few shards at a time. */
+/** Maximum number of shards that are called without pacing. */
 const UNPACED_SHARDS_MAX = 8;
-/** Estimate of what it takes to call a shard and to take its answer. */
+/** Estimated time in ms to make one call to a shard and to process its response. */
 const CALL_MS = 0.1;
-/** What a turn of the event loop has for such calls. */
+/** Time in ms per turn of the event loop for such calls. */
 const TURN_MS = 1;
 
 /**
  * Spreads the calls of collections with many shards over turns of the event loop.
  *
- * Promises: all such calls of the process together take about a millisecond of a turn, so a request
- * that needs one shard never waits for 256 calls of another. Accounts take turns.
- * See docs/internals/overload.md.
+ * All such calls of the process together take about a millisecond per turn, so a request to one
+ * shard never waits for another request's 256 calls. Accounts take turns. See
+ * docs/internals/overload.md.
  */
 export class ShardCallPace {
   readonly #turns = new FairScheduler({ turnMs: TURN_MS, leastMs: CALL_MS });
 
-  /** `caller`, for a request about a collection. */
+  /** Returns `caller`, paced if the collection has many shards. */
   of(caller: Caller, { accountId, shards }: Pick<CollectionRow, 'accountId' | 'shards'>): Caller {
     if (shards <= UNPACED_SHARDS_MAX) return caller;
     const turn = (): Promise<void> => new Promise((begin) => this.#turns.submit(accountId, begin));

@@ -1,5 +1,5 @@
 /**
- * Deletes and updates as clients ask for them: by id, by filter, of all records, or as a dry run
+ * Deletes and updates as clients request them: by id, by filter, of all records, or as a dry run
  * that only counts.
  */
 import type { DeleteRecords, DeleteResult, UpdateRecords, UpdateResult } from '../../lib/actions/collections.ts';
@@ -14,7 +14,7 @@ import { type Previews, previewMatching, previewUpdates, refuseTooLong, withoutV
 import { countAbsent, countScope, scopeOf, totalOf } from './collection-reader.ts';
 import type { CollectionWriter, Write } from './collection-writer.ts';
 
-/** `request` is decoded. Deletes cost nothing. */
+/** Deletes the records that a decoded request selects. Deletes do not count against the plan. */
 export async function deleteRecords(
   writer: CollectionWriter,
   write: Write,
@@ -29,7 +29,7 @@ export async function deleteRecords(
   return { deleted: false, deletedCount: count, ...(await writer.unchanged(write)), ...found };
 }
 
-/** All of a namespace. Throws NAMESPACE_NOT_FOUND where it holds no record. */
+/** Deletes all records of a namespace. Throws NAMESPACE_NOT_FOUND if it has none. */
 export async function deleteNamespace(
   writer: CollectionWriter,
   write: Write,
@@ -41,8 +41,8 @@ export async function deleteNamespace(
 }
 
 /**
- * `request` is decoded. One write of the plan for each record that changes. Throws
- * INVALID_ARGUMENT, also for a filter that more records match than one request may change.
+ * Updates the records that a decoded request selects. Each record that changes counts as one write.
+ * Throws INVALID_ARGUMENT, also if the filter matches more records than one request may change.
  */
 export async function updateRecords(
   writer: CollectionWriter,
@@ -85,7 +85,10 @@ export async function updateRecords(
 const matchedBy = (previews: Previews): Map<number, number> =>
   new Map([...previews].map(([index, { matched }]) => [index, matched]));
 
-/** What is merged stands in each of `updates`, or beside `filter`. */
+/**
+ * Returns the change that `filter` applies. Throws INVALID_ARGUMENT if it is missing, or is given
+ * next to `updates`, which contain their own changes.
+ */
 function checkedMerge({ updates, setMetadata, unsetMetadata }: UpdateRecords): MetadataMerge {
   const { set, unset } = mergeOf(setMetadata, unsetMetadata);
   const isGiven = set !== null || unset.length > 0;

@@ -1,10 +1,9 @@
 /**
- * Clears what deleted collections leave behind: shards, stored data, the account on the ledger.
+ * Removes what deleted collections leave behind: shards, stored data and the account on the ledger.
  *
- * Promises: the name is free before anything else happens; every step is idempotent and the catalog
- * remembers the collection until the last one is done, so that what a crash interrupts is taken up
- * by any process, at its start or within minutes; a step that fails is tried again until it
- * succeeds.
+ * The name is free before anything else happens. Every step is idempotent, and the catalog
+ * remembers the collection until the last step is done. After a crash, another process continues at
+ * its start or within minutes. Failed steps are retried until they succeed.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, call } from '../../lib/actions/call.ts';
@@ -13,7 +12,7 @@ import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
 
 const RETRY = { minMs: 250, maxMs: 30_000 };
-/** Dropping a large collection takes as long as its data. */
+/** Timeout in ms of dropping the shards, which takes time proportional to their data. */
 const DROP_TIMEOUT_MS = 3_600_000;
 const LOOK_EVERY_MS = 300_000;
 
@@ -32,8 +31,8 @@ export class Removal {
   }
 
   /**
-   * Takes up what earlier processes did not finish, now and, since others may end as well, every
-   * few minutes.
+   * Continues removals that earlier processes did not finish, now and every few minutes, since
+   * other processes may also end early.
    */
   async resume(): Promise<void> {
     this.#takeUp(await this.#runtime.store.catalog.listDropped());
@@ -57,14 +56,14 @@ export class Removal {
     for (const row of rows) void this.clear(row);
   }
 
-  /** Whether nothing is left of any dropped collection of an account. */
+  /** Returns true if nothing is left of any dropped collection of the account. */
   async clearAll(accountId: string): Promise<boolean> {
     const dropped = (await this.#runtime.store.catalog.listDropped()).filter((row) => row.accountId === accountId);
     return (await Promise.all(dropped.map((row) => this.clear(row)))).every((isCleared) => isCleared);
   }
 
   /**
-   * Resolves after the first try, with whether nothing is left; further tries go on in the
+   * Resolves after the first attempt with whether nothing is left. Retries continue in the
    * background. Never rejects.
    */
   clear(row: CollectionRow): Promise<boolean> {
@@ -78,7 +77,7 @@ export class Removal {
     return firstTry;
   }
 
-  /** Ends the waits between retries; steps in flight end by themselves. */
+  /** Cancels the waits between retries and waits for running steps. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await Promise.all([...this.#running.values()].map(({ done }) => done));

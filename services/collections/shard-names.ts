@@ -1,21 +1,27 @@
 import type { ValueCount } from '../../lib/filter/value-counts.ts';
 import type { OrderedList } from './merge-lists.ts';
 
-/** What a shard is asked for beyond its share, as names are spread unevenly. */
+/**
+ * Factor by which the request to a shard exceeds its even share, since names are spread unevenly.
+ */
 const SHARE_FACTOR = 1.5;
 const SPARE_NAMES = 16;
 
-/** Reads the first `limit` names of a shard that come after a name; null: of all. */
+/** Reads the first `limit` names of a shard after a name; null: from the beginning. */
 type ReadNames = (after: string | null, limit: number) => Promise<OrderedList<ValueCount>>;
 
-/** How many names each of `shards` is asked for at first, where an answer has `limit` in all. */
+/**
+ * Returns how many names to request from each of `shards` shards first, for a page of `limit`
+ * names.
+ */
 export function namesAtOnce(limit: number, shards: number): number {
   return Math.min(limit, Math.ceil((limit / shards) * SHARE_FACTOR) + SPARE_NAMES);
 }
 
 /**
- * The names of one shard after `after`, in order. The shard tells `atOnce` of them, and twice as
- * many each time that the answer needs more: a page of all shards then costs about what it holds.
+ * Returns the names of one shard after `after`, in order. Requests `atOnce` names first, and twice
+ * as many each time the page needs more, so reading a page from all shards costs little more than
+ * what it contains.
  */
 export async function shardNames(
   read: ReadNames,

@@ -1,12 +1,10 @@
 /**
- * Answers of shards, taken in page by page: what came in one piece would be taken in within one
+ * Receives shards' responses page by page. A response in one piece would be decoded within a single
  * turn of the event loop.
  *
- * Promises: a turn takes in a few pages at most, and what all answers together hold of memory is
- * bounded while they are gathered.
- * How it fails: a shard that was closed or moved has forgotten what was read of it. Everything is
- * read anew then, a few times, and then it is UNAVAILABLE.
- * See docs/internals/search.md.
+ * A turn decodes a few pages at most, and the memory of all responses being gathered is bounded. A
+ * shard that closes or moves forgets the snapshot that its pages come from. The read then starts
+ * over, a few times, before it fails with UNAVAILABLE. See docs/internals/search.md.
  */
 import { Semaphore } from 'async-mutex';
 import { type Caller, call } from '../../lib/actions/call.ts';
@@ -17,29 +15,31 @@ import type { Page, PageItem } from '../../lib/shard/match.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import type { OrderedList } from './merge-lists.ts';
 
-/** Taken in within two milliseconds or so. */
+/** Maximum size of a later page; decodes in about two milliseconds. */
 const PAGE_MAX_BYTES = 2 * 1024 * 1024;
-/** What nearly every answer fits in: first pages do not wait for others. */
+/**
+ * Maximum size of a first page. Most responses fit into one, so first pages do not wait for others.
+ */
 const FIRST_PAGE_MAX_BYTES = 1024 * 1024;
-/** The first pages of all shards of one answer. */
+/** Maximum size of all shards' first pages of one response. */
 const FIRST_PAGES_MAX_BYTES = 8 * 1024 * 1024;
-/** Further pages on their way to this process. */
+/** Maximum number of later pages on their way to this process. */
 const PAGES_MAX = 4;
 const ATTEMPTS_MAX = 4;
 
-/** How long a call waits; `awayMaxMs`: for a shard that is away. Default: patiently. */
+/** Timeouts in ms; `awayMaxMs` is for an unavailable shard. Default: the call's usual patience. */
 export type Waits = { timeout?: number; awayMaxMs?: number | undefined };
 
-/** A shard's answer from its first page on; `reach` is what awaits each next one. */
+/** Returns a shard's items from the first page on; `reach` wraps the call for each later page. */
 export type Follow = <T extends PageItem>(shard: ShardSpec, first: Page<T>, reach?: Reach) => OrderedList<T>;
 type Reach = (page: Promise<Page<PageItem>>) => Promise<Page<PageItem>>;
 
-/** The shard does not keep what was read of it any more. */
+/** Thrown when the shard no longer has the snapshot that was being read. */
 export class Forgotten extends Error {
   override name = 'Forgotten';
 }
 
-/** A shard whose answer has begun is out of reach: what came of it must not be told. */
+/** Thrown when a shard becomes unreachable after its first page. Its items must not be returned. */
 export class Lost extends Error {
   override name = 'Lost';
 }
@@ -53,8 +53,8 @@ export class ShardPages {
   }
 
   /**
-   * Runs `read` until the shards keep what it follows, and holds memory for that meanwhile. Throws
-   * UNAVAILABLE when there is no more memory, and when shards keep moving.
+   * Runs `read`, and again while shards have forgotten their snapshots. Reserves memory for the
+   * items meanwhile. Throws UNAVAILABLE if memory runs out or if shards keep moving.
    */
   gather<T>(caller: Caller, account: string, waits: Waits, read: (follow: Follow) => Promise<T>): Promise<T> {
     return whileForgotten(async () => {
@@ -64,13 +64,13 @@ export class ShardPages {
       let isOver = false;
       const counted = <I extends PageItem>(items: I[]): I[] => {
         bytes += recordBytes(items);
-        // A page that was on its way when another shard's answer failed.
+        // A page can still arrive after another shard's response failed.
         if (!isOver) hold.resize(bytes);
         return items;
       };
       const follow: Follow = <I extends PageItem>(shard: ShardSpec, first: Page<I>, reach: Reach = (page) => page) => {
         let { rest } = first;
-        // What is left is forgotten after a while, too.
+        // Best effort: the shard forgets the rest after a while anyway.
         leaves.push(() => {
           if (rest !== null)
             call(caller, 'shards.leave', { shard, rest }, { signal: undefined }).catch(() => undefined);
@@ -102,13 +102,14 @@ export class ShardPages {
       if (page === null) throw new Forgotten();
       return page;
     } finally {
-      // In the next turn of the event loop: one turn takes in no more than that.
+      // Released in the next turn of the event loop, so that no turn decodes more pages than the
+      // limit.
       setImmediate(release);
     }
   }
 }
 
-/** What the first page of each of `answers` shards may have. */
+/** Returns the maximum size of a first page if `answers` responses are read at once. */
 export function firstPageMaxBytes(answers: number): number {
   return Math.min(FIRST_PAGE_MAX_BYTES, Math.ceil(FIRST_PAGES_MAX_BYTES / answers));
 }
@@ -118,7 +119,7 @@ async function whileForgotten<T>(read: () => Promise<T>): Promise<T> {
     try {
       return await read();
     } catch (error) {
-      // There are only so many shards to lose.
+      // Ends, since each time there is one shard fewer to lose.
       if (error instanceof Lost) continue;
       if (!(error instanceof Forgotten)) throw error;
       if (attempt++ === ATTEMPTS_MAX)

@@ -1,10 +1,9 @@
 /**
- * Reads what the shards of a collection answer, and makes one answer of it.
+ * Reads from all shards of a collection and merges their responses.
  *
- * Promises: everything told of a shard is of one state of it, except counts of namespaces.
- * How it fails: a shard that is away for longer than `awayMaxMs` is SHARD_UNAVAILABLE. A partial
- * answer begins anew without a lost shard.
- * See shard-pages.ts and docs/internals/search.md.
+ * Everything returned from a shard belongs to one state of it, except counts of namespaces. A shard
+ * that is unavailable for longer than `awayMaxMs` fails the read with SHARD_UNAVAILABLE. A partial
+ * read starts over without a shard that it lost. See shard-pages.ts and docs/internals/search.md.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { FacetsResult, QueryResult, WithAbsentFields } from '../../lib/actions/collections.ts';
@@ -24,19 +23,22 @@ import { namesAtOnce, shardNames } from './shard-names.ts';
 import { type Follow, Forgotten, firstPageMaxBytes, Lost, ShardPages, type Waits } from './shard-pages.ts';
 import { TurnMeter } from './turn-meter.ts';
 
-/** Estimate of what it takes to take in a record, or a name. */
+/** Estimated time in ns to process one record or name. */
 const ITEM_NS = 300;
-/** How long an answer that may be partial waits for a shard that cannot be reached. */
+/** Timeout in ms for each shard of a read that may be partial. */
 export const PARTIAL_WAIT_MS = 3_000;
 
-/** Ids by the shard they belong to. */
+/** Ids by shard. */
 type IdsByShard = readonly { shard: ShardSpec; ids: string[] }[];
 
 export interface ReadTerms {
-  /** Whether copies will do. */
+  /** True if replicas may answer. */
   eventual?: boolean;
   account?: string;
-  /** Default: a shard that is away is waited for. */
+  /**
+   * Time in ms that a shard may be unavailable before the read fails; default: the read waits for
+   * it.
+   */
   awayMaxMs?: number | undefined;
 }
 
@@ -45,13 +47,13 @@ export class ShardReader {
   readonly #pages: ShardPages;
   readonly #turns = new TurnMeter();
 
-  /** `onFault` is told of errors that leave a shard out of a partial answer and should not be. */
+  /** `onFault` receives unexpected errors that exclude a shard from a partial result. */
   constructor(onFault: (error: unknown) => void = () => undefined, budget = answerBudget()) {
     this.#onFault = onFault;
     this.#pages = new ShardPages(budget);
   }
 
-  /** The records that exist, by id. */
+  /** Returns the records that exist, by id. */
   fetch(caller: Caller, parts: IdsByShard, terms: ReadTerms = {}): Promise<Map<string, FetchedRecord>> {
     return this.#gather(caller, terms, async (follow) => {
       const pageMaxBytes = firstPageMaxBytes(parts.length);
@@ -69,7 +71,7 @@ export class ShardReader {
     });
   }
 
-  /** The best matches over all shards, best first, to each of the queries. */
+  /** Returns the best matches of all shards, best first, for each query. */
   query(
     caller: Caller,
     shards: readonly ShardSpec[],
@@ -85,7 +87,10 @@ export class ShardReader {
     });
   }
 
-  /** As `query`, of the shards that can be reached within PARTIAL_WAIT_MS; says how many. */
+  /**
+   * Like `query`, but only of shards that respond within PARTIAL_WAIT_MS. The results say how many
+   * did.
+   */
   queryReachable(
     caller: Caller,
     shards: readonly ShardSpec[],
@@ -93,7 +98,7 @@ export class ShardReader {
     { eventual, account = '' }: ReadTerms = {},
   ): Promise<QueryResult[]> {
     const waits = { timeout: PARTIAL_WAIT_MS };
-    // Their first page came and a later one did not, in time: they are not asked again.
+    // Shards that sent their first page but not a later one in time. They are not asked again.
     const lost = new Set<ShardSpec>();
     const read = async (follow: Follow): Promise<QueryResult[]> => {
       const answer = async (shard: ShardSpec): Promise<ShardAnswer[] | null> => {
@@ -109,14 +114,14 @@ export class ShardReader {
       return results.map(({ matches, absentFields }) => ({
         matches,
         shards: { total, ok, failed: total - ok },
-        // The others may have the field.
+        // Records of the missing shards may have the field.
         ...(ok === total && absentFields && { absentFields }),
       }));
     };
     return this.#pages.gather(caller, account, waits, read);
   }
 
-  /** The first records of all shards, in the order of their ids' UTF-8 bytes. */
+  /** Returns the first records of all shards, ordered by the UTF-8 bytes of their ids. */
   list(
     caller: Caller,
     shards: readonly ShardSpec[],
@@ -136,7 +141,7 @@ export class ShardReader {
     });
   }
 
-  /** The values that a field has in the records that match, those that occur most first. */
+  /** Returns the values of a field among the matching records, most frequent first. */
   facets(
     caller: Caller,
     shards: readonly ShardSpec[],
@@ -145,7 +150,8 @@ export class ShardReader {
   ): Promise<FacetsResult> {
     return this.#gather(caller, terms, async (follow) => {
       const pageMaxBytes = firstPageMaxBytes(shards.length);
-      // Of several shards each must tell all: what one has most may be rare in the others.
+      // Each of several shards must return all values: one that is frequent in one shard may be
+      // rare in the others.
       const asked = { op: 'facets', ...scope, field, limit: shards.length === 1 ? limit : null, pageMaxBytes } as const;
       const counts = new ValueCounts();
       let missing = 0;
@@ -162,8 +168,8 @@ export class ShardReader {
   }
 
   /**
-   * The first namespaces of all shards, by name, and how many records each holds. A shard may be
-   * asked several times: each count is of one state of the shard, all of them need not be.
+   * Returns the first namespaces of all shards, by name, with their record counts. A shard may be
+   * asked several times, so its counts may belong to different states.
    */
   namespaces(
     caller: Caller,
@@ -193,7 +199,7 @@ export class ShardReader {
     });
   }
 
-  /** `take` returns about how many nanoseconds it took. */
+  /** Calls `take` for each item; it returns its approximate cost in ns. */
   async #readAll<T extends PageItem>(caller: Caller, list: OrderedList<T>, take: (item: T) => number): Promise<void> {
     for (let { items } = list; items.length > 0; items = await list.more()) {
       for (const item of items) {
@@ -219,7 +225,7 @@ export class ShardReader {
     return this.#pages.gather(caller, terms.account ?? '', waitsOf(terms), read);
   }
 
-  /** Throws Lost, of a shard that is `lost` from then on. */
+  /** Adds an unreachable shard to `lost` and throws Lost. */
   async #orLost(
     next: Promise<Page<PageItem>>,
     shard: ShardSpec,
@@ -233,8 +239,8 @@ export class ShardReader {
   }
 
   /**
-   * Null if no node answered for the shard in time; what the shard itself says is wrong with the
-   * request is thrown.
+   * Returns null if no node responded for the shard in time. Rethrows errors that concern the
+   * request itself, and Forgotten.
    */
   async #unlessUnreachable<T>(answer: Promise<T>, { signal }: Caller): Promise<T | null> {
     try {
@@ -251,11 +257,11 @@ export class ShardReader {
 }
 
 /**
- * Whether `a` ranks before `b`: the shorter distance first where there is one, else the higher
- * score; ties by id in the order of UTF-8 bytes.
+ * Returns true if `a` ranks before `b`: by shorter distance if there is one, else by higher score.
+ * Ties are ordered by the UTF-8 bytes of the id.
  */
 export function ranksBefore(a: ShardMatch, b: ShardMatch): boolean {
-  // Many distances may share one rounded score.
+  // Several distances may round to the same score.
   if (a.distance !== b.distance) return a.distance! < b.distance!;
   return a.score === b.score ? compareUtf8(a.id, b.id) < 0 : a.score > b.score;
 }
@@ -273,7 +279,10 @@ function openingOf({ eventual = false, awayMaxMs }: ReadTerms): Opening {
   return { eventual, openMaxMs: awayMaxMs };
 }
 
-/** The first page of a shard's answer to each of the queries; one alone is asked as such. */
+/**
+ * Returns the first page of a shard's matches for each query. A single query uses the
+ * `shards.query` action.
+ */
 async function askQueries(
   caller: Caller,
   shard: ShardSpec,
@@ -287,13 +296,13 @@ async function askQueries(
   return [await call(caller, 'shards.query', { ...params, query: queries[0] }, waits)];
 }
 
-/** What a shard answers to a query. */
+/** Response of a shard to a query. */
 interface ShardAnswer {
   list: OrderedList<ShardMatch>;
   fields: FieldReport | undefined;
 }
 
-/** The best of the shards' lists of matches, which each shard has for each of the queries. */
+/** Merges the shards' matches, separately for each query. */
 function bestOf(answers: readonly ShardAnswer[][], queries: readonly QueryOptions[]): Promise<QueryResult[]> {
   const best = queries.map(async ({ topK }, at) => {
     const own = answers.map((each) => each[at]);
@@ -304,7 +313,7 @@ function bestOf(answers: readonly ShardAnswer[][], queries: readonly QueryOption
   return Promise.all(best);
 }
 
-/** What a shard answers at once: all, or the first page. */
+/** Reads from a shard: the whole result, or its first page. */
 export function readShard<O extends ShardReadOp>(
   caller: Caller,
   shard: ShardSpec,

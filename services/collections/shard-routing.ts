@@ -2,19 +2,19 @@ import { keyHashOf } from '../../lib/merkle/leaf.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
 
 /**
- * The shard an id belongs to, of `of` shards (a power of two up to 256): the top log2(of) bits of
- * its keyHash.
+ * Returns the index of the shard that an id belongs to: the top log2(of) bits of its keyHash. `of`
+ * is the number of shards, a power of two up to 256.
  */
 export function shardIndexOf(id: string, of: number): number {
   return of === 1 ? 0 : (keyHashOf(id)[0] * of) >> 8;
 }
 
-/** The ids by shard index, each list in the order given. */
+/** Groups the ids by shard index, in the given order. */
 export function splitIds(ids: string[], of: number): Map<number, string[]> {
   return of === 1 ? new Map([[0, ids]]) : Map.groupBy(ids, (id) => shardIndexOf(id, of));
 }
 
-/** The records by shard index; with one shard the batch itself. */
+/** Groups the records by shard index. With one shard, returns the batch itself. */
 export function splitBatch(batch: RecordBatch, of: number): Map<number, RecordBatch> {
   if (of === 1) return new Map([[0, batch]]);
   const rows = Map.groupBy(batch.ids.keys(), (row) => shardIndexOf(batch.ids[row], of));

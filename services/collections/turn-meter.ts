@@ -1,11 +1,11 @@
-/** Work that one turn of the event loop does, in nanoseconds by estimate. */
+/** Estimated work per turn of the event loop, in ns. */
 const TURN_NS = 2_000_000;
 
 /**
- * Cuts the long work of many requests into pieces, one in each turn of the event loop.
+ * Splits the long work of many requests into pieces, one per turn of the event loop.
  *
- * All work that shares a meter takes about two milliseconds of a turn, however many requests it is
- * for. Those that have to wait go on in order of arrival.
+ * All work that shares a meter takes about two milliseconds per turn, however many requests it is
+ * for. Paused work continues in the order of arrival.
  */
 export class TurnMeter {
   readonly #waiting: (() => void)[] = [];
@@ -13,8 +13,8 @@ export class TurnMeter {
   #isTicking = false;
 
   /**
-   * Adds work of `ns` nanoseconds. Where this turn has no time left, resolves in a later one, which
-   * is to be awaited before more work is done; else null.
+   * Adds work of `ns` nanoseconds. Returns null while this turn has time left, else a promise for a
+   * later turn, which the caller must await before it continues.
    */
   pauseAfter(ns: number): Promise<void> | null {
     this.#spentNs += ns;

@@ -1,10 +1,10 @@
 /**
- * Room under a plan's limits for a write.
+ * Reserves quota under a plan's limits for a write.
  *
- * Promise: nothing is written without room for all of it, and the room is held until no more of it
- * can be committed. How it fails: when the outcome never becomes known (the shard's node is gone,
- * the store did not say), it neither gives the room back nor renews it. The reservation runs out by
- * itself, after the time in which a shard could still have written it.
+ * Nothing is written without a reservation for all of it, and the reservation is held until no more
+ * can be committed. If the outcome never becomes known (the shard's node is gone, or the store did
+ * not say), the reservation is neither settled nor renewed. It then expires, after the time in
+ * which a shard could still have written.
  */
 import type { Logger } from 'pino';
 import { type Caller, call } from '../../lib/actions/call.ts';
@@ -12,28 +12,30 @@ import { isProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { StoreError } from '../../lib/store/port.ts';
 
-/** What a write takes of the plan's limits. */
+/** Quota that a write uses. */
 interface Room {
-  /** Records that are written. */
+  /** Number of records written. */
   writes: number;
-  /** Those of them that are new. */
+  /** Number of new records among them. */
   vectors: number;
 }
 
-/** A write as the plan's limits see it. */
+/** Write whose quota is reserved. */
 interface MeteredWrite {
   accountId: string;
-  /** What it takes at most. */
+  /** Maximum quota that the write can use. */
   most: Room;
-  /** Records that it writes at least. */
+  /** Minimum number of records that it writes. */
   writesMin: number;
-  /** Works out what it takes. Asked only near a limit; nobody else writes to the account then. */
+  /**
+   * Computes the exact quota. Called only near a limit, when no other write to the account can run.
+   */
   count(): Promise<Room>;
 }
 
 /**
- * Runs `write`, which must end when its outcome is known and not before, with room reserved for it.
- * `caller` outlives the request. Throws PLAN_LIMIT_REACHED, before anything is written.
+ * Runs `write` with its quota reserved. `write` must settle exactly when its outcome is known.
+ * `caller` outlives the request. Throws PLAN_LIMIT_REACHED before anything is written.
  */
 export async function withinQuota<T>(
   caller: Caller,
@@ -41,7 +43,7 @@ export async function withinQuota<T>(
   { accountId, most, writesMin, count }: MeteredWrite,
   write: () => Promise<T>,
 ): Promise<T> {
-  /** Of room, or a ticket for it. */
+  /** Renews or settles a reservation or a ticket for one. */
   const tell = (action: 'metering.renew' | 'metering.settle', id: string, failure: string): void => {
     call(caller, action, { accountId, id }).catch((error: unknown) => log.warn({ err: error }, failure));
   };
@@ -52,7 +54,7 @@ export async function withinQuota<T>(
   let isOpen = false;
   try {
     let reserved = await call(caller, 'metering.reserveWrite', { accountId, writesMin, ...most });
-    // Asked again where deletes made the count uncertain; metering bounds how long that goes on.
+    // Repeats if deletes made the count uncertain; metering limits the number of rounds.
     while (reserved.outcome === 'count') {
       const { ticket } = reserved;
       held.add(ticket);
@@ -73,7 +75,9 @@ export async function withinQuota<T>(
   }
 }
 
-/** Whether an error of a shard's write says that nothing of it is, or will be, committed. */
+/**
+ * Returns true if the error of a shard's write proves that nothing of it is, or will be, committed.
+ */
 export function isRefusal(error: unknown): boolean {
   return isProvecError(error) || (error instanceof StoreError && error.kind !== 'unknown');
 }

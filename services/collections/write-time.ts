@@ -3,28 +3,28 @@ import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { within } from '../../lib/time/timers.ts';
 
-/** Kept of a request's time for making its answer and sending it. */
+/** Part of a request's timeout, in ms, that is kept for building and sending the response. */
 const ANSWER_MAX_MS = 5_000;
 
 const LATE =
   'The service could not tell in time whether it stored the write; send it again: repeating a stored write changes nothing.';
 
-/** What a write may take in all, from the call of its action. */
+/** Returns the total timeout of a write in ms, from the call of its action. */
 export function writeTimeoutMs(anchorWaitMs: number): number {
   return INTERNAL_LIMITS.actionTimeoutMs + anchorWaitMs + ANSWER_MAX_MS;
 }
 
 /**
- * The time that the caller of a write waits, and what is left of it: first for the commit, then for
- * the anchor. The write itself runs on when it is over, so that its outcome becomes known to
- * whoever holds something for it.
+ * Remaining time of a write's caller: first for the commit, then for the anchor. The write itself
+ * continues when it runs out, so that its reservations can be settled.
  */
 export class WriteTime {
   readonly #clock: Clock;
   readonly #commitUntilMs: number;
   readonly #answerUntilMs: number;
   /**
-   * How long a shard may be away before the caller is told; undefined: as long as there is time.
+   * Time in ms that a shard may be unavailable before the write fails; undefined: until the
+   * timeout.
    */
   readonly awayMaxMs: number | undefined;
   #isCommitted = false;
@@ -37,22 +37,24 @@ export class WriteTime {
     this.#commitUntilMs = Math.min(this.#answerUntilMs, monotonicMs + INTERNAL_LIMITS.actionTimeoutMs);
   }
 
-  /** 0 when it is too late for the commit to begin. */
+  /** Time left for the commit in ms; 0 if it is too late to begin. */
   get leftToCommitMs(): number {
     return Math.max(0, this.#commitUntilMs - this.#clock.monotonicMs());
   }
 
-  /** 0 when the answer must go out now. */
+  /** Time left before the response must be sent, in ms. */
   get leftToAnswerMs(): number {
     return Math.max(0, this.#answerUntilMs - this.#clock.monotonicMs());
   }
 
-  /** From here on the answer is what the write gives, never that it is late. */
+  /** Records the commit: from now on `answer` waits for the write and cannot time out. */
   committed(): void {
     this.#isCommitted = true;
   }
 
-  /** What `write` gives; throws UNAVAILABLE when it is not known to be committed in time. */
+  /**
+   * Returns the result of `write`. Throws UNAVAILABLE if it is not known to be committed in time.
+   */
   answer<T>(write: Promise<T>): Promise<T> {
     return within(write, this.leftToCommitMs, () => {
       if (!this.#isCommitted) throw unavailable(LATE);
@@ -60,7 +62,7 @@ export class WriteTime {
     });
   }
 
-  /** What `work` gives, or `otherwise` when that does not come before the answer must go out. */
+  /** Returns the result of `work`, or `otherwise` if the response must be sent before that. */
   untilAnswer<T>(work: Promise<T>, otherwise: T): Promise<T> {
     return within(work, this.leftToAnswerMs, () => otherwise);
   }

@@ -7,96 +7,98 @@ import type { QueueName } from './overload/queues.ts';
 import type { Pieces } from './responses/splice.ts';
 import type { Surface } from './surface.ts';
 
-/** Stands for a segment of a path that cannot be decoded: the name of nothing. */
+/** Replaces a path segment that cannot be decoded. No resource can have this name. */
 export const UNDECODABLE = '\0';
 
-/** Verify reads everything that is stored. */
+/** Timeout in ms for verification, which reads the whole collection. */
 export const VERIFY_TIMEOUT_MS = 600_000;
 
-/** What a route's action gets its parameters from, after every check of the edge. */
+/** Checked request that a route's action parameters are built from. */
 export interface RouteInput {
   /** Empty on operator routes. */
   accountId: string;
-  /** The first path parameter: `{name}`, `{alias}` or `{id}`; empty when the path has none. */
+  /** First path parameter: `{name}`, `{alias}` or `{id}`; empty if the path has none. */
   target: string;
-  /** The one after `{name}`; empty when the path has none. */
+  /** Path parameter after `{name}`; empty if the path has none. */
   item: string;
   query: ReadonlyMap<string, string>;
-  /** What follows the `?`, undecoded. */
+  /** Undecoded text after the `?`. */
   search: string;
   body: unknown;
-  /** Null where the route does not look it up. */
+  /** Null if the route does not look it up. */
   collection: CollectionRow | null;
   /** Whether the key has the scope `read`. */
   mayRead: boolean;
-  /** Where clients reach the service, as `https://host:port`. */
+  /** URL under which clients reach the service, as `https://host:port`. */
   origin: string;
   limits: Limits;
 }
 
-/** Calls an action on behalf of the request, of the collection that its path names. */
+/** Calls an action on behalf of the request, for the collection in its path. */
 export type RouteCall = <N extends ActionName>(
   action: N,
   params: Actions[N]['params'],
 ) => Promise<Actions[N]['result']>;
 
-/** Sent as JSON: an object, or what writes it piece by piece; null: nothing. */
+/** Response body, sent as JSON: an object, or a writer of pieces. Null: no body. */
 export type Answer = object | Pieces | null;
 
 export interface Route {
   surface: Surface;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below the surface's base, with parameters in braces. */
+  /** Path below the dialect's base, with parameters in braces. */
   path: string;
   action: ActionName;
   /** Who may: keys with that scope, or only the operator. */
   access: Scope | 'operator';
   body: BodyName | null;
-  /** Whether the collection that its path names is looked up first. */
+  /** Whether the collection in the path is looked up first. */
   needsCollection: boolean;
   query: readonly string[];
-  /** Where it waits for its turn. */
+  /** Queue that the request waits in. */
   queue: QueueName;
-  /** Permits that it takes there; `shards`: those of its collection, 1 where it has none. */
+  /**
+   * Permits that the request takes there. `shards` is the collection's shard count, 1 without one.
+   */
   width(shards: number): number;
   /**
-   * Whether its action says, by SHARD_UNAVAILABLE, that a shard is away, and may be called again
-   * once it is back.
+   * Whether the action fails with SHARD_UNAVAILABLE while a shard is unavailable, and may be called
+   * again once it is back.
    */
   mayBeAway: boolean;
-  /** Of the answer. */
+  /** Status of a successful response. */
   status: 200 | 201 | 202;
-  /** Of a route that makes or changes: whether it made, which is a 201. */
+  /** For a route that creates or changes: whether it created, which makes the status 201. */
   made: ((result: unknown) => boolean) | null;
-  /** Null: the action's own. */
+  /** Timeout in ms; null: the action's own. */
   timeoutMs: number | null;
   params(input: RouteInput): unknown;
-  /** Of a route that is more than one call of its action: all of them. */
+  /** Makes all calls of a route that needs more than one. */
   perform: ((input: RouteInput, call: RouteCall) => Promise<unknown>) | null;
   answer(result: unknown, input: RouteInput): Answer;
   /**
-   * Reads the next part of an answer whose first part is being sent; null after the last one.
-   * `heldBytes` is asked of the same result after each. Null where the answer has one part.
+   * Reads the next part of a response whose first part is being sent; returns null after the last.
+   * The caller then asks `heldBytes` again for the same result. Null if the response has one part.
    */
   more: ((result: unknown, call: RouteCall) => Promise<Pieces | null>) | null;
-  /** Bytes of vectors that the answer will hold at most, as the request has it. */
+  /** Maximum bytes of vectors in the response, judged by the request. */
   expectedBytes(input: RouteInput, dimensions: number): number;
-  /** Bytes of records that the answer holds. */
+  /** Bytes of records in the result. */
   heldBytes(result: unknown): number;
-  /** How many queries of the plan it was counted as: given back where it cannot be sent. */
+  /** Number of queries counted against the plan, returned to it if the response cannot be sent. */
   countedQueries(result: unknown): number;
-  /** Path of what a 201 created, or a 202 began; null where those name none. */
+  /** Path of what a 201 created or a 202 started; null if the response has no Location. */
   location: ((result: unknown, input: RouteInput | null) => string) | null;
   /**
-   * Which of the two is newline-delimited JSON of any length, and goes through as it comes: the
-   * pipeline has steps of its own for it.
+   * Which side is newline-delimited JSON of any length. It is processed as it arrives, by pipeline
+   * steps of its own.
    */
   streams: 'request' | 'response' | null;
-  /** The route that stands in its place when that query parameter is given. */
+  /** Routes that replace this one if the query parameter is given. */
   whenGiven: Readonly<Record<string, Route>>;
 }
 
-/** What of a route is not in its first line; what it leaves out is as `route` has it. */
+/** Optional properties of a route; `routesBelow` supplies the defaults. */
 interface Definition<N extends ActionName, K extends BodyName | null, R>
   extends Partial<
     Pick<
@@ -105,7 +107,7 @@ interface Definition<N extends ActionName, K extends BodyName | null, R>
     >
   > {
   body?: K;
-  /** Absent where the route's steps make them. */
+  /** Absent if the route's own steps build the parameters. */
   params?(input: InputOf<K>): Actions[N]['params'];
   perform?(input: InputOf<K>, call: RouteCall): Promise<R>;
   answer?(result: NoInfer<R>, input: InputOf<K>): Answer;
@@ -118,7 +120,10 @@ interface Definition<N extends ActionName, K extends BodyName | null, R>
 }
 type InputOf<K> = RouteInput & { body: K extends BodyName ? Bodies[K] : null };
 
-/** Checks a route's parameters and answer against its action's types, and forgets them. */
+/**
+ * Builds routes. Checks their parameters and responses against the action's types, then erases
+ * those types.
+ */
 export const routesBelow =
   (surface: Surface) =>
   <N extends ActionName, K extends BodyName | null = null, R = Actions[N]['result']>(
@@ -138,7 +143,7 @@ export const routesBelow =
       needsCollection: definition.body !== undefined && path.includes('{name}'),
       query: [],
       queue: 'other',
-      // A query takes one for each shard that it searches.
+      // A query takes one permit for each shard that it searches.
       width: (shards) => (definition.queue === 'query' ? shards : 1),
       mayBeAway: false,
       status: 200,
@@ -157,11 +162,11 @@ export const routesBelow =
       ...definition,
     }) as Route;
 
-/** Parameters of an action on the collection that the path names. */
+/** Parameters of an action on the collection in the path. */
 export const named = ({ accountId, target }: Pick<RouteInput, 'accountId' | 'target'>) => ({ accountId, name: target });
 
-/** With the decoded body. */
+/** Parameters with the decoded body. */
 export const asked = (input: RouteInput) => ({ ...named(input), decoded: input.body as object });
 
-/** Of a route in logs, metrics and the OpenAPI document. */
+/** Pattern of a route in logs, metrics and the OpenAPI document. */
 export const patternOf = ({ surface, path }: Pick<Route, 'surface' | 'path'>): string => surface.base + path;

@@ -1,7 +1,6 @@
 /**
- * moleculer-web, as far as Provec uses it: it finds the route of a request and makes the context
- * that the request's calls belong to. Nothing else knows it; what comes before and after is `Edge`
- * and the pipeline.
+ * Adapter to moleculer-web, which finds the route of a request and creates the context for its
+ * calls. Only this file depends on it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceSchema, ServiceSettingSchema } from 'moleculer';
@@ -9,11 +8,11 @@ import ApiGateway from 'moleculer-web';
 import type { Caller } from '../../lib/actions/call.ts';
 import { patternOf, type Route, UNDECODABLE } from './route.ts';
 
-/** Decoded; empty where the path has none. */
+/** Decoded path parameters; empty if the path has none. */
 export interface PathParameters {
-  /** The collection's name, an alias or an id. */
+  /** Name of the collection, an alias or an id. */
   target: string;
-  /** What is named in the collection. */
+  /** Name of the resource within the collection. */
   item: string;
 }
 
@@ -25,11 +24,11 @@ interface RouterEvents {
   requestId(req: IncomingMessage): string;
 }
 
-/** What moleculer-web adds to a request that it routes. */
+/** Properties that moleculer-web adds to a routed request. */
 type RoutedRequest = IncomingMessage & { $params: { params: Record<string, string> }; $ctx: Caller };
 type RootCallOptions = { requestID?: string; tracking?: boolean };
 
-/** The parts of a service with the mixin that the router needs. */
+/** Parts of a service with the mixin that the router uses. */
 interface WebService {
   httpHandler(req: IncomingMessage, res: ServerResponse): Promise<void>;
   aliases: { method: string; match(path: string): object | false }[];
@@ -38,7 +37,7 @@ interface WebService {
 export class Router {
   readonly #routes: readonly Route[];
   readonly #events: RouterEvents;
-  /** No route has more; a slash may follow. */
+  /** Maximum number of segments in any route, plus one for a trailing slash. */
   readonly #segmentsMax: number;
   #service: WebService | null = null;
 
@@ -48,7 +47,7 @@ export class Router {
     this.#segmentsMax = Math.max(...routes.map((route) => patternOf(route).split('/').length)) + 1;
   }
 
-  /** What the gateway's service is mixed from. */
+  /** Moleculer mixin for the gateway's service. */
   get mixin(): Partial<ServiceSchema> {
     const { onError, onNone, requestId } = this.#events;
     const settings: ServiceSettingSchema & Record<string, unknown> = {
@@ -61,7 +60,7 @@ export class Router {
       logRouteRegistration: null,
       rootCallOptions: (options: RootCallOptions, req: IncomingMessage) => {
         options.requestID = requestId(req);
-        // The gateway waits for requests itself when it stops.
+        // The gateway itself waits for running requests when it stops.
         options.tracking = false;
       },
       routes: [...Map.groupBy(this.#routes, ({ surface }) => surface.base)].map(([path, routes]) => ({
@@ -75,12 +74,13 @@ export class Router {
       })),
     };
     return {
-      // Its events only serve automatic aliases, which there are none of.
+      // The mixin's events only serve automatic aliases, which the gateway does not use.
       mixins: [{ ...ApiGateway, events: {} }],
       settings,
       actions: { listAliases: false, addRoute: false, removeRoute: false },
       methods: {
-        // Strict, and only after authentication: see `readQueryString` in pipeline.ts.
+        // The query string is parsed strictly, after authentication: see `readQueryString` in
+        // pipeline.ts.
         parseQueryString: (req: IncomingMessage) => ({ url: req.url, query: {} }),
         errorHandler: (req: IncomingMessage, _res: ServerResponse, error: unknown) => onError(req, error),
         sendError: (req: IncomingMessage, _res: ServerResponse, error: unknown) => onError(req, error),
@@ -89,12 +89,14 @@ export class Router {
     };
   }
 
-  /** To be called with the service once it is created. */
+  /** Must be called with the service once it is created. */
   attach(service: unknown): void {
     this.#service = service as WebService;
   }
 
-  /** Ends in one of the events. `path`: of the request, without its query. */
+  /**
+   * Routes a request; it ends in one of the events. `path` is the request's path without its query.
+   */
   handle(req: IncomingMessage, res: ServerResponse, path: string): void {
     const routable = this.#routable(path);
     if (routable === null) {
@@ -105,7 +107,10 @@ export class Router {
     void this.#service!.httpHandler(req, res);
   }
 
-  /** Methods of a path, with HEAD and OPTIONS, for `Allow`; null when no route has that path. */
+  /**
+   * Returns the methods of a path for `Allow`, with HEAD and OPTIONS, or null if no route has the
+   * path.
+   */
   methodsOf(path: string): string[] | null {
     const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
     const routable = this.#routable(trimmed);
@@ -116,8 +121,8 @@ export class Router {
   }
 
   /**
-   * What moleculer-web can decode; null for a path of more segments than any route has. A path has
-   * up to 1 MiB, and each segment that cannot be decoded costs an exception.
+   * Returns a path that moleculer-web can decode, or null if it has more segments than any route. A
+   * path can have 1 MiB, and every segment that cannot be decoded costs an exception.
    */
   #routable(path: string): string | null {
     return path.split('/', this.#segmentsMax + 1).length > this.#segmentsMax ? null : decodablePath(path);
@@ -131,12 +136,12 @@ export class Router {
   }
 }
 
-/** `POST collections/:name/query`: moleculer-web's word for a route. */
+/** Returns a route in moleculer-web's syntax: `POST collections/:name/query`. */
 function aliasOf({ method, path }: Route): string {
   return `${method} ${path.slice(1).replaceAll(/\{(\w+)\}/g, ':$1')}`;
 }
 
-/** The path, in which every segment can be percent-decoded. */
+/** Replaces every segment that cannot be percent-decoded. */
 function decodablePath(path: string): string {
   if (!path.includes('%')) return path;
   return path

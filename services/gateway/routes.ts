@@ -16,7 +16,8 @@ function namespaceOf({ item, limits }: RouteInput): string {
 }
 
 /**
- * Which page is asked for, of at most `maxItems`; what is none of its cursors the action refuses.
+ * Returns the requested page. Throws INVALID_ARGUMENT unless `limit` is from 1 to `maxItems`; the
+ * action checks the cursor.
  */
 function pageOf(query: RouteInput['query'], maxItems: number): { limit?: number; cursor?: string } {
   const [limit, cursor] = [query.get('limit'), query.get('cursor')];
@@ -25,7 +26,7 @@ function pageOf(query: RouteInput['query'], maxItems: number): { limit?: number;
   return { ...(limit !== undefined && { limit: Number(limit) }), ...(cursor !== undefined && { cursor }) };
 }
 
-/** As `pageOf`; without a limit as many as a page may have. */
+/** Like `pageOf`, with `maxItems` as the default limit. */
 function fullPageOf(query: RouteInput['query'], maxItems: number): { limit: number; cursor?: string } {
   return { limit: maxItems, ...pageOf(query, maxItems) };
 }
@@ -42,7 +43,7 @@ const PROOF = route('GET', '/collections/{name}/proof', 'collections.proof', 're
   answer: (proof) => ({ proof }),
 });
 
-/** With the decoded body; the answer warns of fields that no record has. */
+/** Parameters with the decoded body, for responses that warn of fields that no record has. */
 const askedWithFields = (input: RouteInput) => ({ ...asked(input), wantsAbsentFields: true });
 
 const VECTOR_ROUTES = [
@@ -197,7 +198,7 @@ const COLLECTION_ROUTES = [
     status: 202,
     params: named,
     answer: ({ collection: _, ...verification }) => verification,
-    // An alias may be switched before it has ended.
+    // Names the collection, not an alias, which may be switched before the verification ends.
     location: ({ collection, id }) =>
       `${PROVEC.base}/collections/${encodeURIComponent(collection)}/verifications/${encodeURIComponent(id)}`,
   }),
@@ -279,8 +280,8 @@ const OPERATOR_ROUTES = [
 ];
 
 /**
- * Every route of `/api/v1`, those that are called most first; operator routes exist only where
- * there is an operator.
+ * Returns all routes of `/api/v1`, most frequent first. Operator routes are included only if an
+ * operator token is configured.
  */
 export function routesOf(withOperator: boolean): readonly Route[] {
   const routes = [...VECTOR_ROUTES, ...COLLECTION_ROUTES, ...ALIAS_ROUTES, ...ACCOUNT_ROUTES];

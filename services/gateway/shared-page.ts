@@ -1,14 +1,14 @@
 import type { PlainAnswer } from '../../mixins/health/health-pages.ts';
 
-/** Answers that are being sent, from which on they share the newest rendering. */
+/** Number of responses being sent from which the next ones share the newest rendering. */
 const OWN_RENDERINGS_MAX = 8;
-/** Age, in ms, from which a rendering is not shared with further answers. */
+/** Maximum age in ms of a shared rendering. */
 const SHARED_MAX_MS = 5_000;
 
 /**
- * A page that is rendered anew for each request, unless many clients have yet to read theirs: then
- * it shares the newest rendering, so that unread answers hold a bounded memory and everybody still
- * gets one. Requests that come during a rendering share it.
+ * Page that is rendered per request. While many responses are still unread, later ones share the
+ * newest rendering, which bounds their memory without refusing anyone. Requests that arrive during
+ * a rendering share it, too.
  */
 export class SharedPage {
   readonly #render: () => Promise<PlainAnswer>;
@@ -23,7 +23,7 @@ export class SharedPage {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Rejects as the rendering does. */
+  /** Rejects if rendering fails. */
   async answer(): Promise<PlainAnswer> {
     const answer = await this.#rendered();
     this.#sending++;

@@ -5,23 +5,23 @@ import { type ErrorResponse, errorResponse } from './error-response.ts';
 import { parseQueryString } from './query-string.ts';
 import { bearerOf, type SecretKind } from './steps/bearer.ts';
 
-/** What the routes below one path have in common: how clients of one kind speak. */
+/** Conventions that all routes below one base path share. */
 export interface Surface {
-  /** Where its paths begin. */
+  /** Prefix of the paths. */
   base: string;
-  /** Whether a path may be longer than all headers together. */
+  /** Whether a path may be longer than the limit for all headers. */
   hasLongPaths: boolean;
-  /** What a request has for a secret. Throws UNAUTHENTICATED. */
+  /** Returns the request's secret. Throws UNAUTHENTICATED. */
   secretOf(req: IncomingMessage, kind: SecretKind): string;
-  /** The parameters of a query string; a route knows `known`. Throws INVALID_ARGUMENT. */
+  /** Parses a query string; `known` lists the route's parameters. Throws INVALID_ARGUMENT. */
   parseQuery(search: string, known: readonly string[]): ReadonlyMap<string, string>;
-  /** How an error is told. */
+  /** Formats an error. */
   errorResponse(error: ProvecError, requestId: string, config: Pick<Config, 'pricingUrl' | 'statusUrl'>): ErrorResponse;
-  /** Why a path below `base` that has no route has none; null where nothing more can be said. */
+  /** Explains why a path below `base` has no route; null if there is nothing to add to the 404. */
   whyUnrouted(path: string): ProvecError | null;
 }
 
-/** `/api/v1`, and whatever is below no other. */
+/** Dialect of `/api/v1`, and of every path that belongs to no other. */
 export const PROVEC: Surface = {
   base: '/api/v1',
   hasLongPaths: false,

@@ -1,16 +1,16 @@
-/** Warnings of an answer, about what a request may say but hardly means. */
+/** Warnings about requests that are valid but probably a mistake. */
 import type { UnusedField, WithAbsentFields } from '../../lib/actions/collections.ts';
 import { shownName } from '../../lib/records/fields.ts';
 import type { FromText } from './bodies/decoders.ts';
 import type { Warned } from './responses/splice.ts';
 import type { RouteInput } from './route.ts';
 
-/** The part of a request that its warnings depend on. */
+/** Parts of a request that its warnings depend on. */
 type Asked = Pick<RouteInput, 'mayRead'> & { body: FromText & { namespace?: string } };
 
 /**
- * Returns a sentence for each field that no record has, and for an integer that was rounded. Only
- * a key with the scope `read` gets suggestions, because they name fields of records.
+ * Returns a sentence for each field that no record has, and for a rounded integer. Only a key with
+ * the scope `read` gets suggestions, because they name fields of records.
  */
 export function warningsOf({ absentFields = [] }: WithAbsentFields, { body, mayRead }: Asked): Warned {
   const { namespace = '', roundedInteger } = body;
@@ -41,7 +41,7 @@ function sentence({ field, meant, isEverywhere }: UnusedField, namespace: string
   return `${where} has the field ${shownName(field)}${hint}`;
 }
 
-/** Replaces the absent fields of an action's result by the warnings that clients get. */
+/** Replaces the absent fields in an action's result with warnings for the client. */
 export function withWarnings<R extends object>(result: R & WithAbsentFields, input: Asked): object & Warned {
   const { absentFields, ...rest } = result;
   return { ...rest, ...warningsOf({ absentFields }, input) };

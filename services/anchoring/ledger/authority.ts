@@ -8,9 +8,9 @@ import { ConfigError } from '../../../lib/config.ts';
 const KEYPAIR_BYTES = 64;
 
 /**
- * The keypair that owns every collection's account, from a file of 64 numbers as solana-keygen
- * writes it. With `mayCreate` an absent file is made, readable by its owner alone. Throws
- * ConfigError, which never repeats what stands in the file.
+ * Reads the keypair that owns every collection's account, from a file of 64 numbers as
+ * solana-keygen writes it. With `mayCreate`, creates a missing file, readable only by its owner.
+ * Throws ConfigError, which never contains the file's contents.
  */
 export async function openAuthority(file: string, mayCreate: boolean, log: Logger): Promise<KeyPairSigner> {
   if (!existsSync(file)) {

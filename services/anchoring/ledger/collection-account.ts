@@ -1,7 +1,7 @@
 /**
- * A collection on chain: a Token-2022 mint of supply 0 whose metadata holds the root. Its address
- * follows from the authority and the collection's id, its size is fixed at creation (all fields
- * have fixed widths), and only the authority can write or close it.
+ * A collection's account on chain: a Token-2022 mint with supply 0 whose metadata holds the root.
+ * Its address is derived from the authority and the collection's id. Its size is fixed at creation,
+ * since all fields have a fixed width, and only the authority can write or close it.
  */
 import { createHash } from 'node:crypto';
 import { type Address, createAddressWithSeed, type IInstruction, type KeyPairSigner, some } from '@solana/web3.js';
@@ -31,7 +31,7 @@ const TITLE = { name: 'Provec collection', symbol: 'PROVEC', uri: '' };
 const NUMBER_DIGITS = 20;
 const SEED_BYTES = 24;
 const UUID_BYTES = 16;
-/** Compute units, about twice what the programs use. */
+/** Compute unit limits, about twice what the programs use. */
 const CREATE_UNITS = 60_000;
 const UPDATE_UNITS = 60_000;
 const CLOSE_UNITS = 20_000;
@@ -39,8 +39,8 @@ const CLOSE_UNITS = 20_000;
 const digits = (value: number): string => String(value).padStart(NUMBER_DIGITS, '0');
 
 /**
- * base64url(SHA256("PV1col\0" || uuid bytes)[0..24]): the seed of the collection's address, 32
- * characters.
+ * Returns the 32-character seed of the collection's address: base64url(SHA256("PV1col\\0" || uuid
+ * bytes)[0..24]).
  */
 export function collectionSeed(collectionId: string): string {
   const uuid = Buffer.from(collectionId.replaceAll('-', ''), 'hex');
@@ -57,7 +57,7 @@ export function collectionAddress(authority: Address, collectionId: string): Pro
   });
 }
 
-/** The fields of the metadata, as the account holds them and in their order there. */
+/** Returns the metadata fields in the account's order. */
 function fieldsOf({ merkleRoot, version, vectorCount, decisions }: AnchoredRoot): [name: string, value: string][] {
   return [
     ['merkleRoot', merkleRoot],
@@ -74,7 +74,7 @@ function pointerAndCloser(authority: Address, mint: Address) {
   ];
 }
 
-/** Bytes of the account with all of its fields, for its rent. */
+/** Returns the size of the account with all its fields, which determines its rent. */
 export function accountBytes(authority: Address, mint: Address): number {
   const metadata = extension('TokenMetadata', {
     updateAuthority: some(authority),
@@ -91,8 +91,8 @@ function budget(units: number, microLamports: bigint): IInstruction[] {
 }
 
 /**
- * The account with its final rent and its metadata, still without a root. Not by
- * CreateAccountWithSeed, which refuses an address that somebody has paid anything to.
+ * Creates the account with its final rent and metadata, but without a root. Does not use
+ * CreateAccountWithSeed, which fails if anyone has sent lamports to the address.
  */
 export function createInstructions(
   authority: KeyPairSigner,
@@ -143,7 +143,7 @@ export function updateInstructions(
   return [...budget(UPDATE_UNITS, microLamports), ...updates];
 }
 
-/** Closes the account; its rent goes back to the authority. */
+/** Closes the account and returns its rent to the authority. */
 export function closeInstructions(authority: KeyPairSigner, mint: Address, microLamports: bigint): IInstruction[] {
   return [
     ...budget(CLOSE_UNITS, microLamports),
@@ -152,9 +152,8 @@ export function closeInstructions(authority: KeyPairSigner, mint: Address, micro
 }
 
 /**
- * Reads an account's bytes and checks that they are the collection's, written by the authority.
- * With the verifier's own parser, so that verify never says match of an account that a client
- * refuses.
+ * Parses an account and checks that it is the collection's and was written by the authority. Uses
+ * the verifier's parser, so that verification never accepts an account that a client rejects.
  */
 export function readAccount(data: Uint8Array, owner: string, authority: string, address: string): AccountReading {
   const foreign = (reason: string): AccountReading => ({ status: 'foreign', reason });
@@ -183,6 +182,6 @@ export function readAccount(data: Uint8Array, owner: string, authority: string, 
   return { status: 'found', fields: root };
 }
 
-/** What digits of the fixed width say; NaN where the text is something else. */
+/** Parses digits of the fixed width; NaN for any other text. */
 const numberIn = (text = ''): number =>
   text.length === NUMBER_DIGITS && /^\d+$/.test(text) ? Number(text) : Number.NaN;

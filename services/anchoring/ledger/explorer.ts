@@ -6,9 +6,9 @@ const EXPLORER = 'https://explorer.solana.com';
 export type ExplorerLinks = (kind: 'tx' | 'address', value: string) => string | null;
 
 /**
- * Makes the links of a service. `rpcUrl` returns the URL of the first ledger node. The embedded
- * ledger answers only on this machine, and only pages of origins that the operator names, so it has
- * links only if the operator names the explorer's origin.
+ * Returns the link builder of a service. `rpcUrl` returns the URL of the first ledger node. The
+ * embedded ledger accepts connections only from this machine, and only from pages whose origin the
+ * operator allows, so it has links only if the operator allows the explorer's origin.
  */
 export function explorerLinks(
   { solanaCluster, corsOrigins }: Pick<Config, 'solanaCluster' | 'corsOrigins'>,
@@ -21,8 +21,8 @@ export function explorerLinks(
 }
 
 /**
- * Link to a transaction or an address in Solana's explorer. Of an RPC URL only the origin is shown:
- * its path and query may be secrets.
+ * Returns the link to a transaction or an address in Solana's explorer. Includes only the origin of
+ * an RPC URL, because its path and query may be secret.
  */
 export function explorerUrl(
   kind: 'tx' | 'address',

@@ -4,15 +4,18 @@ import type { LedgerClient } from './ledger-client.ts';
 const LAMPORTS_PER_SOL = 1_000_000_000n;
 const EMBEDDED_LOW = 1_000n * LAMPORTS_PER_SOL;
 const AIRDROP = 100_000n * LAMPORTS_PER_SOL;
-/** An account costs about 0.005 SOL while it is there, an update 0.000005. */
+/**
+ * Balance in lamports below which the operator is warned. An open account costs about 0.005 SOL, an
+ * update 0.000005 SOL.
+ */
 const LOW = LAMPORTS_PER_SOL / 20n;
 
-/** On the embedded ledger the authority is given what it needs. */
+/** Funds the authority on the embedded ledger. */
 export async function fundFromEmbeddedLedger(ledger: LedgerClient): Promise<void> {
   if ((await ledger.balance()) < EMBEDDED_LOW) await ledger.airdrop(AIRDROP);
 }
 
-/** On any other ledger the operator is told when the money runs out. Never rejects. */
+/** Warns the operator of another ledger when funds run low. Never rejects. */
 export async function warnOfLowFunds(ledger: LedgerClient, log: Logger): Promise<void> {
   try {
     const lamports = await ledger.balance();

@@ -1,21 +1,23 @@
 import type { RpcTransport } from '@solana/web3.js';
 
-/** About four times the longest answer that is asked for: the statuses of 256 transactions. */
+/**
+ * Maximum response size, about four times the longest expected one: the statuses of 256
+ * transactions.
+ */
 const ANSWER_MAX_BYTES = 256 * 1024;
 
-/** What an endpoint did that no node of the ledger does; the message names no URL. */
+/** Endpoint behavior that no ledger node would show. The message contains no URL. */
 export class EndpointError extends Error {
   override name = 'EndpointError';
 }
 
 /**
- * JSON-RPC over HTTP as web3.js does it by itself, but that an endpoint is believed in less: an
- * answer has a bound, and is not looked for elsewhere, since a redirect would take the question,
- * and the choice of who answers, out of the operator's hands.
+ * JSON-RPC over HTTP like web3.js's own transport, but with less trust in the endpoint: the
+ * response size is limited, and redirects are refused, since they would let the endpoint choose who
+ * answers.
  */
 export function httpTransport(url: string): RpcTransport {
-  // By its type it answers whatever is asked for: nobody looks at the shape, here as little as in
-  // web3.js.
+  // The type claims to match any request. Like web3.js, this function does not check the shape.
   return async <T>({ payload, signal }: Parameters<RpcTransport>[0]) => {
     const response = await fetch(url, {
       method: 'POST',
@@ -32,7 +34,10 @@ export function httpTransport(url: string): RpcTransport {
   };
 }
 
-/** Leaving the loop ends the connection. What counts is what has been unpacked. */
+/**
+ * Reads the response; the limit applies to decompressed bytes. Leaving the loop closes the
+ * connection.
+ */
 async function boundedText(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -46,8 +51,8 @@ async function boundedText(response: Response): Promise<string> {
 }
 
 /**
- * Whole numbers become bigints without having been numbers, which cannot hold all of them; web3.js
- * turns those back that it wants as numbers.
+ * Parses integers as bigints directly, since numbers cannot hold all of them. web3.js converts
+ * those that it expects as numbers.
  */
 function parseWithBigints(text: string): unknown {
   const reviver: Reviver = (_, value, { source }) =>
@@ -56,7 +61,7 @@ function parseWithBigints(text: string): unknown {
 }
 
 /**
- * With what stood in the text for a primitive value (ES2026), which the compiler's types do not
- * know yet.
+ * Reviver with the source text of a primitive value (ES2026), which the compiler's types do not
+ * have yet.
  */
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;

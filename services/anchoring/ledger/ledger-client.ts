@@ -38,54 +38,57 @@ import { gatheredStatuses } from './signature-statuses.ts';
 import { blockhash, priorityFee, rentOf } from './signing-terms.ts';
 import { cached } from './ttl-cache.ts';
 
-/** A transaction with what is needed to follow it; `wire` is base64. */
+/** Signed transaction with what is needed to track it; `wire` is base64. */
 export interface SignedTransaction {
   signature: string;
   wire: string;
   lastValidBlockHeight: bigint;
   /**
-   * Of the blockhash: no block past `lastValidBlockHeight`, 150 blocks on, takes the transaction.
+   * Slot of the blockhash. No block after `lastValidBlockHeight`, 150 blocks later, accepts the
+   * transaction.
    */
   slot: bigint;
 }
 
-/** What a store believes of a collection's account: an anchor's row. */
+/** What the store expects of a collection's account; an anchor row has these fields. */
 interface Believed {
   created: boolean;
   confirmed: { version: number } | null;
 }
 
-/** Of the account of a collection that has no row. */
+/** Expectation for a collection without a row. */
 const NOTHING: Believed = { created: false, confirmed: null };
 
 /**
- * A block that is this old is lower than it should be, which only makes a transaction seem alive
- * for longer.
+ * Maximum age in ms of the cached block. An older one only makes a transaction seem alive for
+ * longer.
  */
 const FINALIZED_MAX_AGE_MS = 500;
-/** A block takes 0.4 s as a rule. */
+/**
+ * Time in ms after which an endpoint whose slot does not advance is faulty. A block usually takes
+ * 0.4 s.
+ */
 const STANDSTILL_MAX_MS = 30_000;
-/** What an account must hold changes with the ledger's software, if ever. */
+/** The minimum balance changes only with the ledger's software, if ever. */
 const RENT_MAX_AGE_MS = 600_000;
 const FEE_MAX_AGE_MS = 10_000;
 
-/**
- * Everything that is done on the ledger. Throws LedgerUnreachableError, or the ledger's own errors.
- */
+/** All operations on the ledger. Throws LedgerUnreachableError, or the ledger's own errors. */
 export class LedgerClient {
   readonly authority: string;
   readonly #pool: RpcPool;
   readonly #signer: KeyPairSigner;
-  /** As a node knows it that has come to the slot. */
+  /** Returns a transaction's status from a node that has reached `atSlot`. */
   readonly status: (signature: string, atSlot?: bigint) => Promise<TransactionStatus>;
   readonly #monotonicMs: () => number;
   /**
-   * The newest one that any endpoint knows: past a transaction's last valid height there, no fork
-   * can take it any more, and whoever has come to its slot knows whether one did. An endpoint that
-   * is behind, or follows the ledger no more, does not count as long as another one answers.
+   * Returns the newest finalized block that any endpoint knows, and the number of endpoints without
+   * an answer. Past a transaction's last valid height there, no fork can include it any more, and a
+   * node at that slot knows whether one did. Endpoints that lag or stand still do not count while
+   * another answers.
    */
   readonly finalizedBlock: () => Promise<FinalizedBlock & { missing: number }>;
-  /** Since when an endpoint shows the slot that it shows. */
+  /** The slot that each endpoint shows, and since when. */
   readonly #progress = new WeakMap<Rpc, { slot: bigint; sinceMs: number }>();
   /** In lamports. */
   readonly #rent: () => Promise<bigint>;
@@ -99,26 +102,26 @@ export class LedgerClient {
     this.#signer = signer;
     this.authority = signer.address;
     this.finalizedBlock = cached(() => this.#askFinalizedBlock(), FINALIZED_MAX_AGE_MS, monotonicMs);
-    // Every collection's account has the same size; any address does to tell it.
+    // All collections' accounts have the same size, so any address serves to compute it.
     const bytes = accountBytes(signer.address, signer.address);
     this.#rent = cached(() => pool.call((rpc, signal) => rentOf(rpc, signal, bytes)), RENT_MAX_AGE_MS, monotonicMs);
     this.#fee = cached(() => pool.call(priorityFee), FEE_MAX_AGE_MS, monotonicMs);
   }
 
-  /** Base58. Needs no connection. */
+  /** Returns the account's address in base58. Needs no connection. */
   address(collectionId: string): Promise<Address> {
     return collectionAddress(this.#signer.address, collectionId);
   }
 
-  /** As a node shows it that has come to the slot. */
+  /** Reads the account from a node that has reached `atSlot`. */
   async read(collectionId: string, atSlot = 0n): Promise<AccountState> {
     return (await this.#pool.call(await this.#accountOf(collectionId, atSlot))).account;
   }
 
   /**
-   * Asks every endpoint and believes the one that has come furthest. Throws LedgerUnreachableError
-   * also where that one does not bear out what is believed, and another one does not answer, which
-   * may have come further. Null: nothing is believed.
+   * Asks every endpoint and trusts the one with the highest slot. Also throws
+   * LedgerUnreachableError if that one shows less than the store expects while another endpoint,
+   * which may be ahead, did not answer. `believed` is null if nothing is expected.
    */
   async survey(collectionId: string, believed: Believed | null): Promise<AccountView> {
     const { answers, missing, cause } = await this.#pool.callEach(await this.#accountOf(collectionId));
@@ -145,9 +148,9 @@ export class LedgerClient {
   }
 
   /**
-   * Hands the bytes to every endpoint: one that takes them need not hand them on. Null when the
-   * ledger took them (now or before), else why it refused them: it may still take them later, so
-   * that its status and the height decide.
+   * Sends a transaction to every endpoint, since an endpoint that accepts it need not forward it.
+   * Returns null if any accepted it, now or before, else the reason of a refusal. The ledger may
+   * still accept it later, so only its status and the block height decide.
    */
   async send(wire: string): Promise<string | null> {
     const { answers } = await this.#pool.callEach((rpc, abortSignal) => handTo(rpc, abortSignal, wire));
@@ -164,8 +167,8 @@ export class LedgerClient {
   }
 
   /**
-   * An endpoint that follows the ledger no more must not pass for the newest one while the others
-   * are slow or away.
+   * Throws if an endpoint's slot has not advanced for too long. Otherwise a stuck endpoint could
+   * pass for the newest while the others are slow or unreachable.
    */
   #demandProgress(rpc: Rpc, slot: bigint): void {
     const monotonicMs = this.#monotonicMs();
@@ -180,10 +183,10 @@ export class LedgerClient {
     return this.#pool.call((rpc, abortSignal) => balanceOf(rpc, abortSignal, this.#signer.address));
   }
 
-  /** Only the embedded ledger and test clusters give money away. */
+  /** Requests test funds, which only the embedded ledger and test clusters give. */
   async airdrop(amount: bigint): Promise<void> {
     await this.#pool.call((rpc, abortSignal) =>
-      // The type is that of mainnet, which has no airdrops.
+      // The pool's type is that of mainnet, which has no airdrops.
       (rpc as unknown as RpcOf<RequestAirdropApi>)
         .requestAirdrop(this.#signer.address, lamports(amount))
         .send({ abortSignal }),
@@ -196,7 +199,7 @@ export class LedgerClient {
   }
 
   async #sign(instructions: IInstruction[]): Promise<SignedTransaction> {
-    // The blockhash right before signing: from then on the transaction ages.
+    // Fetched right before signing, since the transaction's lifetime starts here.
     const finalized = await this.finalizedBlock();
     const lifetime = await this.#pool.call((rpc, abortSignal) => blockhash(rpc, abortSignal, finalized));
     const message = pipe(
@@ -218,7 +221,7 @@ export class LedgerClient {
 const furthest = <T extends { slot: bigint }>(answers: [T, ...T[]]): T =>
   answers.reduce((best, each) => (each.slot > best.slot ? each : best));
 
-/** Whether an account is what is believed, or further. */
+/** Returns true if an account is at, or past, the expected state. */
 function bearsOut(account: AccountState, { created, confirmed }: Believed): boolean {
   if (account.status !== 'found') return account.status === 'absent' && !created && confirmed === null;
   return (account.fields?.version ?? 0) >= (confirmed?.version ?? 0);

@@ -1,22 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How often something may be done. */
+/** Maximum call rate. */
 export interface Rate {
   perSecond: number;
-  /** Done at once after a pause. */
+  /** Number of calls allowed at once after a pause. */
   burst: number;
 }
 
 /**
- * Resolves when it is one's turn: true; false at once, and the turn is not taken, when it would
- * come after `maxMs`. Rejects when the signal ends the wait.
+ * Waits for the caller's turn. Returns true when it comes, or false at once, without using a turn,
+ * if that would take longer than `maxMs`. Rejects if the signal aborts.
  */
 export type Turns = (maxMs: number, signal: AbortSignal) => Promise<boolean>;
 
-/**
- * Spaces calls out to a rate, in the order in which they come (generic cell rate algorithm, ITU-T
- * I.371).
- */
+/** Spaces calls to a rate, first come, first served (generic cell rate algorithm, ITU-T I.371). */
 export function turnsAt({ perSecond, burst }: Rate, monotonicMs: () => number): Turns {
   const intervalMs = 1_000 / perSecond;
   const burstMs = (burst - 1) * intervalMs;

@@ -1,11 +1,10 @@
 /**
- * Several JSON-RPC endpoints of one ledger used as one: the first that works answers, one that
- * failed is passed over for a while. Calls are spaced out, so that however many collections there
- * are an endpoint is asked no more often than it likes; a call whose turn would come too late fails
- * at once.
+ * Several JSON-RPC endpoints of one ledger, used as one. The first working endpoint answers; failed
+ * ones are skipped for a while. Calls are limited to a rate, however many collections there are,
+ * and a call whose turn would come too late fails at once.
  *
- * An rpc object of web3.js answers to `then` and never resolves: it must not be awaited or returned
- * from an async function. Here it only ever travels as an argument.
+ * A web3.js rpc object responds to `then` and never resolves, so it must not be awaited or returned
+ * from an async function. Here it is only passed as an argument.
  */
 import {
   createSolanaRpcFromTransport,
@@ -21,16 +20,15 @@ import { type Rate, type Turns, turnsAt } from './rate-limiter.ts';
 export type Rpc = RpcOf<SolanaRpcApi>;
 
 /**
- * Where the ledger is; asked before every call, because the embedded ledger may move to another
- * port.
+ * Addresses of the ledger, read before every call, because the embedded ledger may change its port.
  */
 export interface RpcEndpoints {
   urls(): readonly string[];
-  /** Whether this is the embedded ledger, which pays for itself. */
+  /** True for the embedded ledger, on which the authority can fund itself. */
   readonly embedded: boolean;
 }
 
-/** No endpoint gave an answer; the message names no URL, because URLs carry API keys. */
+/** No endpoint answered. The message contains no URL, because URLs may contain API keys. */
 export class LedgerUnreachableError extends Error {
   override name = 'LedgerUnreachableError';
 }
@@ -40,29 +38,29 @@ const CALL_TIMEOUT_MS = 5_000;
 const TURN_MAX_MS = 5_000;
 const LATE_MS = 2_000;
 /**
- * What paid endpoints allow; public ones answer 429 above their own limits, and are passed over for
- * a while then.
+ * Rate that paid endpoints allow. Public ones respond with 429 above their own limits and are then
+ * skipped for a while.
  */
 const RATE: Rate = { perSecond: 100, burst: 100 };
-/** The embedded ledger is ours alone. */
+/** No other service uses the embedded ledger. */
 const EMBEDDED_RATE: Rate = { perSecond: 2_000, burst: 500 };
 const PAUSE = { minMs: 250, maxMs: 30_000 };
 /**
- * JSON-RPC errors that are the ledger's answer and not the endpoint's fault: failed preflight,
- * failed signature check, and the three of a wrong request. After all others (node behind, rate
- * limit, internal error) an endpoint is passed over for a while.
+ * JSON-RPC error codes that are valid answers: failed preflight, failed signature check, and the
+ * three for an invalid request. After any other error (node behind, rate limit, internal error) the
+ * endpoint is skipped for a while.
  */
 const ANSWERS = new Set([-32002, -32003, -32600, -32601, -32602]);
 
-/** What is asked of one endpoint. */
+/** Makes a call to one endpoint. */
 export type Send<T> = (rpc: Rpc, abortSignal: AbortSignal) => Promise<T>;
 
 interface Endpoint {
   rpc: Rpc;
   failures: number;
-  /** On the monotonic clock. */
+  /** In monotonic milliseconds. */
   pausedUntilMs: number;
-  /** Calls under way that show whether it works again. */
+  /** Running calls that test whether the endpoint works again. */
   probes: number;
 }
 
@@ -75,8 +73,8 @@ export class RpcPool {
   readonly #lateMs: number;
 
   /**
-   * `rate` is that of calls to all endpoints together, by default what suits them; `lateMs` is how
-   * much later than the first of several to answer the others may do so.
+   * `rate` applies to the calls to all endpoints together. `lateMs` is how much later than the
+   * first endpoint the others may answer `callEach`.
    */
   constructor(
     endpoints: RpcEndpoints,
@@ -91,8 +89,8 @@ export class RpcPool {
   }
 
   /**
-   * Makes one call. Throws LedgerUnreachableError when no endpoint answers, and the ledger's own
-   * errors as they are where no endpoint does better.
+   * Makes one call. Throws LedgerUnreachableError if no endpoint answers, and the ledger's own
+   * error if no endpoint does better.
    */
   async call<T>(send: Send<T>): Promise<T> {
     let refusal: SolanaError | null = null;
@@ -108,8 +106,8 @@ export class RpcPool {
       try {
         return await this.#try(endpoint, send);
       } catch (error) {
-        // What one endpoint refuses, as a method that it lacks or a blockhash that it does not know
-        // yet, another one may take.
+        // Another endpoint may accept what this one refuses, such as a method or a blockhash that
+        // it does not know.
         if (isAnswer(error)) refusal ??= error;
         else cause = error;
       }
@@ -118,9 +116,9 @@ export class RpcPool {
   }
 
   /**
-   * Makes one call to each endpoint, and waits for none much longer than for the first; those that
-   * failed of late are left out for a while. `missing` are the endpoints without an answer, `cause`
-   * why one of them has none. Throws LedgerUnreachableError when none answers.
+   * Calls every endpoint, and waits for none much longer than for the first. Skips those that
+   * failed recently. `missing` counts the endpoints without an answer, and `cause` is the error of
+   * one of them. Throws LedgerUnreachableError if none answers.
    */
   async callEach<T>(send: Send<T>): Promise<{ answers: [T, ...T[]]; missing: number; cause: unknown }> {
     const all = this.#all();
@@ -147,13 +145,14 @@ export class RpcPool {
   }
 
   /**
-   * Ends calls in flight and refuses new ones, so that a stop need not wait for a silent endpoint.
+   * Aborts running calls and refuses new ones, so that a shutdown need not wait for a silent
+   * endpoint.
    */
   close(): void {
     this.#closed.abort();
   }
 
-  /** Keeps account of whether the endpoint works; to be late is no failure. */
+  /** Makes a call and records whether the endpoint works. Being late is not a failure. */
   async #try<T>(endpoint: Endpoint, send: Send<T>, late = this.#closed.signal): Promise<T> {
     const { failures } = endpoint;
     if (failures > 0) endpoint.probes += 1;
@@ -163,7 +162,7 @@ export class RpcPool {
       endpoint.pausedUntilMs = 0;
       return answer;
     } catch (error) {
-      // Calls that were under way at the same time failed for one reason.
+      // Concurrent calls that fail together count as one failure.
       if (!isAnswer(error) && !late.aborted && endpoint.failures === failures) {
         endpoint.pausedUntilMs = this.#monotonicMs() + backoffMs(failures, PAUSE);
         endpoint.failures += 1;
@@ -175,21 +174,21 @@ export class RpcPool {
   }
 
   async #ask<T>({ rpc }: Endpoint, send: Send<T>, late: AbortSignal): Promise<T> {
-    // In one go: a signal that is made of one that was made of others is never given back.
+    // Combined in one call: nested AbortSignal.any signals are never garbage collected.
     const signal = AbortSignal.any([AbortSignal.timeout(CALL_TIMEOUT_MS), this.#closed.signal, late]);
     try {
       return await send(rpc, signal);
     } catch (error) {
-      // The endpoint may have closed a connection just as it was used again; every call can be made
-      // twice.
+      // The endpoint may have closed the connection just as it was reused. All calls are safe to
+      // repeat.
       if (!isCutOff(error) || signal.aborted) throw error;
       return await send(rpc, signal);
     }
   }
 
   /**
-   * The first, as configured, of those that are not paused; else the one that has waited longest.
-   * After its pause an endpoint is not asked twice at a time while there are others.
+   * Returns the first configured endpoint that is not paused, else the one whose pause ends first.
+   * After its pause, an endpoint gets only one call at a time while there are others.
    */
   #next(tried: ReadonlySet<Endpoint>): Endpoint | undefined {
     const now = this.#monotonicMs();
@@ -214,7 +213,7 @@ function newEndpoint(url: string): Endpoint {
   return { rpc: createSolanaRpcFromTransport(httpTransport(url)), failures: 0, pausedUntilMs: 0, probes: 0 };
 }
 
-/** Whether a node of the ledger refused what was asked; no fault of its endpoint. */
+/** Returns true if a ledger node refused the request, which is no fault of the endpoint. */
 export function isAnswer(error: unknown): error is SolanaError {
   return isSolanaError(error) && ANSWERS.has(error.context.__code);
 }

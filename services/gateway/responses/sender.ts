@@ -10,31 +10,33 @@ export const JSON_HEADERS = Object.freeze({
   'Cache-Control': 'no-store',
 });
 
-/** How an answer begins. */
+/** Status and headers of a response. */
 export interface Head {
   status: number;
   headers: Readonly<Record<string, string>>;
 }
 
-/** Answers of more than this are sent in pieces of about this size. */
+/** Longer responses are sent in pieces of about this size. */
 const PIECE_BYTES = 64 * 1024;
-/** An unread rest of a body up to this size is read and thrown away, and the connection kept. */
+/**
+ * The unread rest of a request body up to this size is read and discarded, to keep the connection.
+ */
 const UNREAD_KEPT_MAX_BYTES = 64 * 1024;
 /**
- * A client that is still sending gets this long to notice the answer before the connection is
- * closed.
+ * Time in ms for a client that is still sending to notice the response before the connection
+ * closes.
  */
 const LINGER_MS = 2_000;
 
-/** Whether so much of the request's body is still to come that the connection is better closed. */
+/** Returns true if the rest of the request's body is, or may be, too large to read and discard. */
 function hasMuchUnread(exchange: Exchange): boolean {
   if (exchange.req.complete || !exchange.hasBody) return false;
   return exchange.awaitsContinue || exchange.declaredBytes === 0 || exchange.declaredBytes > UNREAD_KEPT_MAX_BYTES;
 }
 
 /**
- * Throws away what the client still sends, so that closing the connection does not cut off the
- * answer on its way.
+ * Discards what the client still sends: closing the connection earlier could reset it before the
+ * client has read the response.
  */
 async function linger({ req }: Exchange): Promise<void> {
   req.resume();
@@ -43,8 +45,8 @@ async function linger({ req }: Exchange): Promise<void> {
 }
 
 /**
- * Sends answers: large ones piece by piece, in turns with all others, and no faster than their
- * clients read.
+ * Sends responses. Large ones are sent in pieces, take turns with others, and wait for their
+ * clients to read.
  */
 export class Sender {
   readonly #turns: ResponseTurns;
@@ -56,10 +58,10 @@ export class Sender {
   }
 
   /**
-   * Sends an answer, no faster than its client reads: bytes, or pieces that are made as they are
-   * sent, and those of the parts that follow until `more` gives null. Resolves once the answer is
-   * handed to the system, or the client is gone or was cut off because it reads too slowly: until
-   * then the answer's memory is held. Rejects when a piece cannot be made.
+   * Sends a response no faster than its client reads: bytes, or pieces that are built while
+   * sending, followed by those of `more` until it returns null. Resolves when the response is
+   * handed to the system, the client has disconnected, or a slow client was cut off; until then the
+   * response's memory stays reserved. Rejects if building a piece fails.
    */
   async send(exchange: Exchange, head: Head, content: Buffer | Pieces, more: More = NO_MORE): Promise<void> {
     const { res } = exchange;
@@ -73,7 +75,7 @@ export class Sender {
     await this.#stream(exchange, json, pieces, more);
   }
 
-  /** With a Content-Length. */
+  /** Sends a response with a Content-Length. */
   async #sendWhole(exchange: Exchange, head: Head, body: Buffer): Promise<void> {
     const { res } = exchange;
     const lingers = start(exchange, head) && !exchange.awaitsContinue;
@@ -101,7 +103,7 @@ export class Sender {
     await this.#end(exchange, pace, json.take());
   }
 
-  /** False when the client is gone, or was cut off. */
+  /** Returns false if the client disconnected or was cut off. */
   async #write(exchange: Exchange, pace: ReadingPace, piece: Buffer): Promise<boolean> {
     exchange.res.write(piece);
     if (await pace.keeps(exchange.res, piece.byteLength)) return true;
@@ -114,7 +116,7 @@ export class Sender {
     if (!(await pace.finishes(exchange.res))) exchange.cut('slow_client');
   }
 
-  /** Makes one piece, and says from where the next one is made; null when it is the last. */
+  /** Builds one piece and returns the iterator that builds the next one, or null after the last. */
   async #fill(json: JsonBuffer, pieces: Iterator<void>, more: More): Promise<Iterator<void> | null> {
     if (!(await this.#turns.run(() => fill(json, pieces)))) return pieces;
     const following = await more();
@@ -122,11 +124,11 @@ export class Sender {
   }
 }
 
-/** What is left of an answer after its parts so far. */
+/** Returns the next part of a response, or null after the last. */
 type More = () => Promise<Pieces | null>;
 const NO_MORE: More = () => Promise.resolve(null);
 
-/** Makes one piece; true when it is the last. */
+/** Builds one piece. Returns true if it is the last. */
 function fill(json: JsonBuffer, pieces: Iterator<void>): boolean {
   while (json.length < PIECE_BYTES) if (pieces.next().done) return true;
   return false;
@@ -134,12 +136,12 @@ function fill(json: JsonBuffer, pieces: Iterator<void>): boolean {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Sets the head; true when the connection ends with the answer. */
+/** Sets status and headers. Returns true if the connection closes after the response. */
 function start(exchange: Exchange, { status, headers }: Head): boolean {
   const { res } = exchange;
   const close = hasMuchUnread(exchange);
   res.statusCode = status;
-  // Here, as the router sets one of another spelling.
+  // Set here because the router sets this header with another spelling.
   res.setHeader('X-Request-Id', exchange.id);
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
   if (close) res.setHeader('Connection', 'close');

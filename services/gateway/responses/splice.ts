@@ -3,21 +3,20 @@ import type { ShardMatch } from '../../../lib/shard/match.ts';
 import type { JsonBuffer } from './json-buffer.ts';
 
 /**
- * Writes an answer bit by bit: each step is one record, and may be the last of a turn of the event
- * loop.
+ * Writes a response step by step. A step writes one record and may end a turn of the event loop.
  */
 export type Pieces = (json: JsonBuffer) => Iterator<void>;
 
-/** What an answer says beside its result. */
+/** Members of a response next to its result. */
 export interface Warned {
   /** Absent: none. */
   warnings?: string[];
 }
 
 /**
- * Bodies of query, list and fetch: metadata goes in as the text it is stored as, unparsed, and
- * nothing is ever a key of a JavaScript object, so any id is safe. `tail`: members behind them; its
- * type is one that no request has, so that none is ever told.
+ * Writes the body of a query, list or fetch. Metadata is inserted as stored JSON text, unparsed,
+ * and no id becomes a key of a JavaScript object, so any id is safe. `tail` holds further members.
+ * Its index signature keeps a `RouteInput` from being passed by mistake, which would leak it.
  */
 export function matchesJson(matches: readonly ShardMatch[], tail: Readonly<Record<string, unknown>> = {}): Pieces {
   return function* write(json) {
@@ -42,7 +41,7 @@ export function matchesJson(matches: readonly ShardMatch[], tail: Readonly<Recor
 export const resultJson = ({ matches, shards }: QueryResult, { warnings }: Warned = {}): Pieces =>
   matchesJson(matches, { shards, warnings });
 
-/** `warned`: the warnings of each. */
+/** `warned` holds the warnings of each result. */
 export function resultsJson({ results }: { results: QueryResult[] }, warned: readonly Warned[]): Pieces {
   return function* write(json) {
     json.text('{"results":[');
@@ -85,7 +84,7 @@ export function facetsJson({ values, missing }: FacetsResult, { warnings }: Warn
   };
 }
 
-/** A part of an export: a line for each record, behind the head and before the end. */
+/** Writes a part of an export: one line per record, after the head and before the end line. */
 export function exportLines({ head, records, end }: ExportPart): Pieces {
   return function* write(json) {
     if (head !== undefined) json.text(`${JSON.stringify({ export: head })}\n`);
@@ -102,7 +101,7 @@ export function exportLines({ head, records, end }: ExportPart): Pieces {
 
 interface ToldRecord {
   id: string;
-  /** How near it is, for clients that ask of a record that they name. */
+  /** Similarity, for clients that expect one with fetched records. */
   score?: number;
   values?: Float32Array;
   /** JSON text. */
@@ -129,7 +128,7 @@ export function vectorsJson(records: readonly ToldRecord[], tail: Readonly<Recor
 const ofNamespace = ({ namespace }: { namespace?: string | undefined }): string =>
   namespace === undefined ? '' : `,"namespace":${JSON.stringify(namespace)}`;
 
-/** The end of an object, with more members. */
+/** Closes an object after adding more members. */
 function ending(members: object): string {
   const text = JSON.stringify(members);
   return text === '{}' ? '}' : `,${text.slice(1)}`;

@@ -8,8 +8,8 @@ import { nextPart } from './call-action.ts';
 import type { StepParts } from './step.ts';
 
 /**
- * Answers with what the action gave; resolves when it is sent, or cut off. Throws UNAVAILABLE when
- * there is no memory left for it.
+ * Sends the action's result. Resolves when it is sent or was cut off. Throws UNAVAILABLE if no
+ * memory is left for it.
  */
 export async function answer(exchange: Exchange, parts: StepParts): Promise<void> {
   const { input, result, route } = exchange;
@@ -28,7 +28,7 @@ export async function answer(exchange: Exchange, parts: StepParts): Promise<void
   }
 }
 
-/** Sends an answer in pieces, and then what the route still reads. */
+/** Sends a response in pieces, followed by the parts that the route still reads. */
 function sendPieces(exchange: Exchange, parts: StepParts, head: Head, pieces: Pieces): Promise<void> {
   return parts.sender.send(exchange, head, pieces, async () => {
     const next = await nextPart(exchange, parts);
@@ -37,12 +37,13 @@ function sendPieces(exchange: Exchange, parts: StepParts, head: Head, pieces: Pi
   });
 }
 
-/** Sends an answer whose text is made in one piece, which takes the result's place in memory. */
+/** Sends a response as a single text. Its memory replaces that of the result. */
 async function sendText(exchange: Exchange, { overload, sender }: StepParts, head: Head, answered: object | null) {
   const body = Buffer.from(answered === null ? '' : JSON.stringify(answered));
   exchange.result = null;
   exchange.answerMemory?.release();
-  // Small texts, those of all writes among them, are never refused: connections bound their number.
+  // Small texts, which include the responses of all writes, are never refused. The limit on
+  // connections bounds their number.
   const countedBytes = body.byteLength <= INTERNAL_LIMITS.textAnswerUncountedMaxBytes ? 0 : body.byteLength;
   const memory = overload.texts.take(exchange.accountId, countedBytes);
   await sender.send(exchange, head, body).finally(() => memory.release());
@@ -55,8 +56,8 @@ function headOf({ input, result, route }: Exchange): Head {
 }
 
 /**
- * For queries that were counted and then could not be answered, in the month in which they came:
- * given back in the next, they would make room for too many.
+ * Uncounts queries that were counted but could not be answered, in the month they arrived in:
+ * uncounting in the next month would raise that month's limit.
  */
 function giveBackQueries({ accountId, caller, startedMs }: Exchange, { clock }: StepParts, count: number): void {
   const month = monthOf(clock.wallMs() - (clock.monotonicMs() - startedMs));

@@ -6,18 +6,18 @@ import type { Exchange } from '../exchange.ts';
 import type { StepParts } from './step.ts';
 
 /**
- * Finds out whose request it is, for at most `arrivalsMax` requests at once: before that nobody can
- * say whose share a request would take. Throws UNAUTHENTICATED, UNAVAILABLE, or whatever kept the
- * keys service from answering.
+ * Identifies the account of a request. At most `arrivalsMax` requests do so at once, since no
+ * account's share can be charged before. Throws UNAUTHENTICATED, UNAVAILABLE, or the error of the
+ * keys service.
  */
 export async function authenticate(exchange: Exchange, parts: StepParts): Promise<void> {
   const { access, queue } = exchange.route;
   if (access === 'operator') return authenticateOperator(parts.config.adminToken, exchange);
-  // Deletes make room, so they are let in however many others arrive.
+  // Deletes free space, so they are let in regardless of the number of arrivals.
   await parts.overload.arrive(queue !== 'unshared', () => identify(exchange, parts));
 }
 
-/** Asks whose key it is, and notes when. */
+/** Looks up the key, and stores the identity and the time. */
 export async function identify(exchange: Exchange, { clock, config }: Pick<StepParts, 'clock' | 'config'>) {
   const askedMs = clock.monotonicMs();
   const secret = exchange.surface.secretOf(exchange.req, 'API key');
@@ -33,8 +33,8 @@ export async function identify(exchange: Exchange, { clock, config }: Pick<StepP
 }
 
 /**
- * Throws FORBIDDEN when the key lacks a scope that the request is known to need: the body, once it
- * is decoded, may ask for more than the route does.
+ * Throws FORBIDDEN if the key lacks a scope that the request needs. Called again after decoding,
+ * since the body may need more than the route.
  */
 export function requireScopes(exchange: Exchange): void {
   const missing = scopesOf(exchange).find((scope) => !exchange.identity!.scopes.includes(scope));
@@ -46,14 +46,14 @@ export function requireScopes(exchange: Exchange): void {
   throw new ProvecError('FORBIDDEN', message);
 }
 
-/** A dry run writes nothing, and tells what a read tells. */
+/** A dry run writes nothing and reveals what a read reveals. */
 function scopesOf({ input, route }: Exchange): readonly Scope[] {
   if (route.access === 'operator') return [];
   const isDryRun = (input?.body as { dryRun?: boolean } | null | undefined)?.dryRun === true;
   return isDryRun ? [route.access, 'read'] : [route.access];
 }
 
-/** Lets only the operator's token pass. */
+/** Accepts only the operator's token. */
 function authenticateOperator(token: string | null, exchange: Exchange): void {
   if (token === null) throw new Error('an operator route without an operator');
   const given = exchange.surface.secretOf(exchange.req, "operator's token");
@@ -61,7 +61,7 @@ function authenticateOperator(token: string | null, exchange: Exchange): void {
   throw unauthenticated("This is not the operator's token (PROVEC_ADMIN_TOKEN); an API key does not open /admin.");
 }
 
-/** Compared in constant time. */
+/** Compares in constant time. */
 const isOperators = (secret: string, token: string | null): boolean =>
   token !== null && timingSafeEqual(digest(secret), digest(token));
 

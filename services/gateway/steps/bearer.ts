@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import { unauthenticated } from '../../../lib/errors.ts';
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,512}) *$/i;
-/** Where other services take their keys. */
+/** Headers in which other services expect keys. */
 const KEY_HEADERS = ['api-key', 'x-api-key'];
 
 export type SecretKind = 'API key' | "operator's token";
 
 /**
- * What the request has for a secret. Throws UNAUTHENTICATED that says what is missing, and repeats
- * nothing of the header, which may hold a key all the same.
+ * Returns the request's secret. Throws UNAUTHENTICATED that says what is missing. The message never
+ * repeats the header, which may contain a key.
  */
 export function bearerOf({ headers }: IncomingMessage, kind: SecretKind): string {
   const { authorization } = headers;

@@ -16,10 +16,10 @@ import { isDryRun } from './wait-turn.ts';
 const OVER = `The request took longer than the ${INTERNAL_LIMITS.actionTimeoutMs / 1_000} s that it may; try again later.`;
 
 /**
- * Calls the route's action; where a shard is away, again once that is back. What was asked of the
- * key more than half a second ago is asked anew each time: it may have been revoked while the
- * request waited. Work that changes nothing ends when the client leaves, or with the first error.
- * Throws as the action does, or as those steps do.
+ * Calls the route's action, and again when an unavailable shard is back. Before each call,
+ * authenticates again if that was more than half a second ago, since the key may have been revoked
+ * while the request waited. Read-only work ends when the client disconnects or with the first
+ * error. Throws the errors of the action and of those steps.
  */
 export async function callAction(exchange: Exchange, parts: StepParts): Promise<void> {
   const { input, params, route } = exchange;
@@ -36,8 +36,8 @@ export async function callAction(exchange: Exchange, parts: StepParts): Promise<
 }
 
 /**
- * Reads the next part of an answer that is being sent. Returns null after the last part, and to
- * HEAD. Throws as `callAction` does.
+ * Reads the next part of a response that is being sent. Returns null after the last part, and for
+ * HEAD. Throws the errors of `callAction`.
  */
 export function nextPart(exchange: Exchange, parts: StepParts): Promise<Pieces | null> {
   const { method, result, route } = exchange;
@@ -47,8 +47,8 @@ export function nextPart(exchange: Exchange, parts: StepParts): Promise<Pieces |
 }
 
 /**
- * Calls of a later part. Each waits for a permit, holds it until it ends, and waits for shards that
- * are away.
+ * Returns the calls for a later part. Each waits for a permit, holds it until it ends, and waits
+ * for unavailable shards.
  */
 function callsInTurn(exchange: Exchange, parts: StepParts, signal: AbortSignal): RouteCall {
   const calling = async (action: ActionName, given: never): Promise<unknown> => {
@@ -64,12 +64,12 @@ function callsInTurn(exchange: Exchange, parts: StepParts, signal: AbortSignal):
   return calling as RouteCall;
 }
 
-/** Calls of a route that makes several, which share the time that a call of one has. */
+/** Returns the calls of a route that makes several. Together they get the time of one call. */
 function callsWithin(exchange: Exchange, parts: StepParts, options: CallOptions): RouteCall {
   const { deadlineMs, route } = exchange;
   const calling = (action: ActionName, given: unknown): Promise<unknown> => {
     const own = forCollection(exchange, parts, given);
-    // A write answers in its own time: to cut it short would not end it.
+    // Writes set their own timeout: cutting one short would not undo it.
     if (route.access !== 'read' || route.timeoutMs !== null) return callOnce(exchange, parts, action, own, options);
     const leftMs = Math.ceil(deadlineMs - parts.clock.monotonicMs());
     if (leftMs <= 0) return Promise.reject(new ProvecError('UNAVAILABLE', OVER));
@@ -78,15 +78,18 @@ function callsWithin(exchange: Exchange, parts: StepParts, options: CallOptions)
   return calling as RouteCall;
 }
 
-/** A verify runs to its end: other requests may wait for the same result. */
+/**
+ * Returns true for work that may be aborted. A verification runs to its end, since other requests
+ * may wait for the same result.
+ */
 function changesNothing(exchange: Exchange): boolean {
   const { access, queue } = exchange.route;
   return isDryRun(exchange) || (access === 'read' && queue !== 'verify');
 }
 
 /**
- * What `act` gives. Its signal aborts when the client leaves (ClientGoneError), and when it failed,
- * so that nothing of what it began goes on.
+ * Returns the result of `act`. Its signal aborts when the client disconnects (ClientGoneError), and
+ * when `act` fails, so that nothing it started continues.
  */
 async function whileThere<T>(
   exchange: Pick<Exchange, 'whenGone'>,
@@ -104,7 +107,7 @@ async function whileThere<T>(
   }
 }
 
-/** Calls the route's action once, when the key still holds. */
+/** Calls the route's action once, after checking that the key is still valid. */
 export async function attemptCall(
   exchange: Exchange,
   parts: StepParts,
@@ -123,8 +126,7 @@ async function callOnce(
 ): Promise<unknown> {
   const { caller, route } = exchange;
   await recheck(exchange, parts);
-  // Where the route has no time-out, the action's own holds: one set here would cut a write short
-  // that answers in its own time.
+  // Without a timeout of the route, the action's own applies; one set here could cut a write short.
   const timeout = route.timeoutMs === null ? {} : { timeout: route.timeoutMs };
   const meta = { ...principalOf(exchange), ...options.meta };
   return caller.call(action, params, { ...timeout, ...options, meta });
@@ -137,8 +139,8 @@ interface CallOptions {
 }
 
 /**
- * With the collection that its body was read for, while what was asked of it still holds; later
- * with its id alone, whatever has the name by then.
+ * Adds the collection that the body was decoded for. If its row may be stale, adds only its id, so
+ * that the action looks the row up again by id, not by name.
  */
 function forCollection({ collection, resolvedMs }: Exchange, { clock }: StepParts, params: unknown): unknown {
   if (collection === null) return params;
@@ -146,7 +148,7 @@ function forCollection({ collection, resolvedMs }: Exchange, { clock }: StepPart
   return { ...(params as object), ...(isKnown ? { collection } : { collectionId: collection.id }) };
 }
 
-/** Whose request it is, for whatever the action calls in its turn. */
+/** Identity of the request, passed on to the calls that the action makes. */
 function principalOf({ identity }: Exchange): { principal?: Principal } {
   return identity === null ? {} : { principal: { accountId: identity.accountId, plan: identity.plan } };
 }
@@ -172,7 +174,7 @@ function whenBack(
   attempt: (options: CallOptions) => Promise<unknown>,
 ): Promise<unknown> {
   const terms = (exchange.input?.body ?? {}) as ReadTerms & { queries?: ReadTerms[] };
-  // Others find out for themselves: copies may answer, or the rest is enough.
+  // Other reads try first: replicas may answer them, or partial results may be enough.
   const isStrong = (terms.queries ?? [terms]).some(isStrongRead);
   const needsAll = exchange.route.queue === 'query' && isStrong;
   return overload.away.run(waiterOf(exchange), needsAll, (leftMs) =>
@@ -181,8 +183,9 @@ function whenBack(
 }
 
 /**
- * The request, as it waits for a shard. It releases its permit meanwhile, and the memory reserved
- * for its answer unless the answer has begun: then the gateway still holds the previous part.
+ * Returns the request as a waiter for a shard. It releases its permit meanwhile, and the memory
+ * reserved for its response unless the response has begun: then the gateway still holds the
+ * previous part.
  */
 function waiterOf(exchange: Exchange): Waiter {
   const reserve = (bytes: number): void => {

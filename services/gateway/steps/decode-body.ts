@@ -3,12 +3,12 @@ import type { Exchange } from '../exchange.ts';
 import type { StepParts } from './step.ts';
 import { queueRequestOf } from './wait-turn.ts';
 
-/** A name or an address, with a port: what may stand in a URL that others read. */
+/** Host name or address with an optional port. Other Host headers never end up in a URL. */
 const HOST = /^[\w.-]+(:\d+)?$|^\[[\da-fA-F:.]+\](:\d+)?$/;
 
 /**
- * Parses and checks the body, and makes the action's parameters of it. Fields where there should be
- * no body are refused, too: they say that something else was meant. Throws the 400 that names them.
+ * Parses and checks the body and builds the action's parameters. A body with fields where none is
+ * expected is refused, because the client meant something else. Throws the 400 that names them.
  */
 export async function decodeBody(exchange: Exchange, parts: StepParts): Promise<void> {
   const { accountId, bytes, collection, item, query, req, route, search, target } = exchange;
@@ -32,8 +32,8 @@ async function decoded(exchange: Exchange, { bodies, clock, config, metrics }: S
   try {
     const context = { limits, shape, wallMs: clock.wallMs() };
     const body: unknown = await bodies.decode(kind, exchange.bytes, context, queueRequestOf(exchange));
-    // What is handed on is there until the action has ended. Small numbers are shorter as text, by
-    // half at most.
+    // The decoded body stays in memory until the action ends. Short numbers can be smaller as text,
+    // by half at most.
     exchange.bodyMemory?.resize(Math.min(receivedBytes, batchBytesOf(body) ?? receivedBytes));
     return body;
   } finally {
@@ -41,7 +41,7 @@ async function decoded(exchange: Exchange, { bodies, clock, config, metrics }: S
   }
 }
 
-/** Of a body with a batch of records; null of any other. */
+/** Returns the bytes of a body's record batch, or null if it has none. */
 function batchBytesOf(body: unknown): number | null {
   const { records = null } = body as { records?: RecordBatch };
   return records && batchBytes(records);

@@ -10,12 +10,13 @@ import { attemptCall } from './call-action.ts';
 import type { StepParts } from './step.ts';
 
 const HEADERS = { ...JSON_HEADERS, 'Content-Type': NDJSON_TYPE };
-/** Often enough for one call in between to be lost. */
+/** Interval in ms at which snapshots are kept alive. One lost call is harmless. */
 const KEEP_EVERY_MS = INTERNAL_LIMITS.unaskedPageMaxMs / 3;
 
 /**
- * Answers with the first part of an export, which the action gave, and with those that follow;
- * resolves when all is sent, or cut off. A part that cannot be had cuts the answer off.
+ * Sends the first part of an export, which the action returned, and then the following parts.
+ * Resolves when all is sent or the response was cut off. A part that cannot be read cuts the
+ * response off.
  */
 export async function exportRecords(exchange: Exchange, parts: StepParts): Promise<void> {
   const run = new ExportRun(exchange, parts);
@@ -28,13 +29,13 @@ export async function exportRecords(exchange: Exchange, parts: StepParts): Promi
 }
 
 /**
- * The parts of an export. The snapshots that they are read from are kept while the client takes in
- * the part before, however long the gateway lets it take, and let go of at the end.
+ * Parts of an export. Keeps the snapshots alive while the client reads the previous part, and
+ * releases them at the end.
  */
 class ExportRun {
   readonly #exchange: Exchange;
   readonly #parts: StepParts;
-  /** The part that was had last. */
+  /** Part that was read last. */
   #part: ExportPart;
   #stopKeeping: () => void = () => undefined;
 
@@ -44,13 +45,13 @@ class ExportRun {
     this.#part = exchange.result as ExportPart;
   }
 
-  /** Throws UNAVAILABLE when there is no memory left for it. */
+  /** Throws UNAVAILABLE if no memory is left for the part. */
   first(): Pieces {
     this.#keep();
     return this.#lines();
   }
 
-  /** Null after the last one, and to HEAD. Throws as the action does. */
+  /** Returns null after the last part, and for HEAD. Throws what the action throws. */
   async next(): Promise<Pieces | null> {
     const following = this.#following();
     if (following === null || this.#exchange.method === 'HEAD') return null;
@@ -60,7 +61,7 @@ class ExportRun {
     return this.#lines();
   }
 
-  /** No part will be asked for any more. */
+  /** Stops keeping the snapshots alive and releases them. */
   end(): void {
     this.#stopKeeping();
     this.#tell('collections.leaveExport');
@@ -71,7 +72,7 @@ class ExportRun {
     return exportLines(this.#part);
   }
 
-  /** What the next part is asked for with; null after the last one. */
+  /** Returns the parameters for the next part, or null after the last. */
   #following(): (Named & { at: ExportPosition }) | null {
     const { next } = this.#part;
     if (next === undefined) return null;
@@ -88,8 +89,8 @@ class ExportRun {
   }
 
   /**
-   * Of its failure nobody has to know: what is not kept is missed when the next part is asked for,
-   * and what is not left ends by itself.
+   * Ignores failures: a snapshot that expired is reported when the next part is read, and one that
+   * is not released expires by itself.
    */
   #tell(action: 'collections.keepExport' | 'collections.leaveExport'): void {
     const following = this.#following();

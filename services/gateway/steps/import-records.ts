@@ -1,10 +1,10 @@
 /**
- * Reads an import as it comes, and writes it entry by entry: of a body of any size two entries are
- * held at most.
+ * Reads an import as it arrives and writes it entry by entry, holding at most two entries, however
+ * large the body is.
  *
- * Promises: what an entry holds is stored before the next but one is read, so that a client that is
- * faster than the collection waits. How it fails: a line that is no record ends the import with a
- * 400 that names it, and any error says how many records were stored before it.
+ * An entry is stored before the next but one is read, so a client that sends faster than the
+ * collection can write waits. A line that is not a record ends the import with a 400 that names the
+ * line. Every error says how many records were stored before it.
  */
 import type { ImportResult } from '../../../lib/actions/collections.ts';
 import { isProvecError, ProvecError } from '../../../lib/errors.ts';
@@ -29,7 +29,7 @@ import { queueRequestOf } from './wait-turn.ts';
 const MEDIA_TYPES = [NDJSON_TYPE, 'application/ndjson', 'application/jsonl', 'application/json'];
 const PACE = { bytesPerSecond: 1024, windowMs: INTERNAL_LIMITS.requestBodyTimeoutMs };
 
-/** Throws what the lines and the entries' writes throw. */
+/** Imports the body. Throws the errors of its lines and of the writes. */
 export async function importRecords(exchange: Exchange, parts: StepParts): Promise<void> {
   const { accountId, req, res } = exchange;
   refuseMediaType(req, MEDIA_TYPES, 'newline-delimited JSON');
@@ -57,14 +57,14 @@ class ImportRun {
   readonly #exchange: Exchange;
   readonly #parts: StepParts;
   #stored = 0;
-  /** Decoded, and written when it is known whether it is the last. */
+  /** Decoded entry, written as soon as it is known whether it is the last. */
   #waiting: RecordBatch | null = null;
-  /** Lines that are records. */
+  /** Number of lines that are records. */
   #records = 0;
   #headLine = 0;
   #endLine = 0;
   #isFirst = true;
-  /** The first integer that no double holds. */
+  /** First integer that a double cannot represent. */
   #rounded: string | undefined;
 
   constructor(exchange: Exchange, parts: StepParts) {
@@ -77,13 +77,13 @@ class ImportRun {
     this.#checkFrame(lines, entry.numbers);
     if (lines.batch.ids.length === 0) return;
     const before = this.#waiting;
-    // Not what follows an entry that could not be written.
+    // Cleared first: if this write fails, later entries must not be written.
     this.#waiting = null;
     if (before !== null) await this.#write(before, false);
     this.#waiting = lines.batch;
   }
 
-  /** Of what is decoded and not written yet. */
+  /** Bytes of the decoded entry that is not written yet. */
   get heldBytes(): number {
     return this.#waiting === null ? 0 : batchBytes(this.#waiting);
   }
@@ -100,7 +100,10 @@ class ImportRun {
     return { ...result, importedCount: this.#stored, ...warned };
   }
 
-  /** What to throw for an error: what came before it is stored first, and told of. */
+  /**
+   * Returns the error to throw. First stores the records before the faulty line, and adds their
+   * number to the message.
+   */
   async failure(error: unknown): Promise<unknown> {
     const before = this.#waiting;
     this.#waiting = null;
@@ -120,7 +123,7 @@ class ImportRun {
     if (code === 'COLLECTION_NOT_FOUND')
       return new ProvecError(code, `The collection was deleted during the import, with ${records} of it.`);
     const before = `${records} ${were} stored before.`;
-    // Some end in a URL.
+    // Some messages end in a URL.
     const told = message.endsWith('.') ? `${message} ${before}` : `${before} ${message}`;
     return new ProvecError(code, told, { details, retryAfterSeconds, cause });
   }
@@ -128,7 +131,7 @@ class ImportRun {
   async #write(batch: RecordBatch, isLast: boolean): Promise<ImportResult> {
     const exchange = this.#exchange;
     const { accountId } = exchange;
-    // The same one to the end, whatever bears its name or what an alias stands for by then.
+    // The import keeps its collection, even if the name or alias now leads to another one.
     const { id: collectionId, name } = exchange.collection!;
     const permit = await this.#parts.overload.queues.write.enter(queueRequestOf(exchange));
     try {
@@ -148,7 +151,7 @@ class ImportRun {
     const context = { limits: config.limits, shape: { dimensions, metric }, wallMs: clock.wallMs() };
     try {
       const decoded = await bodies.decode('import', bytes, context, queueRequestOf(this.#exchange));
-      // A line that closes what it did not open may pass for several.
+      // A malformed line can close the array and open another, and so count as several.
       this.#rounded ??= decoded.roundedInteger;
       if (decoded.lines.values === lines.length) return decoded.lines;
     } catch (error) {
@@ -158,7 +161,10 @@ class ImportRun {
     throw notJson(entry, config.limits);
   }
 
-  /** The head of an export is the first line, its end the last, with the number of its records. */
+  /**
+   * Checks the frame of an export: its head is the first line, and its last line has the number of
+   * records.
+   */
   #checkFrame({ headAt, endAt, endCount, values }: ImportedLines, numbers: readonly number[]): void {
     const wrong = (at: number, got: string) => invalid(`line ${numbers[at]}`, 'a record', got);
     if (this.#endLine > 0) throw wrong(0, 'behind the end of an export');
@@ -168,13 +174,16 @@ class ImportRun {
     if (endAt >= 0) this.#endLine = numbers[endAt];
     this.#isFirst = false;
     this.#records += [headAt, endAt].reduce((count, at) => (at < 0 ? count : count - 1), values);
-    // Without the head it may be of lines that were picked out of an export.
+    // Without a head, the lines may be a selection from an export, so the count need not match.
     if (this.#headLine > 0 && endCount !== null && endCount !== this.#records)
       throw invalid(`line ${this.#endLine}.end.count`, `${this.#records}, the number of records`, `${endCount}`);
   }
 }
 
-/** Says what is wrong with the first line that is no JSON object by itself; null where each is. */
+/**
+ * Returns the error for the first line that is not a JSON object by itself, or null if every line
+ * is.
+ */
 function notJson({ lines, numbers }: ImportEntry, limits: Limits): ProvecError | null {
   for (const [at, line] of lines.entries()) {
     try {
@@ -192,7 +201,7 @@ function notJson({ lines, numbers }: ImportEntry, limits: Limits): ProvecError |
   return null;
 }
 
-/** With lines named as the client knows them. */
+/** Replaces element indexes in an error with the client's line numbers. */
 function withLineNumbers({ code, message, details }: ProvecError, numbers: readonly number[]): ProvecError {
   const named = (text: string): string =>
     text.replaceAll(/\blines\[(\d+)\]/g, (_, at) => `line ${numbers[Number(at)]}`);

@@ -7,12 +7,12 @@ import type { Exchange } from '../exchange.ts';
 import type { StepParts } from './step.ts';
 
 const UTF8_PARAMETER = /^charset\s*=\s*"?utf-?8"?$/;
-/** Means nothing to JSON. */
+/** JSON defines no other parameters, so they are ignored. */
 const OTHER_PARAMETER = /^(?!charset)[^\s=]+=/;
 
 /**
- * Split rather than matched as a whole: a pattern with several runs of blanks takes quadratic time
- * on a header full of them.
+ * Splits the header instead of matching it as a whole: a pattern with several runs of blanks takes
+ * quadratic time on a header full of them.
  */
 function isInUtf8(type: string, essences: readonly string[]): boolean {
   const [essence, ...parameters] = type.split(';').map((part) => part.trim().toLowerCase());
@@ -25,8 +25,8 @@ function isInUtf8(type: string, essences: readonly string[]): boolean {
 }
 
 /**
- * Throws UNSUPPORTED_MEDIA_TYPE for a body that says it is none of `essences`, of which the first
- * is the one to send, or is compressed. One that says nothing is taken for what it must be.
+ * Throws UNSUPPORTED_MEDIA_TYPE for a compressed body, and for one whose type is not among
+ * `essences`, of which the first is recommended. Accepts a body without a Content-Type.
  */
 export function refuseMediaType({ headers }: IncomingMessage, essences: readonly string[], what: string): void {
   const type = headers['content-type'];
@@ -48,16 +48,18 @@ export function refuseMediaType({ headers }: IncomingMessage, essences: readonly
 const tooLarge = (maxBytes: number) =>
   new ProvecError('BODY_TOO_LARGE', `The body is larger than ${maxBytes} bytes; send it in several requests.`);
 
-/** Reads the body, before the request takes a permit: a slow sender holds up nobody else. */
+/**
+ * Reads the body before the request takes a permit, so that a slow sender blocks no other request.
+ */
 export async function readBody(exchange: Exchange, { config, overload }: StepParts): Promise<void> {
   exchange.bytes = await bodyOf(exchange, config.limits.bodyMaxBytes, overload.bodies);
   if (exchange.res.destroyed) throw new ClientGoneError();
 }
 
 /**
- * The body's bytes, in an ArrayBuffer that is nobody else's. What came of them is held as
- * `exchange.bodyMemory`. Throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE as soon as that is known,
- * UNAVAILABLE when too much is on its way, ClientGoneError.
+ * Returns the body in an ArrayBuffer of its own. `exchange.bodyMemory` holds what has arrived.
+ * Throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE as early as possible, UNAVAILABLE if bodies take
+ * too much memory, or ClientGoneError.
  */
 export async function bodyOf(
   exchange: Exchange,
@@ -69,7 +71,7 @@ export async function bodyOf(
   refuseMediaType(req, ['application/json'], 'JSON');
   const declared = exchange.declaredBytes;
   if (declared > maxBytes) throw tooLarge(maxBytes);
-  // What is only announced takes nothing from others.
+  // The declared length is checked but not reserved; only received bytes count.
   budget.expect(accountId, declared);
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false;
@@ -84,8 +86,8 @@ export async function bodyOf(
 }
 
 /**
- * Hands every chunk to `take` and has `hold` hold all that came; when either throws, reading stops
- * and nothing is held.
+ * Passes every chunk to `take`, with all received bytes reserved in `hold`. If either throws, stops
+ * reading and releases the memory.
  */
 function eachChunk(req: IncomingMessage, hold: MemoryHold, take: (chunk: Uint8Array) => void): Promise<void> {
   let heldBytes = 0;

@@ -9,7 +9,7 @@ import type { RateLimit } from '../rate-limit.ts';
 import type { Responder } from '../responder.ts';
 import type { Sender } from '../responses/sender.ts';
 
-/** What the steps work with. */
+/** Dependencies of the steps. */
 export interface StepParts {
   config: Config;
   clock: Clock;
@@ -22,5 +22,5 @@ export interface StepParts {
   responder: Responder;
 }
 
-/** Throws the ProvecError for the client, or ClientGoneError. */
+/** Step of the pipeline. Throws the ProvecError for the client, or ClientGoneError. */
 export type Step = (exchange: Exchange, parts: StepParts) => void | Promise<void>;

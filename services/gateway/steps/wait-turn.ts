@@ -3,7 +3,7 @@ import type { Exchange } from '../exchange.ts';
 import type { QueueRequest } from '../overload/fair-queue.ts';
 import type { StepParts } from './step.ts';
 
-/** Waits for the request's turn among all others of its kind. Throws UNAVAILABLE. */
+/** Waits for the request's turn in its queue. Throws UNAVAILABLE. */
 export async function waitTurn(exchange: Exchange, { clock, overload }: StepParts): Promise<void> {
   const request = queueRequestOf(exchange);
   exchange.deadlineMs = clock.monotonicMs() + INTERNAL_LIMITS.actionTimeoutMs;
@@ -12,7 +12,7 @@ export async function waitTurn(exchange: Exchange, { clock, overload }: StepPart
 }
 
 /**
- * Moves a dry run from the queue of its route to that of queries, because it reads every shard and
+ * Moves a dry run from its route's queue to the queue of searches, since it reads every shard and
  * writes nothing. Throws UNAVAILABLE.
  */
 export async function waitAmongQueries(exchange: Exchange, { overload }: StepParts): Promise<void> {
