@@ -1,11 +1,11 @@
 /**
- * The instances of the service that live, and which of them is in charge of a collection.
+ * Tracks the live instances of the service, and which of them is in charge of a collection.
  *
- * Promises: instances that see the same ones alive agree (rendezvous hashing); an instance that
- * stops writing beats is given up once its beat has stood still for `DEAD_AFTER_MS` on the
- * observer's own monotonic clock. Two may both believe that they are in charge while their views
- * differ: that costs calls, never safety, which rests on the rows alone (outbox.ts). How it fails:
- * an instance that cannot reach the store judges nobody and goes on with what it saw last.
+ * Instances that see the same others alive agree, by rendezvous hashing. An instance counts as dead
+ * once its heartbeat has not changed for `DEAD_AFTER_MS` on the observer's own monotonic clock.
+ * While views differ, two instances may both act as in charge. That costs calls but is safe, since
+ * safety rests on the rows alone (outbox.ts). An instance that cannot reach the store keeps its
+ * last view.
  */
 import { randomUUID } from 'node:crypto';
 import { Placement } from '../../lib/placement/placement.ts';
@@ -14,8 +14,8 @@ import type { Clock } from '../../lib/time/clock.ts';
 import { Sightings } from '../../lib/time/sightings.ts';
 
 /**
- * With a beat and a look every second the collections of a dead instance are taken up within the 6
- * s that leases have.
+ * With a heartbeat and a check every second, collections of a dead instance are taken over within
+ * the 6 s of a lease.
  */
 const DEAD_AFTER_MS = 4_000;
 
@@ -41,7 +41,7 @@ export class Membership {
   }
 
   /**
-   * Tells the others that this instance lives, and looks which of them do; whether that changed.
+   * Writes a heartbeat and updates the set of live instances. Returns whether that set changed.
    * Throws StoreError.
    */
   async look(counts: Counts): Promise<boolean> {
@@ -52,7 +52,7 @@ export class Membership {
     this.#sightings.observe(rows.map(({ instance, beat }) => [instance, beat] as const));
     const live = [this.#instance];
     for (const { instance } of rows) {
-      // Not until the present: it may have written a beat since they were read.
+      // Measured up to the read, not up to now: the instance may have written a heartbeat since.
       if (this.#sightings.unchangedMs(instance, askedAtMs) < DEAD_AFTER_MS) live.push(instance);
       else await this.#store.endInstance(instance);
     }
@@ -61,7 +61,7 @@ export class Membership {
     return this.#placement !== before;
   }
 
-  /** What all instances that live have counted. Throws StoreError. */
+  /** Returns the counts of all live instances together. Throws StoreError. */
   async total(own: Counts): Promise<Counts> {
     const others = (await this.#store.instances()).filter(({ instance }) => instance !== this.#instance);
     return {
@@ -70,7 +70,9 @@ export class Membership {
     };
   }
 
-  /** The others need not wait for its death. Never rejects. */
+  /**
+   * Ends this instance, so that the others need not wait until it counts as dead. Never rejects.
+   */
   async leave(): Promise<void> {
     await this.#store.endInstance(this.#instance).catch(() => undefined);
   }

@@ -1,10 +1,10 @@
 /**
  * Writes that wait until a confirmed root contains them, whichever instance confirms it.
  *
- * Promises: a waiter is answered when this instance confirms, soon after it is told of a change, or
- * at the next look at the row; whatever is told or lost, each row waited for is looked at in its
- * turn, and there are at most ten readings a second of at most 100 rows each, however many wait.
- * How it fails: with null at the end of the wait. A store that cannot be read is asked again.
+ * A waiter resolves when this instance confirms, soon after a message about a change, or at the
+ * next poll of its row. Every awaited row is polled in turn, whatever message is lost, with at most
+ * ten reads per second of at most 100 rows each, however many wait. A waiter resolves with null at
+ * its deadline. Failed reads are retried.
  */
 
 import { contains } from '../../lib/shard/cut.ts';
@@ -13,9 +13,9 @@ import type { AnchorRow, AnchorStore, Confirmed } from '../../lib/store/anchors.
 import type { Clock } from '../../lib/time/clock.ts';
 
 const READING_ROWS = 100;
-/** Between two readings. */
+/** Minimum time between two reads in ms. */
 const GAP_MIN_MS = 100;
-/** Between two readings when nothing was told. */
+/** Time between two reads in ms without messages. */
 const GAP_MAX_MS = 250;
 
 interface Waiter {
@@ -26,7 +26,7 @@ interface Waiter {
 export class Waiters {
   readonly #anchors: Pick<AnchorStore, 'getMany'>;
   readonly #clock: Clock;
-  /** By collection, the one that was looked at longest ago first. */
+  /** By collection, the least recently polled first. */
   readonly #waiting = new Map<string, Set<Waiter>>();
   readonly #told = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
@@ -39,8 +39,8 @@ export class Waiters {
   }
 
   /**
-   * The confirmed root that contains `cut`, or null after `waitMs` or when there will be none for
-   * now.
+   * Returns the confirmed root that contains `cut`. Returns null after `waitMs`, or if nothing will
+   * be confirmed for now.
    */
   wait(collectionId: string, cut: Cut, waitMs: number): Promise<Confirmed | null> {
     return new Promise((resolve) => {
@@ -60,7 +60,7 @@ export class Waiters {
     });
   }
 
-  /** The row may have changed. */
+  /** Polls the row soon, since it may have changed. */
   tell(collectionId: string): void {
     if (!this.#waiting.has(collectionId)) return;
     this.#told.add(collectionId);
@@ -70,7 +70,8 @@ export class Waiters {
   }
 
   /**
-   * Answers those whom the row answers: confirmed roots, or that nothing will be confirmed for now.
+   * Resolves the waiters that the row answers: with its confirmed root, or with null if it is
+   * halted or closing.
    */
   settle(row: AnchorRow): void {
     for (const waiter of [...(this.#waiting.get(row.collectionId) ?? [])]) {
@@ -79,7 +80,7 @@ export class Waiters {
     }
   }
 
-  /** Nothing will be confirmed for these collections; all of them when none are named. */
+  /** Resolves the waiters of these collections, by default of all, with null. */
   release(collectionIds: Iterable<string> = [...this.#waiting.keys()]): void {
     for (const id of collectionIds) for (const waiter of [...(this.#waiting.get(id) ?? [])]) waiter.settle(null);
   }
@@ -96,7 +97,7 @@ export class Waiters {
     if (this.#timer || this.#isReading || this.#waiting.size === 0) return;
     const monotonicMs = this.#clock.monotonicMs();
     const waitedMs = monotonicMs - this.#readAtMs;
-    // The first look leaves time for what usually comes by itself.
+    // The first read is delayed: most waiters resolve before it.
     const afterMs = waitedMs >= GAP_MAX_MS && this.#told.size === 0 ? gapMs : Math.max(0, gapMs - waitedMs);
     this.#timer = setTimeout(() => {
       this.#timer = null;
@@ -121,7 +122,7 @@ export class Waiters {
       const found = new Set(rows.map(({ collectionId }) => collectionId));
       this.release(ids.filter((id) => !found.has(id)));
     } catch {
-      // Read again at the next look.
+      // Retried at the next poll.
     }
     this.#isReading = false;
     this.#schedule(this.#told.size > 0 ? GAP_MIN_MS : GAP_MAX_MS);

@@ -1,22 +1,21 @@
 /**
- * Slots and blockhashes of the embedded ledger. Slot and block height are one number. A block is
- * made for every transaction, and when a caller asks and at least `BLOCK_MS` have passed since the
- * last one: time passes for those who wait for it, and a ledger that is idle or stopped lets no
- * transaction expire.
+ * Slots and blockhashes of the embedded ledger. Slot and block height are the same number. A block
+ * is made for every transaction, and when a caller asks at least `BLOCK_MS` after the last block.
+ * So time passes only while callers wait, and no transaction expires while the ledger is idle or
+ * stopped.
  *
- * Blockhashes are a function of genesis and height, so those handed out before a restart stay known
- * after it.
+ * Blockhashes are derived from genesis and height, so they stay valid across restarts.
  */
 import { createHash } from 'node:crypto';
 import { getBase58Decoder } from '@solana/web3.js';
 
 const BLOCK_MS = 400;
 /**
- * Heights that are written down ahead, so that not every block costs an fsync: what a restart may
- * skip.
+ * Number of heights that are made durable ahead, so that not every block costs an fsync. A restart
+ * may skip them.
  */
 const RESERVED_BLOCKS = 16;
-/** For how many blocks a blockhash can be used, as on Solana. */
+/** Number of blocks for which a blockhash is valid, as on Solana. */
 export const BLOCKHASH_BLOCKS = 150;
 
 const base58 = getBase58Decoder();
@@ -30,7 +29,7 @@ export class BlockClock {
   #lastBlockMs = performance.now();
 
   /**
-   * `height` is the highest that was ever shown; `reserve` must make a height durable before it
+   * `height` is the highest height ever shown. `reserve` must make a height durable before it
    * returns.
    */
   constructor(genesisHash: string, height: number, reserve: (height: number) => void) {
@@ -53,7 +52,7 @@ export class BlockClock {
     return this.hashAt(this.#height);
   }
 
-  /** Makes a block if it is time for one. */
+  /** Makes a block if one is due. */
   tick(): void {
     if (performance.now() - this.#lastBlockMs < BLOCK_MS) return;
     if (this.#height + 1 > this.#reserved) {
@@ -63,7 +62,7 @@ export class BlockClock {
     this.advance();
   }
 
-  /** The block of a transaction, whose record makes the height durable. */
+  /** Makes the block of a transaction, whose journal record makes the height durable. */
   advance(): void {
     this.#height += 1;
     this.#reserved = Math.max(this.#reserved, this.#height);
@@ -72,13 +71,13 @@ export class BlockClock {
     this.#heightOf.delete(this.hashAt(this.#height - BLOCKHASH_BLOCKS - 1));
   }
 
-  /** Whether the next block may take a transaction with this blockhash. */
+  /** Returns true if the next block may include a transaction with this blockhash. */
   isValid(blockhash: string): boolean {
     const height = this.#heightOf.get(blockhash);
     return height !== undefined && this.#height + 1 <= height + BLOCKHASH_BLOCKS;
   }
 
-  /** The blockhash of the block at a height. */
+  /** Returns the blockhash at a height. */
   hashAt(height: number): string {
     const digest = createHash('sha256').update(`provec embedded ledger block ${this.#genesisHash} ${height}`).digest();
     return base58.decode(digest);

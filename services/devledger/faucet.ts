@@ -14,13 +14,13 @@ import {
 } from '@solana/web3.js';
 import { getTransferSolInstruction } from '@solana-program/system';
 
-/** PKCS #8 in front of the 32 bytes of an Ed25519 key. */
+/** PKCS #8 prefix of a 32-byte Ed25519 key. */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
 const KEY_BYTES = 32;
 
 /**
- * The wallet that airdrops come from. Its key follows from the genesis hash: anybody may have an
- * airdrop, so it needs no secret.
+ * Wallet that airdrops come from. Its key is derived from the genesis hash. It need not be secret,
+ * since anyone may get an airdrop.
  */
 export class Faucet {
   readonly address: string;
@@ -33,7 +33,7 @@ export class Faucet {
     this.address = getBase58Decoder().decode(publicKey);
   }
 
-  /** A signed transaction that gives `amount` lamports to a wallet. */
+  /** Returns a signed transaction that transfers `amount` lamports to a wallet. */
   transfer(to: string, amount: number, blockhash: string): Buffer {
     const source = createNoopSigner(this.address as Address);
     const lifetime = { blockhash: blockhash as Blockhash, lastValidBlockHeight: 0n };

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Names of this machine that no DNS server of a stranger can give out. */
+/** Host names of this machine that a foreign DNS server cannot point here. */
 const LOOPBACK_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 
@@ -10,11 +10,11 @@ export interface HeadRefusal {
 }
 
 /**
- * Why the head of a request is enough to refuse it; null where it is not.
+ * Returns why the head of a request is refused, or null if it is not.
  *
- * Any web page can have a browser send requests to this machine: with another type than JSON
- * without asking first, with the page's origin, or to a name of the page's own. `readers` are the
- * origins whose pages may read.
+ * Any web page can make a browser send requests to this machine: with a content type other than
+ * JSON (which needs no preflight), with the page's origin, or to the page's own host name.
+ * `readers` are the origins whose pages may use the ledger.
  */
 export function headRefusal(
   { method, headers: { host = '', origin, 'content-type': type = '' } }: IncomingMessage,

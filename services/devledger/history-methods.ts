@@ -19,7 +19,7 @@ const formOf = ({ encoding, maxSupportedTransactionVersion }: TransactionOptions
   maxVersion: maxSupportedTransactionVersion ?? null,
 });
 
-/** Throws RpcError for a block that is not made yet, or whose transaction may be forgotten. */
+/** Throws RpcError if the block does not exist yet, or its transaction may have been pruned. */
 function assertBlock({ blocks, history }: Ledger, slot: number): void {
   if (slot > blocks.height) throw new RpcError(RPC_ERROR.BLOCK_NOT_AVAILABLE, `Block not available for slot ${slot}`);
   const { firstSlot } = history;
@@ -30,7 +30,7 @@ function assertBlock({ blocks, history }: Ledger, slot: number): void {
     );
 }
 
-/** A block holds one transaction, or none; the time of one without is not known. */
+/** Returns a block, which has one transaction or none. The time of an empty block is unknown. */
 function blockAnswer({ blocks, history }: Ledger, slot: number, options: Partial<BlockOptions>) {
   const kept = history.at(slot);
   return {
@@ -52,7 +52,7 @@ function transactionsOf(kept: KeptTransaction | null, options: Partial<BlockOpti
   return { transactions: held.map((each) => transactionInBlock(each, formOf(options))) };
 }
 
-/** Methods about past transactions and blocks. */
+/** RPC methods about past transactions and blocks. */
 export const HISTORY_METHODS: Readonly<Record<string, Method>> = {
   getTransaction: method(
     ['signature', 'transactionOptions'],

@@ -39,7 +39,7 @@ const CLOSE_UNITS = 20_000;
 const digits = (value: number): string => String(value).padStart(NUMBER_DIGITS, '0');
 
 /**
- * Returns the 32-character seed of the collection's address: base64url(SHA256("PV1col\\0" || uuid
+ * Returns the 32-character seed of the collection's address: base64url(SHA256("PV1col\0" || uuid
  * bytes)[0..24]).
  */
 export function collectionSeed(collectionId: string): string {

@@ -1,7 +1,7 @@
 /**
- * What one endpoint is asked, and what counts as its answer: nothing that no node would say does,
- * and another endpoint is asked then. Every function throws EndpointError for such an answer, and
- * what web3.js throws.
+ * Requests to one endpoint, with checks of its responses. Every function throws EndpointError for a
+ * response that no ledger node would give, so that another endpoint is asked, and the errors of
+ * web3.js.
  */
 import type { Address, Base64EncodedWireTransaction, Signature, SolanaError } from '@solana/web3.js';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
@@ -12,41 +12,40 @@ import { EndpointError } from './http-transport.ts';
 import { isAnswer, type Rpc } from './rpc-pool.ts';
 
 /**
- * Of the newest blocks a fork may still take back the last ones; two thirds of the stake have voted
- * on a confirmed one.
+ * A fork can still revert the newest blocks. Two thirds of the stake have voted on a confirmed one.
  */
 export const COMMITMENT = 'confirmed';
 
-/** An account as the ledger has it. */
+/** Account as the ledger has it. */
 export type AccountState = AccountReading | { status: 'absent' };
 
-/** An account as one endpoint showed it, at the slot that it had come to. */
+/** Account as one endpoint showed it, and the slot that the endpoint had reached. */
 export interface AccountView {
   slot: bigint;
   account: AccountState;
 }
 
 /**
- * 'failed': it was processed with an error and will never be anything else. 'processed': in a block
- * that may still be taken back. 'unknown': in none.
+ * Final or current state of a transaction. 'failed': processed with an error, which is final.
+ * 'processed': in a block that may still be reverted. 'unknown': in no block.
  */
 export type TransactionStatus =
   | { status: 'confirmed' | 'processed' | 'unknown' }
   | { status: 'failed'; reason: string };
 
-/** A block that no fork can take back. */
+/** Block that no fork can revert. */
 export interface FinalizedBlock {
   slot: bigint;
   height: bigint;
 }
 
-/** The collection's account at `address`, at `atSlot` or later. */
+/** Returns the collection's account at `address`, as of `atSlot` or later. */
 export async function accountAt(
   rpc: Rpc,
   abortSignal: AbortSignal,
   { address, authority, atSlot }: { address: Address; authority: string; atSlot: bigint },
 ): Promise<AccountView> {
-  // One byte more than what is taken, so that a longer one is seen to be longer.
+  // One byte over the limit, to detect longer data.
   const dataSlice = { offset: 0, length: ACCOUNT_BYTES_MAX + 1 };
   const options = { encoding: 'base64', commitment: COMMITMENT, dataSlice, minContextSlot: atSlot } as const;
   const answer = await rpc.getAccountInfo(address, options).send({ abortSignal });
@@ -56,19 +55,19 @@ export async function accountAt(
   demand(isJsonObject(value) && typeof value.owner === 'string', 'whose the account is');
   demand(Array.isArray(value.data) && typeof value.data[0] === 'string', 'what the account holds');
   const bytes = Buffer.from(value.data[0], 'base64');
-  // Anybody can pay to an address; nobody but the authority can give it a program.
+  // Anyone can send lamports to an address, but only the authority can assign it to a program.
   if (value.owner === SYSTEM_PROGRAM_ADDRESS && bytes.length === 0) return { slot, account: { status: 'absent' } };
   return { slot, account: readAccount(bytes, value.owner, authority, address) };
 }
 
-/** Of each transaction, as a node knows it that has come to `atSlot`. */
+/** Returns the status of each transaction from a node that has reached `atSlot`. */
 export async function statusesOf(
   rpc: Rpc,
   abortSignal: AbortSignal,
   { signatures, atSlot }: { signatures: readonly string[]; atSlot: bigint },
 ): Promise<TransactionStatus[]> {
   const options = { searchTransactionHistory: true };
-  // This call alone takes no minContextSlot.
+  // This call has no minContextSlot, so the response's slot is checked instead.
   const answer = await rpc.getSignatureStatuses(signatures as Signature[], options).send({ abortSignal });
   slotOf(answer, atSlot);
   const value: readonly unknown[] = answer.value;
@@ -76,7 +75,7 @@ export async function statusesOf(
   return value.map(statusOf);
 }
 
-/** The newest block that is final. */
+/** Returns the newest finalized block. */
 export async function finalizedBlock(rpc: Rpc, abortSignal: AbortSignal): Promise<FinalizedBlock> {
   const { absoluteSlot, blockHeight } = await rpc.getEpochInfo({ commitment: 'finalized' }).send({ abortSignal });
   demand(typeof absoluteSlot === 'bigint' && typeof blockHeight === 'bigint', 'where the ledger is');
@@ -84,8 +83,8 @@ export async function finalizedBlock(rpc: Rpc, abortSignal: AbortSignal): Promis
 }
 
 /**
- * Null when the endpoint took a transaction's bytes (base64), or the ledger has them, else why it
- * refused them.
+ * Sends a transaction (base64). Returns null if the endpoint accepts it or the ledger already has
+ * it, else the reason of the refusal.
  */
 export async function handTo(rpc: Rpc, abortSignal: AbortSignal, wire: string): Promise<string | null> {
   const options = { encoding: 'base64', preflightCommitment: COMMITMENT, maxRetries: 0n } as const;
@@ -100,20 +99,20 @@ export async function handTo(rpc: Rpc, abortSignal: AbortSignal, wire: string): 
   }
 }
 
-/** Of a failed preflight the cause says why, of a wrong request the ledger's own words. */
+/** A failed preflight has its reason in the cause, an invalid request in the server's message. */
 function reasonOf({ cause, context, message }: SolanaError): string {
   if (cause instanceof Error) return cause.message;
   return '__serverMessage' in context ? String(context.__serverMessage) : message;
 }
 
-/** What a wallet holds, in lamports. */
+/** Returns a wallet's balance in lamports. */
 export async function balanceOf(rpc: Rpc, abortSignal: AbortSignal, address: Address): Promise<bigint> {
   const { value } = await rpc.getBalance(address, { commitment: COMMITMENT }).send({ abortSignal });
   demand(typeof value === 'bigint', 'what a wallet holds');
   return value;
 }
 
-/** The slot of an answer, `atSlot` or later. */
+/** Returns the slot of a response. Throws EndpointError if it is before `atSlot`. */
 export function slotOf(answer: { context: { slot: bigint } }, atSlot = 0n): bigint {
   const slot: unknown = isJsonObject(answer) && isJsonObject(answer.context) ? answer.context.slot : null;
   demand(typeof slot === 'bigint', 'what slot it has come to');
@@ -127,8 +126,8 @@ function statusOf(found: unknown): TransactionStatus {
   demand(isJsonObject(found) && 'err' in found && found.err !== undefined, what);
   const { confirmations, err } = found;
   let { confirmationStatus } = found;
-  // Older nodes have no words for it, but count; where nothing is left to count no fork can take it
-  // back.
+  // Older nodes report only a number of confirmations, which becomes null once no fork can revert
+  // the transaction.
   if (confirmationStatus === null || confirmationStatus === undefined) {
     demand(confirmations !== undefined, what);
     confirmationStatus = confirmations === null ? 'finalized' : 'processed';
@@ -140,7 +139,7 @@ function statusOf(found: unknown): TransactionStatus {
   return { status: 'failed', reason };
 }
 
-/** Throws EndpointError where the endpoint does not say what was asked. */
+/** Throws EndpointError if the response is not as expected. */
 export function demand(isSaid: boolean, what: string): asserts isSaid {
   if (!isSaid) throw new EndpointError(`The endpoint does not say ${what}.`);
 }

@@ -1,9 +1,9 @@
 import type { RpcPool } from './rpc-pool.ts';
 import { statusesOf, type TransactionStatus } from './rpc-responses.ts';
 
-/** What a node takes in one call. */
+/** Maximum number of signatures per call. */
 const SIGNATURES_MAX = 256;
-/** So long others are waited for that ask as well. */
+/** Time in ms that the first request waits for others. */
 const GATHER_MS = 10;
 
 interface Question {
@@ -14,14 +14,15 @@ interface Question {
 }
 
 /**
- * Asks for the status of a transaction, those of many in one call: as a node knows it that has come
- * to the slot, whichever endpoint named that. Throws LedgerUnreachableError, or the ledger's own
- * errors.
+ * Returns a function that asks for the status of a transaction, batching concurrent requests into
+ * one call. The answering node has reached `atSlot`, whichever endpoint named that slot. Throws
+ * LedgerUnreachableError, or the ledger's own errors.
  */
 export function gatheredStatuses(pool: RpcPool): (signature: string, atSlot?: bigint) => Promise<TransactionStatus> {
   let gathered: Question[] = [];
   const ask = async (): Promise<void> => {
-    // What needs a slot that no endpoint has come to must not keep the others from an answer.
+    // Separate calls, so that a slot that no endpoint has reached does not hold up the other
+    // requests.
     const bySlot = Map.groupBy(gathered, ({ atSlot }) => atSlot);
     gathered = [];
     await Promise.all([...bySlot].map(([atSlot, questions]) => askAt(pool, atSlot, questions)));

@@ -1,6 +1,6 @@
 /**
- * What one endpoint must be believed to sign a transaction, asked as in rpc-responses.ts; what
- * cannot be is not believed, and another one is asked then.
+ * Values that signing needs and that only an endpoint can tell, requested as in rpc-responses.ts.
+ * An implausible value throws EndpointError, so that another endpoint is asked.
  */
 import { isAddress } from '@solana/web3.js';
 import { isJsonObject } from '../../../lib/records/fields.ts';
@@ -9,29 +9,30 @@ import type { Rpc } from './rpc-pool.ts';
 import { COMMITMENT, demand, type FinalizedBlock, slotOf } from './rpc-responses.ts';
 
 /**
- * So many blocks a blockhash can be used after its own (MAX_PROCESSING_AGE of Solana's validators).
+ * Number of blocks after its own in which a blockhash is valid (MAX_PROCESSING_AGE in Solana's
+ * validators).
  */
 const BLOCKHASH_BLOCKS = 150n;
-/** Blocks by which finality may be late: 32 as a rule, more when votes are slow. */
+/** Maximum plausible lag of finality in blocks. Usually 32; more while votes are slow. */
 const FINALITY_LAG_BLOCKS = 250n;
-/** 0.1 SOL, about twenty times the rent of a collection's account. */
+/** 0.1 SOL, about 20 times the rent of a collection's account. */
 const RENT_MAX_LAMPORTS = 100_000_000n;
-/** It is 6,960; a tenth of that, should the ledger become cheaper. */
+/** A tenth of the current 6,960, in case the ledger becomes cheaper. */
 const RENT_MIN_LAMPORTS_PER_BYTE = 696n;
 /**
- * Micro-lamports per compute unit; with 60,000 units at most 6,000 lamports beyond the base fee.
+ * Micro-lamports per compute unit: at 60,000 units, at most 6,000 lamports on top of the base fee.
  */
 const FEE_MAX_MICRO_LAMPORTS = 100_000n;
 
 /**
- * The newest confirmed blockhash, and the slot at which it was. `finalized` must have been asked
- * for before: no confirmed block is below it. With a last valid height that is too low a
- * transaction would be given up for dead that the ledger still takes, over a newer one then; with
- * one that is too high it would be waited for without end.
+ * Returns the newest confirmed blockhash and its slot. `finalized` must have been read before, so
+ * no confirmed block is below it. If the last valid height were too low, a transaction would be
+ * replaced while the ledger could still accept it; if it were too high, a lost one would be awaited
+ * forever.
  *
- * A transaction is given up when the last valid height is finalized. Since that is 150 blocks past
- * what was finalized at signing, the newest block is then as far past what was the newest one, and
- * the ledger itself no longer knows the blockhash.
+ * A transaction is given up once its last valid height is finalized. That height is at least 150
+ * blocks past the block that was final at signing, so by then the ledger no longer knows the
+ * blockhash.
  */
 export async function blockhash(rpc: Rpc, abortSignal: AbortSignal, finalized: FinalizedBlock) {
   const answer = await rpc.getLatestBlockhash({ commitment: COMMITMENT }).send({ abortSignal });
@@ -45,7 +46,7 @@ export async function blockhash(rpc: Rpc, abortSignal: AbortSignal, finalized: F
   return { slot, blockhash: value.blockhash, lastValidBlockHeight: value.lastValidBlockHeight };
 }
 
-/** What an account of this size must hold for good, in lamports. */
+/** Returns the minimum balance of an account of this size, in lamports. */
 export async function rentOf(rpc: Rpc, abortSignal: AbortSignal, bytes: number): Promise<bigint> {
   const rent = await rpc.getMinimumBalanceForRentExemption(BigInt(bytes)).send({ abortSignal });
   demand(typeof rent === 'bigint', 'the rent of an account');
@@ -55,8 +56,8 @@ export async function rentOf(rpc: Rpc, abortSignal: AbortSignal, bytes: number):
 }
 
 /**
- * What others paid of late to be taken first, in micro-lamports per compute unit: the 75th
- * percentile of recent blocks, capped.
+ * Returns the 75th percentile of the priority fees that recent blocks paid, capped, in
+ * micro-lamports per compute unit.
  */
 export async function priorityFee(rpc: Rpc, abortSignal: AbortSignal): Promise<bigint> {
   const recent: unknown = await rpc.getRecentPrioritizationFees().send({ abortSignal });

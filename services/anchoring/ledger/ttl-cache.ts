@@ -1,6 +1,6 @@
 /**
- * Gives an answer that is asked for again once it is too old. Who asks meanwhile waits for the same
- * one; a failure, which is thrown, is not kept.
+ * Returns a function that caches the result of `ask` for `maxAgeMs`. Concurrent callers share one
+ * call. Errors are thrown and not cached.
  */
 export function cached<T>(ask: () => Promise<T>, maxAgeMs: number, monotonicMs: () => number): () => Promise<T> {
   let last: { answer: Promise<T>; askedMs: number } | null = null;

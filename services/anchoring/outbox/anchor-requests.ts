@@ -1,12 +1,11 @@
 /**
- * Writes down what is to be anchored, on whatever instance it is asked for.
+ * Stores which cuts are to be anchored, on any instance.
  *
- * Promises: when `want` resolves with a row that is neither halted nor closing, the cut is in the
- * row's `wanted` (or confirmed), durably; what is wanted only grows. Calls for one collection that
- * come while the row is being written share the next writing, so that an instance never has more
- * than one change of a row under way here, however many writes there are. How it fails: with what
- * the store throws; the cut is kept in memory and tried again by `again`, and after a crash the log
- * tells.
+ * When `want` resolves with a row that is neither halted nor closing, the cut is durably in the
+ * row's `wanted` (or confirmed). `wanted` only grows. Calls for a collection during a write of its
+ * row share the next write, so an instance never has more than one request write of a row in
+ * progress. Throws the store's errors; the cut then stays in memory for `again`, and after a crash
+ * the log still has it.
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,7 +15,9 @@ import type { AnchorRow } from '../../../lib/store/anchors.ts';
 import type { AnchoringContext } from '../context.ts';
 import { newRow } from './anchor-row.ts';
 
-/** The one in charge must get its changes in between those of many that want. */
+/**
+ * Maximum random pause between attempts, so that the instance in charge gets its own changes in.
+ */
 const PAUSE_MAX_MS = 16;
 
 interface Writing {
@@ -31,13 +32,16 @@ export class AnchorRequests {
   readonly #next = new Map<string, Writing>();
   readonly #unwritten = new Map<string, Cut>();
 
-  /** `onWanted`: more is wanted than before. */
+  /** `onWanted` is called when a request grows. */
   constructor(context: AnchoringContext, onWanted: (collectionId: string) => void) {
     this.#context = context;
     this.#onWanted = onWanted;
   }
 
-  /** The row after `cut` is in it; null when the collection was deleted. Throws StoreError. */
+  /**
+   * Requests an anchor for `cut`, and returns the row with it; null if the collection was deleted.
+   * Throws StoreError.
+   */
   want(collectionId: string, cut: Cut): Promise<AnchorRow | null> {
     const next = this.#next.get(collectionId);
     if (next) {
@@ -50,7 +54,7 @@ export class AnchorRequests {
     return row;
   }
 
-  /** Tries again what the store did not take. Throws StoreError. */
+  /** Retries the requests that the store did not accept. Throws StoreError. */
   async again(): Promise<void> {
     for (const [collectionId, cut] of [...this.#unwritten]) {
       this.#unwritten.delete(collectionId);

@@ -10,23 +10,23 @@ import {
 
 const FIRST_REVISION_MAX = 2 ** 40;
 
-/** A collection's first row, with nothing wanted so far. */
+/** Returns a collection's first row, without a request. */
 export function newRow(collectionId: string, address: string): AnchorRow {
   return emptyRow(collectionId, address, randomInt(1, FIRST_REVISION_MAX));
 }
 
 /**
- * Tells the operator that nothing of a collection is anchored any more; docs/operations.md names
- * the words.
+ * Tells the operator that a collection is no longer anchored. docs/operations.md quotes the
+ * message.
  */
 export function logHalt(log: Pick<Logger, 'error'>, collectionId: string, reason: string): void {
   log.error({ collectionId, reason }, 'anchoring is halted until an operator decides');
 }
 
 /**
- * Changes a row in what decides about the next transaction, unless somebody else did so since `row`
- * was read; what is wanted may have grown meanwhile. The row as stored, or null when it was
- * another's turn and nothing was changed. `change` gets the newest row. Throws StoreError.
+ * Changes fields of a row that decide about the next transaction, unless another instance has done
+ * so since `row` was read; `wanted` may have grown meanwhile. `change` gets the newest row. Returns
+ * the stored row, or null if another change came first and nothing was written. Throws StoreError.
  */
 export async function changeRow(
   anchors: Pick<AnchorStore, 'get' | 'put'>,

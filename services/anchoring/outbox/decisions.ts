@@ -1,6 +1,6 @@
 /**
- * What somebody else than the outbox decides about a collection. It stands in the row before any of
- * these resolves, so that every instance goes by it. All throw StoreError.
+ * Decisions about a collection that are made outside its outbox. Each is in the row before its
+ * function resolves, so every instance respects it. All functions throw StoreError.
  */
 import { committedCut } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
@@ -8,7 +8,7 @@ import type { AnchorRow, AnchorStore } from '../../../lib/store/anchors.ts';
 import type { AnchoringContext } from '../context.ts';
 import { changeRow, logHalt, newRow } from './anchor-row.ts';
 
-/** Nothing is anchored until an operator decides. */
+/** Halts anchoring of a collection until an operator decides. */
 export async function haltRow(
   { store: { anchors }, clock, log, ledger }: AnchoringContext,
   collectionId: string,
@@ -21,7 +21,7 @@ export async function haltRow(
   logHalt(log, collectionId, reason);
 }
 
-/** What the shards hold now is right, although the ledger shows `shown`: it is anchored next. */
+/** Accepts what the shards hold now, although the ledger shows `shown`, and anchors it next. */
 export async function resumeRow(
   { store: { anchors, catalog, contradictions, log }, clock }: AnchoringContext,
   collectionId: string,
@@ -29,23 +29,23 @@ export async function resumeRow(
   want: (cut: Cut) => Promise<unknown>,
 ): Promise<void> {
   const wasContradicted = (await contradictions.list(collectionId)).length > 0;
-  // First, so that a crash in between leaves the collection halted.
+  // Comes first, so that a crash in between leaves the collection halted.
   await contradictions.clear(collectionId);
   const collection = await catalog.getCollection(collectionId);
   const wanted = collection && (await committedCut(log, collection));
   const wantedAt = new Date(clock.wallMs()).toISOString();
-  // The epoch rises even where nothing is halted: an outbox may just have read a contradiction that
+  // Raises the epoch even if nothing is halted: an outbox may just have read a contradiction that
   // is cleared now.
   await decide(anchors, collectionId, (row) =>
     row.halted || wasContradicted
       ? { halted: null, confirmed: null, lapsed: null, trusted: shown, wanted: wanted ?? row.wanted, wantedAt }
       : {},
   );
-  // Of what was written while the row was halted nothing was wanted.
+  // Writes made while the row was halted have requested no anchor.
   if (collection) await want(await committedCut(log, collection));
 }
 
-/** The collection is deleted: its account is to be closed and its row forgotten. */
+/** Marks a deleted collection, so that its account is closed and its row forgotten. */
 export async function closeRow(anchors: Pick<AnchorStore, 'get' | 'put'>, collectionId: string): Promise<void> {
   for (let row = await anchors.get(collectionId); row !== null; row = await anchors.get(collectionId))
     if (row.closing || (await changeRow(anchors, row, () => ({ closing: true }))) !== null) return;

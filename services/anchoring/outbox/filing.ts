@@ -1,11 +1,10 @@
 /**
- * What is due, and what is halted, is found by what the store keeps beside each row for that
- * (`AnchorStore.open`): no seal covers it. Whoever can write to the store could say there that
- * nothing is due, and that nobody has anything to decide.
+ * Checks the index by which due and halted rows are found (`AnchorStore.open`). No seal covers it,
+ * so anyone who can write to the store could hide a row there.
  *
- * Promises: a row that is looked at and stands under another standing, or another time, than it
- * says itself is written anew, and so is what stands beside it; the operator is told. Of a row that
- * changes meanwhile nothing is said: its change files it.
+ * A row whose index entry does not match its own standing and time is rewritten together with the
+ * entry, and the operator is told. Rows that change during the check are skipped, since the change
+ * itself updates the entry.
  */
 import type { Logger } from 'pino';
 import { type AnchorRow, type AnchorStore, standingOf } from '../../../lib/store/anchors.ts';
@@ -13,7 +12,7 @@ import type { AnchoringContext } from '../context.ts';
 
 const OPEN = ['due', 'halted'] as const;
 
-/** Since when some of each row waits, by its collection. */
+/** Time of each index entry, by standing and collection. */
 type Filed = Record<(typeof OPEN)[number], Map<string, string | null>>;
 
 type FilingContext = Pick<AnchoringContext, 'isInCharge' | 'unsound'> & {
@@ -21,26 +20,26 @@ type FilingContext = Pick<AnchoringContext, 'isInCharge' | 'unsound'> & {
   log: Pick<Logger, 'error'>;
 };
 
-/** Begins one look at all rows. Throws StoreError. */
+/** Begins one check of all rows. Throws StoreError. */
 export async function beginFiling({ store: { anchors }, log, isInCharge, unsound }: FilingContext) {
   const before = await readFiled(anchors);
   const suspects: AnchorRow[] = [];
   return {
-    /** Looks at a row as it was read since. */
+    /** Checks a row that was read after the beginning. */
     at(row: AnchorRow): void {
       const { collectionId } = row;
       if (isFiled(row, before) || unsound.has(collectionId) || !isInCharge(collectionId)) return;
       suspects.push(row);
     },
 
-    /** Files anew what stands elsewhere. Throws StoreError. */
+    /** Rewrites the rows with wrong index entries. Throws StoreError. */
     async end(): Promise<void> {
       if (suspects.length === 0) return;
-      // Most changed between the two readings.
+      // Most suspects only changed between the two reads of the index.
       const filed = await readFiled(anchors);
       for (const row of suspects) {
         if (isFiled(row, filed)) continue;
-        // It is done only where the row is the same before and after what was read now.
+        // Fails if the row changed meanwhile; the change itself then updated the index.
         if (!(await anchors.put({ ...row, revision: row.revision + 1 }))) continue;
         const { collectionId } = row;
         log.error(

@@ -1,14 +1,11 @@
 /**
- * The outbox of one collection: brings its newest wanted root onto the ledger, one transaction at a
- * time.
+ * Outbox of one collection: writes its newest wanted root to the ledger, one transaction at a time.
  *
- * Promises, however many instances believe that they are in charge, and wherever they pause: no two
- * transactions of a collection are ever in flight; roots on chain only move forward, unless an
- * operator decides otherwise; nothing is signed while the store keeps a contradiction of the
- * collection.
- * How it fails: `turn` does what it can without waiting and says when to come back. It throws when
- * the ledger or the store is out of reach, and may be called again at any time.
- * See docs/internals/anchoring.md.
+ * However many instances act as in charge, and wherever they pause: at most one transaction of a
+ * collection is in flight, roots on chain only move forward unless an operator decides otherwise,
+ * and nothing is signed while the store has a contradiction of the collection. `turn` never waits;
+ * it returns when to call it again. It throws if the ledger or the store cannot be reached, and may
+ * be called again at any time. See docs/internals/anchoring.md.
  */
 import { LEDGER_LAG_MAX_MS } from '../../../lib/ledger/lag.ts';
 import { collectionRoot, isSameAnchor } from '../../../lib/shard/collection-root.ts';
@@ -29,7 +26,10 @@ import { NOT_DELETED, wasDeleted } from '../recovery/deletion.ts';
 import { type Finding, reconcile, shownBy, unsoundness } from '../recovery/reconciliation.ts';
 import { changeRow, logHalt } from './anchor-row.ts';
 
-/** What to do next: nothing for now, nothing ever more here, or another turn after `afterMs`. */
+/**
+ * What to do next: nothing for now, nothing ever again on this instance, or another turn after
+ * `afterMs`.
+ */
 export type Turn = { next: 'idle' } | { next: 'done' } | { next: 'turn'; afterMs: number };
 
 const IDLE: Turn = { next: 'idle' };
@@ -37,30 +37,33 @@ const DONE: Turn = { next: 'done' };
 const AT_ONCE: Turn = { next: 'turn', afterMs: 0 };
 const POLL = { minMs: 50, maxMs: 1_000 };
 const RESEND_MS = 2_000;
-/** Nodes of one ledger never differ by so much: this one is behind the transaction. */
+/**
+ * Nodes of one ledger never differ by this much, so a node this far below the transaction's last
+ * valid height is on another ledger.
+ */
 const BEHIND_BLOCKS = 10_000n;
 const LAG_POLL_MS = 500;
 /**
- * What is signed is signed with a blockhash at most so many slots past the account that it was
- * decided by, and the ledger takes it in the 150 blocks after that. So nothing that lands was
- * decided by an account of long ago, whichever endpoint showed that. Two minutes: endpoints of one
- * ledger are seconds apart.
+ * Maximum distance in slots between the account that a decision is based on and the blockhash that
+ * signs the transaction. The ledger accepts the transaction within 150 blocks after that, so no
+ * transaction lands that was based on a long outdated account, whichever endpoint showed it. 300
+ * slots are two minutes; endpoints of one ledger are seconds apart.
  */
 const VIEW_MAX_SLOTS = 300n;
 
 export class Outbox {
   readonly collectionId: string;
   readonly #context: AnchoringContext;
-  /** The epoch at which row and account belonged together; only our changes came since. */
-  #soundEpoch: number | null = null;
-  /** The ledger's slot of that; null: a transaction of ours has landed since. */
-  #soundSlot: bigint | null = null;
-  /** What the account counts once a decision found then is carried out; null: none. */
-  #decisions: number | null = null;
   /**
-   * The transaction that is followed. `atMs`: when its bytes were sent last; null: not by this
-   * instance.
+   * Epoch at which row and account were found to agree; since then only this outbox has changed the
+   * row.
    */
+  #soundEpoch: number | null = null;
+  /** Slot of the account at that time; null once a transaction of this outbox has landed. */
+  #soundSlot: bigint | null = null;
+  /** Decision count to write with the next root if a decision was found then; null if none was. */
+  #decisions: number | null = null;
+  /** Transaction being tracked. `atMs` is when this instance last sent it; null if it has not. */
   #sent: { signature: string; atMs: number | null; polls: number } = { signature: '', atMs: null, polls: 0 };
   #signedAt: string | null = null;
   /** Since when the ledger shows less than it should. */
@@ -92,11 +95,12 @@ export class Outbox {
     if (this.#soundEpoch === row.epoch) return this.#anchor(row, collection);
     this.#soundEpoch = null;
     const turn = await this.#reconcile(row, collection);
-    // Now, while what the ledger showed is fresh, and past what shards wrote down meanwhile.
+    // Anchors at once, while the account is fresh, but rereads the contradictions that shards may
+    // have recorded meanwhile.
     return mayGoOn && this.#soundEpoch !== null ? this.turn(false) : turn;
   }
 
-  /** Stops anchoring until an operator decides. */
+  /** Halts anchoring until an operator decides. */
   async #halt(row: AnchorRow, reason: string): Promise<Turn> {
     const { clock, log } = this.#context;
     const halted = await this.#change(row, { halted: { reason, at: new Date(clock.wallMs()).toISOString() } });
@@ -114,10 +118,10 @@ export class Outbox {
       row.trusted === shownBy(account)
         ? { outcome: 'sound' }
         : await reconcile(account, { ...row, logged, headsAt: (cut) => headsAt(collection, cut) });
-    // The next turn comes after a pause, and finds contradictions that were written down meanwhile.
+    // The next turn comes after a pause, and sees contradictions recorded meanwhile.
     if (finding.outcome === 'unsaid') throw new Error('A shard cannot say yet what it was at the confirmed root.');
     if (finding.outcome === 'halt') {
-      // What one answer shows may be that of a node that is out of order, or behind.
+      // A single response may come from a node that is faulty or behind.
       const mayPass = account.status === 'foreign' || finding.mayBeLag;
       if (mayPass && this.#mayStillCome(row)) return { next: 'turn', afterMs: LAG_POLL_MS };
       return this.#halt(row, finding.reason);
@@ -139,7 +143,8 @@ export class Outbox {
 
   async #anchor(row: AnchorRow, collection: CollectionRow): Promise<Turn> {
     const { ledger, clock, store } = this.#context;
-    // Records followed the log as they liked so far: the first root contains all they may have.
+    // Until the first anchor, records were not limited to anchored ones. So the first root covers
+    // all that the log has.
     const cut = mergeCuts(row.wanted!, row.confirmed?.cut ?? (await committedCut(store.log, collection)));
     const reason = unsoundness(cut) ?? (await this.#heldAgainstShards(cut, collection));
     if (reason !== null) return this.#halt(row, reason);
@@ -160,8 +165,9 @@ export class Outbox {
   }
 
   /**
-   * Why what is to be signed is not what the shards were, as a sentence for the operator; null
-   * where it is. Asked each time: the store may be made to forget a contradiction.
+   * Returns why the cut to sign contradicts the shards, as a sentence for the operator, or null if
+   * it does not. Asks the shards each time, since recorded contradictions could be removed from the
+   * store.
    */
   async #heldAgainstShards(cut: Cut, collection: CollectionRow): Promise<string | null> {
     const heads = await this.#context.headsAt(collection, cut);
@@ -211,8 +217,8 @@ export class Outbox {
     if (this.#sent.signature !== signature) this.#sent = { signature, atMs: null, polls: 0 };
     const refusal = await this.#send(wire);
     const { slot, height, missing } = await ledger.finalizedBlock();
-    // After it, and of a node that has come to it: one that follows the ledger no more is not
-    // asked, and past the last valid height unknown means dead.
+    // Asked after that, and only of a node that has reached the slot, so past the last valid height
+    // 'unknown' means that the transaction is dead.
     const found = await ledger.status(signature, slot);
     if (found.status === 'processed') return this.#poll();
     if (found.status === 'confirmed') return this.#land(row, inFlight);
@@ -224,7 +230,8 @@ export class Outbox {
         return this.#halt(row, 'This ledger is far behind the one that the last transaction was signed for.');
       }
     }
-    // A failed update's signature must not pass for the one that brought the root there.
+    // A failed update is not confirmed even if the account shows its root: another transaction
+    // wrote that.
     const mayBeDone = found.status === 'unknown' || inFlight.step !== 'update';
     if (mayBeDone && (await this.#isCarriedOut(inFlight, slot))) return this.#land(row, inFlight);
     return this.#bury(
@@ -249,7 +256,7 @@ export class Outbox {
     return { next: 'turn', afterMs };
   }
 
-  /** Whether the account shows what a transaction without a known status was to do. */
+  /** Returns true if the account shows the effect of a transaction without a known status. */
   async #isCarriedOut({ step, cut, decisions }: InFlight, atSlot: bigint): Promise<boolean> {
     const account = await this.#context.ledger.read(this.collectionId, atSlot);
     if (step === 'close') return account.status === 'absent';
@@ -266,7 +273,7 @@ export class Outbox {
         await this.#change(row, { created: true, inFlight: null });
         return AT_ONCE;
       case 'update':
-        // What was sent before roots were no longer anchored may lie behind the records by now.
+        // Sent before the plan stopped anchoring, so its root may be older than the records by now.
         if (!row.lapsed?.some((root) => isSameAnchor(root, { ...collectionRoot(cut!), decisions })))
           return this.#confirm(row, cut!, decisions, signature);
         await this.#change(row, { inFlight: null });
@@ -291,7 +298,7 @@ export class Outbox {
         trusted: null,
         lapsed: null,
         wanted: wanted ? mergeCuts(wanted, cut) : cut,
-        // What is left came after the transaction was signed.
+        // Whatever is still wanted came after the transaction was signed.
         wantedAt: this.#signedAt ?? wantedAt,
       }),
       history,
@@ -302,7 +309,7 @@ export class Outbox {
     return stored.closing || isWanting(stored) ? AT_ONCE : IDLE;
   }
 
-  /** The transaction is dead: the next one is signed after another look at the account. */
+  /** Gives up a dead transaction. The next one is signed after the account is checked again. */
   async #bury(row: AnchorRow, reason: string): Promise<Turn> {
     const { log, counts } = this.#context;
     const { collectionId } = this;
@@ -313,14 +320,20 @@ export class Outbox {
     return { next: 'turn', afterMs: POLL.maxMs };
   }
 
-  /** Whether what the ledger does not show may only be late; for a while. */
+  /**
+   * Returns true for a while after the ledger first shows less than it should, since it may only be
+   * late.
+   */
   #mayStillCome({ epoch }: AnchorRow): boolean {
     const monotonicMs = this.#context.clock.monotonicMs();
     if (this.#lag?.epoch !== epoch) this.#lag = { epoch, sinceMs: monotonicMs };
     return monotonicMs - this.#lag.sinceMs < LEDGER_LAG_MAX_MS;
   }
 
-  /** The row as stored; null when another's change came first: then all is read anew. */
+  /**
+   * Changes the row. Returns the stored row, or null if another change came first; everything must
+   * then be read again.
+   */
   async #change(
     row: AnchorRow,
     change: Partial<AnchorRow> | ((newest: AnchorRow) => Partial<AnchorRow>),
@@ -332,7 +345,7 @@ export class Outbox {
     return stored;
   }
 
-  /** A row that was just changed may answer those who wait, here and elsewhere. */
+  /** Resolves waiters whom a changed row answers, here and on other instances. */
   #tell(row: AnchorRow): void {
     this.#context.waiters.settle(row);
     this.#context.tell(this.collectionId);

@@ -1,11 +1,9 @@
 /**
- * Seals the outbox' rows, so that only a holder of the ledger's keypair can have written them.
+ * Seals the outbox's rows, so that only the holder of the ledger's keypair can write them.
  *
- * Promises: a row that was changed, or sealed under another keypair, reads as one that is halted
- * and has nothing confirmed, in flight or wanted. The stored row stays as it is.
- * What it does not do: a row that somebody put back to what it once was is sound. Reconciliation
- * with the ledger finds it.
- * See docs/internals/anchoring.md.
+ * A row that was changed, or sealed under another keypair, reads as halted with nothing confirmed,
+ * in flight or wanted. The stored row stays as it is. A row that was restored to an older state
+ * passes; reconciliation with the ledger detects that. See docs/internals/anchoring.md.
  */
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -19,7 +17,7 @@ const SECRET_BYTES = 32;
 const REASON =
   "The store's record of this collection's anchors was not written by this service, or with another keypair.";
 
-/** The key of the seals, from a file of a keypair that was found to be sound (authority.ts). */
+/** Derives the key of the seals from a keypair file, which must be valid (authority.ts). */
 export function sealKeyOf(keypairFile: string): Buffer {
   const numbers = JSON.parse(readFileSync(keypairFile, 'utf8')) as number[];
   return createHmac('sha256', Uint8Array.from(numbers.slice(0, SECRET_BYTES)))
@@ -27,15 +25,15 @@ export function sealKeyOf(keypairFile: string): Buffer {
     .digest();
 }
 
-/** The store of the rows with seals. */
+/** Anchor store that seals and verifies its rows. */
 export interface SealedAnchors extends AnchorStore {
-  /** Collections whose row was not sound when it was read last. */
+  /** Collections whose row failed verification when it was last read. */
   readonly unsound: ReadonlySet<string>;
 }
 
 /**
- * The store of the rows with `key` held against each that is read, and put on each that is written.
- * An operator is told of a row that is not sound.
+ * Wraps a store: verifies every row that is read and seals every row that is written. Logs a row
+ * that fails for the operator.
  */
 export function sealed(
   anchors: AnchorStore,
@@ -91,7 +89,7 @@ function isSound(row: AnchorRow, seals: Seals): boolean {
   try {
     return seals.fitsHex(saidOf(row), row.seal);
   } catch {
-    // Whoever writes into the store need not keep to the types.
+    // A tampered row need not match its type.
     return false;
   }
 }

@@ -3,25 +3,25 @@ import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { AnchoringContext } from '../context.ts';
 import type { Outbox } from './outbox.ts';
 
-/** Collections whose ledger calls are made at the same time. */
+/** Maximum number of collections with ledger calls at the same time. */
 const TURNS_AT_ONCE = 32;
 const PAUSE = { minMs: 250, maxMs: 10_000 };
 
 interface Entry {
   outbox: Outbox;
   state: 'idle' | 'queued' | 'running' | 'sleeping';
-  /** Something new came while it ran. */
+  /** True if the outbox was woken during its turn. */
   again: boolean;
   failures: number;
-  /** Its pause was cut short since it last succeeded. */
+  /** True if its pause was cut short since its last success. */
   wasHurried: boolean;
   timer: NodeJS.Timeout | undefined;
 }
 
 /**
- * Gives outboxes their turns: first come, first served, a bounded number at once, each collection
- * one at a time. An outbox that waits for the ledger holds no place. One whose turn threw comes
- * again after a growing pause, for ever, or as soon as another's succeeds.
+ * Runs the turns of outboxes, first come, first served, a limited number at once, one at a time per
+ * collection. An outbox that waits for the ledger occupies no slot. After an error its turn is
+ * retried without end, after growing pauses or as soon as another outbox succeeds.
  */
 export class Schedule {
   readonly #entries = new Map<string, Entry>();
@@ -32,13 +32,13 @@ export class Schedule {
   #failing = false;
   #stopped = false;
 
-  /** `onDone`: nothing is left to do for the collection, ever. */
+  /** `onDone` is called when nothing is left to do for the collection. */
   constructor(context: Pick<AnchoringContext, 'log' | 'counts'>, onDone: (collectionId: string) => void) {
     this.#context = context;
     this.#onDone = onDone;
   }
 
-  /** The outbox has something to do. */
+  /** Queues a turn for an outbox that has work. */
   wake(outbox: Outbox): void {
     let entry = this.#entries.get(outbox.collectionId);
     if (!entry) {
@@ -49,7 +49,7 @@ export class Schedule {
     if (entry.state === 'idle') this.#enqueue(entry);
   }
 
-  /** Starts no more turns and waits for those that run. */
+  /** Starts no more turns and waits for running ones. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const { timer } of this.#entries.values()) clearTimeout(timer);
@@ -80,8 +80,8 @@ export class Schedule {
       this.#failing = true;
       this.#context.counts.failures += 1;
       const pauseMs = backoffMs(entry.failures, PAUSE);
-      // The first, second, fourth ... failure: a ledger that is down for a day must not fill the
-      // log.
+      // Logs the first, second, fourth, eighth, ... failure, so that a ledger outage of a day does
+      // not fill the log.
       if ((entry.failures & (entry.failures + 1)) === 0) {
         const { collectionId } = entry.outbox;
         this.#context.log.warn(
@@ -110,8 +110,8 @@ export class Schedule {
   }
 
   /**
-   * After a failure of the ledger all those that pause come back with the first success, once: what
-   * fails again has a reason of its own.
+   * The first success after a failure retries all paused outboxes at once, but each only once: one
+   * that fails again has a cause of its own.
    */
   #recovered(): void {
     if (!this.#failing) return;

@@ -13,7 +13,7 @@ import { mayRetire, retire } from './retire.ts';
 const PAUSE = { minMs: 250, maxMs: 30_000 };
 const AGAIN_MS = 600_000;
 
-/** What is done about what it finds. */
+/** What to do about each finding. */
 interface Remedies {
   want(collectionId: string, cut: Cut): Promise<unknown>;
   close(collectionId: string): Promise<void>;
@@ -21,11 +21,10 @@ interface Remedies {
 }
 
 /**
- * Finds what should be anchored and was never asked for: roots that the log holds past the
- * confirmed one, accounts of deleted collections; what is anchored no more (retire.ts); and rows
- * that are not found by what they say themselves (filing.ts). What wants an anchor is told once,
- * and whoever was to tell may have died: so it is looked for at the start, when instances come or
- * go, and from time to time.
+ * Finds collections whose anchor was never requested, accounts of deleted collections, rows that
+ * are no longer anchored (retire.ts), and wrong index entries (filing.ts). A request is sent only
+ * once, and its sender may die, so this runs at the start, when instances come or go, and every ten
+ * minutes.
  */
 export class CatchUp {
   readonly #context: AnchoringContext;
@@ -35,7 +34,7 @@ export class CatchUp {
   #isWaiting = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `signal` ends it. */
+  /** `signal` stops it. */
   constructor(context: AnchoringContext, remedies: Remedies, signal: AbortSignal) {
     this.#context = context;
     this.#remedies = remedies;
@@ -43,13 +42,13 @@ export class CatchUp {
     signal.addEventListener('abort', () => clearTimeout(this.#timer), { once: true });
   }
 
-  /** Resolves when all was looked at once. */
+  /** Resolves when everything has been checked once. */
   start(): Promise<void> {
     this.again();
     return this.ended();
   }
 
-  /** Looks at everything once more, after the look that goes on now. */
+  /** Checks everything again, after the check that is running. */
   again(): void {
     const signal = this.#signal;
     if (this.#isWaiting || signal.aborted) return;
@@ -63,12 +62,12 @@ export class CatchUp {
     });
   }
 
-  /** Resolves when nothing runs any more, after the signal. */
+  /** Resolves when nothing runs any more. Call after the signal. */
   ended(): Promise<void> {
     return this.#running;
   }
 
-  /** Looks at one account's collections. Throws StoreError. */
+  /** Checks one account's collections. Throws StoreError. */
   async account(accountId: string): Promise<void> {
     const { catalog } = this.#context.store;
     const isAnchored = await this.#isAnchored(accountId);
@@ -109,7 +108,7 @@ export class CatchUp {
         if (signal.aborted) return;
         const { accountId } = collection;
         if (!anchored.has(accountId)) anchored.set(accountId, await this.#isAnchored(accountId));
-        // There may be very many, and requests must get in between.
+        // There may be very many collections; lets requests run in between.
         await nextTurn();
         await this.#bring(collection, anchored.get(accountId)!);
       }
@@ -126,7 +125,7 @@ export class CatchUp {
     const { store, isInCharge } = this.#context;
     const { collectionId } = row;
     if (row.closing || row.halted || !isInCharge(collectionId)) return;
-    // A row of the catalog that the service did not write is no absence.
+    // A damaged catalog row does not mean that the collection is gone.
     if ((await unlessDamaged(store.catalog.getCollection(collectionId), undefined)) !== null) return;
     if (await wasDeleted(row, store)) await this.#remedies.close(collectionId);
     else await this.#remedies.halt(collectionId, NOT_DELETED);
@@ -143,12 +142,15 @@ export class CatchUp {
 
   async #retire({ id, accountId }: CollectionRow): Promise<void> {
     const row = await this.#context.store.anchors.get(id);
-    // The plan as it is by now: a look at all collections takes its time.
+    // Reads the plan again, since it may have changed during the long check.
     if (!row || !mayRetire(row) || (await this.#isAnchored(accountId)) !== false) return;
     await retire(row, this.#context);
   }
 
-  /** Null where nothing is to be known of the account: then all stays as it is. */
+  /**
+   * Returns whether the account's plan has anchoring. Null if the account is missing or damaged,
+   * and then its rows stay as they are.
+   */
   async #isAnchored(accountId: string): Promise<boolean | null> {
     const { store, plans } = this.#context;
     const account = await unlessDamaged(store.catalog.getAccount(accountId), null);
@@ -156,7 +158,7 @@ export class CatchUp {
   }
 }
 
-/** What is read; `damaged` where the service did not write that. */
+/** Returns the value read, or `damaged` if the service did not write it. */
 async function unlessDamaged<T, D>(reading: Promise<T>, damaged: D): Promise<T | D> {
   try {
     return await reading;

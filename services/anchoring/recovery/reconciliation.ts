@@ -1,10 +1,9 @@
 /**
- * Holds what this store believes about a collection's account against the account itself, before
- * this instance signs after anybody else's change: a restart, a restored backup or a tampered file
- * must never get its root signed over an older and true one ("laundered").
+ * Compares what this store expects of a collection's account with the account itself, before this
+ * instance signs after another instance's change. A restart, a restored backup or a tampered file
+ * must never get its root signed over a newer, true one.
  *
- * Fails to the safe side: whatever cannot be explained halts the collection until an operator
- * decides.
+ * Fails safe: anything unexplained halts the collection until an operator decides.
  */
 import {
   type AnchoredRoot,
@@ -18,31 +17,31 @@ import type { AnchorRow, Confirmed } from '../../../lib/store/anchors.ts';
 import type { AccountState } from '../ledger/rpc-responses.ts';
 
 export type Finding =
-  /** Nothing contradicts what the store believes. */
+  /** Nothing contradicts the store. */
   | { outcome: 'sound' }
   /**
-   * The ledger has a root that the store did not know to be confirmed, and it is that of `cut`: it
-   * is anchored once more, which the account counts as a decision.
+   * The ledger has a root that the store does not know as confirmed, but that matches `cut`. It is
+   * anchored again, and the account counts this as a decision.
    */
   | { outcome: 'adopt'; cut: Cut }
-  /** `mayBeLag`: a node of the ledger that is behind would show the same. */
+  /** `mayBeLag`: a ledger node that is behind would show the same. */
   | { outcome: 'halt'; reason: string; mayBeLag: boolean }
-  /** Some shard cannot say what it was at the confirmed root; it opens anew meanwhile. */
+  /** A shard does not know its head at the confirmed root. It reopens meanwhile; retry later. */
   | { outcome: 'unsaid' };
 
 export interface Belief extends Pick<AnchorRow, 'confirmed' | 'lapsed'> {
-  /** What the log holds now. */
+  /** Cut that the log contains now. */
   logged: Cut;
   /**
-   * The shards' own heads at the confirmed cut; null where a shard cannot say for now. Asked only
-   * when there is a confirmed cut.
+   * Returns the shards' own heads at the confirmed cut; null for a shard that does not know it for
+   * now. Called only if there is a confirmed cut.
    */
   headsAt(cut: Cut): Promise<(ShardHead | null)[]>;
 }
 
 const halt = (reason: string, mayBeLag = false): Finding => ({ outcome: 'halt', reason, mayBeLag });
 
-/** An account in words, the same for the same. */
+/** Describes an account; equal states have equal descriptions. */
 export function shownBy(account: AccountState): string {
   if (account.status !== 'found') return account.status;
   const { fields } = account;
@@ -50,8 +49,8 @@ export function shownBy(account: AccountState): string {
 }
 
 /**
- * Why a cut that the log gave cannot be anchored, as a sentence for the operator; null where the
- * service wrote all of its heads.
+ * Returns why a cut from the log cannot be anchored, as a sentence for the operator, or null if the
+ * service wrote all its heads.
  */
 export function unsoundness(cut: Cut): string | null {
   const shard = cut.findIndex(isUnsound);
@@ -98,8 +97,8 @@ function checkShards(confirmed: Confirmed, heads: (ShardHead | null)[]): Finding
 }
 
 /**
- * Roots were not anchored for a while: what came meanwhile is held against nothing, but it must be
- * newer than what the ledger holds, or the same.
+ * Checks a collection that was not anchored for a while. Nothing vouches for its changes since, so
+ * they only must be newer than the ledger's root, or equal to it.
  */
 function checkSince(onChain: AnchoredRoot, logged: Cut): Finding {
   const stored = collectionRoot(logged);

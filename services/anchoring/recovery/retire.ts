@@ -1,13 +1,12 @@
 /**
- * What becomes of a collection's row when its roots are no longer anchored: its plan has no
- * anchoring any more, or the ledger was turned off.
+ * Retires the row of a collection that is no longer anchored, because its plan has no anchoring or
+ * the ledger was turned off.
  *
- * Records are never ahead of the confirmed root (services/shards/shard/anchored-bound.ts), so
- * a root that nothing will follow would have the log grow for ever. The row forgets the cut, and
- * what was wanted; the history stays. Before that the shards are held against the root once more:
- * what was changed behind the service's back stays a contradiction. The root itself is kept: when
- * the collection is anchored again the ledger must hold it, and what is stored must not be older.
- * What comes after it while nothing is anchored is held against nothing.
+ * Records never get ahead of the confirmed root (services/shards/shard/anchored-bound.ts), so a
+ * root without a successor would let the log grow forever. The row forgets the confirmed and wanted
+ * cuts, after comparing the shards with the root once more to detect tampering. It keeps the root
+ * and the history: if the collection is anchored again, the ledger must show that root, and the
+ * stored data must not be older. Nothing vouches for changes made in between.
  */
 import { type AnchoredRoot, collectionRoot } from '../../../lib/shard/collection-root.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
@@ -17,21 +16,19 @@ import { changeRow } from '../outbox/anchor-row.ts';
 
 type RetireOptions = Pick<AnchoringOptions, 'store' | 'headsAt'>;
 
-/**
- * Whether nothing is left to be done for the collection, and there is something to be forgotten.
- */
+/** Returns true if the row has no work left but has cuts to forget. */
 export const mayRetire = (row: AnchorRow): boolean => standingOf(row) === 'settled' && row.wanted !== null;
 
 /**
- * Whether something is to be forgotten though it may not be done: nothing can be done while the
- * ledger is off.
+ * Returns true if the row has cuts to forget and may forget them with work left. While the ledger
+ * is off, no work can be done.
  */
 export const mayRetireUndone = ({ wanted, halted, closing, trusted, inFlight }: AnchorRow): boolean =>
   wanted !== null && !halted && !closing && !(trusted !== null && inFlight);
 
 /**
- * True when the row has lapsed; false where it must not, or not yet. Throws StoreError, and what
- * the shards throw.
+ * Retires the row. Returns false if it must not be retired, or not yet. Throws StoreError and the
+ * shards' errors.
  */
 export async function retire(row: AnchorRow, { store, headsAt }: RetireOptions): Promise<boolean> {
   const { collectionId, confirmed } = row;
@@ -44,7 +41,7 @@ export async function retire(row: AnchorRow, { store, headsAt }: RetireOptions):
   }
   if ((await store.contradictions.list(collectionId)).length > 0) return false;
   const last = confirmed ? [anchoredRoot(confirmed)] : (row.lapsed ?? []);
-  // What is in flight may still arrive.
+  // A transaction in flight may still land.
   const next = row.inFlight?.cut ? [anchoredRoot({ cut: row.inFlight.cut, decisions: row.inFlight.decisions })] : [];
   const lapsed: AnchoredRoot[] | null = row.trusted === null ? [...last, ...next] : null;
   return (

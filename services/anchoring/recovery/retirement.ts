@@ -8,9 +8,9 @@ const PAUSE = { minMs: 250, maxMs: 60_000 };
 type Options = Pick<AnchoringOptions, 'store' | 'headsAt' | 'log'>;
 
 /**
- * Has every row retire while the ledger is off, in the background: each collection's shards are
- * asked first. What cannot be asked for now is asked later; a collection that contradicts what was
- * confirmed keeps its row. Resolves when nothing is left to come back for, or after the signal.
+ * Retires all rows while the ledger is off, in the background, after checking each collection's
+ * shards. Retries shards that cannot be reached; a collection that contradicts its confirmed root
+ * keeps its row. Resolves when nothing is left to retry, or after the signal.
  */
 export async function retireAll(options: Options, signal: AbortSignal): Promise<void> {
   for (let failures = 0; !signal.aborted; failures++) {
@@ -19,7 +19,7 @@ export async function retireAll(options: Options, signal: AbortSignal): Promise<
   }
 }
 
-/** Whether there is nothing to come back for. */
+/** Returns true if nothing is left to retry. */
 async function retireOnce(options: Options, signal: AbortSignal): Promise<boolean> {
   let isDone = true;
   try {
