@@ -1,14 +1,12 @@
 /**
- * The embedded ledger's memory on disk: one file of lines that is only ever appended to or replaced
+ * Journal of the embedded ledger: one file of lines, which are only appended or replaced as a
  * whole.
  *
- * Promises
- * - `append` returns after fsync: what it was given survives SIGKILL and power loss.
- * - A line that was cut off by a crash (nobody was told of it) is dropped at the next start.
- * - `replace` is atomic: a crash leaves the old file or the new one, never a mixture.
+ * - `append` returns after fsync: its line survives SIGKILL and power loss.
+ * - A last line that a crash cut off was never acknowledged, and is dropped at the next start.
+ * - `replace` is atomic: a crash leaves either the old or the new file.
  *
- * Fails by throwing when a line before the last does not match its checksum;
- * the file is then left alone.
+ * Opening throws if any other line fails its checksum, and leaves the file unchanged.
  */
 import {
   closeSync,
@@ -30,19 +28,21 @@ import type { AccountState, TransactionRecord } from './ledger-state.ts';
 
 export type JournalLine =
   | { kind: 'genesis'; format: 1; hash: string; height: number; createdAt: string }
-  /** Heights up to this one may have been shown to somebody. */
+  /** Highest height that may have been shown to a client. */
   | { kind: 'blocks'; height: number }
   | { kind: 'account'; account: AccountState }
   /**
-   * `accounts` are the states after it of all accounts it could write; empty once they stand in
-   * lines of their own.
+   * `accounts` has the new states of all accounts that the transaction could write. Empty in a
+   * replaced journal, which has lines for the accounts instead.
    */
   | { kind: 'transaction'; transaction: TransactionRecord; accounts: AccountState[] };
 
 const FILE = 'journal.ndjson';
 const APPENDED = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | NO_FOLLOW;
 
-/** One line: the CRC-32 of the JSON text in 8 hex digits, a space, the JSON text, a line feed. */
+/**
+ * Encodes a line: the CRC-32 of the JSON text in 8 hex digits, a space, the JSON text, a line feed.
+ */
 export function encodeLine(line: JournalLine): string {
   const text = JSON.stringify(line);
   return `${crc32(text).toString(16).padStart(8, '0')} ${text}\n`;
@@ -77,7 +77,10 @@ export class Journal {
     this.#bytes = bytes;
   }
 
-  /** Opens the journal in `folder` (made when absent) and gives its lines; none when it is new. */
+  /**
+   * Opens the journal in `folder`, which is created if missing, and returns its lines; none for a
+   * new journal.
+   */
   static open(folder: string): { journal: Journal; lines: JournalLine[] } {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const path = join(folder, FILE);
@@ -107,7 +110,7 @@ export class Journal {
     return { journal: new Journal(path, descriptor, sound), lines };
   }
 
-  /** Size of the file. */
+  /** Size of the file in bytes. */
   get bytes(): number {
     return this.#bytes;
   }

@@ -1,12 +1,9 @@
 import type { FailedTransactionMetadata } from 'litesvm';
 
-/** A transaction's error in the form Solana's JSON-RPC gives it. */
+/** Error of a transaction as Solana's JSON-RPC formats it. */
 export type TransactionError = string | { [kind: string]: unknown };
 
-/**
- * An account as it stands; `lamports` is decimal and '0' for an account that is gone, `data`
- * base64.
- */
+/** State of an account. `lamports` is decimal, '0' for a deleted account; `data` is base64. */
 export interface AccountState {
   address: string;
   lamports: string;
@@ -15,16 +12,16 @@ export interface AccountState {
   data: string;
 }
 
-/** What became of a transaction that was executed. */
+/** Record of an executed transaction. */
 export interface TransactionRecord {
   signature: string;
   slot: number;
   err: TransactionError | null;
-  /** Absent from records of versions that kept no transactions. */
+  /** Absent in records of versions that did not keep transactions. */
   content?: TransactionContent;
 }
 
-/** An instruction as Solana's JSON-RPC gives it: indexes into the transaction's addresses. */
+/** Instruction as Solana's JSON-RPC formats it, with indexes into the transaction's addresses. */
 export interface CompiledInstruction {
   programIdIndex: number;
   accounts: number[];
@@ -33,31 +30,31 @@ export interface CompiledInstruction {
   stackHeight: number | null;
 }
 
-/** A transaction, and what its execution did. */
+/** Transaction and the effects of its execution. */
 export interface TransactionContent {
   /** Base64. */
   wire: string;
   /** Unix time in seconds. */
   blockTime: number;
-  /** Addresses that the transaction names. */
+  /** Addresses in the transaction. */
   addresses: string[];
-  /** Lamports of each of these before and after. */
+  /** Lamports of each address before and after. */
   before: number[];
   after: number[];
   units: number;
   logs: string[];
-  /** What programs called, by the index of the instruction that did. */
+  /** Instructions that programs called, by index of the calling instruction. */
   inner: { index: number; instructions: CompiledInstruction[] }[];
 }
 
 /**
- * The error in LiteSVM's text, as Rust prints it: `Kind`, `Kind(number)`, `Kind { account_index }`,
- * or `InstructionError(index, Kind)`, where the last may have a number or a text of its own. As
- * values it gives numbers, whose names it keeps to its type declarations.
+ * Matches LiteSVM's error text, as Rust prints it: `Kind`, `Kind(number)`, `Kind { account_index
+ * }`, or `InstructionError(index, Kind)`, where the last kind may have a number or text. The
+ * error's own values are numbers, whose names exist only in type declarations.
  */
 const SAID = /^\w+\(\w+ \{ err: (\w+)(?:\((\d+)(?:, (\w+)(?:\((\d+))?)?| \{ account_index: (\d+))?/;
 
-/** LiteSVM's error in the form of Solana's JSON-RPC. */
+/** Converts LiteSVM's error to the form of Solana's JSON-RPC. */
 export function transactionError(failed: FailedTransactionMetadata): TransactionError {
   const [, kind = 'ClusterMaintenance', index, inner, code, account] = SAID.exec(failed.toString()) ?? [];
   if (account !== undefined) return { [kind]: { account_index: Number(account) } };

@@ -1,13 +1,12 @@
 /**
- * A Solana ledger in one process: LiteSVM runs the programs; blocks, signatures and durability,
- * which it lacks, are here.
+ * Solana ledger in one process. LiteSVM runs the programs; this file adds blocks, signature checks
+ * and durability.
  *
- * Promises
- * - Calls are synchronous and one at a time: a transaction is executed, written to the journal and
- *   durable before anybody hears of it.
- * - A start restores accounts byte by byte from the journal; nothing is executed again.
- * - A fault of the journal (disk full) throws `LedgerStoppedError`: the memory is then ahead of the
- *   disk and the process must end.
+ * - Calls are synchronous, one at a time: a transaction is executed and durable in the journal
+ *   before its result is returned.
+ * - A start restores the accounts' bytes from the journal and executes nothing again.
+ * - A failure of the journal (disk full) throws `LedgerStoppedError`. Memory is then ahead of the
+ *   disk, so the process must end.
  */
 import { randomBytes } from 'node:crypto';
 import { getBase58Decoder } from '@solana/web3.js';
@@ -35,18 +34,18 @@ export class LedgerStoppedError extends Error {
 }
 
 export const AIRDROP_MAX_LAMPORTS = 1_000_000_000_000_000;
-/** The journal is written anew when it holds this much more than after the last time. */
+/** Growth in bytes after which the journal is replaced. */
 const REPLACE_AFTER_BYTES = 32 * 1024 * 1024;
-/**
- * Heights start near the wall clock's, so that a ledger made later stands higher than any made
- * before.
- */
+/** Heights start near the wall clock's, so a ledger created later starts above all earlier ones. */
 const HEIGHT_EPOCH_MS = Date.UTC(2024, 0, 1);
 const MS_PER_HEIGHT = 400;
-/** What the faucet holds before each airdrop: enough for any, and exact in JSON. */
+/**
+ * Balance of the faucet before each airdrop: enough for any airdrop, and an exact number in JSON.
+ */
 const FAUCET_LAMPORTS = 2 * AIRDROP_MAX_LAMPORTS;
 /**
- * Number of newest transactions kept; validators forget old ones, too. docs/trust.md states it.
+ * Number of transactions kept, newest first; validators also prune old ones. docs/trust.md quotes
+ * it.
  */
 const TRANSACTIONS_KEPT = 10_000;
 const SYSTEM_PROGRAM = '1'.repeat(32);
@@ -73,7 +72,7 @@ export class Ledger {
   readonly #replaceAfterBytes: number;
   #replaceAtBytes: number;
 
-  /** Restores the ledger that the journal's lines tell of; a new one when there are none. */
+  /** Restores the ledger from the journal's lines, or creates a new one if there are none. */
   constructor(module: SvmModule, journal: Journal, lines: JournalLine[], options: LedgerOptions = {}) {
     const { replaceAfterBytes = REPLACE_AFTER_BYTES, transactionsKept = TRANSACTIONS_KEPT } = options;
     this.#replaceAfterBytes = replaceAfterBytes;
@@ -94,14 +93,15 @@ export class Ledger {
       if (line.kind !== 'transaction') continue;
       const { signature, slot, err, content } = line.transaction;
       height = Math.max(height, slot);
-      // Lines of older versions say other things of a transaction.
+      // Selects fields, since lines of older versions have others.
       this.history.add({ signature, slot, err, content });
       for (const account of line.accounts) accounts.set(account.address, account);
     }
     this.blocks = new BlockClock(this.#genesis.hash, height, (reserved) =>
       this.#append({ kind: 'blocks', height: reserved }),
     );
-    // A program can only be loaded when the account that holds its code is there.
+    // Executable accounts come last: a program can be loaded only if the account with its code
+    // exists.
     const live = [...accounts.values()].filter(({ lamports }) => lamports !== '0');
     for (const account of live.sort((left, right) => Number(left.executable) - Number(right.executable)))
       this.#set(account);
@@ -129,8 +129,8 @@ export class Ledger {
   }
 
   /**
-   * Takes a transaction as a validator's RPC with preflight does and gives its signature. Throws
-   * RpcError; then nothing has happened.
+   * Executes a transaction like a validator's RPC with preflight, and returns its signature. Throws
+   * RpcError, and then nothing has changed.
    */
   send(bytes: Buffer): string {
     const wire = readTransaction(bytes);
@@ -152,18 +152,18 @@ export class Ledger {
     return wire.signature;
   }
 
-  /** Lamports out of nothing for a wallet, in a transaction of the faucet. Gives its signature. */
+  /** Creates lamports for a wallet with a transaction of the faucet, and returns its signature. */
   airdrop(address: string, amount: number): string {
     const account = this.account(address) ?? goneAccount(address);
     const lamports = BigInt(account.lamports) + BigInt(amount);
     if (account.owner !== SYSTEM_PROGRAM || account.data !== '') throw invalidParams('the account is no wallet');
-    // So that every balance is exact in JSON.
+    // Keeps every balance an exact number in JSON.
     if (lamports > Number.MAX_SAFE_INTEGER) throw invalidParams('the wallet would hold too much');
     this.#set({ ...goneAccount(this.#faucet.address), lamports: String(FAUCET_LAMPORTS) });
     return this.send(this.#faucet.transfer(address, amount, this.blocks.latestBlockhash));
   }
 
-  /** Executes without effect, at the next block's time. */
+  /** Executes a transaction without effect, at the next block's time. */
   #simulate(wire: WireTransaction): { err: TransactionError | null; logs: string[]; blockTime: number } {
     const blockTime = Math.max(Math.floor(Date.now() / 1000), this.history.newest?.content.blockTime ?? 0);
     this.#svm.setClock(new this.#module.Clock(BigInt(this.blocks.height + 1), 0n, 0n, 0n, BigInt(blockTime)));
@@ -171,7 +171,7 @@ export class Ledger {
     return { err: this.#errorOf(result), logs: result.meta().logs(), blockTime };
   }
 
-  /** Executes at the time that was simulated, and makes what was done durable as the next block. */
+  /** Executes a transaction at the simulated time, and makes it durable as the next block. */
   #execute({ transaction, signature, wire, writable, message }: WireTransaction, blockTime: number): void {
     const slot = this.blocks.height + 1;
     const addresses: string[] = [...message.staticAccounts];
@@ -241,7 +241,7 @@ function newGenesis(): JournalLine & { kind: 'genesis' } {
   return { kind: 'genesis', format: 1, hash, height, createdAt: new Date(now).toISOString() };
 }
 
-/** What a transaction's record keeps of its execution. */
+/** Returns the parts of an execution that a transaction's record keeps. */
 function executionOf(meta: ExecutionMeta) {
   const inner = meta.innerInstructions().map((called, index) => ({
     index,

@@ -1,7 +1,7 @@
 /**
- * The embedded ledger's process: `node main.ts <folder> <preferred port> <origin>...`, forked with
- * an IPC channel. It tells its parent the port, or why it cannot start, and ends when the channel
- * closes, however its parent ended.
+ * Process of the embedded ledger: `node main.ts <folder> <preferred port> <origin>...`, forked with
+ * an IPC channel. Sends its parent the port, or why it cannot start. Exits when the channel closes,
+ * whatever ended the parent.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,8 +21,8 @@ function tellAndExit(message: string): void {
 }
 
 /**
- * Waits for a predecessor whose parent was killed and that is about to end: two processes must not
- * write one journal.
+ * Waits for a predecessor whose parent was killed and that is about to exit, since two processes
+ * must not write one journal. Throws if it does not exit in time.
  */
 async function takeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -35,7 +35,7 @@ async function takeFolder(folder: string): Promise<void> {
   await writeFile(path, JSON.stringify(await ownIdentity()), { mode: 0o600, flag: REWRITTEN });
 }
 
-/** Nobody's identity when there is none to read. */
+/** Returns an identity that matches no process if none can be read. */
 async function readIdentity(path: string): Promise<ProcessIdentity> {
   try {
     const { pid, startedAt, place } = JSON.parse(await readFile(path, 'utf8')) as ProcessIdentity;
@@ -60,7 +60,7 @@ async function run(folder: string, asked: number, readers: string[]): Promise<vo
   const { journal, lines } = Journal.open(folder);
   const ledger = new Ledger(module, journal, lines);
   const remembered = join(folder, PORT_FILE);
-  // Links that were handed out before name it.
+  // The port used last, because explorer links that were given out contain it.
   const before = asked || Number(await readFile(remembered, 'utf8').catch(() => 0));
   const preferredPort = Number.isInteger(before) && before > 0 && before < 65_536 ? before : 0;
   const onFatal = (error: Error) => tellAndExit(error.message);
@@ -70,8 +70,8 @@ async function run(folder: string, asked: number, readers: string[]): Promise<vo
 }
 
 process.on('disconnect', () => process.exit(0));
-// The parent decides when to stop, and needs the ledger until then: Ctrl-C in a terminal, and most
-// supervisors, signal the whole group.
+// Ignores signals: Ctrl-C and most supervisors signal the whole group, but the parent needs the
+// ledger until it stops it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 if (!process.connected) process.exit(1);
 const [folder = '', port, ...readers] = process.argv.slice(2);

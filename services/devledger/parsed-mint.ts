@@ -3,8 +3,8 @@ import { type Extension, getMintDecoder, TOKEN_2022_PROGRAM_ADDRESS } from '@sol
 import type { AccountState } from './ledger-state.ts';
 
 /**
- * A mint of Token-2022 as validators answer it to `jsonParsed`, with the extensions that
- * collections' accounts have; null for any other account.
+ * Returns a Token-2022 mint as validators format it for `jsonParsed`, with the extensions that
+ * collections' accounts use; null for any other account.
  */
 export function parsedMint({ owner, data }: AccountState) {
   if (owner !== TOKEN_2022_PROGRAM_ADDRESS) return null;

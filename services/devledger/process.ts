@@ -10,18 +10,15 @@ const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 2_000;
 const RESTART = { minMs: 50, maxMs: 5_000 };
 const COMPLAINT_MAX_CHARS = 2_000;
-/** A process that lived this long did not die of its start. */
+/** Minimum lifetime in ms after which a restart counts as successful. */
 const HEALTHY_AFTER_MS = 30_000;
 
 export interface DevLedger {
-  /**
-   * `http://127.0.0.1:<port>`; may change when the process had to be restarted and its port was
-   * taken.
-   */
+  /** `http://127.0.0.1:<port>`. Changes if the process restarts and its port is taken. */
   readonly url: string;
-  /** Of the process that runs now. */
+  /** Process id of the current process. */
   readonly pid: number;
-  /** Ends the process for good; nothing acknowledged is lost. Idempotent. */
+  /** Ends the process for good. No acknowledged transaction is lost. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -36,14 +33,14 @@ interface Running {
   child: ChildProcess;
   port: number;
   ended: Promise<void>;
-  /** The end of what it wrote to stderr. */
+  /** Returns the end of the process's stderr. */
   complaint(): string;
 }
 
 /**
- * Starts the embedded ledger as a process of its own that ends with this one, keeps its state in
- * `<dataDir>/ledger`, and starts it anew with growing pauses when it dies. Rejects with a one-line
- * error when it cannot be started at all.
+ * Starts the embedded ledger as a child process that ends with this one and keeps its state in
+ * `<dataDir>/ledger`. Restarts it, with growing pauses, whenever it dies. Rejects with a one-line
+ * error if the first start fails.
  */
 export async function startDevLedger({ dataDir, log, readers = [] }: DevLedgerOptions): Promise<DevLedger> {
   const folder = join(dataDir, 'ledger');
@@ -103,7 +100,7 @@ function startProcess(folder: string, preferredPort: number, readers: readonly s
     child.once('error', () => resolve());
   });
   return new Promise((resolve, reject) => {
-    // Whoever is told that there is no ledger can rely on it: its process is gone by then.
+    // Rejects only once the process is gone.
     const fail = (message: string): void => {
       clearTimeout(timer);
       endProcess(child);

@@ -1,4 +1,4 @@
-/** An error answered in JSON-RPC's shape; codes as Solana's validators use them. */
+/** JSON-RPC error; the codes are those of Solana's validators. */
 export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;

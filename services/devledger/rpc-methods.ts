@@ -5,7 +5,7 @@ import { parsedMint } from './parsed-mint.ts';
 import { invalidParams } from './rpc-error.ts';
 import { ACCOUNT_MAX_BYTES, type AccountOptions, inContext, type Method, method } from './rpc-params.ts';
 
-/** Slots of an epoch, as on Solana; nothing here depends on epochs. */
+/** Slots per epoch, as on Solana. Nothing here depends on epochs. */
 const EPOCH_SLOTS = 432_000;
 
 function accountAnswer(account: AccountState | null, { dataSlice, encoding }: AccountOptions) {
@@ -24,10 +24,10 @@ function accountAnswer(account: AccountState | null, { dataSlice, encoding }: Ac
 const statusAnswer = (record: TransactionRecord | null) =>
   record && { slot: record.slot, confirmations: null, err: record.err, confirmationStatus: 'finalized' };
 
-/** Characters of base64, of all accounts that one request shows. */
+/** Maximum base64 characters of account data in one response. */
 const ACCOUNTS_MAX_CHARS = 16 * 1024 * 1024;
 
-/** Throws RpcError where the accounts are too large for one answer. */
+/** Throws RpcError if several accounts are too large for one response. */
 function accountsAnswer(accounts: readonly (AccountState | null)[], options: AccountOptions) {
   const chars = accounts.reduce((sum, account) => sum + (account?.data.length ?? 0), 0);
   if (accounts.length > 1 && chars > ACCOUNTS_MAX_CHARS)
@@ -35,7 +35,7 @@ function accountsAnswer(accounts: readonly (AccountState | null)[], options: Acc
   return accounts.map((account) => accountAnswer(account, options));
 }
 
-/** Methods that change nothing; a web page may have no others. */
+/** Methods that change nothing, the only ones that web pages may call. */
 export const READS: ReadonlyMap<unknown, Method> = new Map(
   Object.entries<Method>({
     getHealth: () => 'ok',
@@ -98,5 +98,5 @@ const WRITES = Object.entries<Method>({
   sendTransaction: method(['wire', 'options'], (ledger, { wire }) => ledger.send(Buffer.from(wire, 'base64'))),
 });
 
-/** The methods of Solana's JSON-RPC that Provec, its verifiers and explorers use. */
+/** Methods of Solana's JSON-RPC that Provec, its verifiers and explorers use. */
 export const METHODS: ReadonlyMap<unknown, Method> = new Map([...READS, ...WRITES]);

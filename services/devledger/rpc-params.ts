@@ -6,7 +6,7 @@ import { AIRDROP_MAX_LAMPORTS, type Ledger } from './ledger.ts';
 import { invalidParams, RPC_ERROR, RpcError } from './rpc-error.ts';
 import type { TransactionEncoding } from './transaction-answers.ts';
 
-/** Answers a call of one method. Throws RpcError. */
+/** Handles a call of one method. Throws RpcError. */
 export type Method = (ledger: Ledger, params: unknown) => unknown;
 
 interface Options {
@@ -34,7 +34,7 @@ interface SignaturesOptions extends Options {
   until?: string | null;
 }
 
-/** What the methods take, by position. */
+/** Types of the parameters, which methods take by position. */
 interface Params {
   address: string;
   addresses: string[];
@@ -47,15 +47,15 @@ interface Params {
   wire: string;
   options?: Options;
   accountOptions?: AccountOptions;
-  /** An encoding alone stands for options with it. */
+  /** A string is short for options with that encoding. */
   transactionOptions?: TransactionOptions | TransactionEncoding;
   blockOptions?: BlockOptions | TransactionEncoding;
   signaturesOptions?: SignaturesOptions;
 }
 
-/** The largest transaction that Solana's network carries. */
+/** Largest transaction that Solana's network accepts. */
 const TRANSACTION_MAX_BYTES = 1232;
-/** The most signatures in one answer, and how many without a limit. */
+/** Maximum, and default, number of signatures in one response. */
 export const SIGNATURES_MAX = 1_000;
 export const ACCOUNT_MAX_BYTES = 10 * 1024 * 1024;
 
@@ -76,7 +76,10 @@ const BYTES = whole(0, ACCOUNT_MAX_BYTES);
 const SLOT = whole(0, Number.MAX_SAFE_INTEGER);
 const oneOf = (...values: string[]) => maybe({ type: 'enum', values });
 const TRANSACTION_ENCODINGS = ['json', 'jsonParsed', 'base64', 'base58'];
-/** Fields that are not named are ignored, as validators do; all commitments are one. */
+/**
+ * Other fields are ignored, as validators do. The commitment has no effect, since every block is
+ * final.
+ */
 const COMMON = {
   commitment: oneOf('processed', 'confirmed', 'finalized'),
   minContextSlot: maybe(SLOT),
@@ -84,7 +87,7 @@ const COMMON = {
 };
 const TRANSACTION = {
   ...COMMON,
-  // Validators keep no history of what is not final yet.
+  // As on validators, which keep no history of blocks that are not confirmed.
   commitment: oneOf('confirmed', 'finalized'),
   encoding: oneOf(...TRANSACTION_ENCODINGS),
   maxSupportedTransactionVersion: maybe(whole(0, 255)),
@@ -122,7 +125,7 @@ const RULES: { [Name in keyof Params]-?: ValidationRule } = {
   }),
 };
 
-/** A method that takes these parameters, by position, as RULES has them. */
+/** Returns a method whose positional parameters are checked by RULES. */
 export function method<Name extends keyof Params>(
   names: readonly Name[],
   answer: (ledger: Ledger, params: Pick<Params, Name>) => unknown,
@@ -141,7 +144,7 @@ export function method<Name extends keyof Params>(
   };
 }
 
-/** An answer with the slot that it is of. */
+/** Wraps a result with the current slot. */
 export const inContext = ({ blocks }: Ledger, value: unknown) => ({
   context: { apiVersion: '2.0.0', slot: blocks.height },
   value,

@@ -7,11 +7,13 @@ import { METHODS, READS } from './rpc-methods.ts';
 
 const BODY_MAX_BYTES = 1024 * 1024;
 const BATCH_MAX = 100;
-/** Characters of the answers to a batch, after which the rest of it is refused. */
+/** Maximum characters of a batch's response; later requests of the batch are then refused. */
 const BATCH_ANSWER_MAX_CHARS = 32 * 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Headers that pages send: those of JSON, and of Solana's own client. */
+/**
+ * Response to a preflight, with the headers that pages send: those for JSON and of Solana's client.
+ */
 const PREFLIGHT = {
   'access-control-allow-methods': 'POST',
   'access-control-allow-headers': 'content-type, solana-client',
@@ -20,15 +22,15 @@ const PREFLIGHT = {
 };
 
 export interface RpcServerOptions {
-  /** Taken when it is free, else the system chooses one. */
+  /** Used if it is free; otherwise the system chooses one. */
   preferredPort: number;
-  /** Origins whose web pages may read, and nothing else; other pages are refused. */
+  /** Origins whose web pages may call read methods. Other pages are refused. */
   readers: readonly string[];
-  /** Is told when the ledger can no longer keep its promises. */
+  /** Called when the ledger can no longer guarantee durability. */
   onFatal(error: Error): void;
 }
 
-/** Serves JSON-RPC 2.0 over HTTP on 127.0.0.1 and gives the port. */
+/** Serves JSON-RPC 2.0 over HTTP on 127.0.0.1 and returns the port. */
 export function serveRpc(ledger: Ledger, options: RpcServerOptions): Promise<number> {
   const { preferredPort } = options;
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
@@ -64,7 +66,7 @@ async function serve(ledger: Ledger, options: RpcServerOptions, request: Incomin
   response.writeHead(200, { 'content-type': 'application/json' }).end(text);
 }
 
-/** Answers one request, or each of a batch in its order, as JSON. */
+/** Handles one request, or each request of a batch in order, and returns JSON. */
 function answer(ledger: Ledger, options: RpcServerOptions, body: string, isFromPage: boolean): string {
   let request: unknown;
   try {

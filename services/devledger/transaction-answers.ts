@@ -1,4 +1,4 @@
-/** Transactions and blocks in the forms in which Solana's JSON-RPC answers them. */
+/** Formats transactions and blocks like Solana's JSON-RPC. */
 import { getBase58Decoder } from '@solana/web3.js';
 import type { CompiledInstruction } from './ledger-state.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
@@ -9,18 +9,21 @@ export type TransactionEncoding = 'json' | 'jsonParsed' | 'base64' | 'base58';
 
 export interface TransactionForm {
   encoding: TransactionEncoding;
-  /** Highest transaction version that the client takes; without it, legacy transactions alone. */
+  /** Highest transaction version that the client accepts; null: only legacy transactions. */
   maxVersion: number | null;
 }
 
 const base58 = getBase58Decoder();
 
-/** What `getTransaction` answers. Throws RpcError for a version that the client does not take. */
+/**
+ * Returns the result of `getTransaction`. Throws RpcError for a version that the client does not
+ * accept.
+ */
 export function transactionAnswer(kept: KeptTransaction, form: TransactionForm) {
   return { slot: kept.slot, blockTime: kept.content.blockTime, ...transactionInBlock(kept, form) };
 }
 
-/** A transaction as `getBlock` lists it. Throws like `transactionAnswer`. */
+/** Returns a transaction as `getBlock` lists it. Throws like `transactionAnswer`. */
 export function transactionInBlock({ err, content }: KeptTransaction, { encoding, maxVersion }: TransactionForm) {
   const wire = readTransaction(Buffer.from(content.wire, 'base64'));
   const { version } = wire.message;
@@ -42,7 +45,7 @@ export function transactionInBlock({ err, content }: KeptTransaction, { encoding
       instructions: instructions.map(shown),
     })),
     logMessages: content.logs,
-    // The mints of collections have no token accounts, and no others are followed.
+    // Collections' mints have no token accounts, and other tokens are not tracked.
     preTokenBalances: [],
     postTokenBalances: [],
     rewards: [],
@@ -86,7 +89,7 @@ function encoded(wire: WireTransaction, encoding: TransactionEncoding) {
   return { signatures, message: { accountKeys, recentBlockhash: blockhash, instructions: parsed, ...lookups } };
 }
 
-/** As a validator shows an instruction of a program that it has no parser for. */
+/** Formats an instruction like a validator without a parser for its program. */
 const named = ({ programIdIndex, accounts, data, stackHeight }: CompiledInstruction, addresses: readonly string[]) => ({
   programId: addresses[programIdIndex],
   accounts: accounts.map((at) => addresses[at]),
@@ -94,5 +97,7 @@ const named = ({ programIdIndex, accounts, data, stackHeight }: CompiledInstruct
   stackHeight,
 });
 
-/** Lamports leave the accounts of a transaction as its fee alone. */
+/**
+ * A transaction's accounts lose only the fee in total, so the difference of two sums is the fee.
+ */
 const sum = (lamports: readonly number[]): number => lamports.reduce((total, each) => total + each, 0);

@@ -1,17 +1,17 @@
 import type { TransactionContent, TransactionRecord } from './ledger-state.ts';
 
-/** A record whose transaction is kept. */
+/** Record that has its transaction. */
 export type KeptTransaction = TransactionRecord & { content: TransactionContent };
 
 export interface SignaturePage {
   limit: number;
-  /** Starts behind this signature, instead of at the newest. */
+  /** Starts after this signature; default: at the newest transaction. */
   before?: string | null;
-  /** Ends in front of this one. */
+  /** Ends before this signature. */
   until?: string | null;
 }
 
-/** The newest transactions, by signature, by slot, and by the addresses that they name. */
+/** Newest transactions, by signature, by slot and by address. */
 export class TransactionHistory {
   readonly #capacity: number;
   /** Oldest first. */
@@ -21,7 +21,7 @@ export class TransactionHistory {
   #firstSlot: number;
   #newest: KeptTransaction | null = null;
 
-  /** Keeps up to `capacity` transactions; the ledger began at `firstSlot`. */
+  /** Keeps up to `capacity` transactions. `firstSlot` is the ledger's first slot. */
   constructor(capacity: number, firstSlot: number) {
     this.#capacity = capacity;
     this.#firstSlot = firstSlot;
@@ -42,7 +42,7 @@ export class TransactionHistory {
     return this.#bySignature.get(signature) ?? null;
   }
 
-  /** The transaction of a slot, which has one at most. */
+  /** Returns the transaction of a slot, which has at most one. */
   at(slot: number): KeptTransaction | null {
     return this.#bySlot.get(slot) ?? null;
   }
@@ -55,7 +55,7 @@ export class TransactionHistory {
     return this.#bySignature.values();
   }
 
-  /** Adds a transaction that is newer than all others, and forgets the oldest past the capacity. */
+  /** Adds the newest transaction and drops the oldest above the capacity. */
   add(record: TransactionRecord): void {
     this.#bySignature.set(record.signature, record);
     if (isKept(record)) {
@@ -70,7 +70,7 @@ export class TransactionHistory {
     if (this.size > this.#capacity) this.#forgetOldest();
   }
 
-  /** Transactions that name an address, newest first. None if `before` is unknown. */
+  /** Returns the transactions that name an address, newest first; none if `before` is unknown. */
   of(address: string, { limit, before, until }: SignaturePage): KeptTransaction[] {
     const known = this.#byAddress.get(address) ?? [];
     const end = before ? known.findIndex(({ signature }) => signature === before) : known.length;

@@ -1,7 +1,7 @@
 /**
- * Strict reading of transaction bytes. LiteSVM aborts the process on bytes that it cannot decode,
- * so nothing reaches it that was not decoded here and encoded again to the same bytes; whether they
- * make sense, and whether the signatures hold, it says itself.
+ * Strict decoder of transactions. LiteSVM aborts the process on bytes that it cannot decode, so it
+ * only gets bytes that this file decodes and encodes to the same bytes again. LiteSVM itself checks
+ * the instructions and the signatures.
  */
 import {
   getBase58Decoder,
@@ -17,13 +17,13 @@ type Message = ReturnType<ReturnType<typeof getCompiledTransactionMessageDecoder
 
 export interface WireTransaction {
   transaction: Transaction;
-  /** In the version that it has: `legacy` or 0. */
+  /** Message of version `legacy` or 0. */
   message: Message & { version: 'legacy' | 0 };
-  /** Base58; one for each signer. */
+  /** Base58, one per signer. */
   signatures: string[];
   /** Base64. */
   wire: string;
-  /** Base58; of the fee payer. */
+  /** Signature of the fee payer in base58; it identifies the transaction. */
   signature: string;
   blockhash: string;
   /** Addresses that the transaction may write. */
@@ -42,14 +42,14 @@ function readMessage(messageBytes: Uint8Array): Message {
   return message;
 }
 
-/** Reads a transaction. Throws RpcError. */
+/** Decodes a transaction. Throws RpcError. */
 export function readTransaction(bytes: Buffer): WireTransaction {
   try {
     const transaction = getTransactionDecoder().decode(bytes);
     if (!same(getTransactionEncoder().encode(transaction), bytes)) throw invalidParams('not in canonical encoding');
     const message = readMessage(transaction.messageBytes as unknown as Uint8Array);
     if (message.version !== 'legacy' && message.version !== 0) throw invalidParams('unsupported transaction version');
-    // What they add to the accounts would be missing among the writable ones.
+    // Accounts from lookup tables would be missing in `writable`.
     if ('addressTableLookups' in message && message.addressTableLookups && message.addressTableLookups.length > 0) {
       throw invalidParams('address lookup tables are not supported by the embedded ledger');
     }

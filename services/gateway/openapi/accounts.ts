@@ -51,7 +51,7 @@ export const ACCOUNT_SCHEMAS: Schemas = {
   ApiKey: object(KEY),
   NewApiKey: object({ ...KEY, secret: text('Shown this once.') }),
 };
-/** Of the operator's routes alone. */
+/** Schemas that only operator routes use. */
 export const OPERATOR_SCHEMAS: Schemas = {
   Account: object({ id: text('UUID.'), name: text('As given.'), plan: plan.schema, created_at: time() }),
 };

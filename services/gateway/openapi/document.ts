@@ -50,7 +50,7 @@ const page = (operationId: string, summary: string, description: string, respons
 
 const AWAY = object({ status: { type: 'string', enum: ['starting', 'stopping'] }, reasons: list({ type: 'string' }) });
 
-/** Paths outside `/api/v1`: no key, nothing of any tenant. */
+/** Paths outside `/api/v1`. They need no key and show no tenant's data. */
 const OPERATION_PATHS: Schemas = {
   '/': page('about', 'About this service, with links', 'What it is, its state, and a first request.', {
     200: content('A page for people.', 'text/html', { type: 'string' }),
@@ -76,8 +76,8 @@ const OPERATION_PATHS: Schemas = {
 };
 
 /**
- * The OpenAPI 3.1 document of this configuration: its limits, and the operator's routes only where
- * they exist. Throws for a route that nothing describes.
+ * Returns the OpenAPI 3.1 document for a configuration, with its limits, and with the operator's
+ * routes only if they exist. Throws if a route has no description.
  */
 export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): object {
   const { adminToken, limits } = config;
