@@ -9,14 +9,14 @@ import type { Route } from '../route.ts';
 import { withExamples } from './examples/attached.ts';
 import { ref, type Schema, type Schemas } from './schema.ts';
 
-/** What of a route neither the route nor its request says, by its action. */
+/** Descriptions of operations by action: what neither the route nor its request schema contains. */
 export type AllWords = {
   readonly [A in ActionName]?: readonly [id: string, summary: string, answer: Schema, description?: string];
 };
 
 const QUERIES = ['collections.query', 'collections.queries'] as const;
 
-/** Beyond those that every request of a kind can get; in the order of the document. */
+/** Errors beyond those that every request of a kind can get, in the order of the document. */
 const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
   DIMENSION_MISMATCH: ['collections.upsert', 'collections.import', ...QUERIES, 'collections.updateRecords'],
   INVALID_FILTER: [
@@ -66,19 +66,19 @@ export const HEADER_COMPONENTS: Schemas = {
 const header = (name: string): Schema => ({ $ref: `#/components/headers/${name}` });
 const REQUEST_ID: Schemas = { 'X-Request-Id': header('RequestId') };
 const RETRY_AFTER: Schemas = { 'Retry-After': header('RetryAfter') };
-/** Beside the request's id, by status. */
+/** Response headers by status, in addition to the request id. */
 export const HEADERS: Readonly<Record<number, Schemas>> = {
   401: { 'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string', const: 'Bearer' } } },
   405: { Allow: { description: 'Methods of the path.', schema: { type: 'string' } } },
   429: RETRY_AFTER,
   503: RETRY_AFTER,
 };
-/** Of what a request made or began, by status. */
+/** Descriptions of `Location` by status. */
 const LOCATIONS: Readonly<Record<number, string>> = {
   201: 'Path of what was made.',
   202: 'Path to ask how far it is.',
 };
-/** Without a schema: of an empty body. */
+/** A null schema describes an empty body. */
 export const response = (
   description: string,
   schema: Schema | null,
@@ -90,7 +90,7 @@ export const response = (
   ...(schema && { content: { [type]: { schema } } }),
 });
 
-/** Of these errors, by status. */
+/** Returns the responses for these errors, by status. */
 export function errorResponses(
   codes: Iterable<ErrorCode>,
   statusOf = (code: ErrorCode): number => ERROR_TABLE[code].status,
@@ -104,7 +104,7 @@ export function errorResponses(
   return Object.fromEntries(responses);
 }
 
-/** What a request of the route can be refused with. */
+/** Returns the errors that a request to the route can get. */
 export function errorsOf({ access, action, body, method, path, mayBeAway }: Route): ReadonlySet<ErrorCode> {
   return new Set<ErrorCode>([
     ...ALWAYS,
@@ -117,9 +117,9 @@ export function errorsOf({ access, action, body, method, path, mayBeAway }: Rout
   ]);
 }
 
-/** Where they are longer than others. */
+/** Maximum lengths of cursors that are longer than others. */
 const CURSOR_CHARS: { [A in ActionName]?: number } = { 'collections.namespaces': LISTING_CURSOR_MAX_CHARS };
-/** Names of their components. */
+/** Components of the path parameters, by name. */
 const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   name: 'CollectionName',
   alias: 'Alias',
@@ -163,7 +163,7 @@ function parametersOf(route: Route, limits: Limits): Schema[] {
   return [...inPath.map((name) => ({ $ref: `#/components/parameters/${PATH_PARAMETERS[name]}` })), ...inQuery];
 }
 
-/** Every operation has one of these; in the order of the document. */
+/** Tags in the order of the document. Every operation has one. */
 export const TAGS = {
   Collections: 'Named sets of records with vectors of one length, compared by one metric.',
   Aliases: 'Other names of collections, which can be switched from one to another at once.',
@@ -176,7 +176,7 @@ export const TAGS = {
 } as const satisfies Readonly<Record<string, string>>;
 type Tag = keyof typeof TAGS;
 
-/** Of routes below a collection. */
+/** Actions tagged Verification. */
 const PROVING: readonly ActionName[] = [
   'verification.verify',
   'verification.begin',
@@ -184,7 +184,7 @@ const PROVING: readonly ActionName[] = [
   'collections.proof',
   'collections.anchors',
 ];
-/** Of other routes, by the first part of their paths. */
+/** Tags of other routes, by the first part of their paths. */
 const AREAS: Readonly<Record<string, Tag>> = {
   collections: 'Collections',
   aliases: 'Aliases',
@@ -203,7 +203,7 @@ function tagOf({ access, action, path }: Route): Tag {
 
 const capitalized = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
-/** The bodies of requests, by the names of their components: made from what checks them. */
+/** Returns the schemas of request bodies by component name, derived from the request decoders. */
 export function requestSchemas(limits: Limits, names: Iterable<RequestName>): Schemas {
   const requests = requestsOf(limits);
   return Object.fromEntries([...names].map((name) => [capitalized(name), requests[name].schema]));
@@ -214,7 +214,7 @@ function locationOf({ location }: Route, status: number): Schemas {
   return description ? { Location: { description, schema: { type: 'string' } } } : {};
 }
 
-/** The operation object of a route. Throws for one that nothing describes. */
+/** Returns the operation object of a route. Throws if the route has no description. */
 export function operationOf(route: Route, limits: Limits, allWords: AllWords): Schema {
   const words = allWords[route.action];
   if (words === undefined) throw new Error(`no description of ${route.action}`);

@@ -10,14 +10,13 @@ export const count = (description: string): Schema => integer(description, { min
 export const flag = (description: string): Schema => ({ type: 'boolean', description });
 export const time = (description = 'ISO 8601 UTC.'): Schema => text(description, { format: 'date-time' });
 export const list = (items: Schema, more: Schema = {}): Schema => ({ type: 'array', items, ...more });
-/** The cursor of a page's next one. */
 export const MORE: Schema = text('While there are more.');
 export const TRUE: Schema = { type: 'boolean', const: true };
 
-/** The same schema, or null. */
+/** Returns a schema that also allows null. */
 export const nullable = (schema: Schema): Schema => ({ ...schema, type: [schema.type, 'null'] });
 
-/** An object of which all properties are present except the `optional` ones. */
+/** Returns a schema of an object in which all properties but the `optional` ones are required. */
 export function object(properties: Schemas, optional: readonly string[] = [], more: Schema = {}): Schema {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: 'object', properties, required, ...more };

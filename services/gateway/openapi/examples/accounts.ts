@@ -1,6 +1,6 @@
 import type { Example } from './example.ts';
 
-/** Of the account, and of the operator. */
+/** Examples of the account's and the operator's operations. */
 export const ACCOUNTS: readonly Example[] = [
   {
     operation: 'getUsage',

@@ -2,7 +2,7 @@ import type { Example } from './example.ts';
 
 const live = { alias: 'live' };
 
-/** One alias from its making to its end. */
+/** Examples of one alias, from its creation to its deletion. */
 export const ALIASES: readonly Example[] = [
   {
     operation: 'putAlias',

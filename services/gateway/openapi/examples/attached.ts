@@ -7,10 +7,13 @@ type Contents = Readonly<Record<string, Schema>>;
 
 const OF_OPERATION = Map.groupBy(STORY, ({ operation }) => operation);
 
-/** An example has the same name in the parameters, in the body and in the answer. */
+/** Returns an example's name, which is the same in parameters, body and response. */
 const nameOf = ({ summary }: Example): string => summary.toLowerCase().replaceAll(/\W+/g, '-');
 
-/** The schema of newline-delimited JSON describes a line. */
+/**
+ * Lists an example's values. A schema of newline-delimited JSON describes one line, so each line
+ * becomes a value of its own.
+ */
 function valuesOf(example: Example, value: unknown): Named {
   const { summary } = example;
   if (value === undefined) return [];
@@ -35,7 +38,7 @@ function withContents(holder: Schema, examples: Named): Schema {
 const isAnsweredBy = (status: string, { status: refusal }: Example): boolean =>
   refusal === undefined ? status.startsWith('2') : status === `${refusal}`;
 
-/** An operation object with its examples, which are also those of its query parameters. */
+/** Adds the examples to an operation object, including its query parameters. */
 export function withExamples(operation: Schema): Schema {
   const examples = OF_OPERATION.get(operation.operationId as string) ?? [];
   const named = (part: (example: Example) => unknown): Named =>

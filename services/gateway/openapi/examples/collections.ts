@@ -1,6 +1,6 @@
 import type { Example } from './example.ts';
 
-/** The collections of the examples. */
+/** Creates the collections of the examples. */
 export const COLLECTIONS_CREATED: readonly Example[] = [
   {
     operation: 'createCollection',
@@ -61,7 +61,7 @@ export const COLLECTIONS_CREATED: readonly Example[] = [
   },
 ];
 
-/** What becomes of them. */
+/** Reads, changes and deletes the collections. */
 export const COLLECTIONS_MANAGED: readonly Example[] = [
   {
     operation: 'listCollections',

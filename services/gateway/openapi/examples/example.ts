@@ -1,21 +1,21 @@
 /**
- * A request, valid by the OpenAPI document, and what a fresh service answers to it after those that
- * stand before it.
+ * Request that is valid by the OpenAPI document, and a fresh service's response to it after the
+ * preceding examples.
  */
 export interface Example {
   /** The operation's id in the OpenAPI document. */
   readonly operation: string;
-  /** What this one shows; unlike those of the same operation. */
+  /** What the example shows; unique among those of its operation. */
   readonly summary: string;
-  /** Parameters of the path, not yet encoded. */
+  /** Path parameters, unencoded. */
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number>>;
-  /** A list: a line each. */
+  /** A list has one element per line. */
   readonly body?: object | readonly object[];
-  /** Of the answer, where it is not the only one that succeeds. */
+  /** Status of the response, if it is not the operation's only success. */
   readonly status?: number;
-  /** A list: a line each. A text: something that stands in the answer, which is no JSON. */
+  /** A list has one element per line. A string is an excerpt of a response that is not JSON. */
   readonly answer: object | readonly object[] | string;
-  /** The answer has these members, and more. */
+  /** True if the response has more members than `answer`. */
   readonly isExcerpt?: true;
 }

@@ -1,6 +1,6 @@
 import type { Example } from './example.ts';
 
-/** Outside `/api/v1`. */
+/** Examples of the pages outside `/api/v1`. */
 export const PAGES: readonly Example[] = [
   { operation: 'about', summary: 'For people', answer: '<h1>Provec</h1>' },
   { operation: 'livez', summary: 'Alive', answer: { status: 'live' } },

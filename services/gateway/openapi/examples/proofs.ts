@@ -1,6 +1,6 @@
 import type { Example } from './example.ts';
 
-/** What is proved of them. */
+/** Verifies, proves and exports the records. */
 export const RECORDS_PROVED: readonly Example[] = [
   {
     operation: 'verifyCollection',

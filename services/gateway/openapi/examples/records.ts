@@ -1,6 +1,6 @@
 import type { Example } from './example.ts';
 
-/** What is stored in them. */
+/** Writes the records of the examples. */
 export const RECORDS_WRITTEN: readonly Example[] = [
   {
     operation: 'upsertVectors',
@@ -143,7 +143,7 @@ export const RECORDS_WRITTEN: readonly Example[] = [
   },
 ];
 
-/** What goes again. */
+/** Deletes some of the records. */
 export const RECORDS_DELETED: readonly Example[] = [
   {
     operation: 'deleteVectors',

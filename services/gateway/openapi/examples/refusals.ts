@@ -1,6 +1,6 @@
 import type { Example } from './example.ts';
 
-/** What is refused, and changes nothing. */
+/** Requests that are refused and change nothing. */
 export const REFUSED: readonly Example[] = [
   {
     operation: 'createCollection',

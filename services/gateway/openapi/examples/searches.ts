@@ -1,6 +1,6 @@
 import type { Example } from './example.ts';
 
-/** What is found in them. */
+/** Reads and searches the records. */
 export const RECORDS_FOUND: readonly Example[] = [
   {
     operation: 'fetchVectors',

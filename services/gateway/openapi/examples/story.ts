@@ -8,7 +8,7 @@ import { RECORDS_DELETED, RECORDS_WRITTEN } from './records.ts';
 import { REFUSED } from './refusals.ts';
 import { RECORDS_FOUND } from './searches.ts';
 
-/** Every example, in the order in which a fresh service gives these answers. */
+/** All examples, in the order in which a fresh service gives these responses. */
 export const STORY: readonly Example[] = [
   ...COLLECTIONS_CREATED,
   ...RECORDS_WRITTEN,

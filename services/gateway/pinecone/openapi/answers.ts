@@ -51,7 +51,7 @@ function indexSchema(limits: Limits): Schema {
   );
 }
 
-/** What answers below `/pinecone` hold. */
+/** Returns the schemas of the responses below `/pinecone`. */
 export function answerSchemas(limits: Limits): Schemas {
   const values = vector(limits, 'Stored as float32.').schema;
   const stored = object({ id: ref('RecordId'), values, metadata: METADATA }, ['metadata']);

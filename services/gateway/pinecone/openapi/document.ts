@@ -20,7 +20,7 @@ const TAGS = {
   Operations: 'For tools. They need no key.',
 };
 
-/** Of requests whose namespace has to be there. */
+/** Operations that require an existing namespace. */
 const IN_NAMESPACE = ['describe_namespace', 'delete_vectors'];
 const MEANINGS: { readonly [C in ErrorCode]?: string } = {
   UNAUTHENTICATED: 'The header `Api-Key` is absent, or its key is unknown, revoked or expired.',
@@ -31,12 +31,12 @@ const ABSENT_FIELD = 'A record without the field meets only the condition `$exis
 const refusals = (codes: Iterable<ErrorCode>): Schemas =>
   errorResponses(codes, statusOf, (code) => MEANINGS[code] ?? ERROR_TABLE[code].when, { ...HEADERS, 401: {} });
 
-/** `pineconeQuery` is the `QueryRequest`. */
+/** `pineconeQuery` becomes `QueryRequest`. */
 const componentOf = (body: string): string => `${body.replace('pinecone', '')}Request`;
 
 function errorCodesOf(route: Route, operationId: string): Set<ErrorCode> {
   const codes = new Set(errorsOf(route));
-  // A query answers nothing in its place.
+  // A query near an unknown record returns no matches instead.
   codes.delete('RECORD_NOT_FOUND');
   if (IN_NAMESPACE.includes(operationId)) codes.add('NAMESPACE_NOT_FOUND');
   return codes;
@@ -55,7 +55,7 @@ function inputOf({ body, path, query }: Route, limits: Limits, bodies: Readonly<
   };
 }
 
-/** Throws for a route that nothing describes. */
+/** Throws if the route has no description. */
 function operationOf(route: Route, limits: Limits, bodies: Readonly<Record<PineconeBody, Schema>>): Schema {
   const name = `${route.method} ${route.path}`;
   const [tag, words] = Object.entries(WORDS).find(([, ofTag]) => ofTag[name] !== undefined) ?? [];
@@ -86,8 +86,8 @@ const PAGE: Schema = {
 };
 
 /**
- * The OpenAPI 3.1 document of what is below `/pinecone`, with the limits of this configuration.
- * Throws for a route that nothing describes.
+ * Returns the OpenAPI 3.1 document of `/pinecone`, with the limits of this configuration. Throws if
+ * a route has no description.
  */
 export function pineconeDocument({ limits }: Pick<Config, 'limits'>): object {
   const bodies = bodySchemas(limits);

@@ -21,18 +21,20 @@ const NO_SPARSE: Schema = {
 };
 const NO_SOURCE: Schema = { type: 'null', description: 'Provec copies no index: export and import it.' };
 const namespace = ref('Namespace');
-/** Of namespaces, with a count before the cursor. */
+/** Tokens of namespace pages have a count before the cursor. */
 const TOKEN_MAX_CHARS = LISTING_CURSOR_MAX_CHARS + 16;
 const paginationToken = text('`pagination.next` of the page before.', { maxLength: TOKEN_MAX_CHARS });
 const someOf = (...names: string[]): Schema => ({ anyOf: names.map((name) => ({ required: [name] })) });
 const oneOf = (...names: string[]): Schema => ({ oneOf: names.map((name) => ({ required: [name] })) });
-/** Of properties that may all be absent, apart from what `more` says. */
+/**
+ * Returns a schema of an object whose properties are all optional, unless `more` says otherwise.
+ */
 const any = (properties: Schemas, more: Schema = {}): Schema => ({ type: 'object', properties, ...more });
 
-/** Schemas of the fields of our request, which a body names otherwise at most. */
+/** Returns the schemas of the fields of a request, which Pinecone's body at most renames. */
 const fieldsOf = (limits: Limits, kind: RequestName) => requestsOf(limits)[kind].schema.properties as Schemas;
 
-/** What the bodies below `/pinecone` hold, under the bounds of the requests that they become. */
+/** Returns the schemas of the bodies below `/pinecone`, with the bounds of our requests. */
 export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schema>> {
   const [query, deleted, update, listed] = (['query', 'delete', 'update', 'list'] as const).map((kind) =>
     fieldsOf(limits, kind),
@@ -99,13 +101,13 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schem
   };
 }
 
-/** What a vector of an upsert is: a record. */
+/** Returns the schema of a vector in an upsert, which is a record. */
 export function vectorSchema(limits: Limits): Schema {
   const { properties, required } = recordSchema(limits);
   return { type: 'object', properties: { ...(properties as Schemas), sparseValues: NO_SPARSE }, required };
 }
 
-/** Query parameters of a route, by name. */
+/** Returns the query parameters of a route by name. */
 export function parametersOf(path: string, limits: Limits): Schemas {
   const listed = fieldsOf(limits, 'list');
   const pageMax = path.endsWith('/namespaces') ? limits.namespacesPageMax : limits.listPageMax;
@@ -118,5 +120,5 @@ export function parametersOf(path: string, limits: Limits): Schemas {
   };
 }
 
-/** Whether a body may be left out, since nothing has to be in it. */
+/** Returns true if a body may be absent, because it has no required member. */
 export const isOptional = ({ required, anyOf, oneOf }: Schema): boolean => !required && !anyOf && !oneOf;

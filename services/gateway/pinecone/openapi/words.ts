@@ -1,12 +1,15 @@
 import { count, list, object, ref, type Schema } from '../../openapi/schema.ts';
 import { INDEX } from '../route.ts';
 
-/** What a route does not say itself; without an answer it has an empty body. */
+/**
+ * Description of a route that the route itself does not contain. Without a response schema, the
+ * response has an empty body.
+ */
 type Words = readonly [id: string, summary: string, answer: Schema | null, description?: string];
 
 const NOTHING = object({});
 
-/** By tag, and by method and path of the route. */
+/** Descriptions by tag, then by method and path. */
 export const WORDS: Readonly<Record<string, Readonly<Record<string, Words>>>> = {
   Vectors: {
     [`POST ${INDEX}/query`]: [
