@@ -3,9 +3,9 @@ import type { RecordProof } from '../verify/record-proof.ts';
 import type { AtLeastOne, ExactlyOne, Numbers } from './choices.ts';
 
 export interface ErrorBody {
-  /** A sentence a person can act on. */
+  /** What is wrong and what to do, for people. */
   error: string;
-  /** For programs. */
+  /** Error code, for programs. */
   code:
     | 'INVALID_JSON'
     | 'INVALID_ARGUMENT'
@@ -38,23 +38,23 @@ export interface ErrorBody {
     | 'UNAVAILABLE'
     | 'SHARD_UNAVAILABLE'
     | 'OUT_OF_CAPACITY';
-  /** As in the status line. */
+  /** HTTP status. */
   status: number;
-  /** As in X-Request-Id; name it when asking for help. */
+  /** Same as `X-Request-Id`; quote it when asking for help. */
   requestId: string;
   details?: Array<{
-    /** Such as `records[3].values[17]`. */
+    /** Path of the field, such as `records[3].values[17]`. */
     path: string;
     /** What it must be. */
     expected: string;
     /** What it is. */
     got: string;
   }>;
-  /** With PLAN_LIMIT_REACHED. */
+  /** Only with `PLAN_LIMIT_REACHED`. */
   pricingUrl?: string;
-  /** With INTERNAL. */
+  /** Only with `INTERNAL`. */
   statusUrl?: string;
-  /** As in Retry-After. */
+  /** Same as `Retry-After`. */
   retryAfterSeconds?: number;
 }
 
@@ -348,8 +348,8 @@ export interface CollectionDetail {
   /** Root over all records: 64 hex digits. */
   merkleRoot: string;
   /**
-   * Counts the writes behind the root, in the groups in which they were committed; it
-   * only grows.
+   * Number of commits behind the root; several writes may share a commit. It never
+   * decreases.
    */
   version: number;
   anchor: {
@@ -368,8 +368,8 @@ export interface CollectionDetail {
     /** The collection's account on the ledger. */
     ledgerAddress: string | null;
     /**
-     * That transaction in an explorer. Null if no explorer can open it, as with the
-     * embedded ledger.
+     * Link to that transaction in an explorer. Null if no explorer can open it, as with
+     * the embedded ledger.
      */
     ledgerExplorerUrl: string | null;
     /** ISO 8601 UTC. */
@@ -414,13 +414,13 @@ export interface UpsertResult {
    */
   ledgerTx: string | null;
   /**
-   * That transaction in an explorer. Null if no explorer can open it, as with the
-   * embedded ledger.
+   * Link to that transaction in an explorer. Null if no explorer can open it, as with
+   * the embedded ledger.
    */
   ledgerExplorerUrl: string | null;
   /**
-   * Counts the writes behind the root, in the groups in which they were committed; it
-   * only grows.
+   * Number of commits behind the root; several writes may share a commit. It never
+   * decreases.
    */
   version: number;
   /** Stored vectors after the write. */
@@ -429,9 +429,9 @@ export interface UpsertResult {
     status: AnchorStatus;
   };
   /**
-   * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
-   * scope `read` get a suggestion.
+   * One sentence for each field in the request that no record of the namespace has, and
+   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
+   * the scope `read` get suggestions.
    */
   warnings?: Array<string>;
 }
@@ -451,7 +451,7 @@ export type RecordUpdate = AtLeastOne<
 >;
 
 export interface UpdateResult {
-  /** Records that were found, changed or not. */
+  /** Records found, whether or not they changed. */
   matchedCount: number;
   /** Records that changed; 0 for a dry run. */
   updatedCount: number;
@@ -465,13 +465,13 @@ export interface UpdateResult {
    */
   ledgerTx: string | null;
   /**
-   * That transaction in an explorer. Null if no explorer can open it, as with the
-   * embedded ledger.
+   * Link to that transaction in an explorer. Null if no explorer can open it, as with
+   * the embedded ledger.
    */
   ledgerExplorerUrl: string | null;
   /**
-   * Counts the writes behind the root, in the groups in which they were committed; it
-   * only grows.
+   * Number of commits behind the root; several writes may share a commit. It never
+   * decreases.
    */
   version: number;
   /** Stored vectors after the write. */
@@ -480,9 +480,9 @@ export interface UpdateResult {
     status: AnchorStatus;
   };
   /**
-   * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
-   * scope `read` get a suggestion.
+   * One sentence for each field in the request that no record of the namespace has, and
+   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
+   * the scope `read` get suggestions.
    */
   warnings?: Array<string>;
 }
@@ -490,7 +490,7 @@ export interface UpdateResult {
 export interface DeleteResult {
   /** False for a dry run. */
   deleted: boolean;
-  /** Records that existed, or that a dry run found. */
+  /** Records deleted, or found by a dry run. */
   deletedCount: number;
   /** Root over all records: 64 hex digits. */
   merkleRoot: string;
@@ -502,13 +502,13 @@ export interface DeleteResult {
    */
   ledgerTx: string | null;
   /**
-   * That transaction in an explorer. Null if no explorer can open it, as with the
-   * embedded ledger.
+   * Link to that transaction in an explorer. Null if no explorer can open it, as with
+   * the embedded ledger.
    */
   ledgerExplorerUrl: string | null;
   /**
-   * Counts the writes behind the root, in the groups in which they were committed; it
-   * only grows.
+   * Number of commits behind the root; several writes may share a commit. It never
+   * decreases.
    */
   version: number;
   /** Stored vectors after the write. */
@@ -517,9 +517,9 @@ export interface DeleteResult {
     status: AnchorStatus;
   };
   /**
-   * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
-   * scope `read` get a suggestion.
+   * One sentence for each field in the request that no record of the namespace has, and
+   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
+   * the scope `read` get suggestions.
    */
   warnings?: Array<string>;
 }
@@ -561,7 +561,7 @@ export type FilterOrdered = string | number;
 
 export interface Match {
   id: RecordId;
-  /** With allNamespaces. */
+  /** Only with `allNamespaces`. */
   namespace?: Namespace;
   /**
    * Higher is better: cosine similarity, dot product, or 1 / (1 + distance) for
@@ -570,19 +570,19 @@ export interface Match {
   score: number;
   /** Free-form JSON object. */
   metadata?: Record<string, unknown>;
-  /** With includeValues. */
+  /** Only with `includeValues`. */
   values?: number[];
-  /** euclidean only. */
+  /** Only for the metric `euclidean`. */
   distance?: number;
 }
 
 export interface ListedRecord {
   id: RecordId;
-  /** With allNamespaces. */
+  /** Only with `allNamespaces`. */
   namespace?: Namespace;
-  /** With includeValues. */
+  /** Only with `includeValues`. */
   values?: number[];
-  /** With includeMetadata. */
+  /** Only with `includeMetadata`. */
   metadata?: Record<string, unknown>;
 }
 
@@ -598,13 +598,13 @@ export type ExportLine =
         /** How vectors are compared. */
         metric: 'cosine' | 'euclidean' | 'dot';
         /**
-         * Counts the writes behind the root, in the groups in which they were committed; it
-         * only grows.
+         * Number of commits behind the root; several writes may share a commit. It never
+         * decreases.
          */
         version: number;
         /** Root over all records: 64 hex digits. */
         merkleRoot: string;
-        /** Records that follow. */
+        /** Number of records that follow. */
         vectorCount: number;
       };
     }
@@ -618,7 +618,7 @@ export type ExportLine =
     }
   | {
       end: {
-        /** Records that were sent. */
+        /** Number of records sent. */
         count: number;
         /** Root over all records: 64 hex digits. */
         merkleRoot: string;
@@ -649,14 +649,11 @@ export interface VerifyResult {
   match: boolean;
   /** Vectors in the collection. */
   vectorCount: number;
-  /**
-   * The collection's ledger address in an explorer; null where no explorer could open
-   * it.
-   */
+  /** Link to the collection's account in an explorer. Null if no explorer can open it. */
   ledgerExplorerUrl: string | null;
   /**
-   * `unreachable`: the ledger is down; `none`: never written to, so the ledger holds no
-   * root; `not_anchored`: the plan has no anchoring.
+   * `unreachable`: the ledger is down. `none`: the collection was never written to, so
+   * the ledger has no root. `not_anchored`: the plan has no anchoring.
    */
   state: 'match' | 'mismatch' | 'pending' | 'unreachable' | 'none' | 'not_anchored';
   /** Version of the computed root. */
@@ -667,7 +664,7 @@ export interface VerifyResult {
   ledgerAddress: string | null;
   /** ISO 8601 UTC. */
   checkedAt: string;
-  /** A sentence when the state is not match. */
+  /** Why the state is not `match`. */
   reason?: string;
   /** Records that differ. */
   differences?: Array<{
@@ -679,23 +676,26 @@ export interface VerifyResult {
 }
 
 export interface Verification {
-  /** Opaque. */
+  /** Opaque id. */
   id: string;
-  /** `failed`: the verification came to no verdict; `done` says nothing of the verdict. */
+  /**
+   * `done`: the verdict is in `result`. `failed`: the verification ended without a
+   * verdict.
+   */
   state: 'running' | 'done' | 'failed';
   progress: {
-    /** Records recomputed so far; equals `total` when done. */
+    /** Records hashed so far; equals `total` when done. */
     scanned: number;
-    /** Records of the collection at the start. */
+    /** Records in the collection at the start. */
     total: number;
   };
-  /** When done: the verdict. */
+  /** Verdict, when done. */
   result?: VerifyResult;
-  /** When failed. */
+  /** Error, when failed. */
   error?: {
-    /** As of an error. */
+    /** Error code. */
     code: string;
-    /** A sentence. */
+    /** Error message. */
     message: string;
   };
 }
@@ -707,11 +707,11 @@ export interface Anchor {
   merkleRoot: string;
   /** Vectors under that root. */
   vectorCount: number;
-  /** Transaction. */
+  /** Transaction that anchored the root. */
   ledgerTx: string;
   /**
-   * That transaction in an explorer. Null if no explorer can open it, as with the
-   * embedded ledger.
+   * Link to that transaction in an explorer. Null if no explorer can open it, as with
+   * the embedded ledger.
    */
   ledgerExplorerUrl: string | null;
   /** ISO 8601 UTC. */
@@ -748,20 +748,20 @@ export interface Usage {
     key_count: number | null;
   };
   /**
-   * Of `usage.query_count`, how many may not have been made: a node that does not answer
-   * took them beforehand. 0 in the ordinary course.
+   * Number of queries in `usage.query_count` that may never have run: a node that
+   * stopped responding had reserved them. Usually 0.
    */
   query_count_uncertainty: number;
-  /** When the monthly counts start anew. */
+  /** When the monthly counts reset. */
   resets_at: string;
   /** Plans and prices. */
   pricing_url: string;
 }
 
 export interface ApiKey {
-  /** For revoking. */
+  /** Id of the key, for revoking it. */
   id: string;
-  /** As given. */
+  /** Name of the key. */
   name: string;
   /** First 12 characters of the secret. */
   key_prefix: string;
@@ -774,16 +774,16 @@ export interface ApiKey {
   created_at: string;
   /** ISO 8601 UTC. */
   expires_at: string | null;
-  /** To the minute. */
+  /** Last use, to the minute. */
   last_used_at: string | null;
   /** Always false in lists. */
   revoked: boolean;
 }
 
 export interface NewApiKey {
-  /** For revoking. */
+  /** Id of the key, for revoking it. */
   id: string;
-  /** As given. */
+  /** Name of the key. */
   name: string;
   /** First 12 characters of the secret. */
   key_prefix: string;
@@ -796,18 +796,18 @@ export interface NewApiKey {
   created_at: string;
   /** ISO 8601 UTC. */
   expires_at: string | null;
-  /** To the minute. */
+  /** Last use, to the minute. */
   last_used_at: string | null;
   /** Always false in lists. */
   revoked: boolean;
-  /** Shown this once. */
+  /** Secret of the key, shown only in this response. */
   secret: string;
 }
 
 export interface Account {
   /** UUID. */
   id: string;
-  /** As given. */
+  /** Name of the account. */
   name: string;
   /** Its limits. */
   plan: 'free' | 'pro' | 'business' | 'enterprise';
@@ -817,19 +817,19 @@ export interface Account {
 
 export interface QueryVectorsResult {
   matches: Array<Match>;
-  /** With `allowPartial` only. */
+  /** Only with `allowPartial`. */
   shards?: {
     /** Shards of the collection. */
     total: number;
-    /** Shards that answered. */
+    /** Shards that responded. */
     ok: number;
-    /** Shards that did not answer in time; their matches are missing. */
+    /** Shards that did not respond in time; their matches are missing. */
     failed: number;
   };
   /**
-   * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
-   * scope `read` get a suggestion.
+   * One sentence for each field in the request that no record of the namespace has, and
+   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
+   * the scope `read` get suggestions.
    */
   warnings?: Array<string>;
 }
@@ -837,19 +837,19 @@ export interface QueryVectorsResult {
 export interface QueryManyResult {
   results: Array<{
     matches: Array<Match>;
-    /** With `allowPartial` only. */
+    /** Only with `allowPartial`. */
     shards?: {
       /** Shards of the collection. */
       total: number;
-      /** Shards that answered. */
+      /** Shards that responded. */
       ok: number;
-      /** Shards that did not answer in time; their matches are missing. */
+      /** Shards that did not respond in time; their matches are missing. */
       failed: number;
     };
     /**
-     * Absent: none. A sentence for each field that the request names and no record of the
-     * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
-     * scope `read` get a suggestion.
+     * One sentence for each field in the request that no record of the namespace has, and
+     * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
+     * the scope `read` get suggestions.
      */
     warnings?: Array<string>;
   }>;
@@ -868,13 +868,13 @@ export interface ImportRecordsResult {
    */
   ledgerTx: string | null;
   /**
-   * That transaction in an explorer. Null if no explorer can open it, as with the
-   * embedded ledger.
+   * Link to that transaction in an explorer. Null if no explorer can open it, as with
+   * the embedded ledger.
    */
   ledgerExplorerUrl: string | null;
   /**
-   * Counts the writes behind the root, in the groups in which they were committed; it
-   * only grows.
+   * Number of commits behind the root; several writes may share a commit. It never
+   * decreases.
    */
   version: number;
   /** Stored vectors after the write. */
@@ -883,28 +883,28 @@ export interface ImportRecordsResult {
     status: AnchorStatus;
   };
   /**
-   * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
-   * scope `read` get a suggestion.
+   * One sentence for each field in the request that no record of the namespace has, and
+   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
+   * the scope `read` get suggestions.
    */
   warnings?: Array<string>;
 }
 
 export interface FetchVectorsResult {
-  /** By id. */
+  /** Records by id. */
   vectors: Record<string, StoredRecord>;
 }
 
 export interface CountRecordsResult {
   /**
-   * Records that match; without `filter` all of the namespace, or with `allNamespaces`
-   * of the collection.
+   * Number of matching records; without `filter`, of all records in the namespace, or
+   * with `allNamespaces` in the collection.
    */
   count: number;
   /**
-   * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
-   * scope `read` get a suggestion.
+   * One sentence for each field in the request that no record of the namespace has, and
+   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
+   * the scope `read` get suggestions.
    */
   warnings?: Array<string>;
 }
@@ -912,27 +912,27 @@ export interface CountRecordsResult {
 export interface FacetRecordsResult {
   values: Array<{
     value: FilterScalar;
-    /** Records that have it. */
+    /** Records with that value. */
     count: number;
   }>;
-  /** Records that do not have the field. */
+  /** Records without the field. */
   missing: number;
   /**
-   * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
-   * scope `read` get a suggestion.
+   * One sentence for each field in the request that no record of the namespace has, and
+   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
+   * the scope `read` get suggestions.
    */
   warnings?: Array<string>;
 }
 
 export interface ListRecordsResult {
   records: Array<ListedRecord>;
-  /** While there are more. */
+  /** Cursor of the next page; absent on the last page. */
   nextCursor?: string;
   /**
-   * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has, and for an integer past 2^53 that is rounded. Only keys with the
-   * scope `read` get a suggestion.
+   * One sentence for each field in the request that no record of the namespace has, and
+   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
+   * the scope `read` get suggestions.
    */
   warnings?: Array<string>;
 }
@@ -940,10 +940,10 @@ export interface ListRecordsResult {
 export interface ListNamespacesResult {
   namespaces: Array<{
     name: Namespace;
-    /** Records in it. */
+    /** Number of records. */
     vectorCount: number;
   }>;
-  /** While there are more. */
+  /** Cursor of the next page; absent on the last page. */
   nextCursor?: string;
 }
 
@@ -961,7 +961,7 @@ export interface DeleteCollectionResult {
 
 export interface ListCollectionsResult {
   collections: Array<Collection>;
-  /** While there are more. */
+  /** Cursor of the next page; absent on the last page. */
   nextCursor?: string;
 }
 
@@ -991,13 +991,13 @@ export interface DeleteAliasResult {
 
 export interface ListAliasesResult {
   aliases: Array<Alias>;
-  /** While there are more. */
+  /** Cursor of the next page; absent on the last page. */
   nextCursor?: string;
 }
 
 export interface ListKeysResult {
   keys: Array<ApiKey>;
-  /** While there are more. */
+  /** Cursor of the next page; absent on the last page. */
   nextCursor?: string;
 }
 
@@ -1016,7 +1016,7 @@ export interface CreateAccountResult {
 
 export interface ListAccountsResult {
   accounts: Array<Account>;
-  /** While there are more. */
+  /** Cursor of the next page; absent on the last page. */
   nextCursor?: string;
 }
 
@@ -1029,60 +1029,60 @@ export interface DeleteAccountResult {
 }
 
 export interface ListNamespacesParams {
-  /** Only names that begin so. */
+  /** Only names with this prefix. */
   prefix?: Namespace;
   /** Maximum number of items on the page. Default: `100`. */
   limit?: number;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
 }
 
 export interface ListCollectionsParams {
   /** Maximum number of items on the page. Default: `1000`. */
   limit?: number;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
 }
 
 export interface VerifyCollectionParams {
-  /** Answer with a proof for this record, like `/proof`. */
+  /** Return a proof for this record, like `/proof`. */
   id?: RecordId;
-  /** Of the record to prove. */
+  /** Namespace of the record to prove. */
   namespace?: Namespace;
 }
 
 export interface ProveRecordParams {
   /** Record to prove. */
   id: RecordId;
-  /** Of the record to prove. */
+  /** Namespace of the record to prove. */
   namespace?: Namespace;
 }
 
 export interface ListAnchorsParams {
   /** Maximum number of items on the page. Default: `100`. */
   limit?: number;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
 }
 
 export interface ListAliasesParams {
   /** Maximum number of items on the page. Default: `1000`. */
   limit?: number;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
 }
 
 export interface ListKeysParams {
   /** Maximum number of items on the page. Default: `1000`. */
   limit?: number;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
 }
 
 export interface ListAccountsParams {
   /** Maximum number of items on the page. Default: `1000`. */
   limit?: number;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
 }
 
@@ -1115,7 +1115,7 @@ export interface Operations {
     body: Upsert;
     result: UpsertResult;
   };
-  /** Write records of any number, one a line */
+  /** Write any number of records, one per line */
   importRecords: {
     path: {
       name: CollectionName;
@@ -1124,7 +1124,7 @@ export interface Operations {
     body: undefined;
     result: ImportRecordsResult;
   };
-  /** Records by id; absent ones are left out */
+  /** Get records by id; missing ones are left out */
   fetchVectors: {
     path: {
       name: CollectionName;
@@ -1178,7 +1178,7 @@ export interface Operations {
     body: Delete;
     result: DeleteResult;
   };
-  /** List the namespaces that hold records, by name */
+  /** List the namespaces with records, by name */
   listNamespaces: {
     path: {
       name: CollectionName;
@@ -1197,7 +1197,7 @@ export interface Operations {
     body: undefined;
     result: DeleteResult;
   };
-  /** A collection with its root and its newest anchor */
+  /** Get a collection with its root and its newest anchor */
   getCollection: {
     path: {
       name: CollectionName;
@@ -1247,7 +1247,7 @@ export interface Operations {
     body: undefined;
     result: VerifyCollectionResult;
   };
-  /** Proof that a record is, or is not, in the collection */
+  /** Prove that a record is, or is not, in a collection */
   proveRecord: {
     path: {
       name: CollectionName;
@@ -1256,7 +1256,7 @@ export interface Operations {
     body: undefined;
     result: ProveRecordResult;
   };
-  /** Begin to verify the collection in the background */
+  /** Start to verify a collection in the background */
   beginVerification: {
     path: {
       name: CollectionName;
@@ -1265,18 +1265,18 @@ export interface Operations {
     body: undefined;
     result: Verification;
   };
-  /** How far a verification is, and its verdict */
+  /** Get the progress and the verdict of a verification */
   getVerification: {
     path: {
       name: CollectionName;
-      /** As lists have it. */
+      /** Id as returned by lists. */
       id: string;
     };
     query: undefined;
     body: undefined;
     result: Verification;
   };
-  /** All records, of every namespace, in one state of the collection */
+  /** Export all records of every namespace, in one state of the collection */
   exportRecords: {
     path: {
       name: CollectionName;
@@ -1285,7 +1285,7 @@ export interface Operations {
     body: undefined;
     result: ExportLine;
   };
-  /** All confirmed roots, newest first */
+  /** List all confirmed roots, newest first */
   listAnchors: {
     path: {
       name: CollectionName;
@@ -1294,7 +1294,7 @@ export interface Operations {
     body: undefined;
     result: ListAnchorsResult;
   };
-  /** Which collection an alias stands for */
+  /** Get the collection that an alias points to */
   getAlias: {
     path: {
       alias: CollectionName;
@@ -1303,7 +1303,7 @@ export interface Operations {
     body: undefined;
     result: Alias;
   };
-  /** Make an alias of a collection, or switch it to another one */
+  /** Create an alias of a collection, or switch it to another one */
   putAlias: {
     path: {
       alias: CollectionName;
@@ -1342,7 +1342,7 @@ export interface Operations {
     body: undefined;
     result: ListKeysResult;
   };
-  /** Create a key; only this answer contains its secret */
+  /** Create a key; only this response contains its secret */
   createKey: {
     path: undefined;
     query: undefined;
@@ -1352,7 +1352,7 @@ export interface Operations {
   /** Revoke a key */
   revokeKey: {
     path: {
-      /** As lists have it. */
+      /** Id as returned by lists. */
       id: string;
     };
     query: undefined;
@@ -1376,7 +1376,7 @@ export interface Operations {
   /** Change an account's plan */
   changePlan: {
     path: {
-      /** As lists have it. */
+      /** Id as returned by lists. */
       id: string;
     };
     query: undefined;
@@ -1386,7 +1386,7 @@ export interface Operations {
   /** Delete an account with everything it owns */
   deleteAccount: {
     path: {
-      /** As lists have it. */
+      /** Id as returned by lists. */
       id: string;
     };
     query: undefined;

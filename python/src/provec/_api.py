@@ -96,8 +96,8 @@ class CollectionDetailAnchor(TypedDict):
     ledgerTx: str | None
     #: The collection's account on the ledger.
     ledgerAddress: str | None
-    #: That transaction in an explorer. Null if no explorer can open it, as with the embedded
-    #: ledger.
+    #: Link to that transaction in an explorer. Null if no explorer can open it, as with the
+    #: embedded ledger.
     ledgerExplorerUrl: str | None
     #: ISO 8601 UTC.
     confirmedAt: str | None
@@ -125,8 +125,7 @@ class _CollectionDetail(TypedDict):
     deletionProtection: bool
     #: Root over all records: 64 hex digits.
     merkleRoot: str
-    #: Counts the writes behind the root, in the groups in which they were committed; it only
-    #: grows.
+    #: Number of commits behind the root; several writes may share a commit. It never decreases.
     version: int
     anchor: CollectionDetailAnchor
 
@@ -166,11 +165,10 @@ class _UpsertResult(TypedDict):
     #: Transaction that anchored a root with this write; null while pending and on plans without
     #: anchoring.
     ledgerTx: str | None
-    #: That transaction in an explorer. Null if no explorer can open it, as with the embedded
-    #: ledger.
+    #: Link to that transaction in an explorer. Null if no explorer can open it, as with the
+    #: embedded ledger.
     ledgerExplorerUrl: str | None
-    #: Counts the writes behind the root, in the groups in which they were committed; it only
-    #: grows.
+    #: Number of commits behind the root; several writes may share a commit. It never decreases.
     version: int
     #: Stored vectors after the write.
     vectorCount: int
@@ -178,9 +176,9 @@ class _UpsertResult(TypedDict):
 
 
 class UpsertResult(_UpsertResult, total=False):
-    #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
-    #: `read` get a suggestion.
+    #: One sentence for each field in the request that no record of the namespace has, and for an
+    #: integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope
+    #: `read` get suggestions.
     warnings: list[str]
 
 
@@ -202,7 +200,7 @@ class UpdateResultAnchor(TypedDict):
 
 
 class _UpdateResult(TypedDict):
-    #: Records that were found, changed or not.
+    #: Records found, whether or not they changed.
     matchedCount: int
     #: Records that changed; 0 for a dry run.
     updatedCount: int
@@ -213,11 +211,10 @@ class _UpdateResult(TypedDict):
     #: Transaction that anchored a root with this write; null while pending and on plans without
     #: anchoring.
     ledgerTx: str | None
-    #: That transaction in an explorer. Null if no explorer can open it, as with the embedded
-    #: ledger.
+    #: Link to that transaction in an explorer. Null if no explorer can open it, as with the
+    #: embedded ledger.
     ledgerExplorerUrl: str | None
-    #: Counts the writes behind the root, in the groups in which they were committed; it only
-    #: grows.
+    #: Number of commits behind the root; several writes may share a commit. It never decreases.
     version: int
     #: Stored vectors after the write.
     vectorCount: int
@@ -225,9 +222,9 @@ class _UpdateResult(TypedDict):
 
 
 class UpdateResult(_UpdateResult, total=False):
-    #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
-    #: `read` get a suggestion.
+    #: One sentence for each field in the request that no record of the namespace has, and for an
+    #: integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope
+    #: `read` get suggestions.
     warnings: list[str]
 
 
@@ -238,7 +235,7 @@ class DeleteResultAnchor(TypedDict):
 class _DeleteResult(TypedDict):
     #: False for a dry run.
     deleted: bool
-    #: Records that existed, or that a dry run found.
+    #: Records deleted, or found by a dry run.
     deletedCount: int
     #: Root over all records: 64 hex digits.
     merkleRoot: str
@@ -247,11 +244,10 @@ class _DeleteResult(TypedDict):
     #: Transaction that anchored a root with this write; null while pending and on plans without
     #: anchoring.
     ledgerTx: str | None
-    #: That transaction in an explorer. Null if no explorer can open it, as with the embedded
-    #: ledger.
+    #: Link to that transaction in an explorer. Null if no explorer can open it, as with the
+    #: embedded ledger.
     ledgerExplorerUrl: str | None
-    #: Counts the writes behind the root, in the groups in which they were committed; it only
-    #: grows.
+    #: Number of commits behind the root; several writes may share a commit. It never decreases.
     version: int
     #: Stored vectors after the write.
     vectorCount: int
@@ -259,9 +255,9 @@ class _DeleteResult(TypedDict):
 
 
 class DeleteResult(_DeleteResult, total=False):
-    #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
-    #: `read` get a suggestion.
+    #: One sentence for each field in the request that no record of the namespace has, and for an
+    #: integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope
+    #: `read` get suggestions.
     warnings: list[str]
 
 
@@ -272,13 +268,13 @@ class _Match(TypedDict):
 
 
 class Match(_Match, total=False):
-    #: With allNamespaces.
+    #: Only with `allNamespaces`.
     namespace: str
     #: Free-form JSON object.
     metadata: dict[str, Any]
-    #: With includeValues.
+    #: Only with `includeValues`.
     values: list[float]
-    #: euclidean only.
+    #: Only for the metric `euclidean`.
     distance: float
 
 
@@ -287,11 +283,11 @@ class _ListedRecord(TypedDict):
 
 
 class ListedRecord(_ListedRecord, total=False):
-    #: With allNamespaces.
+    #: Only with `allNamespaces`.
     namespace: str
-    #: With includeValues.
+    #: Only with `includeValues`.
     values: list[float]
-    #: With includeMetadata.
+    #: Only with `includeMetadata`.
     metadata: dict[str, Any]
 
 
@@ -329,10 +325,10 @@ class _VerifyResult(TypedDict):
     match: bool
     #: Vectors in the collection.
     vectorCount: int
-    #: The collection's ledger address in an explorer; null where no explorer could open it.
+    #: Link to the collection's account in an explorer. Null if no explorer can open it.
     ledgerExplorerUrl: str | None
-    #: `unreachable`: the ledger is down; `none`: never written to, so the ledger holds no root;
-    #: `not_anchored`: the plan has no anchoring.
+    #: `unreachable`: the ledger is down. `none`: the collection was never written to, so the
+    #: ledger has no root. `not_anchored`: the plan has no anchoring.
     state: Literal["match", "mismatch", "pending", "unreachable", "none", "not_anchored"]
     #: Version of the computed root.
     version: int
@@ -345,47 +341,47 @@ class _VerifyResult(TypedDict):
 
 
 class VerifyResult(_VerifyResult, total=False):
-    #: A sentence when the state is not match.
+    #: Why the state is not `match`.
     reason: str
     #: Records that differ.
     differences: list[VerifyResultDifferences]
 
 
 class VerificationProgress(TypedDict):
-    #: Records recomputed so far; equals `total` when done.
+    #: Records hashed so far; equals `total` when done.
     scanned: int
-    #: Records of the collection at the start.
+    #: Records in the collection at the start.
     total: int
 
 
 class VerificationError(TypedDict):
-    #: As of an error.
+    #: Error code.
     code: str
-    #: A sentence.
+    #: Error message.
     message: str
 
 
 class _Verification(TypedDict):
-    #: Opaque.
+    #: Opaque id.
     id: str
-    #: `failed`: the verification came to no verdict; `done` says nothing of the verdict.
+    #: `done`: the verdict is in `result`. `failed`: the verification ended without a verdict.
     state: Literal["running", "done", "failed"]
     progress: VerificationProgress
 
 
 class Verification(_Verification, total=False):
-    #: When done: the verdict.
+    #: Verdict, when done.
     result: VerifyResult
-    #: When failed.
+    #: Error, when failed.
     error: VerificationError
 
 
 class RecordProofTerminal(TypedDict):
-    #: Hash of its namespace and id.
+    #: Hash of the namespace and id.
     key: str
-    #: Hash of its values.
+    #: Hash of the values.
     vecHash: str
-    #: Hash of its metadata.
+    #: Hash of the metadata.
     metaHash: str
 
 
@@ -393,22 +389,22 @@ class RecordProof(TypedDict):
     format: Literal["PV1"]
     id: str
     namespace: str
-    #: Proof of presence, or of absence.
+    #: True for a proof of presence, false for a proof of absence.
     present: bool
     #: Root over all records: 64 hex digits.
     merkleRoot: str
     #: Version of that root.
     version: int
-    #: From the collection's root down.
+    #: Ordered from the collection's root down.
     siblings: list[str]
-    #: The record at the end of the path; in a proof of absence another one, or null.
+    #: Record at the end of the path. In a proof of absence: another record, or null.
     terminal: RecordProofTerminal | None
     #: UUID.
     collectionId: str
     #: The collection's account on the ledger.
     ledgerAddress: str | None
-    #: Transaction that anchored that root. Null while none has: a proof without it holds only
-    #: until the next anchor.
+    #: Transaction that anchored that root. Null if none has yet; the proof then holds only until
+    #: the next anchor.
     ledgerTx: str | None
 
 
@@ -419,10 +415,10 @@ class Anchor(TypedDict):
     merkleRoot: str
     #: Vectors under that root.
     vectorCount: int
-    #: Transaction.
+    #: Transaction that anchored the root.
     ledgerTx: str
-    #: That transaction in an explorer. Null if no explorer can open it, as with the embedded
-    #: ledger.
+    #: Link to that transaction in an explorer. Null if no explorer can open it, as with the
+    #: embedded ledger.
     ledgerExplorerUrl: str | None
     #: ISO 8601 UTC.
     confirmedAt: str
@@ -461,19 +457,19 @@ class Usage(TypedDict):
     plan: Literal["free", "pro", "business", "enterprise"]
     usage: UsageUsage
     limits: UsageLimits
-    #: Of `usage.query_count`, how many may not have been made: a node that does not answer took
-    #: them beforehand. 0 in the ordinary course.
+    #: Number of queries in `usage.query_count` that may never have run: a node that stopped
+    #: responding had reserved them. Usually 0.
     query_count_uncertainty: int
-    #: When the monthly counts start anew.
+    #: When the monthly counts reset.
     resets_at: str
     #: Plans and prices.
     pricing_url: str
 
 
 class ApiKey(TypedDict):
-    #: For revoking.
+    #: Id of the key, for revoking it.
     id: str
-    #: As given.
+    #: Name of the key.
     name: str
     #: First 12 characters of the secret.
     key_prefix: str
@@ -484,16 +480,16 @@ class ApiKey(TypedDict):
     created_at: str
     #: ISO 8601 UTC.
     expires_at: str | None
-    #: To the minute.
+    #: Last use, to the minute.
     last_used_at: str | None
     #: Always false in lists.
     revoked: bool
 
 
 class NewApiKey(TypedDict):
-    #: For revoking.
+    #: Id of the key, for revoking it.
     id: str
-    #: As given.
+    #: Name of the key.
     name: str
     #: First 12 characters of the secret.
     key_prefix: str
@@ -504,18 +500,18 @@ class NewApiKey(TypedDict):
     created_at: str
     #: ISO 8601 UTC.
     expires_at: str | None
-    #: To the minute.
+    #: Last use, to the minute.
     last_used_at: str | None
     #: Always false in lists.
     revoked: bool
-    #: Shown this once.
+    #: Secret of the key, shown only in this response.
     secret: str
 
 
 class Account(TypedDict):
     #: UUID.
     id: str
-    #: As given.
+    #: Name of the account.
     name: str
     #: Its limits.
     plan: Literal["free", "pro", "business", "enterprise"]
@@ -538,9 +534,9 @@ class ExportedRecord(_ExportedRecord, total=False):
 class QueryVectorsResultShards(TypedDict):
     #: Shards of the collection.
     total: int
-    #: Shards that answered.
+    #: Shards that responded.
     ok: int
-    #: Shards that did not answer in time; their matches are missing.
+    #: Shards that did not respond in time; their matches are missing.
     failed: int
 
 
@@ -549,20 +545,20 @@ class _QueryVectorsResult(TypedDict):
 
 
 class QueryVectorsResult(_QueryVectorsResult, total=False):
-    #: With `allowPartial` only.
+    #: Only with `allowPartial`.
     shards: QueryVectorsResultShards
-    #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
-    #: `read` get a suggestion.
+    #: One sentence for each field in the request that no record of the namespace has, and for an
+    #: integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope
+    #: `read` get suggestions.
     warnings: list[str]
 
 
 class QueryManyResultResultsShards(TypedDict):
     #: Shards of the collection.
     total: int
-    #: Shards that answered.
+    #: Shards that responded.
     ok: int
-    #: Shards that did not answer in time; their matches are missing.
+    #: Shards that did not respond in time; their matches are missing.
     failed: int
 
 
@@ -571,11 +567,11 @@ class _QueryManyResultResults(TypedDict):
 
 
 class QueryManyResultResults(_QueryManyResultResults, total=False):
-    #: With `allowPartial` only.
+    #: Only with `allowPartial`.
     shards: QueryManyResultResultsShards
-    #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
-    #: `read` get a suggestion.
+    #: One sentence for each field in the request that no record of the namespace has, and for an
+    #: integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope
+    #: `read` get suggestions.
     warnings: list[str]
 
 
@@ -597,11 +593,10 @@ class _ImportRecordsResult(TypedDict):
     #: Transaction that anchored a root with this write; null while pending and on plans without
     #: anchoring.
     ledgerTx: str | None
-    #: That transaction in an explorer. Null if no explorer can open it, as with the embedded
-    #: ledger.
+    #: Link to that transaction in an explorer. Null if no explorer can open it, as with the
+    #: embedded ledger.
     ledgerExplorerUrl: str | None
-    #: Counts the writes behind the root, in the groups in which they were committed; it only
-    #: grows.
+    #: Number of commits behind the root; several writes may share a commit. It never decreases.
     version: int
     #: Stored vectors after the write.
     vectorCount: int
@@ -609,46 +604,46 @@ class _ImportRecordsResult(TypedDict):
 
 
 class ImportRecordsResult(_ImportRecordsResult, total=False):
-    #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
-    #: `read` get a suggestion.
+    #: One sentence for each field in the request that no record of the namespace has, and for an
+    #: integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope
+    #: `read` get suggestions.
     warnings: list[str]
 
 
 class FetchVectorsResult(TypedDict):
-    #: By id.
+    #: Records by id.
     vectors: dict[str, StoredRecord]
 
 
 class _CountRecordsResult(TypedDict):
-    #: Records that match; without `filter` all of the namespace, or with `allNamespaces` of the
-    #: collection.
+    #: Number of matching records; without `filter`, of all records in the namespace, or with
+    #: `allNamespaces` in the collection.
     count: int
 
 
 class CountRecordsResult(_CountRecordsResult, total=False):
-    #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
-    #: `read` get a suggestion.
+    #: One sentence for each field in the request that no record of the namespace has, and for an
+    #: integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope
+    #: `read` get suggestions.
     warnings: list[str]
 
 
 class FacetRecordsResultValues(TypedDict):
     value: FilterScalar
-    #: Records that have it.
+    #: Records with that value.
     count: int
 
 
 class _FacetRecordsResult(TypedDict):
     values: list[FacetRecordsResultValues]
-    #: Records that do not have the field.
+    #: Records without the field.
     missing: int
 
 
 class FacetRecordsResult(_FacetRecordsResult, total=False):
-    #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
-    #: `read` get a suggestion.
+    #: One sentence for each field in the request that no record of the namespace has, and for an
+    #: integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope
+    #: `read` get suggestions.
     warnings: list[str]
 
 
@@ -657,17 +652,17 @@ class _ListRecordsResult(TypedDict):
 
 
 class ListRecordsResult(_ListRecordsResult, total=False):
-    #: While there are more.
+    #: Cursor of the next page; absent on the last page.
     nextCursor: str
-    #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope
-    #: `read` get a suggestion.
+    #: One sentence for each field in the request that no record of the namespace has, and for an
+    #: integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope
+    #: `read` get suggestions.
     warnings: list[str]
 
 
 class ListNamespacesResultNamespaces(TypedDict):
     name: str
-    #: Records in it.
+    #: Number of records.
     vectorCount: int
 
 
@@ -676,7 +671,7 @@ class _ListNamespacesResult(TypedDict):
 
 
 class ListNamespacesResult(_ListNamespacesResult, total=False):
-    #: While there are more.
+    #: Cursor of the next page; absent on the last page.
     nextCursor: str
 
 
@@ -697,7 +692,7 @@ class _ListCollectionsResult(TypedDict):
 
 
 class ListCollectionsResult(_ListCollectionsResult, total=False):
-    #: While there are more.
+    #: Cursor of the next page; absent on the last page.
     nextCursor: str
 
 
@@ -724,7 +719,7 @@ class _ListAliasesResult(TypedDict):
 
 
 class ListAliasesResult(_ListAliasesResult, total=False):
-    #: While there are more.
+    #: Cursor of the next page; absent on the last page.
     nextCursor: str
 
 
@@ -733,7 +728,7 @@ class _ListKeysResult(TypedDict):
 
 
 class ListKeysResult(_ListKeysResult, total=False):
-    #: While there are more.
+    #: Cursor of the next page; absent on the last page.
     nextCursor: str
 
 
@@ -755,7 +750,7 @@ class _ListAccountsResult(TypedDict):
 
 
 class ListAccountsResult(_ListAccountsResult, total=False):
-    #: While there are more.
+    #: Cursor of the next page; absent on the last page.
     nextCursor: str
 
 

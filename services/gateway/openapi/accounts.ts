@@ -26,13 +26,13 @@ const counts = (of: (description: string) => Schema): Schema =>
   object(Object.fromEntries(Object.entries(COUNTS).map(([name, description]) => [name, of(description)])));
 
 const KEY: Schemas = {
-  id: text('For revoking.'),
-  name: text('As given.'),
+  id: text('Id of the key, for revoking it.'),
+  name: text('Name of the key.'),
   key_prefix: text('First 12 characters of the secret.'),
   scopes: scopes.schema,
   created_at: time(),
   expires_at: nullable(time()),
-  last_used_at: nullable(time('To the minute.')),
+  last_used_at: nullable(time('Last use, to the minute.')),
   revoked: flag('Always false in lists.'),
 };
 
@@ -43,17 +43,17 @@ export const ACCOUNT_SCHEMAS: Schemas = {
     usage: counts(count),
     limits: counts((description) => nullable(count(`${description} Null: no limit.`))),
     query_count_uncertainty: count(
-      'Of `usage.query_count`, how many may not have been made: a node that does not answer took them beforehand. 0 in the ordinary course.',
+      'Number of queries in `usage.query_count` that may never have run: a node that stopped responding had reserved them. Usually 0.',
     ),
-    resets_at: time('When the monthly counts start anew.'),
+    resets_at: time('When the monthly counts reset.'),
     pricing_url: text('Plans and prices.', { format: 'uri' }),
   }),
   ApiKey: object(KEY),
-  NewApiKey: object({ ...KEY, secret: text('Shown this once.') }),
+  NewApiKey: object({ ...KEY, secret: text('Secret of the key, shown only in this response.') }),
 };
 /** Schemas that only operator routes use. */
 export const OPERATOR_SCHEMAS: Schemas = {
-  Account: object({ id: text('UUID.'), name: text('As given.'), plan: plan.schema, created_at: time() }),
+  Account: object({ id: text('UUID.'), name: text('Name of the account.'), plan: plan.schema, created_at: time() }),
 };
 
 const [account, key] = [ref('Account'), ref('NewApiKey')];
@@ -67,9 +67,9 @@ export const ACCOUNT_WORDS: AllWords = {
   ],
   'keys.create': [
     'createKey',
-    'Create a key; only this answer contains its secret',
+    'Create a key; only this response contains its secret',
     object({ key }),
-    'The new key may have scopes that the key creating it lacks: `manage` administers the account. Otherwise an account that lost its last key with `read` could never be read again.',
+    'The new key may have scopes that the creating key lacks, since `manage` administers the account. Otherwise an account that lost its last key with `read` could never be read again.',
   ],
   'keys.revoke': ['revokeKey', 'Revoke a key', object({ revoked: TRUE })],
   'keys.createAccount': ['createAccount', 'Create an account with its first key', object({ account, key })],

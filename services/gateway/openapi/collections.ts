@@ -25,12 +25,10 @@ const hex = (description: string): Schema => text(description, { pattern: '^[0-9
 const uuid = text('UUID.', { format: 'uuid' });
 const id = ref('RecordId');
 const merkleRoot = hex('Root over all records: 64 hex digits.');
-const version = integer(
-  'Counts the writes behind the root, in the groups in which they were committed; it only grows.',
-);
+const version = integer('Number of commits behind the root; several writes may share a commit. It never decreases.');
 const ledgerAddress = nullable(text("The collection's account on the ledger."));
 const transactionUrl = text(
-  'That transaction in an explorer. Null if no explorer can open it, as with the embedded ledger.',
+  'Link to that transaction in an explorer. Null if no explorer can open it, as with the embedded ledger.',
 );
 
 const ANCHOR = object({
@@ -62,14 +60,14 @@ const warnings = list(
   { type: 'string' },
   {
     description:
-      'Absent: none. A sentence for each field that the request names and no record of the namespace has, and for an integer past 2^53 that is rounded. Only keys with the scope `read` get a suggestion.',
+      'One sentence for each field in the request that no record of the namespace has, and for an integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope `read` get suggestions.',
     minItems: 1,
   },
 );
 
 const UPDATE_RESULT = object(
   {
-    matchedCount: count('Records that were found, changed or not.'),
+    matchedCount: count('Records found, whether or not they changed.'),
     updatedCount: count('Records that changed; 0 for a dry run.'),
     ...WRITTEN,
     warnings,
@@ -79,7 +77,7 @@ const UPDATE_RESULT = object(
 const DELETE_RESULT = object(
   {
     deleted: flag('False for a dry run.'),
-    deletedCount: count('Records that existed, or that a dry run found.'),
+    deletedCount: count('Records deleted, or found by a dry run.'),
     ...WRITTEN,
     warnings,
   },
@@ -88,8 +86,8 @@ const DELETE_RESULT = object(
 
 const SHARD_COUNTS: Schemas = {
   total: integer('Shards of the collection.'),
-  ok: integer('Shards that answered.'),
-  failed: integer('Shards that did not answer in time; their matches are missing.'),
+  ok: integer('Shards that responded.'),
+  failed: integer('Shards that did not respond in time; their matches are missing.'),
 };
 
 const VERIFY_RESULT: Schemas = {
@@ -99,60 +97,60 @@ const VERIFY_RESULT: Schemas = {
   match: flag('Whether the two roots are equal.'),
   vectorCount: integer('Vectors in the collection.'),
   ledgerExplorerUrl: nullable(
-    text("The collection's ledger address in an explorer; null where no explorer could open it."),
+    text("Link to the collection's account in an explorer. Null if no explorer can open it."),
   ),
   state: text(
-    '`unreachable`: the ledger is down; `none`: never written to, so the ledger holds no root; `not_anchored`: the plan has no anchoring.',
+    '`unreachable`: the ledger is down. `none`: the collection was never written to, so the ledger has no root. `not_anchored`: the plan has no anchoring.',
     { enum: ['match', 'mismatch', 'pending', 'unreachable', 'none', 'not_anchored'] },
   ),
   version: integer('Version of the computed root.'),
   anchoredVersion: nullable(integer('Version on the ledger.')),
   ledgerAddress,
   checkedAt: time(),
-  reason: text('A sentence when the state is not match.'),
+  reason: text('Why the state is not `match`.'),
   differences: list(object({ id, namespace: ref('Namespace'), what: text('What differs.') }, ['namespace']), {
     description: 'Records that differ.',
   }),
 };
 
 const VERIFICATION: Schemas = {
-  id: text('Opaque.'),
-  state: text('`failed`: the verification came to no verdict; `done` says nothing of the verdict.', {
+  id: text('Opaque id.'),
+  state: text('`done`: the verdict is in `result`. `failed`: the verification ended without a verdict.', {
     enum: ['running', 'done', 'failed'],
   }),
   progress: object({
-    scanned: count('Records recomputed so far; equals `total` when done.'),
-    total: count('Records of the collection at the start.'),
+    scanned: count('Records hashed so far; equals `total` when done.'),
+    total: count('Records in the collection at the start.'),
   }),
-  result: { ...ref('VerifyResult'), description: 'When done: the verdict.' },
-  error: object({ code: text('As of an error.'), message: text('A sentence.') }, [], { description: 'When failed.' }),
+  result: { ...ref('VerifyResult'), description: 'Verdict, when done.' },
+  error: object({ code: text('Error code.'), message: text('Error message.') }, [], {
+    description: 'Error, when failed.',
+  }),
 };
 
 const LEAF = object({
-  key: hex('Hash of its namespace and id.'),
-  vecHash: hex('Hash of its values.'),
-  metaHash: hex('Hash of its metadata.'),
+  key: hex('Hash of the namespace and id.'),
+  vecHash: hex('Hash of the values.'),
+  metaHash: hex('Hash of the metadata.'),
 });
 const RECORD_PROOF: Schemas = {
   format: { type: 'string', const: 'PV1' },
   id,
   namespace: ref('Namespace'),
-  present: flag('Proof of presence, or of absence.'),
+  present: flag('True for a proof of presence, false for a proof of absence.'),
   merkleRoot,
   version: integer('Version of that root.'),
-  siblings: list(hex('Hash of a subtree beside the path; of an empty one, 64 zeros.'), {
-    description: "From the collection's root down.",
+  siblings: list(hex('Hash of a subtree next to the path; 64 zeros if it is empty.'), {
+    description: "Ordered from the collection's root down.",
   }),
   terminal: {
-    description: 'The record at the end of the path; in a proof of absence another one, or null.',
+    description: 'Record at the end of the path. In a proof of absence: another record, or null.',
     oneOf: [LEAF, { type: 'null' }],
   },
   collectionId: uuid,
   ledgerAddress,
   ledgerTx: nullable(
-    text(
-      'Transaction that anchored that root. Null while none has: a proof without it holds only until the next anchor.',
-    ),
+    text('Transaction that anchored that root. Null if none has yet; the proof then holds only until the next anchor.'),
   ),
 };
 
@@ -163,14 +161,14 @@ export function collectionSchemas(limits: Limits): Schemas {
   const vector_count = count('Number of stored vectors.');
   const collection = { id: uuid, name, dimensions, metric, vector_count, created_at: time(), ...options };
   const score = 'Higher is better: cosine similarity, dot product, or 1 / (1 + distance) for euclidean.';
-  const namespaced = { ...ref('Namespace'), description: 'With allNamespaces.' };
+  const namespaced = { ...ref('Namespace'), description: 'Only with `allNamespaces`.' };
   const match: Schemas = {
     id,
     namespace: namespaced,
     score: { type: 'number', description: score },
     metadata: METADATA,
-    values: values('With includeValues.'),
-    distance: { type: 'number', description: 'euclidean only.' },
+    values: values('Only with `includeValues`.'),
+    distance: { type: 'number', description: 'Only for the metric `euclidean`.' },
   };
   return {
     CollectionName: collectionName(limits).schema,
@@ -190,8 +188,8 @@ export function collectionSchemas(limits: Limits): Schemas {
       {
         id,
         namespace: namespaced,
-        values: values('With includeValues.'),
-        metadata: { ...METADATA, description: 'With includeMetadata.' },
+        values: values('Only with `includeValues`.'),
+        metadata: { ...METADATA, description: 'Only with `includeMetadata`.' },
       },
       ['namespace', 'values', 'metadata'],
     ),
@@ -201,14 +199,14 @@ export function collectionSchemas(limits: Limits): Schemas {
         object({
           export: object({
             ...{ collectionId: uuid, name: ref('CollectionName'), dimensions, metric, version, merkleRoot },
-            vectorCount: count('Records that follow.'),
+            vectorCount: count('Number of records that follow.'),
           }),
         }),
         object({ id, values: values('Stored as float32.'), metadata: METADATA, namespace: ref('Namespace') }, [
           'metadata',
           'namespace',
         ]),
-        object({ end: object({ count: count('Records that were sent.'), merkleRoot }) }),
+        object({ end: object({ count: count('Number of records sent.'), merkleRoot }) }),
       ],
     },
     StoredRecord: object({ id, values: values('Stored as float32.'), metadata: METADATA }),
@@ -222,7 +220,7 @@ export function collectionSchemas(limits: Limits): Schemas {
       version: integer('Version of the root.'),
       merkleRoot,
       vectorCount: integer('Vectors under that root.'),
-      ledgerTx: text('Transaction.'),
+      ledgerTx: text('Transaction that anchored the root.'),
       ledgerExplorerUrl: nullable(transactionUrl),
       confirmedAt: time(),
     }),
@@ -231,18 +229,18 @@ export function collectionSchemas(limits: Limits): Schemas {
 
 const DETAIL = object({ collection: ref('CollectionDetail') });
 const PROOF = object({ proof: ref('RecordProof') });
-const SHARDS = object(SHARD_COUNTS, [], { description: 'With `allowPartial` only.' });
+const SHARDS = object(SHARD_COUNTS, [], { description: 'Only with `allowPartial`.' });
 const MATCHES = object({ matches: list(ref('Match')), shards: SHARDS, warnings }, ['shards', 'warnings']);
-const BY_ID = { type: 'object', description: 'By id.', additionalProperties: ref('StoredRecord') };
+const BY_ID = { type: 'object', description: 'Records by id.', additionalProperties: ref('StoredRecord') };
 
 export const COLLECTION_WORDS: AllWords = {
   'collections.putAlias': [
     'putAlias',
-    'Make an alias of a collection, or switch it to another one',
+    'Create an alias of a collection, or switch it to another one',
     ref('Alias'),
-    'An alias stands wherever the name of a collection may, but where the collection is deleted. Every request that begins after the answer finds the new collection; those under way end on the old one. Collections and aliases of an account share their names.',
+    'An alias can be used wherever the name of a collection can, except to delete the collection. Requests that begin after the response use the new collection; requests that are already running finish on the old one. A name is either a collection or an alias.',
   ],
-  'collections.getAlias': ['getAlias', 'Which collection an alias stands for', ref('Alias')],
+  'collections.getAlias': ['getAlias', 'Get the collection that an alias points to', ref('Alias')],
   'collections.aliasesPage': [
     'listAliases',
     'List aliases, by name',
@@ -254,53 +252,53 @@ export const COLLECTION_WORDS: AllWords = {
     'listCollections',
     'List collections, newest first',
     object({ collections: list(ref('Collection')), nextCursor: MORE }, ['nextCursor']),
-    'A page of about 400 kB ends before it has `limit` collections.',
+    'A page has at most about 400 kB, and so may have fewer than `limit` collections.',
   ],
-  'collections.get': ['getCollection', 'A collection with its root and its newest anchor', DETAIL],
+  'collections.get': ['getCollection', 'Get a collection with its root and its newest anchor', DETAIL],
   'collections.update': [
     'updateCollection',
     'Change deletion protection or tags',
     DETAIL,
-    'Tags are set one by one, the others stay, and an empty text removes one. A collection without tags has no field `tags`.',
+    'Only the given tags change; an empty text removes a tag. A collection without tags has no field `tags`.',
   ],
   'collections.remove': [
     'deleteCollection',
     'Delete a collection with everything in it',
     object({ deleted: TRUE }),
-    'The name is free at once; a new collection of that name starts empty and has another id.',
+    'The name is free at once. A new collection with that name starts empty and has a different id.',
   ],
   'collections.upsert': [
     'upsertVectors',
     'Write records; an existing record is replaced as a whole',
     ref('UpsertResult'),
-    'All or nothing per shard, and idempotent: after a time-out send the same request again. On plans with anchoring the answer waits a little for the anchor of its root.',
+    'All or nothing per shard, and idempotent: after a timeout, send the same request again. On plans with anchoring, the response waits briefly for the anchor of its root.',
   ],
   'collections.import': [
     'importRecords',
-    'Write records of any number, one a line',
+    'Write any number of records, one per line',
     object({ importedCount: count('Records written.'), ...WRITTEN, warnings }, ['warnings']),
-    'Newline-delimited JSON without a limit on its size: an export as it is, or records alone, each with its `namespace` where it has one. An import that begins with the first line of an export has to end with the last one, whose `count` is the number of its records. If that first line names other dimensions or another metric than the collection has, the answer is 400, and no record is written. To import the records of an export under another metric, leave its first line out. Records are written in entries of up to 1,000 lines as they come. An error names the line and says how many records were stored before; sending the whole import again changes nothing about those.',
+    'Newline-delimited JSON of any size: a whole export, or only records, each with its `namespace` unless that is the default one. An import that begins with the first line of an export must end with its last line, whose `count` is the number of records. If the first line has other dimensions or another metric than the collection, the response is 400, and no record is written. To import an export under another metric, leave out its first line. Records are written in batches of up to 1,000 lines as they arrive. An error names the line and says how many records were stored before it; sending the whole import again does not change those.',
   ],
   'collections.query': [
     'queryVectors',
     'Find the most similar records',
     MATCHES,
-    'Exactly one of `vector` and `id`. Best first, ties by id, with `allNamespaces` by namespace and id.',
+    'Requires exactly one of `vector` and `id`. Matches are sorted best first, ties by id, or with `allNamespaces` by namespace and id.',
   ],
   'collections.queries': [
     'queryMany',
     'Find the most similar records for many vectors',
     object({ results: list(MATCHES) }),
-    'Each is what `/query` takes, and is answered in its place; it counts as one query of the plan. If one of them is wrong, none is carried out.',
+    'Each query is a body of `/query`, and its result has the same position. Each counts as one query of the plan. If one of them is invalid, none is run.',
   ],
-  'collections.fetch': ['fetchVectors', 'Records by id; absent ones are left out', object({ vectors: BY_ID })],
+  'collections.fetch': ['fetchVectors', 'Get records by id; missing ones are left out', object({ vectors: BY_ID })],
   'collections.count': [
     'countRecords',
     'Count records',
     object(
       {
         count: count(
-          'Records that match; without `filter` all of the namespace, or with `allNamespaces` of the collection.',
+          'Number of matching records; without `filter`, of all records in the namespace, or with `allNamespaces` in the collection.',
         ),
         warnings,
       },
@@ -312,26 +310,26 @@ export const COLLECTION_WORDS: AllWords = {
     'Count the values of a metadata field',
     object(
       {
-        values: list(object({ value: ref('FilterScalar'), count: count('Records that have it.') })),
-        missing: count('Records that do not have the field.'),
+        values: list(object({ value: ref('FilterScalar'), count: count('Records with that value.') })),
+        missing: count('Records without the field.'),
         warnings,
       },
       ['warnings'],
     ),
-    'The values that most records have, most first, equal counts in the order of values. A list counts once for each of its elements, an object for nothing. Counts as one query of the plan.',
+    'The most frequent values come first, equal counts in the order of values. A list counts once for each of its elements, and an object not at all. Counts as one query of the plan.',
   ],
   'collections.listRecords': [
     'listRecords',
     'List records in the order of their ids',
     object({ records: list(ref('ListedRecord')), nextCursor: MORE, warnings }, ['nextCursor', 'warnings']),
-    'Ids are in the order of their UTF-8 bytes; with `allNamespaces` the records of named namespaces come first, by namespace and id, and those of the default one last. A cursor belongs to one of the two forms. A record that stays from the first page to the last is listed exactly once, whatever is written meanwhile; with `eventual` copies that are behind may miss it. Costs nothing of the plan.',
+    'Ids are sorted by their UTF-8 bytes. With `allNamespaces`, the records of named namespaces come first, by namespace and id, and those of the default namespace last. A cursor is valid only with the same `allNamespaces`. A record that exists from the first page to the last is listed exactly once, whatever is written meanwhile; with `eventual`, replicas that are behind may miss it. Does not count against the plan.',
   ],
   'collections.namespaces': [
     'listNamespaces',
-    'List the namespaces that hold records, by name',
+    'List the namespaces with records, by name',
     object(
       {
-        namespaces: list(object({ name: ref('Namespace'), vectorCount: count('Records in it.') })),
+        namespaces: list(object({ name: ref('Namespace'), vectorCount: count('Number of records.') })),
         nextCursor: MORE,
       },
       ['nextCursor'],
@@ -341,19 +339,19 @@ export const COLLECTION_WORDS: AllWords = {
     'deleteNamespace',
     'Delete all records of a namespace',
     ref('DeleteResult'),
-    'As a delete with `all`, which also deletes the default namespace and those named `.` and `..`: clients cut such a path short, and Provec answers 404 to a DELETE of a path that ends in a slash. A namespace exists as long as it holds a record.',
+    'Does the same as a delete with `all`. Use that for the default namespace and for namespaces named `.` and `..`: clients shorten such a path, and Provec responds with 404 to a DELETE whose path ends in a slash. A namespace exists as long as it has a record.',
   ],
   'collections.delete': [
     'deleteVectors',
     'Delete records by id, by filter, or all',
     ref('DeleteResult'),
-    'Exactly one of `ids`, `filter` and `all`. Costs nothing of the plan. A delete by filter may take those of all namespaces (`allNamespaces`). It deletes records that match when their shard is processed and were not written after the delete began.',
+    'Requires exactly one of `ids`, `filter` and `all`. Does not count against the plan. A delete by filter can cover all namespaces (`allNamespaces`). It deletes records that match when their shard is processed and that were not written after the delete began.',
   ],
   'collections.updateRecords': [
     'updateRecords',
     'Change vectors, and merge into metadata',
     ref('UpdateResult'),
-    'Exactly one of `updates` and `filter`, which takes `setMetadata`, `unsetMetadata` or both beside it. The merge is shallow: each key is set or removed as a whole, and concurrent updates of different keys both stand. One write of the plan for each record that changes. Near the limit Provec first counts the records that would change, and refuses the update only if they are too many. Metadata that would become too long is a 400 that names the record, in a dry run too, and then no record changes. If a record outgrows the limit after Provec has looked at it, other shards may have changed theirs by then, and the answer is 503. A dry run also needs the scope `read`.',
+    'Requires exactly one of `updates` and `filter`. A `filter` needs `setMetadata`, `unsetMetadata` or both. The merge is shallow: each key is set or removed as a whole, and concurrent updates of different keys are both kept. Each record that changes counts as one write of the plan. Near the limit, Provec first counts the records that would change, and refuses the update only if they are too many. If metadata would become too long, the response is a 400 that names the record, also for a dry run, and no record changes. If a record outgrows the limit after that check, other shards may already have changed their records, and the response is 503. A dry run also needs the scope `read`.',
   ],
   'verification.verify': [
     'verifyCollection',
@@ -363,26 +361,26 @@ export const COLLECTION_WORDS: AllWords = {
   ],
   'verification.begin': [
     'beginVerification',
-    'Begin to verify the collection in the background',
+    'Start to verify a collection in the background',
     ref('Verification'),
-    'While one runs, the answer is that one, even if another client began it; its verdict is of the `version` that it names. Poll the path in `Location`.',
+    'If a verification is already running, even one that another client started, the response is that one. Its verdict is about the `version` that it names. Poll the path in `Location`.',
   ],
   'verification.get': [
     'getVerification',
-    'How far a verification is, and its verdict',
+    'Get the progress and the verdict of a verification',
     ref('Verification'),
-    'A verification that ended stays for an hour, the last ten of a collection at most, less where they take much memory. It ends with the node that runs it: after `VERIFICATION_NOT_FOUND` begin another one.',
+    'Provec keeps the last ten verifications of a collection for an hour after they end, and fewer if they use much memory. A verification is lost when the node that runs it stops: after `VERIFICATION_NOT_FOUND`, start another one.',
   ],
-  'collections.proof': ['proveRecord', 'Proof that a record is, or is not, in the collection', PROOF],
+  'collections.proof': ['proveRecord', 'Prove that a record is, or is not, in a collection', PROOF],
   'collections.export': [
     'exportRecords',
-    'All records, of every namespace, in one state of the collection',
+    'Export all records of every namespace, in one state of the collection',
     ref('ExportLine'),
-    'Always exports all namespaces; the line of a record has its `namespace` unless that is the default one. Newline-delimited JSON: a line with `export`, one for each record in any order, a line with `end`. All records together have the `merkleRoot` of the first line, whatever is written meanwhile. Look for that root among the anchors of the collection, not for the `version`: while several shards are written, another root of the same version may be anchored. An export without its last line was cut off: start it again.',
+    'Newline-delimited JSON: a line with `export`, one line for each record in any order, and a line with `end`. The line of a record has its `namespace` unless that is the default one. All records together have the `merkleRoot` of the first line, whatever is written meanwhile. To find its anchor, look for that root among the anchors of the collection, not for the `version`: while several shards are written to, another root with the same version may be anchored. An export without its last line is incomplete: start it again.',
   ],
   'collections.anchors': [
     'listAnchors',
-    'All confirmed roots, newest first',
+    'List all confirmed roots, newest first',
     object({ anchors: list(ref('Anchor')), nextCursor: nullable(text('Null on the last page.')) }),
   ],
 };

@@ -14,20 +14,20 @@ const WORDS = { ...COLLECTION_WORDS, ...ACCOUNT_WORDS };
 
 const ERROR: Schema = object(
   {
-    error: text('A sentence a person can act on.'),
-    code: text('For programs.', { enum: Object.keys(ERROR_TABLE) }),
-    status: integer('As in the status line.'),
-    requestId: text('As in X-Request-Id; name it when asking for help.'),
+    error: text('What is wrong and what to do, for people.'),
+    code: text('Error code, for programs.', { enum: Object.keys(ERROR_TABLE) }),
+    status: integer('HTTP status.'),
+    requestId: text('Same as `X-Request-Id`; quote it when asking for help.'),
     details: list(
       object({
-        path: text('Such as `records[3].values[17]`.'),
+        path: text('Path of the field, such as `records[3].values[17]`.'),
         expected: text('What it must be.'),
         got: text('What it is.'),
       }),
     ),
-    pricingUrl: text('With PLAN_LIMIT_REACHED.'),
-    statusUrl: text('With INTERNAL.'),
-    retryAfterSeconds: integer('As in Retry-After.'),
+    pricingUrl: text('Only with `PLAN_LIMIT_REACHED`.'),
+    statusUrl: text('Only with `INTERNAL`.'),
+    retryAfterSeconds: integer('Same as `Retry-After`.'),
   },
   ['details', 'pricingUrl', 'statusUrl', 'retryAfterSeconds'],
 );
@@ -52,23 +52,23 @@ const AWAY = object({ status: { type: 'string', enum: ['starting', 'stopping'] }
 
 /** Paths outside `/api/v1`. They need no key and show no tenant's data. */
 const OPERATION_PATHS: Schemas = {
-  '/': page('about', 'About this service, with links', 'What it is, its state, and a first request.', {
-    200: content('A page for people.', 'text/html', { type: 'string' }),
+  '/': page('about', 'About this service, with links', 'What Provec is, its state, and a first request.', {
+    200: content('HTML page.', 'text/html', { type: 'string' }),
   }),
-  '/livez': page('livez', 'The process runs', 'A process that does not answer is to be started anew.', {
+  '/livez': page('livez', 'Liveness', 'Restart a process that does not respond.', {
     200: json('The process runs.', object({ status: text('`live`') })),
   }),
-  '/readyz': page('readyz', 'The service can serve', 'Send requests only to a service that answers 200 here.', {
+  '/readyz': page('readyz', 'Readiness', 'Send requests only to a service that responds with 200.', {
     200: json('The service is ready.', object({ status: text('`ready`') })),
     503: json('The service is starting or stopping.', AWAY),
   }),
-  '/metrics': page('metrics', 'Metrics for Prometheus', 'The numbers of this process.', {
+  '/metrics': page('metrics', 'Metrics for Prometheus', 'Metrics of this process.', {
     200: content('Text exposition format.', 'text/plain', { type: 'string' }),
   }),
   '/openapi.json': page(
     'openapi',
     'This document',
-    'With the limits of this service. `/pinecone/openapi.json` is of `/pinecone`.',
+    'Includes the limits of this service. `/pinecone/openapi.json` describes `/pinecone`.',
     {
       200: json('OpenAPI 3.1.', { type: 'object' }),
     },
@@ -98,8 +98,8 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
       version: PROVEC.base.slice(PROVEC.base.lastIndexOf('/') + 1),
       summary: 'A vector database that can prove what it stores.',
       description: [
-        `Bodies are JSON objects in UTF-8 of at most ${limits.bodyMaxBytes} bytes and ${limits.jsonMaxLevels} levels; Provec reads a body without a Content-Type as JSON.`,
-        'Provec rejects unknown fields and query parameters, and objects with a member twice. Reads reflect every write acknowledged before them.',
+        `Bodies are JSON objects in UTF-8 with at most ${limits.bodyMaxBytes} bytes and ${limits.jsonMaxLevels} levels of nesting; Provec reads a body without a Content-Type as JSON.`,
+        'Provec rejects unknown fields and query parameters, and objects with duplicate members. Reads reflect every write acknowledged before them.',
         'Every path also supports OPTIONS, and every GET path HEAD. Unknown paths get `ROUTE_NOT_FOUND`.',
       ].join(' '),
       contact: { name: 'Provec', url: 'https://provec.dev' },
@@ -121,7 +121,13 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
         CollectionName: { name: 'name', in: 'path', required: true, schema: ref('CollectionName') },
         Alias: { name: 'alias', in: 'path', required: true, schema: ref('CollectionName') },
         Namespace: { name: 'namespace', in: 'path', required: true, schema: ref('Namespace') },
-        Id: { name: 'id', in: 'path', required: true, description: 'As lists have it.', schema: { type: 'string' } },
+        Id: {
+          name: 'id',
+          in: 'path',
+          required: true,
+          description: 'Id as returned by lists.',
+          schema: { type: 'string' },
+        },
       },
       headers: HEADER_COMPONENTS,
       securitySchemes: {

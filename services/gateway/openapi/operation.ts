@@ -58,7 +58,7 @@ const JSON_TYPE = 'application/json';
 
 export const HEADER_COMPONENTS: Schemas = {
   RequestId: {
-    description: "The request's X-Request-Id when it matches `^[A-Za-z0-9._:-]{1,128}$`, else a new one.",
+    description: "The request's X-Request-Id if it matches `^[A-Za-z0-9._:-]{1,128}$`, else a new one.",
     schema: { type: 'string' },
   },
   RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 1 } },
@@ -69,14 +69,14 @@ const RETRY_AFTER: Schemas = { 'Retry-After': header('RetryAfter') };
 /** Response headers by status, in addition to the request id. */
 export const HEADERS: Readonly<Record<number, Schemas>> = {
   401: { 'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string', const: 'Bearer' } } },
-  405: { Allow: { description: 'Methods of the path.', schema: { type: 'string' } } },
+  405: { Allow: { description: 'Methods that the path supports.', schema: { type: 'string' } } },
   429: RETRY_AFTER,
   503: RETRY_AFTER,
 };
 /** Descriptions of `Location` by status. */
 const LOCATIONS: Readonly<Record<number, string>> = {
-  201: 'Path of what was made.',
-  202: 'Path to ask how far it is.',
+  201: 'Path of the created resource.',
+  202: 'Path to poll for the result.',
 };
 /** A null schema describes an empty body. */
 export const response = (
@@ -147,14 +147,14 @@ function parametersOf(route: Route, limits: Limits): Schema[] {
       schema: { type: 'integer', minimum: 1, ...pages[route.action] },
     },
     cursor: {
-      description: '`nextCursor` of the page before.',
+      description: '`nextCursor` of the previous page.',
       schema: { type: 'string', minLength: 1, maxLength: CURSOR_CHARS[route.action] ?? CURSOR_MAX_CHARS },
     },
-    prefix: { description: 'Only names that begin so.', schema: ref('Namespace') },
-    namespace: { description: 'Of the record to prove.', schema: ref('Namespace') },
+    prefix: { description: 'Only names with this prefix.', schema: ref('Namespace') },
+    namespace: { description: 'Namespace of the record to prove.', schema: ref('Namespace') },
     id: {
       required: !isProofAsWell,
-      description: isProofAsWell ? 'Answer with a proof for this record, like `/proof`.' : 'Record to prove.',
+      description: isProofAsWell ? 'Return a proof for this record, like `/proof`.' : 'Record to prove.',
       schema: ref('RecordId'),
     },
   };
@@ -166,13 +166,13 @@ function parametersOf(route: Route, limits: Limits): Schema[] {
 /** Tags in the order of the document. Every operation has one. */
 export const TAGS = {
   Collections: 'Named sets of records with vectors of one length, compared by one metric.',
-  Aliases: 'Other names of collections, which can be switched from one to another at once.',
-  Records: 'Writing, finding, counting and deleting what a collection holds.',
-  Verification: 'What of a collection can be checked without trusting the service: roots, proofs, anchors.',
-  Usage: "The account's counts of this month, beside the limits of its plan.",
+  Aliases: 'Alternative names of collections, which can be switched to another collection atomically.',
+  Records: 'Write, search, count and delete the records of a collection.',
+  Verification: 'Check a collection without trusting the service: roots, proofs, anchors.',
+  Usage: "The account's counts this month, and the limits of its plan.",
   Keys: "The account's API keys.",
   Operator: 'Accounts and their plans, for the holder of the operator token.',
-  Operations: 'For monitors, orchestrators and tools. They need no key, and show nothing of any account.',
+  Operations: "For monitors, orchestrators and tools. They need no key, and return no account's data.",
 } as const satisfies Readonly<Record<string, string>>;
 type Tag = keyof typeof TAGS;
 
@@ -235,7 +235,7 @@ export function operationOf(route: Route, limits: Limits, allWords: AllWords): S
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: body } }),
     responses: {
-      ...(route.made && { 201: response('Made.', answer, locationOf(route, 201)) }),
+      ...(route.made && { 201: response('Created.', answer, locationOf(route, 201)) }),
       [route.status]: response(
         'Done.',
         answer,

@@ -10,7 +10,7 @@ export const count = (description: string): Schema => integer(description, { min
 export const flag = (description: string): Schema => ({ type: 'boolean', description });
 export const time = (description = 'ISO 8601 UTC.'): Schema => text(description, { format: 'date-time' });
 export const list = (items: Schema, more: Schema = {}): Schema => ({ type: 'array', items, ...more });
-export const MORE: Schema = text('While there are more.');
+export const MORE: Schema = text('Cursor of the next page; absent on the last page.');
 export const TRUE: Schema = { type: 'boolean', const: true };
 
 /** Returns a schema that also allows null. */

@@ -63,13 +63,13 @@ export const ACCOUNTS: readonly Example[] = [
   },
   {
     operation: 'revokeKey',
-    summary: 'For good',
+    summary: 'Permanently',
     path: { id: 'd3fb2a55-6de0-4d02-97f0-2be169cfed16' },
     answer: { revoked: true },
   },
   {
     operation: 'revokeKey',
-    summary: 'The last key that manages',
+    summary: 'The last key with the scope manage',
     path: { id: 'fed191b5-2672-4fe1-a2f0-7b4c6790cf10' },
     status: 409,
     answer: {
@@ -81,7 +81,7 @@ export const ACCOUNTS: readonly Example[] = [
   },
   {
     operation: 'createAccount',
-    summary: 'On the plan Free',
+    summary: 'On the Free plan',
     body: { name: 'acme', plan: 'free' },
     answer: {
       account: {

@@ -6,7 +6,7 @@ const live = { alias: 'live' };
 export const ALIASES: readonly Example[] = [
   {
     operation: 'putAlias',
-    summary: 'A new one',
+    summary: 'A new alias',
     path: live,
     body: { collection: 'notes' },
     status: 201,
@@ -21,10 +21,10 @@ export const ALIASES: readonly Example[] = [
     answer: { alias: 'live', collection: 'places' },
   },
   { operation: 'getAlias', summary: 'Where it points', path: live, answer: { alias: 'live', collection: 'places' } },
-  { operation: 'listAliases', summary: 'All', answer: { aliases: [{ alias: 'live', collection: 'places' }] } },
+  { operation: 'listAliases', summary: 'All aliases', answer: { aliases: [{ alias: 'live', collection: 'places' }] } },
   {
     operation: 'deleteCollection',
-    summary: 'While an alias stands for it',
+    summary: 'While an alias points to it',
     path: { name: 'places' },
     status: 409,
     answer: {

@@ -8,7 +8,7 @@ export const PAGES: readonly Example[] = [
   { operation: 'metrics', summary: 'A counter', answer: '# TYPE provec_http_requests_total counter\n' },
   {
     operation: 'openapi',
-    summary: 'Its beginning',
+    summary: 'The beginning',
     answer: { openapi: '3.1.0', info: { title: 'Provec', version: 'v1' } },
     isExcerpt: true,
   },

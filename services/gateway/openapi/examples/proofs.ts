@@ -4,7 +4,7 @@ import type { Example } from './example.ts';
 export const RECORDS_PROVED: readonly Example[] = [
   {
     operation: 'verifyCollection',
-    summary: 'All that is stored',
+    summary: 'The whole collection',
     path: { name: 'notes' },
     answer: {
       verified: true,
@@ -51,7 +51,7 @@ export const RECORDS_PROVED: readonly Example[] = [
   },
   {
     operation: 'beginVerification',
-    summary: 'All that is stored',
+    summary: 'The whole collection',
     path: { name: 'notes' },
     answer: {
       id: '3f0b6f0a9f6c4b1e-7d1f2a64-30f5-4d6e-9c63-0f5b8f0a2a11',
@@ -61,7 +61,7 @@ export const RECORDS_PROVED: readonly Example[] = [
   },
   {
     operation: 'getVerification',
-    summary: 'It is done',
+    summary: 'Finished',
     path: { name: 'notes', id: '3f0b6f0a9f6c4b1e-7d1f2a64-30f5-4d6e-9c63-0f5b8f0a2a11' },
     answer: {
       id: '3f0b6f0a9f6c4b1e-7d1f2a64-30f5-4d6e-9c63-0f5b8f0a2a11',
@@ -84,7 +84,7 @@ export const RECORDS_PROVED: readonly Example[] = [
   },
   {
     operation: 'proveRecord',
-    summary: 'A record that is there',
+    summary: 'A record that exists',
     path: { name: 'notes' },
     query: { id: 'a', namespace: 'acme' },
     answer: {
@@ -114,7 +114,7 @@ export const RECORDS_PROVED: readonly Example[] = [
   },
   {
     operation: 'proveRecord',
-    summary: 'A record that is not there',
+    summary: 'A record that does not exist',
     path: { name: 'notes' },
     query: { id: 'z' },
     answer: {

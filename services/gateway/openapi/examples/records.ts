@@ -84,7 +84,7 @@ export const RECORDS_WRITTEN: readonly Example[] = [
   },
   {
     operation: 'importRecords',
-    summary: 'Two records, of which one is in a namespace',
+    summary: 'Two records, one of them in a namespace',
     path: { name: 'notes' },
     body: [
       { id: 'd', values: [0, 1, 0], metadata: { title: 'Dust', year: 2023 } },
@@ -126,7 +126,7 @@ export const RECORDS_WRITTEN: readonly Example[] = [
   },
   {
     operation: 'updateRecords',
-    summary: 'By filter, tried first',
+    summary: 'By filter, as a dry run',
     path: { name: 'notes' },
     body: { filter: { tags: 'animal' }, setMetadata: { kind: 'insect' }, unsetMetadata: ['tags'], dryRun: true },
     answer: {
@@ -147,7 +147,7 @@ export const RECORDS_WRITTEN: readonly Example[] = [
 export const RECORDS_DELETED: readonly Example[] = [
   {
     operation: 'deleteVectors',
-    summary: 'By filter, tried first',
+    summary: 'By filter, as a dry run',
     path: { name: 'notes' },
     body: { filter: { year: { $lt: 2026 } }, dryRun: true },
     answer: {
@@ -181,7 +181,7 @@ export const RECORDS_DELETED: readonly Example[] = [
   },
   {
     operation: 'deleteVectors',
-    summary: 'All of the default namespace',
+    summary: 'All records of the default namespace',
     path: { name: 'songs' },
     body: { all: true },
     answer: {
@@ -198,7 +198,7 @@ export const RECORDS_DELETED: readonly Example[] = [
   },
   {
     operation: 'deleteNamespace',
-    summary: 'A tenant who leaves',
+    summary: 'All records of a tenant',
     path: { name: 'notes', namespace: 'acme' },
     answer: {
       deleted: true,

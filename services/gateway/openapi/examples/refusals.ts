@@ -16,7 +16,7 @@ export const REFUSED: readonly Example[] = [
   },
   {
     operation: 'upsertVectors',
-    summary: 'A vector of another length',
+    summary: 'A vector of the wrong length',
     path: { name: 'notes' },
     body: { records: [{ id: 'e', values: [0.1, 0.2] }] },
     status: 400,
@@ -30,7 +30,7 @@ export const REFUSED: readonly Example[] = [
   },
   {
     operation: 'queryVectors',
-    summary: 'Near a record that is not there',
+    summary: 'Near a record that does not exist',
     path: { name: 'notes' },
     body: { id: 'z' },
     status: 404,
@@ -43,7 +43,7 @@ export const REFUSED: readonly Example[] = [
   },
   {
     operation: 'getCollection',
-    summary: 'A name that nothing has',
+    summary: 'An unknown name',
     path: { name: 'note' },
     status: 404,
     answer: {

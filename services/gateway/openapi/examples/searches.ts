@@ -4,7 +4,7 @@ import type { Example } from './example.ts';
 export const RECORDS_FOUND: readonly Example[] = [
   {
     operation: 'fetchVectors',
-    summary: 'Two ids, of which one is absent',
+    summary: 'Two ids, one of them unknown',
     path: { name: 'notes' },
     body: { ids: ['c', 'z'] },
     answer: { vectors: { c: { id: 'c', values: [-0.2, 0.1, 0.1], metadata: { title: 'Clay' } } } },
@@ -24,7 +24,7 @@ export const RECORDS_FOUND: readonly Example[] = [
   },
   {
     operation: 'listRecords',
-    summary: 'The page after it',
+    summary: 'The next page',
     path: { name: 'notes' },
     body: { limit: 2, cursor: 'YWZ0ZXIgYg' },
     answer: { records: [{ id: 'c' }, { id: 'd' }] },
@@ -123,14 +123,14 @@ export const RECORDS_FOUND: readonly Example[] = [
   },
   {
     operation: 'listNamespaces',
-    summary: 'The first of them',
+    summary: 'The first page',
     path: { name: 'notes' },
     query: { limit: 1 },
     answer: { namespaces: [{ name: '', vectorCount: 4 }], nextCursor: 'YWZ0ZXIg' },
   },
   {
     operation: 'listNamespaces',
-    summary: 'Those that begin so',
+    summary: 'With a prefix',
     path: { name: 'notes' },
     query: { prefix: 'ac' },
     answer: { namespaces: [{ name: 'acme', vectorCount: 2 }] },

@@ -6,25 +6,25 @@ import { ERROR_CODES } from '../surface.ts';
 import { metric, protection } from './requests.ts';
 
 const ERROR = object({
-  status: integer('As in the status line.'),
+  status: integer('HTTP status.'),
   error: object({
-    code: text('For programs.', { enum: [...new Set(ERROR_CODES.map(([code]) => code))] }),
-    message: text('A sentence a person can act on.'),
+    code: text('Error code, for programs.', { enum: [...new Set(ERROR_CODES.map(([code]) => code))] }),
+    message: text('What is wrong and what to do, for people.'),
   }),
-  code: integer("gRPC's number of `error.code`.", { enum: [...new Set(ERROR_CODES.map(([, number]) => number))] }),
-  message: text('As in `error`.'),
+  code: integer("gRPC's number for `error.code`.", { enum: [...new Set(ERROR_CODES.map(([, number]) => number))] }),
+  message: text('Same as in `error`.'),
   details: list({ type: 'object' }, { maxItems: 0 }),
 });
 
 const PLACE: Schemas = {
-  cloud: text('As given at creation, else `provec`.'),
-  region: text('As given at creation, else `self-hosted`.'),
+  cloud: text('As given when the index was created, else `provec`.'),
+  region: text('As given when the index was created, else `self-hosted`.'),
 };
 const STATE: Schema = { type: 'string', const: 'Ready' };
 const READ_CAPACITY = object({ mode: { type: 'string', const: 'OnDemand' }, status: object({ state: STATE }) });
 const USAGE = object({ readUnits: { type: 'integer', const: 1 } });
 const PAGINATION = object({ next: text('The `paginationToken` of the next page.') }, [], {
-  description: 'While there are more.',
+  description: 'Absent on the last page.',
 });
 const METADATA: Schema = { type: 'object', description: 'Free-form JSON object.', additionalProperties: true };
 
@@ -34,7 +34,7 @@ function indexSchema(limits: Limits): Schema {
   return object(
     {
       name: ref('IndexName'),
-      host: text('Where the paths below the index begin.'),
+      host: text('Base URL of the paths below the index.'),
       status: object({ ready: flag('Always true.'), state: STATE }),
       deletion_protection: protection,
       tags: tags.schema,
@@ -57,11 +57,11 @@ export function answerSchemas(limits: Limits): Schemas {
   const stored = object({ id: ref('RecordId'), values, metadata: METADATA }, ['metadata']);
   const match = {
     id: ref('RecordId'),
-    score: { type: 'number', description: 'Higher is better; `euclidean`: the squared distance, lower is better.' },
+    score: { type: 'number', description: 'Higher is better. For `euclidean`: the squared distance; lower is better.' },
     values: { ...values, minItems: 0, description: 'Empty without `includeValues`.' },
     metadata: METADATA,
   };
-  const vectors = { type: 'object', description: 'By id; absent ones are left out.', additionalProperties: stored };
+  const vectors = { type: 'object', description: 'By id; missing ones are left out.', additionalProperties: stored };
   const one = namespace(limits).schema;
   return {
     Error: ERROR,
@@ -82,12 +82,12 @@ export function answerSchemas(limits: Limits): Schemas {
     ),
     NamespaceCount: object({
       name: ref('Namespace'),
-      record_count: text('How many vectors it has.', { pattern: '^\\d+$' }),
+      record_count: text('Number of vectors.', { pattern: '^\\d+$' }),
     }),
     NamespacePage: object(
       {
         namespaces: list(ref('NamespaceCount')),
-        total_count: count('How many there are on all pages.'),
+        total_count: count('Number of namespaces on all pages.'),
         pagination: PAGINATION,
       },
       ['pagination'],
@@ -96,11 +96,11 @@ export function answerSchemas(limits: Limits): Schemas {
       namespaces: {
         type: 'object',
         description: 'By name.',
-        additionalProperties: object({ vectorCount: count('How many vectors it has.') }),
+        additionalProperties: object({ vectorCount: count('Number of vectors.') }),
       },
       dimension: collectionFields(limits).dimensions.schema,
       indexFullness: { type: 'number', const: 0 },
-      totalVectorCount: count('In all namespaces.'),
+      totalVectorCount: count('Number of vectors in all namespaces.'),
       metric,
       vectorType: { type: 'string', const: 'dense' },
     }),

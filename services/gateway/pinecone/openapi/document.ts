@@ -14,8 +14,8 @@ import { WORDS } from './words.ts';
 export const PINECONE_DOCUMENT_PATH = `${PINECONE.base}/openapi.json`;
 
 const TAGS = {
-  Vectors: 'Writing, finding and deleting what an index holds.',
-  Indexes: 'An index is the collection of its name.',
+  Vectors: 'Write, search and delete the vectors of an index.',
+  Indexes: 'An index is the collection with the same name.',
   Namespaces: 'Parts of an index.',
   Operations: 'For tools. They need no key.',
 };
@@ -26,7 +26,7 @@ const MEANINGS: { readonly [C in ErrorCode]?: string } = {
   UNAUTHENTICATED: 'The header `Api-Key` is absent, or its key is unknown, revoked or expired.',
 };
 
-const ABSENT_FIELD = 'A record without the field meets only the condition `$exists: false`, not `$ne` and `$nin`.';
+const ABSENT_FIELD = 'A record without the field matches only `$exists: false`, not `$ne` or `$nin`.';
 
 const refusals = (codes: Iterable<ErrorCode>): Schemas =>
   errorResponses(codes, statusOf, (code) => MEANINGS[code] ?? ERROR_TABLE[code].when, { ...HEADERS, 401: {} });
@@ -77,7 +77,7 @@ const PAGE: Schema = {
   operationId: 'openapi',
   tags: ['Operations'],
   summary: 'This document',
-  description: 'With the limits of this service.',
+  description: 'Includes the limits of this service.',
   security: [],
   responses: {
     200: response('OpenAPI 3.1.', { type: 'object' }),
@@ -103,11 +103,11 @@ export function pineconeDocument({ limits }: Pick<Config, 'limits'>): object {
     info: {
       title: "Provec, for Pinecone's clients",
       version: 'v1',
-      summary: "What Provec answers to Pinecone's clients.",
+      summary: "The part of Pinecone's API that Provec supports.",
       description: [
-        `Bodies are JSON objects in UTF-8 of at most ${limits.bodyMaxBytes} bytes and ${limits.jsonMaxLevels} levels.`,
-        'A null is an absent field; an object with a member twice is refused. Provec ignores unknown fields and query parameters, and the version in `X-Pinecone-Api-Version`; an unknown name within two edits of a known one is refused.',
-        'What Pinecone has and Provec has not (embedding, imports, backups, documents) is not here: Provec answers 501.',
+        `Bodies are JSON objects in UTF-8 with at most ${limits.bodyMaxBytes} bytes and ${limits.jsonMaxLevels} levels of nesting.`,
+        'A null counts as an absent field; an object with duplicate members is refused. Provec ignores unknown fields and query parameters, and the version in `X-Pinecone-Api-Version`, but refuses an unknown name within two edits of a known one.',
+        'Features that Provec does not have (embedding, imports, backups, documents) are not listed; Provec responds with 501.',
       ].join(' '),
       contact: { name: 'Provec', url: 'https://provec.dev' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },

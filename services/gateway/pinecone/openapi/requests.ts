@@ -11,19 +11,22 @@ import { pineconeMetric } from '../metric.ts';
 export type PineconeBody = keyof typeof PINECONE_BODIES;
 
 export const metric = text('How vectors are compared.', { enum: METRICS.map(pineconeMetric) });
-export const protection = text('Whether the index cannot be deleted.', { enum: ['enabled', 'disabled'] });
+export const protection = text('Whether the index is protected from deletion.', { enum: ['enabled', 'disabled'] });
 
 const NO_NUMBERS: Schema = { type: 'array', maxItems: 0 };
 const NO_SPARSE: Schema = {
   type: ['object', 'null'],
   properties: { indices: NO_NUMBERS, values: NO_NUMBERS },
-  description: 'Empty: Provec keeps dense vectors only.',
+  description: 'Must be empty: Provec supports only dense vectors.',
 };
-const NO_SOURCE: Schema = { type: 'null', description: 'Provec copies no index: export and import it.' };
+const NO_SOURCE: Schema = {
+  type: 'null',
+  description: 'Must be null: Provec does not copy indexes. Export the source and import it instead.',
+};
 const namespace = ref('Namespace');
 /** Tokens of namespace pages have a count before the cursor. */
 const TOKEN_MAX_CHARS = LISTING_CURSOR_MAX_CHARS + 16;
-const paginationToken = text('`pagination.next` of the page before.', { maxLength: TOKEN_MAX_CHARS });
+const paginationToken = text('`pagination.next` of the previous page.', { maxLength: TOKEN_MAX_CHARS });
 const someOf = (...names: string[]): Schema => ({ anyOf: names.map((name) => ({ required: [name] })) });
 const oneOf = (...names: string[]): Schema => ({ oneOf: names.map((name) => ({ required: [name] })) });
 /**
@@ -51,7 +54,7 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schem
     pineconeQuery: any(
       {
         vector: query.vector,
-        id: { ...ref('RecordId'), description: 'Search near the vector of this record, whatever `vector` is.' },
+        id: { ...ref('RecordId'), description: 'Search near the vector of this record; `vector` is then ignored.' },
         topK: query.topK,
         filter: ref('Filter'),
         includeValues: query.includeValues,
@@ -68,8 +71,8 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schem
     pineconeUpdate: any(
       {
         id: ref('RecordId'),
-        filter: { ...update.filter, description: 'Of the vectors to change.' },
-        values: { ...query.vector, description: 'The new vector; with `id` only.' },
+        filter: { ...update.filter, description: 'Selects the vectors to change.' },
+        values: { ...query.vector, description: 'The new vector; only with `id`.' },
         setMetadata: update.setMetadata,
         dryRun: update.dryRun,
         namespace,
@@ -79,17 +82,17 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schem
     ),
     pineconeFetch: any({ filter: ref('Filter'), limit: listed.limit, paginationToken, namespace }),
     pineconeStats: any({
-      filter: { type: 'object', maxProperties: 0, description: 'Provec counts whole namespaces.' },
+      filter: { type: 'object', maxProperties: 0, description: 'Must be empty: Provec counts whole namespaces.' },
     }),
     pineconeNamespace: object({ name: namespace }),
     pineconeCreate: any(
       {
-        name: { ...ref('IndexName'), description: 'Absent: Provec gives it one.' },
+        name: { ...ref('IndexName'), description: 'If absent, Provec generates a name.' },
         ...shape,
         vector_type: { type: 'string', const: 'dense' },
         source_collection: NO_SOURCE,
         spec: any({ serverless: any(placed) }),
-        deployment: any(placed, { description: 'Since 2026-07, in place of `spec`.' }),
+        deployment: any(placed, { description: 'Replaces `spec` since 2026-07.' }),
         schema: object({
           fields: { type: 'object', minProperties: 1, maxProperties: 1, additionalProperties: field },
         }),
@@ -112,8 +115,12 @@ export function parametersOf(path: string, limits: Limits): Schemas {
   const listed = fieldsOf(limits, 'list');
   const pageMax = path.endsWith('/namespaces') ? limits.namespacesPageMax : limits.listPageMax;
   return {
-    ids: { required: true, schema: fieldsOf(limits, 'fetch').ids, description: 'Given once for each vector.' },
-    prefix: { schema: { type: 'string' }, description: 'Only those whose ids or names begin with it.' },
+    ids: {
+      required: true,
+      schema: fieldsOf(limits, 'fetch').ids,
+      description: 'Repeat the parameter for each vector.',
+    },
+    prefix: { schema: { type: 'string' }, description: 'Only ids or names with this prefix.' },
     limit: { schema: { ...listed.limit, maximum: pageMax }, description: 'Maximum number of items on the page.' },
     paginationToken: { schema: paginationToken },
     namespace: { schema: namespace },
