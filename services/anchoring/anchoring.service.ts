@@ -223,7 +223,7 @@ export default function anchoringService(
         isShared: this.broker.transit !== undefined && this.broker.transit !== null,
         tell: (collectionId) => {
           this.broker.broadcast('anchoring.changed', { collectionId }).catch((error: unknown) => {
-            log.debug({ err: error }, 'a change of an anchor could not be told');
+            log.debug({ err: error }, 'could not broadcast a change of an anchor');
           });
         },
         unsound: withSeals.unsound,

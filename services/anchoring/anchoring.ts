@@ -118,7 +118,7 @@ export class Anchoring {
 
   /**
    * Returns what the ledger shows of a collection now, for `resume`. Throws UNAVAILABLE if the
-   * ledger does not say, since an operator must decide with that in view.
+   * ledger does not answer, since the operator's decision depends on it.
    */
   async shown(collectionId: string): Promise<string> {
     const { ledger, store } = this.#context;
@@ -126,7 +126,9 @@ export class Anchoring {
       const believed = await store.anchors.get(collectionId);
       return shownBy((await ledger.survey(collectionId, believed)).account);
     } catch (cause) {
-      throw new ProvecError('UNAVAILABLE', 'The ledger cannot be asked what it shows; decide once it can.', { cause });
+      throw new ProvecError('UNAVAILABLE', 'The ledger cannot be reached to see what it shows; decide once it can.', {
+        cause,
+      });
     }
   }
 

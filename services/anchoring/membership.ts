@@ -3,9 +3,9 @@
  *
  * Instances that see the same others alive agree, by rendezvous hashing. An instance counts as dead
  * once its heartbeat has not changed for `DEAD_AFTER_MS` on the observer's own monotonic clock.
- * While views differ, two instances may both act as in charge. That costs calls but is safe, since
- * safety rests on the rows alone (outbox.ts). An instance that cannot reach the store keeps its
- * last view.
+ * While views differ, two instances may both consider themselves in charge. That costs calls but is
+ * safe, since safety rests on the rows alone (outbox.ts). An instance that cannot reach the store
+ * keeps its last view.
  */
 import { randomUUID } from 'node:crypto';
 import { Placement } from '../../lib/placement/placement.ts';

@@ -2,8 +2,8 @@
  * Writes that wait until a confirmed root contains them, whichever instance confirms it.
  *
  * A waiter resolves when this instance confirms, soon after a message about a change, or at the
- * next poll of its row. Every awaited row is polled in turn, whatever message is lost, with at most
- * ten reads per second of at most 100 rows each, however many wait. A waiter resolves with null at
+ * next poll of its row. Every awaited row is polled in turn, so a lost message only delays it.
+ * There are at most ten reads per second, of at most 100 rows each. A waiter resolves with null at
  * its deadline. Failed reads are retried.
  */
 

@@ -3,7 +3,7 @@ import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { type ShardKey, shardKey } from '../../lib/shard/key.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 
-/** Shards that requests wait for. Each shard is asked once, however many requests wait. */
+/** Shards that requests wait for. All requests for a shard share one call. */
 export class AwaitedShards {
   readonly #caller: Caller;
   readonly #awaited = new Map<ShardKey, { untilMs: number; ready: Promise<unknown> }>();

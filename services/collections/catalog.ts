@@ -138,7 +138,7 @@ export class CollectionCatalog {
   /** Returns a 404 that names the collection and suggests a similar name if the account has one. */
   async #unknown(accountId: string, name: string): Promise<ProvecError> {
     const named = `There is no collection named ${name}`;
-    // A failed lookup only loses the suggestion.
+    // If the lookup fails, the 404 has no suggestion.
     const names = await this.#names(accountId).catch(() => []);
     const likely = nearest(name, names);
     return new ProvecError('COLLECTION_NOT_FOUND', likely === null ? `${named}.` : `${named}; did you mean ${likely}?`);
@@ -253,7 +253,7 @@ export class CollectionCatalog {
     // Null if the alias was switched a moment ago.
     const held = await this.#runtime.store.aliases.standingFor(accountId, id);
     const which = held ? `The alias ${held.alias}` : 'An alias';
-    return new ProvecError('COLLECTION_HAS_ALIAS', `${which} stands for ${name}; delete the alias or switch it first.`);
+    return new ProvecError('COLLECTION_HAS_ALIAS', `${which} points to ${name}; delete or switch the alias first.`);
   }
 
   #forget(row: CollectionRow): void {

@@ -25,8 +25,8 @@ export class PartlyChanged extends ProvecError {
   constructor(cause: unknown) {
     const isFinal = isProvecError(cause) && cause.status === 400;
     const rest = isFinal
-      ? ': one was written meanwhile whose metadata would now become too long. Send the request again; ' +
-        'if that is still so, a 400 names the record.'
+      ? ': meanwhile a record was written whose metadata would become too long. Send the request again; ' +
+        'if it still would, a 400 names the record.'
       : '; send the request again for the others.';
     super('UNAVAILABLE', `The service changed only some of the records${rest}`, { retryAfterSeconds: 1, cause });
   }

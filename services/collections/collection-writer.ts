@@ -305,7 +305,7 @@ export class CollectionWriter {
       const options = { timeout: waitMs + SUBMIT_GRACE_MS };
       return await call(caller, 'anchoring.submit', { collectionId: row.id, cut, waitMs }, options);
     } catch (error) {
-      log.warn({ err: error, collectionId: row.id }, 'could not hand a committed write to anchoring');
+      log.warn({ err: error, collectionId: row.id }, 'could not submit a committed write for anchoring');
       return PENDING;
     }
   }
@@ -326,7 +326,7 @@ export class CollectionWriter {
       } catch (error) {
         if (failures < HAND_OVER_TRIES) await delay(backoffMs(failures, HAND_OVER_PAUSE), undefined, { ref: false });
         else {
-          const what = 'could not hand a partly committed write to anchoring';
+          const what = 'could not submit a partly committed write for anchoring';
           log.warn({ err: error, collectionId: row.id }, what);
           return;
         }

@@ -114,7 +114,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
   const heads = new CollectionHeads(store.log);
   const writer = new CollectionWriter(runtime, heads);
   const pace = new ShardCallPace();
-  const reader = new ShardReader((error) => log.error({ err: error }, 'left a shard out of a partial answer'));
+  const reader = new ShardReader((error) => log.error({ err: error }, 'excluded a shard from a partial result'));
   const timeoutMs = writeTimeoutMs(config.anchorWaitMs);
   let broker: ServiceBroker;
   let removal: Removal;

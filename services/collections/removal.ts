@@ -47,7 +47,7 @@ export class Removal {
       try {
         this.#takeUp(await this.#runtime.store.catalog.listDropped());
       } catch (error) {
-        this.#runtime.log.warn({ err: error }, 'deleted collections could not be looked for');
+        this.#runtime.log.warn({ err: error }, 'could not list deleted collections; trying again');
       }
     }
   }
@@ -99,7 +99,7 @@ export class Removal {
       await this.#runtime.store.catalog.forgetDropped(id);
       return true;
     } catch (error) {
-      this.#runtime.log.warn({ err: error, collectionId: id }, 'a deleted collection could not be cleared yet');
+      this.#runtime.log.warn({ err: error, collectionId: id }, 'could not clear a deleted collection; trying again');
       return false;
     }
   }

@@ -27,7 +27,7 @@ const FIRST_PAGES_MAX_BYTES = 8 * 1024 * 1024;
 const PAGES_MAX = 4;
 const ATTEMPTS_MAX = 4;
 
-/** Timeouts in ms; `awayMaxMs` is for an unavailable shard. Default: the call's usual patience. */
+/** Timeouts in ms; `awayMaxMs` is for an unavailable shard. Default: the call's own. */
 export type Waits = { timeout?: number; awayMaxMs?: number | undefined };
 
 /** Returns a shard's items from the first page on; `reach` wraps the call for each later page. */
@@ -53,7 +53,7 @@ export class ShardPages {
   }
 
   /**
-   * Runs `read`, and again while shards have forgotten their snapshots. Reserves memory for the
+   * Runs `read`, and repeats it if a shard has forgotten its snapshot. Reserves memory for the
    * items meanwhile. Throws UNAVAILABLE if memory runs out or if shards keep moving.
    */
   gather<T>(caller: Caller, account: string, waits: Waits, read: (follow: Follow) => Promise<T>): Promise<T> {

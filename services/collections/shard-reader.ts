@@ -98,7 +98,7 @@ export class ShardReader {
     { eventual, account = '' }: ReadTerms = {},
   ): Promise<QueryResult[]> {
     const waits = { timeout: PARTIAL_WAIT_MS };
-    // Shards that sent their first page but not a later one in time. They are not asked again.
+    // Shards that sent their first page but not a later one in time. The repeated read skips them.
     const lost = new Set<ShardSpec>();
     const read = async (follow: Follow): Promise<QueryResult[]> => {
       const answer = async (shard: ShardSpec): Promise<ShardAnswer[] | null> => {
@@ -168,8 +168,8 @@ export class ShardReader {
   }
 
   /**
-   * Returns the first namespaces of all shards, by name, with their record counts. A shard may be
-   * asked several times, so its counts may belong to different states.
+   * Returns the first namespaces of all shards, by name, with their record counts. May read a shard
+   * several times, so its counts may belong to different states.
    */
   namespaces(
     caller: Caller,
@@ -225,7 +225,7 @@ export class ShardReader {
     return this.#pages.gather(caller, terms.account ?? '', waitsOf(terms), read);
   }
 
-  /** Adds an unreachable shard to `lost` and throws Lost. */
+  /** Returns the page. If the shard is unreachable, adds it to `lost` and throws Lost. */
   async #orLost(
     next: Promise<Page<PageItem>>,
     shard: ShardSpec,

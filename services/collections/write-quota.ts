@@ -3,8 +3,8 @@
  *
  * Nothing is written without a reservation for all of it, and the reservation is held until no more
  * can be committed. If the outcome never becomes known (the shard's node is gone, or the store did
- * not say), the reservation is neither settled nor renewed. It then expires, after the time in
- * which a shard could still have written.
+ * not report it), the reservation is neither settled nor renewed. It then expires, after the time
+ * in which a shard could still have written.
  */
 import type { Logger } from 'pino';
 import { type Caller, call } from '../../lib/actions/call.ts';
@@ -49,7 +49,7 @@ export async function withinQuota<T>(
   };
   const held = new Set<string>();
   const renewal = setInterval(() => {
-    for (const id of held) tell('metering.renew', id, 'a write reservation could not be renewed');
+    for (const id of held) tell('metering.renew', id, 'could not renew a write reservation');
   }, INTERNAL_LIMITS.writeHolderRenewMs).unref();
   let isOpen = false;
   try {
@@ -70,7 +70,7 @@ export async function withinQuota<T>(
     throw error;
   } finally {
     clearInterval(renewal);
-    const unsettled = 'a write reservation could not be settled; it expires by itself';
+    const unsettled = 'could not settle a write reservation; it will expire';
     if (!isOpen) for (const id of held) tell('metering.settle', id, unsettled);
   }
 }

@@ -1,8 +1,8 @@
 /**
  * Slots and blockhashes of the embedded ledger. Slot and block height are the same number. A block
- * is made for every transaction, and when a caller asks at least `BLOCK_MS` after the last block.
- * So time passes only while callers wait, and no transaction expires while the ledger is idle or
- * stopped.
+ * is made for every transaction, and when a request arrives at least `BLOCK_MS` after the last
+ * block. So time passes only while callers wait, and no transaction expires while the ledger is
+ * idle or stopped.
  *
  * Blockhashes are derived from genesis and height, so they stay valid across restarts.
  */

@@ -29,7 +29,7 @@ async function takeFolder(folder: string): Promise<void> {
   const path = join(folder, 'process.json');
   const deadline = performance.now() + PREDECESSOR_WAIT_MS;
   while ((await isAlive(await readIdentity(path))) === true) {
-    if (performance.now() > deadline) throw new Error(`Another process keeps a ledger in ${folder}.`);
+    if (performance.now() > deadline) throw new Error(`Another process is using the ledger in ${folder}.`);
     await delay(10);
   }
   await writeFile(path, JSON.stringify(await ownIdentity()), { mode: 0o600, flag: REWRITTEN });

@@ -54,7 +54,7 @@ export async function startDevLedger({ dataDir, log, readers = [] }: DevLedgerOp
       await running.ended;
       if (stopping.signal.aborted) return;
       if (performance.now() - startedMs > HEALTHY_AFTER_MS) starts = 0;
-      log.warn({ stderr: running.complaint() }, 'The embedded ledger ended; starting it again.');
+      log.warn({ stderr: running.complaint() }, 'The embedded ledger stopped; restarting it.');
       for (let started = false; !started; starts++) {
         await delay(backoffMs(starts, RESTART), undefined, { signal: stopping.signal }).catch(() => {});
         if (stopping.signal.aborted) return;
@@ -63,7 +63,7 @@ export async function startDevLedger({ dataDir, log, readers = [] }: DevLedgerOp
           started = true;
           if (stopping.signal.aborted) endProcess(running.child);
         } catch (error) {
-          log.error({ reason: (error as Error).message }, 'The embedded ledger does not start again; still trying.');
+          log.error({ reason: (error as Error).message }, 'The embedded ledger does not restart; still trying.');
         }
       }
     }
@@ -115,7 +115,7 @@ function startProcess(folder: string, preferredPort: number, readers: readonly s
       clearTimeout(timer);
       resolve({ child, port: message.port, ended, complaint: () => complaint });
     });
-    ended.then(() => fail('The embedded ledger ended while it was starting.'));
+    ended.then(() => fail('The embedded ledger stopped while it was starting.'));
   });
 }
 

@@ -111,7 +111,7 @@ export class Edge {
 const isCutShort = ({ method, path }: Exchange): boolean => method === 'DELETE' && path.endsWith('/');
 const CUT_SHORT = new ProvecError(
   'ROUTE_NOT_FOUND',
-  'No path to DELETE ends in a slash. Clients cut a path short that names "." or "..": delete the records of such a namespace by POST /delete with {"all": true}.',
+  'The path of a DELETE must not end in a slash. Clients shorten paths that contain "." or "..": to delete the records of such a namespace, send POST /delete with {"all": true}.',
 );
 
 const methodNotAllowed = (method: string, allow: string[]) =>

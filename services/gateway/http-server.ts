@@ -163,7 +163,7 @@ export class HttpServer {
       if (!req.complete && !unhurried.has(req)) this.#refuse(BODY_LATE, req.socket);
     }, maxMs);
     timer.unref();
-    // A response sent before the body arrived in full leaves the rest of the body to time.
+    // If the response ends before the body has arrived in full, the timeout applies to the rest.
     res.once('close', () => {
       if (req.complete) clearTimeout(timer);
     });
@@ -219,7 +219,8 @@ function refusalOf(error: NodeJS.ErrnoException): ProvecError {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return new ProvecError('REQUEST_TIMEOUT', 'The request did not arrive in time; send it again.');
   }
-  if (error === HEADS_FULL) return unavailable('Too many requests with long paths are on their way.');
+  if (error === HEADS_FULL)
+    return unavailable('The service is receiving too many requests with long paths; send this one again later.');
   if (error.code === 'HPE_HEADER_OVERFLOW') return tooLarge();
   return new ProvecError('INVALID_ARGUMENT', 'The request is not valid HTTP/1.1.');
 }

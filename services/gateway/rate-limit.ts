@@ -4,7 +4,7 @@ import { ProvecError } from '../../lib/errors.ts';
 /** Counts one request of an API key. Throws RATE_LIMITED. */
 export type RateLimit = (keyId: string) => Promise<void>;
 
-/** Limits requests per second and API key, counted on this node. 0 means no limit. */
+/** Returns a limit on requests per second for each API key, counted on this node. 0: no limit. */
 export function rateLimitOf(perSecond: number): RateLimit {
   if (perSecond === 0) return async () => undefined;
   const limiter = new RateLimiterMemory({ points: perSecond, duration: 1 });

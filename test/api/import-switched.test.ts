@@ -34,6 +34,8 @@ test.each([
   } as RequestInit);
   const answer = (await response.json()) as { code: string; error: string };
   expect([response.status, answer.code]).toEqual([404, 'COLLECTION_NOT_FOUND']);
-  expect(answer.error).toBe('The collection was deleted during the import, with 1,000 records of it.');
+  expect(answer.error).toBe(
+    'The collection was deleted during the import, with 1,000 records that the import had stored.',
+  );
   for (const name of namesake === 'nothing' ? ['other'] : ['other', 'notes']) expect(await countOf(name)).toBe(0);
 });

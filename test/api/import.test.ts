@@ -214,11 +214,11 @@ test('an export that was cut off is told of, when what there is of it is stored'
   const { status, body } = await send(`${to}/import`, lines.slice(0, -1).join('\n'));
   expect([status, body.error]).toEqual([
     400,
-    'body must be an export with its last line, but is one that was cut off. 1,200 records were stored before.',
+    'body must be a complete export with its last line, but is one without it. 1,200 records were stored before.',
   ]);
   expect(await count(to)).toMatchObject({ vector_count: 1_200 });
   const behind = await send(`${to}/import`, [...lines, lines[1]].join('\n'));
-  expect([behind.status, behind.body.error]).toEqual([400, expect.stringMatching(/behind the end of an export/)]);
+  expect([behind.status, behind.body.error]).toEqual([400, expect.stringMatching(/a line after the end of an export/)]);
 });
 
 test('a body may be larger than any other, and is written in entries of what an upsert takes', async () => {

@@ -16,7 +16,7 @@ export async function openAuthority(file: string, mayCreate: boolean, log: Logge
   if (!existsSync(file)) {
     if (!mayCreate) {
       throw new ConfigError(
-        `PROVEC_SOLANA_KEYPAIR must be the file of the keypair that anchors roots, but ${file} does not exist: name the right file, or put it back if it was removed.`,
+        `PROVEC_SOLANA_KEYPAIR must be the file of the keypair that anchors roots, but ${file} does not exist: set the path of the right file, or restore the file if it was removed.`,
       );
     }
     create(file);

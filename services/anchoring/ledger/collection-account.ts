@@ -91,8 +91,9 @@ function budget(units: number, microLamports: bigint): IInstruction[] {
 }
 
 /**
- * Creates the account with its final rent and metadata, but without a root. Does not use
- * CreateAccountWithSeed, which fails if anyone has sent lamports to the address.
+ * Returns the instructions that create the account with its final rent and metadata, but without a
+ * root. CreateAccountWithSeed is not used because it fails if anyone has sent lamports to the
+ * address.
  */
 export function createInstructions(
   authority: KeyPairSigner,
@@ -143,7 +144,7 @@ export function updateInstructions(
   return [...budget(UPDATE_UNITS, microLamports), ...updates];
 }
 
-/** Closes the account and returns its rent to the authority. */
+/** Returns the instructions that close the account and pay its rent back to the authority. */
 export function closeInstructions(authority: KeyPairSigner, mint: Address, microLamports: bigint): IInstruction[] {
   return [
     ...budget(CLOSE_UNITS, microLamports),

@@ -175,7 +175,7 @@ export class LedgerClient {
     const before = this.#progress.get(rpc);
     if (before?.slot !== slot) this.#progress.set(rpc, { slot, sinceMs: monotonicMs });
     else if (monotonicMs - before.sinceMs > STANDSTILL_MAX_MS)
-      throw new EndpointError('The endpoint has stood still for too long.');
+      throw new EndpointError('The endpoint has not advanced for too long.');
   }
 
   /** The authority's balance in lamports. */

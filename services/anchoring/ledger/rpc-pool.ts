@@ -98,7 +98,7 @@ export class RpcPool {
     const tried = new Set<Endpoint>();
     while (tried.size < this.#all().length && !this.#closed.signal.aborted) {
       if (!(await this.#turn(TURN_MAX_MS, this.#closed.signal).catch(() => false))) {
-        throw refusal ?? new LedgerUnreachableError('The ledger is asked too often.', { cause });
+        throw refusal ?? new LedgerUnreachableError('Too many calls to the ledger.', { cause });
       }
       const endpoint = this.#next(tried);
       if (!endpoint) break;

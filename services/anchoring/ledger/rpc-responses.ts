@@ -1,7 +1,7 @@
 /**
  * Requests to one endpoint, with checks of its responses. Every function throws EndpointError for a
- * response that no ledger node would give, so that another endpoint is asked, and the errors of
- * web3.js.
+ * response that no ledger node would give, so that the pool asks another endpoint. Errors of
+ * web3.js pass through.
  */
 import type { Address, Base64EncodedWireTransaction, Signature, SolanaError } from '@solana/web3.js';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
@@ -52,8 +52,8 @@ export async function accountAt(
   const slot = slotOf(answer, atSlot);
   const { value } = answer;
   if (value === null) return { slot, account: { status: 'absent' } };
-  demand(isJsonObject(value) && typeof value.owner === 'string', 'whose the account is');
-  demand(Array.isArray(value.data) && typeof value.data[0] === 'string', 'what the account holds');
+  demand(isJsonObject(value) && typeof value.owner === 'string', 'the owner of an account');
+  demand(Array.isArray(value.data) && typeof value.data[0] === 'string', 'the data of an account');
   const bytes = Buffer.from(value.data[0], 'base64');
   // Anyone can send lamports to an address, but only the authority can assign it to a program.
   if (value.owner === SYSTEM_PROGRAM_ADDRESS && bytes.length === 0) return { slot, account: { status: 'absent' } };
@@ -71,14 +71,14 @@ export async function statusesOf(
   const answer = await rpc.getSignatureStatuses(signatures as Signature[], options).send({ abortSignal });
   slotOf(answer, atSlot);
   const value: readonly unknown[] = answer.value;
-  demand(Array.isArray(value) && value.length === signatures.length, 'what became of each transaction');
+  demand(Array.isArray(value) && value.length === signatures.length, 'a status for each transaction');
   return value.map(statusOf);
 }
 
 /** Returns the newest finalized block. */
 export async function finalizedBlock(rpc: Rpc, abortSignal: AbortSignal): Promise<FinalizedBlock> {
   const { absoluteSlot, blockHeight } = await rpc.getEpochInfo({ commitment: 'finalized' }).send({ abortSignal });
-  demand(typeof absoluteSlot === 'bigint' && typeof blockHeight === 'bigint', 'where the ledger is');
+  demand(typeof absoluteSlot === 'bigint' && typeof blockHeight === 'bigint', 'the slot and the block height');
   return { slot: absoluteSlot, height: blockHeight };
 }
 
@@ -90,7 +90,7 @@ export async function handTo(rpc: Rpc, abortSignal: AbortSignal, wire: string): 
   const options = { encoding: 'base64', preflightCommitment: COMMITMENT, maxRetries: 0n } as const;
   try {
     const taken = await rpc.sendTransaction(wire as Base64EncodedWireTransaction, options).send({ abortSignal });
-    demand(typeof taken === 'string', 'whether it took a transaction');
+    demand(typeof taken === 'string', 'the signature of a transaction');
     return null;
   } catch (error) {
     if (!isAnswer(error)) throw error;
@@ -108,21 +108,21 @@ function reasonOf({ cause, context, message }: SolanaError): string {
 /** Returns a wallet's balance in lamports. */
 export async function balanceOf(rpc: Rpc, abortSignal: AbortSignal, address: Address): Promise<bigint> {
   const { value } = await rpc.getBalance(address, { commitment: COMMITMENT }).send({ abortSignal });
-  demand(typeof value === 'bigint', 'what a wallet holds');
+  demand(typeof value === 'bigint', 'the balance of a wallet');
   return value;
 }
 
 /** Returns the slot of a response. Throws EndpointError if it is before `atSlot`. */
 export function slotOf(answer: { context: { slot: bigint } }, atSlot = 0n): bigint {
   const slot: unknown = isJsonObject(answer) && isJsonObject(answer.context) ? answer.context.slot : null;
-  demand(typeof slot === 'bigint', 'what slot it has come to');
-  if (slot < atSlot) throw new EndpointError(`The endpoint has not come to slot ${atSlot} yet.`);
+  demand(typeof slot === 'bigint', 'its slot');
+  if (slot < atSlot) throw new EndpointError(`The endpoint has not reached slot ${atSlot} yet.`);
   return slot;
 }
 
 function statusOf(found: unknown): TransactionStatus {
   if (found === null) return { status: 'unknown' };
-  const what = 'what became of a transaction';
+  const what = 'the status of a transaction';
   demand(isJsonObject(found) && 'err' in found && found.err !== undefined, what);
   const { confirmations, err } = found;
   let { confirmationStatus } = found;
@@ -141,5 +141,5 @@ function statusOf(found: unknown): TransactionStatus {
 
 /** Throws EndpointError if the response is not as expected. */
 export function demand(isSaid: boolean, what: string): asserts isSaid {
-  if (!isSaid) throw new EndpointError(`The endpoint does not say ${what}.`);
+  if (!isSaid) throw new EndpointError(`The endpoint's response lacks ${what}.`);
 }

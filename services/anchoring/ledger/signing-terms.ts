@@ -1,6 +1,6 @@
 /**
  * Values that signing needs and that only an endpoint can tell, requested as in rpc-responses.ts.
- * An implausible value throws EndpointError, so that another endpoint is asked.
+ * An implausible value throws EndpointError, so that the pool asks another endpoint.
  */
 import { isAddress } from '@solana/web3.js';
 import { isJsonObject } from '../../../lib/records/fields.ts';
@@ -39,7 +39,7 @@ export async function blockhash(rpc: Rpc, abortSignal: AbortSignal, finalized: F
   const slot = slotOf(answer, finalized.slot);
   const { value } = answer;
   demand(isJsonObject(value) && typeof value.blockhash === 'string' && isAddress(value.blockhash), 'a blockhash');
-  demand(typeof value.lastValidBlockHeight === 'bigint', 'how long its blockhash is valid');
+  demand(typeof value.lastValidBlockHeight === 'bigint', 'the last valid block height');
   const blocks = value.lastValidBlockHeight - finalized.height;
   if (blocks < BLOCKHASH_BLOCKS || blocks > BLOCKHASH_BLOCKS + FINALITY_LAG_BLOCKS)
     throw new EndpointError(`The endpoint has a blockhash that is valid for ${blocks} blocks past the finalized one.`);
@@ -61,7 +61,7 @@ export async function rentOf(rpc: Rpc, abortSignal: AbortSignal, bytes: number):
  */
 export async function priorityFee(rpc: Rpc, abortSignal: AbortSignal): Promise<bigint> {
   const recent: unknown = await rpc.getRecentPrioritizationFees().send({ abortSignal });
-  const what = 'what others paid';
+  const what = 'recent priority fees';
   demand(Array.isArray(recent), what);
   const fees = recent.map((each: unknown) => {
     demand(isJsonObject(each) && typeof each.prioritizationFee === 'bigint' && each.prioritizationFee >= 0n, what);

@@ -3,8 +3,8 @@
  * so anyone who can write to the store could hide a row there.
  *
  * A row whose index entry does not match its own standing and time is rewritten together with the
- * entry, and the operator is told. Rows that change during the check are skipped, since the change
- * itself updates the entry.
+ * entry, and logged for the operator. Rows that change during the check are skipped, since the
+ * change itself updates the entry.
  */
 import type { Logger } from 'pino';
 import { type AnchorRow, type AnchorStore, standingOf } from '../../../lib/store/anchors.ts';

@@ -1,11 +1,11 @@
 /**
  * Outbox of one collection: writes its newest wanted root to the ledger, one transaction at a time.
  *
- * However many instances act as in charge, and wherever they pause: at most one transaction of a
- * collection is in flight, roots on chain only move forward unless an operator decides otherwise,
- * and nothing is signed while the store has a contradiction of the collection. `turn` never waits;
- * it returns when to call it again. It throws if the ledger or the store cannot be reached, and may
- * be called again at any time. See docs/internals/anchoring.md.
+ * Even if several instances consider themselves in charge: at most one transaction of a collection
+ * is in flight, roots on chain only move forward unless an operator decides otherwise, and nothing
+ * is signed while the store has a contradiction of the collection. `turn` never waits; it returns
+ * the time of the next call. It throws if the ledger or the store cannot be reached, and may be
+ * called again at any time. See docs/internals/anchoring.md.
  */
 import { LEDGER_LAG_MAX_MS } from '../../../lib/ledger/lag.ts';
 import { collectionRoot, isSameAnchor } from '../../../lib/shard/collection-root.ts';
@@ -61,7 +61,7 @@ export class Outbox {
   #soundEpoch: number | null = null;
   /** Slot of the account at that time; null once a transaction of this outbox has landed. */
   #soundSlot: bigint | null = null;
-  /** Decision count to write with the next root if a decision was found then; null if none was. */
+  /** Decision count for the next root if it carries out a decision; null if it does not. */
   #decisions: number | null = null;
   /** Transaction being tracked. `atMs` is when this instance last sent it; null if it has not. */
   #sent: { signature: string; atMs: number | null; polls: number } = { signature: '', atMs: null, polls: 0 };
@@ -119,7 +119,7 @@ export class Outbox {
         ? { outcome: 'sound' }
         : await reconcile(account, { ...row, logged, headsAt: (cut) => headsAt(collection, cut) });
     // The next turn comes after a pause, and sees contradictions recorded meanwhile.
-    if (finding.outcome === 'unsaid') throw new Error('A shard cannot say yet what it was at the confirmed root.');
+    if (finding.outcome === 'unsaid') throw new Error('A shard does not know its head at the confirmed root yet.');
     if (finding.outcome === 'halt') {
       // A single response may come from a node that is faulty or behind.
       const mayPass = account.status === 'foreign' || finding.mayBeLag;
@@ -172,8 +172,8 @@ export class Outbox {
   async #heldAgainstShards(cut: Cut, collection: CollectionRow): Promise<string | null> {
     const heads = await this.#context.headsAt(collection, cut);
     const shard = heads.findIndex((head, index) => head !== null && !isSameState(head, cut[index]!));
-    if (shard >= 0) return `Shard ${shard} contradicts the root that was to be anchored.`;
-    if (heads.includes(null)) throw new Error('A shard cannot say yet what it was at the root that is to be anchored.');
+    if (shard >= 0) return `Shard ${shard} contradicts the root to be anchored.`;
+    if (heads.includes(null)) throw new Error('A shard does not know its head at the root to be anchored yet.');
     return null;
   }
 
@@ -184,7 +184,10 @@ export class Outbox {
       return this.#launch(row, { step: 'close', cut: null, decisions: 0 }, await ledger.signClose(this.collectionId));
     if (row.created && this.#mayStillCome(row)) return { next: 'turn', afterMs: LAG_POLL_MS };
     if (status === 'foreign')
-      log.warn({ address: row.address }, 'the ledger account of a deleted collection is not ours to close');
+      log.warn(
+        { address: row.address },
+        'the ledger account of a deleted collection was not written by this service; it stays open',
+      );
     return this.#forget(row);
   }
 
@@ -236,7 +239,7 @@ export class Outbox {
     if (mayBeDone && (await this.#isCarriedOut(inFlight, slot))) return this.#land(row, inFlight);
     return this.#bury(
       row,
-      found.status === 'failed' ? found.reason : (refusal ?? 'the ledger did not take it in time'),
+      found.status === 'failed' ? found.reason : (refusal ?? 'the ledger did not accept it in time'),
     );
   }
 
@@ -273,7 +276,8 @@ export class Outbox {
         await this.#change(row, { created: true, inFlight: null });
         return AT_ONCE;
       case 'update':
-        // Sent before the plan stopped anchoring, so its root may be older than the records by now.
+        // Sent before anchoring of the collection stopped, so the records may be ahead of its root
+        // by now.
         if (!row.lapsed?.some((root) => isSameAnchor(root, { ...collectionRoot(cut!), decisions })))
           return this.#confirm(row, cut!, decisions, signature);
         await this.#change(row, { inFlight: null });

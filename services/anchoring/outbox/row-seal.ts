@@ -15,7 +15,7 @@ import { logHalt } from './anchor-row.ts';
 
 const SECRET_BYTES = 32;
 const REASON =
-  "The store's record of this collection's anchors was not written by this service, or with another keypair.";
+  "The store's record of this collection's anchors was not written by this service, or was written with another keypair.";
 
 /** Derives the key of the seals from a keypair file, which must be valid (authority.ts). */
 export function sealKeyOf(keypairFile: string): Buffer {

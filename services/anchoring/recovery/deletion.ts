@@ -1,7 +1,7 @@
 import type { AnchorRow } from '../../../lib/store/anchors.ts';
 import type { Store } from '../../../lib/store/port.ts';
 
-export const NOT_DELETED = 'The collection is missing from the catalog, but nobody asked to delete it.';
+export const NOT_DELETED = 'The collection is missing from the catalog, but the service did not delete it.';
 
 /**
  * Returns true if the service deleted a collection that is missing from the catalog: the list of

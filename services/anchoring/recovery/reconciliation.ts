@@ -74,7 +74,7 @@ export async function reconcile(account: AccountState, belief: Belief): Promise<
   if (onChain.version === confirmed?.version) {
     return halt(
       isSameRoot(onChain, confirmed)
-        ? "The store's record of this collection's anchors was put back to before an operator's decision."
+        ? "The store's record of this collection's anchors was restored to a state before an operator's decision."
         : 'The ledger holds a different root from the one that it confirmed.',
     );
   }
@@ -97,14 +97,14 @@ function checkShards(confirmed: Confirmed, heads: (ShardHead | null)[]): Finding
 }
 
 /**
- * Checks a collection that was not anchored for a while. Nothing vouches for its changes since, so
- * they only must be newer than the ledger's root, or equal to it.
+ * Checks a collection that was not anchored for a while. Its changes since then cannot be verified;
+ * the stored data only has to be as new as the ledger's root, or newer.
  */
 function checkSince(onChain: AnchoredRoot, logged: Cut): Finding {
   const stored = collectionRoot(logged);
   if (isSameRoot(stored, onChain)) return { outcome: 'adopt', cut: logged };
   if (stored.version > onChain.version) return { outcome: 'sound' };
   return stored.version < onChain.version
-    ? halt(`What is stored is of version ${stored.version}, older than version ${onChain.version} on the ledger.`)
+    ? halt(`The stored data has version ${stored.version}, older than version ${onChain.version} on the ledger.`)
     : halt("The stored data give a different root from the ledger's for the same version.");
 }

@@ -6,7 +6,7 @@
  * root without a successor would let the log grow forever. The row forgets the confirmed and wanted
  * cuts, after comparing the shards with the root once more to detect tampering. It keeps the root
  * and the history: if the collection is anchored again, the ledger must show that root, and the
- * stored data must not be older. Nothing vouches for changes made in between.
+ * stored data must not be older. Changes made in between are not verified.
  */
 import { type AnchoredRoot, collectionRoot } from '../../../lib/shard/collection-root.ts';
 import type { Cut } from '../../../lib/shard/head.ts';

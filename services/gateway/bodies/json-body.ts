@@ -65,12 +65,12 @@ function countKeys(value: object): number {
 const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /**
- * Refuses a body with a duplicate key. The parser keeps only the last one, which may not be the one
- * that the client meant.
+ * Returns the error for a body with a duplicate key. The parser keeps only the last one, which may
+ * not be the one that the client meant.
  */
 function repeated(text: string): ProvecError {
   const path = repeatedMember(text.replace(/^\uFEFF/, ''));
-  const advice = 'give each member of an object once, since readers of JSON differ in which they take.';
+  const advice = 'give each member of an object once, since JSON parsers differ in which one they keep.';
   if (path === null) return invalidJson(`The body has a member twice in one object; ${advice}`);
   return new ProvecError('INVALID_JSON', `The body has ${path} twice; ${advice}`, {
     details: [{ path, expected: 'once', got: 'twice' }],

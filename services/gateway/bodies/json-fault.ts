@@ -32,9 +32,9 @@ const EXPECTED: Readonly<Record<string, string>> = {
   ColonExpected: 'a colon',
   PropertyNameExpected: 'a name in double quotes',
   EndOfFileExpected: 'nothing more',
-  UnexpectedEndOfString: 'a string that is closed',
+  UnexpectedEndOfString: 'a string with a closing quote',
   InvalidCharacter: 'a string without raw control characters',
-  InvalidEscapeCharacter: 'an escape that JSON has',
+  InvalidEscapeCharacter: 'a valid JSON escape',
   InvalidUnicode: 'four hexadecimal digits',
 };
 

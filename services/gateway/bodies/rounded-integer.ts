@@ -1,4 +1,4 @@
-/** Detects integers in JSON text that no double can represent, so that JSON parsers round them. */
+/** Detects integers in JSON text that parsers round because no double can represent them. */
 
 /** All integers with fewer digits are exact doubles. */
 const LONG_MIN_DIGITS = 16;

@@ -21,11 +21,11 @@ export class OverloadMetrics {
       labelNames,
       registers: [registry],
     });
-    this.#waiting = new Gauge(about('provec_gateway_waiting_requests', 'Requests that wait for their turn.', 'queue'));
-    this.#taken = new Gauge(about('provec_gateway_seats_taken', 'Permits of requests that are under way.', 'queue'));
+    this.#waiting = new Gauge(about('provec_gateway_waiting_requests', 'Requests waiting for their turn.', 'queue'));
+    this.#taken = new Gauge(about('provec_gateway_seats_taken', 'Permits of running requests.', 'queue'));
     const waits = about('provec_gateway_wait_seconds', 'Time that requests waited for their turn.', 'queue');
     this.#waits = new Histogram({ ...waits, buckets: SECONDS });
-    const refusals = 'Requests refused with 503 for overload before anything was done for them, by reason.';
+    const refusals = 'Requests refused with 503 for overload before any work was done for them, by reason.';
     this.#refusals = new Counter(about('provec_gateway_refusals_total', refusals, 'queue', 'reason'));
   }
 

@@ -35,7 +35,7 @@ const BODIES: MemoryBounds = {
   smallReserveBytes: INTERNAL_LIMITS.bodiesSmallReserveBytes,
   smallMaxBytes: INTERNAL_LIMITS.bodySmallMaxBytes,
 };
-const TOO_LARGE_BODIES = 'Too many large requests are on their way; send this one again.';
+const TOO_LARGE_BODIES = 'The service is receiving too many large requests; send this one again later.';
 
 /** Limits how much work the gateway accepts at once. Every limit refuses with UNAVAILABLE. */
 export class Overload {

@@ -33,7 +33,7 @@ export interface Waiter {
   /** Deadline in monotonic milliseconds, by `ShardWaitsParts.monotonicMs`. */
   deadlineMs: number;
   whenGone(leave: () => void): () => void;
-  /** Releases the request's permit. */
+  /** Releases the request's permit and reserved memory. */
   leave(): void;
   /** Queues for a permit. Rejects with UNAVAILABLE. */
   enter(): Promise<void>;

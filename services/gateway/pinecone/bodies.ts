@@ -187,19 +187,25 @@ function refuseSparse(value: unknown, path: string): void {
   const isEmptyVector =
     isJsonObject(value) &&
     [value.indices ?? [], value.values ?? []].every((list) => Array.isArray(list) && !list.length);
-  if (isGiven(value) && !isEmptyVector) throw invalid(path, 'absent, since Provec keeps dense vectors only', 'given');
+  if (isGiven(value) && !isEmptyVector)
+    throw invalid(path, 'absent, since Provec supports only dense vectors', 'given');
 }
 
 /** Refuses to create an index from another one: Provec would create it empty. */
 function refuseSource({ source_collection: own, spec }: JsonObject): void {
   const pod = isJsonObject(spec) && isJsonObject(spec.pod) ? spec.pod : {};
   if (isGiven(own ?? pod.source_collection))
-    throw invalid('source_collection', 'absent, since Provec copies no index: export and import it', 'given');
+    throw invalid(
+      'source_collection',
+      'absent, since Provec does not copy indexes: export and import instead',
+      'given',
+    );
 }
 
 /** Returns dimensions and metric, from the body or, since 2026-07, from its schema. */
 function fieldsOf({ dimension, metric, vector_type: type, schema }: JsonObject): JsonObject {
-  if (isGiven(type) && type !== 'dense') throw invalid('vector_type', '"dense", the only one in Provec', 'another');
+  if (isGiven(type) && type !== 'dense')
+    throw invalid('vector_type', '"dense", the only type that Provec supports', 'another');
   if (!isJsonObject(schema))
     return { dimensions: dimension, ...(isGiven(metric) && { metric: metricOf(metric, 'metric') }) };
   const fields = isJsonObject(schema.fields) ? Object.values(schema.fields) : [];

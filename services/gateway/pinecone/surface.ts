@@ -48,20 +48,20 @@ const FIELDS: Readonly<Record<string, string>> = {
 
 /** Features of Pinecone that Provec does not have, by path below `/pinecone`. */
 const MISSING: readonly [RegExp, string][] = [
-  [/^\/indexes\/create-for-model$/, 'Provec embeds no text: create an index of a dimension, and upsert vectors'],
-  [/^\/indexes\/[^/]+\/records\//, 'Provec embeds no text: upsert vectors, and query with one'],
+  [/^\/indexes\/create-for-model$/, 'Provec does not embed text: create an index with a dimension, and upsert vectors'],
+  [/^\/indexes\/[^/]+\/records\//, 'Provec does not embed text: upsert vectors, and query with a vector'],
   [
     /^\/indexes\/[^/]+\/bulk\/imports/,
-    'Provec imports nothing from object storage: POST /api/v1/collections/{name}/import',
+    'Provec does not import from object storage: use POST /api/v1/collections/{name}/import',
   ],
   [
     /^\/indexes\/[^/]+\/namespaces\/[^/]+\/documents/,
-    'Provec keeps no documents: upsert vectors, with the text in their metadata',
+    'Provec does not store documents: upsert vectors with the text in their metadata',
   ],
-  [/^\/(embed|rerank|models)(\/|$)/, 'Provec runs no models: embed and rerank elsewhere'],
+  [/^\/(embed|rerank|models)(\/|$)/, 'Provec does not run models: embed and rerank elsewhere'],
   [
     /^\/(indexes\/[^/]+\/backups|backups|restore-jobs|collections)(\/|$)/,
-    'Provec copies no index: export it by GET /api/v1/collections/{name}/export',
+    'Provec does not copy indexes: export the index with GET /api/v1/collections/{name}/export',
   ],
 ];
 

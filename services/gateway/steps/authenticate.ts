@@ -13,7 +13,7 @@ import type { StepParts } from './step.ts';
 export async function authenticate(exchange: Exchange, parts: StepParts): Promise<void> {
   const { access, queue } = exchange.route;
   if (access === 'operator') return authenticateOperator(parts.config.adminToken, exchange);
-  // Deletes free space, so they are let in regardless of the number of arrivals.
+  // Delete requests free up space, so they are admitted regardless of the number of arrivals.
   await parts.overload.arrive(queue !== 'unshared', () => identify(exchange, parts));
 }
 
@@ -27,7 +27,7 @@ export async function identify(exchange: Exchange, { clock, config }: Pick<StepP
   } catch (error) {
     if (!isProvecError(error) || error.code !== 'UNAUTHENTICATED') throw error;
     if (isOperators(secret, config.adminToken))
-      throw unauthenticated("This is the operator's token, which opens /admin alone; send an API key.");
+      throw unauthenticated("This is the operator's token, which is valid only for /admin; send an API key.");
     throw unauthenticated();
   }
 }
@@ -58,7 +58,7 @@ function authenticateOperator(token: string | null, exchange: Exchange): void {
   if (token === null) throw new Error('an operator route without an operator');
   const given = exchange.surface.secretOf(exchange.req, "operator's token");
   if (isOperators(given, token)) return;
-  throw unauthenticated("This is not the operator's token (PROVEC_ADMIN_TOKEN); an API key does not open /admin.");
+  throw unauthenticated("This is not the operator's token (PROVEC_ADMIN_TOKEN); API keys are not valid for /admin.");
 }
 
 /** Compares in constant time. */

@@ -16,7 +16,7 @@ export function bearerOf({ headers }: IncomingMessage, kind: SecretKind): string
   const secret = BEARER.exec(authorization ?? '')?.[1];
   if (secret !== undefined) return secret;
   const advice = `send "Authorization: Bearer <${kind}>"`;
-  if (authorization !== undefined) throw unauthenticated(`The Authorization header is of another form; ${advice}.`);
+  if (authorization !== undefined) throw unauthenticated(`The Authorization header has another form; ${advice}.`);
   const misplaced = KEY_HEADERS.find((name) => headers[name] !== undefined);
   if (misplaced !== undefined) throw unauthenticated(`Provec does not read the header ${misplaced}; ${advice}.`);
   throw unauthenticated(`The request has no ${kind}; ${advice}.`);

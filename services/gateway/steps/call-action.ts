@@ -13,7 +13,7 @@ import { identify, requireScopes } from './authenticate.ts';
 import type { StepParts } from './step.ts';
 import { isDryRun } from './wait-turn.ts';
 
-const OVER = `The request took longer than the ${INTERNAL_LIMITS.actionTimeoutMs / 1_000} s that it may; try again later.`;
+const OVER = `The request exceeded its time limit of ${INTERNAL_LIMITS.actionTimeoutMs / 1_000} s; try again later.`;
 
 /**
  * Calls the route's action, and again when an unavailable shard is back. Before each call,

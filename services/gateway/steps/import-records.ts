@@ -95,7 +95,7 @@ class ImportRun {
     this.#waiting = null;
     const result = await this.#write(last, true);
     if (this.#headLine > 0 && this.#endLine === 0)
-      throw invalid('body', 'an export with its last line', 'one that was cut off');
+      throw invalid('body', 'a complete export with its last line', 'one without it');
     const warned = this.#rounded !== undefined && { warnings: [roundingOf(this.#rounded)] };
     return { ...result, importedCount: this.#stored, ...warned };
   }
@@ -121,7 +121,10 @@ class ImportRun {
     const records = this.#stored === 1 ? '1 record' : `${this.#stored.toLocaleString('en')} records`;
     const were = this.#stored === 1 ? 'was' : 'were';
     if (code === 'COLLECTION_NOT_FOUND')
-      return new ProvecError(code, `The collection was deleted during the import, with ${records} of it.`);
+      return new ProvecError(
+        code,
+        `The collection was deleted during the import, with ${records} that the import had stored.`,
+      );
     const before = `${records} ${were} stored before.`;
     // Some messages end in a URL.
     const told = message.endsWith('.') ? `${message} ${before}` : `${before} ${message}`;
@@ -167,9 +170,9 @@ class ImportRun {
    */
   #checkFrame({ headAt, endAt, endCount, values }: ImportedLines, numbers: readonly number[]): void {
     const wrong = (at: number, got: string) => invalid(`line ${numbers[at]}`, 'a record', got);
-    if (this.#endLine > 0) throw wrong(0, 'behind the end of an export');
+    if (this.#endLine > 0) throw wrong(0, 'a line after the end of an export');
     if (headAt > 0 || (headAt === 0 && !this.#isFirst)) throw wrong(headAt, 'the head of an export');
-    if (endAt >= 0 && endAt < values - 1) throw wrong(endAt + 1, 'behind the end of an export');
+    if (endAt >= 0 && endAt < values - 1) throw wrong(endAt + 1, 'a line after the end of an export');
     if (headAt === 0) this.#headLine = numbers[0];
     if (endAt >= 0) this.#endLine = numbers[endAt];
     this.#isFirst = false;

@@ -40,7 +40,7 @@ export function refuseMediaType({ headers }: IncomingMessage, essences: readonly
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw new ProvecError(
       'UNSUPPORTED_MEDIA_TYPE',
-      'Provec takes no compressed bodies; send the body as it is, without Content-Encoding.',
+      'Provec does not accept compressed bodies; send the body uncompressed, without Content-Encoding.',
     );
   }
 }

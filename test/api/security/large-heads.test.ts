@@ -68,7 +68,7 @@ test('of heads that do not end, only so much is read at once, and others are ser
     socket.setEncoding('utf8').on('error', () => {});
     socket.on('data', (part: string) => {
       answer += part;
-      if (answer.startsWith('HTTP/1.1 503') && answer.includes('on their way')) refused++;
+      if (answer.startsWith('HTTP/1.1 503') && answer.includes('long paths')) refused++;
       if (answer.length > 0) answer = ' ';
     });
     socket.write(`GET /pinecone/indexes?${'y'.repeat(1_000_000)}`);

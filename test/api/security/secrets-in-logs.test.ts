@@ -77,7 +77,7 @@ beforeAll(async () => {
   // Faults of its parts are told in the log as well: the ledger dies, and stored bytes change.
   const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', String(service.pid)]);
   for (const pid of stdout.split('\n').map(Number).filter(Boolean)) process.kill(pid, 'SIGKILL');
-  await until('the death of the ledger is in the log', () => service.stderr.includes('The embedded ledger ended'));
+  await until('the death of the ledger is in the log', () => service.stderr.includes('The embedded ledger stopped'));
   await session(api, admin);
   await service.kill('SIGTERM');
   collect();

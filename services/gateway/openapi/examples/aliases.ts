@@ -28,7 +28,7 @@ export const ALIASES: readonly Example[] = [
     path: { name: 'places' },
     status: 409,
     answer: {
-      error: 'The alias live stands for places; delete the alias or switch it first.',
+      error: 'The alias live points to places; delete or switch the alias first.',
       code: 'COLLECTION_HAS_ALIAS',
       status: 409,
       requestId: '0d6c7a52-4f0e-4a5c-9d0b-5f6f0f4f6f11',

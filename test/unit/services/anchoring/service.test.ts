@@ -176,7 +176,9 @@ describe('the keypair', () => {
     const file = join(folder, 'keypair.json');
     const absent = openAuthority(file, false, SILENT);
     await expect(absent).rejects.toThrow(ConfigError);
-    await expect(absent).rejects.toThrow(/does not exist: name the right file, or put it back if it was removed\.$/);
+    await expect(absent).rejects.toThrow(
+      /does not exist: set the path of the right file, or restore the file if it was removed\.$/,
+    );
     for (const text of [
       '',
       '[1,2,3]',

@@ -17,8 +17,8 @@ const SHARDS = 4;
 const IDS = Array.from({ length: 16 }, (_, at) => `r${at}`);
 const GROWING = 'r3';
 const PARTLY =
-  'The service changed only some of the records: one was written meanwhile whose metadata would now become too long. ' +
-  'Send the request again; if that is still so, a 400 names the record.';
+  'The service changed only some of the records: meanwhile a record was written whose metadata would become too long. ' +
+  'Send the request again; if it still would, a 400 names the record.';
 
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
 let broker: ServiceBroker;

@@ -103,7 +103,7 @@ describe('errors that the edge makes', () => {
   });
 
   const send = 'send "Authorization: Bearer <API key>".';
-  const malformed = `The Authorization header is of another form; ${send}`;
+  const malformed = `The Authorization header has another form; ${send}`;
   const rejected = 'The API key is unknown, revoked or expired.';
   test.each([
     ['no header', {}, `The request has no API key; ${send}`],
@@ -117,7 +117,7 @@ describe('errors that the edge makes', () => {
     [
       "the operator's token",
       { authorization: `Bearer ${ADMIN_TOKEN}` },
-      "This is the operator's token, which opens /admin alone; send an API key.",
+      "This is the operator's token, which is valid only for /admin; send an API key.",
     ],
   ])('%s: a 401 that says so', async (_, headers, error) => {
     const response = await fetch(`http://127.0.0.1:${edge.port}${V1}/usage`, {
@@ -133,7 +133,7 @@ describe('errors that the edge makes', () => {
     [
       'an API key',
       { authorization: `Bearer ${KEY}` },
-      "This is not the operator's token (PROVEC_ADMIN_TOKEN); an API key does not open /admin.",
+      "This is not the operator's token (PROVEC_ADMIN_TOKEN); API keys are not valid for /admin.",
     ],
   ])('an operator route with %s: a 401 that says so', async (_, headers, error) => {
     const response = await fetch(`http://127.0.0.1:${edge.port}${V1}/admin/accounts`, { headers });

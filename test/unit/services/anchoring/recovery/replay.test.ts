@@ -105,5 +105,5 @@ test('a row of before a decision, which says nothing of one', async () => {
   await until('it is carried out', async () => (await stored()).confirmed?.decisions === 1);
   await anchoring.stop();
   await expectRefused(kept);
-  expect((await stored()).halted?.reason).toMatch("put back to before an operator's decision");
+  expect((await stored()).halted?.reason).toMatch("restored to a state before an operator's decision");
 });

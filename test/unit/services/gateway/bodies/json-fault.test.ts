@@ -25,7 +25,7 @@ test.each([
   ['{"a":1,\n "b":2,}', '', 'a name in double quotes', '}', 'line 2, column 8'],
   ['{"a":1 // note\n}', 'a', 'no comment', 'a comment', 'line 1, column 8'],
   ['{"a":{"b":[1,2]},"c":[{"d":x}]}', 'c[0].d', 'a value', 'x', 'column 28'],
-  ['{"a":"x', 'a', 'a string that is closed', '"', 'column 6'],
+  ['{"a":"x', 'a', 'a string with a closing quote', '"', 'column 6'],
   ['{"a":1} {', '', 'nothing more', '{', 'column 9'],
   ['', '', 'a value', 'the end', 'column 1'],
 ])('%s', (text, path, expected, got, where) => {

@@ -132,7 +132,7 @@ describe('vectors that are taken out before the text is parsed', () => {
 
 describe('a member that an object has twice is refused by its path', () => {
   const refusal = (path: string) =>
-    `The body has ${path} twice; give each member of an object once, since readers of JSON differ in which they take.`;
+    `The body has ${path} twice; give each member of an object once, since JSON parsers differ in which one they keep.`;
 
   test.each([
     ['{"a":1,"b":2,"a":1}', 'a'],
@@ -154,7 +154,7 @@ describe('a member that an object has twice is refused by its path', () => {
 
   test('and of text that takes the scanner too long, without its path', () => {
     expect(outcome(`{"a":1,"a":${' '.repeat(100_001)}1}`, null)).toBe(
-      'The body has a member twice in one object; give each member of an object once, since readers of JSON differ in which they take.',
+      'The body has a member twice in one object; give each member of an object once, since JSON parsers differ in which one they keep.',
     );
   });
 });
