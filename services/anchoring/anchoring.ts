@@ -4,8 +4,8 @@
  * of it from the row.
  *
  * Everything that is due is in the store. Each instance looks there every second for collections
- * that it is in charge of, so anchoring continues whatever message is lost or instance dies;
- * messages only make it sooner. While the store cannot be reached nothing is anchored, and each
+ * that it is in charge of, so anchoring continues even if messages are lost or instances die;
+ * messages only make it faster. While the store cannot be reached nothing is anchored, and each
  * instance retries every second.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -61,8 +61,8 @@ export class Anchoring {
   }
 
   /**
-   * Requests anchors for what the log of an account's collections contains, if its plan has
-   * anchoring. Called when the plan may have changed. Throws StoreError.
+   * Requests anchors for the logged state of an account's collections, if its plan has anchoring.
+   * Called when the plan may have changed. Throws StoreError.
    */
   takeUpAccount(accountId: string): Promise<void> {
     return this.#catchUp.account(accountId);

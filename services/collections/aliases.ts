@@ -16,7 +16,7 @@ const READ_AT_ONCE = 16;
 /**
  * Alternative names of an account's collections.
  *
- * An alias leads to one collection at a time and is never a collection's name. After `put`
+ * An alias points to one collection at a time and is never a collection's name. After `put`
  * resolves, every lookup that begins later finds the new collection, on every node. An alias of a
  * deleted collection counts as absent.
  */

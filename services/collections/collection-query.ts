@@ -22,7 +22,7 @@ interface PlacedQuery {
 /**
  * Returns the nearest records of all shards, best first, for each query. All queries go to a shard
  * in one call. Each counts as a query of the plan; if the request fails, `background`, which
- * outlives it, returns them to the plan. `idPathOf` gives the path of each query's id. Throws
+ * outlives it, gives them back. `idPathOf` gives the path of each query's id. Throws
  * RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and the shards' errors.
  */
 export async function queryCollection(
@@ -49,7 +49,7 @@ export async function queryCollection(
 }
 
 /**
- * Runs `answer`, counted as `count` queries of the plan. If it fails, `background` returns them,
+ * Runs `answer`, counted as `count` queries of the plan. If it fails, `background` gives them back,
  * except when the client disconnected, since most of the work may be done. Throws
  * PLAN_LIMIT_REACHED and the errors of `answer`.
  */

@@ -78,20 +78,20 @@ export interface Route {
   answer(result: unknown, input: RouteInput): Answer;
   /**
    * Reads the next part of a response whose first part is being sent; returns null after the last.
-   * The caller then asks `heldBytes` again for the same result. Null if the response has one part.
+   * The pipeline calls `heldBytes` again after each part. Null if the response has one part.
    */
   more: ((result: unknown, call: RouteCall) => Promise<Pieces | null>) | null;
   /** Maximum bytes of vectors in the response, judged by the request. */
   expectedBytes(input: RouteInput, dimensions: number): number;
   /** Bytes of records in the result. */
   heldBytes(result: unknown): number;
-  /** Number of queries counted against the plan, returned to it if the response cannot be sent. */
+  /** Number of queries counted against the plan, given back if the response cannot be sent. */
   countedQueries(result: unknown): number;
   /** Path of what a 201 created or a 202 started; null if the response has no Location. */
   location: ((result: unknown, input: RouteInput | null) => string) | null;
   /**
-   * Which side is newline-delimited JSON of any length. It is processed as it arrives, by pipeline
-   * steps of its own.
+   * Whether the request or the response is newline-delimited JSON of any length. Separate pipeline
+   * steps process it as it arrives.
    */
   streams: 'request' | 'response' | null;
   /** Routes that replace this one if the query parameter is given. */

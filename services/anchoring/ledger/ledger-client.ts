@@ -149,7 +149,7 @@ export class LedgerClient {
 
   /**
    * Sends a transaction to every endpoint, since an endpoint that accepts it need not forward it.
-   * Returns null if any accepted it, now or before, else the reason of a refusal. The ledger may
+   * Returns null if any accepted it, now or before, else the reason for a refusal. The ledger may
    * still accept it later, so only its status and the block height decide.
    */
   async send(wire: string): Promise<string | null> {

@@ -84,7 +84,7 @@ export async function finalizedBlock(rpc: Rpc, abortSignal: AbortSignal): Promis
 
 /**
  * Sends a transaction (base64). Returns null if the endpoint accepts it or the ledger already has
- * it, else the reason of the refusal.
+ * it, else the reason for the refusal.
  */
 export async function handTo(rpc: Rpc, abortSignal: AbortSignal, wire: string): Promise<string | null> {
   const options = { encoding: 'base64', preflightCommitment: COMMITMENT, maxRetries: 0n } as const;

@@ -1,6 +1,7 @@
 /**
- * Values that signing needs and that only an endpoint can tell, requested as in rpc-responses.ts.
- * An implausible value throws EndpointError, so that the pool asks another endpoint.
+ * Values that signing needs and that only an endpoint can provide, requested as in
+ * rpc-responses.ts. An implausible value throws EndpointError, so that the pool asks another
+ * endpoint.
  */
 import { isAddress } from '@solana/web3.js';
 import { isJsonObject } from '../../../lib/records/fields.ts';

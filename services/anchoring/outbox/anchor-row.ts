@@ -24,8 +24,8 @@ export function logHalt(log: Pick<Logger, 'error'>, collectionId: string, reason
 }
 
 /**
- * Changes fields of a row that decide about the next transaction, unless another instance has done
- * so since `row` was read; `wanted` may have grown meanwhile. `change` gets the newest row. Returns
+ * Changes fields of a row that determine the next transaction, unless another instance has done so
+ * since `row` was read; `wanted` may have grown meanwhile. `change` gets the newest row. Returns
  * the stored row, or null if another change came first and nothing was written. Throws StoreError.
  */
 export async function changeRow(

@@ -44,10 +44,10 @@ const RESEND_MS = 2_000;
 const BEHIND_BLOCKS = 10_000n;
 const LAG_POLL_MS = 500;
 /**
- * Maximum distance in slots between the account that a decision is based on and the blockhash that
- * signs the transaction. The ledger accepts the transaction within 150 blocks after that, so no
- * transaction lands that was based on a long outdated account, whichever endpoint showed it. 300
- * slots are two minutes; endpoints of one ledger are seconds apart.
+ * Maximum distance in slots between the account that a decision is based on and the blockhash of
+ * the transaction. The ledger accepts the transaction within 150 blocks after that, so no
+ * transaction lands that was based on an outdated account, whichever endpoint showed it. 300 slots
+ * are two minutes; endpoints of one ledger are seconds apart.
  */
 const VIEW_MAX_SLOTS = 300n;
 
@@ -143,8 +143,8 @@ export class Outbox {
 
   async #anchor(row: AnchorRow, collection: CollectionRow): Promise<Turn> {
     const { ledger, clock, store } = this.#context;
-    // Until the first anchor, records were not limited to anchored ones. So the first root covers
-    // all that the log has.
+    // Before the first anchor, records may be ahead of any root, so the first root covers the whole
+    // log.
     const cut = mergeCuts(row.wanted!, row.confirmed?.cut ?? (await committedCut(store.log, collection)));
     const reason = unsoundness(cut) ?? (await this.#heldAgainstShards(cut, collection));
     if (reason !== null) return this.#halt(row, reason);

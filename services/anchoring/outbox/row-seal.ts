@@ -32,8 +32,8 @@ export interface SealedAnchors extends AnchorStore {
 }
 
 /**
- * Wraps a store: verifies every row that is read and seals every row that is written. Logs a row
- * that fails for the operator.
+ * Wraps a store: verifies every row that is read and seals every row that is written. Logs rows
+ * that fail verification, for the operator.
  */
 export function sealed(
   anchors: AnchorStore,

@@ -11,7 +11,9 @@ export interface JsonFault {
   where: string;
 }
 
-/** Common output of programs that print values instead of encoding them, matched at the error. */
+/**
+ * Values that programs commonly print instead of encoding them, matched at the error's position.
+ */
 const MISTAKES: readonly { looks: RegExp; got: string; expected: string }[] = [
   { looks: /^[+-]?nan\b/i, got: 'NaN', expected: 'a finite number (JSON has no NaN)' },
   { looks: /^[+-]?inf(inity)?\b/i, got: 'Infinity', expected: 'a finite number (JSON has no Infinity)' },

@@ -5,8 +5,8 @@ import type { Metric } from '../../../lib/store/catalog.ts';
 const METRICS: Readonly<Record<string, Metric>> = { cosine: 'cosine', dotproduct: 'dot', euclidean: 'euclidean' };
 
 /**
- * Returns Provec's metric. Throws INVALID_ARGUMENT that lists Pinecone's metrics; `path` is the
- * field's.
+ * Returns Provec's metric. Throws INVALID_ARGUMENT with a list of Pinecone's metrics. `path` is the
+ * path of the field.
  */
 export function metricOf(theirs: unknown, path: string): Metric {
   if (typeof theirs === 'string' && Object.hasOwn(METRICS, theirs)) return METRICS[theirs]!;

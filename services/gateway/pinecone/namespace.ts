@@ -2,8 +2,8 @@
 export const DEFAULT_NAMESPACE = '__default__';
 
 /**
- * Returns the default namespace for `__default__`, an empty name or none. Other types than strings
- * are refused later.
+ * Returns the default namespace for `__default__`, an empty name or none. Values that are not
+ * strings are refused later.
  */
 export const namespaceOf = (theirs: unknown): unknown => (theirs === DEFAULT_NAMESPACE || theirs == null ? '' : theirs);
 

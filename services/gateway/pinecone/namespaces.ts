@@ -23,7 +23,7 @@ async function countNamespaces(input: RouteInput, call: RouteCall, prefix: strin
   return count;
 }
 
-/** Returns the namespace in the path. Throws INVALID_ARGUMENT for a name that is not valid. */
+/** Returns the namespace in the path. Throws INVALID_ARGUMENT for an invalid name. */
 function itemOf({ item, limits }: RouteInput): string {
   if (item === UNDECODABLE) throw invalid('namespace', 'percent-encoded UTF-8 without U+0000', 'bytes that are not');
   return decodeNamespace(namespaceOf(item), 'namespace', limits);

@@ -10,13 +10,14 @@ const NAMESPACE_BYTES = 100;
 
 /**
  * Statistics of an index, sent page by page while its namespaces are read, so that the gateway
- * holds only one page. Each page's counts are of a different moment.
+ * holds only one page. The counts of each page are from a different moment.
  */
 export class Statistics {
   readonly #input: RouteInput;
   #page: NamespacesPage;
   /**
-   * Records in a namespace that `/api/v1` created with Pinecone's name of the default namespace.
+   * Number of records in a namespace that a client of `/api/v1` gave Pinecone's name for the
+   * default one.
    */
   readonly #ofSameName: number;
   #separator = '{"namespaces":{';

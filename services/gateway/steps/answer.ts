@@ -56,8 +56,8 @@ function headOf({ input, result, route }: Exchange): Head {
 }
 
 /**
- * Uncounts queries that were counted but could not be answered, in the month they arrived in:
- * uncounting in the next month would raise that month's limit.
+ * Gives back queries that were counted but could not be answered, in the month in which they
+ * arrived: in the next month, this would allow more queries than the plan.
  */
 function giveBackQueries({ accountId, caller, startedMs }: Exchange, { clock }: StepParts, count: number): void {
   const month = monthOf(clock.wallMs() - (clock.monotonicMs() - startedMs));

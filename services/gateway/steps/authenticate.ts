@@ -6,8 +6,8 @@ import type { Exchange } from '../exchange.ts';
 import type { StepParts } from './step.ts';
 
 /**
- * Identifies the account of a request. At most `arrivalsMax` requests do so at once, since no
- * account's share can be charged before. Throws UNAUTHENTICATED, UNAVAILABLE, or the error of the
+ * Identifies the account of a request. At most `arrivalsMax` requests do so at once, since they
+ * cannot be charged to an account yet. Throws UNAUTHENTICATED, UNAVAILABLE, or the error of the
  * keys service.
  */
 export async function authenticate(exchange: Exchange, parts: StepParts): Promise<void> {

@@ -8,8 +8,8 @@ const KEY_HEADERS = ['api-key', 'x-api-key'];
 export type SecretKind = 'API key' | "operator's token";
 
 /**
- * Returns the request's secret. Throws UNAUTHENTICATED that says what is missing. The message never
- * repeats the header, which may contain a key.
+ * Returns the request's secret. Throws UNAUTHENTICATED with a message that says what is missing. It
+ * never repeats the header, which may contain a key.
  */
 export function bearerOf({ headers }: IncomingMessage, kind: SecretKind): string {
   const { authorization } = headers;

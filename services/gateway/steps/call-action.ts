@@ -47,8 +47,8 @@ export function nextPart(exchange: Exchange, parts: StepParts): Promise<Pieces |
 }
 
 /**
- * Returns the calls for a later part. Each waits for a permit, holds it until it ends, and waits
- * for unavailable shards.
+ * Returns a function that makes the calls for a later part. Each call waits for a permit, holds it
+ * until it ends, and waits for unavailable shards.
  */
 function callsInTurn(exchange: Exchange, parts: StepParts, signal: AbortSignal): RouteCall {
   const calling = async (action: ActionName, given: never): Promise<unknown> => {
@@ -64,7 +64,7 @@ function callsInTurn(exchange: Exchange, parts: StepParts, signal: AbortSignal):
   return calling as RouteCall;
 }
 
-/** Returns the calls of a route that makes several. Together they get the time of one call. */
+/** Returns a function that makes the calls of a route. Together, the calls get the time of one. */
 function callsWithin(exchange: Exchange, parts: StepParts, options: CallOptions): RouteCall {
   const { deadlineMs, route } = exchange;
   const calling = (action: ActionName, given: unknown): Promise<unknown> => {
@@ -183,9 +183,8 @@ function whenBack(
 }
 
 /**
- * Returns the request as a waiter for a shard. It releases its permit meanwhile, and the memory
- * reserved for its response unless the response has begun: then the gateway still holds the
- * previous part.
+ * Returns the request as a waiter for a shard. While it waits, it holds no permit, and no memory
+ * for its response unless the response has begun: the gateway then still holds the previous part.
  */
 function waiterOf(exchange: Exchange): Waiter {
   const reserve = (bytes: number): void => {

@@ -2,9 +2,9 @@
  * Reads an import as it arrives and writes it entry by entry, holding at most two entries, however
  * large the body is.
  *
- * An entry is stored before the next but one is read, so a client that sends faster than the
- * collection can write waits. A line that is not a record ends the import with a 400 that names the
- * line. Every error says how many records were stored before it.
+ * Reading pauses while two entries are held, so a client that sends faster than the collection can
+ * write has to wait. A line that is not a record ends the import with a 400 that names the line.
+ * Every error says how many records were stored before it.
  */
 import type { ImportResult } from '../../../lib/actions/collections.ts';
 import { isProvecError, ProvecError } from '../../../lib/errors.ts';
@@ -134,7 +134,7 @@ class ImportRun {
   async #write(batch: RecordBatch, isLast: boolean): Promise<ImportResult> {
     const exchange = this.#exchange;
     const { accountId } = exchange;
-    // The import keeps its collection, even if the name or alias now leads to another one.
+    // The import keeps its collection, even if the name or alias now points to another one.
     const { id: collectionId, name } = exchange.collection!;
     const permit = await this.#parts.overload.queues.write.enter(queueRequestOf(exchange));
     try {

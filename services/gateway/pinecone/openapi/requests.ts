@@ -34,7 +34,10 @@ const oneOf = (...names: string[]): Schema => ({ oneOf: names.map((name) => ({ r
  */
 const any = (properties: Schemas, more: Schema = {}): Schema => ({ type: 'object', properties, ...more });
 
-/** Returns the schemas of the fields of a request, which Pinecone's body at most renames. */
+/**
+ * Returns the schemas of a request's fields. Pinecone's bodies have the same fields, some under
+ * other names.
+ */
 const fieldsOf = (limits: Limits, kind: RequestName) => requestsOf(limits)[kind].schema.properties as Schemas;
 
 /** Returns the schemas of the bodies below `/pinecone`, with the bounds of our requests. */

@@ -2,8 +2,7 @@ import { count, list, object, ref, type Schema } from '../../openapi/schema.ts';
 import { INDEX } from '../route.ts';
 
 /**
- * Description of a route that the route itself does not contain. Without a response schema, the
- * response has an empty body.
+ * Description of a route's operation. Without a response schema, the response has an empty body.
  */
 type Words = readonly [id: string, summary: string, answer: Schema | null, description?: string];
 
