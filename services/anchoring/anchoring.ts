@@ -50,10 +50,7 @@ export class Anchoring {
     this.#schedule = new Schedule(this.#context, (id) => this.#outboxes.delete(id));
   }
 
-  /**
-   * Resolves when this instance has checked everything it is in charge of once. Retries until it
-   * succeeds.
-   */
+  /** Resolves when everything this instance is in charge of has been checked once. */
   async start(): Promise<void> {
     if (this.#context.isShared) await this.#membership.look(this.#context.counts).catch(() => undefined);
     this.#looking = this.#lookOn();
@@ -68,10 +65,7 @@ export class Anchoring {
     return this.#catchUp.account(accountId);
   }
 
-  /**
-   * Stops without waiting for the ledger. The next start, or another instance, continues from
-   * there.
-   */
+  /** Stops without waiting for the ledger. The next start or another instance continues. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     this.#context.waiters.release();
@@ -132,19 +126,13 @@ export class Anchoring {
     }
   }
 
-  /**
-   * Accepts what the shards hold now, although the ledger shows `shown`, and anchors it next.
-   * Throws StoreError.
-   */
+  /** Accepts the shards' state, although the ledger shows `shown`. Throws StoreError. */
   async resume(collectionId: string, shown: string): Promise<void> {
     await resumeRow(this.#context, collectionId, shown, (cut) => this.want(collectionId, cut));
     this.#decided(collectionId);
   }
 
-  /**
-   * Closes the collection's account and then forgets its row, in the background, with retries.
-   * Throws StoreError.
-   */
+  /** Closes the collection's account and forgets its row, in the background. Throws StoreError. */
   async close(collectionId: string): Promise<void> {
     await closeRow(this.#context.store.anchors, collectionId);
     this.#decided(collectionId);
@@ -176,10 +164,7 @@ export class Anchoring {
     return { pending, oldestPendingSeconds: oldestMs / 1000, halted, ...counts };
   }
 
-  /**
-   * Returns the contradiction that `cut` follows; null if there is none, or an operator has decided
-   * since.
-   */
+  /** Returns the contradiction before `cut`; null if none, or if an operator has decided. */
   async #contradiction(collectionId: string, cut: Cut): Promise<string | null> {
     if (!cut.some(({ contradicted }) => contradicted)) return null;
     const [first] = await this.#context.store.contradictions.list(collectionId);

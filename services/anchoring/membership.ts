@@ -41,8 +41,7 @@ export class Membership {
   }
 
   /**
-   * Writes a heartbeat and updates the set of live instances. Returns whether that set changed.
-   * Throws StoreError.
+   * Writes a heartbeat and returns whether the set of live instances changed. Throws StoreError.
    */
   async look(counts: Counts): Promise<boolean> {
     this.#beat += 1;
@@ -70,9 +69,7 @@ export class Membership {
     };
   }
 
-  /**
-   * Ends this instance, so that the others need not wait until it counts as dead. Never rejects.
-   */
+  /** Ends this instance, so that the others need not wait for its timeout. Never rejects. */
   async leave(): Promise<void> {
     await this.#store.endInstance(this.#instance).catch(() => undefined);
   }

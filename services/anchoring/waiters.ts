@@ -69,10 +69,7 @@ export class Waiters {
     this.#schedule(GAP_MIN_MS);
   }
 
-  /**
-   * Resolves the waiters that the row answers: with its confirmed root, or with null if it is
-   * halted or closing.
-   */
+  /** Resolves waiters with the row's confirmed root, or with null if it is halted or closing. */
   settle(row: AnchorRow): void {
     for (const waiter of [...(this.#waiting.get(row.collectionId) ?? [])]) {
       if (row.halted || row.closing) waiter.settle(null);

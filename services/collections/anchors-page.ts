@@ -7,10 +7,7 @@ import { readCursor, writeCursor } from '../../lib/requests/page-cursor.ts';
 /** Cursor: the oldest version on the previous page. */
 const POSITION = /^before (\d{1,15})$/;
 
-/**
- * Returns one page of confirmed roots, newest first. Throws INVALID_ARGUMENT for an invalid limit
- * or cursor.
- */
+/** Returns a page of confirmed roots, newest first. Throws INVALID_ARGUMENT. */
 export async function anchorsPage(
   caller: Caller,
   collectionId: string,

@@ -47,10 +47,7 @@ export class CollectionCatalog {
   #changes = 0;
   #users = new Map<string, number>();
   #idle = new Map<string, () => void>();
-  /**
-   * Ids of collections that this process dropped. A request that still has such a row must look it
-   * up again.
-   */
+  /** Ids that this process dropped: rows of them that callers still have are outdated. */
   readonly #dropped = new LRUCache<string, true>({ max: CACHED_ROWS_MAX });
 
   constructor(runtime: CatalogRuntime) {
@@ -155,10 +152,7 @@ export class CollectionCatalog {
     return [...collections.rows.map(({ name }) => name), ...others.rows.map(({ alias }) => alias)];
   }
 
-  /**
-   * Runs an operation on a collection, whose data stays until the operation ends. Throws
-   * COLLECTION_NOT_FOUND.
-   */
+  /** Runs an operation while keeping the collection's data. Throws COLLECTION_NOT_FOUND. */
   async use<T>(named: Named, operation: (row: CollectionRow) => Promise<T>): Promise<T> {
     const { collection } = named;
     const isKnown = collection !== undefined && !this.#dropped.has(collection.id);
@@ -235,10 +229,7 @@ export class CollectionCatalog {
     }
   }
 
-  /**
-   * Drops a collection, which frees its name. `evenHeld` also drops one that is protected or has an
-   * alias.
-   */
+  /** Drops a collection. `evenHeld`: even if it is protected or has an alias. */
   async drop(row: CollectionRow, evenHeld: boolean): Promise<Drop> {
     try {
       const outcome = await this.#runtime.store.catalog.dropCollection(row.id, evenHeld);

@@ -33,7 +33,6 @@ export class PartlyChanged extends ProvecError {
 }
 
 export type MatchingMerge = MetadataMerge & RecordScope & { metadataMaxBytes: number };
-/** Change to make to the matching records. */
 type MatchingChange = ({ kind: 'delete matching' } & RecordScope) | ({ kind: 'merge matching' } & MatchingMerge);
 
 interface RoundTerms {

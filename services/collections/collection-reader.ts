@@ -24,10 +24,7 @@ export interface CollectionRead extends FieldsWanted {
   caller: Caller;
   row: CollectionRow;
   shards: ShardReader;
-  /**
-   * Time in ms that a shard may be unavailable before the read fails; default: the read waits for
-   * it.
-   */
+  /** Time in ms to wait for an unavailable shard; default: no limit of its own. */
   awayMaxMs?: number | undefined;
 }
 
@@ -65,15 +62,11 @@ export async function countAbsent(
   return (await Promise.all(counts)).reduce((total, count) => total + count, 0);
 }
 
-/** Adds up the counts of all shards. */
 export function totalOf(counts: ReadonlyMap<number, number>): number {
   return [...counts.values()].reduce((total, count) => total + count, 0);
 }
 
-/**
- * Returns the most frequent values of a field among the matching records. Throws the shards'
- * errors.
- */
+/** Returns a field's most frequent values among the matching records. Throws shards' errors. */
 export function countValues(
   read: CollectionRead,
   { field, limit, ...selected }: DecodedRequest<'facets'>,

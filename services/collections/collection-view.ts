@@ -9,9 +9,7 @@ import type { Cut } from '../../lib/shard/head.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ShardLog } from '../../lib/store/log.ts';
 
-/**
- * Maximum number of collections whose heads are read at once; each takes a round trip to the store.
- */
+/** Number of collections whose heads are read at once, each with a round trip to the store. */
 const LISTED_AT_ONCE = 16;
 
 const NO_ANCHOR: CollectionDetail['anchor'] = Object.freeze({

@@ -146,9 +146,7 @@ export class CollectionWriter {
     return this.#result(write, { acks: new Map(), others: this.#headsOfOthers(write, new Map()) });
   }
 
-  /**
-   * Merges into records by id. Throws INVALID_ARGUMENT, PLAN_LIMIT_REACHED and the shards' errors.
-   */
+  /** Merges by id. Throws INVALID_ARGUMENT, PLAN_LIMIT_REACHED and the shards' errors. */
   async update(write: Write, updates: RecordUpdate[], metadataMaxBytes: number): Promise<UpdateResult> {
     const { caller, row } = write;
     const parts = Map.groupBy(updates, ({ id }) => shardIndexOf(id, row.shards));
@@ -164,9 +162,7 @@ export class CollectionWriter {
     );
   }
 
-  /**
-   * Merges into the matching records, in each shard at most as many as `matching` counts for it.
-   */
+  /** Merges into the matching records, in each shard at most as many as `matching` has. */
   async updateMatching(write: Write, matching: Map<number, number>, merge: MatchingMerge): Promise<UpdateResult> {
     const countChanged = async (): Promise<number> => {
       const previews = await previewMatching(write, merge, true);
@@ -183,9 +179,7 @@ export class CollectionWriter {
     );
   }
 
-  /**
-   * Commits an update of at most `recordsMax` records. Only records that change count as writes.
-   */
+  /** Commits an update of up to `recordsMax` records. Only changed records count as writes. */
   async #updated(
     write: Write,
     recordsMax: number,
@@ -293,10 +287,7 @@ export class CollectionWriter {
     return Array.from({ length: row.shards }, (_, index) => acks.get(index)?.head ?? rest.next().value!);
   }
 
-  /**
-   * Submits the cut for anchoring. The write is committed, so failures only leave the receipt
-   * pending.
-   */
+  /** Submits the committed cut for anchoring. Failures only leave the receipt pending. */
   async #anchor({ caller, row, time, isAnchorAwaited = true }: Write, cut: Cut): Promise<AnchorReceipt> {
     const { config, log } = this.#runtime;
     try {

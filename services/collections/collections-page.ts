@@ -6,10 +6,7 @@ import { positionOf } from '../../lib/store/page.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { collectionView, collectionViews } from './collection-view.ts';
 
-/**
- * Maximum rows, and approximate bytes, that are read at once: their seals are verified without a
- * pause.
- */
+/** Maximum rows, and approximate bytes, read at once: their seals are verified in one go. */
 const READ_AT_ONCE = 100;
 const READ_FIRST = 20;
 const READ_BYTES = 64 * 1024;

@@ -34,9 +34,7 @@ import { Removal } from './removal.ts';
 import { ShardReader } from './shard-reader.ts';
 import { WriteTime, writeTimeoutMs } from './write-time.ts';
 
-/**
- * Parameter checks before an action begins. The fields of a request are checked when it is decoded.
- */
+/** Parameter checks of the actions. The fields of a request are checked by its decoder. */
 const ACCOUNT = { accountId: 'string' } as const;
 const NAMED = { ...ACCOUNT, name: 'string', collectionId: { type: 'string', optional: true } } as const;
 const ALIAS = { ...ACCOUNT, alias: 'string' } as const;
@@ -77,9 +75,7 @@ const CHECKS = {
 type Params<A extends keyof CollectionsActions> = Context<CollectionsActions[A]['params']>;
 type Result<A extends keyof CollectionsActions> = Promise<Actions[A]['result']>;
 
-/**
- * Maximum time in ms that a removal waits for the data to be gone. The name is free before that.
- */
+/** Maximum time in ms that a removal waits for the data to be gone. */
 const REMOVAL_WAIT_MS = 10_000;
 
 /** Returns a caller whose calls continue after the request's timeout. */

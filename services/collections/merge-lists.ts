@@ -5,10 +5,8 @@ export interface OrderedList<T> {
   more(): Promise<T[]>;
 }
 
-/** Returns true if `a` comes before `b`. */
 type ComesBefore<T> = (a: T, b: T) => boolean;
 
-/** List and the position up to which it has been read. */
 interface Cursor<T> {
   list: OrderedList<T>;
   items: T[];

@@ -1,7 +1,4 @@
-/**
- * Deletes and updates as clients request them: by id, by filter, of all records, or as a dry run
- * that only counts.
- */
+/** Deletes and updates by id, by filter or of all records, and dry runs that only count. */
 import type { DeleteRecords, DeleteResult, UpdateRecords, UpdateResult } from '../../lib/actions/collections.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';

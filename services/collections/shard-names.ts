@@ -1,19 +1,14 @@
 import type { ValueCount } from '../../lib/filter/value-counts.ts';
 import type { OrderedList } from './merge-lists.ts';
 
-/**
- * Factor by which the request to a shard exceeds its even share, since names are spread unevenly.
- */
+/** Names requested from a shard, relative to an even share: names are spread unevenly. */
 const SHARE_FACTOR = 1.5;
 const SPARE_NAMES = 16;
 
 /** Reads the first `limit` names of a shard after a name; null: from the beginning. */
 type ReadNames = (after: string | null, limit: number) => Promise<OrderedList<ValueCount>>;
 
-/**
- * Returns how many names to request from each of `shards` shards first, for a page of `limit`
- * names.
- */
+/** Returns how many names to request from each shard first, for a page of `limit` names. */
 export function namesAtOnce(limit: number, shards: number): number {
   return Math.min(limit, Math.ceil((limit / shards) * SHARE_FACTOR) + SPARE_NAMES);
 }

@@ -17,9 +17,7 @@ import type { OrderedList } from './merge-lists.ts';
 
 /** Maximum size of a later page; decodes in about two milliseconds. */
 const PAGE_MAX_BYTES = 2 * 1024 * 1024;
-/**
- * Maximum size of a first page. Most responses fit into one, so first pages do not wait for others.
- */
+/** Maximum size of a first page, enough for most responses. First pages are not throttled. */
 const FIRST_PAGE_MAX_BYTES = 1024 * 1024;
 /** Maximum size of all shards' first pages of one response. */
 const FIRST_PAGES_MAX_BYTES = 8 * 1024 * 1024;

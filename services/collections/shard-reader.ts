@@ -28,17 +28,13 @@ const ITEM_NS = 300;
 /** Timeout in ms for each shard of a read that may be partial. */
 export const PARTIAL_WAIT_MS = 3_000;
 
-/** Ids by shard. */
 type IdsByShard = readonly { shard: ShardSpec; ids: string[] }[];
 
 export interface ReadTerms {
   /** True if replicas may answer. */
   eventual?: boolean;
   account?: string;
-  /**
-   * Time in ms that a shard may be unavailable before the read fails; default: the read waits for
-   * it.
-   */
+  /** Time in ms to wait for an unavailable shard; default: no limit of its own. */
   awayMaxMs?: number | undefined;
 }
 
@@ -87,10 +83,7 @@ export class ShardReader {
     });
   }
 
-  /**
-   * Like `query`, but only of shards that respond within PARTIAL_WAIT_MS. The results say how many
-   * did.
-   */
+  /** Like `query`, over the shards that respond within PARTIAL_WAIT_MS. Says how many did. */
   queryReachable(
     caller: Caller,
     shards: readonly ShardSpec[],
@@ -279,10 +272,7 @@ function openingOf({ eventual = false, awayMaxMs }: ReadTerms): Opening {
   return { eventual, openMaxMs: awayMaxMs };
 }
 
-/**
- * Returns the first page of a shard's matches for each query. A single query uses the
- * `shards.query` action.
- */
+/** Returns the first page of a shard's matches for each query. */
 async function askQueries(
   caller: Caller,
   shard: ShardSpec,
@@ -296,7 +286,6 @@ async function askQueries(
   return [await call(caller, 'shards.query', { ...params, query: queries[0] }, waits)];
 }
 
-/** Response of a shard to a query. */
 interface ShardAnswer {
   list: OrderedList<ShardMatch>;
   fields: FieldReport | undefined;

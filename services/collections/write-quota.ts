@@ -12,9 +12,7 @@ import { isProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { StoreError } from '../../lib/store/port.ts';
 
-/** Quota that a write uses. */
 interface Room {
-  /** Number of records written. */
   writes: number;
   /** Number of new records among them. */
   vectors: number;
@@ -27,9 +25,7 @@ interface MeteredWrite {
   most: Room;
   /** Minimum number of records that it writes. */
   writesMin: number;
-  /**
-   * Computes the exact quota. Called only near a limit, when no other write to the account can run.
-   */
+  /** Computes the exact quota. Called only near a limit, while no other write runs. */
   count(): Promise<Room>;
 }
 
@@ -75,9 +71,7 @@ export async function withinQuota<T>(
   }
 }
 
-/**
- * Returns true if the error of a shard's write proves that nothing of it is, or will be, committed.
- */
+/** Returns true if a write's error proves that nothing of it is, or will be, committed. */
 export function isRefusal(error: unknown): boolean {
   return isProvecError(error) || (error instanceof StoreError && error.kind !== 'unknown');
 }

@@ -22,10 +22,7 @@ export class WriteTime {
   readonly #clock: Clock;
   readonly #commitUntilMs: number;
   readonly #answerUntilMs: number;
-  /**
-   * Time in ms that a shard may be unavailable before the write fails; undefined: until the
-   * timeout.
-   */
+  /** Time in ms to wait for an unavailable shard; undefined: until the timeout. */
   readonly awayMaxMs: number | undefined;
   #isCommitted = false;
 
@@ -52,9 +49,7 @@ export class WriteTime {
     this.#isCommitted = true;
   }
 
-  /**
-   * Returns the result of `write`. Throws UNAVAILABLE if it is not known to be committed in time.
-   */
+  /** Returns the result of `write`. Throws UNAVAILABLE if it is not committed in time. */
   answer<T>(write: Promise<T>): Promise<T> {
     return within(write, this.leftToCommitMs, () => {
       if (!this.#isCommitted) throw unavailable(LATE);

@@ -10,10 +10,7 @@ import { createHash } from 'node:crypto';
 import { getBase58Decoder } from '@solana/web3.js';
 
 const BLOCK_MS = 400;
-/**
- * Number of heights that are made durable ahead, so that not every block costs an fsync. A restart
- * may skip them.
- */
+/** Heights made durable in advance, to save fsyncs. A restart may skip them. */
 const RESERVED_BLOCKS = 16;
 /** Number of blocks for which a blockhash is valid, as on Solana. */
 export const BLOCKHASH_BLOCKS = 150;
@@ -28,10 +25,7 @@ export class BlockClock {
   #reserved: number;
   #lastBlockMs = performance.now();
 
-  /**
-   * `height` is the highest height ever shown. `reserve` must make a height durable before it
-   * returns.
-   */
+  /** `height` is the highest ever shown. `reserve` must make a height durable. */
   constructor(genesisHash: string, height: number, reserve: (height: number) => void) {
     this.#genesisHash = genesisHash;
     this.#height = height;
@@ -77,7 +71,6 @@ export class BlockClock {
     return height !== undefined && this.#height + 1 <= height + BLOCKHASH_BLOCKS;
   }
 
-  /** Returns the blockhash at a height. */
   hashAt(height: number): string {
     const digest = createHash('sha256').update(`provec embedded ledger block ${this.#genesisHash} ${height}`).digest();
     return base58.decode(digest);

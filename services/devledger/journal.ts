@@ -40,9 +40,7 @@ export type JournalLine =
 const FILE = 'journal.ndjson';
 const APPENDED = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | NO_FOLLOW;
 
-/**
- * Encodes a line: the CRC-32 of the JSON text in 8 hex digits, a space, the JSON text, a line feed.
- */
+/** Line format: CRC-32 of the JSON in 8 hex digits, a space, the JSON, a line feed. */
 export function encodeLine(line: JournalLine): string {
   const text = JSON.stringify(line);
   return `${crc32(text).toString(16).padStart(8, '0')} ${text}\n`;
@@ -77,10 +75,7 @@ export class Journal {
     this.#bytes = bytes;
   }
 
-  /**
-   * Opens the journal in `folder`, which is created if missing, and returns its lines; none for a
-   * new journal.
-   */
+  /** Opens or creates the journal in `folder` and returns its lines. */
   static open(folder: string): { journal: Journal; lines: JournalLine[] } {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const path = join(folder, FILE);
@@ -110,7 +105,6 @@ export class Journal {
     return { journal: new Journal(path, descriptor, sound), lines };
   }
 
-  /** Size of the file in bytes. */
   get bytes(): number {
     return this.#bytes;
   }

@@ -12,7 +12,6 @@ export interface AccountState {
   data: string;
 }
 
-/** Record of an executed transaction. */
 export interface TransactionRecord {
   signature: string;
   slot: number;
@@ -36,7 +35,6 @@ export interface TransactionContent {
   wire: string;
   /** Unix time in seconds. */
   blockTime: number;
-  /** Addresses in the transaction. */
   addresses: string[];
   /** Lamports of each address before and after. */
   before: number[];

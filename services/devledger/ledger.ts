@@ -1,6 +1,6 @@
 /**
- * Solana ledger in one process. LiteSVM runs the programs; this file adds blocks, signature checks
- * and durability.
+ * Solana ledger in one process. LiteSVM runs the programs; this file adds blocks, transaction
+ * history and durability.
  *
  * - Calls are synchronous, one at a time: a transaction is executed and durable in the journal
  *   before its result is returned.
@@ -39,9 +39,7 @@ const REPLACE_AFTER_BYTES = 32 * 1024 * 1024;
 /** Heights start near the wall clock's, so a ledger created later starts above all earlier ones. */
 const HEIGHT_EPOCH_MS = Date.UTC(2024, 0, 1);
 const MS_PER_HEIGHT = 400;
-/**
- * Balance of the faucet before each airdrop: enough for any airdrop, and an exact number in JSON.
- */
+/** Balance of the faucet before each airdrop, exact in JSON. */
 const FAUCET_LAMPORTS = 2 * AIRDROP_MAX_LAMPORTS;
 /**
  * Number of transactions kept, newest first; validators also prune old ones. docs/trust.md quotes

@@ -16,7 +16,6 @@ const HEALTHY_AFTER_MS = 30_000;
 export interface DevLedger {
   /** `http://127.0.0.1:<port>`. Changes if the process restarts and its port is taken. */
   readonly url: string;
-  /** Process id of the current process. */
   readonly pid: number;
   /** Ends the process for good. No acknowledged transaction is lost. Idempotent. */
   stop(): Promise<void>;

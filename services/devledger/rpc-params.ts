@@ -76,10 +76,7 @@ const BYTES = whole(0, ACCOUNT_MAX_BYTES);
 const SLOT = whole(0, Number.MAX_SAFE_INTEGER);
 const oneOf = (...values: string[]) => maybe({ type: 'enum', values });
 const TRANSACTION_ENCODINGS = ['json', 'jsonParsed', 'base64', 'base58'];
-/**
- * Other fields are ignored, as validators do. The commitment has no effect, since every block is
- * final.
- */
+/** Other fields are ignored, like on validators. All blocks are final at any commitment. */
 const COMMON = {
   commitment: oneOf('processed', 'confirmed', 'finalized'),
   minContextSlot: maybe(SLOT),

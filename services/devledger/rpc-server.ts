@@ -11,9 +11,7 @@ const BATCH_MAX = 100;
 const BATCH_ANSWER_MAX_CHARS = 32 * 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/**
- * Response to a preflight, with the headers that pages send: those for JSON and of Solana's client.
- */
+/** Preflight response; the headers are those of JSON and of Solana's client. */
 const PREFLIGHT = {
   'access-control-allow-methods': 'POST',
   'access-control-allow-headers': 'content-type, solana-client',

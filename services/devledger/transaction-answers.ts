@@ -15,10 +15,7 @@ export interface TransactionForm {
 
 const base58 = getBase58Decoder();
 
-/**
- * Returns the result of `getTransaction`. Throws RpcError for a version that the client does not
- * accept.
- */
+/** Returns the result of `getTransaction`. Throws RpcError for an unsupported version. */
 export function transactionAnswer(kept: KeptTransaction, form: TransactionForm) {
   return { slot: kept.slot, blockTime: kept.content.blockTime, ...transactionInBlock(kept, form) };
 }
@@ -97,7 +94,5 @@ const named = ({ programIdIndex, accounts, data, stackHeight }: CompiledInstruct
   stackHeight,
 });
 
-/**
- * A transaction's accounts lose only the fee in total, so the difference of two sums is the fee.
- */
+/** Before minus after gives the fee, which is all that a transaction's accounts lose. */
 const sum = (lamports: readonly number[]): number => lamports.reduce((total, each) => total + each, 0);

@@ -8,9 +8,7 @@ const CLIENT_CLOSED = 499;
 /** Status label of a response that the gateway aborted after sending its head. */
 const CUT_OFF = 'cut_off';
 
-/**
- * Paths that probes request every few seconds. A 503 while starting is a valid answer, not a fault.
- */
+/** Paths that probes poll. A 503 while starting is a valid answer, not a fault. */
 const PROBES = new Set(['/livez', '/readyz', '/metrics']);
 
 /**

@@ -1,8 +1,6 @@
 import type { Exchange } from './exchange.ts';
 
-/**
- * Request headers of all dialects: a preflight carries no key that would tell which one it is for.
- */
+/** Request headers of all dialects, since a preflight does not show which one it is for. */
 const ALLOWED_HEADERS = 'Authorization, Content-Type, X-Request-Id, Api-Key, X-Pinecone-Api-Version';
 const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, Location';
 const PREFLIGHT_MAX_AGE_SECONDS = 600;

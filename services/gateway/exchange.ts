@@ -14,9 +14,7 @@ import { surfaceOf } from './surfaces.ts';
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 const CONTROL_METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
 
-/**
- * One request and its response on their way through the gateway, with the findings of each step.
- */
+/** One request and its response in the gateway, with the findings of each step. */
 export class Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -29,7 +27,6 @@ export class Exchange {
   /** Undecoded text after the `?`. */
   readonly search: string;
   readonly startedMs: number;
-  /** Dialect that the path belongs to. */
   readonly surface: Surface;
   /** True if the client waits for `100 Continue` before it sends the body. */
   awaitsContinue: boolean;
@@ -55,15 +52,11 @@ export class Exchange {
   /** Body, owned by this request. */
   bytes = new Uint8Array(0);
   input: RouteInput | null = null;
-  /** Parameters of the action. */
   params: unknown = null;
-  /** Result of the action. */
   result: unknown = null;
   /** Memory reserved for the body, held until the action ends. */
   bodyMemory: MemoryHold | null = null;
-  /**
-   * Memory reserved for the response, from before the action is called until the response is sent.
-   */
+  /** Memory reserved for the response, from before the action until it is sent. */
   answerMemory: MemoryHold | null = null;
   /**
    * Why the gateway aborted a response after its head: a slow client, or the code of the error that
@@ -98,7 +91,6 @@ export class Exchange {
     this.surface = surfaceOf(this.path);
   }
 
-  /** Stores the route that the router found, with its parameters. */
   routed(route: Route, { target, item }: PathParameters, caller: Caller): void {
     this.route = route;
     this.target = target;
@@ -148,7 +140,6 @@ export class Exchange {
     return CONTROL_METHODS.has(this.method) ? this.method : 'other';
   }
 
-  /** Whether the request declares a body. */
   get hasBody(): boolean {
     return this.req.headers['transfer-encoding'] !== undefined || this.declaredBytes > 0;
   }

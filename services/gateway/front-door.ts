@@ -53,10 +53,7 @@ export class FrontDoor {
     return this.#server.draining;
   }
 
-  /**
-   * Listens and returns the address. Rejects with a sentence for the operator; the caller may
-   * retry.
-   */
+  /** Starts listening and returns the address. Rejects with a sentence for the operator. */
   listen(): Promise<{ port: number; host: string }> {
     return this.#server.listen(this.#config.port, this.#config.host);
   }

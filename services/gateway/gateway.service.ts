@@ -47,10 +47,7 @@ export interface GatewayOptions {
   bounds?: OverloadBounds;
 }
 
-/**
- * HTTP service: `HttpServer` of the front door -> `RequestHandler` -> router -> pipeline -> action
- * -> `Sender`.
- */
+/** HTTP service: `HttpServer` -> `RequestHandler` -> router -> pipeline -> action -> `Sender`. */
 export default function gateway(runtime: Runtime, options: GatewayOptions = {}): ServiceSchema {
   const { clock, config, log } = runtime;
   const { metrics = new Metrics(), bounds = {}, timers = SYSTEM_TIMERS } = options;

@@ -2,9 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ProvecError } from '../../lib/errors.ts';
 
-/**
- * Headers that may appear only once. Node uses the first; a proxy in front may have used another.
- */
+/** Headers that may appear only once: Node uses the first, a proxy may use another. */
 const ONCE = ['Host', 'Authorization'];
 
 /** Returns the error for an invalid head, or null if it is valid. */

@@ -107,9 +107,7 @@ export class HttpServer {
     return { port: address.port, host: address.address };
   }
 
-  /**
-   * Stops accepting, waits at most `maxMs` for requests in flight, then closes every connection.
-   */
+  /** Stops accepting, waits up to `maxMs` for running requests, then closes every connection. */
   async close(maxMs: number): Promise<void> {
     this.#draining = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));

@@ -44,9 +44,7 @@ export const tooLarge = (): ProvecError =>
  * is over the limit.
  */
 export class LargeHeads {
-  /**
-   * Bytes that each connection had received when its last request ended; null while a body arrives.
-   */
+  /** Bytes received on a connection up to its last request; null while a body arrives. */
   readonly #before = new Map<Socket, number | null>();
   readonly #refuse: (socket: Socket) => void;
   readonly #timer: NodeJS.Timeout;

@@ -103,9 +103,7 @@ export class PipelinedRequests {
   }
 }
 
-/**
- * Returns the bytes counted for a request. The first one counts only what exceeds an ordinary head.
- */
+/** A connection's first request counts only what exceeds an ordinary head. */
 function heldBytesOf(req: IncomingMessage, isFirst: boolean): number {
   const bytes = headBytesOf(req);
   return isFirst ? Math.max(0, bytes - HEAD_MAX_BYTES) : REQUEST_BYTES + bytes;

@@ -8,9 +8,7 @@ import type { Exchange } from './exchange.ts';
 import type { Page } from './operations.ts';
 import { type Head, JSON_HEADERS, type Sender } from './responses/sender.ts';
 
-/**
- * Sends responses that no action produces (errors, pages, OPTIONS), and logs the gateway's faults.
- */
+/** Sends errors, pages and OPTIONS responses, and logs the gateway's faults. */
 export class Responder {
   readonly #config: Pick<Config, 'pricingUrl' | 'statusUrl'>;
   readonly #log: Logger;

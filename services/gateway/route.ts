@@ -55,11 +55,8 @@ export interface Route {
   /** Whether the collection in the path is looked up first. */
   needsCollection: boolean;
   query: readonly string[];
-  /** Queue that the request waits in. */
   queue: QueueName;
-  /**
-   * Permits that the request takes there. `shards` is the collection's shard count, 1 without one.
-   */
+  /** Permits that it takes there. `shards` is the collection's number of shards, or 1. */
   width(shards: number): number;
   /**
    * Whether the action fails with SHARD_UNAVAILABLE while a shard is unavailable, and may be called
@@ -120,10 +117,7 @@ interface Definition<N extends ActionName, K extends BodyName | null, R>
 }
 type InputOf<K> = RouteInput & { body: K extends BodyName ? Bodies[K] : null };
 
-/**
- * Builds routes. Checks their parameters and responses against the action's types, then erases
- * those types.
- */
+/** Builds routes, checked against the types of their actions. */
 export const routesBelow =
   (surface: Surface) =>
   <N extends ActionName, K extends BodyName | null = null, R = Actions[N]['result']>(

@@ -94,9 +94,7 @@ export class Router {
     this.#service = service as WebService;
   }
 
-  /**
-   * Routes a request; it ends in one of the events. `path` is the request's path without its query.
-   */
+  /** Routes a request to one of the events. `path` has no query string. */
   handle(req: IncomingMessage, res: ServerResponse, path: string): void {
     const routable = this.#routable(path);
     if (routable === null) {
@@ -107,10 +105,7 @@ export class Router {
     void this.#service!.httpHandler(req, res);
   }
 
-  /**
-   * Returns the methods of a path for `Allow`, with HEAD and OPTIONS, or null if no route has the
-   * path.
-   */
+  /** Returns a path's methods with HEAD and OPTIONS, or null if no route has the path. */
   methodsOf(path: string): string[] | null {
     const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
     const routable = this.#routable(trimmed);

@@ -15,7 +15,6 @@ export interface Surface {
   secretOf(req: IncomingMessage, kind: SecretKind): string;
   /** Parses a query string; `known` lists the route's parameters. Throws INVALID_ARGUMENT. */
   parseQuery(search: string, known: readonly string[]): ReadonlyMap<string, string>;
-  /** Formats an error. */
   errorResponse(error: ProvecError, requestId: string, config: Pick<Config, 'pricingUrl' | 'statusUrl'>): ErrorResponse;
   /** Explains why a path below `base` has no route; null if there is nothing to add to the 404. */
   whyUnrouted(path: string): ProvecError | null;

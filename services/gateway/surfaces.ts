@@ -4,7 +4,6 @@ import { PROVEC, type Surface } from './surface.ts';
 
 const OTHERS = [PINECONE, RECALL];
 
-/** Returns the dialect that a path belongs to. */
 export function surfaceOf(path: string): Surface {
   return OTHERS.find(({ base }) => path === base || path.startsWith(`${base}/`)) ?? PROVEC;
 }

@@ -1,9 +1,6 @@
 import type { RpcTransport } from '@solana/web3.js';
 
-/**
- * Maximum response size, about four times the longest expected one: the statuses of 256
- * transactions.
- */
+/** Maximum response size, four times the longest one expected: 256 transaction statuses. */
 const ANSWER_MAX_BYTES = 256 * 1024;
 
 /** Endpoint behavior that no ledger node would show. The message contains no URL. */
@@ -34,10 +31,7 @@ export function httpTransport(url: string): RpcTransport {
   };
 }
 
-/**
- * Reads the response; the limit applies to decompressed bytes. Leaving the loop closes the
- * connection.
- */
+/** Reads a response. The limit counts decompressed bytes. */
 async function boundedText(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -60,8 +54,5 @@ function parseWithBigints(text: string): unknown {
   return JSON.parse(text, reviver as (key: string, value: unknown) => unknown);
 }
 
-/**
- * Reviver with the source text of a primitive value (ES2026), which the compiler's types do not
- * have yet.
- */
+/** Reviver with the source text of a primitive (ES2026), missing in the compiler's types. */
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;

@@ -43,10 +43,7 @@ export interface SignedTransaction {
   signature: string;
   wire: string;
   lastValidBlockHeight: bigint;
-  /**
-   * Slot of the blockhash. No block after `lastValidBlockHeight`, 150 blocks later, accepts the
-   * transaction.
-   */
+  /** Slot of the blockhash, 150 blocks before `lastValidBlockHeight`. */
   slot: bigint;
 }
 
@@ -59,15 +56,9 @@ interface Believed {
 /** Expectation for a collection without a row. */
 const NOTHING: Believed = { created: false, confirmed: null };
 
-/**
- * Maximum age in ms of the cached block. An older one only makes a transaction seem alive for
- * longer.
- */
+/** Maximum age of the cached block. An older one makes transactions seem alive for longer. */
 const FINALIZED_MAX_AGE_MS = 500;
-/**
- * Time in ms after which an endpoint whose slot does not advance is faulty. A block usually takes
- * 0.4 s.
- */
+/** Time after which an endpoint that shows the same slot is faulty. A block takes 0.4 s. */
 const STANDSTILL_MAX_MS = 30_000;
 /** The minimum balance changes only with the ledger's software, if ever. */
 const RENT_MAX_AGE_MS = 600_000;

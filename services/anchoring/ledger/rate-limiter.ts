@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Maximum call rate. */
 export interface Rate {
   perSecond: number;
   /** Number of calls allowed at once after a pause. */

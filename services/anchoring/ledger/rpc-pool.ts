@@ -19,9 +19,7 @@ import { type Rate, type Turns, turnsAt } from './rate-limiter.ts';
 
 export type Rpc = RpcOf<SolanaRpcApi>;
 
-/**
- * Addresses of the ledger, read before every call, because the embedded ledger may change its port.
- */
+/** Addresses of the ledger, read before every call: the embedded ledger can change its port. */
 export interface RpcEndpoints {
   urls(): readonly string[];
   /** True for the embedded ledger, on which the authority can fund itself. */
@@ -144,10 +142,7 @@ export class RpcPool {
     return { answers: [first, ...others], missing: all.length - answers.length, cause };
   }
 
-  /**
-   * Aborts running calls and refuses new ones, so that a shutdown need not wait for a silent
-   * endpoint.
-   */
+  /** Aborts running calls and refuses new ones, so a stop need not wait for endpoints. */
   close(): void {
     this.#closed.abort();
   }

@@ -11,12 +11,9 @@ import { type AccountReading, readAccount } from './collection-account.ts';
 import { EndpointError } from './http-transport.ts';
 import { isAnswer, type Rpc } from './rpc-pool.ts';
 
-/**
- * A fork can still revert the newest blocks. Two thirds of the stake have voted on a confirmed one.
- */
+/** Two thirds of the stake have voted on a confirmed block; newer ones may be reverted. */
 export const COMMITMENT = 'confirmed';
 
-/** Account as the ledger has it. */
 export type AccountState = AccountReading | { status: 'absent' };
 
 /** Account as one endpoint showed it, and the slot that the endpoint had reached. */
@@ -75,7 +72,6 @@ export async function statusesOf(
   return value.map(statusOf);
 }
 
-/** Returns the newest finalized block. */
 export async function finalizedBlock(rpc: Rpc, abortSignal: AbortSignal): Promise<FinalizedBlock> {
   const { absoluteSlot, blockHeight } = await rpc.getEpochInfo({ commitment: 'finalized' }).send({ abortSignal });
   demand(typeof absoluteSlot === 'bigint' && typeof blockHeight === 'bigint', 'the slot and the block height');

@@ -9,10 +9,7 @@ import { EndpointError } from './http-transport.ts';
 import type { Rpc } from './rpc-pool.ts';
 import { COMMITMENT, demand, type FinalizedBlock, slotOf } from './rpc-responses.ts';
 
-/**
- * Number of blocks after its own in which a blockhash is valid (MAX_PROCESSING_AGE in Solana's
- * validators).
- */
+/** Number of blocks for which a blockhash is valid (MAX_PROCESSING_AGE on validators). */
 const BLOCKHASH_BLOCKS = 150n;
 /** Maximum plausible lag of finality in blocks. Usually 32; more while votes are slow. */
 const FINALITY_LAG_BLOCKS = 250n;
@@ -20,9 +17,7 @@ const FINALITY_LAG_BLOCKS = 250n;
 const RENT_MAX_LAMPORTS = 100_000_000n;
 /** A tenth of the current 6,960, in case the ledger becomes cheaper. */
 const RENT_MIN_LAMPORTS_PER_BYTE = 696n;
-/**
- * Micro-lamports per compute unit: at 60,000 units, at most 6,000 lamports on top of the base fee.
- */
+/** Micro-lamports per compute unit: at most 6,000 lamports for 60,000 units. */
 const FEE_MAX_MICRO_LAMPORTS = 100_000n;
 
 /**

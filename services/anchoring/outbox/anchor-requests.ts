@@ -15,9 +15,7 @@ import type { AnchorRow } from '../../../lib/store/anchors.ts';
 import type { AnchoringContext } from '../context.ts';
 import { newRow } from './anchor-row.ts';
 
-/**
- * Maximum random pause between attempts, so that the instance in charge gets its own changes in.
- */
+/** Maximum random pause between attempts, to let the instance in charge make its changes. */
 const PAUSE_MAX_MS = 16;
 
 interface Writing {

@@ -15,10 +15,7 @@ export function newRow(collectionId: string, address: string): AnchorRow {
   return emptyRow(collectionId, address, randomInt(1, FIRST_REVISION_MAX));
 }
 
-/**
- * Tells the operator that a collection is no longer anchored. docs/operations.md quotes the
- * message.
- */
+/** Logs that a collection is no longer anchored. docs/operations.md quotes the message. */
 export function logHalt(log: Pick<Logger, 'error'>, collectionId: string, reason: string): void {
   log.error({ collectionId, reason }, 'anchoring is halted until an operator decides');
 }

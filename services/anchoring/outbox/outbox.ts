@@ -26,10 +26,7 @@ import { NOT_DELETED, wasDeleted } from '../recovery/deletion.ts';
 import { type Finding, reconcile, shownBy, unsoundness } from '../recovery/reconciliation.ts';
 import { changeRow, logHalt } from './anchor-row.ts';
 
-/**
- * What to do next: nothing for now, nothing ever again on this instance, or another turn after
- * `afterMs`.
- */
+/** What to do next: wait, drop the outbox, or run another turn after `afterMs`. */
 export type Turn = { next: 'idle' } | { next: 'done' } | { next: 'turn'; afterMs: number };
 
 const IDLE: Turn = { next: 'idle' };
@@ -54,10 +51,7 @@ const VIEW_MAX_SLOTS = 300n;
 export class Outbox {
   readonly collectionId: string;
   readonly #context: AnchoringContext;
-  /**
-   * Epoch at which row and account were found to agree; since then only this outbox has changed the
-   * row.
-   */
+  /** Epoch at which row and account agreed. Only this outbox has changed the row since. */
   #soundEpoch: number | null = null;
   /** Slot of the account at that time; null once a transaction of this outbox has landed. */
   #soundSlot: bigint | null = null;
@@ -100,7 +94,6 @@ export class Outbox {
     return mayGoOn && this.#soundEpoch !== null ? this.turn(false) : turn;
   }
 
-  /** Halts anchoring until an operator decides. */
   async #halt(row: AnchorRow, reason: string): Promise<Turn> {
     const { clock, log } = this.#context;
     const halted = await this.#change(row, { halted: { reason, at: new Date(clock.wallMs()).toISOString() } });
@@ -324,10 +317,7 @@ export class Outbox {
     return { next: 'turn', afterMs: POLL.maxMs };
   }
 
-  /**
-   * Returns true for a while after the ledger first shows less than it should, since it may only be
-   * late.
-   */
+  /** Returns true for a while after the ledger first shows too little: it may only be late. */
   #mayStillCome({ epoch }: AnchorRow): boolean {
     const monotonicMs = this.#context.clock.monotonicMs();
     if (this.#lag?.epoch !== epoch) this.#lag = { epoch, sinceMs: monotonicMs };

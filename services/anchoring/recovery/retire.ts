@@ -26,10 +26,7 @@ export const mayRetire = (row: AnchorRow): boolean => standingOf(row) === 'settl
 export const mayRetireUndone = ({ wanted, halted, closing, trusted, inFlight }: AnchorRow): boolean =>
   wanted !== null && !halted && !closing && !(trusted !== null && inFlight);
 
-/**
- * Retires the row. Returns false if it must not be retired, or not yet. Throws StoreError and the
- * shards' errors.
- */
+/** Retires the row; false if it must not, or not yet. Throws StoreError and shards' errors. */
 export async function retire(row: AnchorRow, { store, headsAt }: RetireOptions): Promise<boolean> {
   const { collectionId, confirmed } = row;
   const collection = await store.catalog.getCollection(collectionId);

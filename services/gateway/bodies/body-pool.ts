@@ -12,9 +12,7 @@ const WORKER_HEAP_MAX_MIB = 1_536;
 const WORKERS_MAX = 4;
 /** Share of the machine's memory that all worker heaps may use. */
 const HEAPS_SHARE = 0.5;
-/**
- * Idle time before a thread ends. Only ending it frees the garbage of the large bodies it parsed.
- */
+/** Idle time before a thread ends, which frees the garbage of the bodies it parsed. */
 const IDLE_MS = 5_000;
 const BACKSLASH = 0x5c;
 const ESCAPES_MAX = 1_000;
@@ -44,10 +42,7 @@ export class BodyPool {
   readonly #threads: Tinypool;
   #closed = false;
 
-  /**
-   * `turn` waits for the request's turn. At most `workers` threads run, each with a heap of
-   * `heapMiB`.
-   */
+  /** `turn` acquires a permit. At most `workers` threads run, with `heapMiB` of heap each. */
   constructor(offThreadMinBytes: number, { workers, heapMiB }: ReturnType<typeof bodyWorkers>, turn: Turn) {
     this.#offThreadMinBytes = offThreadMinBytes;
     this.#turn = turn;
@@ -63,10 +58,7 @@ export class BodyPool {
     this.#threads.on('error', () => undefined);
   }
 
-  /**
-   * Takes ownership of `bytes`. Rejects with the ProvecError for the client, or with
-   * ClientGoneError.
-   */
+  /** Takes over `bytes`. Rejects with the client's ProvecError or with ClientGoneError. */
   async decode<K extends BodyName>(
     kind: K,
     bytes: Uint8Array<ArrayBuffer>,

@@ -39,9 +39,7 @@ export default function decode({ kind, bytes, context }: BodyJob): unknown {
 
 type Vectors = readonly (Float32Array | null | undefined)[];
 
-/**
- * Lists all vectors of a decoded body, for each kind that has vectors. Each vector owns its buffer.
- */
+/** All vectors of a decoded body, by kind. Each vector has a buffer of its own. */
 const VECTORS: { readonly [N in BodyName]?: (body: Bodies[N]) => Vectors } = {
   query: ({ vector }) => [vector],
   queries: ({ queries }) => queries.map(({ vector }) => vector),

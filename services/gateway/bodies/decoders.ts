@@ -9,10 +9,7 @@ import { EACH, type TextBounds, type VectorPlace } from './lifted-vectors.ts';
 import { RoundedInteger } from './rounded-integer.ts';
 import type { Translation } from './translation.ts';
 
-/**
- * What a body is checked against. `shape` is the collection's, for kinds of body that carry
- * vectors.
- */
+/** What a body is checked against. `shape` is null for kinds of body without vectors. */
 export interface BodyContext {
   limits: Limits;
   shape: NonNullable<DecodeContext['shape']> | null;
@@ -28,18 +25,14 @@ type Translated<N extends BodyName> = N extends TranslatedBody ? (typeof TRANSLA
 
 /** Facts found by scanning the text of a body. */
 export interface FromText {
-  /**
-   * First integer that a double cannot represent, as written in the body. Absent if there is none.
-   */
+  /** First integer in the body that a double cannot represent. Absent if there is none. */
   roundedInteger?: string;
 }
 
 /** Type of the decoded body of each kind. */
 export type Bodies = { [N in BodyName]: DecodedRequest<Extract<Translated<N>, RequestName>> & FromText };
 
-/**
- * Returns the request that a kind of body translates to, or the kind itself if it is one of ours.
- */
+/** Returns the request that a kind of body translates to, or the kind itself. */
 export const requestNameOf = (kind: BodyName): RequestName => translationOf(kind)?.request ?? (kind as RequestName);
 
 const translationOf = (kind: BodyName): Translation | null =>
@@ -67,7 +60,6 @@ function vectorPlace(kind: BodyName, { limits, shape }: BodyContext): VectorPlac
   return { path: ['records', EACH, 'values'], countMax: limits.recordsPerUpsertMax, dimensions };
 }
 
-/** Limits on the structure of a body's JSON. */
 export const boundsOf = ({ jsonMaxLevels }: Limits): TextBounds => ({
   levelsMax: jsonMaxLevels,
   keysMax: INTERNAL_LIMITS.jsonObjectMaxKeys,

@@ -88,10 +88,7 @@ class LineCutter {
     return this.#begun.length;
   }
 
-  /**
-   * Yields the lines that end in the chunk, without blank ones. A line is valid until the next is
-   * yielded.
-   */
+  /** Yields the lines that end in the chunk, without blank ones, each valid until the next. */
   *linesOf(chunk: Buffer): Iterable<Uint8Array> {
     let from = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {

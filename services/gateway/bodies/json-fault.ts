@@ -11,9 +11,7 @@ export interface JsonFault {
   where: string;
 }
 
-/**
- * Values that programs commonly print instead of encoding them, matched at the error's position.
- */
+/** Values that programs print instead of encoding, matched at the error's position. */
 const MISTAKES: readonly { looks: RegExp; got: string; expected: string }[] = [
   { looks: /^[+-]?nan\b/i, got: 'NaN', expected: 'a finite number (JSON has no NaN)' },
   { looks: /^[+-]?inf(inity)?\b/i, got: 'Infinity', expected: 'a finite number (JSON has no Infinity)' },
@@ -57,10 +55,7 @@ class Stop extends Error {
   }
 }
 
-/**
- * Path in a text: member names and element indexes. Null stands for an object before its first
- * name.
- */
+/** Member names and element indexes; null stands for an object before its first name. */
 type Steps = (string | number | null)[];
 
 /**
@@ -99,10 +94,7 @@ interface ObjectWatch {
 }
 const NO_WATCH: ObjectWatch = { begin: () => undefined, name: () => undefined, end: () => undefined };
 
-/**
- * Visits `text` until an error occurs or `watch` throws a Stop. Returns that Stop and the path to
- * it.
- */
+/** Visits `text` until an error or a Stop from `watch`. Returns the Stop and the path to it. */
 function visited(text: string, watch = NO_WATCH): { stop: Stop | null; steps: Steps } {
   const steps: Steps = [];
   if (hasManyBlanks(text)) return { stop: null, steps };
@@ -141,10 +133,7 @@ function visited(text: string, watch = NO_WATCH): { stop: Stop | null; steps: St
   return { stop: null, steps };
 }
 
-/**
- * Finds long runs of blanks. The scanner collects blanks one at a time; 60 MB of them take 30
- * seconds.
- */
+/** Finds long runs of blanks. The scanner takes 30 seconds for 60 MB of them. */
 function hasManyBlanks(text: string): boolean {
   let run = 0;
   for (let at = 0; at < text.length && run <= BLANKS_MAX; at++) run = text.charCodeAt(at) <= SPACE ? run + 1 : 0;

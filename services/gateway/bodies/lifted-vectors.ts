@@ -117,10 +117,7 @@ export function liftVectors(
   return { text: text + source.toString('utf8', taken, end), vectors, keys: colons + vectors.length };
 }
 
-/**
- * Puts the vectors back in place of their marks, as Float32Arrays. Returns how many marks it
- * replaced.
- */
+/** Replaces marks with their vectors, as Float32Arrays. Returns how many it replaced. */
 export function lowerVectors(value: unknown, path: VectorPlace['path'], vectors: readonly Float32Array[]): number {
   const [step, ...rest] = path;
   if (step === EACH) {

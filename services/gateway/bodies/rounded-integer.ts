@@ -28,9 +28,7 @@ export class RoundedInteger {
   }
 }
 
-/**
- * Returns true if parsing yields a finite double with another value. Value checks refuse infinity.
- */
+/** Returns true if parsing yields another, finite value. Value checks refuse infinity. */
 function isRounded(digits: string): boolean {
   const read = Number(digits);
   return Number.isFinite(read) && BigInt(digits) !== BigInt(read);

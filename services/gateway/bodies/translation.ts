@@ -15,9 +15,6 @@ export interface Translation {
   vectorsAt: VectorPlace['path'] | null;
   /** Returns the context to check the values against, if it is less strict than ours. */
   relaxed?(context: DecodeContext): DecodeContext;
-  /**
-   * Renames fields and drops those that the request does not have. The request's decoder then
-   * checks them.
-   */
+  /** Renames fields, and drops those that the request does not have. */
   translate(body: JsonObject): JsonObject;
 }

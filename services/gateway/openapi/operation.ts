@@ -90,7 +90,6 @@ export const response = (
   ...(schema && { content: { [type]: { schema } } }),
 });
 
-/** Returns the responses for these errors, by status. */
 export function errorResponses(
   codes: Iterable<ErrorCode>,
   statusOf = (code: ErrorCode): number => ERROR_TABLE[code].status,
@@ -104,7 +103,6 @@ export function errorResponses(
   return Object.fromEntries(responses);
 }
 
-/** Returns the errors that a request to the route can get. */
 export function errorsOf({ access, action, body, method, path, mayBeAway }: Route): ReadonlySet<ErrorCode> {
   return new Set<ErrorCode>([
     ...ALWAYS,

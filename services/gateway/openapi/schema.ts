@@ -13,7 +13,6 @@ export const list = (items: Schema, more: Schema = {}): Schema => ({ type: 'arra
 export const MORE: Schema = text('Cursor of the next page; absent on the last page.');
 export const TRUE: Schema = { type: 'boolean', const: true };
 
-/** Returns a schema that also allows null. */
 export const nullable = (schema: Schema): Schema => ({ ...schema, type: [schema.type, 'null'] });
 
 /** Returns a schema of an object in which all properties but the `optional` ones are required. */

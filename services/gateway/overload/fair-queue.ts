@@ -15,18 +15,14 @@ import { ClientGoneError } from '../client-gone.ts';
 
 /** Estimated time, in ms per permit, charged to a request until it ends. */
 const GUESS_MS = 5;
-/**
- * Minimum time, in ms per permit, charged to a finished request, so that many short ones add up.
- */
+/** Minimum time charged to a finished request, in ms per permit, so that short ones add up. */
 const LEAST_MS = 1;
 /** Maximum number of idle flows that are kept for the time they have used. */
 const IDLE_FLOWS_MAX = 4_096;
 
 export interface QueueBounds {
   permits: number;
-  /**
-   * Maximum ratio of the permits that an account holds to those it leaves free; Infinity: no limit.
-   */
+  /** Maximum ratio of permits that an account holds to those it leaves free. */
   shareFactor: number;
   /** True if each account has `permits` of its own, so that no account waits for another. */
   permitsPerAccount: boolean;
@@ -35,14 +31,13 @@ export interface QueueBounds {
   waitMaxMs: number;
 }
 
-/** Reason for refusing a request. */
 export type Refusal = 'account full' | 'all full' | 'waited' | 'stopping';
 
 /** Receives the queue's events, without account names. */
 export interface QueueObserver {
   waiting(count: number): void;
   taken(permits: number): void;
-  /** Called when a request starts, with the time it waited. */
+  /** Called when a request starts. */
   waited(seconds: number): void;
   refused(reason: Refusal): void;
 }
@@ -236,10 +231,7 @@ export class FairQueue {
     return flow;
   }
 
-  /**
-   * Drops the flow if its used time no longer counts: the other flows have caught up, or the queue
-   * is empty.
-   */
+  /** Drops the flow if the others have caught up with its used time, or the queue is empty. */
   #forgetIfIdle(flow: Flow): void {
     if (this.#shares.total === 0 && this.#waiting === 0) {
       this.#flows.clear();
@@ -256,9 +248,7 @@ export class FairQueue {
     this.#parts.observer.waiting(this.#waiting);
   }
 
-  /**
-   * Builds the error. The retry delay is the time that the flow's first request has waited so far.
-   */
+  /** Returns the error; the retry delay is how long the flow's first request has waited. */
   #refusal(reason: Refusal, flow?: Flow): ProvecError {
     this.#parts.observer.refused(reason);
     const first = flow?.waiting[0];

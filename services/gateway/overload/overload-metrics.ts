@@ -4,10 +4,7 @@ import type { QueueObserver } from './fair-queue.ts';
 
 const SECONDS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/**
- * Metrics of the gateway's waiting and refused requests, by queue and reason, without account
- * names.
- */
+/** Metrics of waiting and refused requests, by queue and reason, without account names. */
 export class OverloadMetrics {
   readonly #waiting: Gauge<'queue'>;
   readonly #taken: Gauge<'queue'>;

@@ -39,11 +39,9 @@ const TOO_LARGE_BODIES = 'The service is receiving too many large requests; send
 
 /** Limits how much work the gateway accepts at once. Every limit refuses with UNAVAILABLE. */
 export class Overload {
-  /** Queues by kind of request. */
   readonly queues: Readonly<Record<QueueName, FairQueue>>;
   /** Requests waiting for an unavailable shard. */
   readonly away: ShardWaits;
-  /** Memory budget of request bodies. */
   readonly bodies: MemoryBudget;
   /** Memory budget of action results that responses are built from. */
   readonly answers: MemoryBudget;

@@ -34,9 +34,7 @@ const HEADS_PER_PERMIT = 4;
 /** Permits of `other` for a request that reads the heads of all shards of a collection. */
 export const headsWidth = (shards: number): number => Math.ceil(shards / HEADS_PER_PERMIT);
 
-/**
- * `queryPermits`: shard searches that may run at once. `parsePermits`: threads for large bodies.
- */
+/** `queryPermits`: concurrent shard searches; `parsePermits`: threads for large bodies. */
 export function queueBounds(queryPermits: number, parsePermits: number): Record<QueueName, QueueBounds> {
   const shared = (permits: number, shareFactor = SHARE_FACTOR): QueueBounds => ({
     permits,

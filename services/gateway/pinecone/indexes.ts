@@ -8,7 +8,6 @@ import { pineconeMetric } from './metric.ts';
 import { INDEX, route } from './route.ts';
 import { PINECONE } from './surface.ts';
 
-/** Default cloud and region. */
 const PLACE = { cloud: 'provec', region: 'self-hosted' };
 const READ_CAPACITY = { mode: 'OnDemand', status: { state: 'Ready' } };
 

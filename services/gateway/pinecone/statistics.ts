@@ -15,10 +15,7 @@ const NAMESPACE_BYTES = 100;
 export class Statistics {
   readonly #input: RouteInput;
   #page: NamespacesPage;
-  /**
-   * Number of records in a namespace that a client of `/api/v1` gave Pinecone's name for the
-   * default one.
-   */
+  /** Records that `/api/v1` stored in a namespace with Pinecone's name for the default one. */
   readonly #ofSameName: number;
   #separator = '{"namespaces":{';
   #total = 0;
@@ -29,7 +26,7 @@ export class Statistics {
     this.#ofSameName = ofSameName;
   }
 
-  /** Reads the first page. Throws what the actions throw. */
+  /** Reads the first page. Throws the actions' errors. */
   static async begin(input: RouteInput, call: RouteCall): Promise<Statistics> {
     const page = await readPage(input, call);
     if (page.namespaces[0]?.name !== '') return new Statistics(input, page, 0);
@@ -56,10 +53,7 @@ export class Statistics {
     };
   }
 
-  /**
-   * Reads the next page and returns its part, or null after the last. Throws what the action
-   * throws.
-   */
+  /** Returns the next page's part, or null after the last. Throws the action's errors. */
   async next(call: RouteCall): Promise<Pieces | null> {
     const { nextCursor } = this.#page;
     if (nextCursor === undefined) return null;

@@ -26,7 +26,6 @@ const CODES: Readonly<Record<number, readonly [string, number]>> = {
 };
 const INTERNAL = ['INTERNAL', 13] as const;
 const UNKNOWN = ['UNKNOWN', 2] as const;
-/** All codes that an error can have. */
 export const ERROR_CODES = [...Object.values(CODES), INTERNAL, UNKNOWN];
 
 /**

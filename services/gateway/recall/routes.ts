@@ -19,10 +19,7 @@ const inBothStyles = (fields: object): object =>
     ]),
   );
 
-/**
- * In the earlier service, `localRoot` is the root of the stored records and `onChainRoot` the
- * anchored root.
- */
+/** `localRoot` is the root of the stored records, `onChainRoot` the anchored one. */
 const verdictOf = ({ verified, match, computedRoot, onChainRoot, vectorCount, checkedAt, ...rest }: VerifyResult) =>
   inBothStyles({
     verified,

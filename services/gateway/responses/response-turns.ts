@@ -14,10 +14,7 @@ export class ResponseTurns {
     this.#turnMs = turnMs;
   }
 
-  /**
-   * Runs `work` at once if this turn has time left, else in a later turn. Rejects with what `work`
-   * throws.
-   */
+  /** Runs `work` at once if this turn has time left, else in a later one. Rejects like `work`. */
   run<T>(work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const timed = () => {

@@ -10,7 +10,6 @@ export const JSON_HEADERS = Object.freeze({
   'Cache-Control': 'no-store',
 });
 
-/** Status and headers of a response. */
 export interface Head {
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -18,14 +17,9 @@ export interface Head {
 
 /** Longer responses are sent in pieces of about this size. */
 const PIECE_BYTES = 64 * 1024;
-/**
- * The unread rest of a request body up to this size is read and discarded, to keep the connection.
- */
+/** Largest unread rest of a request body that is discarded to keep the connection. */
 const UNREAD_KEPT_MAX_BYTES = 64 * 1024;
-/**
- * Time in ms for a client that is still sending to notice the response before the connection
- * closes.
- */
+/** Time in ms that a sending client gets to read the response before the connection closes. */
 const LINGER_MS = 2_000;
 
 /** Returns true if the rest of the request's body is, or may be, too large to read and discard. */
@@ -44,10 +38,7 @@ async function linger({ req }: Exchange): Promise<void> {
   await Promise.race([once(req, 'end', { signal }), once(req, 'close', { signal })]).catch(() => {});
 }
 
-/**
- * Sends responses. Large ones are sent in pieces, take turns with others, and wait for their
- * clients to read.
- */
+/** Sends responses. Large ones are sent in turns, no faster than their clients read. */
 export class Sender {
   readonly #turns: ResponseTurns;
   readonly #minimumPace: MinimumPace;

@@ -2,9 +2,7 @@ import type { ExportPart, FacetsResult, QueryResult, RecordsPage } from '../../.
 import type { ShardMatch } from '../../../lib/shard/match.ts';
 import type { JsonBuffer } from './json-buffer.ts';
 
-/**
- * Writes a response step by step. A step writes one record and may end a turn of the event loop.
- */
+/** Writes a response, one record per step. Any step may end a turn of the event loop. */
 export type Pieces = (json: JsonBuffer) => Iterator<void>;
 
 /** Members of a response next to its result. */

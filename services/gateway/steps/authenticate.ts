@@ -53,7 +53,6 @@ function scopesOf({ input, route }: Exchange): readonly Scope[] {
   return isDryRun ? [route.access, 'read'] : [route.access];
 }
 
-/** Accepts only the operator's token. */
 function authenticateOperator(token: string | null, exchange: Exchange): void {
   if (token === null) throw new Error('an operator route without an operator');
   const given = exchange.surface.secretOf(exchange.req, "operator's token");

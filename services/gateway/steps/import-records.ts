@@ -164,10 +164,7 @@ class ImportRun {
     throw notJson(entry, config.limits);
   }
 
-  /**
-   * Checks the frame of an export: its head is the first line, and its last line has the number of
-   * records.
-   */
+  /** Checks that an export's head is first and its end last, with the number of records. */
   #checkFrame({ headAt, endAt, endCount, values }: ImportedLines, numbers: readonly number[]): void {
     const wrong = (at: number, got: string) => invalid(`line ${numbers[at]}`, 'a record', got);
     if (this.#endLine > 0) throw wrong(0, 'a line after the end of an export');
@@ -183,10 +180,7 @@ class ImportRun {
   }
 }
 
-/**
- * Returns the error for the first line that is not a JSON object by itself, or null if every line
- * is.
- */
+/** Returns the error for the first line that is not a JSON object by itself, or null. */
 function notJson({ lines, numbers }: ImportEntry, limits: Limits): ProvecError | null {
   for (const [at, line] of lines.entries()) {
     try {

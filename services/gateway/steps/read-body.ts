@@ -48,9 +48,7 @@ export function refuseMediaType({ headers }: IncomingMessage, essences: readonly
 const tooLarge = (maxBytes: number) =>
   new ProvecError('BODY_TOO_LARGE', `The body is larger than ${maxBytes} bytes; send it in several requests.`);
 
-/**
- * Reads the body before the request takes a permit, so that a slow sender blocks no other request.
- */
+/** Reads the body. Comes before the permit, so that a slow sender blocks no other request. */
 export async function readBody(exchange: Exchange, { config, overload }: StepParts): Promise<void> {
   exchange.bytes = await bodyOf(exchange, config.limits.bodyMaxBytes, overload.bodies);
   if (exchange.res.destroyed) throw new ClientGoneError();

@@ -1,7 +1,4 @@
-/**
- * Request that is valid by the OpenAPI document, and a fresh service's response to it after the
- * preceding examples.
- */
+/** Valid request, and a fresh service's response to it after the preceding examples. */
 export interface Example {
   /** The operation's id in the OpenAPI document. */
   readonly operation: string;

@@ -51,7 +51,6 @@ function indexSchema(limits: Limits): Schema {
   );
 }
 
-/** Returns the schemas of the responses below `/pinecone`. */
 export function answerSchemas(limits: Limits): Schemas {
   const values = vector(limits, 'Stored as float32.').schema;
   const stored = object({ id: ref('RecordId'), values, metadata: METADATA }, ['metadata']);

@@ -29,15 +29,10 @@ const TOKEN_MAX_CHARS = LISTING_CURSOR_MAX_CHARS + 16;
 const paginationToken = text('`pagination.next` of the previous page.', { maxLength: TOKEN_MAX_CHARS });
 const someOf = (...names: string[]): Schema => ({ anyOf: names.map((name) => ({ required: [name] })) });
 const oneOf = (...names: string[]): Schema => ({ oneOf: names.map((name) => ({ required: [name] })) });
-/**
- * Returns a schema of an object whose properties are all optional, unless `more` says otherwise.
- */
+/** Returns a schema of an object; all properties are optional unless `more` says otherwise. */
 const any = (properties: Schemas, more: Schema = {}): Schema => ({ type: 'object', properties, ...more });
 
-/**
- * Returns the schemas of a request's fields. Pinecone's bodies have the same fields, some under
- * other names.
- */
+/** Returns the schemas of a request's fields. Pinecone renames some of them. */
 const fieldsOf = (limits: Limits, kind: RequestName) => requestsOf(limits)[kind].schema.properties as Schemas;
 
 /** Returns the schemas of the bodies below `/pinecone`, with the bounds of our requests. */

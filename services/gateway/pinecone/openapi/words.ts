@@ -1,9 +1,7 @@
 import { count, list, object, ref, type Schema } from '../../openapi/schema.ts';
 import { INDEX } from '../route.ts';
 
-/**
- * Description of a route's operation. Without a response schema, the response has an empty body.
- */
+/** Description of a route's operation. A null schema means an empty response body. */
 type Words = readonly [id: string, summary: string, answer: Schema | null, description?: string];
 
 const NOTHING = object({});
