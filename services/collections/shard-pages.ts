@@ -92,7 +92,7 @@ export class ShardPages {
     });
   }
 
-  /** Throws Forgotten. */
+  /** Throws SnapshotLostError. */
   async #next(caller: Caller, shard: ShardSpec, rest: string, waits: Waits): Promise<Page<PageItem>> {
     const [, release] = await this.#pages.acquire();
     try {

@@ -218,7 +218,7 @@ export class ShardReader {
     return this.#pages.gather(caller, terms.account ?? '', waitsOf(terms), read);
   }
 
-  /** Returns the page. If the shard is unreachable, adds it to `lost` and throws Lost. */
+  /** Returns the page. Adds an unreachable shard to `lost` and throws ShardLostError. */
   async #orLost(
     next: Promise<Page<PageItem>>,
     shard: ShardSpec,
@@ -232,8 +232,8 @@ export class ShardReader {
   }
 
   /**
-   * Returns null if no node responded for the shard in time. Rethrows errors that concern the
-   * request itself, and Forgotten.
+   * Returns null if no node responded for the shard in time. Rethrows SnapshotLostError and errors
+   * that concern the request itself.
    */
   async #unlessUnreachable<T>(answer: Promise<T>, { signal }: Caller): Promise<T | null> {
     try {
