@@ -33,6 +33,18 @@ export interface RecordUpdate extends MetadataMerge {
   path: string;
 }
 
+/** End of `expected` where a merge makes metadata too long. */
+const ONCE_MERGED = ' bytes as compact JSON once merged';
+
+/** Detail of the refusal of a merge that makes metadata too long. */
+export const tooLongOnceMerged = (maxBytes: number, got: string): Omit<ErrorDetail, 'path'> => ({
+  expected: `metadata of at most ${maxBytes}${ONCE_MERGED}`,
+  got,
+});
+
+/** Returns whether `tooLongOnceMerged` made the detail. */
+export const isTooLongOnceMerged = ({ expected }: ErrorDetail): boolean => expected.endsWith(ONCE_MERGED);
+
 export type ShardChange =
   | ({ kind: 'delete matching' } & Matching)
   | ({ kind: 'merge matching'; metadataMaxBytes: number } & Matching & MetadataMerge)

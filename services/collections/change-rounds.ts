@@ -26,7 +26,7 @@ export class PartlyChanged extends ProvecError {
     const isFinal = isProvecError(cause) && cause.status === 400;
     const rest = isFinal
       ? ': meanwhile a record was written whose metadata would become too long. Send the request again; ' +
-        'if it still would, a 400 names the record.'
+        'if it still would, the response is a 400.'
       : '; send the request again for the others.';
     super('UNAVAILABLE', `The service changed only some of the records${rest}`, { retryAfterSeconds: 1, cause });
   }

@@ -3,6 +3,7 @@ import { invalid } from '../../lib/records/fields.ts';
 import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
 import { headsWidth, LIST_WIDTH, namesWidth } from './overload/queues.ts';
 import { describeParameter } from './query-string.ts';
+import { updateRecords } from './record-update.ts';
 import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/splice.ts';
 import { asked, named, type Route, type RouteInput, routesBelow, UNDECODABLE, VERIFY_TIMEOUT_MS } from './route.ts';
 import { PROVEC } from './surface.ts';
@@ -128,7 +129,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'update',
-    params: askedWithFields,
+    perform: (input, call) => updateRecords(input, call, askedWithFields(input)),
     answer: withWarnings,
   }),
   route('POST', '/collections/{name}/delete', 'collections.delete', 'write', {

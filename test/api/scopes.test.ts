@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { KeyView } from '../../lib/actions/keys.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import { type Api, apiClient } from '../support/api-client.ts';
 import { refusal } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
@@ -91,6 +92,45 @@ test.each([
   expect((await service.api('POST', path, dryRun)).status).toBe(200);
   expect((await apis.get('write')!('POST', path, { ...body, dryRun: false })).status).toBe(200);
 });
+
+test.each([
+  ['by filter', '/api/v1/collections/long/update', { filter: { long: true } }, true, 'the record \\"stored-id\\"'],
+  ['by id', '/api/v1/collections/long/update', {}, false, 'updates[0]'],
+  [
+    'by filter',
+    '/pinecone/indexes/long/vectors/update',
+    { filter: { long: true } },
+    true,
+    'the record \\"stored-id\\"',
+  ],
+  ['by id', '/pinecone/indexes/long/vectors/update', { id: 'stored-id' }, false, 'setMetadata'],
+])(
+  'an update %s at %s tells a key without read neither ids nor sizes of records',
+  async (_, path, body, isByFilter, named) => {
+    const metadata = { long: true, text: 'x'.repeat(LIMITS.metadataMaxBytes - 50) };
+    await service.api('POST', '/collections', { name: 'long', dimensions: 1 });
+    await service.api('POST', '/collections/long/upsert', { records: [{ id: 'stored-id', values: [1], metadata }] });
+    const set = { more: 'y'.repeat(100) };
+    const isPinecone = path.startsWith('/pinecone');
+    const merged =
+      isPinecone || isByFilter ? { ...body, setMetadata: set } : { updates: [{ id: 'stored-id', setMetadata: set }] };
+    const answer = async (scopes: string[]) => {
+      const { body: made } = await service.api<{ key: { secret: string } }>('POST', '/keys', { name: 'k', scopes });
+      const key = isPinecone ? { 'api-key': made.key.secret } : { authorization: `Bearer ${made.key.secret}` };
+      const headers = { ...key, 'content-type': 'application/json' };
+      const sent = await fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(merged) });
+      return { status: sent.status, text: await sent.text() };
+    };
+    const told = await answer(['read', 'write']);
+    expect(told).toMatchObject({ status: 400, text: expect.stringContaining(named) });
+    expect(told.text).toMatch(/is \d+ bytes/);
+    const hidden = await answer(['write']);
+    expect(hidden).toMatchObject({ status: 400, text: expect.stringContaining('is longer for a record') });
+    expect(hidden.text).not.toContain('stored-id');
+    expect(hidden.text.match(/\d+ bytes/g)).toEqual(expect.arrayContaining([`${LIMITS.metadataMaxBytes} bytes`]));
+    expect(new Set(hidden.text.match(/\d+ bytes/g)).size).toBe(1);
+  },
+);
 
 test('a key without manage opens nothing that makes it more: it cannot create keys', async () => {
   for (const scope of ['read', 'write']) {

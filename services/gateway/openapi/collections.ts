@@ -351,7 +351,7 @@ export const COLLECTION_WORDS: AllWords = {
     'updateRecords',
     'Change vectors, and merge into metadata',
     ref('UpdateResult'),
-    'Requires exactly one of `updates` and `filter`. A `filter` needs `setMetadata`, `unsetMetadata` or both. The merge is shallow: each key is set or removed as a whole, and concurrent updates of different keys are both kept. Each record that changes counts as one write of the plan. Near the limit, Provec first counts the records that would change, and refuses the update only if they are too many. If metadata would become too long, the response is a 400 that names the record, also for a dry run, and no record changes. If a record outgrows the limit after that check, other shards may already have changed their records, and the response is 503. A dry run also needs the scope `read`.',
+    'Requires exactly one of `updates` and `filter`. A `filter` needs `setMetadata`, `unsetMetadata` or both. The merge is shallow: each key is set or removed as a whole, and concurrent updates of different keys are both kept. Each record that changes counts as one write of the plan. Near the limit, Provec first counts the records that would change, and refuses the update only if they are too many. If metadata would become too long, the response is a 400, also for a dry run, and no record changes. It names the record and its size if the key has the scope `read`. If a record outgrows the limit after that check, other shards may already have changed their records, and the response is 503. A dry run also needs the scope `read`.',
   ],
   'verification.verify': [
     'verifyCollection',

@@ -6,6 +6,7 @@ import { isProvecError, notFound } from '../../../lib/errors.ts';
 import { decodeIds } from '../../../lib/records/ids.ts';
 import { requestsOf } from '../../../lib/requests/requests.ts';
 import type { Bodies } from '../bodies/decoders.ts';
+import { updateRecords } from '../record-update.ts';
 import { matchesJson, vectorsJson } from '../responses/splice.ts';
 import { asked, type RouteCall, type RouteInput } from '../route.ts';
 import { matchOf, recordOf } from './answers.ts';
@@ -117,7 +118,7 @@ export const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'pineconeUpdate',
-    params: (input) => ({ ...asked(input), isAnchorAwaited: false }),
+    perform: (input, call) => updateRecords(input, call, { ...asked(input), isAnchorAwaited: false }),
     answer: ({ matchedCount }, { body: { filter } }) => (filter === undefined ? {} : { matchedRecords: matchedCount }),
   }),
 ];

@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize';
 import type { ErrorDetail } from '../../../lib/errors.ts';
-import type { MetadataMerge, RecordUpdate } from '../../../lib/shard/change.ts';
+import { type MetadataMerge, type RecordUpdate, tooLongOnceMerged } from '../../../lib/shard/change.ts';
 import { metadataObject } from './filter/metadata-object.ts';
 
 export interface MergedRecord {
@@ -26,12 +26,7 @@ export function mergeRecord(
   return {
     metadata,
     isSame: metadata.equals(current.metadata) && (values === null || isEqual(values, current.vector)),
-    refused: isTooLong
-      ? {
-          expected: `metadata of at most ${maxBytes} bytes as compact JSON once merged`,
-          got: `${metadata.length} bytes`,
-        }
-      : null,
+    refused: isTooLong ? tooLongOnceMerged(maxBytes, `${metadata.length} bytes`) : null,
   };
 }
 

@@ -18,7 +18,7 @@ const IDS = Array.from({ length: 16 }, (_, at) => `r${at}`);
 const GROWING = 'r3';
 const PARTLY =
   'The service changed only some of the records: meanwhile a record was written whose metadata would become too long. ' +
-  'Send the request again; if it still would, a 400 names the record.';
+  'Send the request again; if it still would, the response is a 400.';
 
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
 let broker: ServiceBroker;
