@@ -1,7 +1,7 @@
 import { recordBytes, vectorBytes } from '../../lib/admission/answer-size.ts';
 import { invalid } from '../../lib/records/fields.ts';
 import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
-import { headsWidth, LIST_WIDTH, namesWidth } from './overload/queues.ts';
+import { headsWidth, LIST_WIDTH, namesWidth, scanWidth } from './overload/queues.ts';
 import { describeParameter } from './query-string.ts';
 import { updateRecords } from './record-update.ts';
 import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/splice.ts';
@@ -153,7 +153,9 @@ const VECTOR_ROUTES = [
   }),
   route('DELETE', '/collections/{name}/namespaces/{namespace}', 'collections.deleteNamespace', 'write', {
     mayBeAway: true,
+    needsCollection: true,
     queue: 'unshared',
+    width: scanWidth,
     params: (input) => ({ ...named(input), namespace: namespaceOf(input) }),
   }),
 ];

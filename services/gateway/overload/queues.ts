@@ -34,6 +34,12 @@ const HEADS_PER_PERMIT = 4;
 /** Permits of `other` for a request that reads the heads of all shards of a collection. */
 export const headsWidth = (shards: number): number => Math.ceil(shards / HEADS_PER_PERMIT);
 
+/** Shards per permit of `unshared`: of 256 shards an account has two deletes under way. */
+const SHARDS_PER_PERMIT = 8;
+
+/** Permits of `unshared` for a delete that reads every shard to find its records. */
+export const scanWidth = (shards: number): number => Math.ceil(shards / SHARDS_PER_PERMIT);
+
 /** `queryPermits`: concurrent shard searches; `parsePermits`: threads for large bodies. */
 export function queueBounds(queryPermits: number, parsePermits: number): Record<QueueName, QueueBounds> {
   const shared = (permits: number, shareFactor = SHARE_FACTOR): QueueBounds => ({

@@ -3,7 +3,7 @@ import type { NamespacesPage } from '../../../lib/actions/collections.ts';
 import { notFound } from '../../../lib/errors.ts';
 import { invalid } from '../../../lib/records/fields.ts';
 import { decodeNamespace } from '../../../lib/records/ids.ts';
-import { namesWidth } from '../overload/queues.ts';
+import { namesWidth, scanWidth } from '../overload/queues.ts';
 import { asked, named, type RouteCall, type RouteInput, UNDECODABLE } from '../route.ts';
 import { namespaceOf, pineconeNamespace } from './namespace.ts';
 import { askedWith, INDEX, pagination, route } from './route.ts';
@@ -95,7 +95,9 @@ export const NAMESPACE_ROUTES = [
   }),
   route('DELETE', `${INDEX}/namespaces/{namespace}`, 'collections.deleteNamespace', 'write', {
     mayBeAway: true,
+    needsCollection: true,
     queue: 'unshared',
+    width: scanWidth,
     params: (input) => ({ ...named(input), namespace: itemOf(input), isAnchorAwaited: false }),
     answer: () => ({}),
   }),

@@ -1,6 +1,7 @@
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { Exchange } from '../exchange.ts';
 import type { QueueRequest } from '../overload/fair-queue.ts';
+import { type QueueName, scanWidth } from '../overload/queues.ts';
 import type { StepParts } from './step.ts';
 
 /** Waits for the request's turn in its queue. Throws UNAVAILABLE. */
@@ -12,15 +13,28 @@ export async function waitTurn(exchange: Exchange, { clock, overload }: StepPart
 }
 
 /**
- * Moves a dry run from its route's queue to the queue of searches, since it reads every shard and
- * writes nothing. Throws UNAVAILABLE.
+ * Waits for the permits of a request whose body says that it reads every shard: a dry run among the
+ * queries, because it writes nothing; a delete or an update by filter in its own queue. Throws
+ * UNAVAILABLE.
  */
-export async function waitAmongQueries(exchange: Exchange, { overload }: StepParts): Promise<void> {
-  if (!isDryRun(exchange)) return;
-  const request = { ...queueRequestOf(exchange), width: exchange.collection?.shards ?? 1 };
+export async function waitForShards(exchange: Exchange, { overload }: StepParts): Promise<void> {
+  const found = readingOf(exchange);
+  if (found === null) return;
+  const [queue, width] = found;
+  const request = { ...queueRequestOf(exchange), width };
   exchange.permit?.release();
-  exchange.enter = () => overload.queues.query.enter(request);
+  exchange.enter = () => overload.queues[queue].enter(request);
   exchange.permit = await exchange.enter();
+}
+
+/** The queue and the permits to wait for; null if the request has its permits already. */
+function readingOf(exchange: Exchange): [queue: QueueName, width: number] | null {
+  const { collection, input, route } = exchange;
+  const shards = collection?.shards ?? 1;
+  if (isDryRun(exchange)) return ['query', shards];
+  const { filter, all } = (input?.body ?? {}) as { filter?: unknown; all?: unknown };
+  if (route.access !== 'write' || (filter === undefined && all === undefined)) return null;
+  return [route.queue, route.queue === 'unshared' ? scanWidth(shards) : shards];
 }
 
 export const isDryRun = ({ input }: Exchange): boolean =>

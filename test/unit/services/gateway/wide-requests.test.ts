@@ -6,7 +6,17 @@ import { type Edge, KEY, startEdge } from './harness.ts';
 const SHARDS = 256;
 const SENT = 12;
 const ROW = { id: 'c1', accountId: 'a1', dimensions: 3, metric: 'cosine' };
-const ACTIONS = ['list', 'aliasesPage', 'get', 'namespaces', 'facets', 'proof', 'delete', 'updateRecords'];
+const ACTIONS = [
+  'list',
+  'aliasesPage',
+  'get',
+  'namespaces',
+  'facets',
+  'proof',
+  'delete',
+  'deleteNamespace',
+  'updateRecords',
+];
 
 /** Ends of the actions under way. */
 const working: (() => void)[] = [];
@@ -35,8 +45,11 @@ async function waiting(): Promise<number> {
 }
 
 const WIDE = '/api/v1/collections/wide';
-const DELETE = { filter: { a: 1 }, dryRun: true };
-const UPDATE = { filter: { a: 1 }, setMetadata: { b: 1 }, dryRun: true };
+const DELETE = { filter: { a: 1 } };
+const UPDATE = { filter: { a: 1 }, setMetadata: { b: 1 } };
+const DRY_DELETE = { ...DELETE, dryRun: true };
+const DRY_UPDATE = { ...UPDATE, dryRun: true };
+const PINECONE = '/pinecone/indexes/wide';
 
 test.each([
   ['GET', '/api/v1/collections', undefined, 2],
@@ -46,14 +59,26 @@ test.each([
   ['GET', WIDE, undefined, 1],
   ['GET', `${WIDE}/proof?id=a`, undefined, 1],
   ['GET', `${WIDE}/verify?id=a`, undefined, 1],
-  ['POST', `${WIDE}/delete`, DELETE, 1],
-  ['POST', `${WIDE}/update`, UPDATE, 1],
+  ['POST', `${WIDE}/delete`, DRY_DELETE, 1],
+  ['POST', `${WIDE}/update`, DRY_UPDATE, 1],
+  ['POST', `${WIDE}/delete`, DELETE, 2],
+  ['POST', `${WIDE}/delete`, { all: true }, 2],
+  ['POST', `${WIDE}/delete`, { ids: ['a'] }, SENT],
+  ['DELETE', `${WIDE}/namespaces/a`, undefined, 2],
+  ['POST', `${WIDE}/update`, UPDATE, 2],
+  ['POST', `${WIDE}/update`, { updates: [{ id: 'a', setMetadata: { b: 1 } }] }, SENT],
+  ['POST', `${PINECONE}/vectors/delete`, DELETE, 2],
+  ['POST', `${PINECONE}/vectors/delete`, { deleteAll: true }, 2],
+  ['DELETE', `${PINECONE}/namespaces/a`, undefined, 2],
+  ['POST', `${PINECONE}/vectors/update`, UPDATE, 2],
   ['GET', '/api/v1/collections/narrow/namespaces', undefined, 2],
   ['POST', '/api/v1/collections/narrow/facets', { field: 'a' }, 2],
   ['GET', '/pinecone/indexes/narrow/namespaces', undefined, 2],
   ['GET', '/pinecone/indexes/narrow/describe_index_stats', undefined, 2],
   ['GET', '/api/v1/collections/narrow', undefined, SENT],
+  ['POST', '/api/v1/collections/narrow/delete', DRY_DELETE, SENT],
   ['POST', '/api/v1/collections/narrow/delete', DELETE, SENT],
+  ['POST', '/api/v1/collections/narrow/update', UPDATE, SENT],
 ])('of %s %s %j an account has %i under way', async (method, path, body, most) => {
   const asked = Array.from({ length: SENT }, () => edge.request(method, path, body, { 'api-key': KEY }));
   await until('some are under way', () => working.length === most);
@@ -61,4 +86,14 @@ test.each([
   expect(working).toHaveLength(most);
   for (let left = SENT; left > 0; left--) (await until('one more is under way', () => working.shift()))();
   await Promise.all(asked);
+});
+
+test('a delete by id begins beside a delete of the same account that reads 256 shards', async () => {
+  const send = (body: object) => edge.request('POST', `${WIDE}/delete`, body, { 'api-key': KEY });
+  const sent = [send(DELETE)];
+  await until('one is under way', () => working.length === 1);
+  sent.push(send({ ids: ['a'] }));
+  await until('both are under way', () => working.length === 2);
+  for (const end of working.splice(0)) end();
+  await Promise.all(sent);
 });
