@@ -1,8 +1,10 @@
 /** Routes of indexes. An index is the collection with the same name. */
-import type { CollectionView } from '../../../lib/actions/collections.ts';
+import type { CollectionsPage, CollectionView } from '../../../lib/actions/collections.ts';
+import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { readPlace, readTags } from '../../../lib/requests/tags.ts';
 import type { CollectionRow } from '../../../lib/store/catalog.ts';
 import { headsWidth, LIST_WIDTH } from '../overload/queues.ts';
+import type { Pieces } from '../responses/splice.ts';
 import { named, type RouteCall, type RouteInput } from '../route.ts';
 import { pineconeMetric } from './metric.ts';
 import { INDEX, route } from './route.ts';
@@ -43,16 +45,59 @@ function modelOf(described: Described, { origin, target }: Pick<RouteInput, 'ori
   };
 }
 
-/** Pinecone's clients list indexes without paging, so this reads all pages for them. */
-async function allIndexes({ accountId }: RouteInput, call: RouteCall): Promise<CollectionView[]> {
-  const all: CollectionView[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const page = { isUncounted: true, ...(cursor !== undefined && { cursor }) };
-    const { collections, nextCursor } = await call('collections.list', { accountId, ...page });
-    all.push(...collections);
-    if (nextCursor === undefined) return all;
-    cursor = nextCursor;
+/** Maximum size of one collection in a page, in bytes of memory. */
+const COLLECTION_MAX_BYTES = 4_096;
+
+/**
+ * The list of indexes, sent page by page as the collections are read: Pinecone's clients ask for no
+ * pages, and the gateway holds one.
+ */
+class IndexList {
+  readonly #input: RouteInput;
+  #page: CollectionsPage;
+  #separator = '{"indexes":[';
+
+  private constructor(input: RouteInput, page: CollectionsPage) {
+    this.#input = input;
+    this.#page = page;
   }
+
+  /** Throws as the action does. */
+  static async begin(input: RouteInput, call: RouteCall): Promise<IndexList> {
+    return new IndexList(input, await readPage(input, call));
+  }
+
+  /** Memory that the page takes. */
+  get heldBytes(): number {
+    const { length } = this.#page.collections;
+    return Math.min(length * COLLECTION_MAX_BYTES, INTERNAL_LIMITS.collectionsPageMaxBytes);
+  }
+
+  /** The part of the answer that the page is; with the last one, the end. */
+  part(): Pieces {
+    const list = this;
+    return function* write(json) {
+      const { collections, nextCursor } = list.#page;
+      for (const each of collections) {
+        json.text(list.#separator + JSON.stringify(modelOf(each, list.#input)));
+        list.#separator = ',';
+        yield;
+      }
+      if (nextCursor === undefined) json.text(list.#separator === ',' ? ']}' : `${list.#separator}]}`);
+    };
+  }
+
+  /** The part that follows; null after the last one. Throws as the action does. */
+  async next(call: RouteCall): Promise<Pieces | null> {
+    const { nextCursor } = this.#page;
+    if (nextCursor === undefined) return null;
+    this.#page = await readPage(this.#input, call, nextCursor);
+    return this.part();
+  }
+}
+
+function readPage({ accountId }: RouteInput, call: RouteCall, cursor?: string): Promise<CollectionsPage> {
+  return call('collections.list', { accountId, isUncounted: true, ...(cursor !== undefined && { cursor }) });
 }
 
 export const INDEX_ROUTES = [
@@ -64,8 +109,10 @@ export const INDEX_ROUTES = [
   }),
   route('GET', '/indexes', 'collections.list', 'read', {
     width: () => LIST_WIDTH,
-    perform: (input, call) => allIndexes(input, call),
-    answer: (collections, input) => ({ indexes: collections.map((each) => modelOf(each, input)) }),
+    perform: (input, call) => IndexList.begin(input, call),
+    answer: (list) => list.part(),
+    more: (list, call) => list.next(call),
+    heldBytes: (list) => list.heldBytes,
   }),
   route('GET', INDEX, 'collections.resolve', 'read', { params: named, answer: modelOf }),
   route('PATCH', INDEX, 'collections.update', 'manage', {
