@@ -292,6 +292,7 @@ def check_transaction(answer, authority, address, signature, root, version):
     data = base64.b64decode(wire[0])
     demand(len(data) <= 1232, "the transaction is too long")
     fields = read_transaction(io.BytesIO(data), authority, address, decode_base58(signature, 64))
+    demand(is_signed(data[65:], data[1:65], decode_address(authority)), "the signature is not the authority's")
     demand(fields["merkleRoot"] == root and fields["version"] == "%020d" % version, "it wrote another root or version")
     if time is None:
         return "in slot %d" % answer["slot"]
@@ -326,6 +327,50 @@ def read_transaction(stream, authority, address, signature):
         fields[name] = value
     demand(not stream.read() and set(fields) == FIELDS, "it does not write all fields, or bytes are left over")
     return fields
+
+
+# Ed25519 (RFC 8032), on points (x, y)
+
+P = 2**255 - 19
+L = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, -1, P) % P
+ZERO = (0, 1)
+
+
+def decode_point(data):
+    """None for bytes that encode no point, or not in the one canonical way."""
+    sign, y = divmod(int.from_bytes(data, "little"), 2**255)
+    square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if x * x % P != square:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if y >= P or x * x % P != square or (x == 0 and sign == 1):
+        return None
+    return x if x % 2 == sign else P - x, y
+
+
+def add(p, q):
+    (x1, y1), (x2, y2) = p, q
+    t = D * x1 * x2 * y1 * y2 % P
+    inverse = pow(1 - t * t, -1, P)
+    return (x1 * y2 + x2 * y1) * (1 - t) * inverse % P, (y1 * y2 + x1 * x2) * (1 + t) * inverse % P
+
+
+def times(number, point):
+    total = ZERO
+    for digit in bin(number)[2:]:
+        total = add(total, total)
+        total = add(total, point) if digit == "1" else total
+    return total
+
+
+def is_signed(message, signature, public_key):
+    key, s = decode_point(public_key), int.from_bytes(signature[32:], "little")
+    if len(signature) != 64 or s >= L or key is None or times(8, key) == ZERO:
+        return False
+    k = int.from_bytes(hashlib.sha512(signature[:32] + public_key + message).digest(), "little") % L
+    x, y = add(times(s, decode_point(b"\x58" + b"\x66" * 31)), times(k, (P - key[0], key[1])))
+    return times(8, (x, y)) != ZERO and (y + (x % 2 << 255)).to_bytes(32, "little") == signature[:32]
 
 
 # 8. The whole check

@@ -4,9 +4,10 @@
  * node that is trusted to say what was executed and is final (docs/format.md, 7).
  */
 import { bytesToHex } from '@noble/hashes/utils.js';
-import { decodeSignature, encodeAddress } from './base58.ts';
+import { decodeAddress, decodeSignature, encodeAddress } from './base58.ts';
 import { ByteReader, bytesFromBase64 } from './byte-reader.ts';
 import { collectionAddress, TOKEN_2022_ADDRESS } from './collection-address.ts';
+import { isSignedBy } from './ed25519.ts';
 import { demand } from './verification-error.ts';
 
 /** A transaction that wrote the root of a proof. */
@@ -84,8 +85,9 @@ function fieldsWritten(bytes: Uint8Array, { authority, collectionId, signature }
   const reader = new ByteReader(bytes, 'The transaction');
   const signatures = lengthIn(reader);
   demand(signatures === 1, 'wrong-transaction', 'The transaction must have exactly one signature.');
-  const isAsked =
-    bytesToHex(reader.bytes(SIGNATURE_BYTES)) === bytesToHex(decodeSignature(signature) ?? Uint8Array.of());
+  const signed = reader.bytes(SIGNATURE_BYTES);
+  const message = bytes.subarray(bytes.length - reader.left);
+  const isAsked = bytesToHex(signed) === bytesToHex(decodeSignature(signature) ?? Uint8Array.of());
   demand(isAsked, 'wrong-transaction', 'It is not the transaction that was asked for.');
   const signers = reader.u8();
   // A versioned transaction, which can take addresses from tables, has 128 or more here.
@@ -115,6 +117,9 @@ function fieldsWritten(bytes: Uint8Array, { authority, collectionId, signature }
   }
   demand(reader.done, 'malformed', 'Bytes are left over behind the transaction.');
   demand(fields.size === FIELDS.length, 'wrong-transaction', 'The transaction does not write all fields.');
+  // The slowest check is the last one.
+  const isSigned = isSignedBy(decodeAddress(authority)!, signed, message);
+  demand(isSigned, 'wrong-transaction', "The transaction's signature is not the authority's.");
   return fields;
 }
 

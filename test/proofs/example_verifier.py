@@ -40,3 +40,7 @@ def of_transaction(transaction, authority, collection, signature, root, version)
 def of_ledger(rpc, authority, collection):
     address = verify.collection_address(authority, collection)
     return verify.read_account(*verify.fetch_account(rpc, address), authority, address)
+
+
+def of_signature(publicKey, signature, message):
+    return verify.is_signed(*map(bytes.fromhex, (message, signature, publicKey)))

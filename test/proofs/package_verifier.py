@@ -4,6 +4,7 @@ import base64
 from provec.verify import VerificationError as Refused
 from provec.verify import collection_address, verify_account, verify_proof, verify_transaction
 from provec.verify.content import meta_hash, vec_hash
+from provec.verify.ed25519 import is_signed_by
 from provec.verify.json_text import canonical, parse
 from provec._json import json_in
 from provec._sync.ledger import ledger_account
@@ -53,3 +54,7 @@ def of_transaction(transaction, authority, collection, signature, root, version)
 def of_ledger(rpc, authority, collection):
     owner, data = ledger_account(rpc, collection_address(authority, collection))
     return list(verify_account(owner, data, authority=authority, collection_id=collection))[:4]
+
+
+def of_signature(publicKey, signature, message):
+    return is_signed_by(*map(bytes.fromhex, (publicKey, signature, message)))

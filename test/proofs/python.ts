@@ -24,6 +24,7 @@ export type Request =
       root: string;
       version: number;
     }
+  | { of: 'signature'; publicKey: string; signature: string; message: string }
   | { of: 'ledger'; rpc: string; authority: string; collection: string };
 
 /** `error`: what was asked cannot be looked into, as an argument is wrong. */

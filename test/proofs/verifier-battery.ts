@@ -23,10 +23,13 @@ import { REFUSED_ACCOUNTS } from '../support/refused-accounts.ts';
 import { type Attempt, REFUSED_PROOFS } from '../support/refused-proofs.ts';
 import {
   type HonestTransaction,
+  MESSAGE_AT,
   REFUSED_TRANSACTIONS,
+  signed,
   type TransactionAttempt,
 } from '../support/refused-transactions.ts';
 import { seed } from '../support/seed.ts';
+import { SIGNATURES } from '../support/signatures.ts';
 import {
   EXAMPLE_COLLECTION,
   type ExampleAccount,
@@ -222,12 +225,9 @@ function ledger(ask: Ask): void {
 
   test('transactions: taken or refused alike, with every byte changed', async () => {
     const { transaction } = honest;
-    const bytes = Buffer.from(transaction.transaction[0], 'base64');
-    const changed = Array.from(bytes, (byte, at) =>
-      [1, 0x80, 0xff].map((mask) => {
-        const data = Buffer.from(bytes).fill(byte ^ mask, at, at + 1);
-        return { ...honest, transaction: { ...transaction, transaction: [data.toString('base64'), 'base64'] } };
-      }),
+    const message = Buffer.from(transaction.transaction[0], 'base64').subarray(MESSAGE_AT);
+    const changed = Array.from(message, (byte, at) =>
+      [1, 0x80, 0xff].map((mask) => signed(honest, Buffer.from(message).fill(byte ^ mask, at, at + 1))),
     );
     const untimed = [null, undefined, 0, 253_402_300_799].map((blockTime) => ({
       ...honest,
@@ -247,6 +247,15 @@ function ledger(ask: Ask): void {
     // The blockhash, and what the transaction may cost, say nothing of the root.
     expect(held).toBeGreaterThan(32 * 3);
     console.log(`${attempts.length} transactions, ${attempts.length - held} refused by both`);
+  });
+
+  test('signatures, as the ledger takes them', async () => {
+    const answers = await ask(
+      SIGNATURES.map(({ publicKey, signature, message }) => ({ of: 'signature', publicKey, signature, message })),
+    );
+    answers.forEach((answer, at) => {
+      expect([SIGNATURES[at], answer]).toEqual([SIGNATURES[at], { is: SIGNATURES[at]!.isSigned }]);
+    });
   });
 
   test('addresses', async () => {

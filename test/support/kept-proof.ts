@@ -7,6 +7,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { getBase58Decoder } from '@solana/web3.js';
+import { leafHashOf } from '../../client/verify/content-hash.ts';
 import type { AnchorsPage, CollectionDetail, RecordProof, UpsertResult } from '../../lib/actions/collections.ts';
 import { askLedger } from './ledger-account.ts';
 import type { SharedService } from './shared-service.ts';
@@ -114,7 +116,28 @@ export const KEPT_FORGERIES: Readonly<Record<string, (kept: KeptProof, other: Ke
     proof,
     answerOf: () => ({ ...transaction, transaction: [transaction.transaction[0].slice(0, -4), 'base64'] }),
   }),
+  'a root that nobody signed, under the signature of the transaction': (kept) => inventedRoot(kept),
+  'a root and a signature that nobody made': (kept) => inventedRoot(kept, Buffer.alloc(64, 7)),
 };
+
+/** A proof of a root that the service never had, and the transaction that would have written it. */
+function inventedRoot({ proof, transaction }: KeptProof, signature?: Buffer): Forgery {
+  const { key, vecHash, metaHash } = proof.terminal!;
+  const [keyHash, vector, metadata] = [key, vecHash, metaHash].map((hash) => Buffer.from(hash, 'hex'));
+  const merkleRoot = Buffer.from(leafHashOf(keyHash!, vector!, metadata!)).toString('hex');
+  const bytes = Buffer.from(transaction.transaction[0], 'base64');
+  bytes.write(merkleRoot, bytes.indexOf(proof.merkleRoot));
+  signature?.copy(bytes, 1);
+  return {
+    proof: {
+      ...proof,
+      siblings: [],
+      merkleRoot,
+      ledgerTx: signature ? getBase58Decoder().decode(signature) : proof.ledgerTx,
+    },
+    answerOf: () => ({ ...transaction, transaction: [bytes.toString('base64'), 'base64'] }),
+  };
+}
 
 /** A node of the ledger that forwards everything except its answers about transactions. */
 export async function forgingNode(ledgerUrl: string, answerOf: AnswerOf) {

@@ -5,6 +5,7 @@ import {
   getTransactionDecoder,
 } from '@solana/web3.js';
 import type { ExpectedAnchor } from '../../client/index.ts';
+import { LedgerKey } from './ledger-key.ts';
 
 /** What a node answers to getTransaction, and what the transaction must have written. */
 export interface TransactionAttempt {
@@ -24,6 +25,8 @@ export interface HonestTransaction extends TransactionAttempt {
   transaction: Answer;
   /** The address of the collection's account. */
   mint: string;
+  /** The authority's. */
+  key: LedgerKey;
 }
 
 interface Instruction {
@@ -34,7 +37,6 @@ interface Instruction {
 
 /** A transaction in parts, each of which a forger can change. */
 interface Parts {
-  signatures: Buffer[];
   /** What stands in front of the header, as in versions other than the first. */
   prefix: Buffer;
   header: [number, number, number];
@@ -43,6 +45,9 @@ interface Parts {
   instructions: Instruction[];
   suffix: Buffer;
 }
+
+/** Changed parts; without signatures the transaction gets the one that is right for it. */
+type Change = Partial<Parts> & { signatures?: Buffer[] };
 
 const COMPUTE_BUDGET = 'ComputeBudget111111111111111111111111111111';
 const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
@@ -53,12 +58,19 @@ const OTHER_PROGRAMS = [
   'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr',
   'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEc',
 ];
-const STRANGER = '4jn3UvxZ9gntwAwpUKynygPYXr8jebfmbX9yf95Z8Wp5';
+/** RFC 8032, 7.1, test 2. */
+const STRANGER_KEY = new LedgerKey('4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb');
+const STRANGER = STRANGER_KEY.address;
 const OTHER_COLLECTION = '11111111-2222-4333-8444-555555555555';
 const UPDATE_FIELD = Buffer.from('dde9312db5cadcc8', 'hex');
 const UPDATE_AUTHORITY = Buffer.from('d7e4a6e45464567b', 'hex');
 const EMITS = Buffer.from('faa6b4fa0d0cb846', 'hex');
 const UPDATE_HEAD = 9;
+/** Where the signature and the message begin in a transaction with one signature. */
+const SIGNATURE_AT = 1;
+export const MESSAGE_AT = 65;
+/** Order of the curve's base point. */
+const L = 2n ** 252n + 27742317777372353535851937790883648493n;
 
 const base58 = (text: string): Buffer => Buffer.from(getBase58Encoder().encode(text));
 const counted = (bytes: Buffer): Buffer => Buffer.concat([Buffer.of(bytes.length), bytes]);
@@ -75,11 +87,10 @@ function fieldData(name: string | Buffer, value: string, kind = 3, head = UPDATE
 }
 
 function partsOf(wire: string): Parts {
-  const { messageBytes, signatures } = getTransactionDecoder().decode(Buffer.from(wire, 'base64'));
+  const { messageBytes } = getTransactionDecoder().decode(Buffer.from(wire, 'base64'));
   const { header, staticAccounts, lifetimeToken, instructions } =
     getCompiledTransactionMessageDecoder().decode(messageBytes);
   return {
-    signatures: Object.values(signatures).map((signature) => Buffer.from(signature!)),
     prefix: Buffer.alloc(0),
     header: [header.numSignerAccounts, header.numReadonlySignerAccounts, header.numReadonlyNonSignerAccounts],
     addresses: [...staticAccounts],
@@ -93,13 +104,11 @@ function partsOf(wire: string): Parts {
   };
 }
 
-function bytesOf({ signatures, prefix, header, addresses, blockhash, instructions, suffix }: Parts): Buffer {
+function messageOf({ prefix, header, addresses, blockhash, instructions, suffix }: Parts): Buffer {
   const calls = instructions.map(({ program, accounts, data }) =>
     Buffer.concat([Buffer.of(program), counted(Buffer.from(accounts)), counted(data)]),
   );
   return Buffer.concat([
-    Buffer.of(signatures.length),
-    ...signatures,
     prefix,
     Buffer.from(header),
     Buffer.of(addresses.length),
@@ -111,18 +120,36 @@ function bytesOf({ signatures, prefix, header, addresses, blockhash, instruction
   ]);
 }
 
+const wireOf = (signatures: Buffer[], message: Buffer): Buffer =>
+  Buffer.concat([Buffer.of(signatures.length), ...signatures, message]);
+
 const withBytes = (honest: HonestTransaction, bytes: Buffer): TransactionAttempt => ({
   ...honest,
   transaction: { ...honest.transaction, transaction: [bytes.toString('base64'), 'base64'] },
 });
 
+/** The message with one signature, by which the proof names the transaction. */
+function withSignature(honest: HonestTransaction, signature: Buffer, message: Buffer): TransactionAttempt {
+  const attempt = withBytes(honest, wireOf([signature], message));
+  return { ...attempt, expected: { ...honest.expected, signature: getBase58Decoder().decode(signature) } };
+}
+
+/** The message, signed by the authority. */
+export const signed = (honest: HonestTransaction, message: Buffer): TransactionAttempt =>
+  withSignature(honest, honest.key.sign(message), message);
+
 /** Variants with each of these changes to its parts. */
 const changed =
-  (...changes: ((parts: Parts, honest: HonestTransaction) => Partial<Parts>)[]) =>
+  (...changes: ((parts: Parts, honest: HonestTransaction) => Change)[]) =>
   (honest: HonestTransaction): TransactionAttempt[] =>
     changes.map((change) => {
       const parts = partsOf(honest.transaction.transaction[0]);
-      return withBytes(honest, bytesOf({ ...parts, ...change(parts, honest) }));
+      const { signatures, ...others } = change(parts, honest);
+      const whole = { ...parts, ...others };
+      const message = messageOf(whole);
+      if (signatures !== undefined) return withBytes(honest, wireOf(signatures, message));
+      const key = whole.addresses[0] === STRANGER ? STRANGER_KEY : honest.key;
+      return withSignature(honest, key.sign(message), message);
     });
 
 /** With others in place of the first instruction that writes a field, and of the last one. */
@@ -156,21 +183,62 @@ const expecting =
   (honest: HonestTransaction): TransactionAttempt[] =>
     others.map((other) => ({ ...honest, expected: { ...honest.expected, ...other(honest.expected) } }));
 
+const bytesOf = ({ transaction }: HonestTransaction): Buffer => Buffer.from(transaction.transaction[0], 'base64');
+const signatureOf = (honest: HonestTransaction): Buffer => bytesOf(honest).subarray(SIGNATURE_AT, MESSAGE_AT);
+
 const cut = (honest: HonestTransaction): TransactionAttempt[] => {
-  const bytes = Buffer.from(honest.transaction.transaction[0], 'base64');
-  return Array.from(bytes, (_, length) => withBytes(honest, bytes.subarray(0, length)));
+  const bytes = bytesOf(honest);
+  return Array.from(bytes, (_, length) =>
+    length < MESSAGE_AT
+      ? withBytes(honest, bytes.subarray(0, length))
+      : signed(honest, bytes.subarray(MESSAGE_AT, length)),
+  );
 };
 
 /** A count in two bytes, and bytes that are left over. */
 const longer = (honest: HonestTransaction): TransactionAttempt[] => {
-  const bytes = Buffer.from(honest.transaction.transaction[0], 'base64');
-  const twoBytes = Buffer.concat([Buffer.of(0x81, 0), bytes.subarray(1)]);
+  const bytes = bytesOf(honest);
   return [
-    twoBytes,
-    Buffer.concat([bytes, Buffer.of(0)]),
-    Buffer.concat([bytes, bytes]),
-    Buffer.concat([bytes, Buffer.alloc(1233 - bytes.length)]),
-  ].map((each) => withBytes(honest, each));
+    withBytes(honest, Buffer.concat([Buffer.of(0x81, 0), bytes.subarray(1)])),
+    ...[Buffer.of(0), bytes, Buffer.alloc(1233 - bytes.length)].map((rest) =>
+      signed(honest, Buffer.concat([bytes.subarray(MESSAGE_AT), rest])),
+    ),
+  ];
+};
+
+/** The message as it is, with signatures that are not the authority's. */
+const missigned = (honest: HonestTransaction): TransactionAttempt[] => {
+  const message = bytesOf(honest).subarray(MESSAGE_AT);
+  const signature = signatureOf(honest);
+  const flipped = [0, 31, 32, 63].map((at) => Buffer.from(signature).fill(signature[at]! ^ 1, at, at + 1));
+  const s = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString('hex')}`);
+  const another = Buffer.from((s + L).toString(16).padStart(64, '0'), 'hex').reverse();
+  return [
+    ...flipped,
+    Buffer.alloc(64),
+    Buffer.concat([signature.subarray(0, 32), another]),
+    STRANGER_KEY.sign(message),
+    honest.key.sign(message.subarray(1)),
+    honest.key.sign(bytesOf(honest)),
+  ].map((each) => withSignature(honest, each, message));
+};
+
+/** Another root, or another version, under the signature that the authority gave. */
+const rewritten = (honest: HonestTransaction): TransactionAttempt[] => {
+  const merkleRoot = 'ab'.repeat(32);
+  const version = honest.expected.version + 1;
+  const attempts = changed(
+    withField('merkleRoot', merkleRoot),
+    withField('version', String(version).padStart(20, '0')),
+    ({ blockhash }) => ({ blockhash: Buffer.from(blockhash).reverse() }),
+    withBudgets(1, 1),
+  )(honest);
+  return attempts.map(({ transaction }, at) => {
+    const message = bytesOf({ transaction } as HonestTransaction).subarray(MESSAGE_AT);
+    const attempt = withSignature(honest, signatureOf(honest), message);
+    const claimed = [{ merkleRoot }, { version }][at];
+    return { ...attempt, expected: { ...attempt.expected, ...claimed } };
+  });
 };
 
 /** What a message of version 0 begins with, and its end with one lookup table. */
@@ -180,7 +248,11 @@ const ONE_TABLE = Buffer.concat([Buffer.of(1), base58(STRANGER), Buffer.of(1, 0,
 const named = (data: Buffer): string =>
   data.subarray(UPDATE_HEAD + 4, UPDATE_HEAD + 4 + data.readUInt32LE(9)).toString();
 
-/** Answers that must be refused, by row of docs/format.md, made from a valid transaction. */
+/**
+ * Answers that must be refused, by row of docs/format.md, made from a valid transaction. What is
+ * changed is signed again, by the authority wherever it is the first address, so that a verifier
+ * refuses each for its row alone.
+ */
 export const REFUSED_TRANSACTIONS: Readonly<Record<string, (honest: HonestTransaction) => TransactionAttempt[]>> = {
   T1: all(
     withResults([7, 'x', [], {}, true]),
@@ -208,14 +280,14 @@ export const REFUSED_TRANSACTIONS: Readonly<Record<string, (honest: HonestTransa
   T6: all(
     changed(
       () => ({ signatures: [] }),
-      ({ signatures }) => ({ signatures: [...signatures, signatures[0]!] }),
-      ({ signatures }) => ({ signatures: [Buffer.alloc(64), ...signatures] }),
+      (_, honest) => ({ signatures: [signatureOf(honest), signatureOf(honest)] }),
+      (_, honest) => ({ signatures: [Buffer.alloc(64), signatureOf(honest)] }),
       () => ({ signatures: [Buffer.alloc(64)] }),
     ),
     // Bytes of one signature that are said to be of none, or two.
     (honest) =>
       [0, 2].map((count) => {
-        const bytes = Buffer.from(honest.transaction.transaction[0], 'base64');
+        const bytes = bytesOf(honest);
         bytes[0] = count;
         return withBytes(honest, bytes);
       }),
@@ -306,6 +378,7 @@ export const REFUSED_TRANSACTIONS: Readonly<Record<string, (honest: HonestTransa
       () => ({ merkleRoot: 'cd'.repeat(32) }),
     ),
   ),
+  T14: all(missigned, rewritten),
 };
 
 /** With more instructions that are passed over. */

@@ -8,6 +8,7 @@ import {
   updateInstructions,
 } from '../../../services/anchoring/ledger/collection-account.ts';
 import type { FormatPage } from '../../support/format-page.ts';
+import { LedgerKey } from '../../support/ledger-key.ts';
 import { LiteLedger } from '../../support/lite-ledger.ts';
 import type { HonestProof } from '../../support/refused-proofs.ts';
 import type { HonestTransaction } from '../../support/refused-transactions.ts';
@@ -37,7 +38,7 @@ export const PROOF_BLOCKS = {
 };
 
 /** RFC 8032, 7.1, test 1. */
-const SECRET_KEY = Buffer.from('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', 'hex');
+const SECRET_KEY = '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60';
 
 export interface ExampleAccount {
   address: string;
@@ -54,7 +55,7 @@ export interface ExampleOnLedger {
 
 /** The account that the ledger's own program makes of the service's instructions. */
 export async function exampleOnLedger(): Promise<ExampleOnLedger> {
-  const signer = await createKeyPairSignerFromPrivateKeyBytes(SECRET_KEY);
+  const signer = await createKeyPairSignerFromPrivateKeyBytes(Buffer.from(SECRET_KEY, 'hex'));
   const authority = signer.address;
   const mint = await collectionAddress(authority, EXAMPLE_COLLECTION);
   const ledger = new LiteLedger(signer);
@@ -84,6 +85,7 @@ export function honestTransaction({ account, authority, transaction }: ExampleOn
       version: EXAMPLE_VERSION,
     },
     mint: account.address,
+    key: new LedgerKey(SECRET_KEY),
   };
 }
 

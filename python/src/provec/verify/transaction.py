@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from .account import TOKEN_2022, collection_address
 from .base58 import decode_base58, encode_base58
+from .ed25519 import is_signed_by
 from .errors import VerificationError, demand
 from .reader import Reader, is_base64
 from .shape import is_whole
@@ -57,6 +58,10 @@ def verify_transaction(
     demand(is_flat, "wrong-transaction", "Programs called others in the transaction.")
     mint = collection_address(authority, collection_id)
     fields = _fields_written(Reader(data, "transaction"), authority, mint, signature)
+    # Behind one signature, which `_fields_written` has seen. The slowest check comes late.
+    signed, message = data[1:65], data[65:]
+    is_signed = is_signed_by(decode_base58(authority, 32) or b"", signed, message)
+    demand(is_signed, "wrong-transaction", "The transaction's signature is not the authority's.")
     is_same = fields["merkleRoot"] == merkle_root and fields["version"] == f"{int(version):020}"
     demand(is_same, "wrong-root", "The transaction wrote another root or another version.")
     if block_time is None:
