@@ -375,6 +375,9 @@ def is_signed(message, signature, public_key):
 
 # 8. The whole check
 
+DELETED = "the collection was deleted, which closes its account, or the node is of another cluster"
+PENDING = "its anchor was pending when it was fetched, so fetch it again"
+
 
 def read_json(path):
     with open(path, encoding="utf-8") as file:
@@ -394,15 +397,19 @@ def check(options):
         known["collectionId"] = options.collection
     if options.root is None:
         address = collection_address(options.authority, options.collection)
-        account = fetch_account(options.rpc, address)
-        demand(account is not None, "there is no account %s: nothing was anchored, or it was deleted" % address)
+        account, proof = fetch_account(options.rpc, address), checked(proof)
+        why = "nothing was anchored so far, or it was deleted" if proof["ledgerTx"] is None else DELETED
+        demand(account is not None, "there is no account %s: %s" % (address, why))
         root, version, *_ = read_account(*account, options.authority, address)
-        proof = checked(proof)
         other = "collectionId is %a, not %a" % (proof["collectionId"], options.collection)
         demand(proof["collectionId"] == options.collection, other)
         own = proof["merkleRoot"], proof["version"]
         said = "version %d on the ledger" % version
-        if own != (root, version) and proof["ledgerTx"] is not None:
+        if own != (root, version):
+            held = "the ledger holds version %d%s, and the proof, of version %d, names no transaction: "
+            why = PENDING if version != own[1] else "fetch it again when nothing is written"
+            another = " with another root" if version == own[1] else ""
+            demand(proof["ledgerTx"] is not None, held % (version, another, own[1]) + why)
             transaction = fetch_transaction(options.rpc, proof["ledgerTx"])
             when = check_transaction(transaction, options.authority, address, proof["ledgerTx"], *own)
             past = " at version %d, anchored %s; the collection is now at version %d" % (own[1], when, version)

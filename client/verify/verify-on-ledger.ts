@@ -62,11 +62,7 @@ export async function ledgerEvidence(proof: RecordProof, ledger: Ledger): Promis
   demand(isSame, 'wrong-content', `The proof is about the collection ${proof.collectionId}.`);
   const address = collectionAddress(authority, collectionId);
   const account = await ledger.readAccount(address);
-  demand(
-    account !== null,
-    'wrong-account',
-    `There is no account ${address} on the ledger: no root of the collection was anchored so far, or it was deleted.`,
-  );
+  demand(account !== null, 'wrong-account', `There is no account ${address} on the ledger: ${whyAbsent(proof)}`);
   const anchor = verifyAccount({ ...account, address }, { authority, collectionId });
   const { merkleRoot, version, ledgerTx: signature = null } = proof;
   if (anchor.version === version && anchor.merkleRoot === merkleRoot) return { anchor, transaction: null };
@@ -81,12 +77,24 @@ export async function ledgerEvidence(proof: RecordProof, ledger: Ledger): Promis
   return { anchor, transaction: verifyTransaction(found, expected) };
 }
 
+/** A proof that names a transaction was made when the collection had an account. */
+function whyAbsent({ ledgerTx = null }: RecordProof): string {
+  if (ledgerTx === null) return 'no root of the collection was anchored so far, or it was deleted.';
+  return 'the collection was deleted, which closes its account, or the node is of another cluster. The verifier refuses proofs of deleted collections.';
+}
+
 /** Error for a proof that names no transaction and whose root the account does not hold. */
 function unanchored({ version }: RecordProof, anchor: Anchor): VerificationError {
-  if (anchor.version !== version)
+  const held = `The ledger holds version ${anchor.version}`;
+  if (anchor.version < version)
     return new VerificationError(
       'wrong-root',
-      `The ledger holds version ${anchor.version} and the proof, which names no transaction, is of version ${version}: fetch a proof again, or check this one against the root that the account's transaction of version ${version} wrote.`,
+      `${held}, and the proof is of version ${version}, whose anchor was pending when it was fetched: check it again when the ledger holds that version, or fetch it again.`,
+    );
+  if (anchor.version > version)
+    return new VerificationError(
+      'wrong-root',
+      `${held}, and the proof, of version ${version}, names no transaction: the anchor of that version was pending when the proof was fetched. Fetch it again.`,
     );
   // A version is a sum over the shards, so two states can share one. The message explains it.
   return new VerificationError(

@@ -14,6 +14,7 @@ import pytest
 import provec as package
 from provec import Collection, Provec, ProvecOperator
 from provec._wire import camel
+from provec.verify.ledger import current_anchor
 
 from .conftest import Service
 from .until import until
@@ -141,9 +142,19 @@ def test_proofs(provec: Provec, service: Service) -> None:
     assert now.transaction is not None
     assert now.transaction.signature == proof["ledgerTx"]
     newest = notes.proof("later")
-    for other in (None, newest["ledgerTx"], "1" * 64):
+    for other in (newest["ledgerTx"], "1" * 64):
         with pytest.raises(package.VerificationError):
             package.verify_on_ledger({**proof, "ledgerTx": other}, **trusted)
+    pending = {**proof, "ledgerTx": None}
+    with pytest.raises(package.VerificationError, match="was pending when the proof was fetched"):
+        package.verify_on_ledger(pending, **trusted)
+    with pytest.raises(package.VerificationError, match="check it again when the ledger holds"):
+        package.verify_on_ledger({**pending, "version": now.version + 1}, **trusted)
+    assert package.verify_on_ledger({**newest, "ledgerTx": None}, **trusted)[0] == "present"
+    pins = (trusted["authority"], trusted["collection_id"])
+    for absent, why in ((pending, "no root of the collection was"), (proof, "was deleted, which")):
+        with pytest.raises(package.VerificationError, match=why):
+            current_anchor(None, absent, *pins)
     assert notes.delete(["later"])["deletedCount"] == 1
     until(lambda: notes.describe()["anchor"]["status"] == "confirmed")
     proof = notes.proof("b/ü")

@@ -149,6 +149,8 @@ test('what does not hold is not proven, in one line that says why', async () => 
   await keep('forged', { proof: { ...proof, siblings: proof.siblings.with(0, 'a'.repeat(64)) } });
   await keep('typed', { proof: { ...proof, siblings: proof.siblings.map((hash) => ({ type: 'inner', hash })) } });
   await keep('older', { proof: { ...proof, version: proof.version - 1, ledgerTx: null } });
+  await keep('newer', { proof: { ...proof, version: proof.version + 1, ledgerTx: null } });
+  await keep('unnamed', { proof: { ...proof, ledgerTx: null } });
   await keep('other-cut', { proof: { ...proof, merkleRoot: 'b'.repeat(64), ledgerTx: undefined } });
   await keep('steering', { proof: { ...proof, collectionId: `${collection.id}\nPRESENT` } });
   const cases: [RegExp, string[]][] = [
@@ -159,9 +161,10 @@ test('what does not hold is not proven, in one line that says why', async () => 
     [/does not lead to the root\. \(wrong-root\)/, ['{forged}', ...ledger]],
     [/not 64 lower-case hex digits\. \(malformed\)/, ['{typed}', ...ledger]],
     [
-      /holds version \d+ and the proof, which names no transaction, is of version \d+: fetch a proof again, or check this one against the root .* of version \d+ wrote\. \(wrong-root\)/,
+      /holds version \d+, and the proof, of version \d+, names no transaction: .* was pending .*\. Fetch it again\. \(wrong-root\)/,
       ['{older}', ...ledger],
     ],
+    [/is of version \d+, whose anchor was pending .*: check it again when .* \(wrong-root\)/, ['{newer}', ...ledger]],
     [
       /holds another root of version \d+, as it can while several shards are written: .* \(wrong-root\)/,
       ['{other-cut}', ...ledger],
@@ -172,6 +175,10 @@ test('what does not hold is not proven, in one line that says why', async () => 
     [/about another root\. \(wrong-root\)/, ['{proof}', '--root', 'b'.repeat(64)]],
     [
       /no account \w+ on the ledger: no root of the collection was anchored so far, .*\(wrong-account\)/,
+      ['{unnamed}', ...pinned(), '--account', '{no-account}'],
+    ],
+    [
+      /no account \w+ on the ledger: the collection was deleted, which closes its account, .*\(wrong-account\)/,
       ['{proof}', ...pinned(), '--account', '{no-account}'],
     ],
     [/\(wrong-account\)/, ['{proof}', '--authority', collection.anchor.ledgerAddress!, '--account', '{account}']],

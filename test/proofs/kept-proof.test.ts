@@ -53,6 +53,22 @@ test('holds at its own version, present and absent', async () => {
   });
 });
 
+test('says why it is refused: its anchor was pending, or the collection was deleted', async () => {
+  const record = ['--record', await file('record', KEPT_RECORD)];
+  const pending = await file('pending', { ...kept.proof, ledgerTx: null });
+  expect(await runVerifier(pending, ...record, ...pins(service.ledger!.url))).toEqual({
+    code: 1,
+    stdout: `NOT PROVEN  the ledger holds version ${NEWEST_VERSION}, and the proof, of version ${KEPT_VERSION}, names no transaction: its anchor was pending when it was fetched, so fetch it again\n`,
+    stderr: '',
+  });
+  const proof = await file('orphan', { ...kept.proof, collectionId: '11111111-2222-4333-8444-555555555555' });
+  const elsewhere = pins(service.ledger!.url).with(1, '11111111-2222-4333-8444-555555555555');
+  expect(await runVerifier(proof, ...record, ...elsewhere)).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('the collection was deleted, which closes its account, or the node is of another'),
+  });
+});
+
 describe('is refused', () => {
   test.each(Object.keys(KEPT_FORGERIES))('%s', async (name) => {
     const forged = KEPT_FORGERIES[name]!(kept, other);

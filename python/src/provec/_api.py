@@ -403,8 +403,8 @@ class RecordProof(TypedDict):
     collectionId: str
     #: The collection's account on the ledger.
     ledgerAddress: str | None
-    #: Transaction that anchored that root. Null if none has yet; the proof then holds only until
-    #: the next anchor.
+    #: Transaction that anchored that root. Null while its anchor is pending: to keep the proof,
+    #: fetch it again until it names one.
     ledgerTx: str | None
 
 

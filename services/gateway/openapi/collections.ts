@@ -150,7 +150,9 @@ const RECORD_PROOF: Schemas = {
   collectionId: uuid,
   ledgerAddress,
   ledgerTx: nullable(
-    text('Transaction that anchored that root. Null if none has yet; the proof then holds only until the next anchor.'),
+    text(
+      'Transaction that anchored that root. Null while its anchor is pending: to keep the proof, fetch it again until it names one.',
+    ),
   ),
 };
 

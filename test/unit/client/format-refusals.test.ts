@@ -85,6 +85,7 @@ describe('a kept proof, by the transaction that anchored it', () => {
   };
   const [kept] = honestProofs(page);
   const readAccount = async (address: string) => (address === account.address ? moved() : null);
+  const pending = { ...kept!.proof, ledgerTx: null };
 
   /** By the client, and by what the command says. */
   async function foundOf({ transaction: answer, expected }: TransactionAttempt): Promise<unknown[]> {
@@ -129,6 +130,13 @@ describe('a kept proof, by the transaction that anchored it', () => {
       const [byClient, isProven, lines] = await foundOf(attempt);
       expect([at, byClient, isProven, lines]).toEqual([at, refused, false, [expect.stringContaining(`(${refused})`)]]);
     }
+  });
+
+  test('needs no transaction while the account has its root', async () => {
+    const { authority: pinned, collectionId } = transaction.expected;
+    const now = async () => ({ ...account, data: Buffer.from(account.data).toString('base64') });
+    const ledger = { authority: pinned, collectionId, readAccount: now };
+    expect(await verifyOnLedger(pending, {}, ledger)).toMatchObject({ outcome: 'present', transaction: null });
   });
 
   test('is refused without its transaction, and if no transactions can be read', async () => {

@@ -88,25 +88,30 @@ def current_anchor(
 ) -> tuple[Anchor, str | None]:
     """What the account holds, and the transaction that must show the proof's root; None where the
     account itself shows it."""
+    whole = checked(proof)
     if account is None:
         address = collection_address(authority, collection_id)
-        missing = (
-            f"There is no account {address} on the ledger: no root of the collection was anchored "
-            "so far, or it was deleted."
+        why = _why_absent(whole["ledgerTx"])
+        raise VerificationError(
+            "wrong-account", f"There is no account {address} on the ledger: {why}"
         )
-        raise VerificationError("wrong-account", missing)
     owner, data = account
     anchor = verify_account(owner, data, authority=authority, collection_id=collection_id)
-    whole = checked(proof)
     if (anchor.version, anchor.merkle_root) == (whole["version"], whole["merkleRoot"]):
         return anchor, None
     if whole["ledgerTx"] is not None:
         return anchor, str(whole["ledgerTx"])
-    stale = (
-        f"The ledger holds version {anchor.version} and the proof, which names no transaction, is "
-        f"of version {int(whole['version'])}: fetch a proof again."
+    held, version = f"The ledger holds version {anchor.version}", int(whole["version"])
+    pending = (
+        f"{held}, and the proof is of version {version}, whose anchor was pending when it was "
+        "fetched: check it again when the ledger holds that version, or fetch it again."
     )
-    demand(anchor.version == whole["version"], "wrong-root", stale)
+    demand(anchor.version >= version, "wrong-root", pending)
+    passed = (
+        f"{held}, and the proof, of version {version}, names no transaction: the anchor of that "
+        "version was pending when the proof was fetched. Fetch it again."
+    )
+    demand(anchor.version == version, "wrong-root", passed)
     # Said here, as there it would read like tampering: a version is a sum over the shards.
     another = (
         f"The ledger holds another root of version {anchor.version}, as it can while several "
@@ -114,6 +119,16 @@ def current_anchor(
         "too, it is not of what the ledger holds."
     )
     raise VerificationError("wrong-root", another)
+
+
+def _why_absent(transaction: str | None) -> str:
+    """A proof that names a transaction was made when the collection had an account."""
+    if transaction is None:
+        return "no root of the collection was anchored so far, or it was deleted."
+    return (
+        "the collection was deleted, which closes its account, or the node is of another cluster. "
+        "The verifier refuses proofs of deleted collections."
+    )
 
 
 def past_anchor(
