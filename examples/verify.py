@@ -11,11 +11,14 @@ The last one takes a root that you trust, and asks no ledger. record.json is {"i
 Prints one line, and ends with 0: proven; 1: not proven;
 2: wrong arguments, or something could not be read.
 """
-import argparse, base64, datetime, hashlib, http.client, io, json, math, re, struct, sys
+import argparse, base64, datetime, hashlib, http.client, io, itertools, json, math, queue, re, struct, sys, threading
 from urllib.parse import urlsplit
 
 EMPTY = bytes(32)
 WHOLE_MAX = 2**53 - 1
+LEVELS_MAX = 64
+ANSWER_MAX_BYTES = 256 * 1024
+SECONDS_MAX = 15
 TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
 COMPUTE_BUDGET = "ComputeBudget111111111111111111111111111111"
 UPDATE_FIELD = bytes.fromhex("dde9312db5cadcc8") + b"\3"
@@ -35,7 +38,14 @@ def demand(holds, why):
 
 def parse(text):
     """JSON in which every number is a double, as in ECMAScript."""
-    return json.loads(text, parse_int=float, parse_constant=float)
+    brackets = re.sub(r'"(?:[^"\\]|\\.)*"|[^][{}]', "", text)
+    if max(itertools.accumulate(1 if each in "[{" else -1 for each in brackets), default=0) > LEVELS_MAX:
+        raise ValueError("JSON of more than %d levels" % LEVELS_MAX)
+    return json.loads(text, parse_int=float, parse_constant=no_number)
+
+
+def no_number(name):
+    raise ValueError(name + " is not JSON")
 
 
 def matches(pattern, value):
@@ -48,6 +58,10 @@ def is_hash(value):
 
 def is_uuid(value):
     return matches("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", value)
+
+
+def is_base64(value):
+    return matches("[A-Za-z0-9+/]*={0,2}", value) and len(value) % 4 == 0
 
 
 def is_whole(value, most):
@@ -250,24 +264,49 @@ def ask(url, method, *params):
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
         raise ValueError("--rpc must be an http or https URL without a user name")
-    Connection = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    answers = queue.Queue()
+    # A timeout of a socket bounds one read, and a node can draw its answer out over any number.
+    threading.Thread(target=exchange, args=(parts, body, answers), daemon=True).start()
     try:
-        connection = Connection(parts.hostname, parts.port, timeout=15)  # follows no redirect
-        path = (parts.path or "/") + ("?" + parts.query if parts.query else "")
-        connection.request("POST", path, body, {"Content-Type": "application/json"})
-        answer = parse(connection.getresponse().read(256 * 1024).decode())
-    except (OSError, http.client.HTTPException) as error:  # whose text may hold the URL, and a key in it
-        raise ValueError("%s could not be asked: %s" % (parts.hostname, type(error).__name__)) from None
+        data = answers.get(timeout=SECONDS_MAX)
+    except queue.Empty:
+        raise ValueError("%s did not answer within %g s" % (parts.hostname, SECONDS_MAX)) from None
+    if isinstance(data, Exception):
+        raise data
+    answer = parse(data.decode())
     if not isinstance(answer, dict) or answer.get("error") is not None or "result" not in answer:
         raise ValueError("the node answers no %s: %a" % (method, answer))
     return answer["result"]
 
 
+def exchange(parts, body, answers):
+    """Puts the bytes of the answer into the queue, or an exception."""
+    Connection = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    try:
+        connection = Connection(parts.hostname, parts.port, timeout=SECONDS_MAX)  # follows no redirect
+        path = (parts.path or "/") + ("?" + parts.query if parts.query else "")
+        connection.request("POST", path, body, {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        data = response.read(ANSWER_MAX_BYTES)
+        if response.length or response.read(1) or not 200 <= response.status < 300:
+            raise ValueError("%s answered with HTTP status %d, %d bytes" % (parts.hostname, response.status, len(data)))
+        answers.put(data)
+    except (OSError, http.client.HTTPException) as error:  # whose text may hold the URL, and a key in it
+        answers.put(ValueError("%s could not be asked: %s" % (parts.hostname, type(error).__name__)))
+    except Exception as error:
+        answers.put(error)
+
+
 def fetch_account(url, address):
     """The account's (owner, bytes); None where there is none."""
     value = ask(url, "getAccountInfo", address, {"encoding": "base64", "commitment": "confirmed"})["value"]
-    return None if value is None else (value["owner"], base64.b64decode(value["data"][0], validate=True))
+    if value is None:
+        return None
+    owner, (data, encoding) = value["owner"], value["data"][:2]
+    if encoding != "base64" or not is_base64(data) or not isinstance(owner, str):
+        raise ValueError("the node answers no account in base64")
+    return owner, base64.b64decode(data)
 
 
 # 7. The transaction
@@ -288,7 +327,7 @@ def check_transaction(answer, authority, address, signature, root, version):
     demand(isinstance(meta, dict) and meta.get("err", "") is None, "the transaction failed")
     demand(meta.get("innerInstructions") in (None, []), "programs called others in the transaction")
     is_encoded = isinstance(wire, list) and len(wire) > 1 and wire[1] == "base64"
-    demand(is_encoded and matches("[A-Za-z0-9+/]*={0,2}", wire[0]) and len(wire[0]) % 4 == 0, "the transaction is not in base64")
+    demand(is_encoded and is_base64(wire[0]), "the transaction is not in base64")
     data = base64.b64decode(wire[0])
     demand(len(data) <= 1232, "the transaction is too long")
     fields = read_transaction(io.BytesIO(data), authority, address, decode_base58(signature, 64))

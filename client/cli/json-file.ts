@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { parseJson } from '../verify/json-text.ts';
+import { parseJsonBytes } from '../verify/json-text.ts';
 
 /** What a person can mend: said in one line. */
 export class Misuse extends Error {}
@@ -7,7 +7,7 @@ export class Misuse extends Error {}
 /** Throws Misuse for what cannot be read. */
 export async function readJson(path: string): Promise<unknown> {
   try {
-    return parseJson(await readFile(path, 'utf8'));
+    return parseJsonBytes(await readFile(path));
   } catch (error) {
     throw new Misuse(`${path} cannot be read as JSON: ${(error as Error).message}`);
   }

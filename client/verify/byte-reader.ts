@@ -55,7 +55,10 @@ export class ByteReader {
 
 /** Reads base64; throws a VerificationError on anything else. */
 export function bytesFromBase64(text: unknown, reason: VerificationFailure, what: string): Uint8Array {
-  const isBase64 = typeof text === 'string' && text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
-  demand(isBase64, reason, `${what} is not base64.`);
+  demand(isBase64(text), reason, `${what} is not base64.`);
   return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+}
+
+export function isBase64(text: unknown): text is string {
+  return typeof text === 'string' && text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }

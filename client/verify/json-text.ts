@@ -92,6 +92,31 @@ function countWrittenKeys(text: string): number {
   return count;
 }
 
+/** Maximum depth of lists and objects in the JSON that verifiers read (docs/format.md). */
+export const LEVELS_MAX = 64;
+
+/** Parses bytes as `parseJson` parses text. Throws for what is not JSON, and for over 64 levels. */
+export function parseJsonBytes(bytes: Uint8Array): unknown {
+  // A byte order mark stays, and is no JSON.
+  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  const value = parseJson(text);
+  if (levelsIn(text) > LEVELS_MAX) throw new SyntaxError(`JSON of more than ${LEVELS_MAX} levels`);
+  return value;
+}
+
+/** The depth of lists and objects in JSON. */
+function levelsIn(text: string): number {
+  let most = 0;
+  let level = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (char === '"') while (text[++at] !== '"') at += text[at] === '\\' ? 1 : 0;
+    else if (char === '[' || char === '{') most = Math.max(most, ++level);
+    else if (char === ']' || char === '}') level--;
+  }
+  return most;
+}
+
 /** Not by recursion: JSON.parse takes more levels than the stack does. */
 function countKeys(value: unknown): number {
   let count = 0;

@@ -1,3 +1,4 @@
+import { isBase64 } from './byte-reader.ts';
 import { askNode, LedgerError, membersOf, resultIn } from './ledger-node.ts';
 import type { AccountSnapshot } from './verify-account.ts';
 
@@ -12,20 +13,23 @@ export async function ledgerAccount(
 ): Promise<AccountContent | null> {
   const params = [address, { encoding: 'base64', commitment: 'confirmed' }];
   const { answer, origin } = await askNode(url, 'getAccountInfo', params, signal);
-  return accountIn(answer, origin);
+  const { value } = membersOf(resultIn(answer, origin, 'an account'));
+  return value === null ? null : contentIn(value, origin);
 }
 
 /**
- * The account in an answer to getAccountInfo; null where that says that there is none. Throws
- * LedgerError.
+ * The account in a file: an answer to getAccountInfo, its `result`, or the account alone. Null if
+ * the answer says that there is none. Throws LedgerError.
  */
 export function accountIn(answer: unknown, source: string): AccountContent | null {
   const { value } = membersOf(resultIn(answer, source, 'an account') ?? answer);
-  if (value === null) return null;
-  // A file may hold the account alone.
-  const { data, owner } = membersOf(value ?? answer);
-  const bytes = Array.isArray(data) ? data[0] : data;
-  if (typeof bytes !== 'string' || typeof owner !== 'string')
+  return value === null ? null : contentIn(value ?? answer, source);
+}
+
+function contentIn(account: unknown, source: string): AccountContent {
+  const { data, owner } = membersOf(account);
+  const [text, encoding] = Array.isArray(data) ? data : [];
+  if (!isBase64(text) || encoding !== 'base64' || typeof owner !== 'string')
     throw new LedgerError(`${source} has no account in base64 as getAccountInfo answers it.`);
-  return { data: bytes, owner };
+  return { data: text, owner };
 }

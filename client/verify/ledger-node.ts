@@ -1,4 +1,5 @@
-import { boundedText } from '../http/bounded-text.ts';
+import { boundedBytes } from '../http/bounded-body.ts';
+import { parseJsonBytes } from './json-text.ts';
 
 /** A node of the ledger could not be reached, or its answer is not valid. */
 export class LedgerError extends Error {
@@ -23,15 +24,15 @@ export async function askNode(
   if (where === null || !/^https?:$/.test(where.protocol) || where.username !== '' || where.password !== '')
     throw new LedgerError("The ledger's URL must be http or https, without a user name.");
   const { origin } = where;
-  let status: number;
-  let text: string | null;
+  let response: Response;
+  let bytes: Uint8Array | null;
   const ended = new AbortController();
   const timer = setTimeout(() => ended.abort(new Error(`no answer within ${RPC_TIMEOUT_MS} ms`)), RPC_TIMEOUT_MS);
   const onAbort = (): void => ended.abort(signal?.reason);
   signal?.addEventListener('abort', onAbort);
   try {
     signal?.throwIfAborted();
-    const response = await fetch(url, {
+    response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
@@ -39,9 +40,8 @@ export async function askNode(
       redirect: 'error',
       signal: ended.signal,
     });
-    ({ status } = response);
-    text = await boundedText(response, ANSWER_MAX_BYTES, ended.signal);
-    if (text === null) throw new Error(`its answer has more than ${ANSWER_MAX_BYTES} bytes`);
+    bytes = await boundedBytes(response, ANSWER_MAX_BYTES, ended.signal);
+    if (bytes === null) throw new Error(`its answer has more than ${ANSWER_MAX_BYTES} bytes`);
   } catch (error) {
     signal?.throwIfAborted();
     throw new LedgerError(`${origin} could not be asked: ${(error as Error).message}`);
@@ -49,17 +49,24 @@ export async function askNode(
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
   }
+  const answered = `${origin} answered with HTTP status ${response.status}`;
+  let answer: unknown;
   try {
-    return { answer: JSON.parse(text), origin };
+    answer = parseJsonBytes(bytes);
   } catch {
-    throw new LedgerError(`${origin} answered with HTTP status ${status} and no JSON.`);
+    throw new LedgerError(`${answered} and no JSON.`);
   }
+  // The node's own error says more than the status.
+  if (!response.ok && !hasError(answer)) throw new LedgerError(`${answered}.`);
+  return { answer, origin };
 }
+
+const hasError = (answer: unknown): boolean => (membersOf(answer).error ?? null) !== null;
 
 /** The result in a node's answer. Throws LedgerError for an error, in place of `what`. */
 export function resultIn(answer: unknown, source: string, what: string): unknown {
   const { result, error } = membersOf(answer);
-  if (error !== undefined && error !== null) {
+  if (hasError(answer)) {
     const { message } = membersOf(error);
     const said = typeof message === 'string' ? message : 'it does not say which';
     throw new LedgerError(`${source} has an error in place of ${what}: ${said}`);

@@ -52,6 +52,7 @@ def test_takes_what_is_whole_in_any_order() -> None:
         ("malformed", [json.dumps({"export": HEAD, "id": "x"}), *LINES[1:]]),
         ("malformed", [json.dumps({"export": {**HEAD, "more": 1}}), *LINES[1:]]),
         ("malformed", [json.dumps({"export": {**HEAD, "merkleRoot": ROOT.upper()}}), *LINES[1:]]),
+        ("malformed", [json.dumps({"export": {**HEAD, "name": float("nan")}}), *LINES[1:]]),
         ("malformed", [LINES[0], '{"id": "c", "values": "12"}', *LINES[1:]]),
         ("malformed", [LINES[0], '{"id": "c", "values": {"0": 1, "length": 1}}', *LINES[1:]]),
         ("malformed", [LINES[0], '{"id": "c", "values": []}', *LINES[1:]]),

@@ -19,6 +19,7 @@ RULES = [
     (r"\basync (def|for|with)\b", r"\1"),
     (r"\bawait ", ""),
     (r"\basyncio\b", "time"),
+    (r"\bwithin_async\b", "within"),
     (r"\basynccontextmanager\b", "contextmanager"),
     (r"\b(_?)Async(?=[A-Z])", r"\1"),
     (r"\b__a(iter|enter|exit)__", r"__\1__"),

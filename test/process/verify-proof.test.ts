@@ -22,7 +22,8 @@ const files: Record<string, string> = {};
 
 async function keep(name: string, content: unknown): Promise<void> {
   files[name] = join(folder, `${name}.json`);
-  await writeFile(files[name], typeof content === 'string' ? content : JSON.stringify(content));
+  const isRaw = typeof content === 'string' || Buffer.isBuffer(content);
+  await writeFile(files[name], isRaw ? content : JSON.stringify(content));
 }
 
 /** Runs it; `{name}` in an argument is the path of what was kept under that name. */
@@ -195,6 +196,10 @@ test('what does not hold is not proven, in one line that says why', async () => 
 
 test('what it cannot use is told in one line', async () => {
   await keep('text', 'no json');
+  const whole = JSON.stringify({ proof });
+  await keep('marked', `\ufeff${whole}`);
+  await keep('not-utf8', Buffer.from(whole.replace('{', '{"\xff":1,'), 'latin1'));
+  await keep('deep', whole.replace('{', `{"x":${'['.repeat(64)}${']'.repeat(64)},`));
   await keep('wrong-values', { values: ['x'] });
   await keep('error', { jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'no\u001b \nPRESENT' } });
   await keep('mute-error', { error: { code: -32602 } });
@@ -213,6 +218,10 @@ test('what it cannot use is told in one line', async () => {
     [/--present or --absent, not both/, ['{proof}', '--root', proof.merkleRoot, '--present', '--absent']],
     [/'--roots'/, ['{proof}', '--roots', 'x']],
     [/text\.json cannot be read as JSON/, ['{text}', '--root', proof.merkleRoot]],
+    ...['marked', 'not-utf8', 'deep'].map((name): [RegExp, string[]] => [
+      new RegExp(`${name}\\.json cannot be read as JSON`),
+      [`{${name}}`, '--root', proof.merkleRoot],
+    ]),
     [/never\.json cannot be read as JSON/, [join(folder, 'never.json'), '--root', proof.merkleRoot]],
     [/has no account in base64/, ['{proof}', ...pinned(), '--account', '{record}']],
     [/http:\/\/127\.0\.0\.1:1 could not be asked/, ['{proof}', ...pinned(), '--rpc', 'http://127.0.0.1:1/key?k=key']],

@@ -37,7 +37,8 @@ def of_transaction(transaction, authority, collection, signature, root, version)
     return verify.check_transaction(verify.parse(transaction), authority, address, signature, root, version)
 
 
-def of_ledger(rpc, authority, collection):
+def of_ledger(rpc, authority, collection, seconds=15):
+    verify.SECONDS_MAX = seconds
     address = verify.collection_address(authority, collection)
     return verify.read_account(*verify.fetch_account(rpc, address), authority, address)
 

@@ -7,7 +7,7 @@ from provec.verify.content import meta_hash, vec_hash
 from provec.verify.ed25519 import is_signed_by
 from provec.verify.json_text import canonical, parse
 from provec._json import json_in
-from provec._sync.ledger import ledger_account
+from provec._sync import ledger
 
 
 def of_proof(proof, known, record=None, fetched=None):
@@ -51,8 +51,9 @@ def of_transaction(transaction, authority, collection, signature, root, version)
     return found.anchored_at or "in slot %d" % found.slot
 
 
-def of_ledger(rpc, authority, collection):
-    owner, data = ledger_account(rpc, collection_address(authority, collection))
+def of_ledger(rpc, authority, collection, seconds=15):
+    ledger.RPC_TIMEOUT = seconds
+    owner, data = ledger.ledger_account(rpc, collection_address(authority, collection))
     return list(verify_account(owner, data, authority=authority, collection_id=collection))[:4]
 
 

@@ -25,7 +25,7 @@ export type Request =
       version: number;
     }
   | { of: 'signature'; publicKey: string; signature: string; message: string }
-  | { of: 'ledger'; rpc: string; authority: string; collection: string };
+  | { of: 'ledger'; rpc: string; authority: string; collection: string; seconds?: number };
 
 /** `error`: what was asked cannot be looked into, as an argument is wrong. */
 export type PythonAnswer = { is: unknown } | { refused: string } | { error: string };

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { nodeBattery } from '../proofs/node-battery.ts';
 import { askPackage } from '../proofs/python.ts';
 import { verifierBattery } from '../proofs/verifier-battery.ts';
 import { shareService } from '../support/shared-service.ts';
@@ -58,4 +59,5 @@ test('its types hold, strictly, and ruff finds nothing', async () => {
 
 describe('its verifier takes and refuses what client/verify does', () => {
   verifierBattery((requests) => askPackage(requests, bin('python')));
+  describe('a node of the ledger', () => nodeBattery((requests) => askPackage(requests, bin('python'))));
 });

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import httpx
 
+from .._deadline import within_async
 from ..verify.account import Anchor
 from ..verify.errors import LedgerError
 from ..verify.ledger import (
@@ -65,18 +66,27 @@ async def ledger_transaction(rpc_url: str, signature: str) -> Any:
 
 async def _ask(rpc_url: str, request: dict[str, Any]) -> tuple[bytes, str]:
     """The answer of a node, and its host. Raises LedgerError."""
-    host, deadline, text = host_of(rpc_url), time.monotonic() + RPC_TIMEOUT, b""
+    host = host_of(rpc_url)
     try:
-        async with (
-            httpx.AsyncClient(timeout=RPC_TIMEOUT) as client,
-            client.stream("POST", rpc_url, json=request, headers=ENCODING) as response,
-        ):
-            if not response.is_success:
-                raise LedgerError(f"{host} answered with HTTP status {response.status_code}.")
-            async for chunk in pieces_of(response):
-                text += chunk
-                if len(text) > ANSWER_MAX_BYTES or time.monotonic() > deadline:
-                    raise LedgerError(f"{host} answers too much, or too slowly.")
+        # Closing the client on a timeout ends its connection.
+        async with httpx.AsyncClient(timeout=RPC_TIMEOUT) as client:
+            exchange = partial(_exchange, client, rpc_url, host, request)
+            return await within_async(RPC_TIMEOUT, exchange), host
+    except TimeoutError:
+        raise LedgerError(f"{host} did not answer within {RPC_TIMEOUT:g} s.") from None
     except (httpx.RequestError, httpx.InvalidURL) as error:
         raise LedgerError(f"{host} could not be asked: {type(error).__name__}.") from None
-    return text, host
+
+
+async def _exchange(
+    client: httpx.AsyncClient, rpc_url: str, host: str, request: dict[str, Any]
+) -> bytes:
+    text = b""
+    async with client.stream("POST", rpc_url, json=request, headers=ENCODING) as response:
+        if not response.is_success:
+            raise LedgerError(f"{host} answered with HTTP status {response.status_code}.")
+        async for chunk in pieces_of(response):
+            text += chunk
+            if len(text) > ANSWER_MAX_BYTES:
+                raise LedgerError(f"{host} answered with more than {ANSWER_MAX_BYTES} bytes.")
+    return text

@@ -1,12 +1,13 @@
 # Generated from _async by tools/unasync.py; edit that instead.
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import httpx
 
+from .._deadline import within
 from ..verify.account import Anchor
 from ..verify.errors import LedgerError
 from ..verify.ledger import (
@@ -66,18 +67,27 @@ def ledger_transaction(rpc_url: str, signature: str) -> Any:
 
 def _ask(rpc_url: str, request: dict[str, Any]) -> tuple[bytes, str]:
     """The answer of a node, and its host. Raises LedgerError."""
-    host, deadline, text = host_of(rpc_url), time.monotonic() + RPC_TIMEOUT, b""
+    host = host_of(rpc_url)
     try:
-        with (
-            httpx.Client(timeout=RPC_TIMEOUT) as client,
-            client.stream("POST", rpc_url, json=request, headers=ENCODING) as response,
-        ):
-            if not response.is_success:
-                raise LedgerError(f"{host} answered with HTTP status {response.status_code}.")
-            for chunk in pieces_of(response):
-                text += chunk
-                if len(text) > ANSWER_MAX_BYTES or time.monotonic() > deadline:
-                    raise LedgerError(f"{host} answers too much, or too slowly.")
+        # Closing the client on a timeout ends its connection.
+        with httpx.Client(timeout=RPC_TIMEOUT) as client:
+            exchange = partial(_exchange, client, rpc_url, host, request)
+            return within(RPC_TIMEOUT, exchange), host
+    except TimeoutError:
+        raise LedgerError(f"{host} did not answer within {RPC_TIMEOUT:g} s.") from None
     except (httpx.RequestError, httpx.InvalidURL) as error:
         raise LedgerError(f"{host} could not be asked: {type(error).__name__}.") from None
-    return text, host
+
+
+def _exchange(
+    client: httpx.Client, rpc_url: str, host: str, request: dict[str, Any]
+) -> bytes:
+    text = b""
+    with client.stream("POST", rpc_url, json=request, headers=ENCODING) as response:
+        if not response.is_success:
+            raise LedgerError(f"{host} answered with HTTP status {response.status_code}.")
+        for chunk in pieces_of(response):
+            text += chunk
+            if len(text) > ANSWER_MAX_BYTES:
+                raise LedgerError(f"{host} answered with more than {ANSWER_MAX_BYTES} bytes.")
+    return text

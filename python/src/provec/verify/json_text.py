@@ -4,10 +4,13 @@ program sets for itself: no context of `decimal`, no function of `json` that it 
 from __future__ import annotations
 
 import math
+import re
+from itertools import accumulate
 from json import JSONDecoder
 from json.encoder import encode_basestring
 from typing import Any
 
+#: Maximum depth of lists and objects in the JSON that verifiers read (docs/format.md).
 LEVELS_MAX = 64
 
 
@@ -22,7 +25,15 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-_NUMBERS: dict[str, Any] = {"parse_float": float, "parse_int": float, "parse_constant": float}
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+_NUMBERS: dict[str, Any] = {
+    "parse_float": float,
+    "parse_int": float,
+    "parse_constant": _no_constant,
+}
 _DECODER = JSONDecoder(**_NUMBERS)
 _STRICT_DECODER = JSONDecoder(**_NUMBERS, object_pairs_hook=_object)
 
@@ -35,6 +46,12 @@ def parse(text: str) -> Any:
 def parse_once(text: str) -> Any:
     """The same, but raises RepeatedKey where an object has a key twice."""
     return _STRICT_DECODER.decode(text)
+
+
+def levels(text: str) -> int:
+    """The depth of lists and objects in JSON."""
+    brackets = re.sub(r'"(?:[^"\\]|\\.)*"|[^][{}]', "", text)
+    return max(accumulate(1 if each in "[{" else -1 for each in brackets), default=0)
 
 
 def canonical(value: Any, level: int = 0) -> str:

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 from .._json import json_in
 from .account import Anchor, collection_address, verify_account
 from .errors import LedgerError, VerificationError, demand
+from .json_text import LEVELS_MAX, levels
+from .reader import is_base64
 from .shape import checked
 from .transaction import verify_transaction
 
@@ -51,6 +53,8 @@ def transaction_request(signature: str) -> dict[str, Any]:
 def _result_in(text: bytes, host: str, what: str) -> Any:
     try:
         answer = json_in(text)
+        if levels(text.decode()) > LEVELS_MAX:
+            raise LedgerError(f"{host} answered with JSON of more than {LEVELS_MAX} levels.")
         if answer.get("error") is not None:
             message = answer["error"].get("message", "it does not say which")
             raise LedgerError(f"{host} has an error in place of {what}: {message}")
@@ -65,9 +69,12 @@ def account_in(text: bytes, host: str) -> Account | None:
         value = _result_in(text, host, "an account")["value"]
         if value is None:
             return None
-        return str(value["owner"]), base64.b64decode(value["data"][0], validate=True)
-    except (ValueError, TypeError, KeyError, IndexError):
+        owner, (data, encoding) = value["owner"], value["data"][:2]
+    except (ValueError, TypeError, KeyError):
         raise LedgerError(f"{host} answers no account.") from None
+    if not is_base64(data) or encoding != "base64" or not isinstance(owner, str):
+        raise LedgerError(f"{host} answers no account in base64.")
+    return owner, base64.b64decode(data)
 
 
 def transaction_in(text: bytes, host: str) -> Any:
