@@ -40,6 +40,13 @@ const CHECKS = {
   stats: {},
 } as const;
 
+/** The part of the embedded ledger that anchoring needs. */
+interface EmbeddedLedger {
+  readonly url: string;
+  /** Keeps the transactions that this address pays for, however many others there are. */
+  keepOf(payer: string): void;
+}
+
 const KEYPAIR_FILE = 'ledger-keypair.json';
 const NO_ANCHOR: AnchorReceipt = { status: 'none', signature: null, explorerUrl: null };
 const PENDING: AnchorReceipt = { status: 'pending', signature: null, explorerUrl: null };
@@ -52,7 +59,7 @@ const NO_STATS = { pending: 0, oldestPendingSeconds: 0, confirmed: 0, failures: 
  */
 export default function anchoringService(
   { config, store, clock, log }: Runtime,
-  embedded: { readonly url: string } | null,
+  embedded: EmbeddedLedger | null,
 ): ServiceSchema {
   const enabled = config.ledger === 'on';
   const endpoints: RpcEndpoints = {
@@ -211,6 +218,7 @@ export default function anchoringService(
       anchors = withSeals;
       const pool = new RpcPool(endpoints, monotonicMs);
       const ledger = new LedgerClient(pool, authority, monotonicMs);
+      embedded?.keepOf(ledger.authority);
       if (endpoints.embedded) await fundFromEmbeddedLedger(ledger);
       else void warnOfLowFunds(ledger, log);
       const { plans } = config;

@@ -23,7 +23,7 @@ const formOf = ({ encoding, maxSupportedTransactionVersion }: TransactionOptions
 function assertBlock({ blocks, history }: Ledger, slot: number): void {
   if (slot > blocks.height) throw new RpcError(RPC_ERROR.BLOCK_NOT_AVAILABLE, `Block not available for slot ${slot}`);
   const { firstSlot } = history;
-  if (slot < firstSlot)
+  if (slot < firstSlot && history.at(slot) === null)
     throw new RpcError(
       RPC_ERROR.BLOCK_CLEANED_UP,
       `Block ${slot} cleaned up, does not exist on node. First available block: ${firstSlot}`,

@@ -31,6 +31,8 @@ export type JournalLine =
   /** Highest height that may have been shown to a client. */
   | { kind: 'blocks'; height: number }
   | { kind: 'account'; account: AccountState }
+  /** An address whose transactions have a bound of their own in the history. */
+  | { kind: 'payer'; address: string }
   /**
    * `accounts` has the new states of all accounts that the transaction could write. Empty in a
    * replaced journal, which has lines for the accounts instead.

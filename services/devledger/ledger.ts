@@ -42,8 +42,8 @@ const MS_PER_HEIGHT = 400;
 /** Balance of the faucet before each airdrop, exact in JSON. */
 const FAUCET_LAMPORTS = 2 * AIRDROP_MAX_LAMPORTS;
 /**
- * Number of transactions kept, newest first; validators also prune old ones. docs/trust.md quotes
- * it.
+ * Number of newest transactions kept of the service, and as many of all others. docs/trust.md
+ * quotes it.
  */
 const TRANSACTIONS_KEPT = 10_000;
 const SYSTEM_PROGRAM = '1'.repeat(32);
@@ -83,7 +83,8 @@ export class Ledger {
     if (!first) this.#append(this.#genesis);
     let { height } = this.#genesis;
     this.#faucet = new Faucet(this.#genesis.hash);
-    this.history = new TransactionHistory(transactionsKept, height);
+    const payers = lines.flatMap((line) => (line.kind === 'payer' ? [line.address] : []));
+    this.history = new TransactionHistory(transactionsKept, height, payers);
     const accounts = new Map<string, AccountState>();
     for (const line of lines) {
       if (line.kind === 'blocks') height = Math.max(height, line.height);
@@ -120,6 +121,16 @@ export class Ledger {
       executable: account.executable,
       data: Buffer.from(account.data).toString('base64'),
     };
+  }
+
+  /**
+   * Keeps the transactions that this address pays for, however many others there are. Throws
+   * LedgerStoppedError.
+   */
+  keepOf(payer: string): void {
+    if (this.history.payers.has(payer)) return;
+    this.#append({ kind: 'payer', address: payer });
+    this.history.keepOf(payer);
   }
 
   minimumBalance(bytes: number): number {
@@ -223,6 +234,7 @@ export class Ledger {
   *#everything(): Iterable<JournalLine> {
     yield this.#genesis;
     yield { kind: 'blocks', height: this.blocks.reserved };
+    for (const address of this.history.payers) yield { kind: 'payer', address };
     for (const address of this.#touched) {
       const account = this.account(address);
       if (account) yield { kind: 'account', account };

@@ -1,7 +1,8 @@
 /**
  * Process of the embedded ledger: `node main.ts <folder> <preferred port> <origin>...`, forked with
  * an IPC channel. Sends its parent the port, or why it cannot start. Exits when the channel closes,
- * whatever ended the parent.
+ * whatever ended the parent. The parent may name addresses (`{ payer }`) whose
+ * transactions are kept whatever others send.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -66,6 +67,13 @@ async function run(folder: string, asked: number, readers: string[]): Promise<vo
   const onFatal = (error: Error) => tellAndExit(error.message);
   const port = await serveRpc(ledger, { preferredPort, readers, onFatal });
   await writeFile(remembered, String(port), { mode: 0o600, flag: REWRITTEN });
+  process.on('message', ({ payer }: { payer: string }) => {
+    try {
+      ledger.keepOf(payer);
+    } catch (error) {
+      onFatal(error as Error);
+    }
+  });
   process.send?.({ kind: 'listening', port });
 }
 

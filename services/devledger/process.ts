@@ -17,6 +17,10 @@ export interface DevLedger {
   /** `http://127.0.0.1:<port>`. Changes if the process restarts and its port is taken. */
   readonly url: string;
   readonly pid: number;
+  /**
+   * Keeps the newest transactions that `payer` (base58) pays for, however many other processes send.
+   */
+  keepOf(payer: string): void;
   /** Ends the process for good. No acknowledged transaction is lost. Idempotent. */
   stop(): Promise<void>;
 }
@@ -44,6 +48,7 @@ interface Running {
 export async function startDevLedger({ dataDir, log, readers = [] }: DevLedgerOptions): Promise<DevLedger> {
   const folder = join(dataDir, 'ledger');
   const stopping = new AbortController();
+  const payers = new Set<string>();
   let running = await startProcess(folder, 0, readers);
 
   const supervise = async (): Promise<void> => {
@@ -60,6 +65,7 @@ export async function startDevLedger({ dataDir, log, readers = [] }: DevLedgerOp
         try {
           running = await startProcess(folder, running.port, readers);
           started = true;
+          for (const payer of payers) tellPayer(running.child, payer);
           if (stopping.signal.aborted) endProcess(running.child);
         } catch (error) {
           log.error({ reason: (error as Error).message }, 'The embedded ledger does not restart; still trying.');
@@ -75,6 +81,10 @@ export async function startDevLedger({ dataDir, log, readers = [] }: DevLedgerOp
     },
     get pid() {
       return running.child.pid!;
+    },
+    keepOf(payer) {
+      payers.add(payer);
+      tellPayer(running.child, payer);
     },
     async stop() {
       stopping.abort();
@@ -116,6 +126,11 @@ function startProcess(folder: string, preferredPort: number, readers: readonly s
     });
     ended.then(() => fail('The embedded ledger stopped while it was starting.'));
   });
+}
+
+/** A process that has ended meanwhile is told when it is started again. */
+function tellPayer(child: ChildProcess, payer: string): void {
+  if (child.connected) child.send({ payer }, () => undefined);
 }
 
 function endProcess(child: ChildProcess): void {

@@ -11,20 +11,30 @@ export interface SignaturePage {
   until?: string | null;
 }
 
-/** Newest transactions, by signature, by slot and by address. */
+/**
+ * Newest transactions, by signature, by slot and by address. Transactions of some payers have a
+ * bound of their own, so those of other processes cannot displace them.
+ */
 export class TransactionHistory {
   readonly #capacity: number;
-  /** Oldest first. */
+  readonly #payers: Set<string>;
+  /** Oldest first, as in the two sets that it consists of. */
   readonly #bySignature = new Map<string, TransactionRecord>();
+  readonly #own = new Set<TransactionRecord>();
+  readonly #others = new Set<TransactionRecord>();
   readonly #bySlot = new Map<number, KeptTransaction>();
   readonly #byAddress = new Map<string, KeptTransaction[]>();
   #firstSlot: number;
   #newest: KeptTransaction | null = null;
 
-  /** Keeps up to `capacity` transactions. `firstSlot` is the ledger's first slot. */
-  constructor(capacity: number, firstSlot: number) {
+  /**
+   * Keeps up to `capacity` transactions that `payers` pay for, and as many others. `firstSlot` is the
+   * ledger's first slot.
+   */
+  constructor(capacity: number, firstSlot: number, payers: Iterable<string> = []) {
     this.#capacity = capacity;
     this.#firstSlot = firstSlot;
+    this.#payers = new Set(payers);
   }
 
   get size(): number {
@@ -33,9 +43,20 @@ export class TransactionHistory {
 
   /** First slot from which no transaction is missing. */
   get firstSlot(): number {
-    const [oldest] = this.#bySignature.values();
-    const mayLack = oldest !== undefined && this.size >= this.#capacity;
-    return mayLack ? Math.max(this.#firstSlot, oldest.slot) : this.#firstSlot;
+    const full = [this.#own, this.#others].filter(({ size }) => size > 0 && size >= this.#capacity);
+    return Math.max(this.#firstSlot, ...full.map(([oldest]) => oldest!.slot));
+  }
+
+  get payers(): ReadonlySet<string> {
+    return this.#payers;
+  }
+
+  /** Keeps the transactions of this payer apart from now on, and those that are there. */
+  keepOf(payer: string): void {
+    this.#payers.add(payer);
+    this.#own.clear();
+    this.#others.clear();
+    for (const record of [...this.#bySignature.values()]) this.#keep(record);
   }
 
   get(signature: string): TransactionRecord | null {
@@ -67,7 +88,7 @@ export class TransactionHistory {
         else this.#byAddress.set(address, [record]);
       }
     } else this.#firstSlot = record.slot + 1;
-    if (this.size > this.#capacity) this.#forgetOldest();
+    this.#keep(record);
   }
 
   /** Returns the transactions that name an address, newest first; none if `before` is unknown. */
@@ -78,14 +99,23 @@ export class TransactionHistory {
     return known.slice(Math.max(last + 1, end - limit, 0), Math.max(end, 0)).reverse();
   }
 
-  #forgetOldest(): void {
-    const [oldest] = this.#bySignature.values();
-    this.#bySignature.delete(oldest!.signature);
-    if (!isKept(oldest!)) return;
-    this.#bySlot.delete(oldest.slot);
-    for (const address of new Set(oldest.content.addresses)) {
+  #keep(record: TransactionRecord): void {
+    const isOwn = this.#payers.has(record.content?.addresses[0] ?? '');
+    const kept = isOwn ? this.#own : this.#others;
+    kept.add(record);
+    if (kept.size <= this.#capacity) return;
+    const [oldest] = kept;
+    kept.delete(oldest!);
+    this.#forget(oldest!);
+  }
+
+  #forget(record: TransactionRecord): void {
+    this.#bySignature.delete(record.signature);
+    if (!isKept(record)) return;
+    this.#bySlot.delete(record.slot);
+    for (const address of new Set(record.content.addresses)) {
       const known = this.#byAddress.get(address)!;
-      known.shift();
+      known.splice(known.indexOf(record), 1);
       if (known.length === 0) this.#byAddress.delete(address);
     }
   }

@@ -107,7 +107,7 @@ export class AnchoringCluster {
     const node = await this.#cluster.start(id);
     const runtime = { config, store: { ...store, anchors }, clock: SYSTEM_CLOCK, log: SILENT };
     // As an embedded ledger, so that no rate is kept for the sake of others.
-    node.broker.createService(anchoringService(runtime, { url: `${this.#relay.url}/${id}` }));
+    node.broker.createService(anchoringService(runtime, { url: `${this.#relay.url}/${id}`, keepOf: () => undefined }));
     node.broker.createService({
       name: 'shards',
       actions: {

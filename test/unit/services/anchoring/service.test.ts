@@ -92,6 +92,12 @@ describe.each([
     expect((await ask('anchoring.stats', {})).confirmed).toBeGreaterThan(0);
   });
 
+  test('the ledger keeps the transactions of the authority apart', async () => {
+    const journal = () => readFileSync(join(fixture.folder, 'ledger/journal.ndjson'), 'utf8');
+    const line = JSON.stringify({ kind: 'payer', address: fixture.client.authority });
+    await until('the ledger knows its payer', async () => journal().includes(line));
+  });
+
   test('halt stops, resume goes on, close forgets', async () => {
     const row = await fixture.collection();
     const collectionId = row.id;

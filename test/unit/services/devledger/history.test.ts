@@ -1,10 +1,15 @@
 /** Answers of the embedded ledger about its past, compared with what was done on it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { address, generateKeyPairSigner, getTransactionDecoder } from '@solana/web3.js';
 import * as litesvm from 'litesvm';
 import type { CollectionRow } from '../../../../lib/store/catalog.ts';
+import { Faucet } from '../../../../services/devledger/faucet.ts';
 import { Journal } from '../../../../services/devledger/journal.ts';
 import { Ledger } from '../../../../services/devledger/ledger.ts';
+import type { TransactionHistory } from '../../../../services/devledger/transaction-history.ts';
 import { AnchoringFixture, rpc } from '../anchoring/fixture.ts';
 
 const WAIT_MS = 60_000;
@@ -49,7 +54,7 @@ const roots: string[] = [];
 
 const ask = <T>(method: string, ...params: unknown[]) => rpc<T>(fixture.devLedger.url, method, params);
 const listed = (options = {}) => ask<Listed[]>('getSignaturesForAddress', mint, options);
-const signaturesOf = (list: Listed[]) => list.map(({ signature }) => signature);
+const signaturesOf = (list: readonly { signature: string }[]) => list.map(({ signature }) => signature);
 
 beforeAll(async () => {
   startedSeconds = Math.floor(Date.now() / 1000);
@@ -195,5 +200,38 @@ describe('past its bound', () => {
     }
     expect(opened.lines.length).toBeLessThan(3 * KEPT + 4);
     expect(second.account(address(wallet))!.lamports).toBe(String(3 * KEPT * SOL));
+  });
+
+  test.each([
+    ['before it sends', true],
+    ['later', false],
+  ])('transactions of a payer that is named %s outlast those of others', async (_, isNamedFirst) => {
+    const folder = await mkdtemp(join(tmpdir(), 'provec-history-'));
+    const { journal } = Journal.open(folder);
+    const first = new Ledger(litesvm, journal, [], { replaceAfterBytes: 20_000, transactionsKept: KEPT });
+    const payer = new Faucet('a wallet');
+    const wallet = (await generateKeyPairSigner()).address;
+    first.airdrop(payer.address, 100 * SOL);
+    if (isNamedFirst) first.keepOf(payer.address);
+    const pay = (lamports: number) => first.send(payer.transfer(wallet, lamports, first.blocks.latestBlockhash));
+    const own = Array.from({ length: 3 }, (_, at) => pay(SOL + at));
+    if (!isNamedFirst) first.keepOf(payer.address);
+    for (let sent = 0; sent < 2 * KEPT; sent++) first.airdrop(wallet, SOL);
+    journal.close();
+    const opened = Journal.open(folder);
+    const second = new Ledger(litesvm, opened.journal, opened.lines, { transactionsKept: KEPT });
+    const of = (history: TransactionHistory) => history.of(payer.address, { limit: 1_000 });
+    for (const { history } of [first, second]) {
+      expect(signaturesOf(of(history))).toEqual(own.toReversed());
+      for (const { slot, signature } of of(history)) expect(history.at(slot)!.signature).toBe(signature);
+      expect(history.size).toBe(KEPT + own.length);
+      expect(history.firstSlot).toBeGreaterThan(of(history)[0]!.slot);
+    }
+    // They have a bound, too.
+    for (let sent = 0; sent < KEPT; sent++) second.send(payer.transfer(wallet, SOL, second.blocks.latestBlockhash));
+    expect(second.history.get(own[0]!)).toBeNull();
+    expect(of(second.history)).toHaveLength(KEPT);
+    opened.journal.close();
+    await rm(folder, { recursive: true });
   });
 });
