@@ -114,7 +114,7 @@ describe('the data directory', () => {
   test('in /proc is found out through a symbolic link, too', async () => {
     const link = join(folder, 'link');
     symlinkSync('/proc', link);
-    await expect(lockDataDir(join(link, 'x'))).rejects.toThrow('lies in /proc,');
+    await expect(lockDataDir(join(link, 'x'))).rejects.toThrow('is in /proc,');
   });
 
   test('may be made by several at once', async () => {
