@@ -93,7 +93,7 @@ function countWrittenKeys(text: string): number {
 }
 
 /** Maximum depth of lists and objects in the JSON that verifiers read (docs/format.md). */
-export const LEVELS_MAX = 64;
+const LEVELS_MAX = 64;
 
 /** Parses bytes as `parseJson` parses text. Throws for what is not JSON, and for over 64 levels. */
 export function parseJsonBytes(bytes: Uint8Array): unknown {
