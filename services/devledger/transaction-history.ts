@@ -28,8 +28,8 @@ export class TransactionHistory {
   #newest: KeptTransaction | null = null;
 
   /**
-   * Keeps up to `capacity` transactions that `payers` pay for, and as many others. `firstSlot` is the
-   * ledger's first slot.
+   * Keeps up to `capacity` transactions that `payers` pay for, and as many others. `firstSlot` is
+   * the ledger's first slot.
    */
   constructor(capacity: number, firstSlot: number, payers: Iterable<string> = []) {
     this.#capacity = capacity;
