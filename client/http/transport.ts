@@ -4,9 +4,9 @@
  * its own.
  */
 import { type Operations, ROUTES } from '../api/generated.ts';
+import { boundedText } from '../verify/bounded-body.ts';
 import { parseJson } from '../verify/json-text.ts';
 import { bodyText } from './body-text.ts';
-import { boundedText } from './bounded-body.ts';
 import { APIConnectionError, APITimeoutError, errorOf, ProvecError, ServerError } from './errors.ts';
 import { assertJson, assertPlain } from './json-value.ts';
 import {

@@ -1,4 +1,4 @@
-import { boundedBytes } from '../http/bounded-body.ts';
+import { boundedBytes } from './bounded-body.ts';
 import { parseJsonBytes } from './json-text.ts';
 
 /** A node of the ledger could not be reached, or its answer is not valid. */
