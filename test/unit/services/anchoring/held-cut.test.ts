@@ -40,7 +40,7 @@ test.each([
 ])('a cut at which the shard %s is not signed, though the store tells of no contradiction', async (_, said) => {
   atSecond = said;
   expect(await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS)).toBeNull();
-  expect(await halted()).toBe('Shard 0 contradicts the root that was to be anchored.');
+  expect(await halted()).toBe('Shard 0 contradicts the root to be anchored.');
   expect(await onChainVersion()).toBe(1);
 });
 
