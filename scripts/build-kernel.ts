@@ -1,6 +1,6 @@
 /**
- * Assembles each kernel's WebAssembly text into a module beside it; with `--check` only compares,
- * and exits 1 on a difference.
+ * Assembles each kernel's WebAssembly text into a module next to it. With `--check` it only
+ * compares, and exits 1 on a difference.
  */
 import { readFileSync } from 'node:fs';
 import initWabt from 'wabt';

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { SERVICE_NAMES } from '../lib/process/service-names.ts';
 
-/** An action as `lib/actions/` declares it. */
+/** An action declared in `lib/actions/`. */
 const DECLARED = /^ {2}'([a-z]+)\.(\w+)': /gm;
 const NAMED = /'([a-z]+)\.(\w+)'/g;
-/** Imported into a service it makes the call that it contains: `planOf`. */
+/** A service that imports this file makes the calls that the file contains: `planOf`. */
 const HELPER = 'lib/actions/principal.ts';
 const IMPORTS_HELPER = /^import \{[^}]*\} from '[./]+\/lib\/actions\/principal\.ts';$/m;
-/** Numbers for `/metrics` and the console. */
+/** Actions that return numbers for `/metrics` and the console. The graph leaves them out. */
 const GAUGES = new Set(['stats']);
 
 const sources = (folder: string): string[] =>
@@ -21,13 +21,13 @@ const actions = new Set(
   ),
 );
 
-/** The services whose actions a text names, but for gauges. */
+/** Returns the services whose actions a text names, gauges excluded. */
 function calledIn(text: string): string[] {
   const called = [...text.matchAll(NAMED)].filter(([, service, name]) => actions.has(`${service}.${name}`));
   return called.flatMap(([, service, name]) => (GAUGES.has(name!) ? [] : [service!]));
 }
 
-/** Which service calls actions of which, as edges of a Mermaid flowchart. */
+/** Returns the calls between services as edges of a Mermaid flowchart. */
 export function callEdges(): string {
   const ofHelper = calledIn(readFileSync(HELPER, 'utf8'));
   const edges = SERVICE_NAMES.flatMap((service) => {

@@ -1,10 +1,10 @@
 /**
- * `npm run cluster [-- --nodes <n>]`: a gateway process with all services but shards, and shard
- * nodes, on this machine. With nothing installed they call each other over TCP and share one data
- * folder; PROVEC_REDIS_URL and PROVEC_MONGO_URL put the real ones in their place.
+ * `npm run cluster [-- --nodes <n>]`: runs a gateway process (all services except shards) and shard
+ * nodes on this machine. By default they call each other over TCP and share one data folder; with
+ * PROVEC_REDIS_URL and PROVEC_MONGO_URL they use Redis and MongoDB instead.
  *
- * Stops in order on SIGINT and SIGTERM: the gateway, then all shard nodes together, which then have
- * nobody to hand over to; a second signal kills. Exit codes are those of start.ts.
+ * On SIGINT or SIGTERM the gateway stops first, then all shard nodes at once, without handing over
+ * their shards; a second signal kills all processes. Exit codes are those of start.ts.
  */
 import { constants } from 'node:os';
 import { ConfigError, readConfig } from '../lib/config.ts';
@@ -17,7 +17,7 @@ const READY_CHECK_MS = 200;
 const EXIT_REFUSED = 1;
 const EXIT_MISUSED = 2;
 
-/** Whoever read what is written may have closed the pipe. */
+/** The reader of a pipe may have closed it. */
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
@@ -35,11 +35,11 @@ class LocalCluster {
     return [this.gateway, ...this.shardNodes];
   }
 
-  /** Rejects when one of them does not start, or the gateway does not find the others. */
+  /** Rejects when a process does not start, or the gateway does not find the others. */
   async start(): Promise<void> {
     await Promise.all(this.members.map((member) => member.start()));
     const { url } = this.#told();
-    // Where it was left to the system, clients would not find it again.
+    // Restarts keep a port that the system chose, so that clients find the gateway again.
     this.gateway.keep({ PROVEC_PORT: new URL(url).port });
     const deadlineMs = performance.now() + READY_MAX_MS;
     let answer = '';
@@ -59,7 +59,7 @@ class LocalCluster {
         else void this.stop(0);
       });
     }
-    // npm hands a signal to its shell, and not every shell hands it on.
+    // npm forwards a signal to its shell, but some shells do not forward it.
     if (process.env.npm_lifecycle_event !== undefined) watchParent(() => void this.stop(0));
   }
 
@@ -72,7 +72,7 @@ class LocalCluster {
     process.exit(code);
   }
 
-  /** What a person needs to begin. */
+  /** The text that a person needs to get started. */
   banner(dataDir: string, stores: string): string {
     const { url, key, ledger, curl } = this.#told();
     const facts = [
@@ -90,7 +90,7 @@ class LocalCluster {
     );
   }
 
-  /** From what the gateway's process said. */
+  /** Values read from the gateway's startup output. */
   #told(): { url: string; key: string | null; ledger: string; curl: string } {
     const { stdout } = this.gateway;
     const found = (pattern: RegExp): string | null => pattern.exec(stdout)?.[1] ?? null;

@@ -1,7 +1,7 @@
 /**
- * Checks who imports whom (`.dependency-cruiser.cjs`); prints each breach and exits 1 when there is
- * one, or when the cruiser did not see every module: without a parser that it knows it finds no
- * violations in nothing.
+ * Checks imports against `.dependency-cruiser.cjs`, prints each breach and exits 1 if there is any.
+ * Also exits 1 when the cruiser did not see every module: without a supported parser it sees none
+ * and reports no violations.
  */
 import { execFileSync } from 'node:child_process';
 

@@ -1,7 +1,7 @@
 /**
- * Writes docs/errors.md and docs/configuration.md from the tables in the code, docs/api.md from the
- * OpenAPI document and its examples, the clients' types from that document too, and the calls of
- * CONTRIBUTING.md from the code itself; with `--check` only compares, and exits 1 on a difference.
+ * Generates docs/errors.md and docs/configuration.md from the tables in the code, docs/api.md and
+ * the clients' types from the OpenAPI document, and the call graph in CONTRIBUTING.md from the
+ * source. With `--check` it only compares, and exits 1 on a difference.
  */
 import { readFileSync } from 'node:fs';
 import { namesOf, VARIABLES } from '../lib/config.ts';

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /**
- * Writes a generated file; with `--check` among the arguments only compares it with what is there,
- * and has the process exit with 1 on a difference.
+ * Writes a generated file. With `--check` among the arguments it only compares the text with the
+ * existing file, and sets exit code 1 on a difference.
  */
 export function generated(file: string | URL, text: string, command: string): void {
   if (!process.argv.includes('--check')) writeFileSync(file, text);

@@ -43,13 +43,13 @@ const MEANINGS: Readonly<Record<LimitName, string>> = {
   accountNameMaxChars: 'Characters of the name of an account.',
 };
 
-/** Of those that no operator changes. */
+/** Limits that operators cannot change. */
 const FIXED_MEANINGS: Partial<Readonly<Record<keyof typeof INTERNAL_LIMITS, string>>> = {
   importLineMaxBytes: 'Bytes of a line of an import, without its end.',
   jsonObjectMaxKeys: 'Keys of an object in a body, or in a line of an import.',
 };
 
-/** Name, value and meaning of each limit of requests, for a table. */
+/** Name, value and meaning of each request limit, as table rows. */
 export const LIMIT_ROWS = rowsOf(MEANINGS, LIMITS);
 export const FIXED_LIMIT_ROWS = rowsOf(FIXED_MEANINGS, INTERNAL_LIMITS);
 

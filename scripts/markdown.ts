@@ -1,11 +1,11 @@
-/** At most as long as prose may be. */
+/** Maximum width of prose, in columns. */
 export const WIDTH = 100;
 
 export function table(head: string[], rows: (string | number)[][]): string {
   return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
 }
 
-/** A paragraph in lines of at most `width` columns. */
+/** Wraps a paragraph to lines of at most `width` columns. */
 export function wrapped(text: string, width = WIDTH): string {
   const lines = [''];
   for (const word of text.split(' ')) {

@@ -1,10 +1,9 @@
 /**
- * `npm run repl [-- provec <command> ...]`: joins a running service, of one process or a cluster,
- * with a console or for one command.
+ * `npm run repl [-- provec <command> ...]`: joins a running service (one process or a cluster) and
+ * opens a console, or runs one command.
  *
- * It is a node of its own without services, store or lock. Exit codes: 0 done; 1 the command
- * failed, the service refused it, or there is none; 2 wrong configuration, or a command that
- * could not be understood.
+ * It is a separate node without services, store or lock. Exit codes: 0 success; 1 the command
+ * failed, the service refused it, or no service was found; 2 invalid configuration or command.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -33,7 +32,7 @@ function end(code: number, error: unknown): never {
   process.exit(code);
 }
 
-/** The words after `provec`; null for a console. */
+/** Returns the words after `provec`, or null to open a console. */
 function commandOf(argv: string[]): string[] | null {
   if (argv.length === 0) return null;
   if (argv[0] === '--help' || argv[0] === '-h') return ['help'];
@@ -43,8 +42,8 @@ function commandOf(argv: string[]): string[] | null {
 }
 
 /**
- * As the nodes have it. Without Redis it is the process that runs alone in the data folder, or a
- * cluster on the loopback.
+ * The configuration of the nodes to join. Without Redis that is the single process on the data
+ * folder, or a cluster on the loopback interface.
  */
 async function joining(environment: NodeJS.ProcessEnv): Promise<Config> {
   const read = readConfig(environment);
@@ -58,7 +57,9 @@ async function joining(environment: NodeJS.ProcessEnv): Promise<Config> {
   };
 }
 
-/** Whether a service listens there. Throws an error of the system where it may not be asked. */
+/**
+ * Whether a service listens on the socket. Throws system errors other than ENOENT and ECONNREFUSED.
+ */
 async function answers(path: string): Promise<boolean> {
   const socket = connect(path);
   try {
@@ -73,10 +74,7 @@ async function answers(path: string): Promise<boolean> {
   }
 }
 
-/**
- * Who has another secret hears nothing of a cluster that runs, and so cannot tell the one from the
- * other.
- */
+/** A console with the wrong secret sees no nodes, so it cannot tell a running cluster from none. */
 function whyNone(config: Config): string {
   const secret = 'or its secret is another one than this console has (PROVEC_SECRET, PROVEC_SECRET_FILE)';
   return transportOf(config) === 'redis'

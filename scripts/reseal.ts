@@ -1,13 +1,12 @@
 /**
- * `npm run reseal [-- --apply]`: puts the current secret's seals on all that a stopped installation
- * has stored; with `--lost` also on what was sealed under a lost secret.
+ * `npm run reseal [-- --apply]`: reseals everything that a stopped installation has stored under
+ * the current secret; with `--lost` also data sealed under a lost secret.
  *
- * Promises: nothing is written without `--apply`, and then only seals change and contradictions are
- * added. Without `--lost` only what bears a given secret's seal is sealed. Run again, it finishes.
- * How it fails: it refuses while another process has the data folder, or a node's beat moves. Exit
- * codes: 0 all is sealed (with `--lost` also held, but for API keys and checkpoints), 2 something
- * is not, 1 it failed or was refused.
- * See docs/internals/sealing.md.
+ * Without `--apply` nothing is written; with it only seals change and contradictions are added.
+ * Without `--lost` only rows with a valid seal of a given secret are resealed. An interrupted run
+ * can be repeated. It refuses to run while another process has the data folder or a node is alive.
+ * Exit codes: 0 everything is sealed (with `--lost`: and matches the ledger, except API keys and
+ * checkpoints); 2 something is not; 1 failed or refused. See docs/internals/sealing.md.
  */
 import type { Logger } from 'pino';
 import { type Config, readConfig } from '../lib/config.ts';
@@ -43,14 +42,14 @@ interface Run {
   home: NodeHome;
 }
 
-/** The driver of MongoDB is loaded where it is used only. */
+/** Loads the MongoDB driver only if it is needed. */
 async function open({ config: { mongoUrl, dataDir }, keys, asked }: Run): Promise<StoreToReseal> {
   if (mongoUrl === null) return openSqliteToReseal(dataDir, keys, asked.lost);
   const { openMongoToReseal } = await import('../lib/store/mongo/resealing.ts');
   return openMongoToReseal({ url: mongoUrl, keys, believes: asked.lost });
 }
 
-/** Goes through all seals, and says what became of them. */
+/** Goes through all seals and prints the findings. */
 async function reseal({ seals }: StoreToReseal, { asked, keys, hasEarlier }: Run, belief: Belief): Promise<Report> {
   const report = new Report(asked.apply);
   for await (const finding of (asked.apply ? resealed : looked)(seals, keys, belief)) {
@@ -64,8 +63,8 @@ async function reseal({ seals }: StoreToReseal, { asked, keys, hasEarlier }: Run
 }
 
 /**
- * What is refused may bear an earlier secret's seal again once it is put right. A checkpoint does
- * not count: its shard opens without it.
+ * A refused row may carry an earlier secret's seal again once an operator repairs it, so earlier
+ * secrets are still needed then. Checkpoints do not count: shards open without them.
  */
 function ofEarlierSecrets(report: Report): string {
   if (report.leavesEarlier) return 'Some rows could not be sealed: run it again before an earlier secret is dropped.';
@@ -75,7 +74,7 @@ function ofEarlierSecrets(report: Report): string {
     : `${refused} refused: keep earlier secrets until what is refused is put right and sealed by another run, or given up.`;
 }
 
-/** Of a rotation: what bears the seal of a given secret gets that of the first. */
+/** Rotates secrets: replaces each valid seal of a given secret with one of the first secret. */
 async function rotate(store: StoreToReseal, run: Run): Promise<number> {
   if (!(await store.seals.isOfInstallation()))
     throw new Error('The store was made under another secret: put that one back, or see --lost in docs/operations.md.');
@@ -95,7 +94,7 @@ async function withoutSecret(store: StoreToReseal, run: Run): Promise<number> {
     say('Only you know whether these accounts and collections are as they should be: check each of them.');
     for (const row of lost.accounts)
       say(described({ kind: 'account', state: 'live', isInPlace: true, row: { ...row, seal: '' } }));
-    // All of them before anything is written: the ledger may go away meanwhile.
+    // All collections are judged before anything is written: the ledger may become unreachable.
     const judged: Judged[] = [];
     for await (const each of lost.judged()) {
       judged.push(each);
@@ -124,7 +123,7 @@ function sayOf({ collection, found, reason }: Judged): void {
   if (reason !== null) say(`  not anchored until provec resume ${collection.id}`);
 }
 
-/** A key for an account whose keys are gone. */
+/** Creates a key for an account that has lost all its keys. */
 async function makeKey({ asked, config, log, keys, home }: Run): Promise<number> {
   const folder = checkpointsIn(home.folder);
   const { mongoUrl, dataDir } = config;
@@ -149,7 +148,7 @@ async function main(): Promise<number> {
   const asked = readArguments(words);
   const config = readConfig(process.env);
   const log = makeLogger(config);
-  // The whole folder, also where nodes share it.
+  // Locks the whole folder, even if nodes normally share it.
   await refuseLinks(config);
   const home = await takeHome({ ...config, mongoUrl: null, redisUrl: null, transporter: 'none' });
   try {

@@ -1,8 +1,8 @@
 /**
- * What a request answers that succeeded once and is sent again, by its operation; of those that do
- * not say so by a count of records (`test/api/sent-again`). `isHarmless`: the clients may send it
- * again by themselves. What another answer means after a failure that leaves the first time open,
- * only the caller knows.
+ * Response when a successful request is sent again, by operation; only operations whose response
+ * does not say so by a count of records (`test/api/sent-again`). `isHarmless`: clients may retry it
+ * automatically. When the outcome of the first request is unknown, only the caller can interpret
+ * another response.
  */
 export const SECOND_TIMES: Readonly<Record<string, { answer: string; isHarmless: boolean }>> = {
   createCollection: {

@@ -3,7 +3,7 @@ import { number, table } from '../markdown.ts';
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 
-/** The rows of tables of fields; what they refer to is collected for tables of their own. */
+/** Builds rows for tables of fields, and collects the components that those rows link to. */
 export class Fields {
   /** Names of the components that rows link to, in the order of the first link. */
   readonly linked = new Set<string>();
@@ -13,7 +13,9 @@ export class Fields {
     this.#components = components;
   }
 
-  /** A schema, or the component that it refers to. Throws for one that is not there. */
+  /**
+   * Returns the schema, or the component that it refers to. Throws when the component is missing.
+   */
   resolved(schema: JsonSchema): JsonSchema {
     if (schema.$ref === undefined) return schema;
     const [, , kind, name] = String(schema.$ref).split('/');
@@ -22,7 +24,7 @@ export class Fields {
     return component;
   }
 
-  /** A table of the fields of an object, or one for each of several that it may be. */
+  /** Returns a table of an object's fields; for a `oneOf`, one table per object. */
   tables(schema: JsonSchema): string[] {
     const { oneOf = [] } = this.resolved(schema) as { oneOf?: JsonSchema[] };
     const objects = 'properties' in this.resolved(schema) ? [schema] : oneOf;
@@ -35,7 +37,10 @@ export class Fields {
     );
   }
 
-  /** Name, type, default and meaning of each field of an object; those of objects within follow. */
+  /**
+   * Returns name, type, default and meaning of each field. Rows of nested objects follow their
+   * parent.
+   */
   rows(schema: JsonSchema, prefix = ''): string[][] {
     const { properties = {}, required = [] } = this.resolved(schema) as { properties?: Schemas; required?: string[] };
     return Object.entries(properties).flatMap(([name, field]) => {
@@ -46,7 +51,7 @@ export class Fields {
     });
   }
 
-  /** In words, with its bounds. */
+  /** Describes a type in words, with its bounds. */
   type(schema: JsonSchema): string {
     const name = referredTo(schema);
     if (name?.startsWith('Filter'))
@@ -83,7 +88,9 @@ export class Fields {
     return `[${name}](#${name.toLowerCase()})`;
   }
 
-  /** Of a component that has a table, the table says it. */
+  /**
+   * Returns a description; a component with its own table is described there, so it gets none here.
+   */
   #meaning(schema: JsonSchema): string {
     const resolved = this.resolved(schema);
     const name = referredTo(schema);
@@ -92,7 +99,7 @@ export class Fields {
   }
 }
 
-/** Whether it has a table of its own. */
+/** Whether the schema gets its own table. */
 const isOfObjects = (schema: JsonSchema): boolean =>
   'properties' in schema || ((schema.oneOf as JsonSchema[] | undefined)?.some((each) => 'properties' in each) ?? false);
 
@@ -100,7 +107,7 @@ function referredTo({ $ref }: JsonSchema): string | null {
   return typeof $ref === 'string' ? $ref.slice($ref.lastIndexOf('/') + 1) : null;
 }
 
-/** What a field holds whose own fields belong into the same table. */
+/** The object inside a field whose own fields belong in the same table; null when there is none. */
 function inlineObject(field: JsonSchema): { schema: JsonSchema; suffix: string } | null {
   if ('properties' in field) return { schema: field, suffix: '' };
   const { items, oneOf = [] } = field as { items?: JsonSchema; oneOf?: JsonSchema[] };
@@ -114,7 +121,7 @@ function fallback({ default: value }: JsonSchema, isRequired: boolean): string {
   return isRequired ? 'required' : '';
 }
 
-/** What it means that a field is not there. */
+/** Describes what an absent field means. */
 function absence(standing: string): string {
   if (standing === 'required') return '';
   return standing === '' ? ', or absent' : `; absent: ${standing}`;

@@ -1,4 +1,4 @@
-/** JSON for people: what fits stays on one line of `width` columns, its indentation included. */
+/** Formats JSON for people: a value that fits within `width` columns stays on one line. */
 export function jsonText(value: unknown, width: number, indent = ''): string {
   const line = onOneLine(value);
   if (indent.length + line.length <= width || typeof value !== 'object' || value === null) return line;

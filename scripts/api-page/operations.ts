@@ -27,7 +27,7 @@ interface Parameter {
 
 const FIELD_HEAD = ['field', 'type', 'default', 'meaning'];
 
-/** What the page says of an operation: its fields, its errors, its examples. */
+/** Returns an operation's section of the page: its fields, errors and examples. */
 export function operationText(method: string, path: string, operation: Operation, fields: Fields): string {
   const { done = [], refused = [] } = Object.groupBy(Object.entries(operation.responses), ([status]) =>
     status.startsWith('2') ? 'done' : 'refused',
@@ -84,7 +84,7 @@ function answerText(status: string, content: Content, fields: Fields): string[] 
   return [`Answers ${status} with:`, ...tables.flatMap((each, at) => (at === 0 ? [each] : ['or:', each]))];
 }
 
-/** The codes of the errors that a response describes; what is no error has none. */
+/** Returns a response's status and error codes; a status that is not an error has no codes. */
 function refusalText([status, { description }]: readonly [string, { description: string }]): string {
   const codes = [...description.matchAll(/^`([A-Z_]+)`: /gm)].map(([, code]) => `\`${code}\``);
   return codes.length === 0 ? status : `${status} ${codes.join(', ')}`;

@@ -41,7 +41,7 @@ Only ids, times, secrets, and what the ledger gives differ from service to servi
 * [filters.md](filters.md) says what a filter matches, [consistency.md](consistency.md) what holds
   under faults, [recipes.md](recipes.md) how to put the operations together.`;
 
-/** docs/api.md: what the OpenAPI document says, with the default limits, for people. */
+/** Returns docs/api.md: the OpenAPI document and the default limits, for people. */
 export function apiPage(mark: string): string {
   const description = openApiDocument({ limits: LIMITS, adminToken: 'any' }) as ApiDescription;
   const fields = new Fields(description.components);
@@ -58,7 +58,7 @@ export function apiPage(mark: string): string {
   return `${['# API', mark, INTRODUCTION, scoresText(), errorsText(fields), limitsText(), ...areas, objectsText(fields)].join('\n\n')}\n`;
 }
 
-/** The page tells of an area what the examples tell, in their order. */
+/** The position of an operation's first example; operations appear in the order of the examples. */
 const firstExample = ({ operationId }: Operation): number =>
   STORY.findIndex(({ operation }) => operation === operationId);
 
@@ -70,7 +70,7 @@ come best first, under \`euclidean\` by their distance, and those of one score o
 
 ${table(['metric', 'score', 'range', 'note'], METRICS)}`;
 
-/** Which codes each status has; what they mean, docs/errors.md says. */
+/** Lists the codes of each status. docs/errors.md explains the codes. */
 function errorsText(fields: Fields): string {
   const body = fields.resolved(ref('Error'));
   const code = { type: 'string', description: 'For programs: one of those below.' };
@@ -103,7 +103,7 @@ The head of a request has at most 16 KiB. It arrives within 15 s, the whole requ
 [configuration.md](configuration.md) says what each plan allows, and how an operator limits the
 requests that a key makes in a second.`;
 
-/** Tables of what the others link to; they may link to more. */
+/** Tables of the components that other tables link to. These tables can add more links. */
 function objectsText(fields: Fields): string {
   const texts: string[] = [];
   for (const name of fields.linked) texts.push(`### ${name}`, ...fields.tables(ref(name)));

@@ -14,7 +14,7 @@ interface Description {
   components: Record<'schemas' | 'parameters', Record<string, JsonSchema>>;
 }
 
-/** An operation and where it is. */
+/** An operation with its method and path. */
 export interface Called extends Operation {
   method: string;
   path: string;
@@ -23,7 +23,7 @@ export interface Called extends Operation {
 export const BASE = '/api/v1';
 export const JSON_TYPE = 'application/json';
 
-/** What the OpenAPI document says of `/api/v1`, with the operator's routes. */
+/** Reads the OpenAPI document of `/api/v1`, including the operator's routes. */
 export function describedApi(): {
   called: Called[];
   schemas: Record<string, JsonSchema>;
@@ -38,17 +38,17 @@ export function describedApi(): {
   return { called, ...components };
 }
 
-/** The schema of the answer of success. */
+/** Returns the schema of the success response. */
 export function answerOf({ responses }: Called): JsonSchema {
   const [, { content }] = Object.entries(responses).find(([status]) => status.startsWith('2'))!;
   return Object.values(content)[0]!.schema;
 }
 
-/** What such an answer is called where the document has no name for it. */
+/** Name of a success response that has no name in the document. */
 export const answerName = ({ operationId }: Called): string =>
   `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Result`;
 
-/** Names of the components that these schemas lead to. */
+/** Returns the names of all components that these schemas refer to, directly or indirectly. */
 export function reachable(from: JsonSchema[], schemas: Record<string, JsonSchema>): Set<string> {
   const found = new Set<string>();
   const queue = from.map((schema) => JSON.stringify(schema));
@@ -67,7 +67,7 @@ export const recordsPerUpsert = (schemas: Record<string, JsonSchema>): unknown =
 
 export type Components = Record<string, JsonSchema>;
 
-/** Parameters of an operation in its path or query, with those that the document names. */
+/** Returns an operation's parameters in its path or query, with references resolved. */
 export const parametersOf = ({ parameters = [] }: Called, components: Components, place: string): JsonSchema[] =>
   parameters
     .map(({ $ref, ...own }) => (typeof $ref === 'string' ? components[$ref.slice($ref.lastIndexOf('/') + 1)]! : own))

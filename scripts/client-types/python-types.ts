@@ -31,18 +31,17 @@ Filter = Mapping[str, Any]
 FilterScalar = Union[str, float, bool, None]
 `;
 const PROSE_COLUMNS = 90;
-/** Written by hand in the head, or of no use to a caller. */
+/** Components that are written by hand in the file's head, or that no caller needs. */
 const OWN = new Set(['Filter', 'FilterOperators', 'FilterOrdered', 'FilterScalar', 'Error']);
 
 /**
- * python/src/provec/_api.py: a TypedDict for each object of the document, and where each operation
- * is.
+ * Returns python/src/provec/_api.py: a TypedDict per object, and each operation's method and path.
  */
 export function pythonTypes(): string {
   const api = describedApi();
   const { called, schemas } = api;
   const writer = new PythonTypes(schemas, reachable(called.map(answerOf), schemas));
-  // Bodies are keyword arguments, but for what stands in them in turn.
+  // Top-level bodies become keyword arguments; only objects inside them need a class.
   const bodies = called.flatMap(({ requestBody }) =>
     Object.values(requestBody?.content ?? {}).map(({ schema }) => schema),
   );
@@ -69,7 +68,7 @@ export function pythonTypes(): string {
 class PythonTypes {
   text = '';
   readonly #schemas: Record<string, JsonSchema>;
-  /** Components that answers have. */
+  /** Components that occur in responses. */
   readonly answered: ReadonlySet<string>;
   #vector = '';
 
@@ -78,13 +77,13 @@ class PythonTypes {
     this.answered = answered;
   }
 
-  /** Adds a class for an object of that component, or of an answer (null). */
+  /** Adds a class for an object of a component, or of an unnamed response (null). */
   declare(name: string, schema: JsonSchema, component: string | null): void {
     this.#vector = component === null || this.answered.has(component) ? 'list[float]' : 'Vector';
     this.#declare(name, schema);
   }
 
-  /** ... and before it those that it holds. */
+  /** Adds the class after the classes of the objects that it contains. */
   #declare(name: string, schema: JsonSchema): void {
     const required = (schema.required ?? []) as string[];
     const [always, sometimes]: [string[], string[]] = [[], []];
@@ -92,7 +91,7 @@ class PythonTypes {
       const type = this.#type(property, `${name}${field.charAt(0).toUpperCase()}${field.slice(1)}`);
       (required.includes(field) ? always : sometimes).push(`${prose(property)}    ${field}: ${type}`);
     }
-    // NotRequired is of Python 3.11.
+    // NotRequired needs Python 3.11, so required and optional fields get a class each.
     if (always.length > 0 && sometimes.length > 0) this.#class(`_${name}`, 'TypedDict', always);
     const base = always.length > 0 ? `_${name}` : 'TypedDict';
     if (sometimes.length > 0) this.#class(name, `${base}, total=False`, sometimes);
@@ -103,7 +102,7 @@ class PythonTypes {
     this.text += `\n\nclass ${name}(${bases}):\n${fields.join('\n')}\n`;
   }
 
-  /** `name`: of the class that an object without one gets. */
+  /** `name`: class name for an unnamed object. */
   #type(schema: JsonSchema, name: string): string {
     const { $ref, type, enum: values, const: only } = schema;
     if (typeof $ref === 'string') return this.#reference($ref.slice($ref.lastIndexOf('/') + 1));
@@ -145,10 +144,10 @@ class PythonTypes {
   }
 }
 
-/** A schema of which several must hold has no one type. */
+/** Returns the only schema of a list, or undefined: several schemas have no single type. */
 const onlyOf = (schemas: unknown): unknown => (Array.isArray(schemas) && schemas.length === 1 ? schemas : undefined);
 
-/** What a field is, and what it is when it is left out. */
+/** Describes a field and its default. */
 function prose({ description, default: fallback }: JsonSchema): string {
   const texts = [description, ...(isGiven(fallback) ? [`Default: ${literal(fallback)}.`] : [])];
   const present = texts.filter((text) => text !== undefined).join(' ');
@@ -159,11 +158,11 @@ function prose({ description, default: fallback }: JsonSchema): string {
 
 const isGiven = (fallback: unknown): boolean => fallback !== undefined && fallback !== null;
 
-/** As Python writes a value of JSON that has no null. */
+/** Writes a JSON value without nulls as a Python literal. */
 const literal = (value: unknown): string =>
   JSON.stringify(value).replaceAll(/\b(true|false)\b/g, (word) => (word === 'true' ? 'True' : 'False'));
 
-/** What the service takes for fields and parameters that are left out, by operation. */
+/** Defaults of omitted fields and parameters, by operation. */
 function defaultsText(called: Called[], { schemas, parameters }: ReturnType<typeof describedApi>): string {
   const lines = called.flatMap((operation) => {
     const { $ref } = operation.requestBody?.content[JSON_TYPE]?.schema ?? {};

@@ -1,21 +1,21 @@
 import type { JsonSchema } from '../../lib/json/schema.ts';
 import { wrapped } from '../markdown.ts';
 
-/** Without indentation and marks, which take up to 16 more. */
+/** Width of comment text. Indentation and comment marks take up to 16 columns more. */
 const COMMENT_COLUMNS = 84;
 
-/** Those that are TypeScript's own. */
+/** Components whose names TypeScript already uses. */
 const RENAMED: Readonly<Record<string, string>> = { Error: 'ErrorBody', Record: 'WrittenRecord' };
 
 /** Type of lists of numbers in requests. */
 export const REQUEST_NUMBERS = 'Numbers';
 
-/** The type of a component of the document. */
+/** The TypeScript name of a component. */
 export const typeName = (component: string): string => RENAMED[component] ?? component;
 
 /**
- * A JSON Schema of the OpenAPI document as a TypeScript type. `numbers`: the type of lists of
- * numbers. Throws for a schema that it does not know, so that none becomes `unknown` unseen.
+ * Converts a JSON Schema of the OpenAPI document to a TypeScript type. `numbers`: the type of
+ * number lists. Throws for an unknown kind of schema, so that none silently becomes `unknown`.
  */
 export function typeText(schema: JsonSchema, numbers = 'number[]'): string {
   const { $ref, type, enum: values, const: only, oneOf, anyOf, allOf } = schema;
@@ -37,7 +37,9 @@ export function typeText(schema: JsonSchema, numbers = 'number[]'): string {
   throw new Error(`no type for the schema ${JSON.stringify(schema)}`);
 }
 
-/** A request takes any object for free-form JSON, also one of an interface. */
+/**
+ * Free-form JSON is `object` in requests, so that callers can pass a value of an interface type.
+ */
 function recordText({ additionalProperties: values }: JsonSchema, numbers: string): string {
   if (typeof values === 'object' && values !== null)
     return `Record<string, ${typeText(values as JsonSchema, numbers)}>`;
@@ -59,7 +61,9 @@ function objectText(schema: JsonSchema, numbers: string): string {
   return chosenText(whole, properties.length, schema);
 }
 
-/** Of which fields there must be exactly one (`oneOf`), or at least one (`anyOf`). */
+/**
+ * Wraps an object type that needs exactly one (`oneOf`) or at least one (`anyOf`) of some fields.
+ */
 function chosenText(whole: string, fields: number, { oneOf, anyOf }: JsonSchema): string {
   const choices = (oneOf ?? anyOf) as { required: string[] }[] | undefined;
   if (choices === undefined || fields === 0) return whole;
@@ -67,7 +71,7 @@ function chosenText(whole: string, fields: number, { oneOf, anyOf }: JsonSchema)
   return `${oneOf === undefined ? 'AtLeastOne' : 'ExactlyOne'}<${whole}, ${names}>`;
 }
 
-/** What a field is, and what it is when it is left out. */
+/** Describes a field and its default. */
 export function fieldComment({ description, default: fallback }: JsonSchema): string {
   const isGiven = fallback !== undefined && fallback !== null;
   const texts = [description, ...(isGiven ? [`Default: \`${JSON.stringify(fallback)}\`.`] : [])];
@@ -75,7 +79,7 @@ export function fieldComment({ description, default: fallback }: JsonSchema): st
   return commentText(present.length === 0 ? undefined : present.join(' '));
 }
 
-/** A doc comment, with its line end; nothing without a description. */
+/** A doc comment with its line end; empty without a description. */
 export function commentText(description: unknown): string {
   if (typeof description !== 'string') return '';
   const lines = wrapped(description.replaceAll('*/', '* /').replaceAll(/\s+/g, ' '), COMMENT_COLUMNS).split('\n');

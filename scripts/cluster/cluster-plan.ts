@@ -4,10 +4,9 @@ import { SERVICE_NAMES } from '../../lib/process/service-names.ts';
 
 const NODES_DEFAULT = 3;
 const NODES_MAX = 32;
-/** The least that PROVEC_MEMORY_LIMIT_MB may be. */
+/** Minimum of PROVEC_MEMORY_LIMIT_MB. */
 const MEMORY_MIN_MIB = 64;
 
-/** One process to be. */
 interface PlannedProcess {
   name: string;
   services: readonly string[];
@@ -19,7 +18,7 @@ export interface ClusterPlan {
   shardNodes: PlannedProcess[];
 }
 
-/** `[--nodes <n>]`; throws ConfigError. */
+/** Reads `[--nodes <n>]`. Throws ConfigError for any other arguments. */
 export function readNodes(argv: readonly string[]): number {
   const [, attached] = /^--nodes(?:=(.*))?$/s.exec(argv[0] ?? '--nodes=3') ?? [];
   const isNamed = argv.length === 0 || /^--nodes(=|$)/.test(argv[0]!);
@@ -30,7 +29,10 @@ export function readNodes(argv: readonly string[]): number {
   return Number(value);
 }
 
-/** Which processes there are, and what each may use of the machine. Throws ConfigError. */
+/**
+ * Plans the processes and each one's share of the machine. Throws ConfigError when calls between
+ * processes are switched off.
+ */
 export function clusterPlan(
   config: Config,
   environment: Record<string, string | undefined>,
@@ -61,7 +63,7 @@ export function clusterPlan(
       process(`shards-${at + 1}`, ['shards'], {
         PROVEC_WORKERS: part(config.workers, 1),
         PROVEC_MEMORY_LIMIT_MB: part(config.memoryLimitMiB, MEMORY_MIN_MIB),
-        // One port cannot be had by all, unless the system chooses each.
+        // All nodes would bind the same health port, unless the system chooses each.
         PROVEC_HEALTH_PORT: environment.PROVEC_HEALTH_PORT === '0' ? '0' : undefined,
       }),
     ),

@@ -1,10 +1,10 @@
 /**
- * One process of a cluster on this machine, which is started again when it ends by itself.
+ * One process of a local cluster, restarted when it exits on its own.
  *
- * Promises: what it writes to stderr comes out line by line behind its name; an end that nobody
- * asked for is said, and the pause before the next start doubles from one second to thirty while it
- * goes on ending soon. It is in a session of its own, so that Ctrl-C reaches only whoever started
- * it, and it ends with that process, however that ends (lib/process/parent-watch.ts).
+ * Each stderr line is printed with the process name in front. An unexpected exit is reported; while
+ * the process keeps exiting soon, the pause before a restart doubles from 1 s to 30 s. The process
+ * runs in its own session, so Ctrl-C reaches only the parent, and it ends when the parent ends for
+ * any reason (lib/process/parent-watch.ts).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -14,16 +14,16 @@ import { SUPERVISOR_PID } from '../../lib/process/parent-watch.ts';
 const LAUNCH = fileURLToPath(new URL('../../launch.ts', import.meta.url));
 const PAUSE_FIRST_MS = 1_000;
 const PAUSE_MAX_MS = 30_000;
-/** Who ran for so long starts again as after a first end. */
+/** A process that ran longer than this restarts after the shortest pause again. */
 const STEADY_MS = 60_000;
-/** Longer than the process gives itself. */
+/** Longest wait after SIGTERM before SIGKILL; longer than a process's own shutdown limit. */
 const STOP_MAX_MS = 40_000;
 
 export interface MemberSettings {
   name: string;
   services: readonly string[];
   environment: Record<string, string | undefined>;
-  /** A line for the person who watches. */
+  /** Prints a line for the person who watches. */
   say(line: string): void;
 }
 
@@ -47,14 +47,14 @@ export class Member {
     return this.#child?.pid ?? null;
   }
 
-  /** What it said on stdout, since its last start. */
+  /** The beginning of the output on stdout since the last start. */
   get stdout(): string {
     return this.#stdout;
   }
 
   /**
-   * Resolves when it says that it runs; rejects when it ends instead, and is then not started
-   * again.
+   * Resolves when the process reports that it runs. Rejects when it exits first; it is then not
+   * restarted.
    */
   async start(): Promise<void> {
     const child = this.#spawn();
@@ -64,12 +64,12 @@ export class Member {
       this.#gone(child.signalCode ?? `exit code ${child.exitCode}`);
   }
 
-  /** For its next starts. */
+  /** Adds environment variables for later starts. */
   keep(environment: Record<string, string>): void {
     Object.assign(this.#settings.environment, environment);
   }
 
-  /** In good order; what does not end in time is killed. */
+  /** Sends SIGTERM, and SIGKILL if the process does not exit in time. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
@@ -101,7 +101,7 @@ export class Member {
     this.#startedAtMs = performance.now();
     this.#stdout = '';
     child.stdout!.setEncoding('utf8').on('data', (text: string) => {
-      // Only its beginning says anything.
+      // Only the startup banner is needed.
       if (this.#stdout.length < 64 * 1024) this.#stdout += text;
     });
     createInterface({ input: child.stderr! }).on('line', (line) => say(`[${this.name}] ${line}`));

@@ -8,17 +8,17 @@ const LOOK_EVERY_MS = 500;
 type Living = Pick<StoreToReseal, 'leases' | 'anchors'>;
 
 /**
- * Thrown while a node lives: what it writes would be sealed under what it knows, and what it holds
- * in memory is not looked at.
+ * Thrown while a node is alive: it would keep sealing under its own secret, and what it holds in
+ * memory cannot be checked.
  */
 export class NotAlone extends Error {
   override name = 'NotAlone';
 }
 
 /**
- * Resolves when no node is at work on the store, as far as the store shows: a process of this
- * machine is asked for; of any other a beat must have stood still for as long as nodes wait before
- * they call each other dead, on this process' own clock. Throws NotAlone.
+ * Resolves when the store shows no running node. A node process on this machine is looked up. For
+ * any other node the heartbeat must not change for DEAD_AFTER_MS, the time after which nodes
+ * consider each other dead, on this process's clock. Throws NotAlone.
  */
 export async function assertAlone(
   store: Living,
@@ -36,7 +36,10 @@ export async function assertAlone(
   }
 }
 
-/** Of everybody who is not known to be no more. */
+/**
+ * Heartbeats of all nodes and anchoring instances that may be alive. Throws NotAlone when a node
+ * certainly is.
+ */
 async function beats({ leases, anchors }: Living): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   for (const { node, incarnation, beat, process } of await leases.list()) {

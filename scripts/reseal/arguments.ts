@@ -1,10 +1,10 @@
-/** What `npm run reseal` was asked for. */
+/** Options of `npm run reseal`. */
 export interface Asked {
   apply: boolean;
   lost: boolean;
   withoutLedger: boolean;
   keepKeys: boolean;
-  /** The account that is to be given a key; null: none is. */
+  /** The account to create a key for; null for none. */
   newKey: string | null;
 }
 

@@ -8,31 +8,27 @@ import { runThrough } from '../../services/shards/engine/steps.ts';
 import { logRuns } from '../../services/shards/shard/log-run.ts';
 import { RecomputeSession } from '../../services/shards/worker/recompute-session.ts';
 
-/** What the stored bytes of one shard amount to, every leaf hashed again. */
+/** The state of one shard, recomputed from its stored bytes by hashing every leaf again. */
 interface ShardContent {
-  /** What the log says of its end. */
+  /** The head that the log records. */
   recorded: ShardHead;
-  /** At the cut that was asked for; null where the stored bytes begin after it, or end before. */
+  /** The head at the requested cut; null when the stored bytes begin after it or end before it. */
   atCut: ShardHead | null;
-  /**
-   * What stands against the stored bytes, as a sentence; null where they give what the log recorded
-   * last.
-   */
+  /** Why the stored bytes contradict the recorded head, as a sentence; null when they match. */
   contradiction: string | null;
 }
 
-/** What a collection's stored bytes amount to. */
+/** The state of a collection, recomputed from its stored bytes. */
 export interface Content {
   recorded: Cut;
-  /** The shards at the cut that was asked for. */
+  /** Heads of the shards at the requested cut. */
   atCut: (ShardHead | null)[];
   contradiction: string | null;
 }
 
-/** What content is read from. */
 export type Stored = Pick<StoreToReseal, 'log' | 'records'>;
 
-/** Reads all of a collection. `cut` is of as many shards as it has, or null. Throws StoreError. */
+/** Recomputes a whole collection. `cut`: one head per shard, or null. Throws StoreError. */
 export async function contentOf(store: Stored, collection: CollectionRow, cut: Cut | null): Promise<Content> {
   const heads = await store.log.heads(collection.id);
   const shards: ShardContent[] = [];
@@ -47,7 +43,7 @@ export async function contentOf(store: Stored, collection: CollectionRow, cut: C
   };
 }
 
-/** One shard at a time is in memory: its map of leaves, without its records. */
+/** Only one shard's map of leaves is in memory at a time, without the records. */
 async function shardContent(
   { log, records }: Stored,
   spec: ShardSpec,

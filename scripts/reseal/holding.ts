@@ -1,11 +1,11 @@
 /**
- * Holds a collection against its account on the ledger, which nobody writes without the ledger's
- * keypair: what of it is what was written, now that no seal says so.
+ * Compares a collection with its account on the ledger, which only the holder of the ledger's
+ * keypair can write. This shows which data is authentic when no seal can.
  *
- * Its row of anchors is sealed with a key from that keypair, and says at which seqs of its shards
- * the root on the ledger was. So the stored bytes, every leaf hashed again, are brought to those
- * seqs and must give that root; what the log holds after them is vouched for by nothing. Whatever
- * cannot be explained contradicts.
+ * The collection's outbox row is sealed with a key derived from that keypair and gives the shard
+ * seqs of the root on the ledger. The stored bytes, every leaf hashed again, are replayed to those
+ * seqs and must give that root. Nothing vouches for later log entries. Anything else is a
+ * contradiction.
  */
 import type { Logger } from 'pino';
 import { collectionRoot, isSameAnchor, isSameRoot } from '../../lib/shard/collection-root.ts';
@@ -18,15 +18,15 @@ import { type SealedAnchors, sealed } from '../../services/anchoring/outbox/row-
 import { reconcile, shownBy } from '../../services/anchoring/recovery/reconciliation.ts';
 import { type Content, contentOf, type Stored } from './content.ts';
 
-/** What the ledger says of a collection. */
+/** Result of comparing a collection with the ledger. */
 export type Held =
   | { state: 'held' }
-  /** Up to a version; so many writes came since. */
+  /** Matches up to `version`; `writes` writes followed. */
   | { state: 'held in part'; version: number; writes: number }
   | { state: 'contradicts'; why: string }
   | { state: 'not held'; why: string };
 
-/** What a collection can be held against. */
+/** The ledger and the outbox rows that collections are compared with. */
 export interface Witness {
   ledger: Pick<LedgerClient, 'survey'>;
   anchors: SealedAnchors;
@@ -36,21 +36,21 @@ const notHeld = (why: string): Held => ({ state: 'not held', why });
 const contradicts = (why: string): Held => ({ state: 'contradicts', why });
 const QUIET: Pick<Logger, 'error'> = { error: () => undefined };
 
-/** The ledger, and the rows of anchors under the key that follows from its keypair. */
+/** Returns the ledger and the outbox rows, read with the key derived from the ledger's keypair. */
 export function witnessOf(ledger: LedgerClient, anchors: AnchorStore, sealKey: Uint8Array): Witness {
   return { ledger, anchors: sealed(anchors, sealKey, () => Date.now(), QUIET) };
 }
 
 /**
- * A collection without a witness: only whether its bytes are what its own log says. `why` it has
- * none. Throws StoreError.
+ * Checks a collection without a witness: only that its bytes match its own log. `why`: the reason
+ * for the missing witness. Throws StoreError.
  */
 export async function heldAgainstItself(store: Stored, collection: CollectionRow, why: string): Promise<Held> {
   const { contradiction } = await contentOf(store, collection, null);
   return contradiction === null ? notHeld(why) : contradicts(contradiction);
 }
 
-/** Throws StoreError, or LedgerUnreachableError where the ledger does not say what it holds. */
+/** Throws StoreError, or LedgerUnreachableError when the ledger does not return the account. */
 export async function held(store: Stored, collection: CollectionRow, witness: Witness): Promise<Held> {
   const { ledger, anchors } = witness;
   const row = await anchors.get(collection.id);
@@ -78,8 +78,8 @@ export async function held(store: Stored, collection: CollectionRow, witness: Wi
 }
 
 /**
- * What is on the ledger, as the row has it: the root that was confirmed last, or the one that was
- * on its way when the service ended.
+ * The row's record of what is on the ledger: the root confirmed last, or the root in flight when
+ * the service ended.
  */
 function confirmedBy(account: AccountState, { confirmed, inFlight }: AnchorRow): Confirmed | null {
   const cut: Cut | null = inFlight?.cut ?? null;
@@ -105,11 +105,11 @@ function withoutRoot(account: AccountState, { recorded }: Content): Held {
     return notHeld(
       `It is no longer anchored: the ledger holds version ${account.fields.version}, the store ${version}.`,
     );
-  // Nothing was ever written to it, and nobody says otherwise.
+  // The collection was never written to, and no witness disagrees.
   return version === 0 && vectorCount === 0 ? { state: 'held' } : notHeld('The ledger has no root of it.');
 }
 
-/** In a sentence. */
+/** Describes the result as a phrase. */
 export function inWords(found: Held): string {
   switch (found.state) {
     case 'held':

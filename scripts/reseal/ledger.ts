@@ -10,13 +10,13 @@ import { sealKeyOf } from '../../services/anchoring/outbox/row-seal.ts';
 import { type DevLedger, startDevLedger } from '../../services/devledger/process.ts';
 import { type Witness, witnessOf } from './holding.ts';
 
-/** The ledger as the service has it, open while a store is held against it. */
+/** The service's ledger, open while a store is compared with it. */
 export interface OpenLedger {
   witness: Witness;
   close(): Promise<void>;
 }
 
-/** Throws ConfigError, or an error whose message is a sentence, where there is none. */
+/** Throws ConfigError, or an error with a sentence for the operator, when there is no ledger. */
 export async function openLedger(config: Config, anchors: AnchorStore, log: Logger): Promise<OpenLedger> {
   const { dataDir, solanaKeypair, solanaRpcUrls } = config;
   const file = solanaKeypair ?? join(dataDir, 'ledger-keypair.json');

@@ -12,33 +12,33 @@ export interface LostSecretOptions {
   store: StoreToReseal;
   keys: StoreKeys;
   plans: Plans;
-  /** What collections are held against; or why there is nothing. */
+  /** The witness to compare collections with, or the reason why there is none. */
   witness: Witness | string;
-  /** Whether roots are anchored at all. */
+  /** Whether the service anchors roots at all. */
   isLedgerOn: boolean;
   keepKeys: boolean;
 }
 
-/** A collection of the catalog, as it is stored. */
+/** A collection as stored in the catalog. */
 interface Found {
   collection: CollectionRow;
-  /** Whether its row, or a part of its log, bears no seal of a secret that was given. */
+  /** Whether its row or a part of its log lacks a seal of a given secret. */
   isUnsealed: boolean;
-  /** An entry of its log that cannot be sealed, in a sentence. */
+  /** Why an entry of its log cannot be sealed, as a sentence. */
   damage: string | null;
 }
 
-/** What became of the holding of one collection. */
+/** Result of comparing one collection with the ledger. */
 export interface Judged {
   collection: CollectionRow;
   found: Held;
-  /** Why nothing of it is to be anchored until an operator decides; null where it goes on. */
+  /** Why anchoring must halt until an operator decides; null when it may continue. */
   reason: string | null;
 }
 
 /**
- * What a store holds whose secret is lost: what may be believed of it, and what the ledger says of
- * each collection.
+ * A store whose secret is lost: which of its rows to trust, and how each collection compares with
+ * the ledger.
  */
 export class LostSecret {
   readonly #options: LostSecretOptions;
@@ -49,7 +49,7 @@ export class LostSecret {
     this.#options = options;
   }
 
-  /** Looks at every row. Throws StoreError. */
+  /** Reads every row. Throws StoreError. */
   static async look(options: LostSecretOptions): Promise<LostSecret> {
     const lost = new LostSecret(options);
     await lost.#readCatalog();
@@ -58,8 +58,9 @@ export class LostSecret {
   }
 
   /**
-   * Live accounts and collections, aliases and logs; API keys where that was asked for. A row that
-   * says that a collection was dropped, or an account is being deleted, has data removed: never.
+   * Trusts live accounts and collections, aliases and logs, and API keys if the operator asked for
+   * it. Never trusts a row that marks a collection as dropped or an account as being deleted: a
+   * forged one would get data removed.
    */
   get belief(): Belief {
     const { keepKeys } = this.#options;
@@ -72,23 +73,23 @@ export class LostSecret {
     };
   }
 
-  /** Kinds that are refused whatever they say, which is no finding. */
+  /** Kinds that are always refused; refusing them is not a finding. */
   get neverSealed(): Kind[] {
     return this.#options.keepKeys ? ['checkpoint'] : ['checkpoint', 'API key'];
   }
 
-  /** For the operator to look at: nothing holds them. */
+  /** Accounts for the operator to check: the ledger does not cover them. */
   get accounts(): AccountRow[] {
     return [...this.#accounts.values()];
   }
 
-  /** Collections that have anchors, and are not in the catalog. */
+  /** Collections that have anchors but are not in the catalog. */
   async *missing(): AsyncIterable<string> {
     for await (const rows of this.#options.store.anchors.all())
       for (const { collectionId, closing } of rows) if (!closing && !this.#found.has(collectionId)) yield collectionId;
   }
 
-  /** Holds each collection in turn. Throws StoreError, or LedgerUnreachableError. */
+  /** Compares each collection in turn. Throws StoreError, or LedgerUnreachableError. */
   async *judged(): AsyncIterable<Judged> {
     const { store, witness } = this.#options;
     for (const { collection, isUnsealed, damage } of this.#found.values()) {
@@ -97,15 +98,15 @@ export class LostSecret {
           ? await heldAgainstItself(store, collection, witness)
           : await held(store, collection, witness);
       const found: Held = damage === null ? content : { state: 'contradicts', why: damage };
-      // What bears the seal of a secret that is known needs no other witness. Nothing goes by the
-      // plan of what contradicts: somebody may have changed that, too.
+      // A seal of a known secret needs no other witness. A contradiction halts anchoring whatever
+      // the account's plan is, because the plan may be forged, too.
       const isUnvouched = found.state !== 'held' && isUnsealed && (await this.#isAnchored(collection));
       const reason = found.state === 'contradicts' || isUnvouched ? reasonOf(found) : null;
       yield { collection, found, reason };
     }
   }
 
-  /** Has anchoring of a collection halt, before anything of it is sealed. */
+  /** Halts anchoring of a collection. Call it before any of the collection is sealed. */
   async contradict({ collection, reason }: Judged): Promise<void> {
     const { log, contradictions } = this.#options.store;
     if (reason === null) return;
@@ -144,7 +145,7 @@ export class LostSecret {
     const { store, plans, isLedgerOn } = this.#options;
     if (!isLedgerOn) return false;
     const account = this.#accounts.get(accountId);
-    // A plan is held by nothing; a row of anchors says that there were some.
+    // Nothing vouches for the plan, but an outbox row shows that the collection was anchored.
     return (account !== undefined && plans[account.plan].anchoring) || (await store.anchors.get(id)) !== null;
   }
 }

@@ -4,8 +4,8 @@ import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { ApiKeys } from '../../services/keys/api-keys.ts';
 
 /**
- * Makes a key of an account with every scope, whatever its plan says of keys, and gives its secret.
- * Throws StoreError.
+ * Creates an API key with every scope, regardless of the account's plan, and returns its secret.
+ * Throws StoreError, or an error when the account does not exist.
  */
 export async function newKey({ catalog, keys }: Pick<Store, 'catalog' | 'keys'>, accountId: string): Promise<string> {
   if ((await catalog.getAccount(accountId)) === null) throw new Error(`There is no account ${accountId}.`);

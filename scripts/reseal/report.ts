@@ -1,7 +1,7 @@
 import type { Finding } from '../../lib/store/resealer.ts';
 import type { StoredRow } from '../../lib/store/resealing.ts';
 
-/** What is said of all of one kind. */
+/** Number of findings of one kind, by state. */
 interface Count {
   current: number;
   earlier: number;
@@ -21,21 +21,20 @@ const PLURALS = {
 };
 
 /**
- * Counts findings, and says what each of them says to an operator: nothing of a record, and no
- * secret.
+ * Counts findings and describes them to an operator, without secrets and without record contents.
  */
 export class Report {
   readonly #counts = new Map<Kind, Count>();
   readonly #applied: boolean;
-  /** Whether something bears an earlier secret's seal that should bear the current one's. */
+  /** Whether a row still bears an earlier secret's seal that should bear the current one's. */
   leavesEarlier = false;
 
-  /** `applied`: what may be sealed was sealed. */
+  /** `applied`: whether this run writes seals. */
   constructor(applied: boolean) {
     this.#applied = applied;
   }
 
-  /** Adds one; gives the line that it is worth, else null. */
+  /** Adds a finding. Returns a line to print for a refused one, else null. */
   add(finding: Finding): string | null {
     if (finding.what === 'row') {
       const { kind } = finding.stored;
@@ -52,13 +51,13 @@ export class Report {
     return `refused: in the log of shard ${shard} ${seqs.join(', ')}${more}: not sealed under a secret that was given, or damaged; stays as it is`;
   }
 
-  /** How much is left without a good seal, but for some kinds. */
+  /** Number of rows left without a valid seal, excluding some kinds. */
   refused(...except: Kind[]): number {
     const counted = [...this.#counts].filter(([kind]) => !except.includes(kind));
     return counted.reduce((sum, [, { refused }]) => sum + refused, 0);
   }
 
-  /** One line for each kind of row. */
+  /** Returns one line per kind of row. */
   lines(): string[] {
     return KINDS.map((kind) => {
       const { current, earlier, none, refused } = this.#counts.get(kind) ?? NOTHING;
@@ -87,7 +86,7 @@ function whyRefused({ stored, state }: Finding & { what: 'row' }): string {
   return state === 'none' ? 'bears no seal of a secret that was given; stays as it is' : 'could not be sealed';
 }
 
-/** A row by what its owner knows of it. */
+/** Describes a row in terms that its owner knows. */
 export function described(stored: StoredRow): string {
   switch (stored.kind) {
     case 'account': {
@@ -113,7 +112,7 @@ export function described(stored: StoredRow): string {
   }
 }
 
-/** A value on one line, whatever somebody wrote into the store. */
+/** A value on one line, with anything unprintable escaped. */
 export function quoted(value: unknown): string {
   const text = Array.isArray(value) ? value.join(',') : String(value);
   return /^[\x21-\x7e]{1,128}$/.test(text) ? text : JSON.stringify(text.slice(0, 128));
