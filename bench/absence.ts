@@ -5,21 +5,21 @@ import { post, type Target } from './http-request.ts';
 const PAUSE_MS = 20;
 
 export interface Absence {
-  /** The longest time in which nobody got an answer, over all that were asked for. */
+  /** Longest time, in ms, without a successful read, over the chosen probes. */
   longestMs: number;
-  /** Answers other than 200. */
+  /** Responses other than 200, and failed requests. */
   failures: number;
 }
 
-/** One record of one shard, read again and again. */
+/** A record that is read repeatedly; it stands for its shard. */
 export interface Probe {
   collection: string;
   id: string;
 }
 
 /**
- * Fetches some records all the time, each in its own loop, strongly, and tells for how long one
- * could not be had.
+ * Fetches records continuously with strong reads, each in its own loop, and measures the longest
+ * time that a record was unavailable.
  */
 export class AbsenceWatch {
   readonly #target: Target;
@@ -35,13 +35,13 @@ export class AbsenceWatch {
     this.#running = Promise.all(probes.map((probe) => this.#read(probe)));
   }
 
-  /** Resolves when each has been had twice since now, so that a time without answers is over. */
+  /** Resolves when every record was read twice from now on, which ends any gap in progress. */
   async allAnswer(): Promise<void> {
     const asked = performance.now();
     while ([...this.#gaps.values()].some(({ sinceMs }) => sinceMs < asked + PAUSE_MS)) await delay(PAUSE_MS);
   }
 
-  /** Ends it; `probes`: those to be told of, default all. */
+  /** Stops reading. The returned function measures the chosen probes, by default all. */
   async end(): Promise<(chosen?: (probe: Probe) => boolean) => Absence> {
     this.#isOver = true;
     await this.#running;

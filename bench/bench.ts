@@ -1,8 +1,8 @@
 /**
- * `npm run bench`: starts a service of its own, loads the data set over HTTP and prints what it
- * costs. `--records N` takes the first N, `--anchoring` leaves the ledger on (its wait is then part
- * of every write). `npm run bench -- verify`, `-- neighbour`, `-- pinecone` and `-- records`: see
- * verify.ts, neighbour.ts, pinecone.ts and records/bench-records.ts.
+ * `npm run bench`: starts a service, loads the data set over HTTP and prints time and memory use.
+ * `--records N` takes the first N records. `--anchoring` leaves the ledger on, so that every write
+ * waits for its anchor. `npm run bench -- verify`, `-- neighbour`, `-- pinecone` and `-- records`
+ * run verify.ts, neighbour.ts, pinecone.ts and records/bench-records.ts.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
@@ -48,7 +48,7 @@ const TOP_K = 10;
 const COLLECTION = 'bench';
 
 const say = (name: string, value: string) => console.log(`${name.padEnd(34)} ${value}`);
-/** A machine of which the host takes a part is as much slower. */
+/** The share of CPU time that the host took; the figures are worse by about as much. */
 const lessStolen = (share: number) => (share < 0.01 ? '' : `  (${(share * 100).toFixed(0)} % of the CPU stolen)`);
 const load = ({ perSecond, p50Ms, p99Ms, stolen }: LoadFigures) =>
   `${perSecond.toFixed(0)}/s  p50 ${p50Ms.toFixed(2)} ms  p99 ${p99Ms.toFixed(2)} ms${lessStolen(stolen)}`;

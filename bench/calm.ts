@@ -2,14 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadFigures } from './load.ts';
 import { cpuSeconds } from './process-figures.ts';
 
-/** A round counts as calm when the host gave less than this share of the CPU to other guests. */
+/** A round is calm when the host gave less than this share of the CPU to other guests. */
 const CALM_SHARE = 0.01;
 const CALM_ROUNDS = 3;
 const ROUNDS_MAX = 12;
-/** Between rounds: a host that shares its CPU out by credit gives some back. */
+/** Pause between rounds: a host that allots CPU by credits refills some of them. */
 const PAUSE_MS = 1_000;
 const REST_SHARE = 0.03;
-/** V8 gives back what a load left behind some seconds after it. */
+/** Consecutive idle seconds required: V8 frees a load's memory some seconds after the load. */
 const REST_LOOKS = 8;
 const REST_MAX_MS = 60_000;
 
@@ -18,8 +18,8 @@ export interface CalmFigures extends LoadFigures {
 }
 
 /**
- * Runs rounds until three were calm, twelve at most: the figures of the middle one, by p50, of the
- * three with the least stolen CPU.
+ * Repeats a round until three were calm, at most twelve times. Returns the figures of the median
+ * round, by p50, of the three rounds with the least stolen CPU.
  */
 export async function calmest(round: () => Promise<LoadFigures>): Promise<CalmFigures> {
   const rounds: LoadFigures[] = [];
@@ -32,10 +32,7 @@ export async function calmest(round: () => Promise<LoadFigures>): Promise<CalmFi
   return { ...middle, rounds: rounds.length };
 }
 
-/**
- * Waits until a process does next to nothing; returns the seconds it took, null where it was not
- * within a minute.
- */
+/** Waits until a process is almost idle. Returns the seconds that took, null after a minute. */
 export async function untilAtRest(pid: number): Promise<number | null> {
   const startedMs = performance.now();
   for (let quiet = 0; quiet < REST_LOOKS; ) {

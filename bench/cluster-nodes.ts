@@ -1,7 +1,7 @@
 /**
  * A cluster of real processes, laid out as on Kubernetes (one gateway, one control node, shard
- * nodes), beside a process that does all of it alone; and a node that only calls actions, as the
- * REPL is.
+ * nodes); a single process with every service to compare it with; and a node that only calls
+ * actions, as the REPL does.
  */
 import { join } from 'node:path';
 import { ServiceBroker } from 'moleculer';
@@ -26,8 +26,8 @@ const CONTROL: readonly ServiceName[] = ['keys', 'metering', 'anchoring', 'verif
 const ALL: readonly ServiceName[] = [...new Set([...GATEWAY, ...CONTROL, 'shards' as const])];
 
 /**
- * Of every node: one worker thread, no ledger, and no queue at the gateway that would hold back
- * what is measured.
+ * Settings of every node: one worker thread, no ledger, and gateway queues large enough not to
+ * delay the measured requests.
  */
 const SETTINGS = {
   PROVEC_PORT: '0',
@@ -44,7 +44,7 @@ export function targetOf(node: ClusterNode): Target {
   return { url: node.url!, key: KEY };
 }
 
-/** A node with every service, alone on a data folder of its own below that of the cluster. */
+/** Starts a node with every service, on its own data folder inside that of the cluster. */
 export async function startAlone(backing: BackingServices): Promise<ClusterNode> {
   const environment = { ...SETTINGS, PROVEC_DATA_DIR: join(backing.dataDir, 'alone') };
   const node = new ClusterNode({ id: 'alone', services: ALL, environment });
@@ -73,11 +73,11 @@ export class BenchCluster {
     );
   }
 
-  /** Resolves when all nodes are there for each other. */
+  /** Resolves when the gateway is ready and every shard node can be called. */
   static async start(backing: BackingServices, shardNodes: number): Promise<BenchCluster> {
     const cluster = new BenchCluster(backing, shardNodes);
     try {
-      // Of an empty store one node makes the first account.
+      // One node alone must create the first account of an empty store.
       await cluster.control.start();
       await Promise.all([cluster.gateway, ...cluster.shardNodes].map((node) => node.start()));
       await cluster.#broker.start();
@@ -99,7 +99,6 @@ export class BenchCluster {
     return this.shardNodes.find((node) => node.id === id)!;
   }
 
-  /** Resolves when every shard node can be called. */
   async everyNodeIsThere(): Promise<void> {
     for (const { id } of this.shardNodes)
       await until(`${id} answers`, () =>
@@ -114,7 +113,7 @@ export class BenchCluster {
     return call(this.#broker, 'shards.stats', {}, { nodeID, timeout: 5_000 });
   }
 
-  /** By shard, the node that has it open. */
+  /** The node that has each shard open. */
   async holders(): Promise<Map<ShardKey, string>> {
     const holders = new Map<ShardKey, string>();
     for (const { id } of this.shardNodes) {
@@ -124,7 +123,7 @@ export class BenchCluster {
     return holders;
   }
 
-  /** Whether every shard of a collection has a copy that is as far as its holder. */
+  /** Whether every shard of a collection has a copy with the same seq as its holder. */
   async isCopied(collectionId: string): Promise<boolean> {
     for (const { id } of this.shardNodes) {
       const held = await call(this.#broker, 'shards.held', {}, { nodeID: id, timeout: 5_000 });
@@ -134,7 +133,7 @@ export class BenchCluster {
     return true;
   }
 
-  /** Has the node that holds a shard give it to another; resolves when that one has it open. */
+  /** Moves a shard to another node; resolves when it is open there. */
   async move(key: ShardKey, from: string, node: string): Promise<void> {
     await call(this.#broker, 'shards.move', { key, node }, { nodeID: from, timeout: 120_000 });
   }

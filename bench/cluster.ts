@@ -1,10 +1,10 @@
 /**
- * `npm run bench:cluster`: what a cluster costs and what it gives, on real processes: the way over
- * the network beside one process, one more shard node, and for how long a shard is away when its
- * node dies, stands still, leaves or gives it away. MongoDB and Redis where the tests find them,
- * else SQLite and TCP; `--backing local` takes the latter. `--records N` takes the first N of the
- * data set. Cases that are compared run by turns; figures are medians. It ends within four minutes:
- * what does not fit is repeated less often, and the number of repetitions is said.
+ * `npm run bench:cluster`: measures a cluster of real processes: the network overhead compared with
+ * one process, the gain from another shard node, and how long a shard is unavailable when its node
+ * dies, hangs, drains or moves the shard. Uses the MongoDB and Redis that the tests find, else
+ * SQLite and TCP; `--backing local` forces the latter. `--records N` takes the first N of the data
+ * set. Compared cases alternate; figures are medians. It ends within four minutes by repeating less
+ * often, and prints the number of repetitions.
  */
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -23,7 +23,7 @@ import { median } from './median.ts';
 import { cpuSeconds } from './process-figures.ts';
 
 const { values: options } = parseArgs({ options: { records: { type: 'string' }, backing: { type: 'string' } } });
-/** As many as make every shard large enough for an index and checkpoints. */
+/** Enough for every shard to get an index and checkpoints. */
 const RECORDS = Number(options.records ?? 20_000);
 const SHARDS = 8;
 const NODES = 3;
@@ -35,13 +35,13 @@ const CONNECTIONS = 16;
 const ROUND_SECONDS = 2;
 const WHOLE_MS = 210_000;
 const beganMs = performance.now();
-/** From the beginning, when each part is to be over, if it was done once by then. */
+/** Time since the start, in ms, after which a part is not repeated again. */
 const ENDS_MS = { way: 100_000, nodes: 135_000, moves: 150_000, kills: 175_000, drains: 190_000, losses: WHOLE_MS };
 
 const say = (name: string, value: string) => console.log(`${name.padEnd(48)} ${value}`);
 const ms = (value: number) => (value < 100 ? `${value.toFixed(2)} ms` : `${(value / 1000).toFixed(2)} s`);
 
-/** Runs something once, and up to `most` times while there is time. */
+/** Runs a part once, then again until `most` runs are done or its time is over. */
 async function repeat<T>(most: number, part: keyof typeof ENDS_MS, run: (turn: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   while (results.length < most && (results.length === 0 || performance.now() - beganMs < ENDS_MS[part]))
@@ -61,7 +61,7 @@ async function fill(target: Target, data: Dataset, name: string, replicas: numbe
   return { id, name, records: Array.from({ length: SHARDS }, (_, index) => recordOf(index)) };
 }
 
-/** One query after the other, to one process and to the cluster by turns. */
+/** Sends one query at a time, alternately to one process and to the cluster. */
 async function way(one: Target, cluster: Target, bodies: Buffer[]): Promise<void> {
   const rounds = await repeat(5, 'way', async (turn) => {
     const inOne = () => closedLoop(one, QUERY_PATH, bodies, 1, ROUND_SECONDS);
@@ -76,7 +76,7 @@ async function way(one: Target, cluster: Target, bodies: Buffer[]): Promise<void
   say('  the way between processes costs', `p50 ${ms(of('cluster', 'p50Ms') - of('one', 'p50Ms'))}`);
 }
 
-/** Has the first `count` shard nodes hold the collection, in turn. */
+/** Spreads the collection's shards over the first `count` shard nodes. */
 async function spread(cluster: BenchCluster, { id }: Watched, count: number): Promise<void> {
   const holders = await cluster.holders();
   for (let index = 0; index < SHARDS; index++) {
@@ -92,7 +92,7 @@ interface Loaded extends LoadFigures {
   shardsMs: number;
 }
 
-/** Queries over many connections, with the CPU time of one at each kind of node. */
+/** Runs queries over many connections; also returns the CPU time per query at each kind of node. */
 async function loaded(cluster: BenchCluster, bodies: Buffer[]): Promise<Loaded> {
   const nodes: [ClusterNode[], 'gatewayMs' | 'controlMs' | 'shardsMs'][] = [
     [[cluster.gateway], 'gatewayMs'],

@@ -2,8 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 /**
- * Real embeddings with metadata and exact answers, as `manifest.json` in their folder describes
- * them.
+ * Real embeddings with metadata and exact answers; `manifest.json` in their folder describes them.
  */
 export interface Dataset {
   dims: number;
@@ -15,10 +14,7 @@ export interface Dataset {
   filters: { name: string; filter: Record<string, unknown>; matching: number }[];
 }
 
-/**
- * The folder of the data set: PROVEC_TEST_DATA, else `../shared/data/debian`; null when it is not
- * there.
- */
+/** Folder of the data set: PROVEC_TEST_DATA, else `../shared/data/debian`; null when missing. */
 export function datasetFolder(): string | null {
   const folder = resolve(process.env.PROVEC_TEST_DATA ?? join(import.meta.dirname, '../../shared/data/debian'));
   return existsSync(join(folder, 'base.f16')) ? folder : null;
@@ -46,7 +42,7 @@ export function readDataset(folder: string, most = Number.POSITIVE_INFINITY): Da
   };
 }
 
-/** Rows `from` to `to` (not counted in) as an upsert has them. */
+/** Returns rows `from` to `to` (exclusive) as records of an upsert. */
 export function recordsOf({ base, dims, ids, metadata }: Dataset, from: number, to: number): object[] {
   return ids.slice(from, to).map((id, at) => {
     const row = from + at;
@@ -55,8 +51,8 @@ export function recordsOf({ base, dims, ids, metadata }: Dataset, from: number, 
 }
 
 /**
- * Exact cosine scores of the `k` best rows among those that `allowed` lets through, best first;
- * vectors are of unit length.
+ * Returns the exact cosine scores of the `k` best rows that `allowed` accepts, best first. Vectors
+ * have unit length.
  */
 export function exactTop(
   data: Dataset,

@@ -1,6 +1,5 @@
 /**
- * For how long records cannot be read while their node dies, stands still, leaves, or gives a shard
- * away.
+ * Measures how long records are unreadable while their node dies, hangs, drains, or moves a shard.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ShardKey } from '../lib/shard/key.ts';
@@ -11,17 +10,17 @@ import type { BenchCluster } from './cluster-nodes.ts';
 
 const CALM_MS = 300;
 
-/** A collection, and a record of each of its shards. */
+/** A collection, with one record per shard. */
 export interface Watched {
   id: string;
   name: string;
-  /** By shard index. */
+  /** Ids, by shard index. */
   records: string[];
 }
 
 /**
- * Of one event: how long shards of the two collections were away, and how long the event itself
- * took.
+ * Result of one event: how long shards of the two collections were unavailable, and how long the
+ * event itself took.
  */
 export interface FailOver {
   alone: Absence;
@@ -34,21 +33,23 @@ export class FailOvers {
   readonly #alone: Watched;
   readonly #copied: Watched;
 
-  /** `copied` has a copy of each shard on another node, `alone` has none. */
+  /** `copied` has a copy of each shard on another node; `alone` has no copies. */
   constructor(cluster: BenchCluster, alone: Watched, copied: Watched) {
     this.#cluster = cluster;
     this.#alone = alone;
     this.#copied = copied;
   }
 
-  /** SIGKILL: the others see that the process is gone. */
+  /** SIGKILL: the other nodes see that the process is gone. */
   killed(): Promise<FailOver> {
     return this.#without(async (node) => {
       await node.kill();
     });
   }
 
-  /** SIGSTOP for good, as a machine that is lost: the others wait until its lease is over. */
+  /**
+   * SIGSTOP without resuming, like a lost machine: the other nodes wait until its lease expires.
+   */
   lost(): Promise<FailOver> {
     return this.#without(
       async (node) => node.halt(),
@@ -59,14 +60,14 @@ export class FailOvers {
     );
   }
 
-  /** SIGTERM: it gives all that it holds away and ends. */
+  /** SIGTERM: the node hands over all its shards and exits. */
   drained(): Promise<FailOver> {
     return this.#without(async (node) => {
       await node.stop();
     });
   }
 
-  /** A shard of `alone` is moved to the next node. */
+  /** Moves a shard of `alone` to the next node. */
   async moved(index: number): Promise<{ away: Absence; tookMs: number }> {
     const key: ShardKey = `${this.#alone.id}.${index}`;
     const from = (await this.#cluster.holders()).get(key)!;
@@ -81,7 +82,7 @@ export class FailOvers {
     return { away: (await watch.end())(), tookMs };
   }
 
-  /** Does something to the node that holds most, and starts it again afterwards. */
+  /** Harms the node that holds the most shards, and restarts it afterwards. */
   async #without(
     harm: (node: ClusterNode) => Promise<void>,
     mend: (node: ClusterNode) => Promise<void> = async () => undefined,
@@ -113,7 +114,7 @@ export class FailOvers {
     };
   }
 
-  /** Shards open on their first use. */
+  /** Opens every shard by reading from it. */
   async #openAll(): Promise<void> {
     const probes = [this.#alone, this.#copied].flatMap((watched) =>
       watched.records.map((_, index) => probeOf(watched, index)),
@@ -128,7 +129,10 @@ function probeOf({ name, records }: Watched, index: number): Probe {
   return { collection: name, id: records[index]! };
 }
 
-/** The node with the most shards of the collection that has fewest there, so that both are met. */
+/**
+ * The node that holds the most shards of the collection it holds fewer of, so that both collections
+ * are affected.
+ */
 function mostOf(holders: Map<ShardKey, string>, collections: string[]): string {
   const counts = (node: string) =>
     collections.map((id) => [...holders].filter(([key, holder]) => holder === node && key.startsWith(id)).length);

@@ -1,10 +1,10 @@
 import { type Agent, request } from 'node:http';
 
-/** A service, and a key of it. */
+/** A service, and an API key for it. */
 export interface Target {
   url: string;
   key: string;
-  /** How it is spoken to; default: `/api/v1`. */
+  /** Path prefix of the API; default `/api/v1`. */
   dialect?: '/api/v1' | '/pinecone';
 }
 
@@ -13,7 +13,7 @@ interface Answer {
   text: string;
 }
 
-/** Sends one JSON body, or none, and returns status and text. */
+/** Sends a request with or without a JSON body; returns status and text. */
 export function sendRequest(
   method: string,
   url: string,
@@ -34,7 +34,7 @@ export function sendRequest(
   });
 }
 
-/** Sends one JSON body to the API and returns status and text. */
+/** Posts a JSON body to the API; returns status and text. */
 export function post(target: Target, agent: Agent, path: string, body: string | Buffer): Promise<Answer> {
   const { url, key, dialect = '/api/v1' } = target;
   const headers: Record<string, string> =

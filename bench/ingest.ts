@@ -5,11 +5,11 @@ import { post, type Target } from './http-request.ts';
 
 const BATCH = 500;
 const LANES = 2;
-/** A store that is busy may say "try again"; an upsert may be sent again. */
+/** A busy store answers 503; the upsert is then sent again. */
 const ATTEMPTS_MAX = 5;
 const PAUSE_MS = 1_000;
 
-/** Makes a collection and returns its id. */
+/** Creates a collection and returns its id. */
 export async function createCollection(target: Target, description: Record<string, unknown>): Promise<string> {
   const agent = new Agent();
   const { status, text } = await post(target, agent, '/collections', JSON.stringify(description));

@@ -3,21 +3,21 @@ import { post, type Target } from './http-request.ts';
 import { stolenShare } from './process-figures.ts';
 
 /**
- * Latencies in milliseconds of a closed loop: every connection sends the next request when its last
- * was answered.
+ * Figures of a closed loop: each connection sends the next request when the previous one is
+ * answered. Latencies in milliseconds.
  */
 export interface LoadFigures {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
   requests: number;
-  /** Share of the machine's CPU time that its host gave to others meanwhile. */
+  /** Share of the machine's CPU time that the host gave to other guests during the run. */
   stolen: number;
 }
 
 /**
- * Runs `bodies` in turn over `connections` for about `seconds`; any status but 200 ends it with an
- * error.
+ * Sends `bodies` in turn over `connections` for about `seconds`. Throws on any status other than
+ * 200.
  */
 export async function closedLoop(
   target: Target,

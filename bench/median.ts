@@ -1,4 +1,4 @@
-/** The middle of some numbers; of an even number of them, the mean of the two in the middle. */
+/** Returns the middle number; for an even count, the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);

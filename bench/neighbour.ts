@@ -1,10 +1,11 @@
 /**
- * `npm run bench -- neighbour`: what one tenant waits for while another writes as fast as it can.
+ * `npm run bench -- neighbour`: measures how much one tenant waits while another writes as fast as
+ * it can.
  *
  * Two services run on the machine. The calm tenant, on the first, sends one request at a time:
- * upserts of one record, then queries. The noisy one sends batches over many connections, to the
- * same service or to the other: that is the same work on the same machine, with nothing shared but
- * the processor and the disk. Rounds of the two take turns.
+ * upserts of one record, then queries. The noisy tenant sends batches over many connections, either
+ * to the same service or to the other one. The second case is the same work on the same machine,
+ * sharing only the processor and the disk. Rounds of the two cases alternate.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
@@ -49,7 +50,7 @@ async function createTenant(url: string, name: string): Promise<Target> {
   return { url, key: key.secret };
 }
 
-/** Upserts to `collections` in turn until it is stopped; what is refused is sent again. */
+/** Upserts to `collections` in turn until stopped; skips batches refused with 429 or 503. */
 function writeOn(target: Target, collections: string[], bodies: Buffer[]): () => Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   const startedMs = performance.now();
@@ -93,8 +94,8 @@ function report(where: string, rounds: Round[]): void {
 }
 
 /**
- * Prints the calm tenant's latencies alone, beside another service and beside a noisy tenant, each
- * the median of three rounds.
+ * Prints the calm tenant's latencies: alone, with the noisy tenant on the other service, and with
+ * it on the same one. Each is the median of three rounds.
  */
 export async function benchNeighbour(seconds: number, anchoring: boolean): Promise<void> {
   const folder = datasetFolder();

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- pinecone`: what `/pinecone` costs beside `/api/v1`, in one service with one
- * collection: the same queries over the same connections, in rounds that take turns.
+ * `npm run bench -- pinecone`: the cost of `/pinecone` compared with `/api/v1`, in one service with
+ * one collection: the same queries over the same connections, in alternating rounds.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import { cpuSeconds } from './process-figures.ts';
 import { untilIndexed } from './until-indexed.ts';
 
 const KEY = 'pv_live_bench-bench-bench';
-/** `untilIndexed` asks about it. */
+/** The collection that `untilIndexed` checks. */
 const NAME = 'bench';
 const ROUNDS = 8;
 const CONNECTIONS = [1, 8];
@@ -58,7 +58,7 @@ export async function benchPinecone(records: number, seconds: number): Promise<v
   }
 }
 
-/** Prints medians, and that of what each pair of rounds makes of the ratio. */
+/** Prints medians of both, and the median of each pair's ratio. */
 async function compare(round: (dialect: Dialect) => Promise<Round>, connections: number): Promise<void> {
   const pairs: [ours: Round, theirs: Round][] = [];
   for (let at = 0; at < ROUNDS; at++) {

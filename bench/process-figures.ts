@@ -3,21 +3,19 @@ import { readFileSync } from 'node:fs';
 
 const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
-/** Resident memory of one process in MiB (Linux). */
+/** Resident memory of a process in MiB (Linux). */
 export function residentMiB(pid: number): number {
   const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1];
   return Number(kib) / 1024;
 }
 
-/**
- * Memory that file mappings do not count into: what the process itself allocated, in MiB (Linux).
- */
+/** Memory that the process allocated itself, without file mappings, in MiB (Linux). */
 export function anonymousMiB(pid: number): number {
   const kib = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1];
   return Number(kib) / 1024;
 }
 
-/** User and system CPU time of one process in seconds, all threads (Linux). */
+/** User and system CPU time of a process in seconds, over all threads (Linux). */
 export function cpuSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -25,8 +23,8 @@ export function cpuSeconds(pid: number): number {
 }
 
 /**
- * Starts a watch; what it returns gives the share of the machine's CPU time since then that its
- * host gave to other guests (Linux).
+ * Starts a watch. The returned function gives the share of the machine's CPU time since then that
+ * its host gave to other guests (Linux).
  */
 export function stolenShare(): () => number {
   const read = () => {

@@ -1,11 +1,12 @@
 import { cosine, type Dataset, exactTop } from './dataset.ts';
 
-/** Near-duplicates differ by less. */
+/** Score difference below which two rows count as equal (near-duplicates). */
 const TIE = 1e-5;
 
 /**
- * The share of the exact `k` best, among the rows that `allowed` lets through, that the answers to
- * the first queries reach: an id counts by its exact score. 1 where no row is let through.
+ * Returns the recall of the answers to the first queries: the share of the exact `k` best rows,
+ * among those that `allowed` accepts, whose exact score an answer reaches. 1 when no row is
+ * accepted.
  */
 export function recallOf(
   data: Dataset,

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:scale`: placement, leases, rebalancing and discovery of clusters of 10, 100 and
- * 1,000 nodes on virtual time, as a table. `--nodes 10,100` and `--shards-per-node 100` choose
- * others, `--seed` another course of events.
+ * `npm run bench:scale`: simulates placement, leases, rebalancing and discovery of clusters of 10,
+ * 100 and 1,000 nodes on virtual time, and prints a table. `--nodes 10,100` and `--shards-per-node
+ * 100` choose other sizes, `--seed` another sequence of events.
  */
 import { parseArgs } from 'node:util';
 import { type Figures, Scenario } from '../test/simulation/capacity/scenario.ts';

@@ -1,7 +1,7 @@
 /**
  * Search of one shard on the Debian data set: build time, memory, checkpoints, and latency and
- * recall@10 of queries without and with filters. Usage:
- * node bench/search.ts [bf16|f32|f16|i8] [records], beyond 61,666 with noisy copies of them.
+ * recall@10 of queries with and without filters. Usage: node bench/search.ts [bf16|f32|f16|i8]
+ * [records]; counts beyond 61,666 add noisy copies of the records.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -17,7 +17,7 @@ const data = readDebian();
 if (data === null) throw new Error('The data set is not there; PROVEC_TEST_DATA names its folder.');
 const quantization = (process.argv[2] ?? 'bf16') as Quantization;
 const records = Number(process.argv[3] ?? data.records);
-/** Of all queries with no filter, and with one; each is also answered by a scan. */
+/** Number of queries without a filter, and with one. Each is also answered by a scan. */
 const QUERIES = 1_000;
 const FILTERED_QUERIES = 200;
 const spec = specWith({ dimensions: data.dimensions, quantization });

@@ -1,4 +1,4 @@
-/** Where the time of a query goes, from the sums and counts of the service's own histograms. */
+/** Time spent in each stage of a query, from the sums and counts of the service's histograms. */
 export type Stages = Map<string, { sum: number; count: number }>;
 
 const SERIES = {
@@ -9,7 +9,6 @@ const SERIES = {
   search: /^provec_shard_search_?(seconds|es) (\S+)/gm,
 } as const;
 
-/** Reads `/metrics`. */
 export async function readStages(url: string): Promise<Stages> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const stages: Stages = new Map();
@@ -23,7 +22,8 @@ export async function readStages(url: string): Promise<Stages> {
 }
 
 /**
- * Mean milliseconds of each stage between two readings; queueing counts into the stage that waits.
+ * Mean milliseconds of each stage between two readings. Queueing counts toward the stage that
+ * waits.
  */
 export function stageShares(before: Stages, after: Stages): { name: string; meanMs: number }[] {
   const mean = (name: string) => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Target } from './http-request.ts';
 
-/** Waits until the service has every record in an index; the seconds that took. */
+/** Waits until every record is in an index; returns the seconds that took. */
 export async function untilIndexed(target: Target): Promise<number> {
   const startedMs = performance.now();
   for (;;) {

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- verify`: how long a verify of the whole data set takes, on an idle service and
- * beside queries, and what it costs those queries. The ledger is on; the rounds with and without a
- * verify take turns, so that the machine's pace is in both alike.
+ * `npm run bench -- verify`: measures how long a verify of the whole data set takes, on an idle
+ * service and during queries, and how much it slows those queries down. The ledger is on. Rounds
+ * with and without a verify alternate, so that the machine's speed affects both alike.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ const latencies = (rounds: LoadFigures[]) => {
   return `${of(({ perSecond }) => perSecond).toFixed(0)}/s  p50 ${of(({ p50Ms }) => p50Ms).toFixed(2)} ms  p99 ${of(({ p99Ms }) => p99Ms).toFixed(2)} ms`;
 };
 
-/** `records`: the first so many, all when it is not a number. */
+/** `records`: number of records to take from the start; all when it is NaN. */
 export async function benchVerify(records: number, roundSeconds: number): Promise<void> {
   const folder = datasetFolder();
   if (!folder) throw new Error('No data set: set PROVEC_TEST_DATA to its folder.');

@@ -1,4 +1,4 @@
-/** Calls `/api/v1` of a service; throws with the service's own sentence on an error status. */
+/** Calls a service's `/api/v1`. On an error status it throws the service's message. */
 export class ApiClient {
   #base: string;
   #key: string;

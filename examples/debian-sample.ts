@@ -7,8 +7,8 @@ export interface Package {
 }
 
 /**
- * The 2,000 Debian packages beside this file: names, figures and embeddings of 384 dimensions, of
- * unit length.
+ * The 2,000 Debian packages in the file next to this one: names, figures and embeddings of 384
+ * dimensions and unit length.
  */
 export function debianSample(): Package[] {
   const text = readFileSync(new URL('./debian-sample.ndjson', import.meta.url), 'utf8');

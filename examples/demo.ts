@@ -1,10 +1,10 @@
 /**
  * `npm run demo`: loads 2,000 Debian packages into a service through its public API and shows what
- * it answers; then changes one stored record behind the service's back, in a copy of the store, and
- * shows that verify names it.
+ * it answers. Then it changes one stored record behind the service's back, in a copy of the store,
+ * and shows that verify names that record.
  *
- * With PROVEC_URL and PROVEC_KEY set it uses that service, and leaves out the change; else it
- * starts one of its own in a temporary folder.
+ * With PROVEC_URL and PROVEC_KEY set it uses that service and skips the change; otherwise it starts
+ * its own service in a temporary folder.
  */
 import { randomBytes } from 'node:crypto';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
@@ -136,7 +136,7 @@ async function main(): Promise<void> {
     showVerified(await api.call<Verified>('GET', `/collections/${COLLECTION}/verify`));
 
     if (own) {
-      // The files of a service that runs change while they are copied.
+      // The files of a running service would change while they are copied.
       await own.stop();
       await tamper(dataDir, key, victim, workFolder);
     } else say('\nWithout PROVEC_URL the demo runs a service of its own, and changes a record behind its back.');

@@ -5,17 +5,17 @@ import { fileURLToPath } from 'node:url';
 
 const START = fileURLToPath(new URL('../launch.ts', import.meta.url));
 
-/** A Provec service in a process of its own. */
+/** A Provec service in its own process. */
 export interface ServiceProcess {
   url: string;
   process: ChildProcess;
-  /** Ends it with `signal`, by default SIGTERM, and waits until it is gone. */
+  /** Sends `signal`, by default SIGTERM, and waits until the process has exited. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 /**
- * Starts a service on a port that the system chooses; rejects with what it printed when it ends
- * before it listens.
+ * Starts a service on a port that the system chooses. Rejects with the service's output when it
+ * exits before it listens.
  */
 export async function startServiceProcess(
   dataDir: string,

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * Does what somebody with the disk in hand would do: finds `bytes` in the files under `folder` and
- * writes `instead` (of the same length) over them. Returns the number of places changed.
+ * Tampers like an attacker with the disk in hand: finds `bytes` in the files under `folder` and
+ * overwrites them with `instead`, of the same length. Returns the number of places changed.
  */
 export function overwriteBytes(folder: string, bytes: Buffer, instead: Buffer): number {
   if (bytes.length !== instead.length) throw new Error('both must be of one length');
@@ -25,7 +25,7 @@ export function overwriteBytes(folder: string, bytes: Buffer, instead: Buffer): 
 }
 
 /**
- * Has what was last written to the store's files taken over into them, where no checksum guards it.
+ * Moves recent writes from the write-ahead logs into the database files, which have no checksums.
  */
 export function foldWriteAheadLogs(folder: string): void {
   for (const name of readdirSync(folder)) {

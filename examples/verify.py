@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Checks a Provec proof against the ledger, as docs/format.md has it, with nothing but Python's
+"""Checks a Provec proof against the ledger as docs/format.md specifies, using only Python's
 standard library (3.9).
 
   verify.py proof.json --record record.json --collection UUID --authority ADDRESS --rpc URL
   verify.py proof.json --absent ID          --collection UUID --authority ADDRESS --rpc URL
   verify.py proof.json (--record record.json | --absent ID) --root HEX
 
-The last one takes a root that you trust, and asks no ledger. record.json is {"id", "values",
-"metadata", "namespace"?} as it was written or fetched; --namespace NAME stands beside --absent.
-Prints one line, and ends with 0: proven; 1: not proven;
-2: wrong arguments, or something could not be read.
+The last form checks against a root that you trust, without the ledger. record.json is {"id",
+"values", "metadata", "namespace"?} as written or fetched; with --absent, --namespace NAME names
+the namespace. Prints one line and exits with 0: proven; 1: not proven; 2: wrong arguments, or
+something could not be read.
 """
 import argparse, base64, datetime, hashlib, http.client, io, itertools, json, math, queue, re, struct, sys, threading
 from urllib.parse import urlsplit
@@ -28,7 +28,7 @@ PARTS = ("key", "vecHash", "metaHash")
 
 
 class Refused(Exception):
-    """Not proven. Whatever else is raised: it could not be looked into."""
+    """Not proven. Any other exception means that the proof could not be checked."""
 
 
 def demand(holds, why):
@@ -81,7 +81,7 @@ def encode_base58(data):
 
 
 def decode_base58(text, size):
-    """The bytes, if they are `size`; None for any other text."""
+    """Returns the bytes, or None if the text does not encode exactly `size` bytes."""
     number = 0
     for char in text[:size * 11 // 8]:
         number = number * 58 + BASE58.find(char)
@@ -113,7 +113,7 @@ def canonical_number(value):
 
 
 def canonical(value):
-    """The canonical JSON of what `parse` returns."""
+    """Returns the canonical JSON of a value that `parse` returned."""
     if isinstance(value, dict):
         members = sorted(value.items(), key=lambda member: member[0].encode("utf-16-be"))
         return "{" + ",".join(canonical(key) + ":" + canonical(item) for key, item in members) + "}"
@@ -123,8 +123,8 @@ def canonical(value):
 
 
 def content_hashes(record):
-    """(vecHash, metaHash) of {"id", "values", "metadata"?, "namespace"?}; raises anything but
-    Refused for what is no record."""
+    """Returns (vecHash, metaHash) of {"id", "values", "metadata"?, "namespace"?}. Raises an error
+    other than Refused for anything that is not a record."""
     if not {"id", "values"} <= set(record) <= {"id", "namespace", "values", "metadata"}:
         raise ValueError("a record has id, namespace, values and metadata, and nothing else")
     values, metadata = record["values"], record.get("metadata", {})
@@ -133,7 +133,7 @@ def content_hashes(record):
     if not isinstance(metadata, dict):
         raise ValueError("metadata must be an object")
     layout = "<%df" % len(values)
-    singles = struct.unpack(layout, struct.pack(layout, *values))  # OverflowError for what rounds to infinity
+    singles = struct.unpack(layout, struct.pack(layout, *values))  # OverflowError when a value rounds to infinity
     if not all(map(math.isfinite, singles)):
         raise ValueError("a value is not finite")
     vector = struct.pack("<BI", 1, len(values)) + struct.pack(layout, *(single + 0.0 for single in singles))
@@ -162,7 +162,7 @@ def bit(key, depth):
 
 
 def checked(proof):
-    """The proof with all of its fields, if each has the shape that it must have."""
+    """Returns the proof if every field is present and has the right shape."""
     proof = {"namespace": "", "ledgerTx": None, **proof} if isinstance(proof, dict) else proof
     for field, is_sound in SHAPE.items():
         demand(isinstance(proof, dict) and field in proof and is_sound(proof[field]), field + " is malformed")
@@ -170,8 +170,8 @@ def checked(proof):
 
 
 def check_proof(proof, **known):
-    """The (vecHash, metaHash) of the record known["id"] under known["merkleRoot"], None where it is
-    absent."""
+    """Returns (vecHash, metaHash) of the record known["id"] under known["merkleRoot"], or None if
+    the record is absent."""
     proof = checked(proof)
     for field, value in known.items():
         demand(proof[field] == value, "%s is %a, not %a" % (field, proof[field], value))
@@ -233,7 +233,7 @@ def take_text(stream):
 
 
 def read_account(owner, data, authority, address):
-    """The account's (root, version, number of records, number of decisions)."""
+    """Returns the account's (root, version, number of records, number of decisions)."""
     demand(owner == TOKEN_2022, "the account is not Token-2022's")
     demand(166 <= len(data) <= 1024, "the account has a wrong size")
     demand(data[165] == 1 and data[45] == 1 and not any(data[82:165]), "the account is no mint")
@@ -260,7 +260,7 @@ def read_account(owner, data, authority, address):
 
 
 def ask(url, method, *params):
-    """The result that a node of the ledger answers."""
+    """Calls an RPC method of a ledger node and returns its result."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
         raise ValueError("--rpc must be an http or https URL without a user name")
@@ -299,7 +299,7 @@ def exchange(parts, body, answers):
 
 
 def fetch_account(url, address):
-    """The account's (owner, bytes); None where there is none."""
+    """Returns the account's (owner, bytes), or None if it does not exist."""
     value = ask(url, "getAccountInfo", address, {"encoding": "base64", "commitment": "confirmed"})["value"]
     if value is None:
         return None
@@ -313,13 +313,13 @@ def fetch_account(url, address):
 
 
 def fetch_transaction(url, signature):
-    """What the node answers of it; None where it has no such transaction that is final."""
+    """Returns the node's response, or None if it has no such final transaction."""
     options = {"encoding": "base64", "commitment": "finalized", "maxSupportedTransactionVersion": 0}
     return ask(url, "getTransaction", signature, options)
 
 
 def check_transaction(answer, authority, address, signature, root, version):
-    """When the transaction wrote this root and version, in words."""
+    """Returns the time, in words, when the transaction wrote this root and version."""
     demand(answer is not None, "there is no finalized transaction " + signature)
     demand(isinstance(answer, dict) and is_whole(answer.get("slot"), WHOLE_MAX), "the transaction has no slot")
     time, meta, wire = (answer.get(name) for name in ("blockTime", "meta", "transaction"))
@@ -345,7 +345,7 @@ def take_length(stream):
 
 
 def read_transaction(stream, authority, address, signature):
-    """The fields of the account at `address` that it writes, if it does nothing else."""
+    """Returns the fields of the account at `address` that it writes, if it does nothing else."""
     demand(take_length(stream) == 1 and take(stream, 64) == signature, "it is another transaction")
     demand(take(stream, 2) == b"\1\0", "it is not legacy, or not the authority alone signed it")
     take(stream, 1)
@@ -424,7 +424,7 @@ def read_json(path):
 
 
 def check(options):
-    """What is proven, in a sentence."""
+    """Returns what is proven, as a sentence."""
     answer = read_json(options.proof)
     proof = answer["proof"] if isinstance(answer, dict) and "proof" in answer else answer
     known, expected = {"id": options.absent, "namespace": options.namespace or ""}, None
@@ -472,7 +472,7 @@ def main():
         parser.add_argument(name)
     options = parser.parse_args()
     if options.namespace is not None and options.absent is None:
-        parser.error("--namespace stands beside --absent; a record says its own")
+        parser.error("--namespace needs --absent; a record names its own namespace")
     ledger = (options.authority, options.rpc)
     if any(ledger) if options.root else not all((options.collection, *ledger)):
         parser.error("give --root, or all of --collection, --authority and --rpc")
@@ -481,7 +481,7 @@ def main():
     except Refused as refusal:
         print("NOT PROVEN  %s" % refusal)
         return 1
-    except Exception as error:  # whatever it is, nothing was proven
+    except Exception as error:  # on any other error nothing was proven
         print("verify.py: %s: %a" % (type(error).__name__, str(error)), file=sys.stderr)
         return 2
     return 0

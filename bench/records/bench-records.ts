@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- records [--chroma URL] [--postgres URL]`: operations on records other than
- * single queries and upserts, over one connection, beside the databases that run there. Rounds of
- * the databases take turns; each figure is the median of its rounds.
+ * `npm run bench -- records [--chroma URL] [--postgres URL]`: measures record operations other than
+ * single queries and upserts, over one connection, and compares them with databases that are
+ * already running. Rounds of the databases alternate; each figure is the median of its rounds.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -20,16 +20,16 @@ const PAGE = 1_000;
 const IDS = 100;
 const QUERIES = 100;
 const TOP_K = 10;
-/** 30,166, 7,342 and 34 of the 61,666 records match. */
+/** These match 30,166, 7,342 and 34 of the 61,666 records. */
 const HALF: Condition[] = [{ field: 'arch', equals: 'all' }];
 const TENTH: Condition[] = [{ field: 'installedKiB', within: [100, 180] }];
 const FEW: Condition[] = [{ field: 'section', equals: 'shells' }];
 const KEY = 'pv_live_bench-bench-bench';
 
-/** Nothing is run where a peer has no such call. */
+/** `run` returns undefined when the peer lacks the operation. */
 type Case = [name: string, run: (peer: Peer, round: number) => Promise<unknown> | undefined];
 
-/** Null where nothing is run. */
+/** Returns null when the peer lacks the operation. */
 async function elapsedMs(work: () => Promise<unknown> | undefined): Promise<number | null> {
   const startedMs = performance.now();
   const running = work();
@@ -41,7 +41,7 @@ async function elapsedMs(work: () => Promise<unknown> | undefined): Promise<numb
 const shown = (ms: number): string => (ms >= 1_000 ? `${(ms / 1_000).toFixed(1)} s` : `${ms.toFixed(1)} ms`);
 const row = (name: string, cells: string[]): void => console.log(`| ${name} | ${cells.join(' | ')} |`);
 
-/** Rows that match, by the metadata that they had at first. */
+/** Rows whose original metadata matches. */
 function rowsWhere({ metadata }: Dataset, conditions: Condition[]): number[] {
   const matches = (each: Record<string, unknown>) =>
     conditions.every(({ field, equals, within }) => {
@@ -124,7 +124,7 @@ async function measure(peers: Peer[], data: Dataset): Promise<void> {
   }
 }
 
-/** Loads one after the other, and then asks all of them. */
+/** Loads the databases one after the other, then measures them all. */
 export async function benchRecords(records: number, chroma: string | undefined, pg: string | undefined): Promise<void> {
   const folder = datasetFolder();
   if (!folder) throw new Error('No data set: set PROVEC_TEST_DATA to its folder.');

@@ -8,7 +8,7 @@ const BATCH = 1_000;
 
 type Sent = { id: string; values: number[]; metadata: Record<string, unknown> };
 
-/** An empty list is no metadata there. */
+/** Chroma accepts no empty lists in metadata. */
 const metadataOf = ({ metadata }: Sent): object =>
   Object.fromEntries(Object.entries(metadata).filter(([, value]) => !Array.isArray(value) || value.length > 0));
 
@@ -22,7 +22,7 @@ function whereOf(conditions: Condition[]): object {
 }
 
 /**
- * A Chroma server that runs (`chroma run`), over HTTP. It counts whole collections alone, has no
+ * A running Chroma server (`chroma run`), over HTTP. It can only count whole collections, has no
  * facets, and changes records by id only.
  */
 export class Chroma implements Peer {
@@ -47,10 +47,10 @@ export class Chroma implements Peer {
     for (let from = 0; from < data.ids.length; from += BATCH) await this.#upsert(recordsOf(data, from, from + BATCH));
   }
 
-  /** It indexes as it stores. */
+  /** Chroma indexes while it stores. */
   async indexed(): Promise<void> {}
 
-  /** Page by page: it has no other way. */
+  /** Reads page by page: Chroma has no export. */
   async export(): Promise<number> {
     for (let offset = 0; ; offset += BATCH) {
       const ids = await this.#page(offset, BATCH, ['embeddings', 'metadatas']);

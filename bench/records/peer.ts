@@ -1,45 +1,44 @@
 import type { Dataset } from '../dataset.ts';
 
-/** What a query or a change is about: each field equals a value, or lies within bounds. */
+/** A condition of a query or change: the field equals a value or is within bounds. */
 export interface Condition {
   field: string;
   equals?: string;
-  /** At least, and below. */
+  /** Lower bound, inclusive, and upper bound, exclusive. */
   within?: [number, number];
 }
 
-/** Where a listing goes on: an id, or how many were listed before. */
+/** Where a listing continues: after an id, or after a number of records. */
 export interface Place {
   afterId: string | null;
   offset: number;
 }
 
 /**
- * A database as the bench of record operations asks it, over one connection. What it has no call
- * for is left out.
+ * A database as the benchmark of record operations uses it, over one connection. Operations that a
+ * database lacks are left out.
  */
 export interface Peer {
   name: string;
   version(): Promise<string>;
-  /** Stores all records of an empty collection in the way that it offers for many. */
+  /** Stores all records into an empty collection, by the database's bulk operation. */
   import(data: Dataset): Promise<void>;
-  /** Resolves when all that was stored is in the index. */
+  /** Resolves when everything stored is in the index. */
   indexed(): Promise<void>;
-  /** Reads every record with vector and metadata; gives their number. */
+  /** Reads every record with vector and metadata; returns their number. */
   export(): Promise<number>;
-  /** Ids and metadata of the next records in the order of ids, or in its own. */
+  /** Ids and metadata of the next records, in the order of ids or in the database's own order. */
   list(place: Place, limit: number): Promise<string[]>;
   count?(conditions: Condition[]): Promise<number>;
-  /** The most frequent values of a field. */
   facets?(field: string, limit: number): Promise<{ value: string; count: number }[]>;
-  /** Sets one field of the metadata of each. */
+  /** Sets one metadata field of each record. */
   updateIds(ids: string[], field: string, value: number): Promise<void>;
   updateWhere?(conditions: Condition[], field: string, value: number): Promise<number>;
-  /** Gives how many went, where it says so. */
+  /** Returns the number of deleted records, null when the database does not report it. */
   deleteWhere(conditions: Condition[]): Promise<number | null>;
-  /** Stores records anew. */
+  /** Overwrites records. */
   upsert(data: Dataset, rows: number[]): Promise<void>;
-  /** The ids of the best `topK` for each vector, asked for in one request. */
+  /** The ids of the best `topK` for each vector, in one request. */
   queries(vectors: Float32Array[], topK: number): Promise<string[][]>;
   close(): Promise<void>;
 }

@@ -10,7 +10,7 @@ type Sent = { id: string; values: number[]; metadata: Record<string, unknown> };
 
 const vectorOf = (values: ArrayLike<number>): string => JSON.stringify(Array.from(values));
 
-/** As a path predicate, which the index on the metadata serves. */
+/** A path predicate, which the index on the metadata can serve. */
 function pathOf(conditions: Condition[]): string {
   const parts = conditions.flatMap(({ field, equals, within }) =>
     equals === undefined
@@ -21,8 +21,8 @@ function pathOf(conditions: Condition[]): string {
 }
 
 /**
- * A PostgreSQL with pgvector that runs, over one connection; makes a table `records`. Rows come
- * first, by COPY, and then the HNSW index, as its manual advises.
+ * A running PostgreSQL with pgvector, over one connection; creates a table `records`. Loads rows by
+ * COPY first and builds the HNSW index afterwards, as pgvector's manual advises.
  */
 export class Pgvector implements Peer {
   readonly name = 'pgvector';
@@ -59,7 +59,7 @@ export class Pgvector implements Peer {
   async indexed(): Promise<void> {
     await this.#sql`CREATE INDEX ON records USING hnsw (embedding vector_cosine_ops)`;
     await this.#sql`ANALYZE records`;
-    // The first setting that has the recall of the others.
+    // The lowest setting that reaches the recall of the other databases.
     await this.#sql.unsafe(`SET hnsw.ef_search = ${QUERY_WIDTH}`);
   }
 

@@ -13,12 +13,12 @@ const filterOf = (conditions: Condition[]): object =>
     conditions.map(({ field, equals, within }) => [field, equals ?? { $gte: within![0], $lt: within![1] }]),
   );
 
-/** A service that runs, over HTTP; makes a collection of its own. */
+/** A running service, over HTTP; creates its own collection. */
 export class Provec implements Peer {
   readonly name = 'provec';
   readonly #target: Target;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  /** Of the listing under way. */
+  /** Cursor of the current listing. */
   #cursor: string | undefined;
 
   constructor(target: Target) {
@@ -59,7 +59,7 @@ export class Provec implements Peer {
     let lines = 0;
     for await (const chunk of response.body as unknown as Readable)
       for (const byte of chunk as Uint8Array) if (byte === 10) lines++;
-    // Its first and its last line are no records.
+    // The first and the last line of an export are not records.
     return lines - 2;
   }
 
