@@ -72,8 +72,8 @@ export function temporaryFolder(): string {
 }
 
 /**
- * Has this process end, and all that it started, when npm has that runs it: npm hands a signal to
- * its shell, which does not hand it on.
+ * Ends this process and everything it started when the npm process above it ends: npm forwards a
+ * signal to its shell, and the shell does not forward it.
  */
 export function endWithNpm(): void {
   if (process.env.npm_lifecycle_event === undefined) return;

@@ -6,7 +6,7 @@ import { createTenant } from '../support/tenant.ts';
 
 let service: SharedService;
 let turn = 0;
-/** Of this test alone. */
+/** Names unique to the current test. */
 let [blue, green, live] = ['', '', ''];
 
 beforeAll(async () => {

@@ -8,7 +8,7 @@ import { type SharedService, shareService } from '../support/shared-service.ts';
 import { ADMIN_TOKEN } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 
-/** Of the contract with clients and what was added since. */
+/** Routes of the contract with clients, and routes added since. */
 const ROUTES = [
   'GET /api/v1/collections',
   'POST /api/v1/collections',

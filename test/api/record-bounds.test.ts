@@ -18,7 +18,7 @@ const fetched = async (id: string, name = 'cosine') =>
   (await service.api<{ vectors: Record<string, unknown> }>('POST', `/collections/${name}/fetch`, { ids: [id] })).body
     .vectors[id];
 const nested = (levels: number): Record<string, unknown> => (levels === 1 ? {} : { in: nested(levels - 1) });
-/** Of exactly so many bytes as compact JSON. */
+/** Returns metadata whose compact JSON has exactly `bytes` bytes. */
 const metadataOf = (bytes: number) => ({ text: 'x'.repeat(bytes - '{"text":""}'.length) });
 
 describe('ids', () => {

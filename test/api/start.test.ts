@@ -114,7 +114,7 @@ describe('a process', () => {
     const outcome = await refusal({ ...data(), PROVEC_PORT: `${port}` });
     expect(outcome).toEqual({ code: 1, stdout: '', stderr: oneLine(new RegExp(`127.0.0.1:${port}: another program`)) });
     await promisify(server.close.bind(server))();
-    // Nobody was told the key that the first start made: the next one takes another.
+    // The first start generated a key but never printed it, so the next start takes the given one.
     run = start({ ...data(), PROVEC_PORT: `${port}`, PROVEC_BOOTSTRAP_KEY: key });
     url = `http://127.0.0.1:${port}`;
   });

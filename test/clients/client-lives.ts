@@ -9,7 +9,10 @@ export const NODE_VERSIONS = ['5.1.2', '6.1.4', '7.2.0', '8.2.0', '9.0.0'];
 export const PYTHON_VERSIONS = ['7.3.0', '8.1.2', '9.1.0', '10.2.0'];
 const STEPS = 9;
 
-/** Of the Provec that the clients meet: the plan has no room for what they upsert at once. */
+/**
+ * Environment of the service that the clients use. Its plan has no room for what they upsert at
+ * first.
+ */
 export const CLIENTS_ENVIRONMENT = {
   PROVEC_ADMIN_TOKEN: ADMIN_TOKEN,
   PROVEC_PLANS: JSON.stringify({ free: { vectors: 100, collections: -1 } }),

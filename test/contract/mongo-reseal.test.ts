@@ -30,7 +30,7 @@ if (isMongoThere(start)) {
     };
     return {
       open: (keys) => openMongoStore({ keys, url, folder, callTimeoutMs }),
-      // Of one document each, so that a run can be cut off between any two.
+      // Batches of one document, so that a run can be interrupted between any two documents.
       toReseal: (keys, believes, onStep) => openMongoToReseal({ url, keys, believes, callTimeoutMs, batch: 1, onStep }),
       forger: () => forgersDatabase(url, `${folder}-forged`),
       changeBody: (shard, seq, body) =>

@@ -10,7 +10,7 @@ import { isThorough } from '../support/effort.ts';
 import { TEST_SECRET } from '../support/store-keys.ts';
 import { collect, entry, newAccount, newCollection, newKey } from './store-rows.ts';
 
-/** A store on its own fresh data, that is opened under any secrets; whoever opens it closes it. */
+/** A store on fresh data that can be opened under any secrets. The caller closes what it opens. */
 export interface StoreUnderSecrets {
   open(keys: StoreKeys): Promise<Store>;
   /**

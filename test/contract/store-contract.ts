@@ -49,7 +49,7 @@ export interface StoreUnderTest {
   fresh(): Promise<Store>;
   /** The same data opened anew. */
   reopen(): Promise<Store>;
-  /** Has somebody do it who can write to the data, and does not have the secret. */
+  /** Runs `work` as a forger who can write to the data but does not have the secret. */
   forge(work: (store: Store) => Promise<unknown>): Promise<void>;
   spoil(shard: string, seq: number, file: string): Promise<void>;
   setAside(shard: string): Promise<number[]>;

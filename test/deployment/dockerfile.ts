@@ -2,7 +2,7 @@ import { matchesGlob } from 'node:path';
 import { readText } from './manifest.ts';
 
 export interface Instruction {
-  /** Of the stage that it belongs to; empty before the first. */
+  /** The stage that the instruction belongs to; empty before the first stage. */
   stage: string;
   name: string;
   rest: string;

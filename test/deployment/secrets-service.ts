@@ -6,7 +6,7 @@ import { argumentsOf, composeServices } from './compose.ts';
 /** Only root may give a file away. */
 export const isRoot = process.getuid?.() === 0;
 
-/** Of files that are not given away. */
+/** Shell function that replaces chown and leaves the owner of files unchanged. */
 const KEPT = 'chown() { :; }';
 
 /**

@@ -23,7 +23,7 @@ const FORMS = [
   `\\b${METHOD} ["']?(?<target>/[^\\s\`"'),;]*)(?:\\n\\n(?<block>[{[][^\`]*)|[^\\n|]*? --json '(?<json>[^']*)'(?!\\$))?`,
   // In Python and JavaScript.
   `["']${METHOD}["'], f?["'\`](?<target>/[^"'\`]*)`,
-  // Of curl alone: a body makes it a POST.
+  // curl: a body makes the request a POST.
   `\\bcurl [^\\n]*?\\$API(?<target>/[^\\s"']+)(?:[^\\n]*?(?: \\\\\\n +)?-d '(?<json>[^']*)')?`,
 ].map((form) => new RegExp(form, 'g'));
 

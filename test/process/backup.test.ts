@@ -69,7 +69,7 @@ async function idsOf(name: Name): Promise<string[]> {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Of the write that was under way some shards may have committed their part, and others not. */
+/** Of the write in flight, some shards may have committed their part and others not. */
 function expectWholeWrites(name: Name, ids: string[]): void {
   const idAt = (at: number) => String(at).padStart(8, '0');
   const firstMissing = ids.findIndex((id, at) => id !== idAt(at));

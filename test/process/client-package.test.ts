@@ -22,7 +22,7 @@ beforeAll(async () => {
   await mkdir(installed, { recursive: true });
   for (const scope of ['@noble', '@types'])
     await symlink(join(ROOT, 'node_modules', scope), join(home, 'node_modules', scope));
-  // Of a copy: it builds beside the source.
+  // Builds a copy, because the build writes next to the source.
   const source = join(home, 'source');
   await cp(join(ROOT, 'client'), source, { recursive: true, filter: (path) => !path.endsWith('/dist') });
   const env = { ...process.env, PATH: `${BIN}:${process.env.PATH}` };

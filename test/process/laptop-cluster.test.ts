@@ -70,7 +70,7 @@ function repl(...args: string[]) {
   );
 }
 
-/** Of a test that starts some ten processes. */
+/** Time limit of a test that starts about ten processes. */
 const LONG_MS = 180_000;
 
 test(

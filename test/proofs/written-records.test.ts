@@ -60,8 +60,8 @@ beforeAll(async () => {
 });
 
 /**
- * Of the large collection: a half of ids that are there, all of those that trip programs among
- * them; none twice.
+ * Draws distinct ids of the large collection. Half of them are present, including every present id
+ * that tends to break programs.
  */
 function drawn({ present, absent }: WrittenCollection): Set<string> {
   const ids = new Set(present.slice(0, PROOFS / 2).map(({ id }) => id));

@@ -140,7 +140,7 @@ async function usageFaults({ api, recorder, observer, before }: AuditOptions, fa
   const lost = [...recorder.operations.values()]
     .flat()
     .filter(({ kind, answered, value }) => kind === 'write' && answered !== null && !observer.values.has(value!));
-  // Of two writes of one record in one entry only the last shows.
+  // When one entry contains two writes of the same record, only the last is visible.
   if (observer.missed === 0 && lost.length > acknowledged / 10)
     faults.push(`${lost.length} acknowledged writes are not in the log`);
 }

@@ -105,7 +105,7 @@ export class ChaosClient {
       this.#recorder.note(id, { kind: 'write', value: metadata.value, sent: told.sent, answered });
   }
 
-  /** Of one record, so that the count says whether it was there. */
+  /** Updates a single record, so that the counts show whether it existed. */
   async #update(): Promise<void> {
     const [id] = this.#pick(1);
     const value = this.#newValue();

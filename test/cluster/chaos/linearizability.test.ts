@@ -184,7 +184,7 @@ function answersOfRegister(random: () => number, count: number, { unknown = 0.15
   });
   let value: string | null = null;
   for (const operation of planned.sort((a, b) => a.at - b.at)) {
-    // Of those whose outcome is unknown only some are done.
+    // Only some of the operations with an unknown outcome take effect.
     if (operation.answered === null && random() < 0.5) continue;
     if (operation.kind === 'read') operation.value = value;
     else if (operation.existed !== true || value !== null) {

@@ -16,7 +16,7 @@ export interface RecordedRequest {
   outcome: Outcome;
   /** Records that it wrote, or may have written. */
   records: number;
-  /** Of several in one request. */
+  /** Number of queries in one request. */
   queries: number;
   /** Shards that it needs. */
   shards: number[];
@@ -25,7 +25,7 @@ export interface RecordedRequest {
   /** Ticks, of one total order over all clients. */
   sent: number;
   answered: number;
-  /** Of the collection after a write, where it was done. */
+  /** Version of the collection after a successful write, else null. */
   version: number | null;
   failure: string | null;
 }

@@ -138,7 +138,7 @@ test('two that both believe to be in charge, asleep and awake by turns, never ha
     const cut = await commitTo(cluster.store, row);
     for (const instance of cluster.instances) void instance.submit(row, cut, 0).catch(() => undefined);
     const first = await pausing;
-    // Whoever took over stops as well, while the first one wakes.
+    // The instance that takes over is paused as well, while the first one resumes.
     const [one, two] = others(first);
     for (const { gate } of [one, two]) gate.trap = (instant) => instant.startsWith('before');
     await until('the next one pauses', () => one.gate.isShut || two.gate.isShut || isConfirmed(row, cut));

@@ -66,7 +66,7 @@ test('processes that are killed cost what they held, and what is left is taken t
   expect(queries - held).toBeLessThanOrEqual(taken);
   const last = await takeUntilKilled(LIMIT, LIMIT);
   expect(answered(last)).toBe(LIMIT - queries);
-  // Nobody knows yet that those that held the rest will not come back.
+  // At this point the nodes cannot know that the killed holders of the rest will not come back.
   expect(last.at(-1)).toBe(held > 0 ? 'UNAVAILABLE' : 'PLAN_LIMIT_REACHED');
   expect((await store.usage.readQueries(accountId, month)).queries).toBe(LIMIT);
 });

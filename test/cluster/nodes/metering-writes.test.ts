@@ -171,7 +171,7 @@ test('room that a dead caller holds comes back after two minutes, and nobody is 
   clock.advance(114_999);
   expect(await refusal(reserve(nodes[1], 1))).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 1 });
   clock.advance(1);
-  // Whoever said so gives it back then, without being asked: the client may come to another node.
+  // The node that refused releases the reservation by itself: the client may go to another node.
   await eventually(async () => (await row()).holds.length === 0);
   await settle(nodes[2], await idOf(reserve(nodes[2], 20)));
   expect((await row()).holds).toEqual([]);

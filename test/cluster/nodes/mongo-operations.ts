@@ -3,8 +3,8 @@ import { TcpRelay } from '../../support/tcp-relay.ts';
 const HEADER_BYTES = 16;
 const OP_MSG = 2013;
 /**
- * Of an OP_MSG, the document of its first section begins with its length, then the first field: its
- * type, its name, its value.
+ * Offset of the document in the first section of an OP_MSG. It starts with its length, followed by
+ * the type, name and value of its first field.
  */
 const DOCUMENT_AT = HEADER_BYTES + 4 + 1;
 const STRING = 2;

@@ -91,7 +91,7 @@ test('a copy that was cut off in the middle of the log goes on, and takes over',
     state = 'failed';
     throw new StoreError('unavailable', 'The store is away for a moment.');
   });
-  // Of a shard as large as that the log is kept for longer.
+  // Makes the shard so large that its log is kept longer.
   for (let i = 0; i < 7; i++) await write(spec, 300);
   await until('the copy has that', () => followerSeqAt(holder) === seqAt(holder));
   state = 'held';

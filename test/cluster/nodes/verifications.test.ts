@@ -15,7 +15,7 @@ import { until } from '../../support/until.ts';
 
 const SHARDS = 4;
 const COUNT = 400;
-/** Of one shard: takes a node long enough to be seen at it. */
+/** Records in a single shard: enough that the verification can be observed while it runs. */
 const LARGE_COUNT = 40_000;
 const BATCH = 1_000;
 const PATH = '/collections/docs/verifications';

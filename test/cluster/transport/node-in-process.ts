@@ -43,7 +43,7 @@ export class NodeInProcess {
     return node;
   }
 
-  /** Has the node do something; gives what came of it. */
+  /** Tells the node to run an action and returns the outcome. */
   async order(action: string, params: Record<string, unknown> = {}): Promise<Answer> {
     const id = ++this.#orders;
     const answer = this.#answerTo(id);

@@ -13,7 +13,7 @@ interface Stage {
   cluster: ClusterProcess;
   /** A shard node that holds shards. */
   victim: ClusterNode;
-  /** Of the victim; null without servers. */
+  /** Network links of the victim; null without servers. */
   wires: Wires | null;
 }
 

@@ -95,8 +95,8 @@ async function make(cluster: ClusterProcess, name: string, shards: number, repli
 }
 
 /**
- * Over TCP nodes hear of each other one by one: whoever is first would be given every shard, and
- * keep it for minutes.
+ * Over TCP, nodes discover each other one by one. The first node discovered would get every shard
+ * and keep them for minutes.
  */
 async function everyNodeIsKnown(cluster: ClusterProcess): Promise<void> {
   await until('every node is given shards', async () => {

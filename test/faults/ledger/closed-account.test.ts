@@ -6,7 +6,7 @@ import { startService, type TestService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const ADMIN_TOKEN = 'operator-token-for-this-test';
-/** Of an account with a root, far above all fees of this test. */
+/** Less than the rent of an account with a root, but far more than all fees of this test. */
 const RENT_MIN_LAMPORTS = 3_000_000n;
 
 let service: TestService;

@@ -1,4 +1,4 @@
-/** Whoever interrupts `npm test` has none of its processes left. */
+/** Interrupting `npm test` leaves none of its processes running. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

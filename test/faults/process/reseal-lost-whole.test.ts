@@ -27,7 +27,7 @@ beforeAll(async () => {
   const verify = () => service.api<VerifyResult>('GET', '/collections/held/verify');
   await until('it matches', async () => (await verify()).body.state === 'match');
   await service.provec.stop();
-  // Of which nothing can tell who wrote it.
+  // Adds a checkpoint whose author nothing can prove.
   const { checkpoints, close } = await forgersStore(service.dataDir);
   const shard = shardKey(body.collection.id, 0);
   const staged = await checkpoints.stage(shard);

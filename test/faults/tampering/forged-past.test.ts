@@ -39,7 +39,7 @@ const leafOf = ({ id, values, metadata }: Record3) => referenceLeaf(id, values, 
 const rootOf = (records: Record3[]) => Buffer.from(referenceRoot(records.map(leafOf)), 'hex');
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest();
 
-/** Of whoever has the program and the store, and not the secret. */
+/** Seals of a forger who has the program and the store but not the secret. */
 const FORGER = new LogSeals(FORGED_KEYS.log);
 
 let relay: LedgerRelay;
@@ -108,7 +108,7 @@ function forge(rows: ChangedRows): void {
   expect(rows.log('UPDATE shards SET hash = :root, link = :link, seal = :seal WHERE number = :shard', sealed)).toBe(1);
 }
 
-/** Has the records say that the third write is in them, too. */
+/** Changes the materialised records to include the third write. */
 function materialise(rows: ChangedRows): void {
   const { vector, leaf } = { vector: float32Bytes(LAST.values), leaf: leafOf(LAST).leaf };
   const sql = `INSERT INTO records (place, shard, id, seq, vector, metadata, leaf)

@@ -14,7 +14,7 @@ const SHARDS = 4;
 /** What a byte that is no UTF-8 reads as. */
 const REPLACEMENT = '\ufffd';
 const IDS = [REPLACEMENT, ...Array.from({ length: 39 }, (_, at) => `r${at}`)];
-/** Of the first shard, and never written. */
+/** An id in the first shard that was never written. */
 const GHOST = Array.from({ length: 100 }, (_, at) => `ghost ${at}`).find((id) => shardIndexOf(id, SHARDS) === 0)!;
 const COPY = `(SELECT MAX(place) + 1 FROM records WHERE shard = :to), :to, id, seq, vector, metadata, leaf
   FROM records WHERE shard = :from`;
@@ -30,7 +30,7 @@ const record = (id: string) => ({ id, values: [1, id.length, 0], metadata: {} })
 
 let service: TestService;
 let collectionId: string;
-/** Of the row that was put under another number. */
+/** Ids in the row that was moved to another number. */
 let lost: string[];
 
 beforeAll(async () => {

@@ -19,7 +19,7 @@ import { watchedCollections, watchedLedger } from '../../support/watched-ledger.
 const MINUTES = Number(process.env.PROVEC_TEST_MINUTES ?? 60);
 const COLLECTIONS = 200;
 const WRITERS = 16;
-/** Of one writer in one collection. */
+/** Ids per writer and collection. */
 const IDS = 8;
 const KILL_EVERY_MS = 20_000;
 const PASS_PAUSE_MS = 500;

@@ -10,10 +10,7 @@ import { Flood, LIGHT_QUERY, upsertOf } from './flood.ts';
 const MIB = 1024 * 1024;
 const CONNECTIONS = 100;
 const BODY_BYTES = 4 * MIB;
-/**
- * Of bodies 16 MiB may be held; beside them sockets, the heap's own room to grow, and a thread that
- * parses.
- */
+/** Bodies may take 16 MiB; the rest is for sockets, growth of the heap, and a parsing thread. */
 const GROWTH_MAX_BYTES = 250 * MIB;
 const HEAP_MAX_MIB = 96;
 

@@ -30,7 +30,7 @@ const rawList = (tenant: Tenant) =>
 const statusesOf = ({ received }: RawConnection) =>
   [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
-/** Nobody is refused for having waited. */
+/** No request is refused for waiting too long. */
 const small = { permits: PERMITS, waitingPerAccountMax: WAITING, waitingMax: 2 * WAITING, waitMaxMs: 600_000 };
 
 test('of 10,000 requests that come in one go on a few connections, no more wait than may; each is answered, in order', async () => {

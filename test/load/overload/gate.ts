@@ -14,8 +14,7 @@ export interface Passing {
 }
 
 /**
- * Stands for the shards service: whoever comes is noted in order, and waits until the test lets it
- * pass.
+ * Replaces the shards service: records each call in order and holds it until the test lets it pass.
  */
 export class Gate {
   /** Everybody who came, in order. */

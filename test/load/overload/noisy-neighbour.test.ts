@@ -47,7 +47,7 @@ async function begunBefore(accountId: string, begunAlready: number): Promise<num
     const { length } = gate.begun;
     clock.advance(100);
     oldest?.pass();
-    // Ending one lets one begin, whoever that is.
+    // When one request ends, the next one begins, whichever account it belongs to.
     await until('another began', () => gate.begun.length > length);
   }
   return others() - before;

@@ -37,7 +37,7 @@ export interface MoveRecord {
 export class ModelledCluster {
   readonly time = new EventQueue();
   readonly traffic = new Traffic();
-  /** Of the nodes at the start; the nodes share its hashes, which are pure. */
+  /** Placement over the initial nodes. All nodes share its hashes, which are pure. */
   readonly placement: Placement;
   readonly random: () => number;
   readonly shards = new Map<string, ModelledShard>();

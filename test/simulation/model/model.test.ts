@@ -278,7 +278,7 @@ async function stepIn(run: Run, { namespace, byAlias, ...op }: OfNamespace): Pro
     }
     case 'delete namespace': {
       const answer = subject.call('DELETE', `${path}/namespaces/${encodeURIComponent(namespace)}`);
-      // Of the default one the path is that of all.
+      // The path of the default namespace is the path of all namespaces.
       if (namespace === '') return expect(answer).rejects.toThrow('ROUTE_NOT_FOUND');
       const deletedCount = model.delete(model.idsOf(null));
       if (deletedCount === 0) await expect(answer).rejects.toThrow('NAMESPACE_NOT_FOUND');

@@ -148,9 +148,9 @@ export class Cluster {
   }
 
   /**
-   * Has a node do something, over a line that loses, delays and reorders requests and answers. What
-   * only reads may be brought twice; what writes is brought once at most, which the transport
-   * promises.
+   * Runs `work` on a node, over a line that loses, delays and reorders requests and responses.
+   * Reads may be delivered twice. Writes are delivered at most once, which the transport
+   * guarantees.
    */
   ask<T>(
     node: SimulatedNode,

@@ -40,7 +40,7 @@ export class InlineWorker implements WorkerRequests {
   readonly busyMs = new Map<ShardKey, number>();
   /** Shards in memory; each object is one life of one. */
   readonly lives = new Map<ShardKey, ShardSpec>();
-  /** Shards that were changed otherwise than by a write; whoever looks at them takes them out. */
+  /** Shards changed by other operations than writes, until a check removes them. */
   readonly replayed = new Set<ShardKey>();
   readonly #later: (run: () => void) => void;
   readonly #distort: Distortion;

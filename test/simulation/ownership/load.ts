@@ -12,12 +12,9 @@ import type { SimulatedNode } from './simulated-node.ts';
 const IDS_PER_CLIENT = 3;
 const PATIENCE_MS = 1_500;
 const READER_PATIENCE_MS = 300;
-/**
- * Of the requests of a client, the part that goes where the shard is held; the rest goes where a
- * stale route would take it.
- */
+/** Share of client requests that go to the shard's holder; the rest follow a stale route. */
 const WELL_ROUTED = 0.7;
-/** Of the requests of a reader, those that a copy is good for. */
+/** Share of reader requests that a copy may serve. */
 const EVENTUAL = 0.5;
 
 export interface LoadOptions {
@@ -29,8 +26,8 @@ export interface LoadOptions {
 }
 
 /**
- * Clients that write, delete and read records, each writing its own ones, and a reader for every
- * node, which asks that one whoever holds the shard, for what it holds or copies.
+ * Clients that write, delete and read records, each writing its own, and one reader per node. A
+ * reader asks its node for whatever the node holds or copies, whichever node is the holder.
  */
 export class Load {
   /** Kinds of requests that were answered since `watch`. */

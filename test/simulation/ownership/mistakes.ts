@@ -20,7 +20,7 @@ import type { Distortion } from './inline-worker.ts';
 import { SOUND } from './simulated-membership.ts';
 import type { Defects } from './world.ts';
 
-/** Opens at what the log holds, and leaves whoever held the shard before free to append there. */
+/** Opens without a fence, so the previous holder can still append. */
 class NoFence extends Ownership {
   constructor(options: OwnershipOptions) {
     super({ ...options, fence: async ({ log }, shard) => (await log.head(shard)) ?? EMPTY_HEAD });

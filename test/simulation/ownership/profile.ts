@@ -50,7 +50,7 @@ export interface Profile {
   restMaxMs: number;
   troubles: Trouble[];
   nodes: number;
-  /** Of the collection; a power of two. */
+  /** Number of shards of the collection; a power of two. */
   shards: number;
   /** Copies of each shard. */
   replicas: number;
@@ -61,10 +61,10 @@ export interface Profile {
   thinkMaxMs: number;
   /** Rates of the nodes' clocks, drawn from these; the first node's is the first. */
   rates: number[];
-  /** Of the calls to the store. */
+  /** Delays and losses of store calls. */
   wire: Weather;
   storm: Weather;
-  /** Of the messages between clients and nodes. */
+  /** Delays and losses of messages between clients and nodes. */
   line: Weather;
   /** Until a majority has a write, at most. */
   lagMaxMs: number;

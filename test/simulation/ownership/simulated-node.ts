@@ -43,9 +43,9 @@ export interface NodeOptions {
   /** How long the worker takes for a request. */
   workMs: number;
   distort: Distortion;
-  /** Has another node open the shard. */
+  /** Tells another node to open the shard. */
   adopt(node: string, spec: ShardSpec): Promise<void>;
-  /** Has another node follow the shard, which is at `seq` here. */
+  /** Tells another node to follow the shard, which is at `seq` on this node. */
   follow(node: string, spec: ShardSpec, seq: number): Promise<ReplicaState>;
   isThere(node: string): boolean;
   onClaim(claim: Claim): void;

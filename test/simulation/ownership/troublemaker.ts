@@ -18,8 +18,7 @@ const STUCK_MIN_MS = 7_000;
 const STUCK_WINDOW_MS = 300;
 
 /**
- * Has one thing go wrong after the other, as the profile says, until it is told to stop; then
- * everything is mended.
+ * Causes one fault after another, as the profile specifies, until stopped; then repairs everything.
  */
 export class Troublemaker {
   readonly #cluster: Cluster;

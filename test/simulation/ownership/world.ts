@@ -36,7 +36,7 @@ export interface Outcome {
   /** Copies that were thrown away, and such that were opened from. */
   mismatches: number;
   warmTakeovers: number;
-  /** Of all that happened, in order. */
+  /** All events, in order. */
   trace: string;
 }
 

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ConfigError, namesOf, readConfig, VARIABLES } from '../../../lib/config.ts';
 
 /**
- * Of every variable that may stand in a file: a value, what the service makes of it, and a value
- * that it refuses.
+ * For each variable that may be read from a file: its name, its config field, a valid value and an
+ * invalid one.
  */
 const VALUES = [
   ['PROVEC_MONGO_URL', 'mongoUrl', 'mongodb://u:hunter2@mongo/provec', 'http://u:hunter2@mongo'],
@@ -78,7 +78,7 @@ describe.each(VALUES)('the file of %s', (name, field, value, bad) => {
     expect(refusal({ [file]: join(folder, 'a folder') })).toBe(
       `${begin} Provec cannot read it (EISDIR): ${join(folder, 'a folder')}.`,
     );
-    // Of root every file can be read.
+    // Root can read every file.
     if (process.getuid?.() === 0) return;
     await chmod(path, 0);
     expect(refusal({ [file]: path })).toBe(`${begin} Provec cannot read it (EACCES): ${path}.`);

@@ -64,7 +64,7 @@ test.each<[string, Scalar[], Scalar[]]>([
   ],
 ])('%s that were made to meet take no longer than others', (_, others, made) => {
   const times = { others: Number.POSITIVE_INFINITY, made: Number.POSITIVE_INFINITY };
-  // Of several rounds the fastest is the one that was disturbed least.
+  // The fastest of several rounds was disturbed least.
   for (let round = 0; round < 5; round++) {
     for (const [which, values] of [
       ['others', others],

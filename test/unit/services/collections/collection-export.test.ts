@@ -18,7 +18,7 @@ import { until } from '../../../support/until.ts';
 import { HostHarness } from '../shards/worker/shard-host-harness.ts';
 
 const RECORDS = 400;
-/** Of three parts and a bit. */
+/** Long enough that a shard's records fill a little more than three parts. */
 const TEXT = 'x'.repeat(35_000);
 const ROW: CollectionRow = {
   id: 'c0000000-0000-4000-8000-000000000001',

@@ -16,7 +16,7 @@ const DIMENSIONS = 4_096;
 const VECTOR_BYTES = DIMENSIONS * 4;
 const RECORDS = 400;
 const PAGE_MAX_BYTES = 2 * 1024 * 1024;
-/** Of a page that ends with a record that no longer fits. */
+/** Size of the record at the end of a page, which may exceed the page's limit. */
 const RECORD_MAX_BYTES = VECTOR_BYTES + 400;
 
 const VECTOR = Float32Array.from({ length: DIMENSIONS }, (_, at) => 1 + (at % 5));

@@ -48,7 +48,7 @@ async function upsert(options = {}) {
   return { answer };
 }
 
-/** Of all that tells the time only `setTimeout` stands still. */
+/** Fakes `setTimeout` only; every other clock keeps running. */
 function fakeTimeouts(): void {
   jest.useFakeTimers({
     doNotFake: ['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'setInterval', 'clearInterval'],

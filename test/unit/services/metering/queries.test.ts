@@ -311,7 +311,7 @@ describe('several at once', () => {
     const passed = sizes.filter((_, at) => outcomes[at]!.status === 'fulfilled');
     const sum = passed.reduce((total, count) => total + count, 0);
     expect(sum).toBeLessThanOrEqual(100);
-    // Whoever was refused does not fit into what is left.
+    // Every refused request was too large for the rest.
     expect(Math.min(...sizes.filter((_, at) => outcomes[at]!.status === 'rejected'))).toBeGreaterThan(100 - sum);
     expect(await reported()).toBe(sum);
   });

@@ -32,7 +32,7 @@ if (isMongoThere(start)) {
       await store.catalog.createAccount(account);
       await store.keys.create(key, null);
       await store.usage.openBlock(account.id, '2026-11', newBlock(), 5, null);
-      // Another collection there, by whoever, holds nothing up.
+      // A leftover collection of the account must not block the deletion.
       await store.catalog.createCollection(newCollection({ accountId: account.id }), null);
       const seal = new Seals(TEST_KEYS.catalog).hex(saidOfAccount(account, 'deleting'));
       await database.db

@@ -35,7 +35,7 @@ function orders(puts: number, drops: number): Actor[][] {
   ];
 }
 
-/** Gives each of the two its turn in that order; whoever has ended is passed over. */
+/** Lets two actors take turns in a given order, skipping actors that have ended. */
 class Turns {
   readonly #order: Actor[];
   readonly #ended = new Set<Actor>();

@@ -367,7 +367,7 @@ test('a folder without its format file is no new one when something was committe
     'provec.json in the data directory is missing: put it back, or restore a complete copy if this one was interrupted: log.db holds 1 commits.',
   );
   await writeFile(join(folder, 'provec.json'), format);
-  // Leases are made anew by whoever lives.
+  // Running nodes recreate their leases.
   await rm(join(folder, 'leases.db'));
   store = await openSqliteStore(folder, { keys: TEST_KEYS });
   expect((await store.log.head(SHARD))?.seq).toBe(1);

@@ -24,7 +24,7 @@ afterAll(() => relay.close());
 const poolOf = (...urls: string[]) => new RpcPool({ embedded: true, urls: () => urls }, monotonicMs);
 const clientOf = (...urls: string[]) => new LedgerClient(poolOf(...urls), signer, monotonicMs);
 
-/** Has the ledger answer this one method with another result. */
+/** Changes the ledger's result of one method. */
 function lie(about: string, change: (result: never) => unknown): void {
   relay.rewrite = (method, answer) => {
     if (method !== about) return answer;

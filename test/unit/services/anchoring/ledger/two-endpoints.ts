@@ -1,6 +1,6 @@
 /**
- * Two endpoints of one ledger, `/odd`, which is asked first, and `/sound`; a collection of its own
- * for each test. Whoever imports this has its hooks.
+ * Two endpoints of one ledger, `/odd`, which is asked first, and `/sound`, with a new collection
+ * per test. Importing this file registers its hooks.
  */
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import type { Cut } from '../../../../../lib/shard/head.ts';

@@ -65,7 +65,7 @@ test('a transaction in a block that may still be taken back is neither confirmed
   await until('a transaction is in flight', async () => (await stored())?.inFlight !== null && answered > 0);
   const { signature, lastValidBlockHeight } = (await stored())!.inFlight!;
   await passBlocks(BLOCKS);
-  // Whoever asks for the height now learns that it is too old.
+  // A client that asks for the height now learns that the transaction has expired.
   await client.signClose(row.id);
   await until('the height is known', async () => {
     await client.finalizedBlock();

@@ -31,6 +31,6 @@ test.each<[RequestName, number, object]>([
   expect(memory).toHaveLength(count);
   expect(held).toHaveLength(count);
   expect(held.every((each) => (memory as ArrayBuffer[]).includes(each as ArrayBuffer))).toBe(true);
-  // Nobody else's: a whole one each, and none twice.
+  // Each buffer contains one vector only and is listed once, so it can be transferred.
   expect(() => structuredClone(outcome, { transfer: memory as ArrayBuffer[] })).not.toThrow();
 });

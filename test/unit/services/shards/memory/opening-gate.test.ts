@@ -90,7 +90,7 @@ test('for whom there is no room even with the overdraft is refused with 503 in t
   await pass(1);
   expect(fates).toEqual(['a: UNAVAILABLE']);
   expect(memory.reserved).toBe(0);
-  // Whoever comes later is not held up by it.
+  // The refused request does not block later ones.
   held = 0;
   enter('b', LIMIT, fates);
   await settled();
@@ -126,7 +126,7 @@ test('so many open at once and no more, and all that wait are refused at the end
   expect(fates).toHaveLength(9);
   const waiting = gate.pass(1, async () => undefined);
   gate.close();
-  // Whoever has the room may be asked instead.
+  // The router can then ask the node that has room.
   await expect(waiting).rejects.toBeInstanceOf(ShardUnsettled);
   await settled();
   expect(fates.at(-1)).toBe('9: UNAVAILABLE');

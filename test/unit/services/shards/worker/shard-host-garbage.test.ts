@@ -7,7 +7,7 @@ jest.unstable_mockModule('../../../../../lib/process/garbage.ts', () => ({ colle
 const { HostHarness } = await import('./shard-host-harness.ts');
 
 const WIDE = 8_192;
-/** Of building, by the harness's clock. */
+/** Building time between collections, on the harness's clock. */
 const WORTH_IT_MS = 1_000;
 
 test('garbage is collected after much building, not after each small piece of it', () => {

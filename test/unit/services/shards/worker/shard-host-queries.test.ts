@@ -15,7 +15,7 @@ const SLICE_MS = 10;
 const RECORDS = 640;
 
 const CHEAP = queryWith([1, 1]);
-/** Of many conditions, each of which no record contradicts. */
+/** A query with many conditions, each of which every record meets. */
 const BOMB = bomb(0, { topK: 5 });
 
 /** One of many that differ. */
@@ -45,10 +45,7 @@ beforeEach(() => {
   host.settle();
 });
 
-/**
- * Has the columns built; returns how many turns the bomb takes from then on when nobody else wants
- * one.
- */
+/** Builds the columns, then returns the number of turns that the bomb needs without competition. */
 function turnsOfBomb(): number {
   host.turnsUntil(host.query(large, bomb(0)));
   return host.turnsUntil(host.query(large, bomb(0)));
@@ -165,8 +162,8 @@ describe('writes', () => {
 
   test('go on between the steps of a query that only builds columns', () => {
     const long = host.query(large, bomb(0));
-    // Of the slots that become free the one is built already and the other is not yet; both are
-    // taken by records without fields.
+    // Frees one slot whose columns are built already and one whose columns are not. Records without
+    // fields take both.
     const bare = ['x', 'y'].map((id): [string, TestRecord] => [id, { values: [1, 1], metadata: {} }]);
     const commits = [
       host.write(large, records(2, RECORDS), { kind: 'delete', ids: ['r1', 'r638'] }),
