@@ -19,7 +19,7 @@ import meteringService from '../../services/metering/metering.service.ts';
 import { TEST_KEYS } from './store-keys.ts';
 import { quiet, watched } from './store-watch.ts';
 
-/** A clock that stands still until it is moved. */
+/** A clock that stands still until the test moves it. */
 export class HandClock implements Clock {
   #wallMs: number;
   #monotonicMs = 1_000_000;
@@ -32,13 +32,13 @@ export class HandClock implements Clock {
     this.#wallMs += ms;
     this.#monotonicMs += ms;
   }
-  /** Moves the calendar alone. */
+  /** Moves the wall clock only. */
   setWall(iso: string): void {
     this.#wallMs = Date.parse(iso);
   }
 }
 
-/** A folder with an SQLite store, removed by `destroy`. */
+/** Opens an SQLite store in a temporary folder; `destroy` removes the folder. */
 export async function openTemporaryStore(): Promise<{ store: Store; folder: string; destroy(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'provec-accounts-'));
   const store = watched(await openSqliteStore(folder, { keys: TEST_KEYS }));
@@ -52,7 +52,7 @@ export async function openTemporaryStore(): Promise<{ store: Store; folder: stri
   };
 }
 
-/** Commits a write's tally as a shard does, in a shard of its own. */
+/** Commits a write's tally as a shard does, in a new shard. */
 export async function commitTally(
   store: Store,
   clock: Clock,
@@ -79,8 +79,8 @@ export interface TestNode {
 }
 
 /**
- * A broker with the keys and metering services and a `collections.removeAll` that says what it was
- * asked.
+ * Starts a broker with the keys and metering services, and a `collections.removeAll` that records
+ * its calls.
  */
 export async function startNode(
   store: Store,
@@ -112,7 +112,7 @@ export async function startNode(
   return { broker, call: (action, params) => call(broker, action, params) };
 }
 
-/** Calls `check` until it gives true; fails after 90 s. */
+/** Repeats `check` until it returns true; fails after 90 s. */
 export async function eventually(check: () => Promise<boolean> | boolean): Promise<void> {
   const end = performance.now() + 90_000;
   while (!(await check())) {
@@ -121,7 +121,7 @@ export async function eventually(check: () => Promise<boolean> | boolean): Promi
   }
 }
 
-/** The ProvecError that a promise rejects with; anything else is thrown. */
+/** Returns the ProvecError that a promise rejects with; throws any other error. */
 export async function refusal(promise: Promise<unknown>): Promise<ProvecError> {
   const error = await promise.then(
     (answer) => new Error(`not refused but ${JSON.stringify(answer)}`),
@@ -132,8 +132,7 @@ export async function refusal(promise: Promise<unknown>): Promise<ProvecError> {
 }
 
 /**
- * Whether a promise is still pending after everything has happened that can happen without the
- * clock or the caller.
+ * Whether a promise is still pending after all work that needs neither the clock nor the caller.
  */
 export async function isPending(promise: Promise<unknown>): Promise<boolean> {
   let pending = true;

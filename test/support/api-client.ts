@@ -1,6 +1,6 @@
 import { parseJson } from '../../lib/json/text.ts';
 
-/** An answer of the API, with its body read as JSON; what is none stays text. */
+/** A response of the API. The body is parsed JSON, or text if it is not JSON. */
 export interface Answer<T> {
   status: number;
   body: T;
@@ -10,8 +10,8 @@ export interface Answer<T> {
 export type Api = <T = Record<string, unknown>>(method: string, path: string, body?: unknown) => Promise<Answer<T>>;
 
 /**
- * Calls `<url>/api/v1<path>` with a key, as clients do; a service is asked for its address each
- * time, which changes when it is started anew.
+ * Calls `<url>/api/v1<path>` with a key. A service's URL is read before each call, because it
+ * changes when the service restarts.
  */
 export function apiClient(at: string | { readonly url: string }, key: string): Api {
   return async <T>(method: string, path: string, body?: unknown) => {

@@ -12,10 +12,10 @@ export interface ApiOperation {
   responses: Record<string, Content & { description: string }>;
 }
 
-/** An OpenAPI 3.1 document, and whether bodies are as it says. */
+/** An OpenAPI 3.1 document that bodies can be validated against. */
 export class ApiDocument {
   readonly json: Json & { paths: Record<string, Record<string, ApiOperation>>; components: Record<string, Json> };
-  /** Every member is known to JSON Schema 2020-12; formats are words to people. */
+  /** Strict JSON Schema 2020-12; formats are only documentation. */
   readonly #ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, validateFormats: false });
 
   constructor(json: unknown) {
@@ -28,7 +28,7 @@ export class ApiDocument {
     );
   }
 
-  /** What a `$ref` of the document stands for; undefined when there is no such thing. */
+  /** Resolves a `$ref` of the document; undefined when it does not exist. */
   resolve(reference: string): unknown {
     if (!reference.startsWith('#/')) return undefined;
     const names = reference
@@ -38,21 +38,20 @@ export class ApiDocument {
     return names.reduce<unknown>((value, name) => (value as Json | undefined)?.[name], this.json);
   }
 
-  /** Every `$ref` in the document. */
   get references(): string[] {
     return [...JSON.stringify(this.json).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference);
   }
 
   /**
-   * Compiles a schema of the document, with undocumented members refused; throws for one that JSON
-   * Schema 2020-12 does not know.
+   * Compiles a schema of the document, without allowing undocumented members. Throws for a schema
+   * that is not valid JSON Schema 2020-12.
    */
   compile(schema: Json): ValidateFunction {
     const self = JSON.stringify({ ...schema, $defs: this.json.components.schemas }, closed);
     return this.#ajv.compile(JSON.parse(self.replaceAll('"$ref":"#/components/schemas/', '"$ref":"#/$defs/')) as Json);
   }
 
-  /** What is wrong with a body by its schema: one line each, none when it is right. */
+  /** Returns the violations of a body's schema, one per line; empty for a valid body. */
   faultsOf(content: Content | undefined, body: unknown): string[] {
     const schema = content?.content?.['application/json']?.schema;
     if (schema === undefined) return ['the document has no schema of it'];
@@ -64,8 +63,8 @@ export class ApiDocument {
 }
 
 /**
- * Closes the schemas of objects that have named members: what a client meets must be in the
- * document.
+ * Forbids additional properties in object schemas with named members: everything that a client
+ * meets must be documented.
  */
 function closed(_: string, value: unknown): unknown {
   const isOpen = typeof value === 'object' && value !== null && 'required' in value && 'properties' in value;

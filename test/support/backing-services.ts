@@ -15,16 +15,16 @@ import {
 import { type RedisServer, startRedis } from './redis-server.ts';
 import { ONLOOKER_KEYS, TEST_SECRET } from './store-keys.ts';
 
-/** What a cluster stands on: a store, and what carries calls between its nodes. */
+/** The store of a cluster, and the transport between its nodes. */
 export interface BackingServices {
   readonly name: string;
   readonly dataDir: string;
-  /** Of every node. */
+  /** Environment of every node. */
   readonly environment: Record<string, string>;
-  /** Null where they are not used, or are not the test's own to maltreat. */
+  /** Null when unused, or when the server is shared and the test must not damage it. */
   readonly mongo: MortalMongoServer | null;
   readonly redis: RedisServer | null;
-  /** The nodes' store, for a look from outside. */
+  /** Opens the nodes' store to inspect it from outside. */
   openStore(): Promise<Store>;
   end(): Promise<void>;
 }
@@ -35,19 +35,19 @@ const { PROVEC_TEST_MONGO_URL: mongoUrl, PROVEC_TEST_REDIS_URL: redisUrl } = pro
 const hasOwnRedis = spawnSync('redis-server', ['--version']).status === 0;
 
 /**
- * MongoDB servers to end with this process, however it ends; on a signal as well, since what
- * listens to exits is told of those that are asked for alone.
+ * MongoDB servers to kill when this process ends, also when a signal ends it: without a handler, a
+ * signal would skip the exit listeners.
  */
 const servers = new Set<MortalMongoServer>();
 process.on('exit', () => {
-  // The signal is sent before the first wait.
+  // `kill` sends its signal before it first waits, so it works in an exit listener.
   for (const server of servers) void server.kill();
 });
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 
 /**
- * MongoDB with Redis where both can be had; else, aloud, the embedded store with TCP. Throws where
- * PROVEC_TEST_REQUIRE demands what is not there.
+ * Returns MongoDB with Redis when both are available, else prints a note and returns the embedded
+ * store with TCP. Throws when PROVEC_TEST_REQUIRE demands something that is missing.
  */
 export async function bestBacking(): Promise<Backing> {
   const missing = [...((await anyMongoServer()) ? [] : ['mongo']), ...(redisUrl || hasOwnRedis ? [] : ['redis'])];
@@ -59,8 +59,8 @@ export async function bestBacking(): Promise<Backing> {
 }
 
 /**
- * Servers that are given by a URL serve many tests at once: with `isOwn` others are started, which
- * may be treated badly.
+ * Starts the services of a backing. Many tests share servers given by a URL; `isOwn` starts
+ * separate ones, which a test may damage.
  */
 export async function startBacking(backing: Backing, isOwn = false): Promise<BackingServices> {
   const dataDir = await mkdtemp(join(tmpdir(), 'provec-cluster-'));

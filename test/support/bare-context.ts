@@ -1,15 +1,15 @@
 /**
  * jest's environment for Node, in a context without interceptors.
  *
- * jest makes its context around a proxy, so that every `Math` or `Float32Array` in a loop asks that
- * proxy: a third of the processor time of tests that compute. V8's own globals are as apart from
- * jest's, and are found as in any program.
+ * jest creates its context around a proxy, so every use of `Math` or `Float32Array` in a loop goes
+ * through that proxy: a third of the processor time of tests that compute. Plain V8 globals are
+ * equally isolated from jest's, and access to them is as fast as in any program.
  */
 import vm from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';
 import { watchParent } from '../../lib/process/parent-watch.ts';
 
-// In each of jest's processes: one whose test hangs would outlive a run that was interrupted.
+// Runs in each jest process: one with a hanging test would outlive an interrupted run.
 watchParent(() => process.exit(1), `${process.ppid}`);
 
 export default class BareContext extends TestEnvironment {

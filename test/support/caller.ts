@@ -5,7 +5,9 @@ import { Metrics } from '../../mixins/metrics.ts';
 import { brokerOptions } from '../../moleculer.config.ts';
 import { TEST_TRANSPORT_KEYS } from './store-keys.ts';
 
-/** A node without services beside those of `dataDir` on this machine; it calls `service`. */
+/**
+ * Starts a node without services next to the nodes of `dataDir` on this machine, to call `service`.
+ */
 export async function startCaller(dataDir: string, service: ServiceName): Promise<ServiceBroker> {
   const broker = new ServiceBroker(
     brokerOptions({

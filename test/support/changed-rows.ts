@@ -3,7 +3,7 @@ import { type ShardKey, shardKey } from '../../lib/shard/key.ts';
 import { inStoreFile, type StoreFile } from './store-file.ts';
 
 /**
- * The rows of one collection of one shard in the files of a SQLite store, as somebody with the disk
+ * Rows of one collection of one shard in the files of a SQLite store, as an attacker with the disk
  * in hand sees and changes them.
  */
 export class ChangedRows {
@@ -15,12 +15,12 @@ export class ChangedRows {
     this.#collectionId = collectionId;
   }
 
-  /** Names the collection's first shard. */
+  /** Key of the collection's first shard. */
   get shardKey(): ShardKey {
     return shardKey(this.#collectionId, 0);
   }
 
-  /** The seq through which records are materialised, and that of the newest log entry. */
+  /** The seq up to which records are materialised, and the seq of the newest log entry. */
   seqs(): { mark: number; newest: number } {
     const sql = 'SELECT seq FROM shards WHERE collection = ?';
     const of = (name: StoreFile) =>
@@ -30,23 +30,23 @@ export class ChangedRows {
 
   /**
    * Runs a statement on `records.db`, with `:shard` bound to the number of the collection's shard
-   * there; the rows that it changed.
+   * there. Returns the number of changed rows.
    */
   records(sql: string, values: Record<string, string | number | Uint8Array> = {}): number {
     return this.#run('records.db', sql, values);
   }
 
-  /** As `records`, on `log.db`. */
+  /** Runs a statement on `log.db`, like `records`. */
   log(sql: string, values: Record<string, string | number | Uint8Array> = {}): number {
     return this.#run('log.db', sql, values);
   }
 
-  /** What a statement selects in `log.db`. */
+  /** Rows that a statement selects in `log.db`. */
   inLog<Row>(sql: string): Row[] {
     return this.#in('log.db', (file) => file.prepare(sql).all({ ':shard': this.#number(file) }) as Row[]);
   }
 
-  /** Changes the row that says what is anchored of the collection, as JSON; null: takes it out. */
+  /** Changes the collection's outbox row, given as JSON; null removes it. */
   anchors(change: ((row: Record<string, unknown>) => Record<string, unknown>) | null): void {
     this.#in('log.db', (file) => {
       const where = 'WHERE collection = ?';

@@ -13,20 +13,18 @@ export interface NodeSettings {
   services: readonly ServiceName[];
   environment: Record<string, string>;
   /**
-   * What the process is run by, such as `ip netns exec <name>`. It must become the process, not
-   * have it as a child.
+   * Command that runs the process, such as `ip netns exec <name>`. It must exec the process, not
+   * start it as a child.
    */
   under?: readonly string[];
   /**
-   * By launch.ts, as users run it: with the settings of memory that a process has from its
-   * beginning.
+   * Starts launch.ts, as users do. It sets memory options that only take effect at process start.
    */
   isLaunched?: boolean;
 }
 
 /**
- * One node of a cluster as a process of its own, in a group of its own, to be killed, halted, ended
- * and started again.
+ * One cluster node in its own process and process group. Tests can kill, halt, stop and restart it.
  */
 export class ClusterNode {
   readonly id: string;
@@ -41,12 +39,12 @@ export class ClusterNode {
     this.#settings = settings;
   }
 
-  /** Where its gateway listens; null when it has none. */
+  /** URL of the gateway; null when the node has none. */
   get url(): string | null {
     return this.#url;
   }
 
-  /** Where its health port is; null when it has none. */
+  /** URL of the health port; null when the node has none. */
   get healthUrl(): string | null {
     return /^ +Health +(\S+)\/readyz$/m.exec(this.#run?.stdout ?? '')?.[1] ?? null;
   }
@@ -59,20 +57,19 @@ export class ClusterNode {
     return this.#run !== null;
   }
 
-  /** The end of what it wrote to stderr, over all its lives. */
+  /** The end of its stderr, over all its runs. */
   get log(): string {
     return (this.#earlier + (this.#run?.stderr ?? '')).slice(-LOG_KEPT_CHARS);
   }
 
   /**
-   * Resolves when it says that it runs; `changed` is what this life has otherwise in its
-   * environment.
+   * Resolves when the node reports that it runs. `changed`: environment changes for this run only.
    */
   async start(changed: Record<string, string> = {}): Promise<void> {
     const { id, services, under = [], isLaunched = false } = this.#settings;
     const program = isLaunched ? LAUNCH : START;
     const command = [...under, process.execPath, '--disable-warning=ExperimentalWarning', program];
-    // It ends when the tests are killed.
+    // The node ends when the tests are killed.
     const environment = { ...this.#settings.environment, ...changed };
     const settings = { ...environment, PROVEC_NODE_ID: id, [SUPERVISOR_PID]: `${process.pid}` };
     const run = new StartedProcess(settings, [...services], command as unknown as Command);
@@ -88,7 +85,7 @@ export class ClusterNode {
     this.#url = /^Provec listens on (\S+)$/m.exec(run.stdout)?.[1] ?? null;
   }
 
-  /** SIGTERM; resolves when it has ended by itself. */
+  /** Sends SIGTERM; resolves when the node has exited by itself. */
   stop(): Promise<Ended> {
     return this.#end('SIGTERM');
   }
@@ -97,7 +94,7 @@ export class ClusterNode {
     return this.#end('SIGKILL');
   }
 
-  /** SIGSTOP: it does nothing, and its connections stay open, until `resume`. */
+  /** Sends SIGSTOP: the node does nothing until `resume`, with its connections open. */
   halt(): void {
     this.#halted = true;
     this.#run!.child.kill('SIGSTOP');
@@ -108,7 +105,7 @@ export class ClusterNode {
     this.#run?.child.kill('SIGCONT');
   }
 
-  /** Ends it and all that it started, in good order where that is quick. */
+  /** Ends the node and everything it started, gracefully if that is quick. */
   async dispose(): Promise<void> {
     const run = this.#run;
     if (run === null) return;
@@ -129,7 +126,7 @@ export class ClusterNode {
   async #ended(run: StartedProcess): Promise<Ended> {
     const ended = await run.ended;
     if (this.#run === run) {
-      // What it had started ends with it.
+      // Also ends the processes that the node started.
       run.dispose();
       this.#earlier = `${this.log}\n--- ${this.id} ended: ${ended.signal ?? ended.code} ---\n`;
       this.#run = null;

@@ -17,25 +17,24 @@ export interface ClusterOptions {
   shardNodes: number;
   gateways?: number;
   /**
-   * Instances of the control services. One has the embedded ledger; several share a ledger of the
-   * test's.
+   * Number of nodes with the control services. A single one has the embedded ledger; several share
+   * a ledger that the test provides.
    */
   controls?: number;
-  /** Gateways run collections and keys, as on Kubernetes; without it control nodes alone do. */
+  /**
+   * Runs collections and keys on the gateways, as on Kubernetes; otherwise only control nodes do.
+   */
   isAsOnKubernetes?: boolean;
   environment?: Record<string, string>;
-  /** What a shard node is run by; see `NodeSettings`. */
+  /** Command that runs a shard node; see `NodeSettings`. */
   under?(id: string): readonly string[];
-  /** Nodes are run by launch.ts, as users run them. */
+  /** Starts nodes by launch.ts, as users do. */
   isLaunched?: boolean;
-  /** What is else in the environment of one node. */
+  /** Additional environment of one node. */
   environmentOf?(id: string): Record<string, string>;
 }
 
-/**
- * A cluster of real processes: gateways, nodes with the control services, shard nodes, and a
- * ledger.
- */
+/** A cluster of real processes: gateways, control nodes, shard nodes, and a ledger. */
 export class ClusterProcess {
   readonly backing: BackingServices;
   readonly store: Store;
@@ -44,7 +43,7 @@ export class ClusterProcess {
   readonly controls: ClusterNode[] = [];
   readonly #options: ClusterOptions;
   readonly #environment: Record<string, string>;
-  /** Gateways that requests are sent to, as a load balancer knows them. */
+  /** Gateways that receive requests, as a load balancer lists them. */
   readonly #listed = new Set<ClusterNode>();
   #made = 0;
   #turn = 0;
@@ -70,9 +69,7 @@ export class ClusterProcess {
     };
   }
 
-  /**
-   * Starts the nodes and waits until all are there for each other. `backing` ends with the cluster.
-   */
+  /** Starts the nodes and waits until they are all ready. `backing` ends with the cluster. */
   static async start(backing: BackingServices, options: ClusterOptions): Promise<ClusterProcess> {
     const { shardNodes, gateways = 1, controls = 1 } = options;
     const services = options.isAsOnKubernetes ? ON_KUBERNETES : { gateway: ['gateway'] as const, control: CONTROL };
@@ -104,7 +101,7 @@ export class ClusterProcess {
     return (method, path, body) => apiClient(this.gatewayUrl(), TEST_KEY)(method, path, body);
   }
 
-  /** The next listed gateway. */
+  /** URL of the next listed gateway. */
   gatewayUrl(): string {
     const listed = [...this.#listed];
     return listed[this.#turn++ % listed.length]!.url!;
@@ -122,10 +119,7 @@ export class ClusterProcess {
     return this.#nodes.find((node) => node.id === id)!;
   }
 
-  /**
-   * Resolves when every listed gateway says that it is ready, and each shard node that runs has a
-   * lease.
-   */
+  /** Resolves when every listed gateway is ready and each running shard node has a lease. */
   async ready(): Promise<void> {
     for (const gateway of this.#listed)
       await until(`${gateway.id} is ready`, async () => (await fetch(`${gateway.url}/readyz`)).status === 200);
@@ -142,14 +136,14 @@ export class ClusterProcess {
     return node;
   }
 
-  /** Ends a shard node in good order, for good. */
+  /** Stops a shard node gracefully and removes it from the cluster. */
   async removeShardNode(node: ClusterNode): Promise<void> {
     const { code } = await node.stop();
     if (code !== 0) throw new Error(`${node.id} ended with ${code}.`);
     this.shardNodes.splice(this.shardNodes.indexOf(node), 1);
   }
 
-  /** How many shards of a collection each node holds. */
+  /** Number of shards of a collection that each node holds. */
   async holdings(collectionId: string): Promise<Map<string, number>> {
     const holdings = new Map<string, number>();
     for (const { holder } of await this.store.owners.list(collectionId))
@@ -157,7 +151,7 @@ export class ClusterProcess {
     return holdings;
   }
 
-  /** What the nodes logged, on stderr. */
+  /** Prints the nodes' logs to stderr. */
   printLogs(): void {
     for (const node of this.#nodes) process.stderr.write(`--- ${node.id} ---\n${node.log}\n`);
   }

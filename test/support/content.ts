@@ -6,7 +6,7 @@ export interface SentRecord {
   metadata?: Record<string, unknown>;
 }
 
-/** What a collection must hold after the writes it was told of, and the root that this has. */
+/** The expected content of a collection after the writes given to it, and its root. */
 export class Content {
   readonly #records = new Map<string, SentRecord>();
 
@@ -14,7 +14,7 @@ export class Content {
     for (const record of records) this.#records.set(record.id, record);
   }
 
-  /** How many of the ids were there. */
+  /** Returns how many of the ids were present. */
   delete(ids: readonly string[]): number {
     return ids.filter((id) => this.#records.delete(id)).length;
   }
@@ -23,7 +23,7 @@ export class Content {
     return this.#records.size;
   }
 
-  /** PV1, in hex. */
+  /** The PV1 root in hex. */
   get root(): string {
     const records = [...this.#records.values()];
     return referenceRoot(records.map(({ id, values, metadata }) => referenceLeaf(id, values, metadata ?? {})));

@@ -9,7 +9,9 @@ import canonicalize from 'canonicalize';
 import type { ShardWrite } from '../../services/shards/engine/write.ts';
 import { randomFrom } from './random.ts';
 
-/** Standard deviation of what is added to a component, which is 0.05 in the root mean square. */
+/**
+ * Standard deviation of the noise added to a component; the root mean square of components is 0.05.
+ */
 const NOISE = 0.02;
 const { cos, log, PI, sqrt } = Math;
 
@@ -24,20 +26,20 @@ export interface Debian {
   dimensions: number;
   vectors: Float32Array;
   ids: string[];
-  /** Canonical JSON. */
+  /** Metadata of each record as canonical JSON. */
   metadata: string[];
   queries: Float32Array[];
   filters: DebianFilter[];
   /**
-   * Rows of the exact best 100 of each query, without (`null`) or with a filter (queries 0 to 199);
-   * fewer where fewer match.
+   * Rows of the exact best 100 per query, fewer when fewer match. `null`: without a filter; filters
+   * apply to queries 0 to 199.
    */
   truth(filter: string | null): number[][];
 }
 
 /**
- * Reads the data set from PROVEC_TEST_DATA, by default from a folder beside the checkout; null when
- * it is not there.
+ * Reads the data set from PROVEC_TEST_DATA, by default from a folder next to the checkout; null
+ * when it is missing.
  */
 export function readDebian(): Debian | null {
   const folder = process.env.PROVEC_TEST_DATA ?? resolve(import.meta.dirname, '../../../shared/data/debian');
@@ -63,7 +65,7 @@ export function readDebian(): Debian | null {
   };
 }
 
-/** The data set as writes of 1,000 records. */
+/** Yields the data set as writes of 1,000 records. */
 export function* debianWrites({ records, dimensions, vectors, ids, metadata }: Debian): Iterable<ShardWrite> {
   for (let from = 0; from < records; from += 1_000) {
     const to = Math.min(records, from + 1_000);
@@ -78,8 +80,8 @@ export function* debianWrites({ records, dimensions, vectors, ids, metadata }: D
 }
 
 /**
- * `records` records as writes of 1,000: those of the data set, and then the same again with noise,
- * as often as it takes.
+ * Yields `records` records as writes of 1,000: the data set first, then noisy copies of it as often
+ * as needed.
  */
 export function* multipliedWrites(data: Debian, records: number, seed = 7): Iterable<ShardWrite> {
   const random = randomFrom(seed);
@@ -107,7 +109,7 @@ function floats(file: Buffer): Float32Array {
   return new Float32Array(new Float16Array(Uint8Array.from(file).buffer));
 }
 
-/** The files of a zip archive by name (stored or deflated). */
+/** Returns the files of a zip archive (stored or deflated) by name. */
 function readZip(archive: Buffer): Map<string, Buffer> {
   const files = new Map<string, Buffer>();
   const end = archive.lastIndexOf('PK\x05\x06', undefined, 'latin1');
@@ -124,7 +126,7 @@ function readZip(archive: Buffer): Map<string, Buffer> {
   return files;
 }
 
-/** A two-dimensional int32 array of a .npy file, without the -1 that pad its rows. */
+/** Reads a two-dimensional int32 array of a .npy file, without the -1 values that pad its rows. */
 function readRows(file: Buffer): number[][] {
   const dataAt = 10 + file.readUInt16LE(8);
   const [, rows, columns] = /'shape': \((\d+), (\d+)\)/.exec(file.toString('latin1', 10, dataAt))!.map(Number);

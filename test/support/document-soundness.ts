@@ -1,8 +1,8 @@
-/** What holds of each of our OpenAPI documents. */
+/** Expectations that hold for each of our OpenAPI documents. */
 import { expect } from '@jest/globals';
 import type { ApiDocument, Json } from './api-document.ts';
 
-/** It refers to nothing that is not there, and leaves nothing unused. */
+/** Expects that every reference resolves and every component is used. */
 export function expectWholeReferences(document: ApiDocument): void {
   const references = new Set(document.references);
   for (const reference of references)
@@ -13,7 +13,7 @@ export function expectWholeReferences(document: ApiDocument): void {
   }
 }
 
-/** It has only schemas that JSON Schema 2020-12 knows. */
+/** Expects that all schemas are valid JSON Schema 2020-12. */
 export function expectKnownSchemas(document: ApiDocument): void {
   for (const schema of Object.values(document.json.components.schemas)) document.compile(schema as Json);
   for (const { operation } of document.operations) {
@@ -23,7 +23,10 @@ export function expectKnownSchemas(document: ApiDocument): void {
   }
 }
 
-/** It names each operation once, a path's parameters, a known way in, and what each answer is. */
+/**
+ * Expects unique operation ids, correct path parameters, known authentication and tags, and
+ * described responses.
+ */
 export function expectWholeOperations(document: ApiDocument): void {
   const ids = document.operations.map(({ operation }) => operation.operationId);
   expect(new Set(ids).size).toBe(ids.length);

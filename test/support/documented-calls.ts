@@ -2,13 +2,13 @@ import { expect } from '@jest/globals';
 import type { ApiDocument, ApiOperation, Json } from './api-document.ts';
 import type { RawAnswer } from './raw-request.ts';
 
-/** What of a call is not in its body: parameters of its path beside these. */
+/** Path parameters of a call, its query string and its token. */
 type Into = Json & { search?: string; token?: string };
 type Send = (method: string, path: string, token: string | undefined, body?: object) => Promise<RawAnswer>;
 
-/** Calls operations of a document, and holds what is sent and answered against it. */
+/** Calls operations of a document, and checks requests and responses against it. */
 export class DocumentedCalls {
-  /** Operations that were carried out, as `GET /path`. */
+  /** Operations that succeeded, as `GET /path`. */
   readonly succeeded = new Set<string>();
   readonly #document: ApiDocument;
   readonly #send: Send;
@@ -23,7 +23,7 @@ export class DocumentedCalls {
     return this.#document.json.paths[pattern][method.toLowerCase()];
   }
 
-  /** Gives the answer's body, or an empty object where it has none in JSON. */
+  /** Returns the response body, or an empty object if it is not JSON. */
   async call(name: string, status: number, into: Into = {}, body?: object): Promise<Json> {
     const [method, pattern] = name.split(' ');
     const operation = this.operationOf(name);

@@ -2,8 +2,8 @@ import { expect } from '@jest/globals';
 import { isThorough } from './effort.ts';
 
 /**
- * Holds a duration, or a ratio of two, against its bound: in the long suites. The gate asserts
- * nothing about time, for its machine may be busy with others.
+ * Expects a duration, or a ratio of two, below a bound, but only in the long suites: the gate
+ * asserts nothing about time, because its machine may be busy.
  */
 export function expectDurationBelow(actual: number, bound: number): void {
   expect(actual).not.toBeNaN();

@@ -1,11 +1,11 @@
 /**
- * Whether tests do all that they can: in the long suites (`test/run-long.ts`). In the gate they do
- * what is certain and short.
+ * Whether tests run at full length, as in the long suites (`test/run-long.ts`). In the gate they
+ * only do what is deterministic and short.
  */
 export const isThorough = process.env.PROVEC_TEST_LONG === '1';
 
 /**
- * How many cases a property is tried on: `thorough` in the long suites, and a quarter of them,
- * always the same, in the gate.
+ * Number of cases per property: `thorough` in the long suites; in the gate a quarter, always the
+ * same cases.
  */
 export const cases = (thorough: number): number => (isThorough ? thorough : Math.ceil(thorough / 4));

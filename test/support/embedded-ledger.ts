@@ -9,7 +9,7 @@ import { signalIfThere } from './process-group.ts';
 import type { TestService } from './service.ts';
 import { until } from './until.ts';
 
-/** The embedded ledger of a service in this process, seen and maltreated from outside. */
+/** The embedded ledger of a service in this process, for tests that inspect or damage it. */
 export class EmbeddedLedger {
   readonly #service: TestService;
 
@@ -17,12 +17,12 @@ export class EmbeddedLedger {
     this.#service = service;
   }
 
-  /** Folder of its state. */
+  /** Folder of the ledger's state. */
   get folder(): string {
     return join(this.#service.dataDir, 'ledger');
   }
 
-  /** A client with the service's own authority. */
+  /** Returns a client with the service's own authority. */
   async client(): Promise<LedgerClient> {
     const authority = await openAuthority(
       join(this.#service.dataDir, 'ledger-keypair.json'),
@@ -34,7 +34,9 @@ export class EmbeddedLedger {
     return new LedgerClient(new RpcPool({ embedded: true, urls }, monotonicMs), authority, monotonicMs);
   }
 
-  /** SIGKILL; the service starts it again by itself. One that is dead already stays so. */
+  /**
+   * Sends SIGKILL; the service restarts the ledger by itself. Does nothing when it is dead already.
+   */
   kill(): void {
     signalIfThere(this.#service.provec.devLedger!.pid, 'SIGKILL');
   }
@@ -53,7 +55,8 @@ export class EmbeddedLedger {
   }
 
   /**
-   * Kills it and keeps it from starting again until `comeBack`: a file stands where its folder was.
+   * Kills the ledger and prevents its restart until `comeBack`, by putting a file in place of its
+   * folder.
    */
   async stayDown(): Promise<void> {
     renameSync(this.folder, `${this.folder}.aside`);
@@ -62,13 +65,13 @@ export class EmbeddedLedger {
     await until('the ledger is down', async () => !(await this.answers()));
   }
 
-  /** Puts its folder back where it belongs. */
+  /** Moves the ledger's folder back into place. */
   restore(): void {
     rmSync(this.folder);
     renameSync(`${this.folder}.aside`, this.folder);
   }
 
-  /** Lets it start again, with the state that it had, or as another chain. */
+  /** Lets the ledger restart with its previous state, or as another chain. */
   async comeBack(chain: 'same' | 'another' = 'same'): Promise<void> {
     if (chain === 'same') this.restore();
     else rmSync(this.folder);

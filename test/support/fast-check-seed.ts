@@ -1,4 +1,7 @@
-/** Set once for every test file, before it is loaded (`setupFilesAfterEnv` of jest.config.js). */
+/**
+ * Configures fast-check once per test file, before the file is loaded (`setupFilesAfterEnv` of
+ * jest.config.js).
+ */
 import fc from 'fast-check';
 import { cases } from './effort.ts';
 import { seed } from './seed.ts';

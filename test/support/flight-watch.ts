@@ -14,19 +14,19 @@ interface Sent {
 }
 
 /**
- * Sees every transaction on its way to the ledger and says what must never be: that one is sent
- * while another of the same collection may still be taken, or that the version on chain goes back.
+ * Watches every transaction on its way to the ledger and records breaches: a transaction sent while
+ * another of the same collection may still land, or a version on chain that decreases.
  */
 export class FlightWatch {
   readonly breaches: string[] = [];
-  /** Versions that were on chain after each transaction, by collection. */
+  /** Versions on chain after each transaction, by collection. */
   readonly versions = new Map<string, number[]>();
-  /** Different transactions sent, by collection. */
+  /** Distinct transactions sent, by collection. */
   readonly sent = new Map<string, Sent[]>();
   readonly ledgerUrl: string;
   readonly #client: LedgerClient;
   readonly #collections = new Map<string, string>();
-  /** Those of `sent` that were in flight when last looked at; what has settled stays so. */
+  /** Those of `sent` that were in flight at the last check. A settled transaction stays settled. */
   readonly #inFlight = new Map<string, Sent[]>();
   readonly #turns = new Map<string, Promise<unknown>>();
 
@@ -43,8 +43,8 @@ export class FlightWatch {
   }
 
   /**
-   * Sends a transaction on by `forward` after a look at what is in flight. One of a collection at a
-   * time, so that what is seen is what is there.
+   * Checks what is in flight, then sends a transaction with `forward`. Handles one transaction per
+   * collection at a time, so that what it sees stays true.
    */
   pass<T>(wire: string, forward: (signature: Signature) => Promise<T>): Promise<T> {
     const transaction = getTransactionDecoder().decode(getBase64Encoder().encode(wire));
@@ -94,7 +94,7 @@ export class FlightWatch {
     versions.push(version);
   }
 
-  /** Whether the ledger took it, or cannot take it any more. */
+  /** Whether the ledger has taken the transaction, or can no longer take it. */
   async #isSettled({ signature, blockhash }: Sent): Promise<boolean> {
     const options = { searchTransactionHistory: true };
     const { value } = await rpc<{ value: unknown[] }>(this.ledgerUrl, 'getSignatureStatuses', [[signature], options]);

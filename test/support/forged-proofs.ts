@@ -2,7 +2,7 @@ import type { RecordProof } from '../../client/index.ts';
 
 const EMPTY = '0'.repeat(64);
 
-/** Numbers that a forgery takes its places from. */
+/** Random numbers that a forgery uses to choose what to change. */
 export interface Draw {
   at: number;
   other: number;
@@ -17,7 +17,7 @@ function flipped(hex: string, bit: number): string {
 }
 
 /**
- * Each takes a proof and gives another one, which must be refused; the same where it has nothing to
+ * Each returns a changed proof, which must be refused, or the same proof when there is nothing to
  * forge.
  */
 export const FORGERIES: Record<string, (proof: RecordProof, draw: Draw) => RecordProof> = {

@@ -7,9 +7,8 @@ import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { FORGED_KEYS } from './store-keys.ts';
 
 /**
- * The embedded store of `folder` as somebody has it who can write there and has the program, but
- * not the secret: what is written through it is all as it should be but for the seals. The caller
- * closes it.
+ * Opens the embedded store of `folder` as a forger who can write there and has the program, but not
+ * the secret: everything written is valid except for the seals. The caller closes it.
  */
 export async function forgersStore(folder: string): Promise<Store> {
   const mark = join(folder, FORMAT_FILE);

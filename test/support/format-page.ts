@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** docs/format.md, by what stands on it. */
+/** The blocks and tables of docs/format.md. */
 export class FormatPage {
   readonly text: string;
-  /** Fenced blocks that have a name. */
+  /** Fenced blocks with a name. */
   readonly #blocks: ReadonlyMap<string, string>;
 
   constructor(text: string) {
@@ -26,7 +26,7 @@ export class FormatPage {
     return body;
   }
 
-  /** A block's lines, cut at every two spaces. */
+  /** Lines of a block, split at every two spaces. */
   cells(name: string): string[][] {
     return this.block(name)
       .trimEnd()
@@ -34,7 +34,7 @@ export class FormatPage {
       .map((line) => line.trimEnd().split(/ {2,}/));
   }
 
-  /** The rows of the table with this heading; backticks around a whole cell are taken off. */
+  /** Rows of the table with this heading, without backticks around whole cells. */
   table(...heading: string[]): string[][] {
     const head = `| ${heading.join(' | ')} |\n`;
     const from = this.text.indexOf(head);

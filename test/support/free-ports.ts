@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
 /**
- * So many different ports that nobody listens on now; somebody else may by the time they are used.
+ * Returns `count` different ports that are free now. Another process may take one before it is
+ * used.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));

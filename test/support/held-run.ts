@@ -1,7 +1,6 @@
 /**
- * A test file that no run finds by itself (interrupted-run.test.ts names it): once services run
- * that were started by a worker and by jest's main process, it says so in the file
- * PROVEC_TEST_HELD_FILE, and does not end.
+ * A test file that only interrupted-run.test.ts runs. Once it and jest's main process have started
+ * services, it writes the file PROVEC_TEST_HELD_FILE, and then never ends.
  */
 import { writeFile } from 'node:fs/promises';
 import { test } from '@jest/globals';

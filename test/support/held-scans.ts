@@ -1,10 +1,10 @@
 import type { RecordScan, StoredRecord } from '../../lib/store/records.ts';
 import type { TestService } from './service.ts';
 
-/** Records of a batch, so that a small shard has several. */
+/** Records per batch; small, so that a small shard has several batches. */
 const BATCH = 10;
 
-/** The scans of a running service's records: each stops at `pass` behind its first batch. */
+/** Scans of a running service's records. Each one awaits `pass` after its first batch. */
 export class HeldScans {
   scans = 0;
   batches = 0;
@@ -23,14 +23,14 @@ export class HeldScans {
     };
   }
 
-  /** Scans wait until `release`. */
+  /** Makes scans wait until `release`. */
   hold(): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#pass = () => promise;
     this.#release = resolve;
   }
 
-  /** Scans fail with that until `release`. */
+  /** Makes scans fail with the error until `release`. */
   fail(error: Error): void {
     this.#pass = () => Promise.reject(error);
   }

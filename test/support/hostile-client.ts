@@ -1,6 +1,6 @@
 /**
- * Thread of `hostileRequest`: what sending costs must not count into what the service's thread is
- * held.
+ * Thread of `hostileRequest`. A separate thread, so that sending does not count as load on the
+ * service's thread.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type HostileOrder, sendHostile } from './hostile-sender.ts';

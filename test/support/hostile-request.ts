@@ -7,26 +7,26 @@ import { isThorough } from './effort.ts';
 import { type HostileOrder, type HostileReply, sendHostile } from './hostile-sender.ts';
 import { LoopWatch } from './loop-watch.ts';
 
-/** What no client may ever be told of. */
+/** Internals that no response may reveal. */
 const INTERNALS = /node_modules|\.ts\b|file:\/\/|\bat \S+ \(|SQLite|moleculer/i;
 export const LOOP_HELD_MAX_MS = 200;
 
 export interface HostileAnswer {
   status: number;
   text: string;
-  /** How long the event loop of this process was held; 0 in the gate. */
+  /** Longest time that this process's event loop was blocked, in ms; 0 in the gate. */
   heldMs: number;
 }
 
-/** The connection was closed before the answer arrived. */
+/** Thrown when the connection closed before the response arrived. */
 export class CutOffError extends Error {
   override name = 'CutOffError';
 }
 
 /**
- * Sends a request exactly as given. A number as body is that many bytes of no declared length. In
- * the long suites, where the service is in this process and its event loop is watched, it is sent
- * by a thread of its own.
+ * Sends a request exactly as given. A number as body sends that many bytes without a declared
+ * length. In the long suites, where the service is in this process and its event loop is measured,
+ * a separate thread sends it.
  */
 export async function hostileRequest(
   { url, key }: { url: string; key: string },
@@ -60,8 +60,8 @@ async function sendByThread(order: HostileOrder): Promise<{ reply: HostileReply;
 }
 
 /**
- * Expects a documented refusal with that code, nothing of the service's inside in it, and an event
- * loop that was not held.
+ * Expects a documented refusal with that code that reveals no internals, and an event loop that was
+ * not blocked.
  */
 export function expectRefusal({ status, text, heldMs }: HostileAnswer, code: ErrorCode): Record<string, unknown> {
   const body = JSON.parse(text) as Record<string, unknown>;

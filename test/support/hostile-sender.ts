@@ -3,7 +3,7 @@ export interface HostileOrder {
   method: string;
   headers: Record<string, string>;
   body: Uint8Array | null;
-  /** Sends so many bytes without a declared length instead. */
+  /** Number of bytes to send without a declared length, instead of the body. */
   streamedBytes: number;
 }
 export type HostileReply = { status: number; text: string } | { failure: string };

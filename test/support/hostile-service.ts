@@ -4,18 +4,18 @@ import type { LentService } from './lending.ts';
 import { shareService } from './shared-service.ts';
 import { TEST_KEY } from './tenant.ts';
 
-/** What hostile requests are sent to. */
+/** The service that hostile requests are sent to. */
 export interface HostileService {
   readonly url: string;
-  /** Of an account of its own. */
+  /** Key of an account that only this test file uses. */
   readonly key: string;
   readonly api: Api;
   stop(): Promise<void>;
 }
 
 /**
- * In the gate a service that other tests share; in the long suites one in this process, where it
- * can be measured for how long the event loop is held.
+ * In the gate, a service that other tests share. In the long suites, one in this process, so that
+ * its event loop can be measured.
  */
 export async function hostileService(kind: LentService = 'plain'): Promise<HostileService> {
   if (!isThorough) return { ...(await shareService(kind)), stop: async () => undefined };

@@ -1,13 +1,13 @@
 import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Bytes of a vector as the store, the log and checkpoints hold it. */
+/** A vector's bytes as the store, the log and checkpoints contain it. */
 export const float32Bytes = (values: number[]) => Buffer.from(Float32Array.from(values).buffer);
 
 /**
- * Does to the files under `folder` what somebody with the disk in hand would do: writes `instead`
- * over every occurrence of `bytes`, in place, so that a service that has a file open sees it as
- * well. `files` says which names; gives the number of places changed.
+ * Tampers with the files under `folder` like an attacker with the disk in hand: overwrites every
+ * occurrence of `bytes` with `instead` in place, so that a service with the file open sees it, too.
+ * `files` matches file names. Returns the number of places changed.
  */
 export function overwriteOnDisk(
   folder: string,

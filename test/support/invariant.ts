@@ -1,8 +1,8 @@
 /**
- * Runs `check`; an expectation that fails in it means that the product broke a promise (a write
- * lost, a record back, a root wrong, a limit passed). Its message then says INVARIANT, and
- * `test/run.ts` never tries that again: what breaks in one run of three is broken. Other errors,
- * such as a service that did not start, stay as they are.
+ * Runs `check`. A failed expectation in it means that the product broke a promise (a lost write, a
+ * deleted record that is back, a wrong root, an exceeded limit). Its message then starts with
+ * INVARIANT, and `test/run.ts` never retries it: a failure in one of three runs is a bug. Other
+ * errors, such as a service that did not start, stay unchanged.
  */
 export async function invariant<T>(promise: string, check: () => T | Promise<T>): Promise<T> {
   try {

@@ -1,6 +1,6 @@
 /**
- * A proof that was kept while its collection was written to, and what a service, a forger or a node
- * of the ledger can make of it.
+ * A proof that was kept while its collection was written to, and forgeries of it by a service, a
+ * forger or a ledger node.
  */
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -19,12 +19,12 @@ export const KEPT_RECORD = { id: 'kept', values: [0.25, -1], metadata: { text: '
 
 export interface KeptProof {
   proof: RecordProof;
-  /** Proof of an id that was absent. */
+  /** Proof that an id is absent. */
   absence: RecordProof;
   collection: CollectionDetail;
-  /** What was anchored, by version. */
+  /** Anchors by version. */
   anchors: Map<number, AnchorsPage['anchors'][number]>;
-  /** What the ledger answers for the transaction of the proof. */
+  /** The ledger's response for the transaction of the proof. */
   transaction: TransactionAnswer;
 }
 
@@ -35,17 +35,17 @@ interface TransactionAnswer {
 }
 
 type Options = { commitment?: string };
-/** What a node answers for a transaction. */
+/** Responses of a ledger node for transactions. */
 export type AnswerOf = (signature: string, options: Options) => unknown;
 
-/** Writes JSON into a folder and returns the file's path. */
+/** Writes JSON to a folder and returns the file's path. */
 export async function jsonFile(folder: string, name: string, content: unknown): Promise<string> {
   const path = join(folder, `${name}.json`);
   await writeFile(path, JSON.stringify(content));
   return path;
 }
 
-/** Writes version 5, keeps a proof of it, and writes on to version 9. */
+/** Writes up to version 5, keeps a proof of it, and continues to version 9. */
 export async function keepProof(service: SharedService, name: string): Promise<KeptProof> {
   const path = `/collections/${name}`;
   await service.api('POST', '/collections', { name, dimensions: 2, shards: 1 });
@@ -72,7 +72,7 @@ export async function keepProof(service: SharedService, name: string): Promise<K
   };
 }
 
-/** When the kept version was anchored, by the ledger. */
+/** Time when the kept version was anchored, from the ledger. */
 export const anchoredAt = ({ transaction }: KeptProof): string =>
   new Date(transaction.blockTime * 1000).toISOString().replace('.000', '');
 
@@ -82,7 +82,8 @@ interface Forgery {
 }
 
 /**
- * Each gets the kept proof, and one of another collection at the same version; all must be refused.
+ * Each gets the kept proof and a proof of another collection at the same version. All results must
+ * be refused.
  */
 export const KEPT_FORGERIES: Readonly<Record<string, (kept: KeptProof, other: KeptProof) => Forgery>> = {
   'no transaction': ({ proof }) => ({ proof: { ...proof, ledgerTx: null } }),

@@ -1,7 +1,7 @@
 import type { AccountSnapshot } from '../../client/index.ts';
 import type { SharedService } from './shared-service.ts';
 
-/** Asks the embedded ledger itself, as anybody could. */
+/** Calls the embedded ledger directly, as anyone could. */
 export async function askLedger<T>({ ledger }: SharedService, method: string, params: unknown[]): Promise<T> {
   const response = await fetch(ledger!.url, {
     method: 'POST',
@@ -13,7 +13,7 @@ export async function askLedger<T>({ ledger }: SharedService, method: string, pa
   return result;
 }
 
-/** An account as the ledger has it now; null where there is none. */
+/** Returns an account's current state on the ledger; null when it does not exist. */
 export async function ledgerAccount(service: SharedService, address: string): Promise<AccountSnapshot | null> {
   type Info = { value: { data: [string, 'base64']; owner: string } | null };
   const { value } = await askLedger<Info>(service, 'getAccountInfo', [address, { encoding: 'base64' }]);

@@ -16,27 +16,27 @@ const FUNDS = 100_000_000_000n;
 
 export type Rewrite = (method: string, answer: string) => string;
 /**
- * A request on its way to the ledger: the path of the URL it was sent to, its body, and how to send
- * that on.
+ * A request on its way to the ledger: the path of its URL, its body, and a function that forwards
+ * it.
  */
 export interface Passing {
   path: string;
   asked: string;
   forward(): Promise<string>;
 }
-/** Lets requests through in its own way and time; a rejection cuts the connection. */
+/** Forwards requests in any way and at any time. A rejection closes the connection. */
 export type Intercept = (passing: Passing) => Promise<string>;
 
 /**
- * A Solana ledger outside of the service (the real runtime, in its own process), behind an RPC
- * address that stays the same, can go dead, and can lie. `environment` makes a service use it.
+ * A Solana ledger outside the service (the real runtime, in its own process), behind an RPC address
+ * that stays the same. The address can go dead and can lie. `environment` makes a service use it.
  */
 export class LedgerRelay {
-  /** Connections are cut off while true. */
+  /** While true, connections are closed. */
   isDown = false;
-  /** Changes what the ledger answers, as a lying or forked RPC server would. */
+  /** Changes the ledger's responses, as a lying or forked RPC server would. */
   rewrite: Rewrite | null = null;
-  /** Stands between every request and the ledger. */
+  /** Intercepts every request to the ledger. */
   intercept: Intercept | null = null;
   readonly #folder: string;
   readonly #ledger: DevLedger;
@@ -62,20 +62,19 @@ export class LedgerRelay {
     return { PROVEC_SOLANA_RPC_URLS: this.url, PROVEC_SOLANA_KEYPAIR: this.#keypair('authority') };
   }
 
-  /** Past the relay. */
+  /** URL that bypasses the relay. */
   get ledgerUrl(): string {
     return this.#ledger.url;
   }
 
   /**
-   * SIGKILL to the ledger, which is started again by itself; nothing happens to one that is dead
-   * already.
+   * Sends SIGKILL to the ledger, which restarts by itself. Does nothing when it is dead already.
    */
   killLedger(): void {
     signalIfThere(this.#ledger.pid, 'SIGKILL');
   }
 
-  /** A client that signs with the keypair of that name, which is made when it is new. */
+  /** Returns a client that signs with the named keypair, which is created if it does not exist. */
   async client(name: string): Promise<LedgerClient> {
     const monotonicMs = () => SYSTEM_CLOCK.monotonicMs();
     const authority = await openAuthority(this.#keypair(name), true, SILENT);

@@ -1,15 +1,15 @@
 /**
- * What is agreed between the test files that share services and the process that starts these: it
- * loads nothing, for the files are many.
+ * Contract between the test files that share services and the process that starts these services.
+ * It imports almost nothing, because many files load it.
  */
 import { ADMIN_TOKEN } from './tenant.ts';
 
-/** The address to ask for a service at, in the environment of each test file. */
+/** Environment variable with the URL where test files ask for services. */
 export const LENDER_VARIABLE = 'PROVEC_TEST_LENDER';
 
 const OPERATED = { PROVEC_ADMIN_TOKEN: ADMIN_TOKEN };
 
-/** Limits of the service `strict`, far below those of the API. */
+/** Limits of the service `strict`, far below the API's limits. */
 const STRICT_LIMITS = {
   nameMaxChars: 8,
   dimensionsMax: 4,
@@ -36,17 +36,17 @@ const STRICT_LIMITS = {
   keyNameMaxChars: 5,
   accountNameMaxChars: 7,
 };
-/** Requests of one key to the service `strict` in a second. */
+/** Requests per second of one key to the service `strict`. */
 export const STRICT_RATE = 30;
 export const STRICT_ORIGINS = ['https://app.example', 'http://localhost:3000'];
 
-/** Of the service `metered`. */
+/** Plan limits of the service `metered`. */
 export const METERED_LIMIT = { vectors: 150, writes: 200, queries: 100 };
 export const METERED_PRICING_URL = 'https://pricing.example/plans';
 const UNLIMITED = { vectors: -1, writes: -1, queries: -1, shards: -1, anchoring: false };
 
 /**
- * A little below those of the API in the service `anchored`, so that it shows that its document has
+ * Limits of the service `anchored`, slightly below the API's, to show that its document contains
  * them.
  */
 export const ANCHORED_LIMITS = { topKMax: 9_999, recordsPerUpsertMax: 999 };
@@ -55,16 +55,16 @@ export const ENVIRONMENTS = {
   plain: { ...OPERATED, PROVEC_LEDGER: 'off' },
   /** With the embedded ledger. */
   anchored: { ...OPERATED, PROVEC_LIMITS: JSON.stringify(ANCHORED_LIMITS) },
-  /** Without an operator, and open to the pages of every origin; no two files write there. */
+  /** Without an operator, and open to pages of every origin. At most one file may write to it. */
   unmanaged: { PROVEC_LEDGER: 'off', PROVEC_CORS_ORIGINS: '*' },
-  /** With all that an operator can restrict. */
+  /** With every restriction that an operator can set. */
   strict: {
     ...OPERATED,
     PROVEC_LIMITS: JSON.stringify(STRICT_LIMITS),
     PROVEC_RATE_LIMIT_PER_SECOND: `${STRICT_RATE}`,
     PROVEC_CORS_ORIGINS: STRICT_ORIGINS.join(),
   },
-  /** Where each plan limits one thing, in small. */
+  /** With plans that each have one small limit. */
   metered: {
     ...OPERATED,
     PROVEC_LEDGER: 'off',
@@ -78,12 +78,12 @@ export const ENVIRONMENTS = {
 } as const;
 export type LentService = keyof typeof ENVIRONMENTS;
 
-/** What a test file is told of a service. */
+/** Description of a lent service. */
 export interface Loan {
   readonly url: string;
   /**
-   * The embedded ledger, and the address, in base58, of the key that signs anchors; null where
-   * there is none.
+   * The embedded ledger, and the base58 address of the key that signs anchors; null without a
+   * ledger.
    */
   readonly ledger: { readonly url: string; readonly authority: string } | null;
 }

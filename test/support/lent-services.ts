@@ -1,7 +1,7 @@
 /**
- * Services that test files share: each file has an account of its own in one of them
- * (`shared-service.ts`). They are started when the first file asks, as `npm start` would, and ended
- * after the last. Jest calls the two functions in its main process, before and after all files.
+ * Services that test files share; each file has its own account in one of them
+ * (`shared-service.ts`). They start when the first file asks, as `npm start` would, and end after
+ * the last. Jest calls the two functions in its main process, before and after all files.
  */
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -35,7 +35,7 @@ async function loanOf({ url, dataDir, stdout }: ServiceProcess): Promise<Loan> {
 export async function startLending(): Promise<void> {
   watchParent(() => process.exit(1), `${process.ppid}`);
   lender = createServer((request, response) => {
-    // A connection that is kept may be closed just as it is used again.
+    // A kept-alive connection could be closed at the moment it is reused.
     response.setHeader('connection', 'close');
     const lent = lend(request.url?.slice(1) as LentService).then(loanOf);
     lent.then(
@@ -48,8 +48,8 @@ export async function startLending(): Promise<void> {
 }
 
 /**
- * Ends them; throws when one had ended by itself, or says an error of its own that no test can have
- * asked for.
+ * Ends the services. Throws when one had exited by itself, or logged an error that no test can have
+ * caused.
  */
 export async function endLending(): Promise<void> {
   lender?.close();

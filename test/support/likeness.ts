@@ -1,42 +1,42 @@
-/** Base58, as the ledger writes signatures and addresses. */
+/** Base58, in which the ledger writes signatures and addresses. */
 const BASE58 = '[1-9A-HJ-NP-Za-km-z]';
 const SIGNATURE = `${BASE58}{86,88}`;
 const ADDRESS = `${BASE58}{43,44}`;
 
 const TIME = /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** What differs from run to run, by its shape; everything else is the same in each. */
+/** Shapes of strings that differ between runs; everything else is the same in each run. */
 const VARYING = [
-  // Of a verification.
+  // A verification id.
   '[0-9a-f]{16}-[0-9a-f-]{36}',
   '[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}',
   // A month.
   '20\\d\\d-(0[1-9]|1[0-2])',
-  // A secret, and how it begins.
+  // An API key's secret, and its prefix.
   'pv_live_[\\w-]{43}',
   'pv_live_[\\w-]{4}',
   SIGNATURE,
   ADDRESS,
-  // A cursor with a time and an id in it.
+  // A cursor that contains a time and an id.
   'YWZ0ZXIgMj[\\w-]{70,90}',
 ].map((shape) => new RegExp(`^${shape}$`));
 const SHAPES = [TIME, ...VARYING];
 
-/** What stands in this run for what varies in answers that were written down in another. */
+/** Maps varying strings in recorded responses to the strings of this run. */
 export class Likeness {
   readonly #standsFor = new Map<string, string>();
   readonly #taken = new Set<string>();
   readonly #same: readonly string[];
 
-  /** `same`: texts of such a shape that are the same in every run. */
+  /** `same`: strings with a varying shape that are nevertheless the same in every run. */
   constructor(same: readonly string[] = []) {
     this.#same = same;
   }
 
   /**
-   * Where `actual` is another answer than `written`: a line each. A text that varies may be another
-   * of the same shape, but the same one where the same one was written, and another where another
-   * was.
+   * Returns the differences between a recorded and an actual response, one per line. A varying
+   * string may differ from the recorded one if its shape is the same; equal recorded strings must
+   * stay equal, and different ones different.
    */
   differences(written: unknown, actual: unknown, path = ''): string[] {
     if (typeof written === 'string' && typeof actual === 'string') {
@@ -50,7 +50,7 @@ export class Likeness {
     return [...names].flatMap((name) => this.differences(written[name], actual[name], `${path}/${name}`));
   }
 
-  /** A request that was written down, as this run has to send it. */
+  /** Converts a recorded request to the one that this run must send. */
   inThisRun<T>(request: T): T {
     const values = (_: string, value: unknown) => this.#standsFor.get(value as string) ?? value;
     return request === undefined ? request : JSON.parse(JSON.stringify(request), values);
@@ -61,7 +61,7 @@ export class Likeness {
     if (known !== undefined) return known === actual;
     if (this.#same.includes(written) || !SHAPES.some((shape) => shape.test(written) && shape.test(actual)))
       return written === actual;
-    // Only times may fall together.
+    // Different recorded strings may only become equal if they are times.
     if (this.#taken.has(actual) && !TIME.test(actual)) return false;
     this.#standsFor.set(written, actual);
     this.#taken.add(actual);

@@ -13,7 +13,7 @@ import {
 } from '@solana/web3.js';
 import { FailedTransactionMetadata, LiteSVM } from 'litesvm';
 
-/** LiteSVM brings branded types of its own for the same strings, numbers and bytes. */
+/** LiteSVM declares its own branded types for the same strings, numbers and bytes. */
 type LedgerAddress = Parameters<LiteSVM['getAccount']>[0];
 type LedgerLamports = Parameters<LiteSVM['airdrop']>[1];
 type LedgerTransaction = Parameters<LiteSVM['sendTransaction']>[0];
@@ -32,7 +32,10 @@ export class LiteLedger {
     return this.#svm.minimumBalanceForRentExemption(BigInt(bytes));
   }
 
-  /** One transaction, in base64, and its signature; rejects if the ledger refuses it. */
+  /**
+   * Sends one transaction; returns it in base64, with its signature. Rejects when the ledger
+   * refuses it.
+   */
   async send(instructions: IInstruction[]): Promise<{ wire: string; signature: string }> {
     const message = pipe(
       createTransactionMessage({ version: 'legacy' }),

@@ -1,6 +1,6 @@
 /**
- * Locks the data directory named in argv and says how it went on one line; on success stays until
- * it is killed or its input ends.
+ * Locks the data directory named in argv and prints the outcome on one line. On success it keeps
+ * running until it is killed or its input ends.
  */
 import { DataDirError, lockDataDir } from '../../lib/process/data-dir.ts';
 

@@ -1,9 +1,8 @@
 const TICK_MS = 5;
 
 /**
- * Measures for how long this process's main thread worked without a turn of its event loop. Time in
- * which the thread had no processor does not count, so that a busy machine is not taken for a busy
- * loop.
+ * Measures how long this process's main thread worked without a turn of its event loop. Time
+ * without a processor does not count, so a busy machine does not look like a blocked loop.
  */
 export class LoopWatch {
   readonly #timer: NodeJS.Timeout;
@@ -15,7 +14,7 @@ export class LoopWatch {
     this.#timer = setInterval(() => this.#turn(), TICK_MS);
   }
 
-  /** Ends the measurement and gives the longest time, in milliseconds. */
+  /** Ends the measurement and returns the longest time, in milliseconds. */
   async end(): Promise<number> {
     await new Promise((resolve) => setTimeout(resolve, 2 * TICK_MS));
     clearInterval(this.#timer);

@@ -23,7 +23,7 @@ export function columnsOf(folder: string, file: StoreFile | 'leases.db'): Stored
   return columns;
 }
 
-/** A schema's tables that take any value in any column. */
+/** Removes the types and constraints of a schema's tables, so that any column takes any value. */
 const loose = (sql: string): string =>
   sql
     .replace(/\) STRICT(, (?=WITHOUT))?/, ') ')
@@ -65,7 +65,7 @@ export function putAnywhere(
 
 type Rows = Record<string, SQLInputValue>[];
 
-/** What stands in the tables of a file, to be put back. */
+/** Reads all rows of a file's tables, so that they can be restored. */
 export function rowsOf(folder: string, file: StoreFile | 'leases.db'): Map<string, Rows> {
   const database = new DatabaseSync(join(folder, file), { timeout: 5_000 });
   const tables = database.prepare(`SELECT name FROM sqlite_schema WHERE ${TABLES} AND name <> 'commits'`).all();

@@ -9,8 +9,8 @@ import { commitTally, HandClock, openTemporaryStore, startNode, type TestNode } 
 const LIMITS = { writes: 100, vectors: 20 };
 
 /**
- * An account whose plan allows 100 writes and 20 vectors, at a node with the keys and metering
- * services: a new one for each test of the file that makes this.
+ * An account whose plan allows 100 writes and 20 vectors, on a node with the keys and metering
+ * services. Registers hooks that create a new account for each test of the importing file.
  */
 export class MeteredAccount {
   store!: Store;
@@ -33,7 +33,7 @@ export class MeteredAccount {
     afterEach(() => this.node.broker.stop());
   }
 
-  /** Starts the node anew. */
+  /** Restarts the node. */
   async restart(limits: Record<string, number> = LIMITS): Promise<void> {
     await this.node.broker.stop();
     this.node = await startNode(this.store, this.clock, { free: limits });
@@ -48,12 +48,12 @@ export class MeteredAccount {
     commitTally(this.store, this.clock, this.id, writes, vectors);
 }
 
-/** What asks for room, under a `ticket` or for the first time. */
+/** A write request that asks for quota, with a `ticket` or for the first time. */
 export function asking(need: WriteNeed, allowance: Allowance, ticket?: string): WriteRequest {
   return { id: ticket ?? randomUUID(), need, writesMin: need.writes, allowance, isCounted: ticket !== undefined };
 }
 
-/** The id of what was reserved; throws what was answered where that is anything else. */
+/** Returns the id of the reservation; throws any other response. */
 export async function reserved(promise: Promise<WriteAnswer>): Promise<string> {
   const answer = await promise;
   if (answer.outcome !== 'reserved' || answer.id === null)

@@ -6,8 +6,8 @@ import { sealOfInstallation } from '../../lib/store/store-mark.ts';
 import { FORGED_KEYS } from './store-keys.ts';
 
 /**
- * The store of a database as somebody has it who can write there and has the program, but not the
- * secret. The caller closes it.
+ * Opens a database's store as a forger who can write there and has the program, but not the secret.
+ * The caller closes it.
  */
 export async function forgersDatabase(url: string, folder: string): Promise<Store> {
   const client = new MongoClient(url);

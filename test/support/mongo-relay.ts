@@ -3,30 +3,30 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 const HEADER_BYTES = 16;
 /**
- * Of OP_MSG: the flags, the kind of the first section, the length of its document, the type of its
- * first field.
+ * Offset of the command name in an OP_MSG, after the flags, the kind of the first section, the
+ * length of its document, and the type of its first field.
  */
 const NAME_AT = HEADER_BYTES + 4 + 1 + 4 + 1;
 const WRITES = new Set(['insert', 'update', 'delete', 'findAndModify', 'findandmodify']);
-/** Writes that never arrive, once the relay fails. */
+/** Number of writes that never reach the server after `fail`. */
 const LOST_REQUESTS = 2;
 
 /**
- * `failing`: the first writes that come are lost on their way, the next are carried out and their
- * answers are lost.
+ * `failing`: the first writes are lost on their way; the next ones are carried out, but their
+ * responses are lost.
  */
 type State = 'sound' | 'failing' | 'dead';
 
 /**
- * Stands between a client and a MongoDB server and fails as a network does, so that the server can
- * be killed while writes are under way and yet none is half carried out in it: a server with a
- * journal never has half a write after a crash, but one for tests may.
+ * Sits between a client and a MongoDB server and fails like a network. The server can then be
+ * killed during writes without leaving one half done: a server with a journal never has half a
+ * write after a crash, but a test server may.
  */
 export class MongoRelay {
   readonly #server: Server;
   readonly #target: URL;
   readonly #sockets = new Set<Socket>();
-  /** Writes that the server has not answered, by connection and request. */
+  /** Writes that the server has not answered, by connection and request id. */
   readonly #underWay = new Map<Socket, Set<number>>();
   #state: State = 'sound';
   #lostRequests = 0;
@@ -45,7 +45,7 @@ export class MongoRelay {
     return relay;
   }
 
-  /** What stands for the server's. */
+  /** Replaces the server's port in a URL with the relay's. */
   urlOf(url: string): string {
     const relayed = new URL(url);
     relayed.port = String((this.#server.address() as AddressInfo).port);
@@ -54,7 +54,7 @@ export class MongoRelay {
 
   /**
    * Resolves when some writes were lost before and some after they were carried out, and the server
-   * is at work on none and will see no more.
+   * has no write in progress and will receive no more.
    */
   async fail(): Promise<void> {
     this.#state = 'failing';
@@ -94,7 +94,7 @@ export class MongoRelay {
     });
     eachMessage(server, (message) => {
       const isOfWrite = underWay.delete(message.readInt32LE(8));
-      // Writers who are answered go on, and so come to send what is lost.
+      // Responses get through at first: the writers continue and send the requests to lose.
       if (isOfWrite && this.#state !== 'sound' && this.#lostRequests >= LOST_REQUESTS) this.#lostAnswers++;
       else client.write(message);
       this.#settle();
@@ -107,7 +107,7 @@ export class MongoRelay {
     return isLost;
   }
 
-  /** Dead from the first moment on in which all is as it should be. */
+  /** Goes dead as soon as all conditions of `fail` hold. */
   #settle(): void {
     if (this.#state !== 'failing' || this.#lostRequests < LOST_REQUESTS || this.#lostAnswers === 0) return;
     if ([...this.#underWay.values()].some(({ size }) => size > 0)) return;
@@ -121,7 +121,7 @@ function isWrite(message: Buffer): boolean {
   return end > 0 && WRITES.has(message.toString('latin1', NAME_AT, end));
 }
 
-/** Each message begins with its length. */
+/** Splits a stream into messages; each starts with its length. */
 function eachMessage(socket: Socket, take: (message: Buffer) => void): void {
   let waiting: Buffer = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {

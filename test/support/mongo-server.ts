@@ -9,31 +9,31 @@ import { isHalted, signalIfThere } from './process-group.ts';
 import { until } from './until.ts';
 
 /**
- * A script `mongo PORT FILE` that serves MongoDB's protocol on 127.0.0.1 and says its URL in its
+ * A script `mongo PORT FILE` that serves MongoDB's protocol on 127.0.0.1 and prints its URL on its
  * first line.
  */
 const SCRIPT = resolve(import.meta.dirname, '../../../shared/test-servers/mongo');
-/** Building it may be part of its first start. */
+/** The first start may include building the server. */
 const START_MAX_MS = 180_000;
 
 export interface MongoServer {
-  /** Without a database. */
+  /** URL without a database name. */
   url: string;
   end(): Promise<void>;
 }
 
-/** A server that tests may treat badly; its data outlive its death, on the same port. */
+/** A server that tests may damage. Its data survives kills, on the same port. */
 export interface MortalMongoServer extends MongoServer {
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL; resolves when the server is gone. */
   kill(): Promise<void>;
-  /** SIGSTOP, until all of it stands still, and SIGCONT. */
+  /** Sends SIGSTOP; resolves when the whole process group is stopped. `thaw` sends SIGCONT. */
   freeze(): Promise<void>;
   thaw(): void;
-  /** After `kill`. */
+  /** Starts the server again after `kill`. */
   restart(): Promise<void>;
 }
 
-/** Where the tests of the adapter find a server; null where there is none. */
+/** Returns a function that starts a server for the adapter's tests; null when none is available. */
 export async function anyMongoServer(): Promise<(() => Promise<MongoServer>) | null> {
   const given = process.env.PROVEC_TEST_MONGO_URL;
   if (given) return async () => ({ url: given, end: async () => undefined });
@@ -52,7 +52,7 @@ export async function anyMongoServer(): Promise<(() => Promise<MongoServer>) | n
 /** Whether `ownMongoServer` can be used. */
 export const hasOwnMongoServer = existsSync(SCRIPT);
 
-/** A URL of a database of its own on a server. */
+/** Adds a new database name to a server's URL. */
 export function ownDatabase(url: string): string {
   const at = new URL(url);
   at.pathname = `/provec-test-${randomUUID()}`;
@@ -60,8 +60,8 @@ export function ownDatabase(url: string): string {
 }
 
 /**
- * Says aloud that tests are left out for want of a server, and fails where PROVEC_TEST_REQUIRE (a
- * list of words) demands them. Returns whether there is one.
+ * Prints that tests are skipped for lack of a server; throws when PROVEC_TEST_REQUIRE (a list of
+ * words) demands them. Returns whether there is a server.
  */
 export function isMongoThere(server: unknown): boolean {
   if (server) return true;
@@ -96,13 +96,13 @@ export async function ownMongoServer(): Promise<MortalMongoServer> {
   };
 }
 
-/** Without a file the data end with the process. */
+/** Without a file, the data ends with the process. */
 async function start(file?: string, port = 0) {
   const child = spawn(SCRIPT, [String(port), ...(file === undefined ? [] : [file])], {
-    // A group of its own, so that nothing of it outlives the tests.
+    // A process group of its own, so that no part of the server outlives the tests.
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
-    // It does not live long enough for the better compiler to pay.
+    // The server is too short-lived for the optimizing compiler to pay off.
     env: { JAVA_TOOL_OPTIONS: '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC', ...process.env },
   });
   const closed = once(child, 'close');

@@ -5,7 +5,7 @@ const isObject = (value: unknown): value is Json =>
 const equals = (value: unknown, operand: unknown): boolean =>
   Array.isArray(value) ? value.includes(operand) : value === operand;
 
-/** By their UTF-8 bytes; null where their types cannot be ordered. */
+/** Strings compare by their UTF-8 bytes; null when the types have no order. */
 function orderOf(value: unknown, operand: unknown): number | null {
   if (typeof value === 'number' && typeof operand === 'number') return Math.sign(value - operand);
   if (typeof value === 'string' && typeof operand === 'string')
@@ -20,7 +20,7 @@ const COMPARED: Record<string, (order: number) => boolean> = {
   $lte: (order) => order <= 0,
 };
 
-/** The value in a list of one, or nothing. */
+/** Returns the value in a list of one, or an empty list. */
 function lookUp(metadata: Json, field: string): unknown[] {
   if (Object.hasOwn(metadata, field)) return [metadata[field]];
   if (!field.includes('.')) return [];
@@ -60,8 +60,8 @@ const meetsAll = (found: unknown[], condition: unknown): boolean =>
     : meets(found, '$eq', condition);
 
 /**
- * Whether a record matches a filter as a client sends it: docs/filters.md read word by word, with
- * nothing of the product's own.
+ * Whether a record matches a filter as a client sends it. A literal implementation of
+ * docs/filters.md that shares no code with the product.
  */
 export function naiveMatches(filter: Json, metadata: Json): boolean {
   return Object.entries(filter).every(([name, operand]) => {
@@ -72,7 +72,7 @@ export function naiveMatches(filter: Json, metadata: Json): boolean {
   });
 }
 
-/** How often each value of a field occurs in `all`; a list counts once for each of its elements. */
+/** Counts each value of a field in `all`; a list counts once for each of its elements. */
 export function naiveFacets(field: string, all: Json[]): { counts: Map<unknown, number>; missing: number } {
   const counts = new Map<unknown, number>();
   let missing = 0;

@@ -38,7 +38,7 @@ export function writeOutdatedCheckpoint(folder: string, spec: ShardSpec, vectors
     return [`r${i}`, { values: [...values], metadata: {} }];
   });
   write(shard, upsertOf(records as Parameters<typeof upsertOf>[0], dimensions));
-  // What `Graph` was to a checkpoint then.
+  // Replaces the earlier version's `Graph`, with the members that a checkpoint uses.
   const graph = {
     nodes: vectors.length,
     saved: { nodes: vectors.length, fit: NO_FIT },

@@ -10,22 +10,22 @@ async function ip(...words: string[]): Promise<void> {
 
 interface Plot {
   namespace: string;
-  /** The end of its wire on this side. */
+  /** Name of the link's end on this machine. */
   link: string;
   host: string;
 }
 
 /**
- * A network namespace for each of some processes, each with a wire of its own to this machine that
- * can be cut. Needs the right to make them.
+ * Network namespaces for processes, each with its own virtual link to this machine that can be cut.
+ * Needs permission to create namespaces.
  */
 export class PrivateNetwork {
   readonly #name = randomBytes(3).toString('hex');
-  /** Of the range for private networks; a block of its own for each run. */
+  /** A random block of the private range, so that runs do not collide. */
   readonly #block = `10.${randomInt(64, 256)}.${randomInt(256)}`;
   readonly #plots = new Map<string, Plot>();
 
-  /** Makes a namespace; at most 60. */
+  /** Creates a namespace; at most 60. */
   async add(id: string): Promise<void> {
     const number = this.#plots.size;
     const namespace = `provec-${this.#name}-${number}`;
@@ -42,7 +42,7 @@ export class PrivateNetwork {
     await ip('-n', namespace, 'link', 'set', 'lo', 'up');
   }
 
-  /** What a process is run by, to be in a namespace. */
+  /** Command that runs a process in a namespace. */
   under(id: string): readonly string[] {
     return ['ip', 'netns', 'exec', this.#plots.get(id)!.namespace];
   }
@@ -52,7 +52,7 @@ export class PrivateNetwork {
     return this.#plots.get(id)!.host;
   }
 
-  /** Nothing passes the wire any more, and nobody is told. */
+  /** Drops all packets on the link without notifying either end. */
   cut(id: string): Promise<void> {
     return ip('link', 'set', this.#plots.get(id)!.link, 'down');
   }

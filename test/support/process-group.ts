@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** State and command of what is in a group: of processes, or of their threads. */
+/** State and command of each process in a group, or of each thread. */
 async function inGroup(group: number, ...options: string[]): Promise<{ stat: string; command: string }[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', ...options, '-o', 'pgid=,stat=,command=']);
   return stdout.split('\n').flatMap((line) => {
@@ -11,18 +11,15 @@ async function inGroup(group: number, ...options: string[]): Promise<{ stat: str
 }
 
 /**
- * Commands of the processes of a group that still run. A zombie does not; nor does one that has
- * exited and whose memory the kernel is taking apart: it has no command line any more, and `ps`
- * shows its name in brackets.
+ * Commands of the group's running processes. Leaves out zombies, and exited processes whose memory
+ * the kernel is still freeing: those have no command line, and `ps` prints their names in brackets.
  */
 export async function runningIn(group: number): Promise<string[]> {
   const commands = (await inGroup(group)).flatMap(({ stat, command }) => (stat.startsWith('Z') ? [] : [command]));
   return commands.filter((command) => !/^\[.*\]$/.test(command));
 }
 
-/**
- * Whether a SIGSTOP has reached every process of a group: until then, some of their threads go on.
- */
+/** Whether a SIGSTOP has reached every process of a group. Until then some threads still run. */
 export async function isHalted(group: number): Promise<boolean> {
   const threads = await inGroup(group, '-L');
   return threads.length > 0 && threads.every(({ stat }) => /^[TZ]/.test(stat));
@@ -33,7 +30,7 @@ export interface Descendant {
   command: string;
 }
 
-/** Every process that runs; a zombie does not. */
+/** All running processes, without zombies. */
 async function allRunning(): Promise<(Descendant & { parent: number })[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,stat=,command=']);
   return stdout.split('\n').flatMap((line) => {
@@ -44,7 +41,7 @@ async function allRunning(): Promise<(Descendant & { parent: number })[]> {
   });
 }
 
-/** What a process has started, what that has started, and so on. */
+/** All descendants of a process. */
 export async function descendantsOf(pid: number): Promise<Descendant[]> {
   const all = await allRunning();
   const of = (parent: number): Descendant[] =>
@@ -58,8 +55,8 @@ export async function stillRunning(processes: readonly Descendant[]): Promise<De
 }
 
 /**
- * Sends a signal to a process, or to a group as a negative number; one that is gone already stays
- * so.
+ * Sends a signal to a process, or to a group given as a negative number. Does nothing when it is
+ * gone.
  */
 export function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   try {

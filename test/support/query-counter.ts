@@ -4,8 +4,8 @@ import { type Clock, SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { QueryQuota } from '../../services/metering/query-quota.ts';
 
 /**
- * What counts queries at a node that hears of no other; `take` has a plan with that limit, null for
- * none.
+ * Creates the query counter of a single node. `take` uses a plan with that limit, null for no
+ * limit.
  */
 export function queryCounter(usage: UsageStore, clock: Clock = SYSTEM_CLOCK) {
   const node = randomUUID();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** UTF-16 orders them otherwise than UTF-8. */
+/** Strings whose UTF-16 order differs from their UTF-8 order. */
 const ODD = ['\ufffd', '\u{1f600}', '\u{1f600}a', '\ue000'];
 const scalar = fc.constantFrom<unknown>(0, -0, 1, 2.5, -3, 1e300, '', 'a', 'b', '1', 'ü', true, false, null, ...ODD);
 const list = fc.array(fc.oneof(scalar, fc.constant({ a: 1 }), fc.constant(['a'])), { maxLength: 4 });
@@ -18,7 +18,7 @@ export const fieldName = fc.constantFrom(
   'b.',
   'a.__proto__',
 );
-/** Metadata with fields that meet and miss `filter`, and names that are traps. */
+/** Metadata whose fields sometimes match `filter`, including names that trip naive code. */
 export const metadata = fc
   .array(fc.tuple(fieldName, value), { maxLength: 5 })
   .map((members) => Object.fromEntries(members));

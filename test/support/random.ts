@@ -1,7 +1,10 @@
-/** Looked up once: a global of jest's is looked up anew, at length, each time that it is used. */
+/** Looked up once, because each use of a jest global is a slow lookup. */
 const { cos, floor, imul, log, PI, sqrt } = Math;
 
-/** Numbers in [0, 1) from a seed (mulberry32), so that a failing test can be run again. */
+/**
+ * Returns a generator of numbers in [0, 1) from a seed (mulberry32), so that a failing test can be
+ * replayed.
+ */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -13,8 +16,8 @@ export function randomFrom(seed: number): () => number {
 }
 
 /**
- * Vectors around `clusters` centres, each of its own length, flat; standard deviation 0.35 around
- * centres of 1.
+ * Vectors around `clusters` centres, in one flat array. The standard deviation is 0.35, with
+ * centres of standard deviation 1; lengths vary.
  */
 export function clusteredVectors(
   random: () => number,

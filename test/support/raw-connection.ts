@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 /**
- * A raw connection: what is written goes out as it is, what comes back is text until the peer ends
- * or `until` is there.
+ * A raw connection: writes go out unchanged, and reads return text until the peer ends or `until`
+ * appears.
  */
 export class RawConnection {
   readonly socket: Socket;

@@ -7,8 +7,8 @@ export interface RawAnswer {
 }
 
 /**
- * Sends a request exactly as it is given, whatever its method, path and headers; of headers only
- * Host is added.
+ * Sends a request exactly as given, whatever its method, path and headers. Only adds the Host
+ * header.
  */
 export function rawRequest(
   url: string,

@@ -12,25 +12,25 @@ const PROGRAMS = {
 };
 
 /**
- * A terminal into which a reader pastes the blocks of a page. Variables and the folder stay from
- * one to the next.
+ * A terminal into which a reader pastes the blocks of a page. Variables and the working folder
+ * persist between blocks.
  */
 export class ReaderTerminal {
   /** Where the next block runs. */
   folder: string;
   readonly #state: string;
   readonly #node: string;
-  /** What the reader replaces, by what. */
+  /** Placeholders that the reader replaces, with their replacements. */
   readonly #filledIn = new Map<string, string>();
 
-  /** `home`: a folder for what the terminal keeps. */
+  /** `home`: a folder for the terminal's own state. */
   constructor(home: string, folder: string) {
     this.folder = folder;
     this.#state = join(home, 'terminal-state.sh');
     this.#node = join(folder, 'node_modules/.bin/node');
   }
 
-  /** That of the user, without what npm puts before it. */
+  /** The user's PATH, without the folders that npm adds in front. */
   get path(): string {
     const folders = process.env.PATH!.split(delimiter);
     return folders.filter((name) => !/node_modules|node-gyp-bin/.test(name)).join(delimiter);
@@ -45,8 +45,8 @@ export class ReaderTerminal {
   }
 
   /**
-   * Runs blocks of one language at once, and resolves with what each wrote to stdout. Rejects if
-   * one of them fails. `isScript`: the blocks of the shell are a program of their own.
+   * Runs several blocks of one language and resolves with the stdout of each. Rejects when one
+   * fails. `isScript`: shell blocks run as a separate script.
    */
   async run(language: string, blocks: readonly string[], { isScript = false } = {}): Promise<string[]> {
     const texts = blocks.map((text) => this.#filled(text));
@@ -65,7 +65,7 @@ export class ReaderTerminal {
     return [...this.#filledIn].reduce((filled, [placeholder, value]) => filled.replaceAll(placeholder, value), text);
   }
 
-  /** All variables are exported, so that they are kept. */
+  /** Exports all variables, so that later blocks see them. */
   async #paste(text: string): Promise<string> {
     const before = existsSync(this.#state) ? `. '${this.#state}'` : '';
     const script = `${before}\nset -ae -o pipefail\n${text}\nexport -p > '${this.#state}'`;

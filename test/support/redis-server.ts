@@ -2,18 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { freePorts } from './free-ports.ts';
 
-/**
- * A real redis-server on 127.0.0.1 that keeps nothing on disk, to be killed, halted and started
- * again.
- */
+/** A real redis-server on 127.0.0.1 without persistence. Tests can kill, halt and restart it. */
 export interface RedisServer {
   readonly port: number;
   readonly url: string;
-  /** Ends it with SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
-  /** Starts it again on its port. */
+  /** Starts the server again on its port. */
   restart(): Promise<void>;
-  /** Stops it from answering, with its connections open, until `resume`. */
+  /** Stops the server from answering until `resume`, with its connections open. */
   halt(): void;
   resume(): void;
   dispose(): Promise<void>;
@@ -50,10 +47,7 @@ async function launch(port: number, settings: string[]): Promise<ChildProcess> {
   return child;
 }
 
-/**
- * Starts redis-server (Debian's package of that name must be installed) on a port of the system's
- * choice.
- */
+/** Starts redis-server (from Debian's package of that name) on a free port. */
 export async function startRedis(...settings: string[]): Promise<RedisServer> {
   const [port] = await freePorts(1);
   let child = await launch(port, settings);

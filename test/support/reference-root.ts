@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Written from the definition of format PV1 alone, and shares no code with the product. */
+/** Written from the definition of format PV1 only; shares no code with the product. */
 interface Leaf {
   key: Buffer;
   leaf: Buffer;
@@ -12,7 +12,7 @@ const sha256 = (...parts: (Buffer | string)[]) => {
   return hash.digest();
 };
 
-/** RFC 8785 for what JSON.parse gives. */
+/** RFC 8785 for values that JSON.parse returns. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

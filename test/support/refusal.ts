@@ -3,8 +3,8 @@ import { expect } from '@jest/globals';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /**
- * An answer that refuses: its status, and a body with these members and no others. `extras` are
- * those that some codes have.
+ * Matches a refusal with exactly this status and these members in its body. `extras`: members that
+ * only some codes have.
  */
 export function refusal(status: number, code: string, extras: Record<string, unknown> = {}) {
   return {
@@ -20,7 +20,7 @@ export function refusal(status: number, code: string, extras: Record<string, unk
   };
 }
 
-/** A 400 whose details name exactly these fields, in this order. */
+/** Matches a 400 whose details name exactly these fields, in this order. */
 export function refusalOf(...paths: string[]) {
   const detail = (path: string) => ({ path, expected: expect.any(String), got: expect.any(String) });
   return refusal(400, 'INVALID_ARGUMENT', { details: paths.map(detail) });

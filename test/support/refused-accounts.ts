@@ -5,7 +5,7 @@ const METADATA_TYPE = 19;
 
 type Account = AccountSnapshot & { data: Uint8Array };
 
-/** Each with a byte at `at` that is another one. */
+/** Returns a variant of the account for each changed byte. */
 const withBytes = (account: Account, bytes: readonly (readonly [at: number, byte: number])[]): Account[] =>
   bytes.map(([at, byte]) => {
     const data = Uint8Array.from(account.data);
@@ -19,7 +19,7 @@ const ofLength = (account: Account, lengths: readonly number[]): Account[] =>
 const withMore = (account: Account, ends: readonly (readonly number[])[]): Account[] =>
   ends.map((end) => ({ ...account, data: Uint8Array.from([...account.data, ...end]) }));
 
-/** With each of these texts once in place of the same number of bytes. */
+/** Returns variants in which each of these texts replaces the same number of bytes. */
 function replaced(account: Account, from: string, texts: readonly (string | Uint8Array)[]): Account[] {
   return texts.map((text) => {
     const data = Buffer.from(account.data);
@@ -31,7 +31,7 @@ function replaced(account: Account, from: string, texts: readonly (string | Uint
   });
 }
 
-/** Where the entry of the metadata begins. */
+/** Offset of the metadata entry. */
 export function metadataAt(data: Uint8Array): number {
   const bytes = Buffer.from(data);
   let at = 166;
@@ -39,7 +39,7 @@ export function metadataAt(data: Uint8Array): number {
   return at;
 }
 
-/** With another content of the last entry, whose length is set. */
+/** Replaces the content of the last entry and sets its length. */
 function withMetadata(account: Account, change: (content: Buffer) => Buffer): Account {
   const at = metadataAt(account.data);
   const content = change(Buffer.from(account.data.subarray(at + 4)));
@@ -61,8 +61,8 @@ const numbers = (account: Account): Account[] => [
 ];
 
 /**
- * By their row in docs/format.md: what must be refused, made of an account whose metadata is its
- * last entry.
+ * Accounts to refuse, by their row in docs/format.md. Each is derived from an account whose
+ * metadata is its last entry.
  */
 export const REFUSED_ACCOUNTS: Readonly<Record<string, (account: Account) => Account[]>> = {
   A1: (account) => [{ ...account, address: OTHER_ADDRESS }],

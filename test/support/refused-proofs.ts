@@ -1,7 +1,7 @@
 import type { RecordProof } from '../../client/index.ts';
 import { innerHashOf, keyHashOf, leafHashOf } from '../../client/verify/content-hash.ts';
 
-/** A record that somebody expects under `id`, and the proof and root that they have for it. */
+/** A proof and root for `id`, and the record that the verifier expects. */
 export interface Attempt {
   proof: unknown;
   root: string;
@@ -9,7 +9,7 @@ export interface Attempt {
   record?: { values: number[]; metadata: object };
 }
 
-/** A proof that holds, and what makes such proofs. */
+/** A valid proof, with the material to make similar proofs. */
 export interface HonestProof extends Attempt {
   proof: RecordProof;
   prove(id: string): RecordProof;
@@ -24,7 +24,7 @@ const NO_SIGNATURES = [
 ];
 const PARTS = ['key', 'vecHash', 'metaHash'] as const;
 
-/** What JSON says of it: a field that is undefined is missing. */
+/** The value as JSON transports it: undefined fields are missing. */
 const asSent = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 
 const withField =
@@ -59,19 +59,20 @@ function otherTerminals({ proof, root, id }: HonestProof): Attempt[] {
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** An id whose key begins with this bit. */
+/** An id whose key starts with this bit. */
 function startsWith(bit: number, name: string): string {
   for (let at = 0; ; at++) if (keyHashOf(`${name} ${at}`)[0]! >> 7 === bit) return `${name} ${at}`;
 }
 
-/** A record of that id, as a proof ends at it, and its leaf. */
+/** A record of that id as the end of a proof, and its leaf. */
 function endAt(id: string): { terminal: NonNullable<RecordProof['terminal']>; leaf: Uint8Array } {
   const [key, vec, meta] = [id, 'v', 'm'].map((each) => keyHashOf(each)) as [Uint8Array, Uint8Array, Uint8Array];
   return { terminal: { key: hex(key), vecHash: hex(vec), metaHash: hex(meta) }, leaf: leafHashOf(key, vec, meta) };
 }
 
 /**
- * A proof whose path leads to a root that is no set's: only whoever writes roots can have made it.
+ * A proof whose path leads to a root that belongs to no set. Only a writer of roots could have made
+ * it.
  */
 function underNoSet(
   { proof }: HonestProof,
@@ -84,7 +85,10 @@ function underNoSet(
   return { proof: { ...proof, id, present, merkleRoot: root, siblings: [hex(right)], terminal }, root, id };
 }
 
-/** Nothing beside nothing; a lone leaf that did not rise. */
+/**
+ * Paths that no set has: an empty sibling next to an empty subtree, and a lone leaf that was not
+ * moved up.
+ */
 function belowNothing(honest: HonestProof): Attempt[] {
   const nothing = new Uint8Array(32);
   const id = startsWith(0, 'lone');
@@ -115,8 +119,8 @@ function offTheRoot(honest: HonestProof): Attempt[] {
   const { siblings, terminal } = proof;
   const [first = EMPTY] = siblings;
   const paths = [[flipped(first, 9), ...siblings.slice(1)]];
-  // The end of a longer path must have another bit in common with the id's key, else that is what
-  // is wrong.
+  // The end of a longer path must share another bit with the id's key; otherwise the proof would be
+  // refused for that reason.
   if (proof.present || terminal === null) paths.push([first, ...siblings]);
   const ends =
     terminal === null ? [] : [null, ...PARTS.map((part) => ({ ...terminal, [part]: flipped(terminal[part], 255) }))];
@@ -138,7 +142,7 @@ function otherRecords({ proof, root, id, record, prove }: HonestProof): Attempt[
   ];
 }
 
-/** By their row in docs/format.md: what must be refused, made of a proof that holds. */
+/** Proofs to refuse, by their row in docs/format.md. Each is derived from a valid proof. */
 export const REFUSED_PROOFS: Readonly<Record<string, (honest: HonestProof) => Attempt[]>> = {
   P1: (honest) => [
     ...[null, [], 7, 'x'].map((proof) => ({ ...honest, proof })),

@@ -7,7 +7,7 @@ import {
 import type { ExpectedAnchor } from '../../client/index.ts';
 import { LedgerKey } from './ledger-key.ts';
 
-/** What a node answers to getTransaction, and what the transaction must have written. */
+/** A node's response to getTransaction, and the anchor that the transaction must have written. */
 export interface TransactionAttempt {
   transaction: unknown;
   expected: ExpectedAnchor;
@@ -20,10 +20,10 @@ interface Answer {
   transaction: [string, 'base64'];
 }
 
-/** A valid answer, and the material for forgeries. */
+/** A valid response, and the material for forgeries. */
 export interface HonestTransaction extends TransactionAttempt {
   transaction: Answer;
-  /** The address of the collection's account. */
+  /** Address of the collection's account. */
   mint: string;
   /** The authority's. */
   key: LedgerKey;
@@ -35,7 +35,7 @@ interface Instruction {
   data: Buffer;
 }
 
-/** A transaction in parts, each of which a forger can change. */
+/** The parts of a transaction, each of which a forger can change. */
 interface Parts {
   /** What stands in front of the header, as in versions other than the first. */
   prefix: Buffer;
@@ -51,7 +51,7 @@ type Change = Partial<Parts> & { signatures?: Buffer[] };
 
 const COMPUTE_BUDGET = 'ComputeBudget111111111111111111111111111111';
 const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
-/** Programs that would take the same instructions, or others. */
+/** Programs other than the right one, which would take the same or other instructions. */
 const OTHER_PROGRAMS = [
   '11111111111111111111111111111111',
   'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
@@ -152,7 +152,7 @@ const changed =
       return withSignature(honest, key.sign(message), message);
     });
 
-/** With others in place of the first instruction that writes a field, and of the last one. */
+/** Replaces the first and the last instruction that writes a field. */
 const eachUpdate = (change: (update: Instruction, parts: Parts, honest: HonestTransaction) => Instruction[]) =>
   changed(
     ...[1, -1].map((at) => (parts: Parts, honest: HonestTransaction) => {
@@ -195,7 +195,7 @@ const cut = (honest: HonestTransaction): TransactionAttempt[] => {
   );
 };
 
-/** A count in two bytes, and bytes that are left over. */
+/** A non-canonical count in two bytes, and trailing bytes. */
 const longer = (honest: HonestTransaction): TransactionAttempt[] => {
   const bytes = bytesOf(honest);
   return [
@@ -241,7 +241,7 @@ const rewritten = (honest: HonestTransaction): TransactionAttempt[] => {
   });
 };
 
-/** What a message of version 0 begins with, and its end with one lookup table. */
+/** Start of a message of version 0, and its end with one lookup table. */
 const VERSION_0 = Buffer.of(0x80);
 const ONE_TABLE = Buffer.concat([Buffer.of(1), base58(STRANGER), Buffer.of(1, 0, 0)]);
 
@@ -271,7 +271,7 @@ export const REFUSED_TRANSACTIONS: Readonly<Record<string, (honest: HonestTransa
   T5: all(
     cut,
     longer,
-    // Solana reads a count of 200 in one byte as the first byte of another count.
+    // Solana reads a one-byte count of 200 as the first byte of a longer count.
     changed(withBudgets(8, 100), withBudgets(1, 200)),
     eachUpdate((update) => [{ ...update, data: Buffer.concat([update.data, Buffer.of(0)]) }]),
     eachUpdate((update) => [{ ...update, data: update.data.subarray(0, -1) }]),
@@ -284,7 +284,7 @@ export const REFUSED_TRANSACTIONS: Readonly<Record<string, (honest: HonestTransa
       (_, honest) => ({ signatures: [Buffer.alloc(64), signatureOf(honest)] }),
       () => ({ signatures: [Buffer.alloc(64)] }),
     ),
-    // Bytes of one signature that are said to be of none, or two.
+    // The bytes of one signature, with a count of zero or two.
     (honest) =>
       [0, 2].map((count) => {
         const bytes = bytesOf(honest);
@@ -307,7 +307,7 @@ export const REFUSED_TRANSACTIONS: Readonly<Record<string, (honest: HonestTransa
       ({ addresses }) => ({ addresses: [STRANGER, ...addresses] }),
       ({ addresses: [authority, mint, ...others] }) => ({ addresses: [mint!, authority!, ...others] }),
       () => ({ addresses: [] }),
-      // Names the authority, which did not sign.
+      // Names the authority, but the authority did not sign.
       ({ addresses: [authority, ...others], instructions }) => ({
         addresses: [STRANGER, ...others, authority!],
         instructions: instructions.map((each) =>
@@ -381,7 +381,7 @@ export const REFUSED_TRANSACTIONS: Readonly<Record<string, (honest: HonestTransa
   T14: all(missigned, rewritten),
 };
 
-/** With more instructions that are passed over. */
+/** Adds instructions that the verifier skips. */
 function withBudgets(count: number, bytes: number) {
   return ({ addresses, instructions }: Parts): Partial<Parts> => {
     const budget = { program: addresses.indexOf(COMPUTE_BUDGET), accounts: [], data: Buffer.alloc(bytes) };

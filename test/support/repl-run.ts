@@ -3,7 +3,7 @@ import { StartedProcess } from './service-process.ts';
 
 const REPL = resolve(import.meta.dirname, '../../scripts/repl.ts');
 
-/** `npm run repl -- provec <words>`, to its end. */
+/** Runs `npm run repl -- provec <words>` until it ends. */
 export async function runProvec(
   environment: Record<string, string>,
   ...words: string[]

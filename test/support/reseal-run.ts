@@ -5,14 +5,14 @@ import { StartedProcess } from './service-process.ts';
 
 const RESEAL = resolve(import.meta.dirname, '../../scripts/reseal.ts');
 
-/** A run of `npm run reseal` that has ended. */
+/** A finished run of `npm run reseal`. */
 export interface ResealRun {
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
-/** Begins one, in a process of its own. */
+/** Starts a run in its own process. */
 export function beginReseal(environment: Record<string, string>, ...args: string[]): StartedProcess {
   return new StartedProcess(environment, args, [process.execPath, '--disable-warning=ExperimentalWarning', RESEAL]);
 }
@@ -23,7 +23,7 @@ export async function reseal(environment: Record<string, string>, ...args: strin
   return { code, stdout: run.stdout, stderr: run.stderr };
 }
 
-/** What lies in the store of a data folder, by file, as SHA-256. */
+/** SHA-256 of each file of the store in a data folder. */
 export async function storeBytes(folder: string): Promise<Record<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter(

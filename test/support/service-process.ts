@@ -11,7 +11,7 @@ import { TEST_KEY } from './tenant.ts';
 const START = fileURLToPath(new URL('../../start.ts', import.meta.url));
 const START_TIMEOUT_MS = 90_000;
 
-/** What runs, and its first arguments. */
+/** A program and its first arguments. */
 export type Command = readonly [program: string, ...args: string[]];
 export const NODE_START: Command = [process.execPath, START];
 export const NPM_START: Command = ['npm', 'start', '--prefix', dirname(START)];
@@ -25,24 +25,24 @@ export interface ServiceProcess {
   readonly dataDir: string;
   readonly url: string;
   readonly pid: number;
-  /** All that it wrote so far, since its last start. */
+  /** Output since the last start. */
   readonly stdout: string;
   readonly stderr: string;
   readonly api: Api;
-  /** Sends a signal to the main process alone and waits for its end. */
+  /** Sends a signal to the main process only and waits for its exit. */
   kill(signal: NodeJS.Signals): Promise<Ended>;
   /**
-   * Starts anew on the same data; the process must have ended. `changes` of the environment hold
-   * from then on.
+   * Starts again on the same data; the process must have ended. `changes` to the environment
+   * persist.
    */
   restart(changes?: Record<string, string>): Promise<void>;
-  /** Starts anew, on the same data, what ends by itself. */
+  /** Starts again on the same data and waits for the process to exit by itself. */
   restartToEnd(): Promise<Ended & { stderr: string }>;
   /** Ends the process and everything it started, and removes the data. */
   dispose(): Promise<void>;
 }
 
-/** Groups of processes to end with this one, however it ends. */
+/** Process groups to kill when this process exits for any reason. */
 const groups = new Set<number>();
 process.on('exit', () => {
   for (const group of groups) killGroup(group);
@@ -55,7 +55,7 @@ function killGroup(group: number): void {
   } catch {}
 }
 
-/** A run of start.ts, or of a command that runs it, in a process group of its own. */
+/** A run of start.ts, or of a command that runs it, in its own process group. */
 export class StartedProcess {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
@@ -63,8 +63,8 @@ export class StartedProcess {
   stderr = '';
 
   /**
-   * `stdin`: whether something will be written to it. A run of start.ts ends when this process
-   * does, however that ends.
+   * `stdin`: whether the test writes to it. A run of start.ts ends when this process ends for any
+   * reason.
    */
   constructor(
     environment: Record<string, string>,
@@ -75,7 +75,7 @@ export class StartedProcess {
     this.child = spawn(program, [...first, ...args], {
       detached: true,
       stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
-      // Compiled once for all of them, as launch.ts has it: half the processor time of a start.
+      // The compile cache is shared, as in launch.ts: it saves half the processor time of a start.
       env: {
         PATH: process.env.PATH,
         HOME: process.env.HOME,
@@ -94,7 +94,9 @@ export class StartedProcess {
     this.ended = once(this.child, 'close').then(([code, signal]) => ({ code, signal }) as Ended);
   }
 
-  /** The address it listens on; rejects when it ends or stays silent. */
+  /**
+   * Resolves with the address that the service listens on; rejects when it exits or prints nothing.
+   */
   async listening(): Promise<string> {
     const lines = async (): Promise<string> => {
       for (;;) {
@@ -114,7 +116,7 @@ export class StartedProcess {
   }
 }
 
-/** A whole Provec as `npm start` runs it, to be killed and started again. */
+/** A whole Provec as `npm start` runs it, which tests can kill and restart. */
 export async function startProcess(environment: Record<string, string> = {}): Promise<ServiceProcess> {
   const dataDir = await mkdtemp(join(tmpdir(), 'provec-process-'));
   let variables: Record<string, string> = {

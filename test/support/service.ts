@@ -10,20 +10,17 @@ export interface TestService {
   readonly provec: Provec;
   readonly dataDir: string;
   readonly url: string;
-  /** With the first account's key. */
+  /** API client with the first account's key. */
   readonly api: Api;
-  /**
-   * Stops gracefully and starts anew on the same data; `changes` of the configuration hold from
-   * then on.
-   */
+  /** Stops gracefully and starts again on the same data. `changes` to the configuration persist. */
   restart(changes?: Record<string, string>): Promise<void>;
-  /** Stops, and removes the data. */
+  /** Stops the service and removes its data. */
   stop(): Promise<void>;
 }
 
 /**
- * A whole Provec in this process: real store, real ledger, real HTTP, on a port of its own and a
- * folder that goes with it.
+ * Starts a whole Provec in this process, with the real store, ledger and HTTP server, on its own
+ * port and a temporary folder.
  */
 export async function startService(
   environment: Record<string, string> = {},
@@ -36,7 +33,7 @@ export async function startService(
     PROVEC_BOOTSTRAP_KEY: TEST_KEY,
     PROVEC_LOG_LEVEL: process.env.PROVEC_TEST_LOG_LEVEL ?? 'error',
     PROVEC_WORKERS: '1',
-    // On a busy machine an anchor takes longer than the five seconds of the default.
+    // On a busy machine an anchor takes longer than the default of five seconds.
     PROVEC_ANCHOR_WAIT_MS: '30000',
     PROVEC_DISK_RESERVE_MB: '16',
     ...environment,

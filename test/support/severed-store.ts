@@ -1,6 +1,6 @@
 import { type Store, StoreError } from '../../lib/store/port.ts';
 
-/** A store that a process uses until it is killed: nothing that it does then arrives there. */
+/** A store that can be cut off, as if its process were killed: later calls never reach it. */
 export class SeverableStore {
   readonly store: Store;
   #isSevered = false;

@@ -26,8 +26,8 @@ interface Member {
   node: ShardNode;
   reach: SeverableStore;
   /**
-   * The process that the node's lease names: killed with the node, so that the others see that it
-   * is gone.
+   * The process named in the node's lease. It is killed with the node, so that other nodes see that
+   * the node is gone.
    */
   process: ChildProcess;
   isUp: boolean;
@@ -43,18 +43,18 @@ export interface ShardCluster {
   /** Runs `work` on the node that holds the shard, as a caller of the service would. */
   call<T>(spec: ShardSpec, reads: boolean, work: (node: ShardNode, leftMs: number) => Promise<T>): Promise<T>;
   join(name: string): Promise<void>;
-  /** As SIGTERM would. */
+  /** Stops a node as SIGTERM would. */
   stop(name: string): Promise<void>;
-  /** As SIGKILL would. */
+  /** Kills a node as SIGKILL would. */
   kill(name: string): Promise<void>;
-  /** Who holds each shard, as the store says. */
+  /** The holder of each shard according to the store. */
   holders(): Promise<(string | null)[]>;
   end(): Promise<void>;
 }
 
 /**
- * Shard nodes in one process over one real store, which call each other directly; `wrap` may put
- * faults before the store of a node.
+ * Starts shard nodes in one process over one real store, which call each other directly. `wrap` may
+ * inject faults into a node's store.
  */
 export async function shardCluster(
   names: string[],
@@ -94,7 +94,9 @@ export async function shardCluster(
     if (!member?.isUp) throw new NotThere(name);
     return member.node;
   };
-  /** One that was killed reaches nobody. */
+  /**
+   * Returns the target node. Throws when either node is down: a killed node reaches no other node.
+   */
   const reached = (from: string, to: string): ShardNode => {
     if (members.get(from)?.isUp === false) throw new NotThere(from);
     return up(to);

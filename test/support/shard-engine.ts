@@ -10,7 +10,6 @@ import type { ShardWrite, Staged } from '../../services/shards/engine/write.ts';
 import { naiveMatches } from './naive-filter.ts';
 import { referenceLeaf, referenceRoot } from './reference-root.ts';
 
-/** A record as tests know it. */
 export interface TestRecord {
   values: number[];
   metadata: Record<string, unknown>;
@@ -21,7 +20,7 @@ export function specWith(changes: Partial<ShardSpec> = {}): ShardSpec {
   return { ...identity, dimensions: 4, metric: 'cosine', quantization: 'bf16', ...changes };
 }
 
-/** A query as a shard takes it, and the filter as a client sends it. */
+/** A shard query, and its filter as a client sends it. */
 export interface TestQuery extends ShardQuery {
   sent: QueryOptions['filter'];
 }
@@ -56,18 +55,18 @@ export function upsertOf(records: Iterable<[string, TestRecord]>, dimensions: nu
   };
 }
 
-/** Stages without a pause. */
+/** Stages writes without a pause. */
 export function stageIn(shard: Shard, writes: ShardWrite[]): Staged {
   return runThrough(shard.stageSteps(writes));
 }
 
-/** Best first, without a pause. */
+/** Runs a query without a pause; best matches first. */
 export function queryIn(shard: Shard, query: ShardQuery): ShardMatch[] {
   const ranking = runThrough(shard.rankSteps(query));
   return Array.from(ranking.slots, (_, rank) => shard.matchAt(rank, ranking, query));
 }
 
-/** The records that exist, in the order of `ids`. */
+/** Returns the existing records, in the order of `ids`. */
 export function fetchFrom(shard: Shard, ids: string[]): FetchedRecord[] {
   return Array.from(shard.slotsOf(ids), (slot) => shard.recordAt(slot));
 }
@@ -80,12 +79,12 @@ export function write(shard: Shard, ...writes: ShardWrite[]) {
   return { seq: commit.head.seq, head: commit.head, body: commit.body };
 }
 
-/** Runs the engine's background work to its end. */
+/** Runs the engine's background work to completion. */
 export function settle(shard: Shard): void {
   while (shard.maintain(50));
 }
 
-/** What a shard must be: a plain map, scored and rooted by other code. */
+/** Reference model of a shard: a plain map, with scores and roots computed by independent code. */
 export class Model {
   readonly records = new Map<string, TestRecord>();
   readonly spec: ShardSpec;
@@ -126,16 +125,15 @@ export class Model {
 export const SMALL_GRAPH: EngineOptions = { graphMinRecords: 64, scanCostFactor: 1_000 };
 
 /**
- * A shard that builds its graph at 64 records and prefers it to scans, so that small tests reach
- * it.
+ * A shard that builds its graph at 64 records and prefers it to scans, so that small tests use it.
  */
 export function smallGraphShard(spec: ShardSpec, options: EngineOptions = {}): Shard {
   return new Shard(spec, { ...SMALL_GRAPH, ...options });
 }
 
 /**
- * The share of `exact` (the true best) that `found` reaches; an id counts if its score reaches the
- * last true one within 1e-5.
+ * Recall: the share of `exact` (the true best) that `found` reaches. A match counts if its score is
+ * within 1e-5 of the last true one, or better.
  */
 export function recallOf(found: ShardMatch[], exact: ShardMatch[]): number {
   if (exact.length === 0) return 1;
@@ -164,8 +162,8 @@ function referenceScore(metric: ShardSpec['metric'], a: ArrayLike<number>, b: Ar
 }
 
 /**
- * How many of `found` reach the last of the truly `best` rows of a data set of unit vectors within
- * 1e-5, at most all of them.
+ * Number of `found` matches whose score reaches that of the last of the true `best` rows within
+ * 1e-5, at most the number of rows. The data set has unit vectors.
  */
 export function reachedTruth(
   found: ShardMatch[],

@@ -13,7 +13,7 @@ import { SeverableStore } from './severed-store.ts';
 import { TEST_KEYS } from './store-keys.ts';
 import { watched } from './store-watch.ts';
 
-/** The catalog of a fixture knows the collections of `specOf` 1 to this. */
+/** A fixture's catalog contains the collections of `specOf` 1 to this number. */
 const COLLECTIONS = 32;
 export const ACCOUNT = 'a0000000-0000-4000-8000-000000000001';
 
@@ -31,7 +31,7 @@ export function specOf(number: number, changes: Partial<ShardSpec> = {}): ShardS
   };
 }
 
-/** Records whose vectors are told apart by their number. */
+/** Records with distinct vectors, by their number. */
 export function batchOf(ids: string[], seed = 1): RecordBatch {
   const vectors = new Float32Array(ids.length * 4);
   ids.forEach((_, row) => {
@@ -41,12 +41,12 @@ export function batchOf(ids: string[], seed = 1): RecordBatch {
 }
 
 export interface ShardFixture {
-  /** Of the store's files. */
+  /** Folder of the store's files. */
   folder: string;
   store: Store;
   node: ShardNode;
   halts: { collectionId: string; reason: string }[];
-  /** Warnings of its log. */
+  /** Warnings in the node's log. */
   warnings: Record<string, unknown>[];
   /**
    * Ends the node without saving anything, as a kill would, and starts another on the same store.
@@ -58,8 +58,7 @@ export interface ShardFixture {
 }
 
 /**
- * A shard node over a real store in a temporary folder; `wrap` may put faults in front of the
- * store.
+ * A shard node over a real store in a temporary folder. `wrap` may inject faults into the store.
  */
 export async function shardFixture(
   environment: Record<string, string> = {},

@@ -10,12 +10,12 @@ subscribe('worker_threads', (message) => {
   worker.once('exit', () => living.delete(worker));
 });
 
-/** Shard worker threads of this process that were started since this was imported. */
+/** Shard worker threads started by this process since this module was imported. */
 export function shardWorkers(): Worker[] {
   return [...living].filter(({ threadName }) => threadName === 'provec-shards');
 }
 
-/** Ends every shard worker, as one does that runs out of heap. */
+/** Ends every shard worker as if it had run out of heap. */
 export async function endShardWorkers(): Promise<void> {
   const workers = shardWorkers();
   const ended = workers.map((worker) => once(worker, 'exit'));

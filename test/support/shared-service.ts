@@ -2,21 +2,20 @@ import { type Api, apiClient } from './api-client.ts';
 import { LENDER_VARIABLE, type LentService, type Loan } from './lending.ts';
 import { createTenant, TEST_KEY } from './tenant.ts';
 
-/** An account in a service that other test files use as well. */
+/** An account in a service that other test files also use. */
 export interface SharedService extends Loan {
   /** The account's first key, which may do everything in the account. */
   readonly key: string;
-  /** With that key. */
+  /** API client with that key. */
   readonly api: Api;
 }
 
-/** As short as the shortest limit on it. */
+/** Within the shortest limit on names. */
 const ACCOUNT_NAME = 'sharing';
 
 /**
- * An account of its own, on the plan without limits, for tests that need nothing of a service but
- * its API. In one without an operator it is the first account, which all files there have in
- * common.
+ * Creates an account on the plan without limits, for tests that need only a service's API. A
+ * service without an operator has one account, which all files share.
  */
 export async function shareService(kind: LentService = 'plain'): Promise<SharedService> {
   const response = await fetch(`${process.env[LENDER_VARIABLE]}/${kind}`);

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A disk of its own that holds little, in memory. */
+/** A small disk in memory. */
 export interface SmallDisk {
   readonly folder: string;
   readonly freeBytes: number;
-  /** Takes room away until about `freeBytes` are left; gives it back where more are asked for. */
+  /** Fills the disk until about `freeBytes` are free; frees space if fewer are free. */
   leave(freeBytes: number): void;
   unmount(): void;
 }
@@ -15,7 +15,7 @@ export interface SmallDisk {
 const TRIES = 20;
 const BLOCK_BYTES = 4_096;
 
-/** Mounts a disk of `mib` MiB; null where that is not permitted. */
+/** Mounts a disk of `mib` MiB; returns null when that is not permitted. */
 export function mountSmallDisk(mib: number): SmallDisk | null {
   const folder = mkdtempSync(join(tmpdir(), 'provec-disk-'));
   try {
@@ -42,7 +42,7 @@ export function mountSmallDisk(mib: number): SmallDisk | null {
           if (bytes > 0) writeFileSync(ballast, Buffer.alloc(bytes));
           return;
         } catch (error) {
-          // Whoever else writes to the disk may have taken some of the room by now.
+          // Other writers may have taken some of the space meanwhile.
           if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
           if (freeBytes === 0) return;
           if (triesLeft === 1) throw error;

@@ -6,17 +6,17 @@ import { until } from './until.ts';
 
 const SHARDS_EACH = 4;
 const DIMENSIONS = 64;
-/** Of one collection: about 10 KB a shard. */
+/** Records per collection: about 10 KB per shard. */
 const RECORDS = 80;
 const CLIENTS = 4;
 const KINDS = ['upsert', 'fetch', 'query'];
 const PAUSE_MS = 20;
-/** Until the other nodes know of one that has started. */
+/** Time, in ms, until the other nodes know a node that has started. */
 const SEEN_MS = 3_000;
 
 export interface Used {
   requests: number;
-  /** A sentence each. */
+  /** Each a sentence. */
   failures: string[];
   longestMs: number;
 }
@@ -29,7 +29,7 @@ export class SmallShards {
   readonly cluster: ClusterProcess;
   readonly #collections: string[];
   readonly #ids: string[] = [];
-  /** What each client wrote last, by path and id; null where nobody knows. */
+  /** Last value that each client wrote, by path and id; null when the outcome is unknown. */
   readonly #written = new Map<string, number | null>();
   readonly #failures: string[] = [];
   #requests = 0;
@@ -40,7 +40,7 @@ export class SmallShards {
     this.#collections = Array.from({ length: shards / SHARDS_EACH }, (_, number) => `small-${number}`);
   }
 
-  /** `holders` nodes hold all `shards`, and `heirs` that came after hold none. */
+  /** `holders` nodes hold all `shards`; `heirs` nodes join later and hold none. */
   static async start(
     backing: BackingServices,
     { shards = 100, holders = 1, heirs = 2, environment = {} as Record<string, string> } = {},
@@ -61,7 +61,7 @@ export class SmallShards {
     }
   }
 
-  /** Shards that each node holds. */
+  /** Number of shards that each node holds. */
   async holdings(): Promise<Map<string, number>> {
     const total = new Map<string, number>();
     for (const id of this.#ids)
@@ -69,7 +69,7 @@ export class SmallShards {
     return total;
   }
 
-  /** Reads and writes until `work` is done; then everything that was acknowledged must be there. */
+  /** Reads and writes until `work` is done, then expects every acknowledged write to be present. */
   async useMeanwhile(work: () => Promise<void>): Promise<Used> {
     let isOver = false;
     const clients = Array.from({ length: CLIENTS }, async (_, client) => {
@@ -93,7 +93,7 @@ export class SmallShards {
     return { requests: this.#requests, failures: this.#failures, longestMs: this.#longestMs };
   }
 
-  /** SIGTERM; how long it took, in milliseconds, and how the node ended. */
+  /** Sends SIGTERM; returns how long the stop took, in milliseconds, and how the node exited. */
   async stop(node: ClusterNode): Promise<{ tookMs: number; code: number | null; signal: string | null }> {
     const begunMs = performance.now();
     const ended = await node.stop();
@@ -111,7 +111,7 @@ export class SmallShards {
   }
 
   async #ask(client: number, turn: number): Promise<void> {
-    // Each record is written, read, and queried beside.
+    // Each record is written, read, and then queried.
     const round = Math.floor(turn / 3);
     const name = this.#collections[(round * CLIENTS + client) % this.#collections.length]!;
     const id = `own-${client}-${round % 7}`;
@@ -125,7 +125,7 @@ export class SmallShards {
       this.#failures.push(`${KINDS[turn % 3]} of ${name} after ${Math.round(tookMs)} ms: ${failure}`);
   }
 
-  /** A write of its own record, a reading of it, or a query; what went wrong, or null. */
+  /** Writes or reads the client's own record, or runs a query. Returns what went wrong, or null. */
   async #send(path: string, id: string, turn: number): Promise<string | null> {
     const { api } = this.cluster;
     const key = `${path} ${id}`;

@@ -3,7 +3,9 @@ import { DatabaseSync } from 'node:sqlite';
 
 export type StoreFile = 'log.db' | 'records.db';
 
-/** What `work` makes of one file of a SQLite store, opened as by somebody with the disk in hand. */
+/**
+ * Runs `work` on one file of a SQLite store, opened like an attacker with the disk in hand would.
+ */
 export function inStoreFile<T>(folder: string, name: StoreFile, work: (file: DatabaseSync) => T): T {
   const file = new DatabaseSync(join(folder, name), { timeout: 5_000 });
   try {

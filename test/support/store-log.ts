@@ -1,7 +1,7 @@
 import type { ShardLog } from '../../lib/store/log.ts';
 import type { Store } from '../../lib/store/port.ts';
 
-/** A store in front of whose log `changes` stands; everything else of it is real. */
+/** A store whose log is overridden by `changes`; everything else is real. */
 export function withLog(changes: (real: ShardLog) => Partial<ShardLog>): (store: Store) => Store {
   return (store) => {
     const real = store.log;
@@ -19,9 +19,9 @@ export function withLog(changes: (real: ShardLog) => Partial<ShardLog>): (store:
   };
 }
 
-/** Appends to a store's log wait while it is shut. */
+/** Delays appends to a store's log while the gate is shut. */
 export class AppendGate {
-  /** Appends that have come to the gate, those that it let through included. */
+  /** Number of appends that reached the gate, including those it let through. */
   reached = 0;
   #opened: Promise<void> = Promise.resolve();
   #open: () => void = () => undefined;

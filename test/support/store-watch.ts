@@ -3,15 +3,15 @@ import type { Store } from '../../lib/store/port.ts';
 const TURNS = 20;
 let underWay = 0;
 
-/** The store with its calls counted while they run, for `quiet`. */
+/** Wraps a store to count its running calls, for `quiet`. */
 export function watched(store: Store): Store {
   const parts = Object.entries(store).map(([name, part]) => [name, typeof part === 'object' ? counted(part) : part]);
   return Object.fromEntries(parts) as Store;
 }
 
 /**
- * Resolves when no watched store has had a call under way for some turns: all has happened that can
- * without the clock or the caller.
+ * Resolves when no watched store has had a running call for several turns: all work that needs
+ * neither the clock nor the caller is done.
  */
 export async function quiet(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn++) {

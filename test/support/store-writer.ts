@@ -1,8 +1,8 @@
 /**
- * Appends to several shards of the store in argv[2] without end and applies their records, and
- * prints `<shard index> <seq>` for each append and `r <seq>` for each apply that was acknowledged,
- * until it is killed, or told to stop (SIGTERM): then it closes the store. It rests for argv[4]
- * milliseconds after each, to leave a machine that runs other tests something.
+ * Appends to several shards of the store in argv[2] forever, and applies their records. Prints
+ * `<shard index> <seq>` for each acknowledged append and `r <seq>` for each acknowledged apply.
+ * SIGTERM makes it close the store and exit. It pauses for argv[4] milliseconds after each, to
+ * leave processor time for other tests.
  */
 import { writeSync } from 'node:fs';
 import { setTimeout as rest } from 'node:timers/promises';
@@ -12,8 +12,8 @@ import { TEST_KEYS } from './store-keys.ts';
 
 const [, , folder, collectionId, restMs] = process.argv;
 const store = await openSqliteStore(folder, { keys: TEST_KEYS });
-// Written to the pipe at once: what is printed has been acknowledged, what was acknowledged may be
-// missing only for the line in progress.
+// Written to the pipe synchronously: everything printed was acknowledged, and at most the line in
+// progress is missing.
 function say(line: string): void {
   for (;;) {
     try {
@@ -21,7 +21,7 @@ function say(line: string): void {
       return;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-      // Whoever reads has yet to make room in the pipe.
+      // The reader has yet to make room in the pipe.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
     }
   }

@@ -3,8 +3,8 @@ import type { StoredRecord } from '../../lib/store/records.ts';
 import { recordsOf } from '../contract/store-rows.ts';
 
 /**
- * Changes or (null) removes one materialised record without the log knowing, leaf and seq left as
- * they are: what tampering with the store amounts to.
+ * Tampers with the store: changes one materialised record, or removes it (null), without a log
+ * entry. Leaf and seq stay the same.
  */
 export async function changedBytes(
   store: Store,

@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 
-/** Listens on an address and hands everything on to a port of this machine, and back. */
+/** Listens on an address and forwards everything to a port of this machine, and back. */
 export class TcpRelay {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #isHolding = false;
-  /** Sees what clients send, as it comes; `connection` counts the connections. */
+  /** Observes what clients send as it arrives. `connection`: number of the connection. */
   onSent: ((bytes: Buffer, connection: number) => void) | null = null;
-  /** How long each piece of what clients send is on its way. */
+  /** Delay of each chunk that clients send. */
   delayMs = 0;
   #connections = 0;
 
@@ -48,7 +48,7 @@ export class TcpRelay {
     return `${address}:${port}`;
   }
 
-  /** Nothing passes any more, and nobody is told, until `release`. */
+  /** Stops forwarding until `release`, with the connections open. */
   hold(): void {
     this.#isHolding = true;
     for (const socket of this.#sockets) socket.pause();
@@ -59,7 +59,7 @@ export class TcpRelay {
     for (const socket of this.#sockets) socket.resume();
   }
 
-  /** Ends every connection, with all that was on its way. */
+  /** Closes every connection and drops everything in transit. */
   drop(): void {
     for (const socket of this.#sockets) socket.destroy();
   }

@@ -2,11 +2,11 @@ import type { AccountView, KeyView } from '../../lib/actions/keys.ts';
 import { type Api, apiClient } from './api-client.ts';
 
 export const ADMIN_TOKEN = 'admin-token-of-the-tests-0123456789';
-/** Of the first account, in every service that tests start. */
+/** Key of the first account in every service that tests start. */
 export const TEST_KEY = 'pv_live_test-key-of-the-first-account-0000000000000';
 
 /**
- * An account beside the first one, made as an operator makes it; the service needs
+ * An account in addition to the first one, created as an operator does. The service needs
  * PROVEC_ADMIN_TOKEN = ADMIN_TOKEN.
  */
 export interface Tenant {

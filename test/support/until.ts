@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 const MAX_MS = 90_000;
 
 /**
- * Asks until `check` gives something other than false, null or undefined, and gives that; fails
- * after 90 s, saying `what` never came true.
+ * Repeats `check` until it returns something other than false, null or undefined, and returns that.
+ * Fails after 90 s with `what` in the message.
  */
 export async function until<T>(
   what: string,

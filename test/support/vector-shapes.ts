@@ -1,6 +1,6 @@
 /**
- * Shapes of data that are hard on a graph index: copies, near-copies, vectors far from the origin,
- * tight clusters, few dimensions, axes, and lengths that differ widely.
+ * Data that is hard on a graph index: copies, near-copies, vectors far from the origin, tight
+ * clusters, few dimensions, axes, and widely differing lengths.
  */
 
 /** Looked up once, because each use of one of jest's globals is a slow lookup. */
@@ -8,7 +8,7 @@ const { cos, exp, floor, log, PI, sqrt } = Math;
 
 export interface VectorShape {
   dimensions: number;
-  /** Vector of record `row` of `count`, reproducible by `random`. */
+  /** Returns the vectors of `count` records, reproducible by `random`. */
   vectors: (random: () => number, count: number) => Float32Array[];
 }
 
@@ -32,14 +32,14 @@ function shape(dimensions: number, make: (random: () => number, gauss: () => num
 
 const scattered = (dimensions: number, gauss: () => number) => Array.from({ length: dimensions }, gauss);
 
-/** A share of the records has the vector of one text, the others are scattered. */
+/** A share of the records has the vector of the same text; the others are scattered. */
 const withCopies = (share: number) =>
   shape(DIMENSIONS, (random, gauss) => {
     const copied = scattered(DIMENSIONS, gauss);
     return () => (random() < share ? copied : scattered(DIMENSIONS, gauss));
   });
 
-/** Groups around scattered centres, so wide that two of a group have a cosine of 1 - `apart`. */
+/** Groups around scattered centres. `apart`: about 1 minus the cosine of two members of a group. */
 const groups = (count: number, apart: number) =>
   shape(DIMENSIONS, (_, gauss) => {
     const centers = Array.from({ length: count }, () => scattered(DIMENSIONS, gauss));

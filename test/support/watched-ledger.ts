@@ -9,8 +9,8 @@ interface Sent {
 }
 
 /**
- * A ledger on whose wire every transaction is watched. One that `isLost` picks, by its number from
- * 1 on, is accepted and lost when it is sent first, as on a real network.
+ * A ledger with every transaction watched. `isLost` picks transactions by their number, from 1;
+ * those are accepted and then lost when first sent, as on a real network.
  */
 export async function watchedLedger(
   isLost: (number: number) => boolean = () => false,
@@ -31,7 +31,7 @@ export async function watchedLedger(
 }
 
 /**
- * Makes so many collections of 2 dimensions, every other one of two shards, which are watched;
+ * Creates `count` watched collections of 2 dimensions, every other one with two shards. Returns
  * their ids by name.
  */
 export async function watchedCollections(api: Api, watch: FlightWatch, count: number): Promise<Map<string, string>> {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FetchedCheckpoint } from '../../lib/store/checkpoints.ts';
 
-/** The checkpoint that lies in `folder`, as a store gives it that was given these files. */
+/** The checkpoint in `folder`, as returned by a store that received these files. */
 export function checkpointIn(folder: string): FetchedCheckpoint {
   const files = readdirSync(folder).map((name) => {
     const content = readFileSync(join(folder, name));
