@@ -1,7 +1,7 @@
 /**
- * One run of jest, judged by its result file and by what it says: its exit code alone is 0 when a
- * test calls `process.exit(0)`, and a handle that a test leaves open is a hang in one mode and a
- * warning in another.
+ * Runs jest and judges the run by its result file and its output. The exit code alone does not
+ * suffice: it is 0 when a test calls `process.exit(0)`, and a handle that a test leaves open is a
+ * hang in one mode and a warning in another.
  */
 import { spawn } from 'node:child_process';
 import { accessSync, constants, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
@@ -25,7 +25,7 @@ interface FileResult {
   endTime: number;
 }
 
-/** What jest writes of a run, as far as it is read here. */
+/** The parts of jest's result file that are used here. */
 export interface JestResult {
   numPassedTests: number;
   numFailedTests: number;
@@ -33,11 +33,11 @@ export interface JestResult {
 }
 
 export interface JestRun {
-  /** Null when jest died before it wrote one. */
+  /** Null when jest died before it wrote a result. */
   result: JestResult | null;
-  /** What jest says of things that went on after their test. */
+  /** jest's messages about work that continued after its test. */
   outlived: string[];
-  /** It did not end by itself after the last test, and was ended. */
+  /** Whether jest did not exit by itself after the last test and was killed. */
   hung: boolean;
   code: number | null;
 }
@@ -48,7 +48,7 @@ export function failedFiles({ testResults }: JestResult): FileResult[] {
   return testResults.filter(({ status }) => status === 'failed');
 }
 
-/** The longest files first, as text. */
+/** Lists the slowest files, slowest first. */
 export function slowestFiles({ testResults }: JestResult, count: number): string {
   return testResults
     .map(({ name, startTime, endTime }) => ({ name: shortName(name), ms: endTime - startTime }))
@@ -59,8 +59,9 @@ export function slowestFiles({ testResults }: JestResult, count: number): string
 }
 
 /**
- * In memory where there is plenty of room for it: no test of the gate can tell whether a sync has
- * reached a disk, and the thousands of them wait for whatever else the machine writes.
+ * Folder for temporary files: in memory if there is plenty of space. No test of the gate can tell
+ * whether a sync has reached a disk, and thousands of syncs would wait for the machine's other
+ * writes.
  */
 export function temporaryFolder(): string {
   try {
@@ -82,11 +83,11 @@ export function endWithNpm(): void {
 
 interface JestOptions {
   environment?: Record<string, string>;
-  /** Where the folder for all temporary files is made, which is removed afterwards. */
+  /** Parent of the folder for all temporary files, which is removed afterwards. */
   temporary?: string;
 }
 
-/** Runs jest with `args`; its report goes to stderr as it comes. */
+/** Runs jest with `args`. Its report goes to stderr as it arrives. */
 export function runJest(
   args: string[],
   { environment = {}, temporary = tmpdir() }: JestOptions = {},
@@ -125,7 +126,7 @@ export function runJest(
       try {
         result = JSON.parse(readFileSync(file, 'utf8')) as JestResult;
       } catch {}
-      // What was interrupted still ends, and may write there.
+      // Interrupted processes are still exiting, and may write there.
       rmSync(folder, { recursive: true, force: true, maxRetries: interrupted === null ? 0 : 10 });
       if (interrupted !== null) process.kill(process.pid, interrupted);
       else resolve({ result, outlived: [...outlived], hung, code });

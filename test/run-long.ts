@@ -1,8 +1,7 @@
 /**
- * `npm run test:long -- <suite> [jest's arguments]`: a long suite, with a fresh seed, nothing tried
- * twice. Prints the seed, what its tests print, and `N passed, N failed` last; exit code 0 only
- * when every test passed. PROVEC_TEST_SEED replays a run. `all` runs every suite, one after the
- * other.
+ * `npm run test:long -- <suite> [jest's arguments]`: runs a long suite with a new seed and without
+ * retries. Prints the seed, the tests' output, and `N passed, N failed` last. The exit code is 0
+ * only when every test passed. PROVEC_TEST_SEED replays a run. `all` runs every suite in turn.
  */
 import { randomInt } from 'node:crypto';
 import { endWithNpm, failedFiles, runJest, shortName, slowestFiles } from './jest-run.ts';

@@ -1,11 +1,11 @@
 /**
- * `npm test [-- jest's arguments]`: the gate's tests. Prints `N passed, N failed` last; exit code 0
- * only when every test passed.
+ * `npm test [-- jest's arguments]`: runs the gate's tests. Prints `N passed, N failed` last. The
+ * exit code is 0 only when every test passed.
  *
- * A file that failed is tried once more, alone: what passes then is named UNSTEADY and belongs onto
- * the list in docs/testing.md; what fails again is red. A failure whose message holds the word
- * INVARIANT (a lost write, a wrong root, a passed limit) is never tried again, nor are more files
- * than a few: that is no accident.
+ * A failed file is retried once, alone. A file that passes then is reported as UNSTEADY and belongs
+ * on the list in docs/testing.md; one that fails again fails the run. A failure whose message
+ * contains the word INVARIANT (a lost write, a wrong root, an exceeded limit) is never retried, and
+ * neither are more than a few files: those failures are not accidental.
  */
 import { endWithNpm, failedFiles, runJest, shortName, slowestFiles, temporaryFolder } from './jest-run.ts';
 
@@ -20,7 +20,7 @@ const outlived: string[] = [];
 let passed = 0;
 let failed = 1;
 
-/** Tries the files again, and corrects `passed` and `failed` by what comes of it. */
+/** Retries the files and corrects `passed` and `failed` by the outcome. */
 async function again(names: string[]): Promise<void> {
   console.log(`\ntrying again, alone: ${names.map(shortName).join(' ')}\n`);
   const { result } = await runJest(['--runInBand', '--runTestsByPath', ...names], { temporary });

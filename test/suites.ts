@@ -1,13 +1,13 @@
 /**
- * Which tests are the gate's and which the long suites'. Every `*.test.ts` is in the gate unless it
- * stands in `NOT_IN_GATE`; a file may belong to both, and does then in the long suite what is
- * random, timed or large (`support/effort.ts`). Entries are paths from the root of the project,
- * whole or from their beginning.
+ * Assigns tests to the gate and to the long suites. Every `*.test.ts` is in the gate unless
+ * `NOT_IN_GATE` lists it. A file may belong to both; in the long suite it then also runs its
+ * random, timed or large cases (`support/effort.ts`). Entries are paths from the project root, or
+ * their beginnings.
  */
 
 /**
- * Run by `npm run test:long -- <name>`; docs/testing.md says what each shows, how long it takes,
- * and how its last run went.
+ * Suites of `npm run test:long -- <name>`. docs/testing.md describes what each shows, its duration,
+ * and the outcome of its last run.
  */
 export const LONG_SUITES: Readonly<Record<string, readonly string[]>> = {
   model: ['test/simulation/model/'],
@@ -42,10 +42,10 @@ export const LONG_SUITES: Readonly<Record<string, readonly string[]>> = {
   bench: ['test/load/bench/'],
 };
 
-/** As part of a regular expression. */
+/** Escapes a path for a regular expression. */
 export const patternOf = (path: string): string => path.replaceAll('.', '\\.');
 
-/** Why each is not: `docs/testing.md`. */
+/** docs/testing.md gives the reason for each. */
 export const NOT_IN_GATE: readonly string[] = [
   'test/api/naive-agreement.',
   'test/clients/',

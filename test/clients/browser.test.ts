@@ -1,4 +1,4 @@
-/** `@provec/client` in a real browser: as a page of another origin, with nothing bundled. */
+/** `@provec/client` in a real browser, unbundled, on a page of another origin. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** What each of Pinecone's clients goes through, from an empty account to a deleted index. */
+/** Scenario for each of Pinecone's clients, from an empty account to a deleted index. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Api } from '../support/api-client.ts';
 import { ADMIN_TOKEN, createTenant, TEST_KEY } from '../support/tenant.ts';
@@ -22,7 +22,7 @@ export interface Met {
   readonly installed: Installed;
   readonly url: string;
   readonly api: Api;
-  /** Ends, in good order, what holds the data, and puts another in its place. */
+  /** Stops the process that holds the data gracefully and starts a new one. */
   renew(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export function clientLives(nodeVersions: string[], pythonVersions: string[], me
     const major = version.split('.')[0]!;
     const name = `${language.toLowerCase()}-${major}`;
     let scenario: Scenario;
-    /** Gives the names of the part's steps. */
+    /** Runs a part of the scenario and returns the names of its steps. */
     const client = (part: 'write' | 'read' | 'end' | 'full', key = TEST_KEY) =>
       scenario(file, major, met().url, key, part);
     beforeAll(async () => {

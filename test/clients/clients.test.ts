@@ -1,6 +1,6 @@
 /**
- * Pinecone's own clients against Provec, version by version: each is installed into a folder of its
- * own, and never a dependency of the project.
+ * Pinecone's own clients against Provec, version by version. Each is installed into its own folder,
+ * and is never a dependency of the project.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
@@ -29,7 +29,7 @@ clientLives(NODE_VERSIONS, PYTHON_VERSIONS, () => ({
   },
 }));
 
-/** The newest on PyPI; the one for JavaScript is on no registry. */
+/** The newest version on PyPI. The JavaScript package is on no registry. */
 test('the SDK of the earlier service for Python, solvec 0.1.0a10', async () => {
   const scenario = await installed.fromPypi('solvec==0.1.0a10', 'httpx');
   expect(await scenario('earlier-scenario.py', service.url, TEST_KEY)).toEqual(['all']);

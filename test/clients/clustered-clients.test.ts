@@ -1,4 +1,4 @@
-/** The newest of Pinecone's clients on a cluster: a gateway, a control node and shard nodes. */
+/** Pinecone's newest clients on a cluster: a gateway, a control node and shard nodes. */
 import { afterAll, beforeAll } from '@jest/globals';
 import { startBacking } from '../support/backing-services.ts';
 import { ClusterProcess } from '../support/cluster-process.ts';

@@ -1,4 +1,7 @@
-/** LangChain's and LlamaIndex's stores of Pinecone against Provec, with the clients they bring. */
+/**
+ * LangChain's and LlamaIndex's Pinecone stores against Provec, with the clients that they depend
+ * on.
+ */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { TEST_KEY } from '../support/tenant.ts';

@@ -1,4 +1,4 @@
-/** Packages of npm and PyPI in folders of their own, and the scenarios that use them. */
+/** Packages from npm and PyPI in their own folders, and the scenarios that use them. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,11 +11,11 @@ const RUN_TIMEOUT_MS = 120_000;
 
 const run = promisify(execFile);
 
-/** Runs a scenario with the packages at hand, and gives the lines that it prints. */
+/** Runs a scenario with the installed packages and returns the lines that it prints. */
 export type Scenario = (file: string, ...args: string[]) => Promise<string[]>;
 
 export interface Installed {
-  /** The scenario's first argument is the folder to load the packages from. */
+  /** The scenario's first argument is the folder of the packages. */
   fromNpm(...packages: string[]): Promise<Scenario>;
   fromPypi(...packages: string[]): Promise<Scenario>;
   dispose(): Promise<void>;

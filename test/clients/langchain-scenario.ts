@@ -1,6 +1,6 @@
 /**
- * What a program does with LangChain's store of Pinecone for Node:
- * `node langchain-scenario.ts <folder of the packages> <url> <key>`. It leaves 220 records.
+ * A program that uses LangChain's Pinecone store for Node: `node langchain-scenario.ts <folder of
+ * the packages> <url> <key>`. Leaves 220 records.
  */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -10,7 +10,7 @@ const [folder, url, apiKey] = process.argv.slice(2) as [string, string, string];
 const NAME = 'langchain-node';
 const TOPICS = ['apple', 'banana', 'cherry', 'damson'];
 
-/** The packages' types are not there when this file is checked. */
+/** The packages' types are not installed when this file is type-checked. */
 type Call<T = unknown> = (...args: unknown[]) => Promise<T>;
 type Made<T = object> = new (options: object) => T;
 interface Found {
@@ -33,7 +33,7 @@ const { Document } = await load<{ Document: Made }>('@langchain/core/documents')
 const { Embeddings } = await load<{ Embeddings: Made }>('@langchain/core/embeddings');
 const { PineconeStore } = await load<{ PineconeStore: Made & Record<string, Call<Store>> }>('@langchain/pinecone');
 
-/** How often each topic is named in a text. */
+/** Embeds a text as the number of times that each topic occurs in it. */
 class Counts extends Embeddings {
   embedQuery = async (text: string) => TOPICS.map((topic) => text.split(topic).length - 1 + 0.01);
   embedDocuments = (texts: string[]) => Promise.all(texts.map(this.embedQuery));

@@ -1,7 +1,7 @@
 /**
- * What a program does with one version of Pinecone's client for Node, from an empty account on:
+ * A program that uses one version of Pinecone's client for Node, starting with an empty account:
  * `node node-scenario.ts <folder of the package> <major> <url> <key> <part>`. The part `write`
- * leaves 9,900 vectors; `read`, after a restart of the service, finds them; `end` removes all.
+ * leaves 9,900 vectors; `read` finds them after a restart of the service; `end` removes everything.
  * `full` is for an account whose plan has no room for 200 vectors.
  */
 import assert from 'node:assert/strict';
@@ -12,7 +12,7 @@ const MAJOR = Number(version);
 const DIMENSION = 8;
 const COUNT = 10_000;
 const BATCH = 200;
-/** By then a client has to say that the plan is full, its own retries included. */
+/** Time limit for a client to report a full plan, including its own retries. */
 const TOLD_MS = 20_000;
 const NAME = `node-${MAJOR}`;
 
@@ -22,7 +22,7 @@ interface Match {
   values: number[];
   metadata?: { n: number; even: boolean };
 }
-/** Its types differ from version to version; what it answers is what is asserted. */
+/** Types differ between versions, so only the responses are asserted. */
 type Client = Record<string, (...args: unknown[]) => Promise<unknown>>;
 
 const { Pinecone } = createRequire(`${folder}/package.json`)('@pinecone-database/pinecone') as {
@@ -32,7 +32,7 @@ const pinecone = new Pinecone({ apiKey, controllerHostUrl: `${url}/pinecone` });
 const idOf = (at: number) => `${'0'.repeat(28)}-${String(at).padStart(7, '0')}`;
 const vectorOf = (at: number) => Array.from({ length: DIMENSION }, (_, i) => Math.sin(at * (i + 1)) + 0.01);
 const recordOf = (at: number) => ({ id: idOf(at), values: vectorOf(at), metadata: { n: at, even: at % 2 === 0 } });
-/** What takes lists up to version 6, and objects with a list since. */
+/** These methods took lists up to version 6, and take objects with a list since then. */
 const listed = (name: string, list: unknown[]) => (MAJOR < 7 ? list : { [name]: list });
 
 async function step(name: string, run: () => Promise<void>): Promise<void> {

@@ -8,7 +8,6 @@ import { at, newAccount, newCollection, WEIRD_IDS } from './store-rows.ts';
 export function aliasesContract(subject: StoreUnderTest): void {
   describe('aliases', () => {
     let one: string;
-    /** Collections of the account. */
     let [target, other] = ['', ''];
     beforeEach(async () => {
       one = randomUUID();
@@ -36,7 +35,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
       expect(await aliases.find(randomUUID(), 'an-alias')).toBeNull();
       const switched = newAlias({ collectionId: other, createdAt: at(1) });
       expect(await aliases.put(switched, 10)).toBe('replaced');
-      // It is the one that was made then.
+      // The alias created earlier, switched to another collection.
       expect(await aliases.find(one, 'an-alias')).toEqual(stored({ ...switched, createdAt: at(0) }));
       expect(await aliases.remove(one, 'an-alias')).toBe(true);
       expect(await aliases.remove(one, 'an-alias')).toBe(false);
@@ -93,7 +92,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
           const alias = `alias-${round}`;
           const collectionId = await live(`round-${round}`);
           if (how === 'switched') await aliases.put(newAlias({ alias, collectionId: other }), 1_000);
-          // The drop begins at another moment of the put each time.
+          // The drop starts at a different point of the put in each round.
           const begun = (async () => {
             for (let turns = 0; turns < round % 20; turns++) await setImmediate();
             return catalog.dropCollection(collectionId, false);

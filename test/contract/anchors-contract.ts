@@ -19,7 +19,7 @@ function item(version: number): AnchorHistoryItem {
   };
 }
 
-/** A row with one change, and one item of its history, for each version. */
+/** Adds a row and, for each version, one change with one history item. */
 async function fill(anchors: AnchorStore, id: string, versions: number[]): Promise<void> {
   await anchors.add(row(id, 0));
   for (const [at, version] of versions.entries()) await anchors.put(row(id, at + 1), item(version));

@@ -71,7 +71,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       const read = (after: Position | null, limit: number) => catalog.collectionsPage(account, after, limit);
       for (const limit of [105, 209, 210]) expect((await pagesOf(read, limit)).flat()).toEqual(all);
       expect(await pagesOf(read, 210)).toHaveLength(1);
-      // One that is gone is still a place to go on from.
+      // A page can start after a collection that no longer exists.
       await catalog.dropCollection(all[1].id);
       expect((await catalog.collectionsPage(account, all[1], 2)).rows).toEqual([all[2], all[3]]);
       await catalog.forgetDropped(all[1].id);

@@ -9,8 +9,8 @@ const MONTH = '2026-11';
 
 export function dropContract(subject: StoreUnderTest): void {
   /**
-   * Fills two shards of a collection: log, records, checkpoint, and `vectors` of the account's
-   * vectors.
+   * Fills two shards of a collection with log, records and checkpoint, and counts `vectors` vectors
+   * to the account.
    */
   async function fill(id: string, accountId: string, vectors: number): Promise<string> {
     const { log, records, checkpoints, contradictions } = subject.store;

@@ -9,7 +9,7 @@ import { at, entry, newAccount, newBlock, newCollection, newKey, put } from './s
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SHARD = `${newCollection().id}.0`;
 
-/** Traces of earlier use of a store, each alone. */
+/** Traces of earlier use of a store. Each test leaves one of them. */
 const TRACES: [what: string, leave: (store: Store) => Promise<unknown>][] = [
   ['another account', ({ catalog }) => catalog.createAccount(newAccount())],
   ['a key', ({ keys }) => keys.create(newKey(), null)],
@@ -81,7 +81,7 @@ export function firstKeyContract(subject: StoreUnderTest): void {
       expect(await due()).toBe(accountId);
       await make();
       expect(await due()).toBe('none');
-      // The account counts as any other.
+      // The account counts usage like any other.
       expect(await store.usage.openBlock(accountId, '2026-11', newBlock(), 1, null)).toBe(1);
       const holds = { revision: 1, holds: [], alone: null, line: [] };
       expect(await store.usage.replaceHolds(accountId, holds)).toBe(true);

@@ -25,7 +25,7 @@ export function keysContract(subject: StoreUnderTest): void {
 
     test('pages have each key once, newest first, and say when they end', async () => {
       const { keys } = subject.store;
-      // More than the adapter reads at once; two of each instant.
+      // More rows than the adapter reads at once, with two rows per instant.
       const rows = Array.from({ length: 250 }, (_, i) => keyOf({ createdAt: at(i >> 1) }));
       for (const row of rows) await keys.create(row, null);
       const all = await keys.list(account);
@@ -133,7 +133,7 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.revoke(account, own.id, at(0))).toBe('last');
       expect(await keys.revoke(account, reader.id, at(0))).toBe('revoked');
       expect(await keys.findByHash(own.hash)).toEqual(own);
-      // What was forged protects itself as little.
+      // A forged key does not count as the account's last key either.
       expect(await keys.revoke(account, forged.id, at(0))).toBe('revoked');
       expect(await keys.revoke(account, own.id, at(0))).toBe('last');
     });

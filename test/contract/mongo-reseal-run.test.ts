@@ -25,7 +25,7 @@ if (isMongoThere(start)) {
 
   const open = (...numbers: number[]): Promise<Store> =>
     openMongoStore({ url, folder, keys: storeKeys(numbers.map(secret) as [string]), callTimeoutMs: 30_000 });
-  /** Closes the store whatever becomes of it: an open one would keep the run from ending. */
+  /** Always closes the store: an open one would keep the process from exiting. */
   const within = async (numbers: number[], work: (store: Store) => Promise<void> = async () => undefined) => {
     const store = await open(...numbers);
     try {

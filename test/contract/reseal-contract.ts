@@ -14,8 +14,8 @@ import { collect, entry, newAccount, newCollection, newKey } from './store-rows.
 export interface StoreUnderSecrets {
   open(keys: StoreKeys): Promise<Store>;
   /**
-   * `onStep` is awaited where a process could die in the middle of a write, if this adapter has
-   * such places.
+   * `onStep` is awaited at each point where a process could die in the middle of a write, if this
+   * adapter has such points.
    */
   toReseal(keys: StoreKeys, believes: boolean, onStep: () => Promise<void>): Promise<StoreToReseal>;
   forger(): Promise<Store>;
@@ -27,7 +27,7 @@ const MIB = 1024 * 1024;
 const secret = (number: number): string => `the secret of the installation, number ${number}`;
 const under = (...numbers: number[]): StoreKeys => storeKeys(numbers.map(secret) as [string, ...string[]]);
 const BELIEVE_ALL: Belief = { row: () => true, log: () => true };
-/** Which of the places where it can be cut off are tried. */
+/** Interrupts at every n-th possible point. */
 const EVERY = isThorough ? 1 : 5;
 const CUT_OFF = new Error('cut off');
 
@@ -36,7 +36,7 @@ const collection = newCollection({ accountId: account.id, shards: 4 });
 const dropped = newCollection({ accountId: account.id, name: 'dropped' });
 const alias = { accountId: account.id, alias: 'alias', collectionId: collection.id, createdAt: account.createdAt };
 const keys = [1, 2].map(() => newKey({ accountId: account.id }));
-/** A log that grows and was trimmed, one that was trimmed through its end, and one of one entry. */
+/** One log that grows and was trimmed, one that was trimmed to its end, and one with one entry. */
 const [GROWING, TRIMMED, SHORT] = [0, 1, 2].map((index) => `${collection.id}.${index}`);
 
 export function resealContract(name: string, make: () => Promise<StoreUnderSecrets>): void {
@@ -72,7 +72,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       }
     }
 
-    /** What was there under a first secret, and what came under a second beside it. */
+    /** Writes rows under a first secret, then more rows under a second secret. */
     async function fill(): Promise<void> {
       await within(subject.open(under(1)), async (store) => {
         await store.catalog.createAccount(account);
@@ -249,7 +249,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
   });
 }
 
-/** Whether the run came to a step of that number, where it is cut off. */
+/** Whether the run reached step number `at`, where it is interrupted. */
 async function isCutOffAt(at: number, run: (step: () => Promise<void>) => Promise<unknown>): Promise<boolean> {
   let steps = 0;
   const cut = async (): Promise<void> => {
@@ -264,7 +264,7 @@ async function isCutOffAt(at: number, run: (step: () => Promise<void>) => Promis
   }
 }
 
-/** The seals with a step before each write, where a process could die. */
+/** The seals, with a step before each write at which a process could die. */
 function stepped(seals: StoredSeals, step: () => Promise<void>): StoredSeals {
   const after = async <T>(write: () => Promise<T>): Promise<T> => {
     await step();

@@ -9,7 +9,7 @@ import { inStoreFile } from '../support/store-file.ts';
 import { TEST_KEYS } from '../support/store-keys.ts';
 import type { OpenedStore } from './store-contract.ts';
 
-/** An SQLite store in a folder of its own, for the contract of the port. */
+/** Opens an SQLite store in a new folder, for the contract of the port. */
 export async function openedSqliteStore(): Promise<OpenedStore> {
   const folder = await mkdtemp(join(tmpdir(), 'provec-store-'));
   const store = await openSqliteStore(folder, { keys: TEST_KEYS });

@@ -16,38 +16,38 @@ import { entry, newBlock, newCollection } from './store-rows.ts';
 import { usageContract } from './usage-contract.ts';
 
 /**
- * A store on its own fresh data. `reopen` closes it and opens the same data again; `destroy` closes
- * it and removes the data; `spoil` changes a byte of a file of a stored checkpoint behind its back.
+ * A store on its own fresh data. `reopen` closes it and opens the same data again. `destroy` closes
+ * it and removes the data. `spoil` changes a byte in a file of a stored checkpoint behind the
+ * store's back.
  */
 export interface OpenedStore {
   store: Store;
   reopen(): Promise<Store>;
   destroy(): Promise<void>;
   /**
-   * The same data as somebody has it who can write to it, and does not have the secret; the caller
+   * Opens the same data as a forger who can write to it but does not have the secret. The caller
    * closes it.
    */
   forger(): Promise<Store>;
   spoil(shard: string, seq: number, file: string): Promise<void>;
   setAside(shard: string): Promise<number[]>;
-  /** Writes beside a row of anchors, behind the store's back, where it stands. */
+  /** Writes next to an outbox row, behind the store's back, where the row is filed. */
   misfile(collectionId: string, standing: AnchorStanding): Promise<void>;
-  /** Copies the row of a record, behind the store's back, with these bytes for its id. */
+  /** Copies a record's row behind the store's back, with these bytes as its id. */
   respell(shard: string, id: string, bytes: Uint8Array): Promise<void>;
   /** Changes the mark of the first key behind the store's back; returns the new mark. */
   remark(change?: (mark: unknown) => unknown): Promise<unknown>;
 }
 
 /**
- * What the tests of one part work with. They share one store, opening one costs more than most of
- * them, and use ids of their own in it; those that look at everything there is ask for a `fresh`
- * one.
+ * The store that the tests of one part share, because opening a store costs more than most of the
+ * tests. Each test uses its own ids. Tests that read everything ask for a `fresh` store.
  */
 export interface StoreUnderTest {
   readonly store: Store;
-  /** An empty one in place of the present one. */
+  /** Replaces the store with an empty one. */
   fresh(): Promise<Store>;
-  /** The same data opened anew. */
+  /** Closes and reopens the store with the same data. */
   reopen(): Promise<Store>;
   /** Runs `work` as a forger who can write to the data but does not have the secret. */
   forge(work: (store: Store) => Promise<unknown>): Promise<void>;
@@ -56,11 +56,11 @@ export interface StoreUnderTest {
   misfile(collectionId: string, standing: AnchorStanding): Promise<void>;
   respell(shard: string, id: string, bytes: Uint8Array): Promise<void>;
   remark(change?: (mark: unknown) => unknown): Promise<unknown>;
-  /** Opened anew after the test. */
+  /** Closes the store; it is reopened after the test. */
   close(): Promise<void>;
 }
 
-/** The parts in halves, for an adapter whose files are to be short. */
+/** The parts in two halves, for adapters whose test files must be short. */
 export const CONTRACT_HALVES = [
   [aliasesContract, catalogContract, keysContract, logContract, usageContract],
   [
@@ -74,7 +74,7 @@ export const CONTRACT_HALVES = [
   ],
 ] as const;
 
-/** One test for each promise of the storage port, for any adapter; `parts`: of these alone. */
+/** One test per promise of the storage port, for any adapter. `parts`: runs only these parts. */
 export function storeContract(
   name: string,
   open: () => Promise<OpenedStore>,

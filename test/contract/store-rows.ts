@@ -7,9 +7,9 @@ import type { Page } from '../../lib/store/page.ts';
 import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../../lib/store/records.ts';
 import type { QueryBlock } from '../../lib/store/usage.ts';
 
-/** Rows and entries for the tests of the storage port; every call makes new ids. */
+/** Rows and entries for tests of the storage port. Every call creates new ids. */
 
-/** Strings that go wrong where ids are taken for keys, operators, paths or property names. */
+/** Strings that break code which uses ids as keys, operators, paths or property names. */
 export const WEIRD_IDS = [
   '__proto__',
   'constructor',
@@ -36,7 +36,7 @@ export const WEIRD_IDS = [
   '😀'.repeat(128),
 ];
 
-/** An instant `seconds` after a fixed one, as ISO 8601 UTC. */
+/** An instant `seconds` after a fixed one, in ISO 8601 UTC. */
 export function at(seconds: number): string {
   return new Date(Date.UTC(2026, 0, 1) + seconds * 1_000).toISOString();
 }
@@ -45,7 +45,7 @@ export function newAccount(change: Partial<AccountRow> = {}): AccountRow {
   return { id: randomUUID(), name: 'an account', plan: 'free', createdAt: at(0), ...change };
 }
 
-/** A block of queries, of a node whose name takes some quoting. */
+/** A block of queries of a node whose name needs quoting. */
 export function newBlock(): Pick<QueryBlock, 'id' | 'node'> {
   return { id: randomUUID(), node: 'a.node$ of any name' };
 }
@@ -90,7 +90,7 @@ export function entry(shard: string, seq: number, change: Partial<LogEntry> = {}
   return { shard, seq, epoch: 1, entryId: randomUUID(), kind: 'write', head: head(seq), tally: null, body, ...change };
 }
 
-/** A record whose values tell its id and seq apart from all others. */
+/** A record whose values are unique to its id and seq. */
 export function record(id: string, seq: number, dimensions = 3): StoredRecord {
   const vector = Float32Array.from({ length: dimensions }, (_, i) => seq + i / 8);
   const metadata = new TextEncoder().encode(JSON.stringify({ id, seq }));
@@ -117,13 +117,13 @@ export async function readAll(scan: RecordScan): Promise<Map<string, StoredRecor
   return records;
 }
 
-/** Those of some records that there are, in the order of `ids`. */
+/** Existing records, in the order of `ids`. */
 export async function recordsOf(records: RecordStore, shard: string, ids: string[]): Promise<StoredRecord[]> {
   const all = await readAll(await records.scan(shard));
   return ids.flatMap((id) => all.get(id) ?? []);
 }
 
-/** The pages of a list, each of at most `limit` rows, until it says that there are no more. */
+/** All pages of a list, each with at most `limit` rows. */
 export async function pagesOf<Row, P>(
   read: (after: P | null, limit: number) => Promise<Page<Row, P>>,
   limit: number,

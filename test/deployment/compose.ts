@@ -17,8 +17,8 @@ interface Service {
 /** The services of compose.yaml. */
 export const composeServices = readYaml<{ services: Record<string, Service> }>('compose.yaml').services;
 
-/** Those that run Provec. */
+/** The services that run Provec. */
 export const composeNodes = Object.values(composeServices).filter(({ image }) => image.startsWith('provec'));
 
-/** Arguments as a container gets them: Compose takes `$$` for `$`. */
+/** Arguments as a container receives them: Compose replaces `$$` with `$`. */
 export const argumentsOf = (written: readonly string[]): string[] => written.map((text) => text.replaceAll('$$', '$'));

@@ -8,7 +8,7 @@ export interface Instruction {
   rest: string;
 }
 
-/** The Dockerfile's instructions, each with its continuation lines. */
+/** The Dockerfile's instructions, with continuation lines joined. */
 export function instructions(): Instruction[] {
   let stage = '';
   const text = readText('Dockerfile')
@@ -26,8 +26,7 @@ export function instructions(): Instruction[] {
 }
 
 /**
- * Paths in the lock file of what an image's stage keeps of its packages without those for
- * development alone.
+ * Lock-file paths of the packages that an image's stage keeps, without development dependencies.
  */
 export function packagesOf(stage: string): string[] {
   const runs = instructions().filter((each) => each.stage === stage && each.name === 'RUN');
@@ -39,7 +38,7 @@ export function packagesOf(stage: string): string[] {
     .filter((path) => !removed.some((pattern) => matchesGlob(path, pattern) || matchesGlob(path, `${pattern}/**`)));
 }
 
-/** Files and folders of the project that an image's stage is made of. */
+/** Files and folders of the project that a stage copies. */
 export function copiedInto(stage: string): string[] {
   const copies = instructions().filter((each) => each.stage === stage && each.name === 'COPY');
   return copies.filter(({ rest }) => !rest.startsWith('--')).flatMap(({ rest }) => rest.split(' ').slice(0, -1));

@@ -9,21 +9,21 @@ import { until } from '../support/until.ts';
 import { copiedInto, instructions, packagesOf } from './dockerfile.ts';
 import { type Container, nodesOf, parseManifests, ROOT, readText } from './manifest.ts';
 
-/** What the image has of the project, laid out in a folder. */
+/** A folder with the image's files of the project. */
 let image: string;
 
 beforeAll(async () => {
   image = await mkdtemp(join(tmpdir(), 'provec-image-'));
   for (const path of copiedInto('server')) cpSync(join(ROOT, path), join(image, path), { recursive: true });
   for (const path of packagesOf('modules')) {
-    // Not for this machine, or a part of another package that is copied with it.
+    // The package is for another platform, or was copied with the package that contains it.
     if (!existsSync(join(ROOT, path))) continue;
     cpSync(join(ROOT, path), join(image, path), { recursive: true });
   }
 });
 afterAll(() => rm(image, { recursive: true, force: true }));
 
-/** What the image runs, without its init. */
+/** The image's entry point, without its init. */
 function entrypoint(): string[] {
   const { rest } = instructions().find(({ name }) => name === 'ENTRYPOINT')!;
   const [init, separator, node, ...args] = JSON.parse(rest) as string[];
@@ -31,7 +31,7 @@ function entrypoint(): string[] {
   return args.map((argument) => (argument.endsWith('.ts') ? join(image, argument) : argument));
 }
 
-/** Asks until there is an answer; throws when the process has ended. */
+/** Repeats a request until it is answered; throws when the process has exited. */
 function answer(url: string, run: StartedProcess): Promise<Response> {
   return until(`${url} answers`, () => {
     if (run.child.exitCode !== null) throw new Error(`no answer from ${url}: ${run.stderr}`);
@@ -39,7 +39,7 @@ function answer(url: string, run: StartedProcess): Promise<Response> {
   });
 }
 
-/** Starts what a container runs, alone, and hands on where its ports are. */
+/** Starts a container's process alone and returns its ports. */
 async function started(
   container: Container,
   use: (run: StartedProcess, origin: (port: string) => string) => Promise<void>,
@@ -78,7 +78,7 @@ describe.each(containers)('a process of the image that runs what %s runs', (_, c
       }
       const { path, port } = container.readinessProbe!.httpGet!;
       const ready = await answer(origin(port) + path, run);
-      // Alone it may lack the other nodes, and says so.
+      // A node alone may lack the others, and reports that.
       expect([200, 503]).toContain(ready.status);
       expect(await ready.json()).toMatchObject({ status: ready.status === 200 ? 'ready' : 'starting' });
       const metrics = await answer(`${origin('health')}/metrics`, run);

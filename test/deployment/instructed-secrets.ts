@@ -1,10 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readText } from './manifest.ts';
 
-/**
- * The tools that the instructions call, told apart from what they would do: kubectl says what it
- * was told, an argument a line.
- */
+/** Replaces the tools that the instructions call: kubectl prints its arguments, one per line. */
 const TOOLS = `
   kubectl() { printf '%s\\n' "$@" '' >&3; }
   openssl() { head -c 32 /dev/urandom | od -A n -v -t x1 | tr -d ' \\n'; }
@@ -12,7 +9,8 @@ const TOOLS = `
   kind() { :; }`;
 
 /**
- * What the commands of a section of k8s/README.md put into secrets, by name and key; they are run.
+ * Runs the commands of a section of k8s/README.md and returns what they put into secrets, by name
+ * and key.
  */
 export function instructedSecrets(section: string): Map<string, Record<string, string>> {
   const [, text = ''] = readText('k8s/README.md').split(`\n## ${section}`);

@@ -72,7 +72,7 @@ export interface PodSpec {
 
 export type Labels = Record<string, string>;
 
-/** What the tests look at of any object of Kubernetes. */
+/** The fields of a Kubernetes object that tests read. */
 export interface Manifest {
   kind: string;
   metadata: { name: string; namespace?: string; labels?: Labels };
@@ -95,12 +95,12 @@ export function readText(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-/** One YAML document with merge keys, such as a compose file or a kustomization. */
+/** Reads one YAML document with merge keys, such as a compose file or a kustomization. */
 export function readYaml<T>(path: string): T {
   return parse(readText(path), { merge: true }) as T;
 }
 
-/** Every object of a stream of YAML documents. Throws where one is not well-formed. */
+/** Parses every object of a YAML stream. Throws when a document is malformed. */
 export function parseManifests(text: string): Manifest[] {
   return parseAllDocuments(text).map((document) => {
     if (document.errors.length > 0) throw document.errors[0];
@@ -112,7 +112,7 @@ export function workloadsOf(manifests: readonly Manifest[]): Workload[] {
   return manifests.filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet') as Workload[];
 }
 
-/** The containers that run this project's image. */
+/** Containers that run this project's image. */
 export function nodesOf(manifests: readonly Manifest[]): { workload: Workload; container: Container }[] {
   return workloadsOf(manifests).flatMap((workload) =>
     workload.spec.template.spec.containers
@@ -124,8 +124,8 @@ export function nodesOf(manifests: readonly Manifest[]): { workload: Workload; c
 const UNITS: Record<string, number> = { '': 1, m: 1e-3, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 };
 
 /**
- * A quantity of Kubernetes, such as `500m` or `2Gi`, as a number. Throws on units that these
- * manifests do not use.
+ * A Kubernetes quantity, such as `500m` or `2Gi`, as a number. Throws on units that these manifests
+ * do not use.
  */
 export function quantity(text: string | undefined): number {
   const [, digits, unit] = /^(\d+)(|m|Ki|Mi|Gi)$/.exec(text ?? '') ?? [];

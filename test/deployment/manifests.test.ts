@@ -28,7 +28,7 @@ function pairs(literals: string[]): Record<string, string> {
   );
 }
 
-/** The objects that a folder of k8s/ itself has, without what it takes from another. */
+/** Objects that a folder of k8s/ declares itself, without those from folders it refers to. */
 function ownManifests(folder: string): Manifest[] {
   const { resources, configMapGenerator = [] } = readYaml<Kustomization>(`${folder}/kustomization.yaml`);
   const files = resources.filter((name) => name.endsWith('.yaml'));

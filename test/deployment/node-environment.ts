@@ -1,6 +1,6 @@
 import { type Container, type Manifest, quantity } from './manifest.ts';
 
-/** What a cluster's secrets may hold, by the variable that they fill. */
+/** Example contents of a cluster's secrets, by the variable that they set. */
 const SECRETS: Record<string, string> = {
   PROVEC_MONGO_URL: 'mongodb://provec:secret@mongo.example.com:27017/provec?replicaSet=rs0',
   PROVEC_REDIS_URL: 'rediss://:secret@redis.example.com:6379',
@@ -10,12 +10,10 @@ const SECRETS: Record<string, string> = {
   PROVEC_SOLANA_RPC_URLS: 'https://rpc.example.com/?api-key=secret',
 };
 
-/** Variables whose value must not stand in a manifest. */
+/** Variables whose value must not appear in a manifest. */
 export const SECRET_VARIABLES: ReadonlySet<string> = new Set(Object.keys(SECRETS));
 
-/**
- * The environment that Kubernetes gives a container. Throws where it refers to what is not there.
- */
+/** The environment that Kubernetes gives a container. Throws for references that do not resolve. */
 export function environmentOf(
   { env = [], envFrom = [], resources, name }: Container,
   manifests: readonly Manifest[],

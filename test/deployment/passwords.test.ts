@@ -14,7 +14,7 @@ const pods: Record<string, PodSpec> = Object.fromEntries(
 );
 const containerOf = (name: string): Container => pods[name]!.containers[0]!;
 
-/** What asks whether a server is well, in its container. */
+/** A container's health probe command. */
 const probeOf = ({ startupProbe, readinessProbe }: Container): string[] =>
   (startupProbe ?? readinessProbe)!.exec!.command;
 const healthOf = (name: string): string[] => {

@@ -1,12 +1,10 @@
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { type Container, type PodSpec, quantity, type Workload } from './manifest.ts';
 
-/** Between the latest end of the process by itself and SIGKILL. */
+/** Time between the process's own shutdown limit and SIGKILL. */
 const MARGIN_SECONDS = 5;
 
-/**
- * How a workload's pods fall short of what holds for every pod, in words; empty when they do not.
- */
+/** Rules for every pod that a workload's pods break, in words; empty when there are none. */
 export function breachesOf({ metadata, spec }: Workload): string[] {
   const pod = spec.template.spec;
   const claims = spec.volumeClaimTemplates?.map((claim) => claim.metadata.name) ?? [];
@@ -44,7 +42,7 @@ function* containerBreaches(container: Container, pod: PodSpec, claims: readonly
   if (!temporary?.emptyDir?.sizeLimit) yield 'no bounded /tmp';
 }
 
-/** What holds for the pods of Provec alone. */
+/** Rules for Provec's pods only. */
 function* nodeBreaches(container: Container, pod: PodSpec): Iterable<string> {
   const ports = container.ports?.map(({ name }) => name) ?? [];
   for (const kind of ['startupProbe', 'livenessProbe', 'readinessProbe'] as const) {

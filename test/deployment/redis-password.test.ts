@@ -47,17 +47,14 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/**
- * What a container runs, with this test's folder in the place of its own, on a port that is free
- * here.
- */
+/** A container's text with this test's folder instead of its own, and a free port. */
 const here = (text: string): string =>
   inFolder(folder, text)
     .replaceAll('/tmp/redis.conf', `${folder}/redis.conf`)
     .replace('redis-cli ', `redis-cli -p ${port} `)
     .replace(' --save', ` --bind 127.0.0.1 --port ${port} --save`);
 
-/** Resolves once the server answers, or with what it said when it has ended. */
+/** Resolves with null once the server answers, or with its output when it has exited. */
 async function start([program, ...args]: readonly string[]): Promise<string | null> {
   server = spawn(program!, args.map(here), { stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
@@ -75,7 +72,7 @@ async function isHealthy([program, ...args]: readonly string[]): Promise<boolean
   return code === 0;
 }
 
-/** What a client with this password, or with none, is told. */
+/** The response to a client with this password, or without one. */
 async function answerTo(password?: string): Promise<string> {
   const env = { PATH: process.env.PATH, ...(password !== undefined && { REDISCLI_AUTH: password }) };
   const { stdout, stderr } = await promisify(execFile)('redis-cli', ['-p', String(port), 'ping'], { env });

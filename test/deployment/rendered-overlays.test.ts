@@ -13,11 +13,11 @@ interface Autoscaler {
   minReplicas: number;
 }
 
-/** The oldest that k8s/README.md promises, and the newest that there are schemas of. */
+/** The oldest version that k8s/README.md promises, and the newest with published schemas. */
 const KUBERNETES_VERSIONS = ['1.30', '1.37'];
 const FOLDERS = ['base', ...readdirSync(join(ROOT, 'k8s/overlays')).map((name) => `overlays/${name}`)];
 
-/** Sections of k8s/README.md; the base is for both. */
+/** Sections of k8s/README.md; the base is for both overlays. */
 const INSTRUCTIONS: Record<string, string[]> = {
   'overlays/laptop': ['On a laptop'],
   'overlays/production': ['In production'],

@@ -9,7 +9,7 @@ import { inFolder, isRoot, makeSecrets } from './secrets-service.ts';
 
 const NODE = 1000;
 const STORE = 999;
-/** What is made, and for which user. */
+/** Files that the service creates, and their owners. */
 const OWNERS: Record<string, number> = {
   'provec/secret': NODE,
   'provec/mongo-url': NODE,
@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** The files that there are, by their names; those that were not finished are left out. */
+/** Existing files by name, without unfinished ones. */
 async function made(): Promise<Record<string, string>> {
   const names = (await readdir(folder, { recursive: true })).filter((name) => FILES.includes(name)).sort();
   return Object.fromEntries(
@@ -34,7 +34,7 @@ async function made(): Promise<Record<string, string>> {
   );
 }
 
-/** Holds what nodes are told against what the stores ask for. */
+/** Expects the nodes' secrets to match those of the stores. */
 function expectConsistent(files: Record<string, string>): void {
   expect(Object.keys(files)).toEqual(FILES);
   expect(secretsIn(files['provec/secret']!)).toHaveLength(1);
@@ -109,8 +109,8 @@ describe('the service `secrets` of compose.yaml', () => {
       await rm(folder, { recursive: true });
       await mkdir(folder);
     }
-    // Two folders, and six files that are given away and put in their place: a cut before and after
-    // each.
+    // Two folders, and six files that are chowned and moved into place, with a cut before and after
+    // each call.
     expect(cuts).toBe(2 * (2 + 2 * FILES.length) + 1);
   });
 });

@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { argumentsOf, composeServices } from './compose.ts';
 
-/** Only root may give a file away. */
+/** Only root may change a file's owner. */
 export const isRoot = process.getuid?.() === 0;
 
 /** Shell function that replaces chown and leaves the owner of files unchanged. */
 const KEPT = 'chown() { :; }';
 
 /**
- * The script's calls of chown and mv, before and after each of which it is cut off once `cuts` of
- * them were passed.
+ * Shell functions that replace chown and mv. Each kills the script before or after the call once
+ * `cuts` points were passed.
  */
 const cutting = (folder: string, cuts: number): string => `
   cut() { echo >> ${folder}/passed; test "$(wc -l < ${folder}/passed)" -le ${cuts} || kill -KILL 0; }
@@ -19,8 +19,8 @@ const cutting = (folder: string, cuts: number): string => `
   mv() { cut; command mv "$@" && cut; }`;
 
 /**
- * Runs what compose.yaml's service `secrets` runs, with `folder` in the place of /run. With `cuts`
- * all of it is killed once it has passed so many points. Resolves to whether it came to its end.
+ * Runs the commands of compose.yaml's service `secrets`, with `folder` instead of /run. With
+ * `cuts`, kills everything after that many points. Resolves with whether it finished.
  */
 export async function makeSecrets(folder: string, cuts?: number): Promise<boolean> {
   for (const volume of composeServices.secrets!.volumes!)
@@ -28,7 +28,7 @@ export async function makeSecrets(folder: string, cuts?: number): Promise<boolea
   const [script] = argumentsOf(composeServices.secrets!.command);
   const before = cuts === undefined ? (isRoot ? '' : KEPT) : cutting(folder, cuts);
   const run = spawn('sh', ['-c', `${before}\n${inFolder(folder, script!)}`], {
-    // A process group of its own, which `kill 0` ends.
+    // Its own process group, which `kill 0` ends.
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit'],
   });
@@ -37,5 +37,5 @@ export async function makeSecrets(folder: string, cuts?: number): Promise<boolea
   return code === 0;
 }
 
-/** A text of a container that has `folder` in the place of /run. */
+/** A container's text with `folder` instead of /run. */
 export const inFolder = (folder: string, text: string): string => text.replaceAll('/run/', `${folder}/`);

@@ -1,6 +1,6 @@
 /**
- * The first hour of a reader: every block of the pages that a newcomer reads, from top to bottom,
- * in one fresh folder and against one service.
+ * A reader's first hour: runs every block of the pages for newcomers, from top to bottom, in a new
+ * folder and against one service.
  */
 import { cp, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ const INSTALL_TIMEOUT_MS = 600_000;
 const LANGUAGES = ['sh', 'js', 'ts', 'python'];
 const DATA = ['ndjson'];
 const OUTPUT = 'text';
-/** Blocks with this name stand before all others of their language. */
+/** Blocks with this name run before all others of their language. */
 const SETUP = 'setup';
 
 const titleOf = ({ page, language, name }: PageBlock) => [page, language, name].filter(Boolean).join(' ');
@@ -39,8 +39,8 @@ const setupOf = (block: PageBlock): PageBlock | undefined =>
   BLOCKS.find(({ page, language, name }) => page === block.page && language === block.language && name === SETUP);
 
 /**
- * Blocks that run at once: a recipe, a block of the shell, or neighbouring blocks of another
- * language, which share variables.
+ * Blocks that run together: a recipe, a shell block, or neighbouring blocks of another language,
+ * which share variables.
  */
 type Step = PageBlock[];
 
@@ -96,7 +96,7 @@ describe('the pages', () => {
       blocksOf('docs/recipes.md').flatMap((block) =>
         block.language === language && outputOf(block) !== undefined ? [block.name!] : [],
       );
-    // The command line alone checks proofs for others.
+    // Only the command line checks proofs of others.
     const shell = recipes('sh').filter((name) => !name.startsWith('prove'));
     expect(shell.length).toBeGreaterThanOrEqual(7);
     expect([recipes('js'), recipes('python')]).toEqual([shell, shell]);
@@ -126,7 +126,7 @@ describe('a reader who follows them', () => {
     await rm(home, { recursive: true, force: true });
   });
 
-  /** Starts the service in another terminal, and fills in what it prints. */
+  /** Starts the service in another terminal, and fills in the values that it prints. */
   async function start({ text }: PageBlock): Promise<void> {
     const environment = { PATH: terminal.path, PROVEC_PORT: '0' };
     service = new StartedProcess(environment, [], ['bash', '-c', `cd ${terminal.folder} && ${text}`]);

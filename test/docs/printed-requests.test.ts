@@ -19,9 +19,10 @@ const BASE = '/api/v1';
 
 const METHOD = '(?<method>GET|POST|PUT|PATCH|DELETE)';
 const FORMS = [
-  // In a sentence; in a block of HTTP, with a body; as arguments of the shell's `call` in recipes.
+  // In a sentence; in an HTTP block, with a body; as arguments of the shell function `call` in
+  // recipes.
   `\\b${METHOD} ["']?(?<target>/[^\\s\`"'),;]*)(?:\\n\\n(?<block>[{[][^\`]*)|[^\\n|]*? --json '(?<json>[^']*)'(?!\\$))?`,
-  // In Python and JavaScript.
+  // Python and JavaScript.
   `["']${METHOD}["'], f?["'\`](?<target>/[^"'\`]*)`,
   // curl: a body makes the request a POST.
   `\\bcurl [^\\n]*?\\$API(?<target>/[^\\s"']+)(?:[^\\n]*?(?: \\\\\\n +)?-d '(?<json>[^']*)')?`,
@@ -31,7 +32,7 @@ interface Printed {
   method: string;
   path: string;
   parameters: string[];
-  /** As it is printed; null where there is none, or a program makes it. */
+  /** The body as printed; null when there is none, or when a program builds it. */
   body: string | null;
 }
 
@@ -49,14 +50,16 @@ function printed({ groups }: RegExpExecArray): Printed {
   return { method: groups!.method ?? (body === null ? 'GET' : 'POST'), path, parameters, body };
 }
 
-/** With any text in the place of a parameter; pages leave the beginning out. */
+/**
+ * Finds the operation, with any text as a parameter. Pages may leave out the beginning of a path.
+ */
 function operationOf(document: ApiDocument, { method, path }: Printed): ApiOperation | undefined {
   const matching = (pattern: string) =>
     new RegExp(`^(${BASE})?${pattern.replace(BASE, '').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
   return document.operations.find((each) => each.method === method && matching(each.path).test(path))?.operation;
 }
 
-/** What of a request is not as the document has it. */
+/** Differences between a printed request and the document. */
 function faultsOf(request: Printed): string[] {
   const document = DOCUMENTS.find((each) => operationOf(each, request) !== undefined);
   if (document === undefined) return ['there is no such operation'];

@@ -8,12 +8,14 @@ import { ApiDocument } from '../support/api-document.ts';
 import { shareService } from '../support/shared-service.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Neither is a dependency: with all that they need they are three times what Provec is. */
+/**
+ * Neither linter is a dependency: with its own dependencies it is three times as large as Provec.
+ */
 const LINTERS = [
   ['@redocly/cli@2.77.0', 'redocly', 'lint', '--config', '.redocly.yaml'],
   ['@stoplight/spectral-cli@6.16.3', 'spectral', 'lint', '--ruleset', '.spectral.yaml', '--fail-severity', 'hint'],
 ] as const;
-/** What they would send to their makers. */
+/** Disables telemetry. */
 const SILENT = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', SCARF_ANALYTICS: 'false' };
 
 let folder: string;

@@ -1,6 +1,6 @@
 /**
- * Requests that Schemathesis makes of our OpenAPI documents, sound and unsound ones: none may be
- * answered with a 5xx, or end a connection.
+ * Valid and invalid requests that Schemathesis generates from our OpenAPI documents. None may get a
+ * 5xx or end the connection.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,9 +20,9 @@ const PACKAGE = 'schemathesis==4.32.5';
 const INSTALL_TIMEOUT_MS = 240_000;
 const RUN_TIMEOUT_MS = 240_000;
 const EXAMPLES_MAX = 75;
-/** An export is of any number of lines: one passes. */
+/** Serializes an import body as JSON: a single line is a valid import. */
 const HOOKS = 'import schemathesis\nschemathesis.serializer.alias("application/x-ndjson", "application/json")\n';
-/** So that most vectors fit the collection, and an id is met again. */
+/** One dimension, so that most vectors fit the collection and ids repeat. */
 const ONE_DIMENSION = { PROVEC_LIMITS: JSON.stringify({ dimensionsMax: 1 }) };
 const TEXTS = ['a', 'some', '', '🧭', '__default__', '.', '..', '\u0000', '%', '$and', 'a.b'];
 
@@ -30,7 +30,7 @@ const run = promisify(execFile);
 
 let folder: string;
 let service: ServiceProcess;
-/** Parameters of routes that would take away what the other requests need. */
+/** Fixed parameters for routes that would delete what other requests need. */
 let pinned: Record<string, string>;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'provec-schemathesis-'));
@@ -55,7 +55,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** `credentials`: a section, by the names of the document's security schemes. */
+/** `credentials`: a configuration section, keyed by the document's security schemes. */
 const settings = (document: ApiDocument, credentials: string): string => `
 seed = ${seed}
 workers = 1
@@ -83,7 +83,7 @@ ${Object.entries(pinned)
   .map(([name, parameter]) => `[[operations]]\ninclude-name = "${name}"\nparameters = { ${parameter} }\n`)
   .join('')}`;
 
-/** What it found, in its words; empty where there is nothing. */
+/** Schemathesis's findings as text; empty when there are none. */
 async function found(url: string, credentials: string): Promise<string> {
   const document = new ApiDocument(await (await fetch(url)).json());
   const config = join(folder, 'schemathesis.toml');
@@ -103,7 +103,7 @@ async function found(url: string, credentials: string): Promise<string> {
   }
 }
 
-/** Operations that were carried out, as `POST /path`. */
+/** Operations that succeeded, as `POST /path`. */
 async function carriedOut(): Promise<Set<string>> {
   const text = await (await fetch(`${service.url}/metrics`)).text();
   const counted = text.matchAll(/^provec_http_requests_total\{route="(.+)",method="(\w+)",status="2\d\d"\} [1-9]/gm);

@@ -22,7 +22,7 @@ afterAll(() => service.dispose());
 
 const provec = (...words: string[]) => runProvec({ PROVEC_DATA_DIR: service.dataDir }, ...words);
 
-/** Writes, until it is told to stop, each time the records that follow. */
+/** Writes consecutive records until stopped. */
 class Writer {
   readonly #name: Name;
   readonly #ended: Promise<void>;
@@ -69,7 +69,7 @@ async function idsOf(name: Name): Promise<string[]> {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Of the write in flight, some shards may have committed their part and others not. */
+/** The write in flight may be committed in some shards and missing in others. */
 function expectWholeWrites(name: Name, ids: string[]): void {
   const idAt = (at: number) => String(at).padStart(8, '0');
   const firstMissing = ids.findIndex((id, at) => id !== idAt(at));
@@ -112,7 +112,7 @@ test('a backup under load is of one moment: a start on it has each write of a sh
     await until(`${name} is anchored`, async () => (await verdict()).state !== 'pending');
     expect(await verdict()).toMatchObject({ state: 'match', vectorCount: ids.length });
   }
-  // The copy goes on as the original did.
+  // The restored copy continues to work.
   const records = [{ id: 'later', values: [1, 1] }];
   expect((await service.api('POST', '/collections/four/upsert', { records })).status).toBe(200);
   await service.restart({ PROVEC_DATA_DIR: service.dataDir });

@@ -1,4 +1,4 @@
-/** What `npm publish` would send, as somebody who installs it meets it. */
+/** The package that `npm publish` would upload, as a user installs it. */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

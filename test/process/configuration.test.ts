@@ -56,7 +56,7 @@ const BAD: Record<string, string[]> = {
   PROVEC_LOG_LEVEL: ['verbose', 'INFO', '30'],
   PROVEC_LOG_FORMAT: ['text'],
 };
-/** Whether these are good is known when they are used. */
+/** These values are only checked when they are used. */
 const ANY_VALUE = ['PROVEC_DATA_DIR', 'PROVEC_HOST', 'PROVEC_SECRET_FILE', 'PROVEC_SOLANA_KEYPAIR'];
 
 const started: StartedProcess[] = [];

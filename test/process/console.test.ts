@@ -21,7 +21,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What the lock of the data folder says: who holds it, or that it was given back. */
+/** Contents of the data folder's lock: its holder, or that it was released. */
 async function lock(): Promise<unknown> {
   const data = join(folder, 'data');
   const [name] = (await readdir(data)).filter((file) => /^lock\.\d+$/.test(file));

@@ -5,7 +5,7 @@ import { StartedProcess } from '../support/service-process.ts';
 const DEMO = join(import.meta.dirname, '../../examples/demo.ts');
 
 test('the demo shows neighbours, root, transaction, and names the record that was changed on disk', async () => {
-  // It has a key of its own, whatever the shell that it is started from has.
+  // The demo has its own key, whatever the parent shell sets.
   const demo = new StartedProcess({ PROVEC_BOOTSTRAP_KEY_FILE: '/nowhere' }, [], [process.execPath, DEMO]);
   try {
     const { code } = await demo.ended;

@@ -1,6 +1,6 @@
 /**
- * What a start makes is for its user alone, whatever the umask says: another user of the machine
- * reads nothing of a tenant.
+ * Files that a start creates are private to its user under any umask: other users of the machine
+ * cannot read tenants' data.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { NODE_START, StartedProcess } from '../support/service-process.ts';
 import { TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 
-/** Enough for an index, and for a log that is worth a checkpoint. */
+/** Enough for an index, and for a log large enough for a checkpoint. */
 const RECORDS = 2_000;
 const DIMENSIONS = 64;
 const WITHOUT_UMASK = ['sh', '-c', 'umask 0; exec "$@"', 'sh', ...NODE_START] as const;
@@ -35,10 +35,7 @@ async function start(environment: Record<string, string> = {}): Promise<string> 
   return run.listening();
 }
 
-/**
- * Paths of what was made, with those that somebody else may do something with named beside their
- * modes.
- */
+/** Paths of created files, and those that other users may access, with their modes. */
 function made(): { paths: string[]; shared: string[] } {
   const paths = ['data', ...readdirSync(join(folder, 'data'), { recursive: true }).map((path) => `data/${path}`)];
   const modes = paths.flatMap((path) => {

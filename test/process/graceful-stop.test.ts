@@ -33,7 +33,7 @@ function records(prefix: string, count: number) {
   }));
 }
 
-/** An upsert of one record of which the last byte is held back. */
+/** Starts an upsert of one record and holds back its last byte. */
 function heldUpsert() {
   const text = JSON.stringify({ records: records('held', 1) });
   let finish: () => void = () => {};
@@ -77,7 +77,7 @@ test('requests in flight at SIGTERM end with 200, new connections are refused, t
   void Promise.all([large, anchored, verify]).finally(() => {
     areOver = true;
   });
-  // On a busy machine all may have ended before they are seen; the held one is under way.
+  // On a busy machine all others may end before they are seen; the held request is still running.
   await eventually(async () => areOver || (await inFlight()) > 1);
 
   const signalledMs = performance.now();
@@ -105,7 +105,7 @@ test('requests in flight at SIGTERM end with 200, new connections are refused, t
 
 test('a signal that comes when the end of the parent has begun the stop does not cut it short', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'provec-orphan-'));
-  // Its parent is not the one that it is told of.
+  // Its parent is not the process named in the variable.
   const orphan = new StartedProcess({
     PROVEC_PORT: '0',
     PROVEC_DATA_DIR: dataDir,

@@ -1,4 +1,7 @@
-/** A proof of an earlier version, by `provec-verify` and the client, against a running service. */
+/**
+ * Checks a proof of an earlier version with `provec-verify` and the client, against a running
+ * service.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

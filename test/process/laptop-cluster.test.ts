@@ -42,14 +42,14 @@ function start(args: string[] = []): StartedProcess {
   return cluster;
 }
 
-/** Processes by name, as the banner has them. */
+/** Process ids by name, from the banner. */
 function members(): Map<string, number> {
   const lines = [...cluster.stdout.matchAll(/^ +(gateway|shards-\d+) +process (\d+)$/gm)];
   for (const [, , pid] of lines) pids.add(Number(pid));
   return new Map(lines.map(([, name, pid]) => [name!, Number(pid)]));
 }
 
-/** Whether that process runs and is still one of ours. */
+/** Whether the process is running and belongs to Provec. */
 async function isProvec(pid: number): Promise<boolean> {
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   return command.includes('start.ts') || command.includes('launch.ts');
@@ -83,7 +83,7 @@ test(
     expect(cluster.stdout).toContain('npm run repl');
     expect(cluster.stdout).toMatch(/^ +Ledger +off \(PROVEC_LEDGER=off\)/m);
     expect(cluster.stdout).not.toContain(TEST_KEY);
-    // The script asks until the cluster is ready.
+    // The script polls until the cluster is ready.
     expect(cluster.stderr).not.toContain('/readyz');
     const api = apiClient(url, TEST_KEY);
     expect((await api('POST', '/collections', { name: 'docs', dimensions: 2, shards: 4 })).status).toBe(201);

@@ -64,7 +64,7 @@ test('a first start tells what a person needs to begin, in order, and nothing el
   const again = JSON.parse((await run('sh', ['-c', curl])).stdout);
   expect(again).toMatchObject({ status: 409, code: 'COLLECTION_EXISTS' });
 
-  // As Ctrl-C in a terminal does, and a supervisor that ends the whole group.
+  // Signals the whole group, like Ctrl-C in a terminal or a supervisor.
   process.kill(-npm.child.pid!, 'SIGTERM');
   await npm.ended;
   expect(npm.stderr).toContain('"stopped"');

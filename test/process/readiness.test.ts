@@ -31,7 +31,7 @@ interface Seen {
   answers: { status: number; body: unknown }[];
 }
 
-/** Starts the service and asks until it is ready. */
+/** Starts the service and polls until it is ready. */
 async function start(port: number): Promise<Seen> {
   second = new StartedProcess({
     PROVEC_PORT: String(port),
@@ -57,7 +57,7 @@ async function start(port: number): Promise<Seen> {
 test('is 503 until the shards that were open are back, and requests meanwhile are answered right or told to come again', async () => {
   const [port] = await freePorts(1);
   let { ready: seen, answers } = await start(port);
-  // All may be back before the first question on a machine that lets this process wait.
+  // On a slow machine the service may be ready before the first poll.
   for (let triesLeft = STARTS_MAX; seen.length === 1 && triesLeft > 0; triesLeft--) {
     second!.child.kill('SIGKILL');
     await second!.ended;

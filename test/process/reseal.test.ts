@@ -72,7 +72,7 @@ test('another secret than the store has is refused', async () => {
   expect(run).toMatchObject({ code: 1, stderr: expect.stringMatching(/made under another secret/) });
 });
 
-/** As somebody does who can write to the store. */
+/** Tampers like an attacker who can write to the store. */
 function change(sql: string, ...values: string[]): void {
   const file = new DatabaseSync(join(service.dataDir, 'log.db'));
   try {

@@ -17,7 +17,7 @@ let service: SharedService;
 let folder: string;
 let collection: CollectionDetail;
 let proof: RecordProof;
-/** Written by `keep`, by name. */
+/** Paths of the files that `keep` wrote, by name. */
 const files: Record<string, string> = {};
 
 async function keep(name: string, content: unknown): Promise<void> {
@@ -26,7 +26,7 @@ async function keep(name: string, content: unknown): Promise<void> {
   await writeFile(files[name], isRaw ? content : JSON.stringify(content));
 }
 
-/** Runs it; `{name}` in an argument is the path of what was kept under that name. */
+/** Runs the verifier; `{name}` in an argument becomes the path of the file kept under that name. */
 function verify(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const real = args.map((arg) => files[arg.slice(1, -1)] ?? arg);
   return new Promise((resolve) => {

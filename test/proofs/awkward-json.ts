@@ -1,4 +1,4 @@
-/** JSON in spellings that parsers and printers stumble over, from random numbers. */
+/** Generates JSON in spellings that parsers and printers get wrong, from random numbers. */
 const { floor } = Math;
 
 const NUMBERS = [
@@ -48,8 +48,8 @@ const NUMBERS = [
 ];
 
 /**
- * With what float32 makes hard: the middle between two of its numbers, what underflows, its
- * largest.
+ * Includes values that are hard for float32: midpoints between two of its numbers, values that
+ * underflow, and its largest number.
  */
 const VALUES = [
   ...[
@@ -83,8 +83,8 @@ const VALUES = [
 ];
 
 /**
- * Code points of every kind: controls, quotes, ends of lines, combining, not characters, beyond the
- * BMP.
+ * Code points of every kind: controls, quotes, line ends, combining characters, noncharacters, and
+ * beyond the BMP.
  */
 const RANGES: readonly (readonly [first: number, count: number])[] = [
   [0x00, 0x20],
@@ -133,7 +133,7 @@ export class AwkwardJson {
   readonly #random: () => number;
   readonly #hasKeysTwice: boolean;
 
-  /** `hasKeysTwice`: an object may have a key more than once, which the service refuses. */
+  /** `hasKeysTwice`: objects may repeat a key, which the service refuses. */
   constructor(random: () => number, hasKeysTwice = true) {
     this.#random = random;
     this.#hasKeysTwice = hasKeysTwice;
@@ -155,7 +155,7 @@ export class AwkwardJson {
     return chars.join('');
   }
 
-  /** One of the ways to write it. */
+  /** Returns one of the ways to write a string in JSON. */
   written(text: string): string {
     const units = Array.from(text, (char) => {
       const hex = () => Array.from({ length: char.length }, (_, at) => `\\u${this.#hex(char.charCodeAt(at))}`).join('');
@@ -171,7 +171,7 @@ export class AwkwardJson {
     return this.below(2) === 0 ? hex : hex.toUpperCase();
   }
 
-  /** A double of any size: half of them are numbers that people write. */
+  /** Returns a double of any size; half of them are common numbers. */
   number(): string {
     if (this.below(2) === 0) return this.oneOf(NUMBERS);
     for (;;) {
@@ -183,7 +183,7 @@ export class AwkwardJson {
     }
   }
 
-  /** What float32 holds, or rounds. */
+  /** Returns a number that float32 represents exactly or rounds. */
   value(): string {
     if (this.below(3) === 0) return this.oneOf(VALUES);
     for (;;) {
@@ -222,7 +222,7 @@ export class AwkwardJson {
     return `[${items.join(',')}]`;
   }
 
-  /** A key that occurs more than once may be spelt differently each time. */
+  /** A repeated key may be spelt differently each time. */
   object(level = 0): string {
     const drawn = Array.from({ length: this.below(6) }, () => (this.below(2) === 0 ? this.oneOf(KEYS) : this.text(6)));
     const members = (this.#hasKeysTwice ? drawn : [...new Set(drawn)]).map((key) => {

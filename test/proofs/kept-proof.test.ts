@@ -1,4 +1,4 @@
-/** A proof of an earlier version, by examples/verify.py, against a running service. */
+/** Checks a proof of an earlier version with examples/verify.py, against a running service. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -6,8 +6,8 @@ const BATCH = fileURLToPath(new URL('batch.py', import.meta.url));
 const VERIFIER = fileURLToPath(new URL('../../examples/verify.py', import.meta.url));
 
 /**
- * By the function of batch.py that answers it. JSON goes as text, so that the verifier reads what
- * was sent.
+ * Requests by the function of batch.py that answers them. JSON is passed as text, so that the
+ * verifier reads exactly what was sent.
  */
 export type Request =
   | { of: 'proof'; proof: string; known: Record<string, unknown>; record?: string; fetched?: string }
@@ -27,7 +27,7 @@ export type Request =
   | { of: 'signature'; publicKey: string; signature: string; message: string }
   | { of: 'ledger'; rpc: string; authority: string; collection: string; seconds?: number };
 
-/** `error`: what was asked cannot be looked into, as an argument is wrong. */
+/** `error`: the request could not be checked, because an argument is invalid. */
 export type PythonAnswer = { is: unknown } | { refused: string } | { error: string };
 
 interface Ended {
@@ -36,7 +36,7 @@ interface Ended {
   stderr: string;
 }
 
-/** -B: it would leave compiled code in the folder of examples. */
+/** -B keeps Python from writing compiled code into the folder of examples. */
 async function runPython(args: readonly string[], input = '', python = 'python3'): Promise<Ended> {
   const child = spawn(python, ['-B', ...args], { stdio: 'pipe' });
   child.stdin.on('error', () => undefined).end(input);
@@ -45,10 +45,10 @@ async function runPython(args: readonly string[], input = '', python = 'python3'
   return { code, stdout, stderr };
 }
 
-/** All in one process, answered in their order by examples/verify.py. */
+/** Answers all requests in order, in one process, with examples/verify.py. */
 export const askPython = (requests: readonly Request[]): Promise<PythonAnswer[]> => ask('example', requests);
 
-/** ... by the package `provec`, which that Python has. */
+/** Answers all requests with the package `provec` installed for that Python. */
 export const askPackage = (requests: readonly Request[], python: string): Promise<PythonAnswer[]> =>
   ask('package', requests, python);
 
@@ -64,5 +64,5 @@ async function ask(
   return answers.map((answer) => JSON.parse(answer) as PythonAnswer);
 }
 
-/** The script as a person runs it. */
+/** Runs the script as a person does. */
 export const runVerifier = (...args: string[]): Promise<Ended> => runPython([VERIFIER, ...args]);

@@ -1,6 +1,6 @@
 /**
- * A verifier in Python and client/verify, which share no line: they take the same and refuse the
- * same.
+ * Compares a Python verifier with client/verify, with which it shares no code: both must accept and
+ * refuse the same proofs.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { getAddressDecoder } from '@solana/web3.js';
@@ -45,7 +45,7 @@ import type { PythonAnswer, Request } from './python.ts';
 const page = FormatPage.read();
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** What the client says, in the words of the other one; the reasons differ. */
+/** The client's result in the other verifier's terms; the reasons differ. */
 function clientOn(attempt: () => unknown): { is: unknown } | 'refused' | 'error' {
   try {
     return { is: attempt() };
@@ -78,7 +78,7 @@ const clientOnProof = ({ proof, root, id, record }: Attempt) =>
 
 export type Ask = (requests: readonly Request[]) => Promise<PythonAnswer[]>;
 
-/** The tests of one verifier, that answers as `askPython` says. */
+/** The tests of one verifier, called through `ask`. */
 export function verifierBattery(ask: Ask): void {
   describe('proofs', () => proofs(ask));
   describe('content', () => content(ask));
@@ -196,7 +196,7 @@ function content(ask: Ask): void {
     console.log(`${records.length} records`);
   });
 
-  /** As `verifyProof` hashes what is expected. */
+  /** Hashes the expected content as `verifyProof` does. */
   function contentOf({ values, metadata = {} }: { values: number[]; metadata?: object }): string[] {
     const isObject = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
     if (!Array.isArray(values) || values.length === 0 || !isObject) throw new TypeError('no record');
@@ -244,7 +244,7 @@ function ledger(ask: Ask): void {
       expect([at, outcome(answer)]).toEqual([at, found]);
     });
     const held = answers.filter((answer) => 'is' in answer).length;
-    // The blockhash, and what the transaction may cost, say nothing of the root.
+    // The blockhash and the transaction's fee settings do not affect the root.
     expect(held).toBeGreaterThan(32 * 3);
     console.log(`${attempts.length} transactions, ${attempts.length - held} refused by both`);
   });
@@ -286,7 +286,7 @@ function ledger(ask: Ask): void {
     answers.forEach((answer, at) => {
       const { authority: base, collection } = pairs[at]!;
       const found = clientOn(() => collectionAddress(base, collection));
-      // The one refuses what the other calls a wrong argument.
+      // One verifier refuses what the other calls an invalid argument.
       expect([pairs[at], outcome(answer)]).toEqual([pairs[at], found === 'refused' ? 'error' : found]);
     });
   });

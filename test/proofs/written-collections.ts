@@ -49,19 +49,16 @@ const IDS = [
   ...['x'.repeat(512), 'ü'.repeat(256), '😀'.repeat(128)],
 ];
 
-/** An awkward record: its id, and the JSON that was sent of it. */
+/** An awkward record: its id, and the JSON that was sent for it. */
 export interface WrittenRecord {
   id: string;
   json: string;
 }
 
-/**
- * A collection of a running service, with awkward records, some of which were deleted again, as it
- * was written by this test.
- */
+/** A collection of a running service with awkward records, some of which were deleted again. */
 export class WrittenCollection {
   readonly present: readonly WrittenRecord[];
-  /** Ids that were never there, or are not any more. */
+  /** Ids that were never written, or were deleted. */
   readonly absent: readonly string[];
   readonly id: string;
   readonly #service: SharedService;
@@ -105,18 +102,18 @@ export class WrittenCollection {
     return new WrittenCollection(service, path, made.body.collection.id, present, [...deleted, ...strangers]);
   }
 
-  /** The answer as it came. */
+  /** The response as received, and the parsed proof. */
   async proof(id: string): Promise<{ json: string; proof: RecordProof }> {
     const json = await asked(this.#service, `${this.#path}/proof?id=${encodeURIComponent(id)}`);
     return { json, proof: (JSON.parse(json) as { proof: RecordProof }).proof };
   }
 
-  /** The record's answer to a fetch, as it came. */
+  /** The response to a fetch of the record, as received. */
   fetched(id: string): Promise<string> {
     return asked(this.#service, `${this.#path}/fetch`, JSON.stringify({ ids: [id] }));
   }
 
-  /** Changes a record, so that proofs from before are of an older version. */
+  /** Changes a record, so that earlier proofs belong to an older version. */
   async change({ id }: WrittenRecord): Promise<void> {
     await upsert(this.#service, this.#path, JSON.stringify({ records: [{ id, values: [1, 2, 3, 4, 5, 6] }] }));
   }

@@ -1,7 +1,4 @@
-/**
- * A running service and its ledger on one side, examples/verify.py on the other, with awkward
- * records between them.
- */
+/** Checks a running service and its ledger with examples/verify.py, using awkward records. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,8 +13,8 @@ import { askPython, type Request, runVerifier } from './python.ts';
 import { WrittenCollection, type WrittenRecord } from './written-collections.ts';
 
 /**
- * By name: records and shards. In the small ones paths end at the lone record of another shard, and
- * at nothing.
+ * Number of records and shards, by name. In the small collections, paths end at another record that
+ * is alone in the shard, or at an empty subtree.
  */
 const COLLECTIONS = { awkward: [3_000, 8], few: [4, 64], one: [1, 1], two: [2, 256], some: [40, 2] } as const;
 const PROOFS = 1_000;
@@ -29,7 +26,7 @@ interface Proven {
   record: WrittenRecord | undefined;
   json: string;
   proof: RecordProof;
-  /** What the ledger says, by the verifier: pinned, as the verifier pins it. */
+  /** The ledger's state as the verifier reads it, pinned for the checks. */
   known: Record<string, unknown>;
 }
 

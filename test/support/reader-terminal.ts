@@ -16,7 +16,7 @@ const PROGRAMS = {
  * persist between blocks.
  */
 export class ReaderTerminal {
-  /** Where the next block runs. */
+  /** Folder where the next block runs. */
   folder: string;
   readonly #state: string;
   readonly #node: string;

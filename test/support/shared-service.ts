@@ -4,7 +4,7 @@ import { createTenant, TEST_KEY } from './tenant.ts';
 
 /** An account in a service that other test files also use. */
 export interface SharedService extends Loan {
-  /** The account's first key, which may do everything in the account. */
+  /** The account's first key, with all scopes. */
   readonly key: string;
   /** API client with that key. */
   readonly api: Api;
