@@ -8,9 +8,9 @@ import { type Figures, Scenario } from './scenario.ts';
 
 const SHARDS_PER_NODE = 100;
 export const SEED = Number(process.env.PROVEC_SCALE_SEED ?? 1);
-/** In multiples of the mean: the planner's bound, and what one shard more or less makes of it. */
+/** Bound on imbalance, in multiples of the mean: the planner's bound plus about one shard. */
 const BALANCED = 1.3;
-/** How soon all others know that a node was killed. */
+/** Time, in ms, until all other nodes know that a node was killed. */
 export const FOUND_DEAD_MS = DEAD_AFTER_MS + RENEW_EVERY_MS + 2 * WATCH_EVERY_MS;
 
 function isBalanced({ after }: Figures): void {
@@ -19,8 +19,8 @@ function isBalanced({ after }: Figures): void {
 }
 
 /**
- * All that can happen to a cluster of so many nodes, one event after the other, each as a test.
- * `returnedMax`: part of the moves of the first balance that may go back.
+ * Tests every event that can happen to a cluster of `nodes` nodes, one after another.
+ * `returnedMax`: share of the first balance's moves that may be undone.
  */
 export function course(nodes: number, returnedMax = 0.1): void {
   describe(`${nodes} nodes with a hundred shards each, seed ${SEED} (PROVEC_SCALE_SEED)`, () => {

@@ -5,8 +5,8 @@ interface Event {
 }
 
 /**
- * A virtual clock for millions of events (a binary heap; nothing of it waits for promises). Events
- * of one time run in the order in which they were put in.
+ * A virtual clock for millions of events (a binary heap, without promises). Events with equal times
+ * run in insertion order.
  */
 export class EventQueue {
   nowMs = 0;
@@ -14,7 +14,7 @@ export class EventQueue {
   #order = 0;
   #ran = 0;
 
-  /** Events that have run. */
+  /** Number of events that have run. */
   get ran(): number {
     return this.#ran;
   }

@@ -13,7 +13,7 @@ test('half a minute at rest and a mass failure: bounded work for the store, and 
   const rest = cluster.traffic.between('operations', 5_000, 30_000);
   expect(rest.perSecond / NODES).toBeLessThan(3);
   expect(cluster.traffic.between('rows', 5_000, 30_000).perSecond / NODES).toBeLessThan(30);
-  // For comparison, what Moleculer's own heartbeats come to.
+  // For comparison: the rate of Moleculer's own heartbeats.
   expect(cluster.traffic.between('heartbeats', 5_000, 30_000).perSecond).toBeGreaterThan(490_000);
   const killed = cluster.alive().filter((node, at) => at % 10 === 0 && !node.isBusy);
   expect(killed.length).toBeGreaterThan(20);

@@ -9,18 +9,18 @@ import { Traffic } from './traffic.ts';
 
 const PROCESS = { pid: 1, startedAt: null, place: 'model' };
 
-/** A lease as the store keeps it, with what its node holds. */
+/** A lease as stored, and what its node holds. */
 export interface ModelledLease extends LeaseRow {
   use: NodeUse;
 }
 
 export interface ModelledShard extends ShardUse {
   key: string;
-  /** Incarnation of who holds it; null: given back. */
+  /** Incarnation of the holder; null when the shard was released. */
   holder: string | null;
   node: ModelledNode | null;
   sinceMs: number;
-  /** When it was last no longer served; null while it is. */
+  /** Time when it became unavailable; null while it is served. */
   awayMs: number | null;
 }
 
@@ -31,8 +31,8 @@ export interface MoveRecord {
 }
 
 /**
- * Nodes, shards and what the store says of them, on virtual time; the same seed gives the same
- * course of events.
+ * Nodes, shards and the store's rows about them, on virtual time. The same seed gives the same
+ * sequence of events.
  */
 export class ModelledCluster {
   readonly time = new EventQueue();
@@ -43,13 +43,13 @@ export class ModelledCluster {
   readonly shards = new Map<string, ModelledShard>();
   readonly nodes = new Map<string, ModelledNode>();
   readonly moves: MoveRecord[] = [];
-  /** For how long shards were away, each time. */
+  /** Duration of each time that a shard was unavailable. */
   readonly absencesMs: number[] = [];
-  /** How long it took until the first node found a killed one dead. */
+  /** Time until the first node found a killed node dead. */
   readonly foundDeadMs: number[] = [];
-  /** Claims that another node was faster with. */
+  /** Claims lost to a faster node. */
   lostClaims = 0;
-  /** When a shard was moved or opened last. */
+  /** Time of the last move or opening of a shard. */
   lastChangeMs = 0;
   readonly #from = new Map<ModelledShard, string>();
   readonly #found = new Set<string>();
@@ -85,7 +85,7 @@ export class ModelledCluster {
     return node;
   }
 
-  /** Nodes are killed at one moment; callers look for their shards. */
+  /** Kills nodes at the same moment; callers then look for their shards. */
   kill(nodes: ModelledNode[]): void {
     for (const node of nodes) node.kill();
     this.#alive -= nodes.length;
@@ -103,7 +103,7 @@ export class ModelledCluster {
     this.#alive--;
   }
 
-  /** A node lets go of what it had no time to give away; callers look for it. */
+  /** Releases the shards that a node had no time to hand over; callers then look for them. */
   releaseAll(node: ModelledNode): void {
     for (const shard of [...node.held.values()]) {
       this.release(shard, node);
@@ -119,7 +119,7 @@ export class ModelledCluster {
     this.traffic.add('messages', count, this.time.nowMs);
   }
 
-  /** Published once, handed to every other node. */
+  /** Counts one published heartbeat, delivered to every other node. */
   heartbeat(): void {
     this.traffic.add('heartbeats', this.#alive - 1, this.time.nowMs);
   }
@@ -147,7 +147,7 @@ export class ModelledCluster {
     this.#leases.delete(incarnation);
   }
 
-  /** Somebody found the node dead whose lease this is. */
+  /** Records that a node was found dead. */
   foundDead(incarnation: string): void {
     const node = this.#byIncarnation.get(incarnation)!;
     if (node.killedMs === null || this.#found.has(incarnation)) return;
@@ -159,7 +159,7 @@ export class ModelledCluster {
     return holder !== null && !this.#byIncarnation.get(holder)?.alive;
   }
 
-  /** False when another node was faster. */
+  /** Claims a shard. Returns false when another node was faster. */
   claim(shard: ModelledShard, node: ModelledNode): boolean {
     if (shard.holder !== null && !this.isHolderDead(shard)) {
       this.lostClaims++;
@@ -203,7 +203,7 @@ export class ModelledCluster {
       this.time.after(this.random() * TERMS.askedWithinMs, () => this.#call(shard));
   }
 
-  /** As the shard router does: the first in the shard's order that can be asked. */
+  /** Calls the first reachable node in the shard's order, as the shard router does. */
   #call(shard: ModelledShard): void {
     if (shard.holder !== null && !this.isHolderDead(shard)) return;
     const callers = this.alive();
@@ -218,7 +218,7 @@ export class ModelledCluster {
 
   #discovered(): void {
     const others = this.alive().length - 1;
-    // It asks all others, each answers with its INFO; it sends its own to all.
+    // It requests INFO from all other nodes, each of which responds, and sends its own to all.
     this.messages(2 * others);
     this.traffic.add('infos', others * (1 + TERMS.infosAtStart), this.time.nowMs);
   }
@@ -240,7 +240,7 @@ export class ModelledCluster {
     this.shards.set(key, { key, bytes, load, holder: null, node: null, sinceMs: -1e9, awayMs: null });
   }
 
-  /** With a mean of 1. */
+  /** A log-normal factor with a mean of 1. */
   #logNormal(sigma: number): number {
     const gauss = Math.sqrt(-2 * Math.log(1 - this.random())) * Math.cos(2 * Math.PI * this.random());
     return Math.exp(sigma * gauss - sigma ** 2 / 2);
@@ -254,7 +254,7 @@ export class ModelledCluster {
     return `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`;
   }
 
-  /** All shards are at home, whatever their size. */
+  /** Gives every shard to its first node, whatever its size. */
   #claimAtStart(): void {
     for (const shard of this.shards.values()) {
       const node = this.nodes.get(this.placement.preferred(shard.key)!)!;

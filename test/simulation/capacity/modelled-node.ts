@@ -10,13 +10,13 @@ import { CLAIM_OPERATIONS, OPEN_OPERATIONS, SAVE_OPERATIONS, TERMS } from './mod
 import type { ModelledCluster, ModelledLease, ModelledShard } from './modelled-cluster.ts';
 
 /**
- * One shard node: the real placement, planner, pace and lease watch over a modelled store; nothing
- * is stored or searched, it only takes its time.
+ * A shard node with the real placement, planner, throttle and lease watch over a modelled store. It
+ * stores and searches nothing; operations only take time.
  */
 export class ModelledNode {
   readonly name: string;
   readonly incarnation: string;
-  /** The order of the nodes that take shards, as far as this one knows. */
+  /** Order of the nodes that take shards, as far as this node knows. */
   placement: Placement;
   readonly pace = new MovePace(TERMS.moveBytesPerSecond);
   readonly held = new Map<string, ModelledShard>();
@@ -27,7 +27,7 @@ export class ModelledNode {
   readonly #watch: LeaseWatch;
   #known = new Map<string, ModelledLease>();
   #ring: string[] = [];
-  /** Shards that callers wait for, by the lease that must be dead first. */
+  /** Shards that callers wait for, by the lease that must expire first. */
   readonly #awaited = new Map<string, Set<ModelledShard>>();
   readonly #toOpen: { shard: ModelledShard; done: () => void }[] = [];
   #opening = 0;
@@ -50,7 +50,7 @@ export class ModelledNode {
     return { node, draining, bytes: this.#bytes, memoryLimitBytes, load: this.#load, workers };
   }
 
-  /** Something is under way. */
+  /** Whether an operation is in progress. */
   get isBusy(): boolean {
     return (
       this.#opening > 0 ||
@@ -81,7 +81,7 @@ export class ModelledNode {
     this.killedMs = this.#cluster.time.nowMs;
   }
 
-  /** Gives away what it holds, as far as there is time, and releases the rest. */
+  /** Hands over as many shards as time permits, and releases the rest. */
   drain(): void {
     this.draining = true;
     this.#renew();
@@ -96,7 +96,7 @@ export class ModelledNode {
     this.#cluster.time.after(TERMS.drainMs, () => this.#cluster.releaseAll(this));
   }
 
-  /** Ends its lease, once it holds nothing. */
+  /** Ends its lease once it holds nothing. */
   leave(): void {
     this.alive = false;
     this.#cluster.endLease(this.incarnation);
@@ -121,7 +121,7 @@ export class ModelledNode {
     this.#refresh();
   }
 
-  /** A caller wants the shard from this node. */
+  /** Handles a caller's request for a shard. */
   ask(shard: ModelledShard): void {
     if (!this.alive) return;
     this.#cluster.operations(1);
@@ -135,7 +135,7 @@ export class ModelledNode {
     }
   }
 
-  /** What this node would do now, as far as it knows. */
+  /** The move that this node would make now, as far as it knows. */
   planned(): Move | null {
     const { nowMs } = this.#cluster.time;
     const shards: OwnedShard[] = [];
@@ -165,7 +165,7 @@ export class ModelledNode {
     this.#ring = watchedLeases(this.incarnation, this.#known.keys());
   }
 
-  /** What all nodes say of themselves, with what this one knows of itself. */
+  /** Use of all nodes as published, and of this node as measured. */
   #clusterUse(): ClusterUse {
     const others = [...this.#known.values()].filter(({ incarnation }) => incarnation !== this.incarnation);
     return new ClusterUse([...others.map(({ use }) => use), this.use]);
@@ -191,7 +191,7 @@ export class ModelledNode {
     if (ended.length > 0) this.#refresh();
   }
 
-  /** Claims and opens; of several that try, one gets it. */
+  /** Claims and opens a shard; only one of several contenders gets it. */
   #open(shard: ModelledShard, done: () => void = () => {}): void {
     this.#toOpen.push({ shard, done });
     this.#openNext();
@@ -225,9 +225,7 @@ export class ModelledNode {
     this.#cluster.time.after(ms, () => this.alive && this.#plan());
   }
 
-  /**
-   * Does what is to be done, one thing after the other; looks again later when there is nothing.
-   */
+  /** Makes the planned moves one at a time. Plans again later when there is nothing to do. */
   #plan(): void {
     const { time } = this.#cluster;
     const move = this.planned();
@@ -250,7 +248,7 @@ export class ModelledNode {
     });
   }
 
-  /** Whether it takes a shard that another node wants to hand over; it is taken then. */
+  /** Decides whether to take a shard that another node offers; if so, takes it. */
   accepts({ key, bytes, load }: ModelledShard, { reason }: Move): boolean {
     if (refusalOf(this.use, this.#clusterUse(), this.#taking !== null, { bytes, load, reason }) !== null) return false;
     this.#taking = key;
@@ -265,12 +263,12 @@ export class ModelledNode {
     });
   }
 
-  /** Saves the shard, and has another node open it. */
+  /** Saves the shard and lets another node open it. */
   #give(shard: ModelledShard, target: ModelledNode, done: () => void): void {
     const { time } = this.#cluster;
     this.#cluster.operations(SAVE_OPERATIONS);
     time.after((shard.bytes / TERMS.saveBytesPerSecond) * 1_000, () => {
-      // What was not saved when the time for a drain was over is released by now.
+      // The end of a drain has already released shards that were not saved in time.
       if (!this.held.has(shard.key)) return;
       if (!this.alive || !target.alive) throw new Error('The model lets nodes die between moves only.');
       this.#cluster.release(shard, this);

@@ -4,41 +4,39 @@ import { ModelledCluster, type MoveRecord } from './modelled-cluster.ts';
 import type { ModelledNode } from './modelled-node.ts';
 import type { Rate } from './traffic.ts';
 
-/** The largest of a node over the mean. */
+/** Largest value of a node divided by the mean. */
 export interface Balance {
   bytes: number;
   load: number;
   shards: number;
 }
 
-/** What came of one event. */
+/** Results of one event. */
 export interface Figures {
   event: string;
   nodes: number;
   shards: number;
-  /** Until the last move or opening. */
+  /** Time until the last move or opening. */
   stableAfterMs: number;
   moves: number;
-  /** Parts of all bytes and shards that changed nodes. */
+  /** Share of all bytes and shards that changed nodes. */
   movedBytes: number;
   movedShards: number;
-  /**
-   * The part of all bytes that has to move: the new node's share, or what the nodes that left held.
-   */
+  /** Share of all bytes that must move: the new node's share, or what the departed nodes held. */
   idealBytes: number;
   before: Balance;
   after: Balance;
-  /** Moves that brought a shard back to where it had left during the same event. */
+  /** Moves that returned a shard to a node that it had left during the same event. */
   returned: number;
   lostClaims: number;
-  /** From a kill until the last killed node was found dead. */
+  /** Time from a kill until the last killed node was found dead. */
   foundDeadMs: number;
   awayMedianMs: number;
   awayMaxMs: number;
   operations: Rate;
   rows: Rate;
   messages: Rate;
-  /** What Moleculer's heartbeats and INFO packets over Redis come to beside. */
+  /** Traffic of Moleculer's heartbeats and INFO packets over Redis, for comparison. */
   heartbeats: Rate;
   infos: number;
 }
@@ -46,7 +44,7 @@ export interface Figures {
 const STEADY_MS = 60_000;
 const LIMIT_MS = 4 * 3_600_000;
 
-/** Runs one event after the other on one cluster. */
+/** Runs one event after another on one cluster. */
 export class Scenario {
   readonly cluster: ModelledCluster;
   readonly #nodes: number;
@@ -58,7 +56,9 @@ export class Scenario {
     this.cluster = new ModelledCluster(seed, nodes, shards);
   }
 
-  /** All shards at home, as hashing alone puts them, until sizes are evened out. */
+  /**
+   * Starts with every shard on the node that hashing gives it, and waits until sizes are balanced.
+   */
   settle(): Figures {
     return this.#observe('first balance', () => 0);
   }
@@ -74,7 +74,7 @@ export class Scenario {
     });
   }
 
-  /** One node is drained and leaves. */
+  /** Drains one node, which then leaves. */
   leave(): Figures {
     const leaving = this.#pick(1);
     const figures = this.#observe('leave (drain)', () => {
@@ -86,7 +86,7 @@ export class Scenario {
     return figures;
   }
 
-  /** A part of all nodes, one at least, is killed at one moment. */
+  /** Kills a share of all nodes, at least one, at the same moment. */
   kill(part: number): Figures {
     const killed = this.#pick(Math.max(1, Math.round(part * this.cluster.alive().length)));
     return this.#observe(`kill ${killed.length}`, () => {
@@ -147,8 +147,8 @@ export class Scenario {
   }
 
   /**
-   * Runs until every node, with all of the time that its view may take to be new, has found nothing
-   * more to do.
+   * Runs until every node has found nothing more to do, even after its view had time to be
+   * refreshed.
    */
   #untilStable(): void {
     const { time } = this.cluster;

@@ -1,8 +1,8 @@
 import { course } from './course.ts';
 
 /**
- * What a node that is over by memory and by load gave away for the one comes back where giving away
- * for the other was enough (docs/scale.md).
+ * A node over its bounds in both memory and load gives away shards for each. Some come back when
+ * the shards given away for one reason would have been enough (docs/scale.md).
  */
 const RETURNED_MAX = 0.2;
 

@@ -1,9 +1,9 @@
-/** What nodes ask of the store, and send each other, over virtual time. */
+/** Store operations, and messages between nodes, over virtual time. */
 export type TrafficKind = 'operations' | 'rows' | 'messages' | 'heartbeats' | 'infos';
 
 export interface Rate {
   perSecond: number;
-  /** In the busiest second. */
+  /** Count in the busiest second. */
   peak: number;
 }
 

@@ -3,7 +3,7 @@ import { naiveFacets } from '../../support/naive-filter.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
 import type { Merge, ModelRecord, ModelUpdate } from './operation.ts';
 
-/** A collection as it should be: its namespaces by name. */
+/** The expected state of a collection: its namespaces by name. */
 export class CollectionModel {
   readonly #namespaces = new Map<string, NamespaceModel>();
 
@@ -17,7 +17,7 @@ export class CollectionModel {
     return this.held().reduce((sum, { vectorCount }) => sum + vectorCount, 0);
   }
 
-  /** Those that hold a record, in the order of UTF-8 bytes. */
+  /** Namespaces with at least one record, in the order of UTF-8 bytes. */
   held(): { name: string; vectorCount: number }[] {
     return [...this.#namespaces]
       .map(([name, { size }]) => ({ name, vectorCount: size }))
@@ -36,7 +36,7 @@ function leafOf(namespace: string, { id, values, metadata }: ModelRecord) {
   return referenceLeaf(namespace === '' ? id : `\0${namespace}\0${id}`, values, metadata);
 }
 
-/** A map of records, and exact answers by brute force. */
+/** A map of records with exact brute-force queries. */
 export class NamespaceModel {
   #records = new Map<string, ModelRecord>();
 
@@ -52,14 +52,14 @@ export class NamespaceModel {
     for (const record of records) this.#records.set(record.id, record);
   }
 
-  /** The number of records that existed. */
+  /** Returns the number of records that existed. */
   delete(ids: string[]): number {
     let count = 0;
     for (const id of new Set(ids)) if (this.#records.delete(id)) count++;
     return count;
   }
 
-  /** How many of the records were there, and how many are not as they were. */
+  /** Returns how many records existed, and how many changed. */
   update(updates: ModelUpdate[]): { matchedCount: number; updatedCount: number } {
     let [matchedCount, updatedCount] = [0, 0];
     for (const { id, values, ...merge } of updates) {
@@ -73,7 +73,7 @@ export class NamespaceModel {
     return { matchedCount, updatedCount };
   }
 
-  /** Ids of the records of a group; null: of all. */
+  /** Ids of the records of a group; null for all records. */
   idsOf(group: number | null): string[] {
     return this.#in(group).map(({ id }) => id);
   }
@@ -85,7 +85,7 @@ export class NamespaceModel {
     );
   }
 
-  /** Those of a group with such ids, after that one, in the order of UTF-8 bytes. */
+  /** Records of a group with such ids, after the given id, in the order of UTF-8 bytes. */
   list({ prefix, group, after }: { prefix: string | null; group: number | null; after: string | null }): ModelRecord[] {
     const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
     return this.#in(group)
@@ -97,7 +97,7 @@ export class NamespaceModel {
     return new Map(ids.flatMap((id) => (this.#records.has(id) ? [[id, this.#records.get(id)!]] : [])));
   }
 
-  /** Cosine similarities, best first, ties by id. */
+  /** Cosine similarities, best first; ties by id. */
   query(vector: number[], topK: number, group: number | null): { id: string; score: number }[] {
     const scored = this.#in(group).map(({ id, values }) => ({ id, score: cosine(vector, values) }));
     return scored.sort((a, b) => b.score - a.score).slice(0, topK);

@@ -1,7 +1,7 @@
 /**
- * Random operations over real HTTP against a real process, held against a model after each: nothing
- * acknowledged is lost, nothing deleted comes back, every root is the model's.
- * PROVEC_TEST_OPERATIONS sets how many (300 in the gate, 20,000 in the long suite).
+ * Random operations over real HTTP against a real process, compared with a model after each one: no
+ * acknowledged write is lost, no deleted record comes back, and every root matches the model's.
+ * PROVEC_TEST_OPERATIONS sets their number (300 in the gate, 20,000 in the long suite).
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -83,20 +83,20 @@ interface Answers {
   alias: string;
   collection: string;
 }
-/** Where a listing is: its cursor, and the last id that it was given. */
+/** State of a listing: its cursor, and the last id that it returned. */
 interface Listing {
   cursor?: string;
   after: string | null;
 }
 
-/** A collection beside its model. */
+/** A collection and its model. */
 interface Run {
   subject: Subject;
   name: string;
   model: CollectionModel;
-  /** By namespace. */
+  /** Listings by namespace. */
   listings: Map<string, Listing>;
-  /** The collection that the alias stands for. */
+  /** The collection that the alias points to. */
   aliased: string | null;
 }
 
@@ -108,7 +108,7 @@ const filterOf = (group: number | null) => (group === null ? {} : { filter: { gr
 
 const bodyOf = ({ vector, topK, group }: ModelQuery) => ({ vector, topK, ...filterOf(group) });
 
-/** As many as there are, with the best scores; of equal ones any. */
+/** Expects the right number of matches, with the best scores; ties may be resolved in any way. */
 function expectBest(matches: Matches, model: NamespaceModel, { vector, topK, group }: ModelQuery): void {
   const expected = model.query(vector, topK, group);
   expect(matches.length).toBe(expected.length);
@@ -177,7 +177,7 @@ async function stepIn(run: Run, { namespace, byAlias, ...op }: OfNamespace): Pro
   const { subject, name, listings, model: collection } = run;
   const path = `/collections/${byAlias && run.aliased === name ? aliasOf(run) : name}`;
   const model = collection.in(namespace);
-  /** Left out where it is the default one. */
+  /** The default namespace is left out. */
   const named = namespace === '' ? {} : { namespace };
   const post = <T = Answers>(operation: string, body: object) =>
     subject.call<T>('POST', `${path}/${operation}`, { ...named, ...body });

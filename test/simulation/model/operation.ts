@@ -8,7 +8,7 @@ export interface ModelRecord {
   metadata: Record<string, unknown>;
 }
 
-/** What is merged into metadata. */
+/** Fields to merge into metadata. */
 export interface Merge {
   setMetadata?: Record<string, unknown>;
   unsetMetadata?: readonly string[];
@@ -25,19 +25,19 @@ export interface ModelQuery {
 }
 
 /**
- * One step of a model run. `list` asks for the page after that of the `list` before it, whatever
- * came between. `restart` and `kill` end the service with SIGTERM and SIGKILL and start it again.
+ * One step of a model run. `list` requests the next page of the previous `list`, whatever happened
+ * between them. `restart` and `kill` end the service with SIGTERM or SIGKILL and start it again.
  */
 export type Operation =
   | OfNamespace
   | { kind: 'namespaces' }
   | { kind: 'export' }
-  /** Puts the alias for the collection or for another one, or deletes it. */
+  /** Points the alias to the collection or to another one, or deletes it. */
   | { kind: 'alias'; target: 'own' | 'other' | null }
   | { kind: 'verification' }
   | { kind: 'restart' }
   | { kind: 'kill' };
-/** `byAlias`: where the alias stands for the collection, it is asked by that name. */
+/** `byAlias`: addresses the collection by its alias, if the alias points to it. */
 export type OfNamespace = { namespace: string; byAlias: boolean } & Work;
 
 type Work =
@@ -142,10 +142,10 @@ const work: fc.Arbitrary<Work> = fc.oneof(
   },
 );
 
-/** Names of which one begins like another, and that need encoding. */
+/** Names that share a prefix, and names that need encoding. */
 const namespace = fc.constantFrom('', '', '', 'a', 'a/ü b');
 
-/** The service is ended a few times in a thousand operations. */
+/** The service is stopped a few times in a thousand operations. */
 export const operation: fc.Arbitrary<Operation> = fc.oneof(
   {
     weight: 1_400,

@@ -4,12 +4,12 @@ import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
 export type ModelRecord = Required<SentRecord>;
 type Leaf = ReturnType<typeof referenceLeaf>;
 
-/** A request that was begun: what it wants each of its ids to be, null for deleted. */
+/** A request in progress: the target state of each of its ids, null for deleted. */
 export type OpenWrite = ReadonlyMap<string, ModelRecord | null>;
 
 /**
- * A collection of which some writes were never answered: each of them happened in each shard either
- * whole or not at all, and nobody knows which until `settle` is told what is there. Writes that are
+ * A collection with writes that were never answered. In each shard, such a write was applied either
+ * completely or not at all; `settle` decides which from the records that exist. Writes that are
  * open at the same time must not share an id.
  */
 export class UncertainCollection {
@@ -25,7 +25,7 @@ export class UncertainCollection {
     return this.#records.size;
   }
 
-  /** PV1, in hex. */
+  /** The PV1 root in hex. */
   get root(): string {
     return referenceRoot([...this.#records.values()].map(({ leaf }) => leaf));
   }
@@ -34,7 +34,7 @@ export class UncertainCollection {
     return [...this.#records.values()].map(({ record }) => record);
   }
 
-  /** Ids that may be as before or as an open write wants them. */
+  /** Ids that may have their previous state or that of an open write. */
   get doubtful(): string[] {
     return [...this.#open].flatMap((write) => [...write.keys()]);
   }
@@ -55,9 +55,9 @@ export class UncertainCollection {
   }
 
   /**
-   * Decides every open write by what is `found` of the doubtful ids, and returns how many parts of
-   * writes were found and how many were not. Throws when one was found in part, or when something
-   * is there that nobody wrote.
+   * Decides every open write from the records `found` for the doubtful ids. Returns how many parts
+   * of writes were applied and how many were not. Throws when a part was applied incompletely, or
+   * when a record exists that no request wrote.
    */
   settle(found: ReadonlyMap<string, ModelRecord>): { there: number; lost: number } {
     const counts = { there: 0, lost: 0 };
@@ -72,7 +72,7 @@ export class UncertainCollection {
     return counts;
   }
 
-  /** Cosine similarities of the records in `group` (all, when null), best first. */
+  /** Cosine similarities of the records in `group` (null for all), best first. */
   query(vector: number[], topK: number, group: number | null): { id: string; score: number }[] {
     const scored: { id: string; score: number }[] = [];
     for (const { record } of this.#records.values()) {

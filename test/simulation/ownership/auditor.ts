@@ -5,10 +5,7 @@ import { ShardAudit } from './shard-audit.ts';
 import type { Rows } from './simulated-database.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 
-/**
- * Audits every shard of the collection, and what nodes do besides: no copy is thrown away that
- * nothing was wrong with.
- */
+/** Audits every shard of the collection. Also checks that nodes drop no copy that was correct. */
 export class Auditor {
   readonly #faults = new Faults();
   readonly #shards: Map<ShardKey, ShardAudit>;
@@ -33,22 +30,22 @@ export class Auditor {
     return this.#sum(({ commits }) => commits);
   }
 
-  /** Answered requests. */
+  /** Number of answered requests. */
   get operations(): number {
     return this.#sum(({ clients }) => clients.size);
   }
 
-  /** Something was stored: to be looked at in the next step. */
+  /** Notes that something was stored; the next step checks it. */
   stored(): void {
     for (const audit of this.#shards.values()) audit.stored();
   }
 
-  /** A node found that what is stored is not what was recorded. */
+  /** Records that a node found stored data that differs from what was recorded. */
   contradicted(reason: string): void {
     this.#faults.add(`contradiction: ${reason}`);
   }
 
-  /** Looks into the memory of nodes that have nothing under way. */
+  /** Checks the memory of nodes that are idle. */
   look(nodes: readonly SimulatedNode[]): void {
     for (const node of nodes) {
       if (node.wire.isDead || node.hasLeft) continue;

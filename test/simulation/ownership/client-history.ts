@@ -1,44 +1,44 @@
 import type { Faults } from './faults.ts';
 import type { RecordHistory } from './record-history.ts';
 
-/** One request of a client, from when it was sent. */
+/** A client's request, from the moment that it was sent. */
 export interface Request {
   kind: 'read' | 'write' | 'delete';
   id: string;
-  /** What a write writes. */
+  /** The value of a write. */
   value: string | null;
-  /** No operation that was answered before this one was sent has its place later in the log. */
+  /** The last place in the log of any operation that was answered before this one was sent. */
   floor: number;
   /**
-   * What writes to the same record bring that were on their way at the same time: such a one may
-   * share an entry with this one and come after it there.
+   * Values of concurrent writes to the same record. Such a write may share a log entry with this
+   * one and come after it there.
    */
   rivals: Set<string | null>;
 }
 
 /**
- * What clients were told, held against the log, which orders all commits of a shard: linearizable
- * means that every operation has a place in the log no earlier than any operation that was answered
- * before it was sent, and no later than where the log ended when it was answered. Since the
- * earliest place that fits is taken, what comes later is never judged too hard.
+ * Checks what clients were told against the log, which orders all commits of a shard. Linearizable
+ * means that every operation has a place in the log that is not before that of any operation
+ * answered before it was sent, and not after the end of the log when it was answered. Choosing the
+ * earliest possible place never makes later operations fail wrongly.
  */
 export class ClientHistory {
   readonly #records: RecordHistory;
   readonly #faults: Faults;
-  /** Writes that are not answered, by record. */
+  /** Unanswered writes, by record. */
   readonly #open = new Map<string, Set<Request>>();
   readonly #refused = new Set<string>();
   readonly #written = new Set<string>();
   #floor = 0;
   #size = 0;
 
-  /** Adds a sentence to `faults` for everything that cannot be. */
+  /** Adds a sentence to `faults` for each violation. */
   constructor(records: RecordHistory, faults: Faults) {
     this.#records = records;
     this.#faults = faults;
   }
 
-  /** Answered requests. */
+  /** Number of answered requests. */
   get size(): number {
     return this.#size;
   }
@@ -67,7 +67,7 @@ export class ClientHistory {
     this.#floor = Math.max(this.#floor, place);
   }
 
-  /** It was refused in words that say that nothing of it is or will be there. */
+  /** The request was refused in a way that guarantees that it has no effect now or later. */
   refused(request: Request): void {
     this.#open.get(request.id)?.delete(request);
     if (request.kind !== 'write') return;
@@ -75,7 +75,7 @@ export class ClientHistory {
     if (this.#written.has(request.value!)) this.#faults.add(`${request.value} was refused, and was there before`);
   }
 
-  /** Values, each of one request, that an entry has brought. */
+  /** Values that an entry has committed, one per request. */
   committed(values: string[]): void {
     for (const value of values) {
       if (this.#refused.has(value)) this.#faults.add(`${value} was refused, and is there`);

@@ -19,7 +19,7 @@ const ANSWER_TIMEOUT_MS = 25_000;
 const FOLLOW_TIMEOUT_MS = 5_000;
 const BOOT_MAX_MS = 3_000;
 const ORIGIN_MAX_MS = 1e6;
-/** What makes a shard of a handful of records worth a checkpoint. */
+/** Reported record count that makes a shard with few records worth a checkpoint. */
 const RECORDS_SHOWN = 1_000;
 
 const COLLECTION: CollectionRow = {
@@ -35,7 +35,6 @@ const COLLECTION: CollectionRow = {
   createdAt: '2026-11-21T00:00:00.000Z',
 };
 
-/** The collection that a run has. */
 export function collectionOf({ shards, replicas }: Profile): CollectionRow {
   return { ...COLLECTION, shards, replicas };
 }
@@ -47,13 +46,13 @@ export interface ClusterOptions {
   parts: Parts;
   defects: StoreDefects;
   distort: Distortion;
-  /** A defect: requests to write may run twice, too. */
+  /** A defect: write requests may also run twice. */
   bringsWritesTwice: boolean;
-  /** Where checkpoints lie. */
+  /** Folder for checkpoints. */
   folder(): string;
 }
 
-/** Nodes, the store they share and what lies between. */
+/** Nodes, their shared store, and the network between them. */
 export class Cluster {
   readonly specs: ShardSpec[];
   readonly time = new VirtualTime();
@@ -91,7 +90,7 @@ export class Cluster {
     return choices[Math.floor(this.#options.random() * choices.length)]!;
   }
 
-  /** The node that the store has the shard with. */
+  /** The node that holds the shard according to the store. */
   holder(spec: ShardSpec): SimulatedNode | undefined {
     const name = this.database.durable.of(shardKey(spec.collectionId, spec.index)).owner?.holder?.node;
     return this.nodes.find((node) => node.name === name);
@@ -188,7 +187,7 @@ export class Cluster {
 
 interface AskOptions {
   writes?: boolean;
-  /** Null: a client. */
+  /** The calling node; null for a client. */
   from?: SimulatedNode | null;
   timeoutMs?: number;
 }

@@ -1,6 +1,6 @@
 const KEPT = 20;
 
-/** What was seen that cannot be, in sentences; the first ones. */
+/** Violations that were observed, as sentences; only the first ones are kept. */
 export class Faults {
   readonly list: string[] = [];
 

@@ -8,7 +8,7 @@ import { WorkerLost } from '../../../services/shards/worker/pool.ts';
 import type { WorkerOp, WorkerOps, WorkerReply, WorkerRequests } from '../../../services/shards/worker/protocol.ts';
 import { ShardHost } from '../../../services/shards/worker/shard-host.ts';
 
-/** What becomes of the results of a worker on their way. */
+/** Changes a worker's result before it is delivered. */
 export type Distortion = (op: WorkerOp, result: unknown) => unknown;
 
 interface Waiting {
@@ -18,10 +18,10 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** What a shard was at the moment of an answer. */
+/** State of a shard at the moment of a response. */
 export interface Instant {
   head: ShardHead;
-  /** The same for as long as the shard is in memory without being made anew. */
+  /** The same object while the shard stays in memory and is not rebuilt. */
   life: object;
 }
 
@@ -31,14 +31,14 @@ const MAKES = new Set<WorkerOp>(['create', 'load']);
 const PROBE_ID = 0;
 
 /**
- * The real engine behind the protocol of the worker threads, without a thread; it answers after
- * `delayMs`, in order.
+ * The real engine behind the worker threads' protocol, without a thread. It answers after a delay,
+ * in order.
  */
 export class InlineWorker implements WorkerRequests {
   load = 0;
   placed = 0;
   readonly busyMs = new Map<ShardKey, number>();
-  /** Shards in memory; each object is one life of one. */
+  /** Shards in memory; each object identifies one life of a shard. */
   readonly lives = new Map<ShardKey, ShardSpec>();
   /** Shards changed by other operations than writes, until a check removes them. */
   readonly replayed = new Set<ShardKey>();
@@ -55,19 +55,19 @@ export class InlineWorker implements WorkerRequests {
         this.#probed = 'result' in message ? (message.result as { head: ShardHead }).head : null;
       else if (message.id !== null) this.#settle(message);
     },
-    // There is no event loop that others wait for.
+    // No other work shares an event loop with it.
     queueMicrotask,
-    // How long work takes here must not decide in what order it is done.
+    // The real duration of work must not affect the order of events.
     { monotonicMs: () => 0, engine: { monotonicMs: () => 0 } },
   );
 
-  /** `later` carries a request to the thread. */
+  /** `later` delays a request to the thread. */
   constructor(later: (run: () => void) => void, distort: Distortion) {
     this.#later = later;
     this.#distort = distort;
   }
 
-  /** As the pool knows its workers; what this one lacks belongs to threads. */
+  /** The worker as the pool's type; the missing members only matter for threads. */
   asShardWorker(): ShardWorker {
     return this as unknown as ShardWorker;
   }
@@ -76,7 +76,7 @@ export class InlineWorker implements WorkerRequests {
     return this.#ended;
   }
 
-  /** Nothing counts what is in memory here. */
+  /** Memory is not tracked here. */
   watchSize(): void {}
 
   request<O extends WorkerOp>(op: O, params: WorkerOps[O]['params']): Promise<WorkerOps[O]['result']> {
@@ -91,7 +91,7 @@ export class InlineWorker implements WorkerRequests {
   }
 
   /**
-   * The state of a shard in which nothing is staged, as the engine says; null where it is not here.
+   * Head of a shard with nothing staged, as the engine reports it; null when the shard is not here.
    */
   headOf(key: ShardKey): ShardHead | null {
     this.#probed = null;
@@ -101,14 +101,14 @@ export class InlineWorker implements WorkerRequests {
   }
 
   /**
-   * What the shard was when it gave `page`, the result of a fetch; null where others waited for the
-   * shard meanwhile.
+   * State of the shard when it returned `page`, the result of a fetch; null when the shard had
+   * other waiting requests meanwhile.
    */
   instantOf(page: object): Instant | null {
     return this.#instants.get(page) ?? null;
   }
 
-  /** As a thread that crashes: what it was asked is unanswered. */
+  /** Ends like a crashed thread: pending requests stay unanswered. */
   end(): void {
     this.#ended = true;
     for (const { reject } of this.#waiting.values()) reject(new WorkerLost('the worker ended'));
@@ -145,7 +145,7 @@ export class InlineWorker implements WorkerRequests {
   }
 }
 
-/** Any id that belongs to the shard. */
+/** Returns some id that belongs to the shard. */
 function idIn({ of, index }: ShardSpec): string {
   const place = `${of}.${index}`;
   let id = IDS.get(place);

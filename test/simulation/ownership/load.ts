@@ -30,9 +30,9 @@ export interface LoadOptions {
  * reader asks its node for whatever the node holds or copies, whichever node is the holder.
  */
 export class Load {
-  /** Kinds of requests that were answered since `watch`. */
+  /** Kinds of requests answered since `watch`. */
   readonly answered = new Set<Request['kind']>();
-  /** Answers of copies. */
+  /** Number of reads answered by copies. */
   copiesRead = 0;
   readonly #options: LoadOptions;
   #values = 0;
@@ -53,7 +53,7 @@ export class Load {
     while (!this.#isOver) {
       await this.#think();
       const kind = cluster.pick(['read', 'write', 'write', 'delete'] as const);
-      // It goes on without the answer, which counts all the same when it comes.
+      // The client continues without the response, which still counts when it arrives.
       await this.#within(PATIENCE_MS, this.#operate(client, kind));
     }
   }
@@ -77,7 +77,7 @@ export class Load {
     if (end === 'done') this.copiesRead++;
   }
 
-  /** Waits no longer than `ms`. */
+  /** Waits at most `ms`. */
   #within(ms: number, work: Promise<void>): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.#options.cluster.time.after(ms, resolve);
@@ -130,7 +130,7 @@ export class Load {
   }
 }
 
-/** Whether the error says that nothing of the request was or will be done. */
+/** Whether the error guarantees that the request has no effect now or later. */
 function isFinal(error: unknown): boolean {
   return error instanceof ShardMoved || error instanceof ProvecError;
 }

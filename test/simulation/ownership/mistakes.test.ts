@@ -1,6 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
 
-// Real collections of a test's heap would take most of the time and change nothing.
+// Collecting garbage in a test's heap would take most of the time and change nothing.
 jest.unstable_mockModule('../../../lib/process/garbage.ts', () => ({
   collectGarbage: () => undefined,
   GarbageAfterGrowth: class {
@@ -12,9 +12,7 @@ const { MISTAKES } = await import('./mistakes.ts');
 
 const SEEDS_MAX = 400;
 
-/**
- * The first seed that finds it, of those whose run is of the kind that should; null when none does.
- */
+/** The first seed whose run has the right profile and finds the mistake; null when none does. */
 async function firstSeed(name: string): Promise<number | null> {
   const { defects, found, profile } = MISTAKES[name]!;
   for (let seed = 1; seed <= SEEDS_MAX; seed++) {

@@ -1,6 +1,6 @@
 /**
- * Mistakes that are easily made, each in the place of the sound part: the simulation is worth what
- * it finds of them.
+ * Plausible mistakes, each replacing a correct part. The simulation is only as good as its ability
+ * to find them.
  */
 
 import { EMPTY_HEAD } from '../../../lib/shard/head.ts';
@@ -27,7 +27,7 @@ class NoFence extends Ownership {
   }
 }
 
-/** Never asks whether it may still answer. */
+/** Never checks whether it may still answer. */
 class HoldsForEver extends Ownership {
   override holds(_claim: Claim): boolean {
     return true;
@@ -44,15 +44,15 @@ class ExpiryByWallClock extends LeaseWatch {
   }
 
   override dead(): ReturnType<LeaseWatch['dead']> {
-    // A beat every two seconds since the holder's start, as its own clock counts them, against the
-    // observer's clock, which began elsewhere.
+    // Assumes a beat every two seconds since the holder's start, by the holder's clock, and
+    // compares that with the observer's clock, which has another origin.
     const isExpired = (row: LeaseRow): boolean =>
       (this.#clock.monotonicMs() % 60_000) - row.beat * 2_000 >= DEAD_AFTER_MS;
     return this.sightings().flatMap(({ row }) => (isExpired(row) ? [{ row, gone: false }] : []));
   }
 }
 
-/** Counts from when the answer to the renewal came. */
+/** Counts the lease from when the response to the renewal arrived. */
 class CountedFromAnswer extends LeaseKeeper {
   readonly #clock: LeaseKeeperOptions['clock'];
 
@@ -66,14 +66,14 @@ class CountedFromAnswer extends LeaseKeeper {
   }
 }
 
-/** Takes it that all clocks run alike. */
+/** Assumes that all clocks run at the same rate. */
 class NoMargin extends LeaseWatch {
   constructor(clock: Pick<Clock, 'monotonicMs'>, overMax: number) {
     super(clock, overMax, LEASE_MS);
   }
 }
 
-/** Takes it that a copy has all that the log has when it takes over. */
+/** Assumes that a copy contains the whole log when it takes over. */
 class TrustsTheCopy extends Replicas {
   readonly #store: ReplicasOptions['store'];
 
@@ -89,14 +89,14 @@ class TrustsTheCopy extends Replicas {
   }
 }
 
-/** Takes every copy for what the log recorded, whatever it is. */
+/** Assumes that every copy matches the log, without comparing roots. */
 class NeverLooksAtRoots extends Replicas {
   constructor(options: ReplicasOptions) {
     super(withWorkers(options, unchecked));
   }
 }
 
-/** Leaves an entry of the log out now and then, and takes itself for what the log recorded. */
+/** Sometimes skips a log entry, and still assumes that it matches the log. */
 class SkipsEntries extends NeverLooksAtRoots {
   constructor(options: ReplicasOptions) {
     const { store } = options;
@@ -108,7 +108,7 @@ class SkipsEntries extends NeverLooksAtRoots {
   }
 }
 
-/** Goes on reading from copies that were thrown away, which stay where they are. */
+/** Continues to read from dropped copies, which stay in memory. */
 class ReadsWhatIsThrownAway extends Replicas {
   readonly #workers = new Map<ShardKey, ShardWorker>();
 
@@ -133,7 +133,7 @@ class ReadsWhatIsThrownAway extends Replicas {
 
 type Request = ShardWorker['request'];
 
-/** Copies live in workers that answer differently. */
+/** Wraps the workers of copies so that their responses change. */
 function withWorkers(options: ReplicasOptions, change: (request: Request) => Request): ReplicasOptions {
   const changed = (worker: ShardWorker): ShardWorker =>
     new Proxy(worker, {
@@ -156,7 +156,7 @@ function unchecked(request: Request): Request {
   };
 }
 
-/** Lets go of nothing. */
+/** A worker request that never frees anything. */
 function keeping(request: Request): Request {
   return (op, params, transfer) => {
     if (op === 'close') return Promise.resolve(null as never);
@@ -166,9 +166,9 @@ function keeping(request: Request): Request {
 
 export interface Mistake {
   defects(): Defects;
-  /** What is said when it is found. */
+  /** Message of the fault that finds the mistake. */
   found: RegExp;
-  /** The kind of run that is made to find it; others may, too. */
+  /** Profile of the runs that are meant to find it; others may find it, too. */
   profile: string;
 }
 
@@ -228,7 +228,7 @@ function mistake(profile: string, found: RegExp, defects: () => Defects): Mistak
   return { found, profile, defects };
 }
 
-/** Every tenth fetch of a record gives what the first one gave. */
+/** Every tenth fetch of a record returns the result of the first one. */
 function staleReads(): Distortion {
   const first = new Map<string, unknown>();
   let fetches = 0;

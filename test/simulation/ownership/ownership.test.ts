@@ -3,7 +3,7 @@ import { isThorough } from '../../support/effort.ts';
 import { invariant } from '../../support/invariant.ts';
 import { seed } from '../../support/seed.ts';
 
-// Real collections of a test's heap would take most of the time and change nothing.
+// Collecting garbage in a test's heap would take most of the time and change nothing.
 jest.unstable_mockModule('../../../lib/process/garbage.ts', () => ({
   collectGarbage: () => undefined,
   GarbageAfterGrowth: class {
@@ -14,9 +14,12 @@ const { World } = await import('./world.ts');
 
 const RUNS = Number(process.env.PROVEC_TEST_SIMULATIONS ?? (isThorough ? 5_000 : 15));
 const FIRST_SEED = seed % 1_000_000_000;
-/** Courses that went wrong once. */
+/** Seeds that once found a fault. */
 const FOUND = [330_777_342, 795_822_780, 20_262_381];
-/** Runs with which every kind of trouble has come up, so that the means below say something. */
+/**
+ * Number of runs in which every kind of trouble has occurred, so that the means below are
+ * meaningful.
+ */
 const ENOUGH_RUNS = 100;
 
 console.info(`ownership: PROVEC_TEST_SEED=${FIRST_SEED} PROVEC_TEST_SIMULATIONS=${RUNS}`);
@@ -45,7 +48,7 @@ test(
       total.epochs += epochs;
     }
     if (RUNS < ENOUGH_RUNS) return;
-    // A simulation in which nothing happens shows nothing.
+    // A simulation without operations would prove nothing.
     expect(total.operations / RUNS).toBeGreaterThan(40);
     expect(total.commits / RUNS).toBeGreaterThan(15);
     expect(total.epochs / RUNS).toBeGreaterThan(2);

@@ -10,11 +10,11 @@ const ANY_ID = 'any';
 
 export interface Goal {
   reach(): Promise<void>;
-  /** Says what is wrong when it was not reached. */
+  /** Describes what is missing when the goal was not reached in time. */
   missed(): string;
 }
 
-/** What must be possible once there is no trouble any more. */
+/** Goals that must be reachable once all trouble has ended. */
 export class Peace {
   readonly #cluster: Cluster;
 
@@ -22,7 +22,7 @@ export class Peace {
     this.#cluster = cluster;
   }
 
-  /** Every shard is handed from node to node: trouble has left none behind that cannot take it. */
+  /** Moves every shard from node to node, so that each node takes it once after the trouble. */
   everyNodeHadAll(): Goal {
     const { nodes, specs, time } = this.#cluster;
     let missing = '';
@@ -45,7 +45,7 @@ export class Peace {
     };
   }
 
-  /** The records are what the log says, wherever the shard is. */
+  /** The records match the log, wherever the shard is. */
   caughtUp(): Goal {
     const { database, specs, time, nodes } = this.#cluster;
     return {
@@ -65,7 +65,7 @@ export class Peace {
     };
   }
 
-  /** As many copies as there should be, each as far as the log and readable. */
+  /** Every shard has the required number of copies, all up to date and readable. */
   copiesCaughtUp(): Goal {
     const { specs, time } = this.#cluster;
     let missing = '';
@@ -82,7 +82,7 @@ export class Peace {
     };
   }
 
-  /** Nothing of the collection is in memory anywhere some time after it was deleted. */
+  /** Some time after the collection was deleted, no node has any of it in memory. */
   dropped(): Goal {
     const { database, nodes, specs, time } = this.#cluster;
     const collectionId = specs[0]!.collectionId;
@@ -95,7 +95,8 @@ export class Peace {
         await change((rows) => {
           rows.isDropped = true;
         });
-        // Node after node, while holders still have theirs followed by those that let go already.
+        // One node after another, while holders still have followers that already dropped their
+        // copies.
         for (const node of nodes) {
           await this.#cluster.ask(node, () => node.forget(collectionId), { timeoutMs: PATIENCE_MS });
           await time.delay(AGAIN_MS);
@@ -107,7 +108,7 @@ export class Peace {
     };
   }
 
-  /** What keeps the shard from having all its copies; null when nothing does. */
+  /** The reason why the shard lacks copies; null when it has them all. */
   async #lacking(spec: ShardSpec): Promise<string | null> {
     const { database, nodes } = this.#cluster;
     const key = shardKey(spec.collectionId, spec.index);

@@ -1,6 +1,6 @@
 import { CALM, type Weather } from './simulated-network.ts';
 
-/** What may go wrong; each takes its time and ends by itself. */
+/** Faults that a run may contain; each ends by itself after a while. */
 export type Trouble =
   | 'kill'
   | 'pause'
@@ -36,41 +36,41 @@ const TROUBLES: Trouble[] = [
   'stand-still',
   'stuck writes',
 ];
-/** Those that befall copies. */
+/** Faults that affect copies only. */
 const COPY_TROUBLES: Trouble[] = ['spoil', 'shed'];
 
 /**
- * What one run is made of: few kinds of trouble at a time get further than all of them at once
- * (swarm testing, Groce et al. 2012).
+ * Parameters of one run. A few kinds of trouble at a time find more than all of them at once (swarm
+ * testing, Groce et al. 2012).
  */
 export interface Profile {
   name: string;
   troubleMs: number;
-  /** Between two troubles, at most. */
+  /** Longest time between two faults. */
   restMaxMs: number;
   troubles: Trouble[];
   nodes: number;
   /** Number of shards of the collection; a power of two. */
   shards: number;
-  /** Copies of each shard. */
+  /** Copies per shard. */
   replicas: number;
-  /** The collection is deleted at the end. */
+  /** Whether the collection is deleted at the end. */
   isDropped: boolean;
   clients: number;
-  /** Between two requests of a client, at most. */
+  /** Longest time between two requests of a client. */
   thinkMaxMs: number;
-  /** Rates of the nodes' clocks, drawn from these; the first node's is the first. */
+  /** Rates of the nodes' clocks, in order. Nodes beyond the list draw theirs. */
   rates: number[];
   /** Delays and losses of store calls. */
   wire: Weather;
   storm: Weather;
   /** Delays and losses of messages between clients and nodes. */
   line: Weather;
-  /** Until a majority has a write, at most. */
+  /** Longest time until a majority has a write. */
   lagMaxMs: number;
-  /** How long a worker takes for a request. */
+  /** Time that a worker takes per request. */
   workMs: number;
-  /** Shards look large enough for checkpoints, which are slow to simulate. */
+  /** Whether shards pretend to be large enough for checkpoints, which are slow to simulate. */
   checkpoints: boolean;
 }
 
@@ -80,7 +80,7 @@ const NOISE: Weather = { ...STORM, twice: 0.2, failure: 0.1 };
 type Draw = <T>(choices: readonly T[]) => T;
 type Kind = (draw: Draw) => Partial<Profile>;
 
-/** Kinds of runs, each as often as it stands here. */
+/** Kinds of runs; each is as frequent as its number of entries here. */
 const KINDS: [name: string, kind: Kind][] = [
   [
     'everything',
@@ -146,7 +146,8 @@ const KINDS: [name: string, kind: Kind][] = [
 ];
 
 /**
- * Copies are made, read, spoilt and taken over from while the nodes that they follow come and go.
+ * Copies are created, read, corrupted and taken over from, while the nodes that they follow come
+ * and go.
  */
 function copies(draw: Draw): Partial<Profile> {
   const troubles = TROUBLES.filter(() => draw([true, false, false, false]));
@@ -169,7 +170,7 @@ function copies(draw: Draw): Partial<Profile> {
   };
 }
 
-/** Copies are dropped and made of records that are written meanwhile. */
+/** Copies are dropped and rebuilt from records that are being written. */
 function copiesMadeAnew(draw: Draw): Partial<Profile> {
   return {
     troubles: ['shed', 'shed', 'materialise', 'materialise', draw(['spoil', 'kill', 'worker lost', 'save'])],
@@ -182,7 +183,7 @@ function copiesMadeAnew(draw: Draw): Partial<Profile> {
   };
 }
 
-/** Nodes hold several shards, lose one and keep the others, and give them away together. */
+/** Nodes hold several shards, lose one and keep the others, and hand them over together. */
 function severalShards(draw: Draw): Partial<Profile> {
   return {
     troubles: ['move', 'leave', 'join', 'rest', 'materialise', draw(['worker lost', 'cut']), draw(['kill', 'pause'])],
@@ -195,7 +196,7 @@ function severalShards(draw: Draw): Partial<Profile> {
   };
 }
 
-/** Copies read while the primary's newest entries are taken back. */
+/** Copies are read while a failover takes back the primary's newest entries. */
 function copiesInFailover(draw: Draw): Partial<Profile> {
   return {
     troubles: ['failover', 'stand-still', draw(['kill', 'pause', 'move']), 'materialise'],
@@ -247,14 +248,14 @@ function swarm(draw: Draw): Partial<Profile> {
 }
 
 /**
- * The holder's clock is slow and those of the others fast; its renewals are late to be answered,
- * then none gets through any more.
+ * The holder's clock is slow and the other nodes' clocks are fast. Responses to the holder's
+ * renewals are delayed; later no renewal arrives.
  */
 function endOfLease(draw: Draw): Partial<Profile> {
   return { troubles: ['end of lease'], nodes: 2, rates: [0.9, 1.1], troubleMs: 14_000, thinkMaxMs: draw([100, 200]) };
 }
 
-/** What one node writes arrives again, or only, when others have written since. */
+/** A node's writes arrive again, or arrive for the first time, after others have written. */
 function lateWrites(draw: Draw): Partial<Profile> {
   return {
     troubles: ['materialise', 'materialise', 'materialise', draw(['move', 'rest']), draw(['save', 'move'])],

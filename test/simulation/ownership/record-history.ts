@@ -3,21 +3,21 @@ import { changesOf } from '../../../services/shards/engine/entry.ts';
 
 interface Version {
   seq: number;
-  /** Null: deleted. */
+  /** Null when deleted. */
   value: string | null;
 }
 
-/** What every record was after every entry of the log. */
+/** The state of every record after every log entry. */
 export class RecordHistory {
   readonly #versions = new Map<string, Version[]>();
   #length = 0;
 
-  /** Entries that were taken in. */
+  /** Number of entries added. */
   get length(): number {
     return this.#length;
   }
 
-  /** Takes in the next entry; gives the values that it wrote. */
+  /** Adds the next entry; returns the values that it wrote. */
   add(entry: LogEntry): string[] {
     this.#length = entry.seq;
     if (entry.kind !== 'write') return [];
@@ -46,8 +46,8 @@ export class RecordHistory {
   }
 
   /**
-   * The first seq from `from` to `through` after which the record was `value`; null when it never
-   * was.
+   * The first seq from `from` to `through` after which the record had `value`; null when it never
+   * did.
    */
   firstWith(id: string, value: string | null, from: number, through: number): number | null {
     if (this.valueAt(id, from) === value) return from;
@@ -56,7 +56,7 @@ export class RecordHistory {
   }
 }
 
-/** The value that a simulated record carries. */
+/** The value of a simulated record. */
 export function valueIn(metadata: Uint8Array): string {
   return (JSON.parse(Buffer.from(metadata).toString()) as { value: string }).value;
 }

@@ -9,16 +9,15 @@ import type { RecordRow, ShardRows } from './simulated-database.ts';
 import type { CopyReading, SimulatedNode } from './simulated-node.ts';
 
 /**
- * Holds what is stored, served and told of one shard against a model after every step:
- * - one commit per seq, without gaps, none of an epoch before that of the newest claim, each with
- *   the root that its content gives (computed by another instance of the engine);
- * - what nodes and clients are told of a seq is what the log has there, and answers are
- *   linearizable;
- * - materialised records are as the log has them through the mark, and never go back beyond it;
- *   nothing is trimmed that they lack;
- * - no two nodes would answer at one time;
- * - a copy at a seq is what the log has there, after every step and in every read, and no copy
- *   serves an older state than it did before.
+ * Checks one shard's stored data, served data and reported heads against a model after every step:
+ * - there is one commit per seq, without gaps and with the newest claim's epoch or a later one;
+ * each has the root of its content (computed by another instance of the engine);
+ * - heads reported to nodes and clients match the log, and responses are linearizable;
+ * - materialised records match the log up to the mark, never go back, and nothing is trimmed that
+ * they lack;
+ * - no two nodes would answer at the same time;
+ * - a copy at a seq matches the log, after every step and in every read, and never serves an older
+ * state than before.
  */
 export class ShardAudit {
   readonly records = new RecordHistory();
@@ -44,28 +43,28 @@ export class ShardAudit {
     return this.#entries.length;
   }
 
-  /** Something was stored: to be looked at in the next step. */
+  /** Notes that something was stored; the next step checks it. */
   stored(): void {
     this.#isStored = true;
   }
 
-  /** A node was given a claim: from now on no entry of an earlier epoch may come. */
+  /** A node got a claim: from now on entries of an earlier epoch are faults. */
   claimed(epoch: number): void {
     this.#fencedEpoch = Math.max(this.#fencedEpoch, epoch);
   }
 
-  /** What a node takes the shard for. */
+  /** Checks the head that a node reports. */
   told(node: string, head: ShardHead): void {
     if (!this.#isLogged(head)) this.#faults.add(`${node} has another state at ${head.seq} than the log`);
   }
 
-  /** A node that took the shard for `known` answered when it was `head`. */
+  /** Checks a read: the head that the node reported before, and the head when it answered. */
   read(node: string, known: ShardHead, head: ShardHead): void {
     this.told(node, known);
     if (head.seq < known.seq) this.#faults.add(`${node} answers from an older state than it knows of, ${head.seq}`);
   }
 
-  /** A copy was read: what it was then, and what it gave. */
+  /** Checks a read from a copy: the copy's head at that moment, and the returned value. */
   readFromCopy(node: string, id: string, { value, head, life }: CopyReading): void {
     if (!this.#isLogged(head) || this.records.valueAt(id, head.seq) !== value)
       this.#faults.add(`the copy of ${node} gave ${value} for ${id}, which it was not at ${head.seq}`);
@@ -87,7 +86,7 @@ export class ShardAudit {
     }
   }
 
-  /** A copy changed, and is this now. */
+  /** Checks the new head of a copy that changed. */
   copied(node: string, head: ShardHead): void {
     if (!this.#isLogged(head)) this.#faults.add(`the copy of ${node} has another state at ${head.seq} than the log`);
   }

@@ -6,19 +6,19 @@ import type { VirtualTime } from './virtual-time.ts';
 
 export interface RecordRow {
   seq: number;
-  /** Null: deleted. */
+  /** Null when deleted. */
   record: StoredRecord | null;
 }
 
-/** What one member of the replica set holds of one shard. */
+/** Rows of one shard on one member of the replica set. */
 export class ShardRows {
-  /** All entries that were ever there, trimmed or not, by seq - 1. */
+  /** All entries that ever existed, trimmed or not, by seq - 1. */
   log: LogEntry[] = [];
   trimmedThrough = 0;
   owner: OwnerRow | null = null;
   records = new Map<string, RecordRow>();
   mark = 0;
-  /** How often records or mark were set. */
+  /** Number of times that records or the mark were set. */
   recordChanges = 0;
 
   clone(): ShardRows {
@@ -26,12 +26,10 @@ export class ShardRows {
   }
 }
 
-/**
- * What one member of the replica set holds of the collection that is simulated, and of the leases.
- */
+/** Rows of the simulated collection, and the leases, on one member of the replica set. */
 export class Rows {
   leases = new Map<string, LeaseRow>();
-  /** The collection was deleted. */
+  /** Whether the collection was deleted. */
   isDropped = false;
   #shards = new Map<ShardKey, ShardRows>();
 
@@ -44,12 +42,12 @@ export class Rows {
     return rows;
   }
 
-  /** How often shards were claimed. */
+  /** Number of claims made. */
   get epochs(): number {
     return [...this.#shards.values()].reduce((total, { owner }) => total + (owner?.epoch ?? 0), 0);
   }
 
-  /** The collection's data are removed. */
+  /** Removes the collection's data. */
   clear(): void {
     this.#shards.clear();
   }
@@ -63,7 +61,7 @@ export class Rows {
   }
 }
 
-/** What a write comes to: its result, and what it sets; null where it changes nothing. */
+/** Outcome of a write: its result, and the change that it makes; null for no change. */
 export interface Decision<T> {
   result: T;
   set: ((rows: Rows) => void) | null;
@@ -77,16 +75,16 @@ interface Operation {
 }
 
 /**
- * A replica set: its primary takes a write at once, in order, and a majority has it a while later;
- * then it is acknowledged and can be read. One that changes nothing is acknowledged when a majority
- * has all that it was decided by, as MongoDB does it. A failover takes back writes that no majority
- * had, from the last one on.
+ * A replica set. Its primary applies writes at once, in order. A majority has a write some time
+ * later; then it is acknowledged and readable. A write that changes nothing is acknowledged when a
+ * majority has everything that the decision was based on, as in MongoDB. A failover takes back the
+ * writes that no majority had, starting with the last one.
  */
 export class SimulatedDatabase {
-  /** What a majority has. */
+  /** State that a majority has. */
   durable = new Rows();
   isDown = false;
-  /** How long a write takes to reach a majority. */
+  /** Time until a write reaches a majority. */
   lagMs: () => number = () => 0;
   readonly #time: VirtualTime;
   readonly #onDurable: () => void;
@@ -100,7 +98,7 @@ export class SimulatedDatabase {
     this.#onDurable = onDurable;
   }
 
-  /** What the primary has, whether or not it will keep it. */
+  /** The primary's state, including writes that it may lose. */
   get primary(): Rows {
     return this.#primary;
   }
@@ -124,7 +122,7 @@ export class SimulatedDatabase {
     };
     this.#pending.push(operation);
     const term = this.#term;
-    // A majority has them in order.
+    // A majority gets writes in order.
     this.#allDurableAtMs = Math.max(this.#allDurableAtMs, this.#time.nowMs + lagMs);
     this.#time.after(this.#allDurableAtMs - this.#time.nowMs, () => {
       if (term !== this.#term) return;
@@ -135,8 +133,8 @@ export class SimulatedDatabase {
   }
 
   /**
-   * Another primary takes over: it has the first `kept` (0 to 1) of what no majority had, and the
-   * rest is gone.
+   * Another primary takes over. It has the first `kept` (0 to 1) of the writes that no majority
+   * had; the rest is lost.
    */
   failover(kept: number): void {
     this.#term++;

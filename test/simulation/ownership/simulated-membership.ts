@@ -10,8 +10,8 @@ import { Replicas } from '../../../services/shards/cluster/replicas.ts';
 import type { NodeTime } from './virtual-time.ts';
 
 /**
- * The classes that decide who may serve, and that keep copies; a test puts a faulty one in their
- * place.
+ * Classes that decide which node may serve, and that keep copies. Tests replace them with faulty
+ * ones.
  */
 export interface Parts {
   Keeper: typeof LeaseKeeper;
@@ -30,17 +30,17 @@ export interface MembershipOptions {
   onClaim(claim: Claim): void;
 }
 
-/** Seldom, as in a large cluster: readings in between are of some leases only. */
+/** Rare, as in a large cluster: other reads return only some leases. */
 const LIST_EVERY_MS = 3_000;
 
-/** Room for many leases takes long to make, and a run has few. */
+/** Small, because a large table takes long to allocate and a run has few leases. */
 const OVER_MAX = 200;
 
 export const SOUND: Parts = { Keeper: LeaseKeeper, Watch: LeaseWatch, Owner: Ownership, Copies: Replicas };
 
 /**
- * A node's lease, its watch over the leases of others, and its claims, put together as the product
- * does it, but for the processes of real machines.
+ * A node's lease, its watch over other leases, and its claims, assembled as in the product, except
+ * for the processes of real machines.
  */
 export class SimulatedMembership {
   readonly node: string;

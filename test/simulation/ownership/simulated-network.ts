@@ -2,7 +2,7 @@ import { StoreError } from '../../../lib/store/port.ts';
 import type { Decision, Rows, SimulatedDatabase } from './simulated-database.ts';
 import type { NodeTime, VirtualTime } from './virtual-time.ts';
 
-/** What befalls messages; chances are from 0 to 1. */
+/** Faults of messages. Chances are from 0 to 1. */
 export interface Weather {
   loss: number;
   /** Chance that a message takes up to `slowMaxMs` instead of up to `usualMaxMs`. */
@@ -11,7 +11,7 @@ export interface Weather {
   usualMaxMs: number;
   /** Chance that a message arrives twice. */
   twice: number;
-  /** Chance that a call fails at once as far as its caller can see, whatever becomes of it. */
+  /** Chance that a call fails immediately for its caller, whether or not it takes effect. */
   failure: number;
 }
 
@@ -21,14 +21,14 @@ const TIMEOUT_MS = 4_000;
 
 type Effect = 'read' | 'write';
 
-/** Carries one node's calls to the store: late, twice, not at all, or with the answer lost. */
+/** Carries one node's calls to the store: delayed, twice, not at all, or with a lost response. */
 export class Wire {
-  /** Nothing gets to the store; what was on its way back arrives. */
+  /** Whether calls to the store are cut off. Responses already on their way still arrive. */
   isCut = false;
   isDead = false;
-  /** How much longer writes are under way to the store. */
+  /** Extra delay of writes to the store. */
   writeDelayMs = 0;
-  /** How much longer answers take. */
+  /** Extra delay of responses. */
   answerDelayMs: () => number = () => 0;
   readonly #time: VirtualTime;
   readonly #node: NodeTime;
@@ -50,14 +50,14 @@ export class Wire {
     this.#database = database;
   }
 
-  /** Rejects with StoreError 'unavailable'. */
+  /** Throws StoreError 'unavailable' when the call fails. */
   read<T>(look: (rows: Rows) => T): Promise<T> {
     return this.#call('read', (answer) => answer(() => look(this.#database.durable)));
   }
 
   /**
-   * Rejects with StoreError 'unknown' where it may have been done, or still will, and with
-   * 'unavailable' where it was not.
+   * Throws StoreError 'unknown' when the write may have been applied or still may be, and
+   * 'unavailable' when it was not applied.
    */
   write<T>(decide: (primary: Rows) => Decision<T>): Promise<T> {
     return this.#call('write', (answer) =>
@@ -84,7 +84,7 @@ export class Wire {
       const doubt = effect === 'read' ? 'unavailable' : 'unknown';
       const cancel = this.#node.after(TIMEOUT_MS, () => fail(doubt));
       if (this.#random() < this.#weather().failure) this.#time.after(this.#random() * 20, () => fail(doubt));
-      // What comes twice is one call all the same: when it is refused nothing of it is done later.
+      // A call that arrives twice is still one call: if it was refused, it is not applied later.
       let isRun = false;
       let isRefused = false;
       const refuse = (): void => {

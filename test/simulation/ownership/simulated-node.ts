@@ -36,11 +36,11 @@ export interface NodeOptions {
   time: NodeTime;
   wire: Wire;
   store: Store;
-  /** The same one, for copies. */
+  /** The same store, as used by copies. */
   copiedFrom: Store;
   newId(): string;
   parts: Parts;
-  /** How long the worker takes for a request. */
+  /** Time that the worker takes per request. */
   workMs: number;
   distort: Distortion;
   /** Tells another node to open the shard. */
@@ -49,37 +49,37 @@ export interface NodeOptions {
   follow(node: string, spec: ShardSpec, seq: number): Promise<ReplicaState>;
   isThere(node: string): boolean;
   onClaim(claim: Claim): void;
-  /** What the shard is as far as this node knows, while it answers for it. */
+  /** Reports the shard's head as this node knows it, while it may answer for the shard. */
   onHead(shard: ShardKey, head: ShardHead): void;
-  /** The shard was read: what the node took it for before, and what it was. */
+  /** Reports a read: the head that the node knew before, and the actual head. */
   onRead(shard: ShardKey, known: ShardHead, head: ShardHead): void;
-  /** A copy was read. */
+  /** Reports a read from a copy. */
   onCopyRead(shard: ShardKey, id: string, reading: CopyReading): void;
 }
 
-/** What a copy gave for a record, and what it was at that moment. */
+/** A value read from a copy, and the copy's state at that moment. */
 export interface CopyReading extends Instant {
   value: string | null;
 }
 
-/** Materialises when it is asked to, not by a timer of the real clock. */
+/** Materialises on request instead of by a timer of the real clock. */
 class PromptedMaterialiser extends Materialiser {
   override wake(): void {}
 }
 
 /**
- * One life of one node: the product's membership, shard cache, actor, engine, checkpointer,
- * hand-over and copies over a simulated wire, worker and clock.
+ * One life of a node: the product's membership, shard cache, actor, engine, checkpointer, hand-over
+ * and copies over a simulated network, worker and clock.
  */
 export class SimulatedNode {
   readonly name: string;
   readonly time: NodeTime;
   readonly wire: Wire;
   hasLeft = false;
-  /** Whether what its copies read of logs comes with a wrong byte; and whether it ever did. */
+  /** Whether its copies read log entries with a wrong byte, and whether they ever did. */
   isSpoilt = false;
   wasSpoilt = false;
-  /** Shards that were opened from their copy here. */
+  /** Shards opened here from the node's own copy. */
   warmTakeovers = 0;
   readonly #options: NodeOptions;
   readonly #membership: SimulatedMembership;
@@ -144,7 +144,7 @@ export class SimulatedNode {
       shardCache: this.#shardCache,
       membership: this.#membership as unknown as Membership,
       followersOf: (key) => this.followersOf(key).flatMap(({ node, seq }) => (seq === null ? [] : [node])),
-      // All are small here: every other one goes as large ones do.
+      // All shards here are small, so every other one is treated as a large one.
       isQuick: () => this.#drained++ % 2 === 0,
       clock: time,
       log: LOG,
@@ -196,7 +196,7 @@ export class SimulatedNode {
     });
   }
 
-  /** Reads the copy that is here. */
+  /** Reads from the copy on this node. */
   readCopy(spec: ShardSpec, id: string): Promise<string | null> {
     return this.#replicas.read(spec, async ({ key, worker }) => {
       const page = await worker.request('fetch', { key, ids: [id], pageMaxBytes: 1 });
@@ -208,7 +208,7 @@ export class SimulatedNode {
     });
   }
 
-  /** Keeps a copy of a shard that another node holds, at `seq`. */
+  /** Follows a shard that another node holds, at `seq`. */
   follow(spec: ShardSpec, seq: number): ReplicaState {
     if (this.isLeaving) throw new ShardMoved(null);
     return this.#shardCache.has(spec) ? { seq: null } : this.#replicas.follow(spec, seq);
@@ -218,12 +218,12 @@ export class SimulatedNode {
     return this.#followers.of(key);
   }
 
-  /** Copies that are whole, and how far they are. */
+  /** Complete copies and their seqs. */
   copies(): { shard: ShardKey; seq: number }[] {
     return this.#replicas.list().filter(({ seq }) => seq > 0);
   }
 
-  /** Copies that were changed since they were last asked for, as they are in memory. */
+  /** Copies that changed since the previous call, with their heads in memory. */
   changedCopies(): { shard: ShardKey; head: ShardHead }[] {
     const { replayed } = this.#worker;
     if (replayed.size === 0) return [];
@@ -234,7 +234,7 @@ export class SimulatedNode {
     });
   }
 
-  /** Copies that were thrown away because their root was not the recorded one. */
+  /** Number of copies dropped because their root did not match the recorded one. */
   get mismatches(): number {
     return this.#replicas.mismatches;
   }
@@ -251,7 +251,7 @@ export class SimulatedNode {
     ];
   }
 
-  /** Whether anything of the collection is in memory. */
+  /** Whether any of the collection is in memory. */
   hasAny(collectionId: string): boolean {
     return [...this.#worker.lives.keys()].some((shard) => parseShardKey(shard).collectionId === collectionId);
   }
@@ -261,28 +261,28 @@ export class SimulatedNode {
     await this.#replicas.shed(1);
   }
 
-  /** Lets go of the collection, which was deleted. */
+  /** Frees the collection, which was deleted. */
   async forget(collectionId: string): Promise<void> {
     await this.#replicas.forget(collectionId);
     await this.#shardCache.closeAllOf(collectionId);
   }
 
-  /** Opens the shard here, as a node does that is told to take it over. */
+  /** Opens the shard here, like a node that is told to take it over. */
   adopt(spec: ShardSpec): Promise<void> {
     return this.#shardCache.use(spec, async () => undefined);
   }
 
-  /** Copies what is in the log into the records. */
+  /** Copies log entries into the records. */
   async materialise(spec: ShardSpec): Promise<void> {
     await this.#materialiser.catchUp(shardKey(spec.collectionId, spec.index));
   }
 
-  /** Takes a checkpoint, if there is anything new, and trims the log. */
+  /** Takes a checkpoint if there is anything new, and trims the log. */
   save(spec: ShardSpec): Promise<void> {
     return this.#shardCache.save(shardKey(spec.collectionId, spec.index));
   }
 
-  /** Lets the shard out of memory and goes on holding it. */
+  /** Unloads the shard from memory and keeps its claim. */
   rest(spec: ShardSpec): Promise<void> {
     return this.#shardCache.close(shardKey(spec.collectionId, spec.index));
   }
@@ -291,7 +291,7 @@ export class SimulatedNode {
     return this.#handOver.move(shardKey(spec.collectionId, spec.index), to);
   }
 
-  /** Gives everything away and ends. */
+  /** Hands over everything and ends. */
   async leave(): Promise<void> {
     await this.#drain.giveAll(this.#abortedAfter(DRAIN_MAX_MS), DRAIN_MAX_MS);
     await this.#drain.releaseAll(this.#abortedAfter(RELEASE_MAX_MS));
@@ -304,7 +304,7 @@ export class SimulatedNode {
     this.hasLeft = true;
   }
 
-  /** Its worker thread crashes; another one takes its place. */
+  /** Crashes the worker thread and replaces it. */
   loseWorker(): void {
     const former = this.#worker;
     this.#worker = this.#newWorker();
@@ -328,7 +328,7 @@ export class SimulatedNode {
     return taken;
   }
 
-  /** The store with a log whose entries come with a wrong byte while `isSpoilt` says so. */
+  /** The store, with a wrong byte in log entries while `isSpoilt`. */
   #spoilt(store: Store): Store {
     const read: Store['log']['read'] = async (...given) => {
       const entries = await store.log.read(...given);
@@ -348,7 +348,7 @@ function valueOn({ items }: Page<FetchedRecord>): string | null {
   return record ? (JSON.parse(record.metadata) as { value: string }).value : null;
 }
 
-/** Another digit of the last record's value, or of its id where it is deleted. */
+/** Changes a digit of the last record's value, or of its id when it is deleted. */
 function spoil(entry: LogEntry): LogEntry {
   if (entry.body.byteLength === 0) return entry;
   const body = Uint8Array.from(entry.body);

@@ -12,33 +12,33 @@ import type { Wire } from './simulated-network.ts';
 
 const ENTRIES_PER_READ = 3;
 const CHECKPOINTS_KEPT = 2;
-/** Chance of an append that is refused for lack of room. */
+/** Chance that an append is refused for lack of space. */
 const FULL = 0.002;
 
-/** Mistakes that a store could make, for the simulation to find. */
+/** Defects of a store that the simulation must find. */
 export interface StoreDefects {
   /** A lower seq overwrites a higher one. */
   overwritesHigherRows?: boolean;
-  /** A deleted record leaves no row that says so. */
+  /** A deleted record leaves no tombstone row. */
   forgetsDeletes?: boolean;
-  /** An append at a seq that is taken replaces what is there. */
+  /** An append at an existing seq replaces the entry. */
   overwritesEntries?: boolean;
   /** The mark is raised before the rows are written. */
   marksFirst?: boolean;
-  /** Trimming removes every entry there is. */
+  /** Trimming removes every entry. */
   trimsAll?: boolean;
-  /** Reads give what the primary has, although a failover may take it back. */
+  /** Reads return the primary's state, although a failover may take it back. */
   readsMinority?: boolean;
-  /** So do those for copies. */
+  /** The same for the reads of copies. */
   copiesReadMinority?: boolean;
 }
 
 export interface SimulatedStoreOptions {
   collection: CollectionRow;
   random: () => number;
-  /** What the primary has. */
+  /** The primary's state. */
   primary(): Rows;
-  /** Where checkpoints lie. */
+  /** Folder for checkpoints. */
   folder(): string;
   defects: StoreDefects;
   onContradiction(reason: string): void;
@@ -46,16 +46,16 @@ export interface SimulatedStoreOptions {
 
 const UNCHANGED: Decision<void> = { result: undefined, set: null };
 
-/** The parts of the store that shards need, of one collection, over the wires of the nodes. */
+/** The parts of the store that shards need, for one collection, over the nodes' connections. */
 export class SimulatedStore {
   readonly #collection: CollectionRow;
   readonly #onContradiction: (reason: string) => void;
   readonly #defects: StoreDefects;
   readonly #random: () => number;
   readonly #primary: () => Rows;
-  /** By folder. */
+  /** Checkpoints by folder. */
   readonly #checkpoints = new Map<string, { shard: ShardKey; seq: number }>();
-  /** Folders that are their writers' no more, whether or not those have heard of it. */
+  /** Folders handed over to the store, whether or not the writer knows of it. */
   readonly #put = new Set<string>();
   readonly #folder: () => string;
 
@@ -68,7 +68,7 @@ export class SimulatedStore {
     this.#onContradiction = onContradiction;
   }
 
-  /** The store as one node reaches it, for the shards that it holds or `forCopies`. */
+  /** The store as one node reaches it, for held shards or, with `forCopies`, for copies. */
   over(wire: Wire, forCopies = false): Store {
     const { readsMinority, copiesReadMinority } = this.#defects;
     const parts = {
@@ -126,7 +126,7 @@ export class SimulatedStore {
     };
   }
 
-  /** Rows one by one, the mark last: nothing that takes more than one row happens at once. */
+  /** Writes rows one by one and the mark last: nothing that needs several rows is atomic. */
   #records(wire: Wire): RecordStore {
     const { overwritesHigherRows, forgetsDeletes, marksFirst } = this.#defects;
     const raiseMark = (shard: ShardKey, throughSeq: number): Promise<void> =>
@@ -190,7 +190,7 @@ export class SimulatedStore {
     };
   }
 
-  /** Files stay as they were put; a checkpoint is there once it is listed. */
+  /** Files stay as written. A checkpoint exists once it is listed. */
   #checkpointsOver(wire: Wire): CheckpointStore {
     const listed = this.#checkpoints;
     const put = this.#put;

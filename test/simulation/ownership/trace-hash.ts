@@ -1,6 +1,6 @@
 const PRIME = 0x01000193;
 
-/** A running hash of numbers (FNV-1a over their bits), to tell two courses of events apart. */
+/** A running hash of numbers (FNV-1a over their bits), to compare two sequences of events. */
 export class TraceHash {
   readonly #floats = new Float64Array(1);
   readonly #words = new Uint32Array(this.#floats.buffer);
@@ -15,7 +15,7 @@ export class TraceHash {
     }
   }
 
-  /** How much was hashed, and to what. */
+  /** Number of hashed values, and the hash. */
   digest(): string {
     return `${this.#count}:${this.#state.toString(16)}`;
   }

@@ -11,7 +11,7 @@ const SPOILT_MAX_MS = 6_000;
 const DOWN_MAX_MS = 1_500;
 const STAND_STILL_MS = 6_000;
 const ABSENCE_MAX_MS = 2_000;
-/** Longer than any lease, and not as long as a call waits. */
+/** LATE_MAX_MS is below the timeout of a store call; LATE_MIN_MS is above DEAD_AFTER_MS. */
 const LATE_MAX_MS = 3_900;
 const LATE_MIN_MS = 8_000;
 const STUCK_MIN_MS = 7_000;
@@ -97,7 +97,7 @@ export class Troublemaker {
     });
   }
 
-  /** Calls `run` within `maxMs`, unless all trouble is over by then. */
+  /** Calls `run` within `maxMs`, unless all trouble has ended by then. */
   #after(maxMs: number, run: () => void): void {
     this.#cluster.time.after(this.#random() * maxMs, () => !this.#isOver && run());
   }
@@ -147,9 +147,7 @@ export class Troublemaker {
     this.#cluster.database.lagMs = () => this.#random() * lagMaxMs;
   }
 
-  /**
-   * What the holder writes now arrives when its lease is over, and the holder sleeps until then.
-   */
+  /** Delays the holder's writes until its lease has expired, and pauses the holder until then. */
   #stickWrites(): void {
     const spec = this.#anyShard();
     const holder = this.#cluster.holder(spec);
@@ -165,8 +163,8 @@ export class Troublemaker {
   }
 
   /**
-   * For a while the holder's calls are answered late; then none gets through, while clients still
-   * reach it.
+   * Delays responses to the holder's calls for a while, then cuts its calls off, while clients
+   * still reach it.
    */
   #endLease(): void {
     const holder = this.#cluster.holder(this.#anyShard());

@@ -8,12 +8,12 @@ interface Event {
   run(): void;
 }
 
-/** So many events go by before the process looks at what waits for it outside of the simulation. */
+/** Number of events after which the process handles work outside the simulation. */
 const EVENTS_PER_BREATH = 2_000;
 
 /**
- * One timeline for everything simulated: nothing happens but events in the order of their times,
- * and what follows from them at once.
+ * One timeline for the whole simulation. Events run in the order of their times, each followed
+ * immediately by its consequences.
  */
 export class VirtualTime {
   nowMs = 0;
@@ -35,8 +35,8 @@ export class VirtualTime {
   }
 
   /**
-   * Lets everything happen that is due by `untilMs`, or until `stop` says so; `onStep` is told
-   * after every event and all that followed from it.
+   * Runs all events due by `untilMs`, or until `stop` returns true. Calls `onStep` after each event
+   * and its consequences.
    */
   async run(untilMs: number, onStep: () => void = () => undefined, stop: () => boolean = () => false): Promise<void> {
     await settled();
@@ -92,8 +92,8 @@ export class VirtualTime {
 }
 
 /**
- * The time that one node sees: its clock runs at a rate of its own from an origin of its own, and
- * while it is paused nothing reaches it.
+ * The time of one node. Its clock has its own rate and origin; while it is paused, nothing reaches
+ * the node.
  */
 export class NodeTime implements Clock, Timers {
   readonly rate: number;
@@ -125,7 +125,7 @@ export class NodeTime implements Clock, Timers {
     };
   }
 
-  /** Something reaches the node now, or when it goes on. */
+  /** Delivers `run` to the node now, or when the node resumes. */
   arrive(run: () => void): void {
     if (this.#paused) this.#held.push(run);
     else run();
@@ -145,7 +145,7 @@ function isBefore(a: Event, b: Event): boolean {
   return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 }
 
-/** Resolves when what promises set off is done: ticks wait until there is none of that left. */
+/** Resolves when all promise callbacks are done: ticks run after them. */
 function settled(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }

@@ -14,9 +14,9 @@ import { TraceHash } from './trace-hash.ts';
 import { Troublemaker } from './troublemaker.ts';
 
 const PEACE_MS = 40_000;
-/** In which what is under way ends. */
+/** Time for running operations to finish. */
 const REST_MS = 1_000;
-/** In which a copy is dropped that nobody asked for, and what led to it is over. */
+/** Time after which unused copies are dropped, including the operations that this causes. */
 const FORGOTTEN_MS = 90_000;
 const KINDS = 3;
 
@@ -24,16 +24,16 @@ export type Defects = Partial<Pick<ClusterOptions, 'parts' | 'defects' | 'distor
 
 export interface Outcome {
   profile: string;
-  /** What was seen that cannot be. */
+  /** Violations that were observed. */
   faults: string[];
-  /** What did not happen in time once there was peace. */
+  /** Goals that were not reached in time after the trouble ended. */
   stalls: string[];
   operations: number;
   commits: number;
   epochs: number;
-  /** Answers of copies. */
+  /** Number of reads answered by copies. */
   copiesRead: number;
-  /** Copies that were thrown away, and such that were opened from. */
+  /** Copies dropped for a wrong root, and shards opened from a copy. */
   mismatches: number;
   warmTakeovers: number;
   /** All events, in order. */
@@ -41,8 +41,8 @@ export interface Outcome {
 }
 
 /**
- * A cluster in trouble for some seconds of virtual time, then in peace; the same seed gives the
- * same course of events.
+ * A cluster with faults for some seconds of virtual time, then without. The same seed gives the
+ * same sequence of events.
  */
 export class World {
   readonly profile: Profile;
@@ -61,7 +61,7 @@ export class World {
 
   async run(): Promise<Outcome> {
     const { stackTraceLimit } = Error;
-    // Most errors of a run are those that it is made of, and nobody reads where they came from.
+    // Most errors of a run are intended, and their stack traces would be wasted work.
     Error.stackTraceLimit = 0;
     try {
       return await this.#run();
@@ -116,7 +116,7 @@ export class World {
     await time.run(time.nowMs + REST_MS, step, isFaulty);
     if (stalls.length === 0) auditor.look(nodes);
     const { epochs } = database.durable;
-    // From here on there is no log to hold anything against.
+    // The log is gone from here on, so the audit ends.
     if (profile.isDropped && !isFaulty()) await reach(peace.dropped(), FORGOTTEN_MS, () => undefined);
     const count = (countOf: (node: SimulatedNode) => number): number =>
       cluster.lives.reduce((total, node) => total + countOf(node), 0);
