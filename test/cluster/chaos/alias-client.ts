@@ -3,14 +3,17 @@ import type { Api } from '../../support/api-client.ts';
 import type { Recorder, Told } from './recorder.ts';
 
 const ALIASES = ['live-0', 'live-1', 'live-2'];
-/** Each alias is put for each of them once at most: histories tell writes apart by value. */
+/**
+ * Each alias is pointed to each target at most once, so that histories can tell writes apart by
+ * value.
+ */
 const TARGETS = 60;
 const PAUSE_MAX_MS = 80;
 
-/** Puts that nobody has made yet. */
+/** Puts that no client has made yet. */
 export type Puts = { alias: string; collection: string }[];
 
-/** Makes the collections that aliases stand for; `random` orders the puts. */
+/** Creates the collections that aliases point to. `random` orders the puts. */
 export async function aliasTargets(api: Api, random: () => number): Promise<Puts> {
   const names = Array.from({ length: TARGETS }, (_, number) => `target-${number}`);
   for (const name of names) {
@@ -23,7 +26,7 @@ export async function aliasTargets(api: Api, random: () => number): Promise<Puts
     .map(({ put }) => put);
 }
 
-/** Puts, reads and deletes aliases that all share, and notes what it is told. */
+/** Puts, reads and deletes shared aliases, and records the responses. */
 export class AliasClient {
   readonly #client: number;
   readonly #recorder: Recorder;

@@ -14,7 +14,7 @@ export interface AuditOptions {
   collection: string;
   recorder: Recorder;
   observer: LogObserver;
-  /** Writes and queries that were counted before the clients began. */
+  /** Writes and queries counted before the clients started. */
   before: { write_count: number; query_count: number };
 }
 
@@ -23,10 +23,10 @@ interface Description {
 }
 
 /**
- * Holds what is there in the end against what clients were told: every acknowledged write there and
- * every deleted record gone, each history linearizable with the final state as its last reads,
- * roots equal to a recomputation, usage exact, on-chain versions only growing. Returns a sentence
- * for everything that is not so.
+ * Checks the final state against what clients were told: every acknowledged write is present, every
+ * deleted record is gone, each history is linearizable with the final state as its last reads,
+ * roots match a recomputation, usage is exact, and on-chain versions only grow. Returns a sentence
+ * per violation.
  */
 export async function audit(options: AuditOptions): Promise<string[]> {
   const { recorder, observer } = options;
@@ -58,7 +58,7 @@ async function finalRecords({ api, collection, recorder }: AuditOptions, faults:
   return new Map(Object.entries(body.vectors));
 }
 
-/** `value`: of the record or alias in the end. */
+/** `value`: final value of the record or alias. */
 function historyFaults(id: string, operations: Operation[], value: string | null, faults: string[]): void {
   const end = Number.MAX_SAFE_INTEGER;
   const last = { kind: 'read', value, sent: end - 1, answered: end } as const;
@@ -81,15 +81,15 @@ async function aliasFaults({ api, recorder }: AuditOptions, faults: string[]): P
 }
 
 /**
- * A write that was sent after another was answered has the higher version; a delete of what is not
- * there may have the same.
+ * A write sent after another was answered must have the higher version. A delete of an absent
+ * record may have the same version.
  */
 function versionFaults({ requests }: Recorder, faults: string[]): void {
   const versioned = requests.filter(({ version }) => version !== null);
   const bySending = versioned.toSorted((a, b) => a.sent - b.sent);
   let at = 0;
   let highest = 0;
-  // Requests stand in the order of their answers.
+  // Requests are in the order of their responses.
   for (const { kind, sent, version } of bySending) {
     for (; at < versioned.length && versioned[at]!.answered < sent; at++)
       highest = Math.max(highest, versioned[at]!.version!);
@@ -131,7 +131,7 @@ async function usageFaults({ api, recorder, observer, before }: AuditOptions, fa
     faults.push(`${writes} writes are counted, ${acknowledged} acknowledged, ${records('unknown')} unknown`);
   const answered = total('queries', 'ok');
   const unanswered = total('queries', 'unknown');
-  // What killed nodes had taken beforehand.
+  // Queries that killed nodes had taken in advance.
   const uncertain = body.query_count_uncertainty;
   if (queries < answered || queries - uncertain > answered + unanswered) {
     const counted = `${queries} queries are counted, ${uncertain} of them uncertain`;

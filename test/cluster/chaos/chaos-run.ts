@@ -22,18 +22,18 @@ const TROUBLE_MAX_MS = 300_000;
 
 export interface ChaosOptions extends Partial<ClusterOptions> {
   name: string;
-  /** Where the cluster stands; it ends with the run. */
+  /** Backing services of the cluster; they end with the run. */
   backing: Backing | BackingServices;
-  /** Servers of its own, to be killed and halted. */
+  /** Starts separate servers, which the run may kill and halt. */
   isOwn?: boolean;
   replicas?: number;
-  /** No request may fail. */
+  /** Whether every request must succeed. */
   isFlawless?: boolean;
-  /** What happens to the cluster while the clients go on. */
+  /** Disturbs the cluster while the clients run. */
   trouble(cluster: ClusterProcess, random: () => number, collectionId: string): Promise<void>;
 }
 
-/** What clients met with, and a sentence for each promise that was broken. */
+/** What clients observed, and a sentence per broken promise. */
 export interface ChaosResult extends Outage {
   faults: string[];
 }
@@ -41,8 +41,8 @@ export interface ChaosResult extends Outage {
 const chaosSeed = seed % 1_000_000;
 
 /**
- * Runs eight clients of records, three of aliases and one that verifies against a cluster while
- * trouble is made, waits for calm, and audits all that they were told.
+ * Runs eight record clients, three alias clients and one verifier against a cluster during
+ * `trouble`. Then waits until the cluster is calm and audits all responses.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { name, backing, replicas = 0, isOwn, isFlawless = false, trouble, ...clusterOptions } = options;
@@ -123,7 +123,7 @@ function clientsOf(recorder: Recorder, puts: Puts) {
   };
 }
 
-/** A run in which they came to nothing would show nothing. */
+/** Alias clients and verifiers must have had effect; otherwise the run shows nothing about them. */
 function idleFaults({ aliases }: Recorder, verifiers: Verifier[]): string[] {
   const isPut = [...aliases.values()].flat().some(({ kind, answered }) => kind === 'write' && answered !== null);
   return [
@@ -132,7 +132,7 @@ function idleFaults({ aliases }: Recorder, verifiers: Verifier[]): string[] {
   ];
 }
 
-/** Trouble that does not end is an error, so that the logs are shown. */
+/** Throws when the trouble does not end in time, so that the logs are printed. */
 function inTime(trouble: Promise<void>): Promise<void> {
   const late = AbortSignal.timeout(TROUBLE_MAX_MS);
   return Promise.race([
@@ -141,7 +141,7 @@ function inTime(trouble: Promise<void>): Promise<void> {
   ]);
 }
 
-/** The shard node with a given rank among those that hold shards of the collection, most first. */
+/** Picks a random shard node that holds shards of the collection. */
 export async function ownerOf(cluster: ClusterProcess, collectionId: string, random: () => number): Promise<string> {
   const holders = [...(await cluster.holdings(collectionId)).keys()];
   return holders[Math.floor(random() * holders.length)]!;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { shardIndexOf } from './placement-of-ids.ts';
 import type { Recorder, Told } from './recorder.ts';
 
-/** Records of one client alone, and of all. */
+/** Number of records per client, and shared by all clients. */
 const OWN_IDS = 12;
 const SHARED_IDS = 8;
 const PAUSE_MAX_MS = 40;
@@ -18,7 +18,7 @@ export function idsOf(group: string): string[] {
   return Array.from({ length: count }, (_, number) => `${group}-${number}`);
 }
 
-/** The vector that is written with a value, so that a record mixed of two writes shows. */
+/** The vector that is written with a value; a record mixed from two writes is then detectable. */
 export function vectorOf(value: string): number[] {
   const [client, step] = value.split(':').map(Number);
   return [client! + 1, step!, 1];
@@ -27,15 +27,15 @@ export function vectorOf(value: string): number[] {
 const queryOf = (group: string) => ({ vector: [1, 1, 1], topK: 100, filter: { group }, includeValues: true });
 
 /**
- * Does every operation on records of its own and on some that all share, one request at a time, and
- * notes what it is told of each record.
+ * Performs every operation on its own and on shared records, one request at a time, and records the
+ * responses per record.
  */
 export class ChaosClient {
   readonly #client: number;
   readonly #recorder: Recorder;
   readonly #random: () => number;
   readonly #shards: number;
-  /** Sentences about answers that no order of operations can explain. */
+  /** Descriptions of responses that no order of operations can explain. */
   readonly faults: string[] = [];
   #step = 0;
 
@@ -153,7 +153,7 @@ export class ChaosClient {
   #noteDeletes(ids: string[], told: Told<{ deletedCount: number }>): void {
     if (told.outcome === 'refused') return;
     const answered = told.outcome === 'ok' ? told.answered : null;
-    // Another count does not say which of them were there.
+    // Any other count does not tell which of the records existed.
     const count = told.body?.deletedCount;
     const existed = count === 0 ? false : count === ids.length ? true : undefined;
     for (const id of ids) this.#recorder.note(id, { kind: 'delete', value: null, existed, sent: told.sent, answered });

@@ -166,8 +166,8 @@ describe('histories of one record', () => {
 });
 
 /**
- * Operations of several clients on a register, each done at one instant between its sending and its
- * answer.
+ * Operations of several clients on a register, each applied at one instant between its start and
+ * its response.
  */
 function answersOfRegister(random: () => number, count: number, { unknown = 0.15, longest = 3 } = {}): Operation[] {
   interface Planned extends Operation {
@@ -195,7 +195,7 @@ function answersOfRegister(random: () => number, count: number, { unknown = 0.15
   return planned.map(({ at: _, ...operation }) => operation);
 }
 
-/** Operations with answers that may be true or not. */
+/** Operations with arbitrary responses, true or not. */
 function anyAnswers(random: () => number, count: number): Operation[] {
   const values = Array.from({ length: count }, (_, number) => `v${number}`);
   return values.map((own): Operation => {
@@ -209,7 +209,7 @@ function anyAnswers(random: () => number, count: number): Operation[] {
   });
 }
 
-/** Wing and Gong: tries every order that the instants allow. */
+/** Wing and Gong's algorithm: tries every order that the instants allow. */
 function canBeOrdered(history: Operation[], value: string | null, done: ReadonlySet<Operation>): boolean {
   const left = history.filter((one) => !done.has(one));
   if (left.every(({ answered }) => answered === null)) return true;

@@ -1,27 +1,26 @@
 /**
- * Whether the history of one record is linearizable: whether every operation can be given one
- * instant between its sending and its answer at which it took effect, such that each read gives
- * what was written last. A write of unknown outcome may have taken effect at any instant after it
- * was sent, or never.
+ * Checks whether the history of one record is linearizable: each operation takes effect at one
+ * instant between sending and answer, and each read returns the last write. A write of unknown
+ * outcome may take effect at any time after it was sent, or never.
  *
- * Just-in-time linearization (Lowe, "Testing for linearizability", 2017): goes through the sendings
- * and answers in order with all states that the record may be in; operations are put in place only
- * when an answer demands it. What has an unknown outcome is put in place only where an operation
- * under way sees what it left; of several that would do equally well only one is tried; and of
- * states that differ in nothing but what was used up so only the least are kept. Their number stays
- * small however many outcomes are unknown.
+ * Just-in-time linearization (Lowe, "Testing for linearizability", 2017): goes through the events
+ * with all possible states, and linearizes an operation only when an answer requires it. Unknown
+ * operations are linearized only if a pending operation sees their effect, one of equivalent ones
+ * is tried, and only minimal states are kept. So the number of states stays small.
  */
 import type { Operation } from './operation.ts';
 
-/** What the record may be, and which operations that are not answered yet have led there. */
+/**
+ * A possible value of the record, and the unanswered operations that were linearized to reach it.
+ */
 interface Configuration {
   value: string | null;
   done: ReadonlySet<number>;
 }
 
 /**
- * Null when the history is linearizable from a record that is not there; else the first operation
- * whose answer no order explains.
+ * Returns null when the history is linearizable, starting with an absent record; else the first
+ * operation whose answer no order explains.
  */
 export function firstUnexplained(operations: readonly Operation[]): Operation | null {
   const events = operations.flatMap((operation, at) => [
@@ -39,7 +38,7 @@ export function firstUnexplained(operations: readonly Operation[]): Operation | 
 
 class Search {
   readonly #operations: readonly Operation[];
-  /** Values that some read of the history gave. */
+  /** Values that some read of the history returned. */
   readonly #read: Set<string | null>;
   readonly #open = new Set<number>();
   #configurations: Configuration[] = [{ value: null, done: new Set() }];
@@ -54,7 +53,7 @@ class Search {
     this.#configurations = this.#configurations.map((one) => this.#withReads(one));
   }
 
-  /** False when no order explains the answer. */
+  /** Handles an answer. Returns false when no order explains it. */
   answer(at: number): boolean {
     if (!this.#open.has(at)) return true;
     const found = this.#withDone(at);
@@ -62,14 +61,14 @@ class Search {
       (one) =>
         !found.some((other) => other !== one && other.value === one.value && this.#isNoWorse(other.done, one.done)),
     );
-    // What is done however it went needs no more thought.
+    // Operations that are done in every configuration need no further tracking.
     const settled = [...(least[0]?.done ?? [])].filter((one) => least.every(({ done }) => done.has(one)));
     for (const one of settled) this.#open.delete(one);
     this.#configurations = least.map(({ value, done }) => ({ value, done: without(done, settled) }));
     return least.length > 0;
   }
 
-  /** All least configurations that can be reached and have the operation done. */
+  /** All minimal reachable configurations in which the operation is done. */
   #withDone(at: number): Configuration[] {
     const reached = new Map<string | null, Configuration[]>();
     const found: Configuration[] = [];
@@ -103,8 +102,8 @@ class Search {
     const needsNone =
       value !== null &&
       isAwaited(({ kind, existed, value: given }) => (kind === 'read' ? given === null : existed === false));
-    // Deletes are all alike; so are writes that nobody ever reads, and any other is better kept for
-    // its reader.
+    // Deletes are interchangeable. So are writes that no read returns; any other write is better
+    // kept for its reader.
     const removal = needsNone ? unknown.find((at) => this.#operations[at]!.kind === 'delete') : undefined;
     if (removal !== undefined) steps.push(removal);
     const writes = unknown.filter((at) => {
@@ -125,7 +124,7 @@ class Search {
     return this.#withReads({ value: kind === 'write' ? value : null, done: new Set([...done, at]) });
   }
 
-  /** Reads change nothing: each that can be done is done at once. */
+  /** Reads change nothing, so every possible read is done at once. */
   #withReads(one: Configuration): Configuration {
     const reads: number[] = [];
     for (const at of this.#open) {
@@ -136,8 +135,8 @@ class Search {
   }
 
   /**
-   * Whether of two ways to one value the first leaves the same operations still to come, and has
-   * used up no unknown one that the second has not.
+   * Whether the first of two ways to the same value leaves the same operations to do, and uses no
+   * unknown operation that the second does not use.
    */
   #isNoWorse(first: ReadonlySet<number>, second: ReadonlySet<number>): boolean {
     for (const at of first) if (!second.has(at)) return false;

@@ -15,16 +15,16 @@ export class LogObserver {
   readonly #seqs = new Map<ShardKey, number>();
   readonly #epochs = new Map<ShardKey, number>();
   readonly #entryIds = new Set<string>();
-  /** Records that committed entries counted as written. */
+  /** Number of records that committed entries counted as written. */
   writes = 0;
   /**
-   * Values that committed entries brought; of several for one record in one entry only the last
-   * shows.
+   * Values in committed entries. When an entry writes a record several times, only the last value
+   * is visible.
    */
   readonly values = new Set<string>();
   readonly faults: string[] = [];
   /**
-   * Entries that were trimmed before they were seen: two checkpoints may follow each other closely.
+   * Number of entries trimmed before they were read: two checkpoints may follow each other closely.
    */
   missed = 0;
 
@@ -35,13 +35,13 @@ export class LogObserver {
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      // A store that is down is looked at again.
+      // Retries when the store is down.
       await this.catchUp().catch(() => undefined);
       await delay(LOOK_EVERY_MS);
     }
   }
 
-  /** Takes in all that there is. Throws StoreError. */
+  /** Reads all new entries. Throws StoreError. */
   async catchUp(): Promise<void> {
     for (const shard of this.#seqs.keys()) {
       for (;;) {
@@ -53,13 +53,13 @@ export class LogObserver {
     }
   }
 
-  /** Goes on at `seq` where what comes before it was trimmed. */
+  /** Continues at `seq` when the entries before it were trimmed. */
   async #pass(shard: ShardKey, seq: number): Promise<void> {
     const unseen = seq - this.#seqs.get(shard)! - 1;
     if (unseen <= 0) return;
     const firstSeq = await this.#store.log.firstSeq(shard);
-    // It may have been trimmed further by now; what is still there before `seq` was left out by the
-    // log.
+    // The log may be trimmed further by now. An entry still present before `seq` means that the log
+    // skipped it.
     if (firstSeq !== null && firstSeq < seq) return;
     this.missed += unseen;
     this.#seqs.set(shard, seq - 1);

@@ -1,20 +1,20 @@
 /**
- * One operation on one record, as its client saw it. Instants are of one total order, such as ticks
- * of a counter.
+ * One operation on one record, as its client saw it. Instants belong to one total order, such as
+ * ticks of a counter.
  */
 export interface Operation {
   kind: 'write' | 'delete' | 'read';
   /**
-   * What a write wrote, or a read gave; null: the record was not there. Every write of a record
-   * writes another value.
+   * The value that a write wrote or a read returned; null when the record was absent. Every write
+   * of a record has another value.
    */
   value: string | null;
   /**
-   * Whether the record was there: of a delete, where its answer says so; of an update, which writes
-   * only where it was, always true.
+   * Whether the record existed. For a delete, if its response tells. Always true for an update,
+   * which only writes existing records.
    */
   existed?: boolean;
   sent: number;
-  /** Null: it is not known whether it was done, and it may still be. */
+  /** Null when the outcome is unknown; the operation may still be applied. */
   answered: number | null;
 }

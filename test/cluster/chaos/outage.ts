@@ -1,20 +1,18 @@
 import type { RecordedRequest } from './recorder.ts';
 
-/** How long the service was away, and how often it said so. */
+/** How long the service was unavailable, and how often it failed. */
 export interface Outage {
-  /** The longest time in which nobody got an answer from some one shard. */
+  /** Longest time without a response from one shard. */
   shardAwayMs: number;
-  /** The longest time in which some client got none. */
+  /** Longest time in which one client got no response. */
   clientAwayMs: number;
-  /**
-   * The longest time from the sending of a client's request that failed to the next that succeeded.
-   */
+  /** Longest time from sending a failed request of a client to its next successful one. */
   failingMs: number;
   requests: number;
   failures: RecordedRequest[];
 }
 
-/** `endMs`: when the clients stopped, on the clock of the requests. */
+/** `endMs`: time when the clients stopped, on the clock of the requests. */
 export function outageOf(requests: readonly RecordedRequest[], shards: number, endMs: number): Outage {
   const clients = [...new Set(requests.map(({ client }) => client))];
   const ofShard = (index: number) => requests.filter((request) => request.shards.includes(index));

@@ -2,10 +2,7 @@ import { parseJson } from '../../../lib/json/text.ts';
 import { TEST_KEY } from '../../support/tenant.ts';
 import type { Operation } from './operation.ts';
 
-/**
- * What became of a request: done; refused in words that say that nothing of it was done; or nobody
- * knows.
- */
+/** Outcome of a request: done; refused, so that it certainly had no effect; or unknown. */
 type Outcome = 'ok' | 'refused' | 'unknown';
 
 type RecordOperation = 'upsert' | 'import' | 'update' | 'delete' | 'query' | 'queries' | 'fetch' | 'list' | 'export';
@@ -14,15 +11,15 @@ export interface RecordedRequest {
   client: number;
   kind: RecordOperation | 'alias' | 'verification';
   outcome: Outcome;
-  /** Records that it wrote, or may have written. */
+  /** Number of records that it wrote or may have written. */
   records: number;
   /** Number of queries in one request. */
   queries: number;
-  /** Shards that it needs. */
+  /** Shards that the request needs. */
   shards: number[];
   sentMs: number;
   answeredMs: number;
-  /** Ticks, of one total order over all clients. */
+  /** Ticks in one total order over all clients. */
   sent: number;
   answered: number;
   /** Version of the collection after a successful write, else null. */
@@ -36,15 +33,15 @@ export interface Asked {
   records?: number;
   queries?: number;
   shards: number[];
-  /** Text goes as newline-delimited JSON; of an export there is none. */
+  /** A string is sent as newline-delimited JSON. An export has no body. */
   body?: unknown;
-  /** Default: the operation of that kind on the collection. */
+  /** Default: the collection's operation of that kind. */
   route?: { method: string; path: string };
-  /** Statuses that answer it. Default: 200. */
+  /** Statuses that count as an answer; default 200. */
   answers?: readonly number[];
 }
 
-/** What a request gave, and the ticks of its sending and its answer. */
+/** Response of a request, and the ticks when it was sent and answered. */
 export interface Told<T> {
   outcome: Outcome;
   status: number;
@@ -55,16 +52,16 @@ export interface Told<T> {
 
 const REQUEST_MAX_MS = 90_000;
 const CUT_OFF = 'the export was cut off';
-/** Nothing of a request that was refused so was or will be done. */
+/** Statuses after which the request certainly has no effect. */
 const REFUSALS = new Set([400, 401, 403, 404, 405, 409, 413, 415, 429, 507]);
 
-/** Sends requests to a collection and keeps what was sent and answered, in order. */
+/** Sends requests to a collection and keeps all requests and responses, in order. */
 export class Recorder {
   readonly requests: RecordedRequest[] = [];
   readonly operations = new Map<string, Operation[]>();
-  /** What was done with each alias, as with a record whose value is the collection's name. */
+  /** Operations on each alias, as on a record whose value is the collection's name. */
   readonly aliases = new Map<string, Operation[]>();
-  /** Requests that are not answered yet. */
+  /** Number of unanswered requests. */
   pending = 0;
   readonly #gatewayUrl: () => string;
   readonly collection: string;
@@ -90,7 +87,7 @@ export class Recorder {
     const answered = this.#tick++;
     const { version = null, updatedCount } = (answer ?? {}) as { version?: number; updatedCount?: number };
     const answeredMs = performance.now();
-    // A shard that moves cuts its exports off, and says so by the end that they lack.
+    // A shard that moves cuts exports off; a missing end shows that.
     if (failure?.includes(CUT_OFF)) return { outcome, status, body: null, sent, answered };
     const written = updatedCount ?? records;
     this.requests.push({
@@ -144,7 +141,7 @@ function add(histories: Map<string, Operation[]>, name: string, operation: Opera
   else histories.set(name, [operation]);
 }
 
-/** The records; throws for one that was cut off. */
+/** Returns the records; throws when the export was cut off. */
 function exported(text: string): { records: unknown[] } {
   const lines = text
     .trimEnd()

@@ -1,19 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterProcess } from '../../support/cluster-process.ts';
 
-/**
- * Until the other nodes know of one that has started, as an orchestrator waits (`minReadySeconds`).
- */
+/** Time until the other nodes know a started node, like an orchestrator's `minReadySeconds`. */
 const SEEN_MS = 5_000;
 /**
- * Until a load balancer sends no more to a gateway that it was told to forget (`preStop`): SIGTERM
- * closes the port.
+ * Time until a load balancer has stopped sending to a removed gateway (`preStop`): SIGTERM closes
+ * the port.
  */
 const FORGOTTEN_MS = 1_000;
 
 /**
- * Stops and starts every node once, one after the other, with `changed` in its environment. Throws
- * where one does not end in order.
+ * Restarts every node once, one after another, with `changed` in its environment. Throws when a
+ * node does not exit cleanly.
  */
 export async function roll(cluster: ClusterProcess, changed: Record<string, string> = {}): Promise<void> {
   for (const node of [...cluster.shardNodes, ...cluster.controls]) {
@@ -22,7 +20,7 @@ export async function roll(cluster: ClusterProcess, changed: Record<string, stri
     await delay(SEEN_MS);
   }
   for (const gateway of cluster.gateways) {
-    // As a load balancer is told before a gateway is.
+    // A load balancer removes a gateway before it stops.
     cluster.unlist(gateway);
     await delay(FORGOTTEN_MS);
     await restart(gateway, changed);

@@ -4,8 +4,8 @@ import { isThorough } from '../../support/effort.ts';
 const LOCAL = 'SQLite + TCP';
 
 /**
- * The stores that cases run on: with servers where there are any, and when thorough also without;
- * with PROVEC_TEST_CHAOS=local only without.
+ * Backing services to run cases on: with servers when available, and in thorough runs also without.
+ * PROVEC_TEST_CHAOS=local selects only the latter.
  */
 export async function backings(): Promise<Backing[]> {
   if (process.env.PROVEC_TEST_CHAOS === 'local') return [LOCAL];

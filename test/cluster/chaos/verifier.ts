@@ -5,14 +5,14 @@ import type { Recorder, Told } from './recorder.ts';
 const LOOK_EVERY_MS = 100;
 
 /**
- * Begins one verification in the background after the other, and looks until it has ended: none may
- * find a mismatch, whatever happens to the nodes that recompute.
+ * Starts one background verification after another and polls each until it ends. None may find a
+ * mismatch, whatever happens to the nodes that recompute.
  */
 export class Verifier {
   readonly #client: number;
   readonly #recorder: Recorder;
   readonly faults: string[] = [];
-  /** Verifications that came to a result. */
+  /** Number of verifications with a result. */
   ended = 0;
 
   constructor(client: number, recorder: Recorder) {
@@ -30,7 +30,7 @@ export class Verifier {
 
   async #follow(id: string, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      // Gone with the node that ran it: 404.
+      // 404 when the verification was lost with its node.
       const { status, body } = await this.#ask('GET', `/${id}`, [200, 404]);
       if (status === 404) return;
       if (body !== null && body.state !== 'running') return this.#look(body);

@@ -19,15 +19,18 @@ import { headOf, newCollection, rpc, SILENT } from '../../unit/services/anchorin
 import { Cluster, type TestNode } from '../transport/cluster.ts';
 import { Gate, gated } from './gate.ts';
 
-/** How an instance sees the others' rows. */
+/** How an instance sees the other instances' rows. */
 interface Sight {
-  /** It sees no other instance, so that it believes to be in charge of everything. */
+  /**
+   * Whether it sees no other instance, and therefore considers itself responsible for every
+   * collection.
+   */
   isBlind: boolean;
-  /** Readings of rows by those who wait. */
+  /** Number of row reads by waiting requests. */
   waitReads: number;
 }
 
-/** One instance of the anchoring service on a node of its own. */
+/** One instance of the anchoring service on its own node. */
 export class Instance {
   readonly gate: Gate;
   readonly node: TestNode;
@@ -43,7 +46,7 @@ export class Instance {
     return this.node.broker;
   }
 
-  /** Asks this very instance. */
+  /** Calls this instance directly. */
   ask<N extends ActionName>(name: N, params: Actions[N]['params']): Promise<Actions[N]['result']> {
     return call(this.broker, name, params, { nodeID: this.node.id, timeout: 0 });
   }
@@ -54,17 +57,17 @@ export class Instance {
 }
 
 /**
- * Instances of the anchoring service over one real store and one real ledger; every transaction
- * passes a watch.
+ * Instances of the anchoring service over one real store and one real ledger. A watch observes
+ * every transaction.
  */
 export class AnchoringCluster {
   readonly instances: Instance[] = [];
   readonly store: Store;
   readonly watch: FlightWatch;
   readonly client: LedgerClient;
-  /** What the network does to a transaction on its way; by default, it arrives. */
+  /** What the network does to a transaction; by default, it arrives. */
   onSend: (passing: Passing, arrive: () => Promise<string>) => Promise<string> = (_, arrive) => arrive();
-  /** Readings of accounts that got what `answerAccountsWith` said. */
+  /** Number of account reads that got the response set by `answerAccountsWith`. */
   answeredBehind = 0;
   readonly #folder: string;
   readonly #relay: LedgerRelay;
@@ -127,7 +130,10 @@ export class AnchoringCluster {
     return instance;
   }
 
-  /** Waits until all instances know of each other, so that each collection has one in charge. */
+  /**
+   * Waits until all instances know each other, so that exactly one is responsible for each
+   * collection.
+   */
   async settle(): Promise<void> {
     const { length } = this.instances;
     await until('all write beats', async () => (await this.store.anchors.instances()).length === length);
@@ -147,15 +153,15 @@ export class AnchoringCluster {
     return account.status === 'found' ? (account.fields?.version ?? null) : null;
   }
 
-  /** The collection's account as the ledger has it now. */
+  /** The collection's current account on the ledger. */
   async account(row: CollectionRow): Promise<unknown> {
     const params = [await this.client.address(row.id), { encoding: 'base64', commitment: 'confirmed' }];
     return (await rpc<{ value: unknown }>(this.watch.ledgerUrl, 'getAccountInfo', params)).value;
   }
 
   /**
-   * Every account is answered with this one, as by a node of the ledger that is behind; null for
-   * what is there.
+   * Answers every account read with this account, like a ledger node that is behind; null restores
+   * the real responses.
    */
   answerAccountsWith(value: unknown): void {
     this.#relay.rewrite = (method, answer) => {

@@ -30,7 +30,7 @@ test('instances that all believe to be in charge pause at random, and the networ
     const fate = isOver ? 1 : random();
     if (fate < 0.3) throw new Error('lost');
     if (fate < 0.6) await delay(1_500 * random());
-    // One that is still on its way when all is over finds no ledger.
+    // A transaction still on its way when the test ends finds no ledger.
     if (fate < 0.5)
       loose.push(
         delay(4_000 * random())

@@ -10,8 +10,8 @@ import { INSTANTS, type Instant } from './gate.ts';
 
 const WAIT_MS = 20_000;
 /**
- * From its pause on: its beat stands still for 4 s, as the others see it, and both look once a
- * second.
+ * Time from the pause: the other instances must see an unchanged beat for 4 s, and both check once
+ * per second.
  */
 const TAKE_OVER_MAX_MS = 10_000;
 /** The first root takes two transactions, and an instance can stop in either. */
@@ -29,7 +29,7 @@ afterAll(() => cluster.end());
 const isConfirmed = async ({ id }: CollectionRow, cut: Cut) =>
   (await cluster.store.anchors.get(id))?.confirmed?.version === collectionRoot(cut).version;
 
-/** Shuts the gate of the instance that comes first to the given occurrence of an instant. */
+/** Shuts the gate of the instance that first reaches the given occurrence of an instant. */
 function pauseAt(instant: Instant, occurrence: number): Promise<Instance> {
   let seen = 0;
   return until(`an instance pauses ${instant}`, () => {
@@ -64,7 +64,7 @@ describe('an instance that pauses anywhere', () => {
     const second = await commitTo(cluster.store, row);
     expect((await other.submit(row, second, WAIT_MS)).status).toBe('confirmed');
 
-    // Awake, it meets others that are at work.
+    // When it resumes, other instances are at work.
     const third = await commitTo(cluster.store, row);
     const asked = another.submit(row, third, WAIT_MS);
     wakeAll();
@@ -107,7 +107,7 @@ test('a transaction that is held back until it is dead, and arrives after its su
 test('who takes over and asks a node of the ledger that is behind waits for it and halts nothing', async () => {
   const row = await cluster.collection();
   const [asked] = cluster.instances;
-  // It believes to be in charge, and sleeps meanwhile.
+  // It considers itself responsible, and is paused meanwhile.
   const successor = await cluster.start();
   successor.sight.isBlind = true;
   await cluster.settle();

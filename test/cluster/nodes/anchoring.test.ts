@@ -8,7 +8,7 @@ import { commitTo, headOf } from '../../unit/services/anchoring/fixture.ts';
 import { AnchoringCluster, type Instance } from './anchoring-cluster.ts';
 
 const WAIT_MS = 20_000;
-/** For many at once on a busy machine. */
+/** For many requests at once on a busy machine. */
 const LONG_WAIT_MS = 120_000;
 
 let cluster: AnchoringCluster;

@@ -17,30 +17,27 @@ import meteringService from '../../../services/metering/metering.service.ts';
 import { TEST_KEYS, TEST_TRANSPORT_KEYS } from '../../support/store-keys.ts';
 import { until } from '../../support/until.ts';
 
-/** How a node reaches the store: as it should; not at all; without ever getting an answer. */
+/** How a node reaches the store: normally; with errors; or without ever getting a response. */
 type Reach = 'good' | 'none' | 'silent';
 
 type StorePart = 'usage' | 'keys' | 'catalog';
 
-/** A node with the keys and metering services, and what can happen to it. */
+/** A node with the keys and metering services, and the faults that a test can cause on it. */
 export interface ControlNode {
   readonly id: string;
   readonly broker: ServiceBroker;
   readonly store: Store;
-  /** On this node, without a hop. */
+  /** Calls an action on this node, without a network hop. */
   call<N extends ActionName>(action: N, params: Actions[N]['params']): Promise<Actions[N]['result']>;
-  /**
-   * From now on; what waited for an answer goes on waiting until `reach` changes again, and fails
-   * then.
-   */
+  /** Applies from now on. Pending calls keep waiting until `reach` changes again, and then fail. */
   reach: Reach;
   /** Parts of the store that `reach` says something of; null: all. */
   parts: readonly StorePart[] | null;
   /** Messages neither come nor go while true; connections stay open. */
   isCut: boolean;
   /**
-   * Gone without a goodbye: nothing of it reaches store or nodes any more, and its memory is
-   * dropped.
+   * Crashes the node: nothing of it reaches the store or other nodes any more, and its memory is
+   * lost.
    */
   kill(): Promise<void>;
   stop(): Promise<void>;
@@ -76,7 +73,7 @@ export class ControlCluster {
     return new ControlCluster(await openSqliteStore(folder, { keys: TEST_KEYS }), folder, options);
   }
 
-  /** Starts nodes and waits until each sees all. */
+  /** Starts nodes and waits until each sees all others. */
   async start(...ids: string[]): Promise<ControlNode[]> {
     const started: ControlNode[] = [];
     for (const id of ids) started.push(await this.#start(id));
@@ -153,7 +150,7 @@ export class ControlCluster {
   }
 }
 
-/** Nodes in the order in which they are in charge of an account. */
+/** Nodes in the order in which they become responsible for an account. */
 export function inOrderOf(accountId: string, nodes: readonly ControlNode[]): ControlNode[] {
   const placement = new Placement(nodes.map(({ id }) => ({ node: id, weight: 1 })));
   const names = placement.order(accountId, nodes.length);
@@ -179,7 +176,7 @@ class NodeState {
     for (const reject of this.#unanswered.splice(0)) reject(new StoreError('unknown', 'No answer came.'));
   }
 
-  /** Throws, or never answers, as `reach` says. */
+  /** Throws, or never resolves, according to `reach`. */
   async through(part: StorePart): Promise<void> {
     if (this.#reach === 'good' || this.parts?.includes(part) === false) return;
     if (this.#reach === 'none') throw new StoreError('unavailable', 'The store is out of reach.');
@@ -187,7 +184,7 @@ class NodeState {
   }
 }
 
-/** The store as one node sees it. */
+/** The store as this node reaches it. */
 function reachedBy(store: Store, state: NodeState): Store {
   const part = <N extends StorePart>(name: N): Store[N] =>
     new Proxy(store[name], {

@@ -8,11 +8,11 @@ import { ClusterProcess } from '../../support/cluster-process.ts';
 import { until } from '../../support/until.ts';
 
 const IDS = Array.from({ length: 50 }, (_, at) => `r${at}`);
-/** So many that some begin with each of three nodes, whatever chance does. */
+/** Enough that some reads start at each of three nodes, whatever the random choice. */
 const READS = 36;
 /**
- * Two nodes that stand still cost a read 2 s each. After 6 s they count as gone, and no call waits
- * for them any more.
+ * Two halted nodes cost a read 2 s each. After 6 s they count as gone, and calls no longer wait for
+ * them.
  */
 const ANSWER_MAX_MS = 6_000;
 
@@ -23,7 +23,7 @@ let copies: ClusterNode[];
 
 beforeAll(async () => {
   const backing = await startBacking('SQLite + TCP');
-  // Reads that wait for a node keep their permits at the gateway: there is one for all of them.
+  // Reads that wait for a node keep their permits at the gateway, so there are enough for all.
   const environment = { PROVEC_LEDGER: 'off', PROVEC_QUERY_CONCURRENCY: '256' };
   cluster = await ClusterProcess.start(backing, { shardNodes: 3, environment });
   broker = await startCaller(backing.dataDir, 'cluster');
@@ -42,7 +42,7 @@ afterAll(async () => {
   await cluster?.dispose();
 });
 
-/** Reads eventually while the nodes stand still. */
+/** Reads with eventual consistency while the nodes are halted. */
 async function readWhileHalted(nodes: ClusterNode[]): Promise<{ status: number; records: number; ms: number }[]> {
   for (const node of nodes) node.halt();
   try {
@@ -71,6 +71,6 @@ test.each([
     expect({ status, records }).toEqual({ status: 200, records: IDS.length });
     expect(ms).toBeLessThan(ANSWER_MAX_MS);
   }
-  // Some had to go on from one that did not answer.
+  // Some reads had to move on from a node that did not answer.
   expect(Math.max(...answers.map(({ ms }) => ms))).toBeGreaterThan(1_500);
 });

@@ -2,8 +2,8 @@ import type { AnchorRow, AnchorStore } from '../../../lib/store/anchors.ts';
 import type { Store } from '../../../lib/store/port.ts';
 
 /**
- * An instant of an outbox, as its calls show it: before a call goes out, and after it took effect
- * but before its answer comes.
+ * A point in an outbox's calls: before a call is sent, or after it took effect but before its
+ * response arrives.
  */
 export type Instant = `${'before' | 'after'} ${'launch' | 'send' | 'settle'}`;
 export const INSTANTS: Instant[] = [
@@ -15,12 +15,9 @@ export const INSTANTS: Instant[] = [
   'after settle',
 ];
 
-/**
- * Holds back every call that one instance makes, as a pause of its process or a cut of its network
- * does.
- */
+/** Holds back every call of one instance, like a paused process or a cut network. */
 export class Gate {
-  /** Asked at each instant; once it says true the gate is shut. */
+  /** Called at each instant; the gate shuts when it returns true. */
   trap: ((instant: Instant) => boolean) | null = null;
   #shut: Promise<void> | null = null;
   #open: () => void = () => undefined;
@@ -62,7 +59,7 @@ export class Gate {
   }
 }
 
-/** A store whose calls go through a gate. */
+/** A store whose calls pass a gate. */
 export function gated(store: Store, gate: Gate): Store {
   return {
     ...store,
@@ -96,7 +93,7 @@ function gatedAnchors(anchors: AnchorStore, gate: Gate): AnchorStore {
   return new Proxy(anchors, { get: (_, name) => Reflect.get(Object.hasOwn(own, name) ? own : through, name) });
 }
 
-/** All methods of a part of the store, each behind the gate. */
+/** Puts every method of a part of the store behind the gate. */
 function behind<T extends object>(part: T, gate: Gate): T {
   return new Proxy(part, {
     get(target, name) {

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => cluster.end());
 
-/** A key that node b has in its cache. */
+/** Creates a key and caches it on node b. */
 async function knownKey(): Promise<{ id: string; secret: string }> {
   const { id, secret } = await a.call('keys.create', { accountId, name: 'k' });
   await b.call('keys.authenticate', { secret: secret! });

@@ -25,7 +25,7 @@ afterEach(async () => {
 
 const LOOKS = 7;
 
-/** Processor time that a process has used, in seconds. */
+/** Processor time used by a process, in seconds. */
 function cpuSeconds({ pid }: ClusterNode): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -41,7 +41,7 @@ async function inLanes(work: (name: string, shards: number) => Promise<void>): P
 }
 
 interface Idle {
-  /** Cores, by node. */
+  /** Processor cores used, by node. */
   cores: number[];
   /** Calls to MongoDB per second, by kind. */
   calls: Map<string, number>;
@@ -101,8 +101,8 @@ test('two hundred collections of 1,000 shards on five nodes cost next to nothing
   const total = ({ calls }: Idle) => [...calls.values()].reduce((sum, count) => sum + count, 0);
   const callsMax = total(empty) * 1.5 + 2;
   let full = await idle(running);
-  // A machine that does other work as well makes everything dearer for a while, and what was
-  // written takes longer to be at rest.
+  // Other work on the machine makes everything slower for a while, and recent writes take longer to
+  // settle.
   for (let look = 1; look < LOOKS && (Math.max(...full.cores) >= QUIET_SHARE || total(full) >= callsMax); look++)
     full = await idle(running);
   lines.push(`with 1,000 shards: ${told(full)}`);

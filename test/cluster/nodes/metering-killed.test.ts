@@ -29,9 +29,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/**
- * Runs a process that takes queries until it has taken `count`, kills it then; gives what it said.
- */
+/** Runs a process that takes queries, kills it after `count` of them, and returns its output. */
 async function takeUntilKilled(count: number, limit?: number): Promise<string[]> {
   const program = join(import.meta.dirname, 'query-taker.ts');
   const taker = spawn(process.execPath, [program, folder, accountId, ...(limit === undefined ? [] : [String(limit)])], {
@@ -61,7 +59,7 @@ test('processes that are killed cost what they held, and what is left is taken t
   }
   const { queries, blocks } = await store.usage.readQueries(accountId, month);
   const held = blocks.reduce((sum, { granted }) => sum + granted, 0);
-  // A block is what is taken beforehand, and the query that it was opened for.
+  // A block contains the queries taken in advance, and the query that it was opened for.
   expect(held).toBeLessThanOrEqual(KILLS * (INTERNAL_LIMITS.queryBlockMax + 1));
   expect(queries - held).toBeLessThanOrEqual(taken);
   const last = await takeUntilKilled(LIMIT, LIMIT);
@@ -78,7 +76,7 @@ test('without a limit a report that comes right after a kill says what of it is 
     taken += answered(await takeUntilKilled(countOf(kill)));
     const { row, uncertain } = await quota.read(accountId);
     expect(row.queries).toBeGreaterThanOrEqual(taken);
-    // Each of the killed may have counted one that it had no time to say.
+    // Each killed process may have counted one query without reporting it.
     expect(row.queries - uncertain).toBeLessThanOrEqual(taken + kill);
   }
   await quota.close();

@@ -22,7 +22,7 @@ if (isMongoThere(start)) {
   const stores: Store[] = [];
   beforeAll(async () => {
     database = await mongoDatabase(await start!());
-    // A connection of its own for each.
+    // A separate connection for each instance.
     for (let at = 0; at < INSTANCES; at++) stores.push(await database.open());
   }, 200_000);
   afterAll(async () => {
@@ -41,7 +41,7 @@ if (isMongoThere(start)) {
     const quotas: QueryQuota[] = [];
     for (const { usage } of stores) {
       const recall = async () => void (await Promise.all(quotas.map((quota) => quota.yield(accountId))));
-      // Each believes that it is in charge.
+      // Each instance considers itself responsible.
       const charge = { node: randomUUID(), isOurs: () => true, recall };
       quotas.push(new QueryQuota({ usage, clock, pricingUrl: '', ...charge }));
     }

@@ -13,7 +13,7 @@ const PLANS = {
 
 let cluster: ControlCluster;
 let clock: HandClock;
-/** The first is in charge of the account, the next ones follow it. */
+/** In order of responsibility for the account: the first is in charge, the next ones take over. */
 let nodes: ControlNode[];
 let accountId: string;
 
@@ -38,7 +38,7 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
   );
 }
 
-/** Without asking who is in charge, as a node that takes itself for it. */
+/** Takes a query on this node as if it were in charge. */
 const takeHere = (node: ControlNode) =>
   node.call('metering.forwarded', { action: 'metering.takeQuery', params: { accountId } });
 
@@ -59,8 +59,8 @@ async function takeMany(node: ControlNode, count: number): Promise<number> {
 }
 
 /**
- * Eight clients of each node send until they are refused. After a node was killed they are told at
- * times to try again.
+ * Eight clients of each node take queries until they are refused. After a node was killed, some are
+ * told to try again.
  */
 async function untilRefused(...at: ControlNode[]): Promise<number> {
   let taken = 0;
@@ -112,10 +112,10 @@ test('a node that is cut off from the others but not from the store: nobody is r
   let taken = 0;
   let code = await codeOf(take(nodes[1]));
   for (; code === 'taken'; code = await codeOf(take(nodes[1]))) taken++;
-  // Whether the block is used nobody else can know yet.
+  // The other nodes cannot know yet whether the block is used.
   expect(code).toBe('UNAVAILABLE');
   expect(taken).toBe(LIMIT - 30 - unused);
-  // It goes back by itself when it is idle.
+  // An idle block is returned without a request.
   clock.advance(2_000);
   await eventually(async () => (await inStore()).blocks.length === 0);
   nodes[0].isCut = false;
@@ -155,7 +155,7 @@ test('a node that is no longer in charge gives its block back at once', async ()
   await takeMany(last, 30);
   expect((await inStore()).blocks).toEqual([expect.objectContaining({ node: next.id })]);
   await cluster.start(first.id);
-  // Time stands still: not because it is idle.
+  // The clock stands still, so the block is not returned for being idle.
   await eventually(async () => (await inStore()).blocks.length === 0);
   expect((await inStore()).queries).toBe(30);
 });
@@ -170,13 +170,13 @@ test('a node that is killed costs what it held at most, and the next one is in c
   let taken = 0;
   let code = await codeOf(take(nodes[2]));
   for (; code === 'taken'; code = await codeOf(take(nodes[2]))) taken++;
-  // Whether it comes back nobody knows yet.
+  // No node can know yet whether the block's owner comes back.
   expect(code).toBe('UNAVAILABLE');
   expect(taken).toBe(LIMIT - before - unused);
   clock.advance(10_000);
   expect(await codeOf(take(nodes[2]))).toBe('PLAN_LIMIT_REACHED');
   expect(await inStore()).toEqual({ queries: LIMIT, blocks: [] });
-  // A query that failed makes room, once.
+  // A failed query makes room for exactly one.
   await nodes[2].call('metering.giveBackQuery', { accountId, month: '2026-11' });
   expect(await untilRefused(nodes[1], nodes[2])).toBe(1);
 });
@@ -194,12 +194,12 @@ test('a node that is killed while all are hammered: used is the limit exactly, w
   await Promise.all(nodes.flatMap((node) => Array.from({ length: 8 }, () => client(node))));
   const { blocks } = await inStore();
   const held = blocks.filter(({ node }) => node === nodes[0].id).reduce((sum, { granted }) => sum + granted, 0);
-  // What it held counts as used when it has not come back for long.
+  // A block counts as used when its owner has been gone for a long time.
   const patience = setInterval(() => clock.advance(1_000), 50);
   taken += await untilRefused(...nodes.slice(1)).finally(() => clearInterval(patience));
   expect(await inStore()).toEqual({ queries: LIMIT, blocks: [] });
   expect(taken).toBeLessThanOrEqual(LIMIT);
-  // And what the dead node had counted and not answered yet.
+  // Includes queries that the dead node had counted but not answered.
   expect(taken).toBeGreaterThanOrEqual(LIMIT - held - 24);
 });
 
@@ -318,7 +318,7 @@ test('what a node that cannot be asked has in hand counts as used, and the repor
   expect(query_count_uncertainty).toBe(granted);
   expect(usage.query_count).toBe(30 + unused);
   expect(usage.query_count - granted).toBeLessThanOrEqual(30);
-  // It goes back by itself when it is idle.
+  // An idle block is returned without a request.
   clock.advance(2_000);
   await eventually(async () => (await inStore()).blocks.length === 0);
   expect(await report(nodes[1])).toMatchObject({ usage: { query_count: 30 }, query_count_uncertainty: 0 });

@@ -13,7 +13,7 @@ const PLANS = { free: LIMITS, pro: { vectors: 200, writes: 600 } };
 
 let cluster: ControlCluster;
 let clock: HandClock;
-/** The first is in charge of the account, the next ones follow it. */
+/** In order of responsibility for the account: the first is in charge, the next ones take over. */
 let nodes: ControlNode[];
 let accountId: string;
 
@@ -29,7 +29,7 @@ afterEach(() => cluster.end());
 const reserve = (node: ControlNode, writes: number, vectors = writes, ticket?: string) =>
   node.call('metering.reserveWrite', { accountId, writes, vectors, ticket });
 const settle = (node: ControlNode, id: string) => node.call('metering.settle', { accountId, id });
-/** Without asking who is in charge, as a node that takes itself for it. */
+/** Runs the action on this node as if it were in charge. */
 const here = (node: ControlNode, action: keyof ChargedActions, params: ChargedActions[typeof action]['params']) =>
   node.call('metering.forwarded', { action, params });
 const reserveHere = (node: ControlNode, writes: number, vectors = writes, ticket?: string) =>
@@ -51,7 +51,7 @@ async function idOf(promise: Promise<WriteAnswer>): Promise<string> {
   return answer.id;
 }
 
-/** What asks for room and has to wait for it, once it has been looked for. */
+/** Starts a request for quota, and resolves when it is waiting. */
 async function waiting(ask: () => Promise<WriteAnswer>): Promise<{ answer: Promise<WriteAnswer> }> {
   const { read } = cluster.store.usage;
   let readings = 0;
@@ -67,7 +67,7 @@ async function waiting(ask: () => Promise<WriteAnswer>): Promise<{ answer: Promi
   return { answer };
 }
 
-/** Writers that keep to the protocol, each call of which reaches another node. */
+/** Writers that follow the protocol; each call may go to another node. */
 class Writers {
   readonly ids = new Set<string>();
   #calls = 0;
@@ -211,7 +211,7 @@ test('a node that was paused between looking and holding gives nothing away on w
   expect(await isPending(late)).toBe(true);
   await commit(15, 15);
   await settle(nodes[1], held);
-  // Its 15 fit no longer, unless some of them are there already.
+  // Its 15 records no longer fit, unless some of them exist already.
   expect((await late).outcome).toBe('count');
 });
 

@@ -9,7 +9,7 @@ const OP_MSG = 2013;
 const DOCUMENT_AT = HEADER_BYTES + 4 + 1;
 const STRING = 2;
 
-/** Stands before a MongoDB and counts what it is asked, as `<command> <collection>`. */
+/** Relays to MongoDB and counts the requests as `<command> <collection>`. */
 export class MongoOperations {
   readonly relay: TcpRelay;
   readonly #counts = new Map<string, number>();
@@ -24,7 +24,7 @@ export class MongoOperations {
     return new MongoOperations(await TcpRelay.start('127.0.0.1', port));
   }
 
-  /** What was asked since the last call. */
+  /** Returns the requests since the last call. */
   take(): Map<string, number> {
     const counts = new Map(this.#counts);
     this.#counts.clear();

@@ -42,7 +42,7 @@ const refused = (message: RegExp) => ({
 
 const wrong = (message: RegExp) => ({ name: 'ValidationError', message: expect.stringMatching(message) });
 
-/** Writes and queries until `work` is done; gives the answers that were not 200. */
+/** Writes and queries until `work` is done; returns the responses other than 200. */
 async function failuresMeanwhile(work: () => Promise<unknown>): Promise<unknown[]> {
   const failures: unknown[] = [];
   let isOver = false;
@@ -153,7 +153,7 @@ test('what is wrong is said in a sentence, and nothing is done', async () => {
   await expect(ask('cluster.resume', { collection: id })).rejects.toMatchObject(refused(/not halted/));
 });
 
-/** What a node tells the others of an action. */
+/** What a node publishes about an action. */
 interface Told {
   name: string;
   action: { params?: Record<string, string | { optional?: boolean }> };

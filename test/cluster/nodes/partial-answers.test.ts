@@ -9,11 +9,11 @@ import { startCaller } from '../../support/caller.ts';
 import type { ClusterNode } from '../../support/cluster-node.ts';
 import { ClusterProcess } from '../../support/cluster-process.ts';
 
-/** Placed by chance: so many that no node of three holds them all, but for 3^-15. */
+/** Placed at random: one of three nodes holds all of them with a probability of about 3^-15. */
 const SHARDS = 16;
 const IDS = Array.from({ length: 200 }, (_, at) => `r${at}`);
 const QUERY = { vector: [1, 1], topK: IDS.length };
-/** Less than it takes to find a node dead that stands still. */
+/** Less than the time until a halted node counts as dead. */
 const SHORT_MS = 3_000;
 
 interface Answer {
@@ -28,7 +28,7 @@ let collectionId = '';
 
 beforeAll(async () => {
   const backing = await startBacking('SQLite + TCP');
-  // Queries that wait for a shard keep their permits at the gateway: there is one for all of them.
+  // Queries that wait for a shard keep their permits at the gateway, so there are enough for all.
   const environment = { PROVEC_LEDGER: 'off', PROVEC_QUERY_CONCURRENCY: '256' };
   cluster = await ClusterProcess.start(backing, { shardNodes: 3, environment });
   caller = await startCaller(backing.dataDir, 'collections');
@@ -51,7 +51,7 @@ const query = (more: object = {}) => cluster.api<Answer>('POST', '/collections/d
 const idsOf = ({ matches }: Answer) => matches.map(({ id }) => id).sort();
 const inFull = { status: 200, body: { matches: { length: IDS.length } } };
 
-/** A node that holds some of the shards, not all, and the ids of the records in the others. */
+/** A node that holds some but not all shards, and the ids of the records in the others. */
 async function someHolder(): Promise<{ node: ClusterNode; held: number; elsewhere: string[] }> {
   const owners = await cluster.store.owners.list(collectionId);
   const holderOf = new Map(owners.map(({ shard, holder }) => [Number(shard.split('.').at(-1)), holder?.node]));

@@ -1,6 +1,6 @@
 /**
- * Takes queries of the account argv[3] from the store in argv[2] (limit argv[4], none without it),
- * as a node of a cluster, until it is killed; says `taken` for each one that was answered.
+ * Takes queries of the account argv[3] from the store in argv[2] (limit argv[4], default none), as
+ * a node of a cluster, until it is killed. Prints `taken` for each acknowledged query.
  */
 import { writeSync } from 'node:fs';
 import { ProvecError } from '../../../lib/errors.ts';

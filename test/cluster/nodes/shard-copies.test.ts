@@ -1,6 +1,6 @@
 /**
- * Copies of shards under what real stores and real memory do to them: nodes in one process over one
- * SQLite folder, one worker thread each.
+ * Copies of shards with real stores and real memory: nodes in one process over one SQLite folder,
+ * with one worker thread each.
  */
 import { afterEach, expect, test } from '@jest/globals';
 import { shardKey } from '../../../lib/shard/key.ts';
@@ -22,7 +22,7 @@ let cluster: ShardCluster;
 afterEach(() => cluster.end());
 
 let written = 0;
-/** Writes `count` new records of a shard. */
+/** Writes `count` new records to a shard. */
 async function write(spec: ShardSpec, count: number): Promise<void> {
   const ids: string[] = [];
   while (ids.length < count) {
@@ -50,7 +50,7 @@ const read = async (spec: ShardSpec) =>
 const seqAt = (node: string) => cluster.nodes.get(node)!.held()[0]?.seq;
 const followerSeqAt = (node: string) => cluster.nodes.get(node)!.held()[0]?.followers[0]?.seq;
 
-/** The store, with another way to read the log. */
+/** The store, with log reads passed through `reads`. */
 function withReads(store: Store, reads: (read: () => Promise<LogEntry[]>) => Promise<LogEntry[]>): Store {
   const log = new Proxy(store.log, {
     get(target, name: keyof ShardLog) {
@@ -63,8 +63,8 @@ function withReads(store: Store, reads: (read: () => Promise<LogEntry[]>) => Pro
 }
 
 /**
- * A cluster of two nodes whose one shard the second follows; `reads` stands before what the
- * follower reads of the log.
+ * A cluster of two nodes with one shard, which the second node follows. `reads` intercepts the
+ * follower's log reads.
  */
 async function followed(dimensions: number, reads: (read: () => Promise<LogEntry[]>) => Promise<LogEntry[]>) {
   let follower = '';
@@ -86,7 +86,7 @@ test('a copy that was cut off in the middle of the log goes on, and takes over',
   const { spec, holder } = await followed(WIDE, async (read) => {
     if (state !== 'held') return read();
     await gate.promise;
-    // The first ends what was begun before there was more, the second brings a part of that.
+    // The first read finishes what began earlier; the second returns part of the new entries.
     if (++calls < 3) return read();
     state = 'failed';
     throw new StoreError('unavailable', 'The store is away for a moment.');

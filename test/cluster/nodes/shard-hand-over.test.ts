@@ -6,9 +6,9 @@ import { ShardWorker } from '../../../services/shards/worker/pool.ts';
 import { type ShardCluster, shardCluster } from '../../support/shard-cluster.ts';
 import { until } from '../../support/until.ts';
 
-/** Enough to be worth a checkpoint. */
+/** Enough for a checkpoint. */
 const RECORDS = 3_000;
-/** What brings a shard into a worker's memory, but for entries of its log. */
+/** Operations that bring a shard into a worker's memory, other than log entries. */
 const OPENINGS = ['load', 'create', 'restore', 'endRestore'];
 const IDS = Array.from({ length: 3 * RECORDS }, (_, at) => `r${at}`);
 const QUERY = {
@@ -22,7 +22,7 @@ const QUERY = {
 };
 
 let cluster: ShardCluster;
-/** What workers were asked, and when a shard was given back, in order. */
+/** Requests to workers and releases of shards, in order. */
 let events: string[] = [];
 const { request } = ShardWorker.prototype;
 afterEach(async () => {
@@ -72,7 +72,7 @@ function write(index: number, value: number, count = 20): Promise<unknown> {
   return cluster.call(spec, false, (node, leftMs) => node.upsert(spec, batch, leftMs));
 }
 
-/** Writes and reads shards until `done`; what is read is what was written last. */
+/** Writes and reads shards until `done`, and expects each read to return the last write. */
 async function useMeanwhile(done: Promise<unknown>): Promise<number> {
   let isOver = false;
   let rounds = 0;
@@ -107,7 +107,7 @@ test('callers of a shard that moves wait for its last entries alone, and none of
   expect(events.slice(0, at).filter((op) => OPENINGS.includes(op))).toEqual(['load']);
   expect(events.slice(at).filter((op) => OPENINGS.includes(op))).toEqual([]);
   expect(events.slice(at)).toContain('replay');
-  // No checkpoint is written while they wait, but the one that was made before.
+  // No further checkpoint is written while they wait.
   expect(events.filter((op) => op === 'save')).toHaveLength(1);
 });
 

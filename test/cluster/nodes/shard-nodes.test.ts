@@ -40,8 +40,8 @@ const everyIndex = () => cluster.specs.map(({ index }) => index);
 const writeAll = (value: number) => Promise.all(everyIndex().map((index) => write(index, value)));
 
 /**
- * Writes and reads all shards until `done`; the value of a shard is that of the last write when a
- * read begins.
+ * Writes and reads all shards until `done`, and expects each read to return the last write
+ * acknowledged before it began.
  */
 async function useMeanwhile(done: Promise<unknown>): Promise<number> {
   let isOver = false;
@@ -211,7 +211,7 @@ describe('followers', () => {
       withLog((real) => ({
         async read(...given) {
           const entries = await real.read(...given);
-          // One byte of the first vector, as a fault of memory or of the network might change it.
+          // Flips one byte of the first vector, as faulty memory or networks might.
           return name !== spoiled
             ? entries
             : entries.map((entry) => {

@@ -1,4 +1,4 @@
-/** Verifications in the background, asked for and watched through any gateway. */
+/** Background verifications, started and watched through any gateway. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ServiceBroker } from 'moleculer';
 import { call } from '../../../lib/actions/call.ts';
@@ -25,7 +25,7 @@ let cluster: ClusterProcess;
 let collectionId: string;
 let accountId: string;
 let caller: ServiceBroker;
-/** Through the one gateway and the other. */
+/** One client per gateway. */
 let apis: Api[];
 
 beforeAll(async () => {
@@ -61,7 +61,7 @@ async function expectDone(id: string): Promise<void> {
   }
 }
 
-/** The instance that begins the collection's verifications, of those that run. */
+/** The running instance that starts the collection's verifications. */
 function inCharge(): ClusterNode {
   const running = cluster.controls.filter(({ isRunning }) => isRunning);
   const placement = new Placement(running.map(({ id }) => ({ node: id, weight: 1 })));
@@ -146,7 +146,10 @@ describe('while the shard nodes stand still', () => {
   });
 });
 
-/** The id of the one that runs after it was asked for, which a node that just went may refuse. */
+/**
+ * Starts a verification and returns its id. Retries, because a node that has just gone may refuse
+ * it.
+ */
 async function begun(api: Api): Promise<string> {
   return until('one is begun', async () => {
     const { status, body } = await api<Verification>('POST', PATH);

@@ -6,7 +6,7 @@ import { SHAPES } from './generated.ts';
 const serializer = new CborSerializer();
 
 /**
- * As a transporter does it: the bytes arrive at any place of a larger buffer, which is used again
+ * Simulates a transporter: the bytes arrive at any offset of a larger buffer, which is reused
  * afterwards.
  */
 function acrossTheWire<T>(value: T, offset = 0): T {
@@ -19,8 +19,8 @@ function acrossTheWire<T>(value: T, offset = 0): T {
 }
 
 /**
- * Own keys in order, values and classes, all the way down; `toEqual` sees no difference between an
- * own `__proto__` and none.
+ * Describes own keys in order, values and classes at every depth. `toEqual` cannot tell an own
+ * `__proto__` from none.
  */
 function described(value: unknown): unknown {
   if (typeof value === 'number') return Object.is(value, -0) ? 'number -0' : `number ${value}`;

@@ -14,25 +14,28 @@ import { brokerOptions } from '../../../moleculer.config.ts';
 import { TEST_TRANSPORT_KEYS } from '../../support/store-keys.ts';
 import { until } from '../../support/until.ts';
 
-/** How the nodes of a test reach each other: Redis at a URL, or TCP. */
+/** Transport between the nodes of a test: Redis at a URL, or TCP. */
 export type Means = { kind: 'redis'; url: string } | { kind: 'TCP' };
 
 export interface TestNode {
   readonly id: string;
   readonly broker: ServiceBroker;
-  /** Keys of `count` calls, once per run. */
+  /** Keys of `count` calls, one per execution. */
   readonly runs: string[];
   readonly log: string[];
-  /** Where TCP listens; 0 with Redis. */
+  /** TCP port; 0 with Redis. */
   readonly port: number;
-  /** Lets `hold` calls answer. */
+  /** Lets pending `hold` calls return. */
   release(): void;
   readonly held: number;
   metric(name: string): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** `send` puts the packet on the wire; what is not sent is lost, and its sender does not know. */
+/**
+ * `send` puts the packet on the wire. A packet that is not sent is lost without its sender
+ * noticing.
+ */
 export type OnSend = (packet: Packet, send: () => Promise<void>) => Promise<void>;
 
 export const FAILURES: Record<string, () => unknown> = {
@@ -73,7 +76,10 @@ function nodeService(id: string, node: { runs: string[]; held: (() => void)[] })
         return new Float32Array(ctx.params.length).fill(1);
       },
       again: (ctx: Context): Promise<unknown> => ctx.call(`${id}.again`),
-      /** Works until it is cancelled, and has the node `at` work; with `fails` until released. */
+      /**
+       * Works until cancelled, and makes the node `at` work as well. With `fails`, works until
+       * released.
+       */
       work: async (ctx: Context<{ at?: string; fails?: boolean }>): Promise<unknown> => {
         const { signal } = ctx.options as { signal?: AbortSignal };
         signal?.addEventListener('abort', () =>
@@ -103,7 +109,7 @@ const wire =
   async (topic, data, meta) =>
     onSend(meta.packet, () => next(topic, data, meta));
 
-/** Nodes of one namespace of their own, to be stopped together. */
+/** Nodes in their own namespace, which stop together. */
 export class Cluster {
   readonly nodes: TestNode[] = [];
   readonly namespace: string;
@@ -114,7 +120,7 @@ export class Cluster {
     this.namespace = namespace;
   }
 
-  /** `onSend` sees each packet as it goes out, and hands it on, or not. */
+  /** `onSend` intercepts each outgoing packet and decides whether to send it. */
   async start(
     id: string,
     limits: Partial<TransportLimits> = {},
@@ -141,7 +147,7 @@ export class Cluster {
       limits: { ...TRANSPORT_LIMITS, ...limits },
       tcpUrls: this.nodes.map((node) => `127.0.0.1:${node.port}/${node.id}`).join(','),
     });
-    // The first is next to the wire.
+    // The first middleware is closest to the wire.
     if (onSend)
       options.middlewares?.unshift({ name: 'OnSend', transporterSend: wire(onSend) } as unknown as Middleware);
     const broker = new ServiceBroker(options);
@@ -171,7 +177,7 @@ export class Cluster {
     return node;
   }
 
-  /** Starts several nodes and waits until each sees all. */
+  /** Starts several nodes and waits until each sees all others. */
   async startAll(...ids: string[]): Promise<TestNode[]> {
     const started: TestNode[] = [];
     for (const id of ids) started.push(await this.start(id));
@@ -192,7 +198,7 @@ export class Cluster {
   }
 }
 
-/** What a promise ended with. */
+/** How a promise settled. */
 export async function outcome<T>(
   promise: Promise<T>,
 ): Promise<{ value: T } | { error: Error & Record<string, unknown> }> {

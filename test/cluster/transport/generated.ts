@@ -21,7 +21,7 @@ const jsonText = fc.json();
 const nullable = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: null });
 const optional = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: undefined });
 
-/** JSON values, with the keys that trip over prototypes as own ones, as JSON.parse gives them. */
+/** JSON values as JSON.parse returns them, with own keys that collide with prototype members. */
 const anyJson = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
@@ -89,7 +89,7 @@ const recomputed = fc.record({
   differences: fc.array(fc.record({ id, what: fc.constantFrom('values', 'metadata', 'missing') }), { maxLength: 4 }),
 });
 
-/** Values of the shapes that actions take and give, by action and side. */
+/** Values of the parameters and results of actions, by action and side. */
 export const SHAPES = {
   'shards.upsert params': fc.record({ shard, batch, waitMs: natural }),
   'shards.upsert result': fc.record({ head, upserted: natural, deleted: natural, created: fc.integer() }),

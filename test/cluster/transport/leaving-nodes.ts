@@ -4,10 +4,10 @@ import { until } from '../../support/until.ts';
 import { Cluster, type Means, outcome, type TestNode } from './cluster.ts';
 
 const MIB = 1024 * 1024;
-/** Large answers take as long as the machine needs. */
+/** Long timeouts: large responses take as long as the machine needs. */
 const PATIENT = { drainMaxMs: 60_000, acknowledgementWaitMaxMs: 60_000 };
 
-/** What holds when a node stops or is gone, whatever carries its calls. */
+/** Expectations for a node that stops or dies, with any transport. */
 export function leavingNodes(means: () => Means): void {
   let cluster: Cluster;
   let a: TestNode;

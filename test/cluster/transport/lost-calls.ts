@@ -4,10 +4,10 @@ import type { Packet } from '../../../mixins/transport/undelivered.ts';
 import { until } from '../../support/until.ts';
 import { Cluster, type Means, outcome, type TestNode } from './cluster.ts';
 
-/** Larger than an answer that is kept. */
+/** Larger than the largest response that is kept. */
 const LARGE = 20_000;
 
-/** What becomes of calls whose packets are lost between two nodes that see each other. */
+/** Expectations for calls whose packets are lost between two nodes that see each other. */
 export function lostCalls(
   startMeans: () => Promise<Means>,
   endMeans: () => Promise<void> = async () => undefined,
@@ -15,9 +15,9 @@ export function lostCalls(
   let cluster: Cluster;
   let caller: TestNode;
   let worker: TestNode;
-  /** Packets that are lost. */
+  /** Selects the packets to lose. */
   let isLost: (packet: Packet) => boolean = () => false;
-  /** Those of them that may still be delivered. */
+  /** Lost packets that may still be delivered. */
   let late: (() => Promise<void>)[] = [];
   const onSend = async (packet: Packet, send: () => Promise<void>): Promise<void> => {
     if (isLost(packet)) late.push(send);
@@ -43,7 +43,7 @@ export function lostCalls(
   const requestOf = (action: string) => (packet: Packet) =>
     packet.type === 'REQ' && (packet.payload as { action?: string }).action === action;
   const answers = (packet: Packet) => packet.type === 'RES' && packet.target === 'caller';
-  /** Loses as many packets as are told of. */
+  /** Loses up to `count` packets that `which` selects. */
   const lose = (count: number, which: (packet: Packet) => boolean): void => {
     let left = count;
     isLost = (packet) => which(packet) && left-- > 0;
@@ -67,7 +67,7 @@ export function lostCalls(
   });
 
   test.each([1, 2])('an answer that is lost (%i times) comes again, and nothing runs twice', async (times) => {
-    // Questions for it are answered, too.
+    // Queries about the call are answered, too.
     let lost = 0;
     let id: unknown;
     const key = `answer-${times}`;
@@ -105,7 +105,7 @@ export function lostCalls(
   test('a call that runs in a process that started under the same name is waited for', async () => {
     const held = caller.broker.call<Float32Array, object>('worker.hold', { length: 2 });
     await until('it runs', () => worker.held === 1);
-    // The caller sent it before it heard of the other process.
+    // The caller sent the call before it knew of the new process.
     const { instanceID } = worker.broker;
     worker.broker.instanceID = 'another';
     try {

@@ -28,10 +28,10 @@ interface Node {
   metric(name: string, label?: string): Promise<number>;
 }
 
-/** A wire that hands packets to the node they are addressed to, unless `pass` says otherwise. */
+/** A network that delivers packets to their addressee, unless `pass` decides otherwise. */
 class Net {
   readonly nodes = new Map<string, Node>();
-  /** Every packet that went over the wire, by its receiver. */
+  /** Every packet sent, with its receiver. */
   readonly packets: { to: string; packet: Buffer }[] = [];
   pass: (to: string, packet: Buffer) => boolean | Promise<boolean> = () => true;
 
@@ -109,7 +109,7 @@ test('no more than a window goes ahead of the receiver, and one part before it a
   const a = net.join('a', { ...SMALL, acknowledgementWaitMaxMs: 10_000 });
   net.join('b', { ...SMALL, acknowledgementWaitMaxMs: 10_000 });
   const held: (() => void)[] = [];
-  // Acknowledgements are held back: b is slow to answer.
+  // Acknowledgements are held back: b is slow.
   net.pass = (to) => to !== 'a' || new Promise((resolve) => held.push(() => resolve(true)));
   const toB = () => net.packets.filter(({ to }) => to === 'b').length;
   const sent = a.channel.send('REQ', 'b', bytesOf(20 * KIB));

@@ -11,7 +11,7 @@ interface Answer {
   error?: { name: string; message: string };
 }
 
-/** A node in a process of its own. */
+/** A node in its own process. */
 export class NodeInProcess {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, (answer: Answer) => void>();

@@ -1,7 +1,7 @@
 /**
- * One node in a process of its own, so that a test can see it crash, halt it and kill it:
- * `node-process.ts <settings as JSON>`. Answers `{ id, action, params, timeout }` over IPC with `{
- * id, value }` or `{ id, error }`; `ping`, `metric` and `runs` are for itself.
+ * A node in its own process, so that a test can crash, halt and kill it: `node-process.ts <settings
+ * as JSON>`. Answers `{ id, action, params, timeout }` over IPC with `{ id, value }` or `{ id,
+ * error }`. The process itself handles `ping`, `metric` and `runs`.
  */
 import { ServiceBroker, Transporters } from 'moleculer';
 import { pino } from 'pino';
@@ -13,7 +13,7 @@ export interface ProcessSettings {
   nodeId: string;
   namespace: string;
   redisUrl: string;
-  /** Moleculer's own transporter in place of ours. */
+  /** Uses Moleculer's own transporter instead of ours. */
   isStock: boolean;
 }
 
@@ -50,7 +50,7 @@ broker.createService({
 });
 
 async function obey({ action, params }: Order): Promise<unknown> {
-  // As Moleculer's own heartbeats do, nobody awaits it.
+  // Not awaited, like Moleculer's own heartbeats.
   if (action === 'ping') return void broker.ping('nobody', 0);
   if (action === 'metric') {
     const { values } = await metrics.registry.getSingleMetric(`provec_transport_${params.name}`)!.get();

@@ -32,7 +32,7 @@ describe('one connection of one node ends', () => {
   });
   afterEach(() => admin.disconnect());
 
-  /** Ends the connections of one kind, those of the node that connected last only. */
+  /** Closes the connections of one kind that belong to the node that connected last. */
   async function endNewest(kind: 'pubsub' | 'normal'): Promise<void> {
     const clients = String(await admin.call('CLIENT', 'LIST', 'TYPE', kind))
       .trim()
@@ -86,7 +86,7 @@ describe('a node in a process of its own', () => {
     const call = a.broker.call<number, unknown>('p.bytes', { bytes: new Uint8Array(64 << 20) });
     await until('some of it is sent', async () => (await a.metric('parts_total')) > 20);
     node.signal('SIGSTOP');
-    // Until the window is full: as many polls without another part as say that nothing goes on.
+    // Waits until the window is full: several polls in a row without a new part.
     let sent = 0;
     let still = 0;
     await until('the sender waits', async () => {
@@ -106,7 +106,7 @@ describe('a node in a process of its own', () => {
     await node.ended;
     const next = await outcome(a.broker.call('p.bytes', { bytes: [] }, { timeout: 5000 }));
     expect('error' in next && isRetryable(next.error)).toBe(true);
-    // It is not given up yet: it might only be connecting again.
+    // The node is not given up yet, because it might only be reconnecting.
     expect(a.broker.registry.hasService('p', 'p')).toBe(true);
     const result = await held;
     expect('error' in result && isRetryable(result.error)).toBe(true);

@@ -54,9 +54,7 @@ afterAll(async () => {
   await redis?.dispose();
 });
 
-/**
- * `npm run repl -- provec ...`, with nothing of the cluster but where its Redis is, and the secret.
- */
+/** Runs `npm run repl -- provec ...` with only the Redis URL and the secret of the cluster. */
 async function provec(...words: string[]): Promise<string> {
   const env = {
     PATH: process.env.PATH,
@@ -102,7 +100,7 @@ test(
     }
     const [node] = shardNodes;
     await node!.stop();
-    // Closing a lock file would give up the locks that this process has on it.
+    // Closing a lock file would release this process's locks on it.
     for (const [bytes, instead] of [
       [float32Bytes(BEFORE), float32Bytes(AFTER)],
       [leafOf(BEFORE), leafOf(AFTER)],

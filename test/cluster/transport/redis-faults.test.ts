@@ -5,7 +5,7 @@ import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
 import { NodeInProcess } from './node-in-process.ts';
 
-/** What to end after a test, newest first. */
+/** Cleanup functions, newest first. */
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
@@ -52,8 +52,8 @@ describe('Redis that dies with a message in its hands', () => {
 
 describe('Redis that takes one connection and refuses the other, at first', () => {
   /**
-   * Starts a node while Redis has room for one of its two connections, lets it in, and calls it
-   * once from another.
+   * Starts a node while Redis has room for only one of its two connections, then lets the second
+   * in, and calls the node once from another.
    */
   async function calledOnce(isStock: boolean, subscriptions: number): Promise<unknown> {
     const redis = await redisServer('--maxclients', '2');

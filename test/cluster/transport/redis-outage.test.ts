@@ -21,10 +21,7 @@ afterEach(() => cluster.stop());
 const isRetryable = (error: Error & Record<string, unknown>) =>
   error instanceof Errors.MoleculerRetryableError && !(error instanceof Errors.RequestTimeoutError);
 
-/**
- * Calls `count` on b from a, from several sides at once, each time with a key of its own, until
- * `stop`.
- */
+/** Calls `count` on b from a in several concurrent loops until `stop`, each time with a new key. */
 class Load {
   readonly succeeded: string[] = [];
   readonly failures: (Error & Record<string, unknown>)[] = [];
@@ -45,7 +42,7 @@ class Load {
       const result = await outcome(a.broker.call<string, unknown>('b.count', { key: `${caller}-${i}` }));
       if ('value' in result) this.succeeded.push(result.value);
       else this.failures.push(result.error);
-      // Lets timers and sockets get between where calls fail at once.
+      // Yields to timers and sockets, because calls may fail at once.
       await new Promise(setImmediate);
     }
   }
@@ -94,7 +91,7 @@ test('an answer that is ready while Redis is away does not end anything', async 
   await redis.kill();
   const result = await call;
   expect('error' in result && isRetryable(result.error)).toBe(true);
-  // At once, not when heartbeats are missed.
+  // Immediately, not only after missed heartbeats.
   expect(a.broker.registry.hasService('b', 'b')).toBe(true);
   b.release();
   await redis.restart();
@@ -131,8 +128,8 @@ interface Line {
 }
 
 /**
- * Errors of transit, the framework's part that has one for every message which it cannot send, for
- * want of a connection.
+ * Errors of the framework's transit, which logs one for each message that it cannot send without a
+ * connection.
  */
 const unconnected = (node: TestNode): Line[] =>
   node.log

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
 /**
- * Stands between nodes and Redis, and can make their subscriptions go deaf: connections stay open,
- * and nothing arrives.
+ * Relays between nodes and Redis. It can make subscriptions deaf: connections stay open, and
+ * nothing arrives.
  */
 export class RedisRelay {
   readonly #server;
@@ -44,12 +44,12 @@ export class RedisRelay {
     return `redis://127.0.0.1:${this.#port}`;
   }
 
-  /** Lets nothing more through to the subscriptions that are open now. */
+  /** Blocks all currently open subscriptions. */
   deafen(): void {
     for (const { inner, subscribes } of this.#pairs) if (subscribes) inner.pause();
   }
 
-  /** Ends all connections and takes none, until `mend`. */
+  /** Closes all connections and accepts none until `mend`. */
   cut(): void {
     this.#isCut = true;
     for (const { inner, outer } of this.#pairs) {

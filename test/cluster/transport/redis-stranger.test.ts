@@ -1,6 +1,6 @@
 /**
- * Somebody who reaches Redis, and has not the installation's secret: he hears every message,
- * publishes each of them again, and joins with a secret of his own.
+ * An attacker who can reach Redis but does not have the installation's secret. The attacker reads
+ * every message, replays all of them, and joins with another secret.
  */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -34,7 +34,7 @@ afterEach(async () => {
   await redis.dispose();
 });
 
-/** Publishes what he has heard so far, and waits until it was delivered. */
+/** Replays all messages seen so far, and waits until they were delivered. */
 async function playAgain(): Promise<void> {
   for (const { channel, message } of [...heard]) await mouth.publish(channel, message);
   const end = `end ${heard.length}`;

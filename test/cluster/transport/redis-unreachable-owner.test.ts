@@ -10,7 +10,7 @@ import { RedisRelay } from './redis-relay.ts';
 const SHARDS = 16;
 const IDS = Array.from({ length: 100 }, (_, at) => `r${at}`);
 const CUT_OFF = 'shards-1';
-/** Until it gives its shards up, and the others have them open; on a busy machine. */
+/** Time until the node gives up its shards and others have opened them, on a busy machine. */
 const TAKEN_OVER_MS = 20_000;
 const LONG_MS = 180_000;
 
@@ -24,8 +24,8 @@ let redis: RedisServer;
 let relay: RedisRelay;
 let cluster: ClusterProcess;
 /**
- * The collection, and how many of its shards are where the cut will be: a new one is placed by
- * chance.
+ * Name of the collection, and how many of its shards the node to cut off holds. New collections are
+ * placed at random.
  */
 let name = '';
 let held = 0;

@@ -8,7 +8,7 @@ import { Cluster, FAILURES, type Means, outcome, type TestNode } from './cluster
 
 const MIB = 1024 * 1024;
 
-/** What holds between nodes that stay, whatever carries their calls. */
+/** Expectations for nodes that keep running, with any transport. */
 export function stayingNodes(means: () => Means): void {
   let cluster: Cluster;
   let a: TestNode;

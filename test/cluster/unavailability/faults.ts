@@ -3,7 +3,7 @@ import type { ClusterNode } from '../../support/cluster-node.ts';
 import type { ClusterProcess } from '../../support/cluster-process.ts';
 import type { TcpRelay } from '../../support/tcp-relay.ts';
 
-/** What a node has between itself and its servers; both can be held. */
+/** Relays between a node and its servers. Both can be held. */
 export interface Wires {
   redis: TcpRelay;
   mongo: TcpRelay;
@@ -21,17 +21,17 @@ export interface Fault {
   name: string;
   /** Whether it needs Redis and MongoDB. */
   needsServers: boolean;
-  /** Nodes that it strikes; default: the victim. */
+  /** Nodes that the fault strikes; default: the victim. */
   strikesAll?: boolean;
-  /** How long a shard that it strikes may be away, where the fault lasts longer than that. */
+  /** Longest allowed unavailability of a struck shard, if it differs from the fault's duration. */
   awayMaxMs?: number;
-  /** Whether no request may fail. */
+  /** Whether every request must succeed. */
   isGraceful?: boolean;
-  /** Resolves when the fault is over: its end. */
+  /** Causes the fault; resolves when it is over. */
   run(stage: Stage): Promise<void>;
 }
 
-/** Until a node that does not answer has lost what it holds, and others have opened it. */
+/** Time until an unresponsive node has lost its shards and others have opened them. */
 const TAKEN_OVER_MAX_MS = 15_000;
 
 const on = (name: string, needsServers: boolean, run: Fault['run'], more: Partial<Fault> = {}): Fault => ({

@@ -1,24 +1,22 @@
 import type { ProbeResult } from './probes.ts';
 
-/** How long shards were away, in milliseconds. */
+/** Unavailability of shards, in milliseconds. */
 export interface Unavailability {
-  /**
-   * The longest time without a successful probe, of each shard of the nodes that the fault struck.
-   */
+  /** Longest time without a successful probe, for each shard of the struck nodes. */
   struckMs: number[];
-  /** The same of the others. */
+  /** The same for the other shards. */
   sparedMs: number[];
-  /** From the end of the fault to the first success of the last shard that was away then. */
+  /** Time from the end of the fault to the first success of the last unavailable shard. */
   backMs: number;
   longestRequestMs: number;
   requests: number;
-  /** What was said, and how often. */
+  /** Number of failures by message. */
   failures: Map<string, number>;
 }
 
 /**
- * `beganMs` and `endedMs`: of the fault, on the clock of the probes; `struck`: shards of the nodes
- * that it struck.
+ * `beganMs` and `endedMs`: start and end of the fault, on the clock of the probes. `struck`: shards
+ * of the struck nodes.
  */
 export function measured(
   results: readonly ProbeResult[],
@@ -59,7 +57,7 @@ export function measured(
   };
 }
 
-/** The middle one of some figures, 0 where there are none. */
+/** Median of some figures, 0 when there are none. */
 function median(figures: readonly number[]): number {
   return [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0;
 }

@@ -3,8 +3,7 @@ import { parseJson } from '../../../lib/json/text.ts';
 import { TEST_KEY } from '../../support/tenant.ts';
 
 /**
- * What a probe asks for: a record of one shard, by a strong read, a write or an eventual read; or a
- * query over all shards.
+ * A strong read, a write or an eventual read of a record of one shard, or a query over all shards.
  */
 type ProbeKind = 'read' | 'write' | 'eventual' | 'wide';
 
@@ -22,19 +21,19 @@ export interface ProbeResult {
   probe: Probe;
   sentMs: number;
   answeredMs: number;
-  /** Null where it was answered with 200. */
+  /** Null for status 200. */
   failure: string | null;
 }
 
 const REQUEST_MAX_MS = 90_000;
 /**
- * Probes of one kind that wait at once: an answer that hangs must not keep the next one from being
- * sent.
+ * Number of probes of one kind that may be pending: a hanging response must not delay the next
+ * probe.
  */
 const WAITING_MAX = 40;
 
 /**
- * Sends requests at a steady pace, whatever becomes of those before, and keeps what came of each.
+ * Sends requests at a steady pace, whatever happens to earlier ones, and keeps the result of each.
  */
 export class Probes {
   readonly results: ProbeResult[] = [];
@@ -48,7 +47,7 @@ export class Probes {
     for (const probe of probes) this.#lanes.push(this.#run(probe));
   }
 
-  /** Resolves when everything that was sent is answered. */
+  /** Resolves when every request has been answered. */
   async stop(): Promise<ProbeResult[]> {
     this.#end.abort();
     await Promise.all(this.#lanes);

@@ -12,7 +12,7 @@ import { measured, row, type Unavailability } from './measured.ts';
 import { type Probe, Probes } from './probes.ts';
 
 /**
- * Collections that are probed: by strong reads and writes, by eventual reads alone, and one of a
+ * Collections to probe: one by strong reads and writes, one by eventual reads only, and one with a
  * single shard.
  */
 const COLLECTIONS = [
@@ -22,9 +22,9 @@ const COLLECTIONS = [
 ] as const;
 const CALM_MS = 2_000;
 const AFTER_MS = 20_000;
-/** From the end of a fault until every shard answers. */
+/** Longest time from the end of a fault until every shard answers. */
 const BACK_MAX_MS = 10_000;
-/** What a gateway gives a request, and a little. */
+/** A gateway's time limit for a request, plus a margin. */
 const REQUEST_MAX_MS = 68_000;
 const WIDE_QUERY_CLIENTS = 4;
 const only = process.env.PROVEC_TEST_FAULT;
@@ -83,7 +83,7 @@ async function startCluster(backing: Backing): Promise<{ cluster: ClusterProcess
   return { cluster, wires };
 }
 
-/** Makes a collection with a record in every shard; gives its id. */
+/** Creates a collection with a record in every shard; returns its id. */
 async function make(cluster: ClusterProcess, name: string, shards: number, replicas: number): Promise<string> {
   const body = { name, dimensions: 2, shards, replicas };
   const made = await cluster.api<{ collection: { id: string } }>('POST', '/collections', body);
@@ -107,14 +107,14 @@ async function everyNodeIsKnown(cluster: ClusterProcess): Promise<void> {
   });
 }
 
-/** Makes the collections; gives their ids by name. */
+/** Creates the collections; returns their ids by name. */
 async function fill(cluster: ClusterProcess): Promise<Map<string, string>> {
   const ids = new Map<string, string>();
   for (const { name, shards, replicas } of COLLECTIONS) ids.set(name, await make(cluster, name, shards, replicas));
   return ids;
 }
 
-/** `collection.shard` of every shard, by the node that holds it. */
+/** Shards as `collection.shard`, by the node that holds them. */
 async function holdings(cluster: ClusterProcess, ids: Map<string, string>): Promise<Map<string, string[]>> {
   const held = new Map<string, string[]>();
   for (const { name, shards } of COLLECTIONS) {

@@ -63,7 +63,7 @@ async function garble(path: string, fromPage: number): Promise<void> {
   await file.close();
 }
 
-/** A line before the last: the last one may be cut short by any crash. */
+/** Garbles a line before the last one: any crash may truncate the last line. */
 async function garbleLine(path: string): Promise<void> {
   const file = await open(path, 'r+');
   await file.write(Buffer.from('?'), 0, 1, 40);
@@ -131,7 +131,7 @@ test('a log of before the last writes that was accepted is told by what was writ
   const run = start(
     await damaged(async (folder) => {
       await putOlderLog(folder);
-      // As an operator does who accepts the loss.
+      // Like an operator who accepts the loss.
       await rm(join(folder, 'log.db-mark'));
     }),
   );

@@ -18,7 +18,7 @@ if (!disk) console.warn('SKIPPED: the service on a full disk needs root on Linux
 (disk ? describe : describe.skip)('on a disk without room', () => {
   let service: ServiceProcess;
   let writes = 0;
-  /** Ids and values of what was acknowledged. */
+  /** Acknowledged records: ids and values. */
   const stored = new Map<string, number[]>();
 
   beforeAll(async () => {
@@ -43,7 +43,7 @@ if (!disk) console.warn('SKIPPED: the service on a full disk needs root on Linux
     return answer;
   }
 
-  /** Upserts until one is refused, and gives that answer. */
+  /** Upserts until an upsert is refused, and returns that response. */
   async function upsertUntilRefused() {
     for (let i = 0; i < WRITES_MAX; i++) {
       const answer = await upsert();

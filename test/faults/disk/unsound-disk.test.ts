@@ -1,7 +1,7 @@
 /**
- * A disk that somebody else writes to, or that is full. Seen in earlier systems: one record that
- * cannot be decoded makes the whole collection answer 500. One service, whose records are changed
- * while it runs, then while it is stopped, and whose store cannot grow in the end.
+ * A disk that is tampered with or full. Seen in earlier systems: a single record that cannot be
+ * decoded makes the whole collection answer 500. The records of one service are changed while it
+ * runs, then while it is stopped; finally its store cannot grow.
  */
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const SHARDS = [1, 4];
 
 const overrides: Overrides = {};
 let service: TestService;
-/** By the name of the collection, before anything was done to it. */
+/** Verify results before any change, by collection name. */
 const before = new Map<string, VerifyResult>();
 
 const verify = async (name: string) => (await service.api<VerifyResult>('GET', `/collections/${name}/verify`)).body;
@@ -34,7 +34,7 @@ const pay = async (name: string, id: string) => {
 };
 
 beforeAll(async () => {
-  // What it finds is an error to it.
+  // Silent, because the service logs what it finds as errors.
   service = await startService({ PROVEC_LOG_LEVEL: 'silent' }, overrides);
   for (const shards of SHARDS) {
     const name = `payments-${shards}`;
@@ -46,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Cuts the stored vector of a record short by a byte; the number of records it did that to. */
+/** Truncates a record's stored vector by one byte; returns the number of changed records. */
 function garble(dataDir: string, id: string): number {
   const records = new DatabaseSync(join(dataDir, 'records.db'), { timeout: 5_000 });
   const sql = 'UPDATE records SET vector = substr(vector, 1, length(vector) - 1) WHERE id = CAST(? AS BLOB)';
@@ -125,12 +125,12 @@ describe('a record changed while it was stopped', () => {
 });
 
 /**
- * SQLite refuses a page beyond `max_page_count` just as it does one that the disk has no room for.
+ * SQLite refuses a page beyond `max_page_count` just like a page that the disk has no space for.
  */
 describe('a store that cannot grow', () => {
   const RECORDS_PER_WRITE = 500;
   const WRITES_MAX = 100;
-  /** Ids of what was acknowledged. */
+  /** Ids of acknowledged records. */
   const stored = new Set<string>();
   let writes = 0;
 

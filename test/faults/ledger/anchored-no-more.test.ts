@@ -1,6 +1,6 @@
 /**
- * Records wait in the log until their root is anchored; where none will be any more, they go on,
- * and what is stored then is anchored when roots are anchored again.
+ * Records wait in the log until their root is anchored. When anchoring ends for a collection, they
+ * are materialised anyway, and they are anchored when anchoring resumes.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';

@@ -65,7 +65,7 @@ test('writes are acknowledged while the ledger dies again and again, and its ver
       await until('something is anchored', () => (statuses.confirmed ?? 0) > before);
       const pending = statuses.pending ?? 0;
       ledger.kill();
-      // However fast it is back.
+      // However fast the ledger comes back.
       await until('a write is acknowledged without its anchor', async () => {
         if ((statuses.pending ?? 0) > pending) return true;
         if (await ledger.answers()) ledger.kill();
@@ -75,7 +75,7 @@ test('writes are acknowledged while the ledger dies again and again, and its ver
     }
   } finally {
     isOver = true;
-    // Nothing goes on into the next tests, whatever fails.
+    // Nothing continues into the next tests, whatever fails.
     await Promise.allSettled([running]);
   }
   await running;

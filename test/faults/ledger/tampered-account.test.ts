@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts';
 const STRANGER = 'Sysvar1111111111111111111111111111111111111';
 const SYSTEM_PROGRAM = '1'.repeat(32);
 
-/** What was anchored, as text in the account. */
+/** The anchor, as text in the account. */
 interface Anchored {
   merkleRoot: string;
   version: number;
@@ -57,7 +57,7 @@ const anchorOf = async (name: string) =>
 const upsert = (name: string, id: string) =>
   service.api('POST', `/collections/${name}/upsert`, { records: [{ id, values: [1, 2], metadata: {} }] });
 
-/** Changes accounts where the ledger keeps them. */
+/** Changes accounts in the ledger's own files. */
 function editJournal(change: (account: AccountState) => AccountState): void {
   const path = join(ledger.folder, 'journal.ndjson');
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n');

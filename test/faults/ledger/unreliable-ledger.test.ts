@@ -1,7 +1,6 @@
 /**
- * A ledger that is down for a while, or lies. Seen in earlier systems: verify compares what is
- * stored with what is stored, and never asks the ledger; an anchor that failed once is never tried
- * again.
+ * A ledger that is down for a while, or lies. Seen in earlier systems: verify compares stored data
+ * with stored data and never asks the ledger; a failed anchor is never retried.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -44,7 +43,7 @@ afterAll(async () => {
   await relay.close();
 });
 
-/** Changes the root in every account that the ledger shows. */
+/** Changes the root in every account that the ledger returns. */
 function forgedRoot(method: string, answer: string): string {
   if (method !== 'getAccountInfo') return answer;
   const parsed = JSON.parse(answer) as { result: { value: { data: [string, string] } | null } };
@@ -140,7 +139,7 @@ describe('a ledger that cannot be worked with costs queries nothing', () => {
   const query = (id: string) => service.api('POST', `/collections/${NAME}/query`, { id, topK: 3, includeValues: true });
   let wanted: unknown;
   const SLOW_MS = 5_000;
-  /** Lets go of the answers that are held back. */
+  /** Releases the held responses. */
   let release: () => void = () => undefined;
 
   beforeAll(async () => {

@@ -37,7 +37,7 @@ describe('another chain', () => {
     expect(await verify()).toMatchObject(mismatch);
     expect(await upsert('demo', 'd')).toMatchObject({ upsertedCount: 1 });
     expect(await verify()).toMatchObject(mismatch);
-    // Nothing was written over there.
+    // The other chain has no account.
     expect(await (await ledger.client()).read(collectionId)).toEqual({ status: 'absent' });
   }
 
@@ -48,7 +48,7 @@ describe('another chain', () => {
     await service.restart();
     await expectNeverMatch();
 
-    // What is new on this chain is anchored on it.
+    // New roots are anchored on this chain.
     await service.api('POST', '/collections', { name: 'new', dimensions: 2 });
     await upsert('new', 'a');
     expect(await verify('new')).toMatchObject({ state: 'match' });

@@ -1,6 +1,6 @@
 /**
- * A user of the machine who may not read the installation's secret opens connections to the port of
- * a node and keeps them, to have its memory, or its connections.
+ * A user of the machine who cannot read the installation's secret opens connections to a node's
+ * port and keeps them open, to exhaust its memory or its connections.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -15,7 +15,7 @@ const HEADER_BYTES = 6;
 const REQUEST = 2;
 /** The longest packet that a member sends. */
 const LONGEST = HEADER_BYTES + TRANSPORT_LIMITS.tcpPacketMaxBytes + SEAL_MAX_BYTES;
-/** No stranger is closed for its age in less than a day. */
+/** Unauthenticated connections are never closed for their age during the test. */
 const PATIENT = { strangerMaxMs: 86_400_000 };
 
 /** The header of Moleculer's TCP packets. */
@@ -51,7 +51,7 @@ async function stranger(...sent: Buffer[]): Promise<Socket> {
   const socket = connect(a.port, '127.0.0.1').on('error', () => undefined);
   strangers.push(socket);
   await once(socket, 'connect');
-  // Its end is seen only while it is read.
+  // A paused socket does not notice its end.
   socket.resume();
   for (const bytes of sent) await new Promise<void>((resolve) => socket.write(bytes, () => resolve()));
   return socket;
@@ -60,7 +60,7 @@ async function stranger(...sent: Buffer[]): Promise<Socket> {
 const isClosed = (socket: Socket): boolean => socket.readableEnded || socket.destroyed;
 const untilClosed = (socket: Socket) => until('the stranger is closed', () => isClosed(socket));
 
-/** Which of the members have lost each other since the call. */
+/** Members that have lost each other since the call. */
 function losses(): string[] {
   const lost: string[] = [];
   for (const { broker } of [a, b])
@@ -78,7 +78,7 @@ test('a packet longer than any of a member is refused from its header, and the l
   const longest = await stranger(header(LONGEST), Buffer.alloc(1_000));
   await untilClosed(await stranger(header(LONGEST + 1)));
   await untilClosed(await stranger(header(2 ** 31 - 1)));
-  // Also where it begins in the middle of what arrives at once, and where it arrives byte by byte.
+  // The same when the bad header starts in the middle of a chunk, and when it arrives byte by byte.
   await untilClosed(await stranger(Buffer.concat([header(20), Buffer.alloc(14), header(1_000_000)])));
   const slow = await stranger();
   slow.setNoDelay(true);

@@ -1,7 +1,7 @@
 /**
- * A user of the machine who may not read the installation's secret reaches the ports of a cluster
- * over TCP: with stock Moleculer, with Provec's own transporter and a secret of his own, and
- * with bytes of any kind. Over Redis the same is shown by cluster/transport/redis-stranger.
+ * A user of the machine who cannot read the installation's secret reaches the ports of a cluster
+ * over TCP: with stock Moleculer, with Provec's transporter and another secret, and with arbitrary
+ * bytes. cluster/transport/redis-stranger covers the same over Redis.
  */
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';

@@ -23,11 +23,11 @@ const COLLECTIONS = [
 const random = randomFrom(seed);
 const below = (limit: number) => Math.floor(random() * limit);
 let stamps = 0;
-/** Records in upserts that were acknowledged, and in all that were sent. */
+/** Records in acknowledged upserts, and in all upserts sent. */
 let acknowledgedWrites = 0;
 let sentWrites = 0;
 
-/** One caller that writes to ids of its own, one request after the other. */
+/** A client that writes to its own ids, one request at a time. */
 class Client {
   readonly name: string;
   readonly ids: string[];
@@ -77,14 +77,14 @@ const clients = Array.from({ length: CLIENTS }, (_, number) => new Client(number
 
 beforeAll(async () => {
   console.log(`seed ${seed} (PROVEC_TEST_SEED), ${CRASHES} crashes (PROVEC_TEST_CRASHES)`);
-  // Answers that wait for their anchor come so late that a write acknowledged before it is durable
-  // would not be seen.
+  // Responses that wait for their anchor are so late that a write acknowledged before it is durable
+  // would go unnoticed.
   service = await startProcess({ PROVEC_LOG_LEVEL: 'error', PROVEC_ANCHOR_WAIT_MS: '0' });
   for (const collection of COLLECTIONS) await service.api('POST', '/collections', collection);
 });
 afterAll(() => service.dispose());
 
-/** Settles what is in doubt, and holds every record and the root against the model. */
+/** Settles uncertain writes, and compares every record and the root with the model. */
 async function check(name: string): Promise<void> {
   const model = models.get(name)!;
   const found = new Map<string, ModelRecord>();
@@ -103,7 +103,7 @@ test('whenever the process is killed, what was acknowledged is there, and nothin
   for (let crash = 0; crash < CRASHES; crash++) {
     const group = service.pid;
     const writing = Promise.all(clients.map((client) => client.write(service)));
-    // Not a wait for anything: the instant of the kill.
+    // A random time of the kill, not a wait for a condition.
     await delay(below(LIFE_MAX_MS));
     await service.kill('SIGKILL');
     await writing;

@@ -21,18 +21,16 @@ let started: Descendant[] = [];
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'provec-interrupted-'));
 });
-/** For all temporary files of the run. */
+/** Folder for all temporary files of the run. */
 let temporary: string;
 afterEach(async () => {
-  // None, unless the test failed.
+  // There are none, unless the test failed.
   for (const { pid } of await stillRunning(started)) process.kill(pid, 'SIGKILL');
   await rm(temporary, { recursive: true, force: true });
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/**
- * A run of the tests in a group of its own, as a shell makes one, that is in the middle of a test.
- */
+/** A test run in its own process group, as a shell creates it, stopped in the middle of a test. */
 async function heldRun(name: string, [command, ...args]: Command): Promise<ChildProcess> {
   const file = join(folder, name);
   const run = spawn(command, [...args, '--testMatch', HELD], {
@@ -62,6 +60,6 @@ test.each<[string, Command, (pid: number) => void]>([
   interrupt(run.pid!);
   await until('nothing of it runs any more', async () => (await stillRunning(started)).length === 0);
   expect(run.exitCode).not.toBe(0);
-  // Who is killed removes nothing.
+  // A killed process cannot remove its files.
   if (!name.startsWith('SIGKILL')) expect(existsSync(temporary)).toBe(false);
 });

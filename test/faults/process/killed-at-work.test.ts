@@ -1,8 +1,7 @@
 /**
- * Kills a service whose shards are large enough to have an index and checkpoints, while these are
- * being made: whatever a kill cuts short, what was acknowledged is there, what was not is there
- * whole per shard or not at all, searches find what there is and nothing else, and what the ledger
- * says only grows.
+ * Kills a service while its large shards write indexes and checkpoints. Afterwards every
+ * acknowledged write must be present, unacknowledged writes must be complete or missing per shard,
+ * searches must find exactly the existing records, and on-chain versions must only grow.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,8 +16,8 @@ import { type ServiceProcess, startProcess } from '../../support/service-process
 import { until } from '../../support/until.ts';
 
 /**
- * In the middle of what a life ends; a graceful stop comes to its end, so that there are whole
- * checkpoints to open from as well.
+ * What each life of the service is interrupted in. A graceful stop completes, so that there are
+ * also complete checkpoints to open from.
  */
 const LIVES = ['indexing', 'graceful stop', 'rebuild', 'checkpoint at stop', 'checkpoint'] as const;
 type Life = (typeof LIVES)[number];
@@ -33,12 +32,12 @@ const QUERIES = 12;
 const SEARCHED = ['flat', 'split'];
 const SCORE_TOLERANCE = 1e-6;
 const RECALL_MIN = 0.95;
-/** In the metadata of so many records that the log grows past what a checkpoint is taken for. */
+/** Metadata of enough records that the log outgrows the size at which a checkpoint is taken. */
 const PAD = 'x'.repeat(33_000);
 const PADDED_BATCH = 500;
 const PADDED_SHARE = 0.65;
 /**
- * More than an index tolerates before it is rebuilt, and so few that shards stay too large to be
+ * More than an index tolerates before it is rebuilt, but so few that shards stay too large to be
  * scanned.
  */
 const DELETED_SHARE = 0.25;
@@ -55,9 +54,7 @@ const parts = { there: 0, lost: 0 };
 const recalls: number[] = [];
 let stamps = 0;
 
-/**
- * One caller that writes to ids of its own, one request after the other, until the service is gone.
- */
+/** A client that writes to its own ids, one request at a time, until the service is gone. */
 class Writer {
   readonly name: string;
   readonly model: UncertainCollection;
@@ -74,7 +71,7 @@ class Writer {
     return this.#planned.length > 0;
   }
 
-  /** Will write what is missing, and `share` of the others anew. */
+  /** Plans to write all missing records, and `share` of the others again. */
   planUpserts(share: number, pad = ''): void {
     const ids = this.#ids.filter((id) => this.model.get(id) === null || random() < share);
     this.#plan(
@@ -92,8 +89,8 @@ class Writer {
   }
 
   /**
-   * Writes what is planned, and with `onward` little by little whatever comes, until no answer
-   * comes.
+   * Writes what is planned and, with `onward`, continues with small writes. Stops when no response
+   * arrives.
    */
   async write(service: ServiceProcess, onward: boolean): Promise<void> {
     while (this.isPlanned || onward) {
@@ -113,7 +110,7 @@ class Writer {
         ? service.api('POST', `${path}/upsert`, { records })
         : service.api('POST', `${path}/delete`, { ids: [...write.keys()] });
     const answer = await sent.catch(() => null);
-    // What a service that stops refuses may have happened all the same.
+    // A stopping service may have applied a request that it refuses.
     if (answer === null || answer.status === 503) return false;
     expect(answer).toMatchObject({ status: 200 });
     this.model.acknowledge(write);
@@ -177,7 +174,7 @@ afterAll(async () => {
   await relay?.close();
 });
 
-/** Reads again and again what anybody can read on the ledger, whatever state the service is in. */
+/** Repeatedly reads the collections' accounts on the ledger, whatever state the service is in. */
 async function watchLedger(ids: Map<string, string>): Promise<void> {
   const client = await relay.client('authority');
   while (!isOver) {
@@ -194,7 +191,7 @@ async function unindexed(): Promise<number> {
   return Number(/^provec_shards_unindexed_records (\d+)$/m.exec(text)?.[1] ?? 0);
 }
 
-/** A checkpoint has been begun and is not in its place yet. */
+/** Whether a checkpoint has been started but is not in place yet. */
 function isStaged(): boolean {
   try {
     return readdirSync(join(service.dataDir, 'checkpoints', 'staging')).length > 0;
@@ -204,8 +201,8 @@ function isStaged(): boolean {
 }
 
 /**
- * Each of these ends the service with `delayMs` given to what it is to be killed in, and returns
- * whether that was still going on.
+ * Each function kills the service `delayMs` into a certain activity, and returns whether that
+ * activity was still going on.
  */
 async function killWhileIndexing(leastWaiting: number, delayMs: number): Promise<boolean> {
   await until('the index has work', async () => (await unindexed()) >= leastWaiting);
@@ -233,8 +230,8 @@ async function stop(delayMs: number): Promise<boolean> {
 }
 
 /**
- * Lets the writers write and ends the service; every writer has given up when it returns whether
- * the service was ended in what it should be.
+ * Lets the writers write and ends the service. Returns, after every writer has given up, whether
+ * the service was ended during the intended activity.
  */
 async function live(life: Life, delayMs: number): Promise<boolean> {
   if (life === 'rebuild') {
@@ -267,7 +264,7 @@ function end(life: Life, delayMs: number): Promise<boolean> {
   }
 }
 
-/** Settles what is in doubt, and holds all of a collection against its model. */
+/** Settles uncertain writes, and compares the whole collection with its model. */
 async function check(name: string): Promise<void> {
   const model = models.get(name)!;
   const { doubtful } = model;
@@ -293,7 +290,7 @@ interface Found {
   matches: { id: string; score: number; metadata: unknown }[];
 }
 
-/** Searches must find records as they are, as many as there are, and nearly always the best. */
+/** Searches must return existing records only, as many as there are, and nearly always the best. */
 async function search(name: string): Promise<void> {
   const model = models.get(name)!;
   const { records } = model;
@@ -323,13 +320,13 @@ test('whatever a kill cuts short, what was acknowledged is there, and nothing el
   for (const life of crashes) {
     let isHit = false;
     for (let attempt = 0; !isHit && attempt < ATTEMPTS_MAX; attempt++) {
-      // Not a wait for anything: the instant of the kill.
+      // A random time of the kill, not a wait for a condition.
       isHit = await live(life, attempt === 0 ? below(KILL_DELAY_MAX_MS) : 0);
       await service.restart();
       for (const name of models.keys()) {
         await check(name);
-        // At once: while the index that was saved is all there is, and before what the log did to
-        // it is made good.
+        // Searches at once, while only the saved index exists and before the log's changes have
+        // been added to it.
         if (SEARCHED.includes(name)) await search(name);
       }
     }

@@ -42,8 +42,8 @@ test('an idle collection gives way before an upsert is refused, past the limit i
     expect(++accepted).toBeLessThan(WRITES_MAX);
   }
   expect(await stats()).toMatchObject({ open: 1, records: accepted * RECORDS_PER_WRITE });
-  // At least half of the limit went to one collection's vectors: nothing was refused that would
-  // have fitted.
+  // At least half of the limit was used for one collection's vectors: no write was refused that
+  // would have fitted.
   expect(accepted * RECORDS_PER_WRITE * DIMENSIONS * 4).toBeGreaterThan((LIMIT_MIB / 2) * 2 ** 20);
 });
 

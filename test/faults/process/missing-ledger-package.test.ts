@@ -11,10 +11,7 @@ const PRODUCT = ['client', 'lib', 'mixins', 'services', 'moleculer.config.ts', '
 let installed: string;
 const started: StartedProcess[] = [];
 
-/**
- * The product as an image has it that was installed without development packages: all packages but
- * litesvm.
- */
+/** The product as in an image without development packages: every package except litesvm. */
 beforeAll(() => {
   installed = mkdtempSync(join(tmpdir(), 'provec-installed-'));
   for (const name of PRODUCT) cpSync(join(PROJECT, name), join(installed, name), { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * Starts that are refused for what lies in the data folder, or does not: one line that says what to
- * do.
+ * Starts that are refused because of the data folder's contents. Each prints one line that says
+ * what to do.
  */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What it says, without the first words. */
+/** The error message, without its first words. */
 async function refused(code: number, environment: Record<string, string> = {}): Promise<string> {
   const own = { PROVEC_PORT: '0', PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'silent', PROVEC_DATA_DIR: folder };
   run = new StartedProcess({ ...own, ...environment });

@@ -7,7 +7,7 @@ import { beginReseal, reseal } from '../../support/reseal-run.ts';
 import { seed } from '../../support/seed.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
 
-/** On a busy machine each of the restarts takes seconds. */
+/** On a busy machine each restart takes seconds. */
 const TIMEOUT_MS = 400_000;
 const KILLS = 24;
 const COLLECTIONS = 12;

@@ -1,4 +1,4 @@
-/** A secret that is lost, of a store that nobody wrote to meanwhile. */
+/** A lost secret of a store that was not tampered with. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

@@ -1,6 +1,6 @@
 /**
- * A secret that is lost, and somebody who wrote into the store before anybody looked: without the
- * secret nothing of that can be told by its seal.
+ * A lost secret of a store that was tampered with before anyone noticed: without the secret, no
+ * seal can reveal it.
  */
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -64,11 +64,11 @@ async function create(name: string, as: Api = api): Promise<string> {
   const { body } = await as<{ collection: { id: string } }>('POST', '/collections', { name, dimensions: 3 });
   return body.collection.id;
 }
-/** The line of the report about a collection. */
+/** The report's line about a collection. */
 const lineOf = ({ stdout }: ResealRun, name: string) =>
   stdout.split('\n').find((line) => line.includes(` name ${name} `));
 
-/** A new account, by the operator. */
+/** Creates an account as the operator. */
 async function account(name: string, plan: string): Promise<{ id: string; api: Api }> {
   const made = await fetch(`${service.url}/api/v1/admin/accounts`, {
     method: 'POST',
@@ -105,8 +105,8 @@ async function write(): Promise<void> {
 }
 
 /**
- * A record with its leaf, the root in the head, and the entries that would tell; under seals that
- * say nothing any more.
+ * Changes a record with its leaf, the root in the head, and the entries that would reveal it. Their
+ * seals no longer mean anything.
  */
 function changeRecord(): void {
   const rows = new ChangedRows(service.dataDir, ids.get('changed')!);

@@ -1,6 +1,6 @@
 /**
- * Somebody who can write to the store appends an entry to a shard's log with all that belongs to it
- * (links, the head, the usage count), by the program itself and without the secret: while the
+ * An attacker with write access to the store, but without the secret, uses the program to append an
+ * entry to a shard's log with everything that belongs to it (links, head, usage count): while the
  * service is stopped, and while it runs.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -49,7 +49,7 @@ async function onChain(name: string): Promise<unknown> {
   return account.status === 'found' && account.fields;
 }
 
-/** An entry that adds the forged record to the true one. */
+/** Appends an entry that adds the forged record to the true one. */
 async function append(name: string, kind: LogEntry['kind'], epoch: number, folder = service.dataDir): Promise<void> {
   const store = await forgersStore(folder);
   try {

@@ -1,6 +1,6 @@
 /**
- * Somebody edits the index in a checkpoint, which native code reads that does not check it,
- * together with the checksum in its manifest; and one that the process was reading when it ended.
+ * An attacker edits the index in a checkpoint, which native code reads without checks, together
+ * with the checksum in the manifest. Also: an index that the process was reading when it ended.
  */
 
 import { hash } from 'node:crypto';
@@ -31,8 +31,8 @@ async function newestSeq(): Promise<number> {
 }
 
 /**
- * Fills the newest graph behind its header with what native code takes for lengths, and says its
- * checksum in the manifest.
+ * Overwrites the newest graph after its header with values that native code reads as lengths, and
+ * updates its checksum in the manifest.
  */
 async function editGraph(): Promise<void> {
   const folder = join(shardFolder(), String(await newestSeq()));
@@ -42,7 +42,7 @@ async function editGraph(): Promise<void> {
   const manifest = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as Manifest;
   manifest.files.find(({ name }) => name === GRAPH)!.sha256 = hash('sha256', graph);
   await writeFile(join(folder, 'manifest.json'), JSON.stringify(manifest));
-  // The next start opens the shard by itself.
+  // The next start opens the shard without a request.
   await writeFile(join(service.dataDir, 'open-shards.json'), JSON.stringify([`${collection}.0`]));
 }
 
@@ -58,8 +58,8 @@ async function expectAllThere(): Promise<void> {
 }
 
 /**
- * Ends the service in order, once its checkpoint will have all records in its graph: native code
- * takes nearly anything for a graph of a few.
+ * Stops the service gracefully once all records are in the graph: native code accepts nearly
+ * anything as a graph of few records.
  */
 async function stopIndexed(): Promise<void> {
   await until('all records are in the graph', async () => {

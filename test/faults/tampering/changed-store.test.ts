@@ -1,9 +1,8 @@
 /**
- * Somebody changes the store's files behind the service's back: while it runs, after it was killed,
- * and after it was stopped. Whatever it is, verify says mismatch from then on, through further
- * writes and restarts, and names the record wherever anything is left that tells what was written.
- * What the running service has in memory is still what was written, and is all that it goes on to
- * anchor; once a shard has been opened again nothing more is anchored.
+ * An attacker changes the store's files: while the service runs, after a kill, and after a stop.
+ * From then on verify must report a mismatch, through further writes and restarts, and name the
+ * record if anything still shows what was written. A running service still has the written data in
+ * memory, and anchors nothing else. Once a shard was reopened nothing more is anchored.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
@@ -16,8 +15,8 @@ import { until } from '../../support/until.ts';
 type Moment = 'while it runs' | 'after a kill' | 'after a stop';
 const MOMENTS: Moment[] = ['while it runs', 'after a kill', 'after a stop'];
 /**
- * After a stop the log of so small a shard is empty, and nothing is left of a leaf but what stands
- * beside its record.
+ * After a stop the log of such a small shard is empty, and the only copy of a leaf is the one next
+ * to its record.
  */
 const WITH_LOG: Moment[] = ['while it runs', 'after a kill'];
 
@@ -32,11 +31,13 @@ const metadataBytes = (metadata: object) => Buffer.from(JSON.stringify(metadata)
 
 interface Attack {
   name: string;
-  /** Changes something; what it returns is how many rows. */
+  /** Makes the change; returns the number of changed rows. */
   change(rows: ChangedRows): number;
-  /** Moments at which it can be made; all by default. */
+  /** Moments at which the change is possible; default all. */
   at?: Moment[];
-  /** The record that verify names, and as what; at the moments of `namedAt`, or all. */
+  /**
+   * The record that verify names, and how it describes it, at the moments of `namedAt`, or at all.
+   */
   named?: [id: string, what: RegExp];
   namedAt?: Moment[];
 }

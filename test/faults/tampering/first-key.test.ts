@@ -7,7 +7,7 @@ import { inStoreFile } from '../../support/store-file.ts';
 import { TEST_KEY } from '../../support/tenant.ts';
 
 const TOLD = 'Provec already made its first key and makes no other one';
-/** What the store is, without the secret that stands beside it. */
+/** Files of the store, without the secret next to them. */
 const STORE = /^(log|records|leases)\.db|^provec\.json$|^checkpoints$/;
 
 let service: ServiceProcess;
@@ -15,7 +15,7 @@ let service: ServiceProcess;
 const edit = (sql: string) => inStoreFile(service.dataDir, 'log.db', (file) => file.exec(sql));
 const listed = () => service.api('GET', '/collections');
 
-/** What a start after `tamper` says on stdout. */
+/** What a start prints on stdout after `tamper`. */
 async function startedAfter(tamper: () => unknown, environment: Record<string, string> = {}): Promise<string> {
   await service.kill('SIGTERM');
   await tamper();

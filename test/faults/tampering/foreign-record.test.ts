@@ -1,7 +1,7 @@
 /**
- * Somebody copies or moves a record of one shard among those of another, where no read by its id
- * looks for it; puts its row under the number of another shard, or copies it under an id that reads
- * as its own, where no write reaches it; or gives it values that no record can have.
+ * An attacker copies or moves a record to another shard, where no read by id looks for it; files
+ * its row under another shard's number; copies it under an id that reads like its own, which no
+ * write reaches; or gives it values that no record can have.
  */
 import { afterEach, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
@@ -12,7 +12,7 @@ import { until } from '../../support/until.ts';
 let service: ServiceProcess;
 afterEach(() => service.dispose());
 
-/** What a byte that is no UTF-8 reads as. */
+/** A byte that is not UTF-8 decodes to this. */
 const REPLACEMENT = '\ufffd';
 const RECORDS = [REPLACEMENT, ...Array.from({ length: 39 }, (_, at) => `r${at}`)].map((id, at) => ({
   id,
@@ -20,7 +20,7 @@ const RECORDS = [REPLACEMENT, ...Array.from({ length: 39 }, (_, at) => `r${at}`)
   metadata: {},
 }));
 
-/** Runs a statement that returns an id; it may name the collection's first and last shard. */
+/** Runs a statement that returns an id. It may refer to the collection's first and last shard. */
 function change(dataDir: string, sql: string): string {
   return inStoreFile(dataDir, 'records.db', (file) => {
     const numbers = file.prepare('SELECT number FROM shards ORDER BY shard').all() as { number: number }[];
@@ -89,7 +89,7 @@ test('under another number: a mismatch through every write of that record, and i
   const id = change(service.dataDir, RENUMBERED);
   const named = { status: 200, state: 'mismatch', differences: [{ id, what: 'unreadable' }] };
   expect(await verify()).toMatchObject(named);
-  // Before the write is materialised, and after that: it does not reach the row.
+  // Before and after the write is materialised: it does not reach the row.
   await upsert([{ id, values: [0, 1, 1], metadata: {} }]);
   expect(await verify()).toMatchObject(named);
   await until('it is materialised', async () => isKept(id));

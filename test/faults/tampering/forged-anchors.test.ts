@@ -1,7 +1,7 @@
 /**
- * Somebody changes a record with its leaf, and the root that the log recorded of it, and then what
- * the store says of the collection's anchors: that nothing was confirmed, that an operator takes
- * what is stored for right, what is in flight. Or has the service forget that roots were anchored.
+ * An attacker changes a record with its leaf and the root in the log, and then the collection's
+ * outbox row: nothing was confirmed, an operator accepted the stored data, or other transactions
+ * are in flight. Or the attacker makes the service forget that roots were anchored.
  */
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ const rootOf = (records: Record3[]) => referenceRoot(records.map(leafOf));
 const HONEST = rootOf([FIRST, VICTIM]);
 const SHOWN = `2 ${HONEST} 2`;
 
-/** What is made of the row, of a collection whose record, leaf and recorded root were changed. */
+/** Forged outbox rows of a collection whose record, leaf and recorded root were changed. */
 const FORGERIES: Record<string, ((row: Row) => Row) | null> = {
   'nothing was confirmed': (row) => ({ ...row, confirmed: null, wanted: null, wantedAt: null }),
   'the row is gone': null,
@@ -50,7 +50,7 @@ const FORGERIES: Record<string, ((row: Row) => Row) | null> = {
   'nothing of the row': (row) => row,
   'what is no row': () => ({ confirmed: 7, lapsed: 7 }),
 };
-/** Rows that no holder of the keypair wrote. */
+/** Number of rows that were not written with the keypair. */
 const MADE_UP = Object.values(FORGERIES).filter((change) => change !== null).length - 1;
 const NAMES = Object.keys(FORGERIES).map((_, at) => `forged-${at}`);
 
@@ -91,8 +91,7 @@ afterAll(async () => {
 });
 
 /**
- * The victim's bytes and leaf, and the root that stands for the newest state; nothing is left in
- * the log that tells of it.
+ * Changes the victim's bytes and leaf, and the newest root. The log keeps no trace of the original.
  */
 function forge(rows: ChangedRows): void {
   const vector = float32Bytes(CHANGED.values);
@@ -105,8 +104,7 @@ function forge(rows: ChangedRows): void {
 }
 
 /**
- * Resolves when the ledger was asked for a while: whatever the service was going to sign, it had
- * the time for.
+ * Resolves after the ledger was queried for a while: enough time for the service to sign anything.
  */
 async function asked(): Promise<void> {
   for (let count = 0; count < 3; count++) await verify('untouched');
@@ -120,7 +118,7 @@ test('no row that was made up has a forgery anchored', async () => {
     rows.anchors(change);
   }
   await service.restart();
-  // Before anybody asks for one of them.
+  // Before anyone asks for one of them.
   await until('an operator is told of rows that were made up', async () => (await halted()) >= MADE_UP);
   for (let start = 1; start <= 2; start++) {
     await asked();

@@ -1,7 +1,6 @@
 /**
- * Somebody who can write to the store edits who may do what, and what there is: API keys, plans,
- * collections. Each is put back later as if nothing had been, which opened a way past the ledger
- * while the service believed such rows.
+ * An attacker with write access to the store edits API keys, plans and collections, and later
+ * restores them. While the service trusted such rows, this opened a way around the ledger.
  */
 
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

@@ -1,7 +1,7 @@
 /**
- * Somebody changes what was anchored while later writes wait for their anchor, and every root that
- * was recorded since with it; edits a checkpoint together with its checksums, also one that is
- * newer than the last anchor; or puts an older copy of the whole store in its place.
+ * An attacker changes an anchored record while later writes wait for their anchor, together with
+ * every root recorded since; edits a checkpoint with its checksums, also one newer than the last
+ * anchor; or restores an older copy of the whole store.
  */
 import { createHash } from 'node:crypto';
 import { cp, readdir, readFile, rm } from 'node:fs/promises';
@@ -74,10 +74,7 @@ afterAll(async () => {
   await relay.close();
 });
 
-/**
- * The victim's bytes and leaf, and the roots of entry 3 and of the head, so that each fits all
- * others.
- */
+/** Changes the victim's bytes and leaf, and the roots of entry 3 and of the head, consistently. */
 function forge(rows: ChangedRows): void {
   const { vector, leaf, root } = {
     vector: float32Bytes(CHANGED.values),
@@ -155,7 +152,7 @@ describe('what was anchored is changed while a later write waits for its anchor'
   });
 
   test.each(FORGERIES)('$name: a mismatch, and nothing newer is ever anchored', async ({ name }) => {
-    // Before anybody has asked for a verify, which would find it.
+    // Before anyone has requested a verify, which would find the change.
     expect(await upsert(name, [{ ...LAST, id: 'after it' }])).toBe('pending');
     expect(await verify(name)).toMatchObject({ state: 'mismatch', verified: false, anchoredVersion: 2 });
   });
@@ -173,7 +170,7 @@ describe('what was anchored is changed while a later write waits for its anchor'
 });
 
 const CHECKPOINTS = ['anchored', 'newer-than-the-anchor', 'never-anchored'];
-/** With a checkpoint that is newer than its anchor, too, which nobody edits. */
+/** Also has a checkpoint newer than its anchor, which is not edited. */
 const SOUND = 'sound';
 
 describe('a checkpoint edited with all its checksums', () => {
@@ -188,8 +185,8 @@ describe('a checkpoint edited with all its checksums', () => {
   }
 
   /**
-   * Changes one record in the only checkpoint of a collection, and the roots and checksums that
-   * tell of it.
+   * Changes one record in the only checkpoint of a collection, with the roots and checksums that
+   * depend on it.
    */
   async function edit(name: string): Promise<void> {
     const [folder] = await checkpointsOf(name);

@@ -1,6 +1,6 @@
 /**
- * Somebody writes beside rows of the outbox, where no seal is, that they are settled: nothing is
- * due and nobody has anything to decide; or that something is.
+ * An attacker changes the unsealed columns of outbox rows: they then claim that nothing is due and
+ * no decision is needed, or the opposite.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CollectionDetail, UpsertResult } from '../../../lib/actions/collections.ts';

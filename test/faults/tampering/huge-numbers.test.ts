@@ -1,7 +1,6 @@
 /**
- * Somebody who can write to the store writes numbers past 2^53 into its rows, and what is no JSON:
- * what cannot be read must not hide the rows beside it. One collection's row is one collection's
- * refusal or contradiction.
+ * An attacker with write access to the store writes numbers beyond 2^53 and invalid JSON into its
+ * rows. An unreadable row must not hide other rows: it may only affect its own collection.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { CollectionView } from '../../../lib/actions/collections.ts';
@@ -27,7 +26,7 @@ const OF_EVERYBODY = [
   `UPDATE collection_shares SET vectors = ${HUGE}`,
 ];
 const NAMES = Object.keys(FORGED);
-/** Their row in the catalog is refused. */
+/** Collections whose row in the catalog is refused. */
 const REFUSED = ['dimensions', 'shards'];
 const LISTED = ['sound', ...NAMES].filter((name) => !REFUSED.includes(name)).sort();
 

@@ -1,7 +1,7 @@
 /**
- * Somebody who can write to the store writes into the heads of shards what no head can say. One
- * that cannot be read would hide all other collections of its account: it is one collection's
- * contradiction instead.
+ * An attacker with write access to the store writes impossible values into the heads of shards. An
+ * unreadable head must not hide the account's other collections: it is a contradiction of its own
+ * collection only.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { CollectionView } from '../../../lib/actions/collections.ts';
@@ -24,13 +24,13 @@ const FORGED = new Map([
   ['huge-number', `number = ${HUGE}`],
 ]);
 const NAMES = [...FORGED.keys()];
-/** Their heads stand elsewhere, as if they had been removed. */
+/** Their heads are filed elsewhere, as if they had been removed. */
 const MOVED = ['huge-shard', 'negative-shard', 'huge-number'];
 
 let service: ServiceProcess;
 const ids = new Map<string, string>();
 
-/** The table takes numbers alone; another table is found by its schema. */
+/** The table only accepts numbers; a replaced table would be detected by its schema. */
 function forge(): void {
   inStoreFile(service.dataDir, 'log.db', (file) => {
     for (const [name, change] of FORGED) file.exec(`UPDATE shards SET ${change} WHERE collection = '${ids.get(name)}'`);

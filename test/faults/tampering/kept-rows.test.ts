@@ -1,6 +1,6 @@
 /**
- * Somebody who reads and writes the store keeps rows that the service wrote, with their good seals,
- * and puts them back when they say what suits him. No seal tells that such a row is old.
+ * An attacker with access to the store keeps rows that the service wrote, with valid seals, and
+ * restores them later. No seal shows that such a row is old.
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

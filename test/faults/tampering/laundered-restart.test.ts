@@ -17,7 +17,7 @@ const AFTER = [0.25, 0.5, 0.75];
 const leafOf = (values: number[]) =>
   leafHashOf(keyHashOf('victim'), vecHashOf(Float32Array.from(values)), metaHashOf(METADATA));
 
-/** On the plan that anchors, and on the one that does not; both in one service. */
+/** A plan with anchoring and one without, in one service. */
 const PLANS = ['enterprise', 'free'] as const;
 type Plan = (typeof PLANS)[number];
 

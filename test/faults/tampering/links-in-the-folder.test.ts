@@ -1,7 +1,6 @@
 /**
- * Somebody who can write to the data folder, and nowhere else, has symbolic links stand there in
- * the place of files and folders that the service writes: it would overwrite and remove for him
- * what lies where they lead.
+ * An attacker who can write only to the data folder replaces files and folders there with symbolic
+ * links, so that the service would overwrite or remove what the links point to.
  */
 import { mkdtempSync } from 'node:fs';
 import { lstat, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
@@ -17,7 +16,7 @@ const PRECIOUS = 'precious '.repeat(20);
 const COLLECTION = '00000000-0000-4000-8000-000000000001';
 const SHARD = `${COLLECTION}.0`;
 
-/** What is to stay as it is: files, and folders with the names of checkpoints. */
+/** Link targets that must stay unchanged: files, and folders with the names of checkpoints. */
 class Elsewhere {
   readonly folder = mkdtempSync(join(tmpdir(), 'provec-elsewhere-'));
   readonly file = join(this.folder, 'file');

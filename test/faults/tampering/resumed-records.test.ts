@@ -1,6 +1,6 @@
 /**
- * What an operator's decision makes of planted rows: those that no write could have put where they
- * are go with it, and the collection does not halt again.
+ * After an operator's `resume`, planted rows that no write could have put there are removed, and
+ * the collection does not halt again.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
@@ -11,14 +11,14 @@ import { inStoreFile } from '../../support/store-file.ts';
 import { until } from '../../support/until.ts';
 
 const SHARDS = 4;
-/** What a byte that is no UTF-8 reads as. */
+/** A byte that is not UTF-8 decodes to this. */
 const REPLACEMENT = '\ufffd';
 const IDS = [REPLACEMENT, ...Array.from({ length: 39 }, (_, at) => `r${at}`)];
 /** An id in the first shard that was never written. */
 const GHOST = Array.from({ length: 100 }, (_, at) => `ghost ${at}`).find((id) => shardIndexOf(id, SHARDS) === 0)!;
 const COPY = `(SELECT MAX(place) + 1 FROM records WHERE shard = :to), :to, id, seq, vector, metadata, leaf
   FROM records WHERE shard = :from`;
-/** One statement for each kind of row; those of the shards :to and :from. */
+/** A statement per kind of row, with :shard names :to and :from. */
 const PLANTED = {
   'a record of another shard': `INSERT INTO records SELECT ${COPY} LIMIT 1`,
   'a row under the number of no shard': `UPDATE records SET shard = 1000 WHERE place =
@@ -75,7 +75,7 @@ test('rows that no write could have put there are removed; those that writes rea
   await service.restart();
   expect(await verify()).toMatchObject({ state: 'mismatch' });
   expect(await upsert('later')).toBe('pending');
-  // What stands under an id of the shard is for its owner, as the page for operators says.
+  // As the operators' page says, the owner must repair rows under ids of the shard.
   await upsert(GHOST, ...lost);
   await service.api('POST', '/collections/c/delete', { ids: [GHOST] });
   expect(await verify()).toMatchObject({ state: 'mismatch' });

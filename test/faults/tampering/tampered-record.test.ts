@@ -1,6 +1,4 @@
-/**
- * Seen in earlier systems: a changed value or metadata passes verify, or passes it after a restart.
- */
+/** Seen in earlier systems: changed values or metadata pass verify, or pass it after a restart. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
@@ -11,7 +9,8 @@ import { ADMIN_TOKEN, createTenant } from '../../support/tenant.ts';
 import { until } from '../../support/until.ts';
 
 /**
- * Where the intruder gets at: the materialised records alone, or everything that holds the record.
+ * What the attacker can change: only the materialised records, or everything that contains the
+ * record.
  */
 const REACHES = { records: /^records\.db(-wal)?$/, everything: /\.(db|db-wal|bin)$/ };
 

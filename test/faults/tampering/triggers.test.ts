@@ -1,7 +1,7 @@
 /**
- * An attacker puts a trigger, a view, a column or another schema into the store's files, so that
- * what is written is not what was asked for: a trigger that ignores inserts hides a contradiction,
- * and the writes after it are confirmed over a forged past.
+ * An attacker adds a trigger, a view, a column or another schema to the store's files, so that the
+ * stored data differs from the requested data. For example, a trigger that ignores inserts hides a
+ * contradiction, and later writes are confirmed over a forged past.
  */
 
 import { join } from 'node:path';
@@ -70,7 +70,7 @@ test("put there while the service runs, and SQLite's count of such changes put b
   expect((await verify()).status).toBe(200);
 });
 
-/** What stands in place of the text of a table's schema, whose count of changes stays as it is. */
+/** Replaces the text of a table's schema without changing the schema's change counter. */
 const REPLACED = (sql: string) => `PRAGMA writable_schema = ON;
   UPDATE sqlite_schema SET sql = ${sql} WHERE type = 'table' AND name = 'contradictions'`;
 const AS_TEXT = REPLACED('CAST(sql AS TEXT)');

@@ -1,7 +1,7 @@
 /**
- * The least that a search over HTTP in Node can do: it reads a query, parses it, has a thread
- * compare it with every row, and sends as much as an answer has. Arguments: rows, dimensions, the
- * answer.
+ * The minimal work of a search over HTTP in Node: reads and parses a query, compares it with every
+ * row in a thread, and sends a response of the usual size. Arguments: rows, dimensions, the
+ * response.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -16,14 +16,14 @@ const CONNECTIONS = 4;
 const ROUNDS = 7;
 const REQUESTS = 4_000;
 /**
- * Medians of 2.9 to 3.1 were measured: half as much again fails. Beside a server without a thread
- * they were 7.5 on one machine and 11 on another.
+ * Medians of 2.9 to 3.1 were measured; the limit is half as much again. Compared with a server
+ * without a thread they were 7.5 on one machine and 11 on another.
  */
 const RATIO_MAX = 4.5;
 
 const BARE_SERVER = fileURLToPath(new URL('./bare-server.ts', import.meta.url));
 
-/** The CPU time of another process is read from /proc. */
+/** Reads the CPU time of another process from /proc. */
 const onLinux = process.platform === 'linux' ? test : test.skip;
 
 onLinux(
@@ -49,7 +49,7 @@ onLinux(
     try {
       const [port] = (await once(child.stdout, 'data')) as [Buffer];
       const bare = { url: `http://127.0.0.1:${Number(port)}`, key: TEST_KEY };
-      /** CPU of one request, all threads. */
+      /** CPU time of one request, over all threads. */
       const cost = async (target: typeof provec, pid: number) => {
         const before = cpuSeconds(pid);
         const lane = async (from: number) => {
@@ -65,7 +65,7 @@ onLinux(
       for (let round = 0; round <= ROUNDS; round++) {
         const least = await cost(bare, child.pid!);
         const most = await cost(provec, service.pid);
-        // The first is of code that is not compiled yet.
+        // The first round runs code that is not compiled yet.
         if (round > 0) ratios.push(most / least);
       }
       console.info(

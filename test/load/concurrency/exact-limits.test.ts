@@ -25,13 +25,15 @@ const upsert = (api: Api, ...ids: string[]) =>
 const usage = async (api: Api) =>
   (await api<{ usage: Record<'vector_count' | 'write_count' | 'query_count', number> }>('GET', '/usage')).body.usage;
 
-/** Whether a request was taken; anything but success and the plan's refusal fails the test. */
+/**
+ * Whether a request was accepted. Fails the test for anything but success and the plan's refusal.
+ */
 function isTaken(answer: Answer<Record<string, unknown>>): boolean {
   if (answer.status !== 200) expect(answer).toMatchObject({ status: 429, body: { code: 'PLAN_LIMIT_REACHED' } });
   return answer.status === 200;
 }
 
-/** Every client sends until it is refused; gives how many requests were taken. */
+/** Every client sends until it is refused; returns the number of accepted requests. */
 async function untilRefused(send: (client: number, turn: number) => Sent): Promise<number> {
   let taken = 0;
   const run = async (client: number) => {
@@ -41,7 +43,7 @@ async function untilRefused(send: (client: number, turn: number) => Sent): Promi
   return taken;
 }
 
-/** All of `count` requests at once; gives how many were taken. */
+/** Sends `count` requests at once; returns the number of accepted ones. */
 async function atOnce(count: number, send: (at: number) => Sent): Promise<number> {
   const answers = await Promise.all(Array.from({ length: count }, (_, at) => send(at)));
   return answers.filter(isTaken).length;
@@ -70,7 +72,7 @@ limitTest('stored vectors reach the limit and never pass it; replacing and delet
   });
   const ids = body.matches.map(({ id }) => id);
   expect(ids).toHaveLength(LIMIT.vectors);
-  // Replacing adds nothing, alone or several at once; one new record beside them is one too many.
+  // Replacing records adds none, alone or concurrently. One more new record is one too many.
   expect(await atOnce(CLIENTS, (at) => upsert(api, ids[at]!, ids[at + 1]!))).toBe(CLIENTS);
   expect(await atOnce(CLIENTS, (at) => upsert(api, ids[at]!, `new-${at}`))).toBe(0);
   expect(await usage(api)).toMatchObject({

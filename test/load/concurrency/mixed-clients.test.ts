@@ -19,10 +19,7 @@ interface Item {
   metadata: { client: number; step: number };
 }
 
-/**
- * One acknowledged write of one id, in the order of the instants at which requests were sent and
- * answered.
- */
+/** An acknowledged write of one id, with the instants when its request was sent and answered. */
 interface Write {
   sent: number;
   answered: number;
@@ -141,7 +138,7 @@ describe(`64 clients at once (seed ${seed})`, () => {
     const { body } = await service.api<{ vectors: Record<string, Item> }>('POST', '/collections/demo/fetch', { ids });
     for (const [id, item] of Object.entries(body.vectors)) stored.set(id, item);
     for (const [id, all] of writes) {
-      // A write can be the last if none was sent after it was answered.
+      // A write can be the last if no other was sent after it was answered.
       const possible = all.filter((write) => !all.some(({ sent }) => sent > write.answered));
       expect(possible.map(({ item }) => item)).toContainEqual(stored.get(id) ?? null);
     }

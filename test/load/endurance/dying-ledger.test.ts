@@ -1,6 +1,6 @@
 /**
- * For an hour, or PROVEC_TEST_MINUTES, 200 collections are written while the ledger is killed every
- * 20 s.
+ * Writes to 200 collections for an hour, or for PROVEC_TEST_MINUTES, while the ledger is killed
+ * every 20 s.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -35,7 +35,7 @@ let watch: FlightWatch;
 let service: ServiceProcess;
 let ids: Map<string, string>;
 let names: string[];
-/** What stands in each collection by its writers' account, by id. */
+/** Expected records of each collection according to its writers, by id. */
 let standing: Map<string, Map<string, Written>>;
 
 const memoryMiB = () => {
@@ -86,7 +86,7 @@ test(
         else records.set(id, record);
       }
     };
-    /** Reads every account past the service, whatever it and its watch believe. */
+    /** Reads every account directly from the ledger, whatever the service and its watch assume. */
     const look = async () => {
       const client = await relay.client('authority');
       while (!isOver()) {

@@ -1,6 +1,4 @@
-/**
- * A gated service in a process of its own: says where it is, and what memory it takes when asked.
- */
+/** A gated service in its own process. Sends its address, and its memory use on request. */
 import { startGatedService } from './gated-service.ts';
 
 const MIB = 1024 * 1024;
@@ -17,6 +15,6 @@ process.on('message', async (message) => {
   globalThis.gc?.();
   process.send!({ rssBytes: process.memoryUsage().rss, begun: service.gate.begun.length });
 });
-// At once: an orderly exit waits for native threads that may be at work.
+// Immediate, because an orderly exit waits for busy native threads.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 process.send!({ url: service.url, port: service.port, big: big.secret, small: small.secret });

@@ -7,10 +7,7 @@ export interface FloodAnswer {
   code: string | undefined;
 }
 
-/**
- * Sends requests of one tenant, each as soon as there is a free connection, and notes what they
- * were answered.
- */
+/** Sends requests of one tenant, each as soon as a connection is free, and keeps the responses. */
 export class Flood {
   readonly answers: FloodAnswer[] = [];
   readonly #url: string;
@@ -63,7 +60,7 @@ export class Flood {
     return answer;
   }
 
-  /** Keeps `lanes` requests on their way until `end`. */
+  /** Keeps `lanes` requests in flight until `end`. */
   keepSending(lanes: number, path: string, body: string): void {
     const lane = async () => {
       while (!this.#ended) await this.send(path, body).catch(() => undefined);
@@ -71,14 +68,14 @@ export class Flood {
     for (let at = 0; at < lanes; at++) void lane();
   }
 
-  /** Sends nothing more, and waits for what was sent. */
+  /** Stops sending, and waits for the responses in flight. */
   async end(): Promise<void> {
     this.#ended = true;
     while (this.#inFlight.size > 0) await Promise.all(this.#inFlight);
     this.#agent.destroy();
   }
 
-  /** Cuts every connection. */
+  /** Closes every connection. */
   cut(): void {
     this.#ended = true;
     this.#agent.destroy();

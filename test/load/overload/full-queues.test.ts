@@ -7,7 +7,7 @@ import { ADMIN_TOKEN, type GatedService, startGatedService, type Tenant } from '
 
 const V1 = '/api/v1';
 const PERMITS = 4;
-/** An account alone gets two thirds of the permits, rounded down. */
+/** A single account gets two thirds of the permits, rounded down. */
 const TAKEN = 2;
 const WAITING = 20;
 
@@ -161,7 +161,7 @@ test('a stop ends what waits: what does not begin in time is told to come again,
 test('requests of which nobody can say whose they are are bounded, too', async () => {
   service = await startGatedService({ arrivalsMax: 10 });
   const tenant = await service.tenant('pro');
-  // With the keys out of reach every request waits for them.
+  // While the keys service is unreachable, every request waits for it.
   let asked = 0;
   const keys = service.broker.getLocalService('keys')!;
   await service.broker.destroyService(keys);

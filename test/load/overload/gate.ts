@@ -17,11 +17,11 @@ export interface Passing {
  * Replaces the shards service: records each call in order and holds it until the test lets it pass.
  */
 export class Gate {
-  /** Everybody who came, in order. */
+  /** All calls, in order. */
   readonly begun: Passing[] = [];
-  /** Those who have not passed, in order. */
+  /** Held calls, in order. */
   readonly held: Passing[] = [];
-  /** Lets everybody pass who comes from now on. */
+  /** Whether new calls pass at once. */
   isOpen = false;
   readonly #store: Store;
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class Gate {
     this.#clock = clock;
   }
 
-  /** Lets all pass that are held and that come. */
+  /** Lets all held and future calls pass. */
   open(): void {
     this.isOpen = true;
     for (const passing of this.held.slice()) passing.pass();

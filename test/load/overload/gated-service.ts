@@ -29,11 +29,11 @@ export interface GatedService {
   gate: Gate;
   clock: HandClock;
   broker: ServiceBroker;
-  /** With a collection `docs` of `shards` shards. */
+  /** Creates a tenant with a collection `docs` of `shards` shards. */
   tenant(plan: PlanName, shards?: number): Promise<Tenant>;
   /**
-   * The value of a series such as `provec_gateway_waiting_requests{queue="query"}`; 0 when it is
-   * not there yet.
+   * The value of a series such as `provec_gateway_waiting_requests{queue="query"}`; 0 when it does
+   * not exist yet.
    */
   metric(series: string): Promise<number>;
   stop(): Promise<void>;
@@ -42,8 +42,8 @@ export interface GatedService {
 export const DIMENSIONS = 64;
 
 /**
- * Gateway, collections, keys and metering over a real broker, store and HTTP, with a gate in place
- * of the shards, on a clock that the test moves.
+ * Gateway, collections, keys and metering over a real broker, store and HTTP server, with a gate
+ * instead of the shards, on a clock that the test moves.
  */
 export async function startGatedService(
   bounds: OverloadBounds = {},

@@ -1,6 +1,6 @@
 /**
- * Keeps requests of one tenant on their way until its standard input ends, then prints how many
- * were answered with which status. Its argument is a `Noise` as JSON.
+ * Keeps requests of one tenant in flight until its standard input ends, then prints the number of
+ * responses by status. Its argument is a `Noise` as JSON.
  */
 import { Agent } from 'node:http';
 import { sendRequest } from '../../../bench/http-request.ts';
@@ -15,9 +15,9 @@ export interface NoiseRequest {
 export interface Noise {
   url: string;
   key: string;
-  /** Requests on their way at a time. */
+  /** Number of requests in flight. */
   lanes: number;
-  /** Sent in turn. A list that has a next page is walked to its end. */
+  /** Sent in turn. A list with a next page is read to its end. */
   requests: NoiseRequest[];
 }
 

@@ -35,8 +35,8 @@ function flooding(tenant: Tenant, lanes: number, path: string, body: string): Fl
 const waiting = (queue: string) => service.metric(`provec_gateway_waiting_requests{queue="${queue}"}`);
 
 /**
- * Ends what others have under way, the oldest first, until `accountId` has begun once more; gives
- * how many of the others were begun meanwhile.
+ * Ends the other accounts' running requests, oldest first, until one more request of `accountId`
+ * has begun. Returns how many requests of other accounts began meanwhile.
  */
 async function begunBefore(accountId: string, begunAlready: number): Promise<number> {
   const { clock, gate } = service;

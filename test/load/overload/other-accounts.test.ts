@@ -1,7 +1,8 @@
 /**
- * What a calm tenant waits for while another account asks for what costs the store, a gateway or a
- * shard most, beside what it waits for at a second service that shares nothing with that one but
- * the processor. Its requests go to the two services in turn, so both see the same load.
+ * Compares a calm tenant's latencies on two services: on one, another account sends the most
+ * expensive requests for the store, a gateway or a shard; the second service shares only the
+ * processor with the first. The calm tenant's requests alternate between the services, so both see
+ * the same load.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +17,7 @@ import type { Noise, NoiseRequest } from './noise.ts';
 
 const NOISE = fileURLToPath(new URL('./noise.ts', import.meta.url));
 const ROUNDS = 5;
-/** Requests of each kind and round at each service. */
+/** Requests per kind, round and service. */
 const REQUESTS = 150;
 const WARM_UP = 30;
 const RATIO_MAX = 3;
@@ -30,18 +31,18 @@ const VECTOR = Array.from({ length: DIMENSIONS }, (_, at) => at + 1);
 const ENVIRONMENT = {
   PROVEC_ADMIN_TOKEN: ADMIN_TOKEN,
   PROVEC_LOG_LEVEL: 'error',
-  // The calm tenant waits for no ledger.
+  // The calm tenant does not wait for a ledger.
   PROVEC_PLANS: JSON.stringify({ free: { vectors: -1, writes: -1, queries: -1 } }),
 };
 
-/** The calm tenant at one of the services. */
+/** The calm tenant on one of the services. */
 interface Calm {
   url: string;
   secret: string;
 }
 
 let services: ServiceProcess[];
-/** At the service that the noise is sent to, and at the other one. */
+/** On the service with the noise, and on the other one. */
 let calm: [beside: Calm, apart: Calm];
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
@@ -65,7 +66,7 @@ async function created(answer: ReturnType<Tenant['api']>): Promise<void> {
   if (status >= 300) throw new Error(`${status}: ${JSON.stringify(body)}`);
 }
 
-/** `make` of every number below `count`, a few at a time. */
+/** Runs `make` for every number below `count`, a few at a time. */
 async function each(count: number, make: (at: number) => ReturnType<Tenant['api']>): Promise<void> {
   let next = 0;
   const lane = async () => {
@@ -78,7 +79,10 @@ function noisy(plan: string): Promise<Tenant> {
   return createTenant(services[0]!, plan);
 }
 
-/** Sends requests of `tenant` until what it gives is called, which gives the answers by status. */
+/**
+ * Sends requests of `tenant` until the returned function is called, which returns the number of
+ * responses by status.
+ */
 function startNoise(tenant: Tenant, lanes: number, requests: NoiseRequest[]): () => Promise<Record<string, number>> {
   const noise: Noise = { url: services[0]!.url, key: tenant.key.secret, lanes, requests };
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', NOISE, JSON.stringify(noise)], {
@@ -110,13 +114,13 @@ async function timed({ url, secret }: Calm, { path, body }: typeof UPSERT): Prom
 const quantile = (values: number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1]!;
 
-/** In ms, beside the noise and apart from it. */
+/** In ms, with the noise and apart from it. */
 interface Figures {
   p50: [beside: number, apart: number];
   p99: [beside: number, apart: number];
 }
 
-/** One round: figures of writes and of gets. */
+/** One round; returns figures of writes and of gets. */
 async function round(requests = REQUESTS): Promise<[write: Figures, get: Figures]> {
   const kinds = [UPSERT, GET].map((kind) => ({ kind, times: calm.map((): number[] => []) }));
   for (let at = 0; at < requests; at++) {

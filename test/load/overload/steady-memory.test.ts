@@ -14,16 +14,14 @@ const DIMENSIONS = 384;
 const RECORDS_MAX = 46;
 const IDS = 4_000;
 const SECONDS = 60 * Number(process.env.PROVEC_TEST_MINUTES ?? 2);
-/** What launch.ts gives the main thread for young objects: two halves. */
+/** Main thread's memory for young objects as set by launch.ts: two halves. */
 const YOUNG_MAX_MIB = 2 * 16;
-/**
- * V8 lets objects and buffers that are old and dead add up to about this before it looks for them.
- */
+/** V8 lets dead old objects and buffers grow to about this size before it collects them. */
 const LAZY_MIB = 64;
-/** Freed blocks that glibc keeps, compiled code, the pages of the store's files. */
+/** Freed blocks that glibc keeps, compiled code, and pages of the store's files. */
 const ALLOCATOR_MIB = 64;
 const BODY_MIB = (RECORDS_MAX * DIMENSIONS * 12) / MIB;
-/** A body as it came, its text, and as it goes on to the shards' nodes. */
+/** A body as received, as text, and as sent to the shard nodes. */
 const COPIES = 3;
 const GROWTH_MAX_MIB = YOUNG_MAX_MIB + LAZY_MIB + ALLOCATOR_MIB + CLIENTS * BODY_MIB * COPIES;
 
@@ -43,7 +41,7 @@ interface Memory {
   young: number;
 }
 
-/** In MiB, of the gateway. */
+/** Memory of the gateway in MiB. */
 async function memory(): Promise<Memory> {
   const { pid, url } = cluster.gateways[0];
   const page = await (await fetch(`${url}/metrics`)).text();
@@ -57,8 +55,8 @@ async function memory(): Promise<Memory> {
 }
 
 /**
- * Upserts of 4 to 200 KB, queries, fetches, deletes and a verify now and then, one after the other;
- * any answer will do but a failure of the service.
+ * Sends upserts of 4 to 200 KB, queries, fetches, deletes and a verify now and then, one at a time.
+ * Accepts any response except a service failure.
  */
 async function client(number: number, isOver: () => boolean): Promise<void> {
   const random = randomFrom(seed * 1_000 + number);
@@ -102,7 +100,7 @@ test(
     await clients;
     const most = Math.max(...samples.map(({ rss }) => rss));
     const young = Math.max(...samples.map(({ young }) => young));
-    /** What is alive is what is left just after a collection. */
+    /** The live heap is what remains just after a collection. */
     const alive = (fromS: number, toS: number): number =>
       Math.min(...samples.filter(({ atS }) => atS >= fromS && atS < toS).map(({ heapUsed }) => heapUsed));
     const [early, late] = [alive(SECONDS / 4, SECONDS / 2), alive((SECONDS * 3) / 4, Infinity)];

@@ -5,14 +5,14 @@ import { type ServiceProcess, startProcess } from '../../support/service-process
 import { TEST_KEY } from '../../support/tenant.ts';
 import { until } from '../../support/until.ts';
 
-/** As /proc/net/tcp has it. */
+/** The state of a connection in /proc/net/tcp. */
 const ESTABLISHED = '01';
 const MIB = 1024 * 1024;
 const CONNECTIONS = 500;
 const PIPELINED = 100;
 const GROWTH_MAX_BYTES = 64 * MIB;
 const HEAP_MAX_MIB = 112;
-/** Rounds of the same load from clients that read. */
+/** Rounds of the same load from clients that read their responses. */
 const READ_FIRST = 2;
 /** Idle connections are kept for 65 s. */
 const TEST_MAX_MS = 300_000;
@@ -21,7 +21,7 @@ const NAMESPACES = 1_000;
 let service: ServiceProcess;
 let sockets: Socket[];
 beforeEach(async () => {
-  // Small enough for garbage not to count.
+  // Small enough that garbage does not matter.
   service = await startProcess({ NODE_OPTIONS: `--max-old-space-size=${HEAP_MAX_MIB}` });
   sockets = [];
 });
@@ -35,7 +35,9 @@ async function residentBytes(): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) * 1024;
 }
 
-/** Opens connections that send their requests at once, the last of them with `lastHeader`. */
+/**
+ * Opens connections that send their requests at once; the last request of each has `lastHeader`.
+ */
 function ask(path: string, requests: number, lastHeader: string): Socket[] {
   const { hostname, port } = new URL(service.url);
   const head = `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TEST_KEY}\r\n`;
@@ -50,7 +52,9 @@ function ask(path: string, requests: number, lastHeader: string): Socket[] {
   });
 }
 
-/** The same load from clients that read: it makes the heap as large as such a load does. */
+/**
+ * The same load from clients that read, which grows the heap to the size that such a load needs.
+ */
 async function askAndRead(path: string, requests: number): Promise<void> {
   const closed = ask(path, requests, 'Connection: close').map(
     (socket) => new Promise((resolve) => socket.resume().once('close', resolve)),
@@ -58,7 +62,7 @@ async function askAndRead(path: string, requests: number): Promise<void> {
   await Promise.all(closed);
 }
 
-/** Connections of clients that the service has not closed. */
+/** Client connections that the service has not closed. */
 async function openSockets(): Promise<number> {
   const { port } = new URL(service.url);
   const local = `:${Number(port).toString(16).toUpperCase().padStart(4, '0')}`;
@@ -66,7 +70,7 @@ async function openSockets(): Promise<number> {
   return lines.filter(([, address, , state]) => address?.endsWith(local) && state === ESTABLISHED).length;
 }
 
-/** Most memory beyond that of the same load from clients that read, until all were cut off. */
+/** Largest memory growth beyond that of reading clients, until all connections were cut off. */
 async function growthOf(path: string, readFirst: number): Promise<number> {
   const idleBytes = await residentBytes();
   for (let at = 0; at < READ_FIRST; at++) await askAndRead(path, readFirst);

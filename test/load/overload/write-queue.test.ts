@@ -13,7 +13,7 @@ const upsertOf = (bytes: number) => ({
 });
 const DELETE = { kind: 'delete' as const, ids: ['a'] };
 
-/** Whether a write was taken into a queue. */
+/** Whether the queue accepted a write. */
 async function isTaken(queue: WriteQueue, write: Parameters<WriteQueue['push']>[0]): Promise<boolean> {
   const { length } = queue;
   const refused = queue.push(write, Number.POSITIVE_INFINITY).then(

@@ -9,15 +9,15 @@ const BATCH = 1_000;
 const IN_FLIGHT = 4;
 const PAGES = 200;
 const PAGE_MAX_MS = 100;
-/** At least a quarter of a chunk is in use, on average. */
+/** Bound for chunks that are at least a quarter full on average. */
 const ORDER_MAX_BYTES = 18;
 
-/** Far beyond what it takes on a slow machine: only a test that hangs ends by it. */
+/** Far longer than needed on a slow machine; only a hanging test reaches it. */
 jest.setTimeout(1_800_000);
 
-/** Each once, in no order; many have a part of them in common. */
+/** Each id once, in no order; many share a prefix. */
 const idOf = (at: number) => `customer-${(at * 7_919) % RECORDS}-of-${RECORDS}`;
-/** All nines: no other comes behind it. */
+/** All nines: the last id in order. */
 const LAST_ID = `customer-${10 ** Math.floor(Math.log10(RECORDS)) - 1}-of-${RECORDS}`;
 const recordOf = (at: number) => ({
   id: idOf(at),
@@ -59,7 +59,7 @@ async function timed(body: object): Promise<{ page: ListPage; ms: number }> {
 const shardBytes = async () => (await call(service.provec.broker, 'shards.stats', {})).bytes;
 const rss = () => Math.round(process.memoryUsage().rss / 2 ** 20);
 
-/** Until background work has ended: what it takes is not the listing's. */
+/** Memory after background work has ended, so that only the listing counts. */
 async function settledBytes(): Promise<number> {
   for (let before = -1; ; ) {
     const bytes = await shardBytes();

@@ -8,12 +8,14 @@ const RECORDS = 20;
 const DIMENSIONS = 384;
 const IN_FLIGHT = 32;
 const LIMIT_MIB = 64;
-/** Writes in flight are admitted by an estimate of what they will hold. */
+/** Writes in flight are admitted by an estimate of the memory that they will need. */
 const HELD_MAX_BYTES = 1.1 * LIMIT_MIB * 2 ** 20;
-/** What 10,000 open collections of 100 small records each may hold of a memory limit. */
+/** Memory limit for 10,000 open collections of 100 small records each. */
 const TARGET = { collections: 10_000, records: 100, dimensions: 32, bytes: 1.5 * 1024 ** 3 };
 
-/** Far beyond what ten thousand take on a slow machine: only a test that hangs ends by it. */
+/**
+ * Far longer than ten thousand collections need on a slow machine; only a hanging test reaches it.
+ */
 jest.setTimeout(600_000);
 
 let service: TestService;

@@ -1,4 +1,6 @@
-/** What it costs to list the namespaces of a collection with many of them, and who stops it. */
+/**
+ * The cost of listing many namespaces of a collection, and whether a client that leaves stops it.
+ */
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,11 +14,14 @@ import { until } from '../../support/until.ts';
 
 const MANY = Number(process.env.PROVEC_TEST_RECORDS ?? 300_000);
 const FEW = MANY / 10;
-/** Walks of the few whose CPU is taken together: the clock of a process ticks in 10 ms. */
+/**
+ * Number of walks through the few namespaces whose CPU time is added up: the process clock ticks in
+ * 10 ms.
+ */
 const WALKS = 10;
-/** A walk through ten times as many may take this many times as long as ten walks. */
+/** A walk through ten times as many namespaces may take this many times as long as ten walks. */
 const GROWTH_MAX = 4;
-/** What an answer, or a walk, may take beside what the process holds. */
+/** Memory that a response or a walk may add to the process. */
 const GROWTH_MAX_MIB = 96;
 const PAGE = 1_000;
 const SAMPLE_MS = 50;
@@ -24,7 +29,7 @@ const HEADERS = { authorization: `Bearer ${TEST_KEY}` };
 
 jest.setTimeout(1_200_000);
 
-/** The CPU time of another process is read from /proc. */
+/** Reads the CPU time of another process from /proc. */
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
 const nameOf = (at: number) => `customer-${String((at * 7_919) % MANY).padStart(7, '0')}-of-many-${'x'.repeat(30)}`;
@@ -67,9 +72,9 @@ async function fill(name: string, count: number, shards: number): Promise<void> 
 
 interface Cost {
   ms: number;
-  /** CPU of the service, all threads. */
+  /** CPU time of the service, over all threads. */
   cpuSeconds: number;
-  /** Most that it held meanwhile beyond what it held before. */
+  /** Largest additional memory during the walk. */
   peakMiB: number;
 }
 
@@ -109,7 +114,7 @@ async function walk(name: string): Promise<string[]> {
   return names;
 }
 
-/** A shard that opens for longer than a request waits is a 503 meanwhile. */
+/** Waits for open shards: the service returns 503 if opening takes longer than a request waits. */
 const untilOpen = (name: string): Promise<true> =>
   until(`the shards of ${name} are open`, async () => {
     const { status } = await service.api('POST', `/collections/${name}/count`, { allNamespaces: true });
@@ -119,7 +124,7 @@ const untilOpen = (name: string): Promise<true> =>
 const firstPage = (name: string) => () => get(`/api/v1/collections/${name}/namespaces`).then(() => undefined);
 const statisticsOf = (name: string) => `/pinecone/indexes/${name}/describe_index_stats`;
 
-/** Asks, reads the first of the answer, and leaves. */
+/** Sends a request, reads the beginning of the response, and disconnects. */
 async function leave(path: string, readsBegin: boolean): Promise<void> {
   const asked = request(`${service.url}${path}`, { headers: { ...HEADERS, 'api-key': TEST_KEY } }).end();
   asked.on('error', () => {});

@@ -20,8 +20,8 @@ afterEach(async () => {
 });
 
 /**
- * Stops the node that holds all while clients are at work; they meet with no failure, and all that
- * was acknowledged is there.
+ * Stops the node that holds every shard while clients are at work. Expects no failures, and every
+ * acknowledged write to be present.
  */
 async function drained(
   title: string,
@@ -64,7 +64,7 @@ test.each([50, 200])(
   240_000,
 );
 
-/** On a shared file a node that stands still in a commit holds up all others. */
+/** Needs servers: on a shared SQLite file, a node halted in a commit would block all others. */
 test('a node that is halted while it takes shards is passed over', async () => {
   small = await SmallShards.start(await startBacking('MongoDB + Redis'));
   const [, heir] = small.cluster.shardNodes;
@@ -72,6 +72,6 @@ test('a node that is halted while it takes shards is passed over', async () => {
     await until('it has some', async () => ((await small!.holdings()).get(heir!.id) ?? 0) > 5);
     heir!.halt();
   });
-  // A write that was sent to the one that stands still may have been done; all else is answered.
+  // A write sent to the halted node may have been applied. Everything else must be answered.
   expect(failures.filter((failure) => !/^upsert.* 503 /.test(failure))).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { ownerOf, runChaos } from '../chaos-run.ts';
 import { backings } from '../selection.ts';
 
-/** Longer than a lease lasts. */
+/** Longer than a lease. */
 const HALTED_MS = 10_000;
 
 describe.each(await backings())('%s', (backing) => {
@@ -20,8 +20,8 @@ describe.each(await backings())('%s', (backing) => {
       },
     });
     expect(result.faults).toEqual([]);
-    // Others take over when the lease is dead, if not earlier than it goes on: halted in a
-    // transaction of the shared file, it holds up everybody.
+    // Others take over when the lease expires. Halted in a transaction of the shared file, though,
+    // the node blocks everyone until it resumes.
     expect(result.shardAwayMs).toBeLessThan(HALTED_MS + 5_000);
   }, 180_000);
 });

@@ -7,7 +7,7 @@ import { backings } from '../selection.ts';
 
 const KILLS = 2;
 const CLIENTS = 3;
-/** Long enough that each client has queries answered by either control node. */
+/** Enough that each client gets queries answered by either control node. */
 const ANSWERS_BETWEEN = 100;
 
 interface UsageAnswer {
@@ -31,7 +31,7 @@ describe.each(await backings())('%s', (backing) => {
         const load = new Load(cluster, isAsOnKubernetes);
         try {
           await load.answersMore();
-          // The other one is known to everybody all the time.
+          // The other node stays known to every node all the time.
           const [node] = cluster.controls;
           for (load.killed = 1; load.killed <= KILLS; load.killed++) {
             await node!.kill();
@@ -43,7 +43,7 @@ describe.each(await backings())('%s', (backing) => {
           await load.end();
         }
         expect(load.failures).toEqual([]);
-        // What the killed ones held besides is uncertain for good.
+        // Whatever else the killed nodes had taken stays uncertain.
         const { body } = await cluster.api<UsageAnswer>('GET', '/usage');
         const uncertain = body.query_count_uncertainty;
         expect(body.usage.query_count).toBeGreaterThanOrEqual(load.answered);
@@ -56,7 +56,7 @@ describe.each(await backings())('%s', (backing) => {
   );
 });
 
-/** Clients that query, one that reads the usage, and one that writes where that is asked for. */
+/** Clients that query, one that reads the usage, and optionally one that writes. */
 class Load {
   readonly failures: unknown[] = [];
   answered = 0;
@@ -110,7 +110,8 @@ class Load {
       }
       const shown = body.usage.query_count;
       expect(shown).toBeGreaterThanOrEqual(before);
-      // A query that a dead node had counted and not answered counts again where it is made again.
+      // A query that a dead node counted but did not answer counts again when the client retries
+      // it.
       expect(shown - body.query_count_uncertainty).toBeLessThanOrEqual(this.#begun + this.killed * CLIENTS);
       await delay(100);
     }

@@ -13,7 +13,7 @@ afterEach(async () => {
   for (let end = endings.pop(); end; end = endings.pop()) await end();
 });
 
-/** Shard nodes that reach MongoDB and Redis by a wire each. */
+/** Shard nodes, each with its own link to MongoDB and Redis. */
 async function wired(network: PrivateNetwork, { environment, redis, mongo }: BackingServices) {
   const environments = new Map<string, Record<string, string>>();
   for (let number = 0; number < NODES; number++) {

@@ -4,14 +4,14 @@ import { ownerOf, runChaos } from '../chaos-run.ts';
 import { backings } from '../selection.ts';
 
 /**
- * A machine of its own as far as anybody can tell: its host name is another, so that nobody asks
- * the system whether the process lives.
+ * Simulates another machine by another host name: nodes then never ask the operating system whether
+ * the process is alive.
  */
 const onMachine = (id: string) => ['unshare', '--uts', 'sh', '-c', `hostname ${id} && exec "$0" "$@"`];
 
 /**
- * Its lease has to run out, with copies as without: up to 8.5 s after the last renewal was seen.
- * The rest is for opening its shards on a machine that is busy.
+ * The lease must expire, with or without copies: up to 8.5 s after its last renewal was seen. The
+ * rest is for opening the shards on a busy machine.
  */
 const AWAY_MAX_MS = 10_000;
 
