@@ -1,4 +1,7 @@
-/** Absent fields go only to callers that want them: earlier gateways would send them to clients. */
+/**
+ * Absent fields are only reported to callers that ask for them: earlier gateways would pass them on
+ * to clients.
+ */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startService, type TestService } from '../support/service.ts';
 

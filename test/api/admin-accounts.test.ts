@@ -115,7 +115,7 @@ describe('with an operator token', () => {
     ['another field', { name: 'of another field', plan: 'free', limits: {} }, 'limits'],
   ])('refuses %s', async (_, request, ...paths) => {
     expect(await operator('POST', '/admin/accounts', request)).toEqual(refusalOf(...paths));
-    // Others make accounts here at the same time, but none of such a name.
+    // Other tests create accounts at the same time, but none with this name.
     const { name } = request;
     expect((await accounts()).filter((account) => account.name === name || !account.name)).toEqual([]);
   });

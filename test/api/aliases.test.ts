@@ -188,7 +188,7 @@ test("another account has its own aliases, and does not see this one's", async (
 
 test('every request that begins after a switch was answered finds the new collection, and no request fails', async () => {
   await put(live, blue);
-  /** Odd while it is being switched, when either is right. */
+  /** Odd while the alias is being switched; either target is right then. */
   let switches = 0;
   const wrong: unknown[] = [];
   const ask = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Reads and deletes of the records of all namespaces. */
+/** Reads and deletes across all namespaces. */
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { refusalOf } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
@@ -13,14 +13,14 @@ interface Page {
   nextCursor?: string;
 }
 
-/** The same ids in each; `ab` begins like `a`. */
+/** The same ids exist in each namespace. `a` is a prefix of `ab`. */
 const NAMESPACES = ['', 'a', 'ab', 'é/#'];
 const PER_NAMESPACE = 25;
 const RECORDS: readonly Required<Told>[] = NAMESPACES.flatMap((namespace, at) =>
   Array.from({ length: PER_NAMESPACE }, (_, n) => ({ namespace, id: `r${n}`, metadata: { n: n + 100 * at } })),
 );
 const keyOf = ({ namespace, id }: Told) => `${namespace} ${id}`;
-/** In the order of the answer, with the default namespace last. */
+/** The order of the response, with the default namespace last. */
 const compare = (a: Told, b: Told): number => {
   if (a.namespace !== b.namespace && (a.namespace === '' || b.namespace === '')) return a.namespace === '' ? 1 : -1;
   return (

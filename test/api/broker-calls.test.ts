@@ -6,7 +6,10 @@ import { until } from '../support/until.ts';
 
 /** What one request asks of the services behind the gateway: each thing once. */
 
-/** The page of metrics asks for the first two, anchoring for the last before it signs. */
+/**
+ * Not caused by a request: the metrics page calls the first two, and anchoring calls the last one
+ * before it signs.
+ */
 const NOT_OF_A_REQUEST = new Set(['shards.stats', 'anchoring.stats', 'shards.headAt']);
 
 let service: TestService;
@@ -17,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => service?.stop());
 
-/** Calls of actions so far, by name. */
+/** Number of action calls so far, by name. */
 async function calls(): Promise<Map<string, number>> {
   const text = await (await fetch(`${service.url}/metrics`)).text();
   const lines = text.matchAll(/^provec_action_duration_seconds_count\{action="([\w.]+)".*\} (\d+)$/gm);
@@ -27,7 +30,7 @@ async function calls(): Promise<Map<string, number>> {
   return counts;
 }
 
-/** The actions that were called for the request, and whatever it left to be done. */
+/** Returns the actions called by the request, including the work that it leaves behind. */
 async function callsOf(request: () => Promise<unknown>, last: string): Promise<string[]> {
   const before = await calls();
   await request();
@@ -49,7 +52,7 @@ const query = () => service.api('POST', '/collections/docs/query', { vector: [1,
 test('a collection is resolved, a key and its plan are asked about, once a request', async () => {
   await service.api('POST', '/collections', { name: 'docs', dimensions: 3 });
   await plan('free');
-  // What a request leaves to be done must not count for the next.
+  // Work left behind by one request must not count for the next.
   await callsOf(upsert, 'metering.settle');
 
   const asked = ['collections.resolve', 'keys.authenticate'];
@@ -70,7 +73,7 @@ test('a collection is resolved, a key and its plan are asked about, once a reque
 test('the shards are asked for an export page by page, and to let go of what is not read', async () => {
   const SHARDS = 2;
   await service.api('POST', '/collections', { name: 'large', dimensions: 1, shards: SHARDS });
-  // More than one part of an export.
+  // Enough for more than one part of an export.
   const text = 'x'.repeat(38_000);
   const records = Array.from({ length: 150 }, (_, at) => ({ id: `r${at}`, values: [1], metadata: { text } }));
   await service.api('POST', '/collections/large/upsert', { records });

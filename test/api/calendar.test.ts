@@ -1,6 +1,6 @@
 /**
- * What depends on the calendar: the months of usage, the limits of plans that count by them, and
- * the times of keys. One service, whose clock stands still until it is moved.
+ * Behaviour that depends on the calendar: months of usage, plan limits per month, and times of
+ * keys. Uses one service, whose clock stands still until the test moves it.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { KeyView } from '../../lib/actions/keys.ts';
@@ -127,7 +127,7 @@ describe('usage', () => {
 });
 
 describe('limits', () => {
-  /** To the end of the month. */
+  /** Seconds until the end of the month. */
   const SECONDS_LEFT = 1_000;
   const RESETS = '2026-12-01T00:00:00.000Z';
   let tenant: Tenant;
@@ -144,8 +144,8 @@ describe('limits', () => {
   const usage = async () => (await usageOf(tenant.api)).usage;
 
   /**
-   * The whole 429, whose sentence says the limit, what is used, what was asked for, and where
-   * larger plans are; no client should sleep until the month ends.
+   * Expects the exact 429. Its message gives the limit, the use, the requested amount, and where to
+   * find larger plans. It must not make clients sleep until the month ends.
    */
   function expectLimit(answer: Answer<unknown>, sentence: string): void {
     expect(answer).toEqual(

@@ -1,4 +1,6 @@
-/** Changes by filter of more records than a log entry takes: the service makes them in rounds. */
+/**
+ * Changes by filter of more records than fit into one log entry; the service makes them in rounds.
+ */
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { LIMITS } from '../../lib/limits.ts';
 import { shardIndexOf } from '../../services/collections/shard-routing.ts';
@@ -34,7 +36,7 @@ async function write(records: object[]): Promise<void> {
 }
 const recordOf = (at: number, metadata = {}) => ({ id: idOf(at), values: [1], metadata: { old: true, ...metadata } });
 
-/** Merging one more field into it is refused. */
+/** A record so large that merging one more field is refused. */
 const full = (at: number) =>
   recordOf(at, { text: 'x'.repeat(LIMITS.metadataMaxBytes - Buffer.byteLength('{"old":true,"text":""}')) });
 
@@ -69,14 +71,14 @@ test('the 400 is the same where several shards refuse, one of them in a later ro
   const all = Array.from({ length: 6_000 }, (_, at) => at);
   const [first, second] = [0, 1].map((shard) => all.filter((at) => shardIndexOf(idOf(at), 2) === shard));
   await fill(0, 2);
-  // The one's only record is too long, and the other's last one.
+  // One shard's only record is too long, and so is the other shard's last record.
   await write([full(first![0]!)]);
   await write(second!.map((at) => recordOf(at)));
   await write([full(second!.at(-1)!)]);
   const update = { filter: { old: true }, setMetadata: { new: 1 } };
   expect(await post('update', update)).toEqual(refusalOf(`the record "${idOf(first![0]!)}"`));
   expect(await count({ new: 1 })).toBe(0);
-  // What does not grow may stay too long, and what is not set cannot grow.
+  // A record that does not grow may stay too long, and one that gets no field cannot grow.
   expect((await post('update', { filter: { old: true }, unsetMetadata: ['none'] })).status).toBe(200);
 });
 
@@ -90,7 +92,7 @@ test.each([1, 4])('updates by id of which one would become too long change nothi
   for (const dryRun of [true, false])
     expect(await post('update', { updates, dryRun })).toEqual(refusalOf('updates[3]'));
   expect(await count({ new: 1 })).toBe(0);
-  // Numbers and escapes are stored in another length than they are sent in.
+  // Numbers and escapes are stored with a different length than they are sent with.
   const full = LIMITS.metadataMaxBytes - Buffer.byteLength('{"n":100000000000000000000,"old":true,"text":""}');
   for (const [over, status] of [
     [0, 200],

@@ -11,7 +11,7 @@ const RECORDS = Array.from({ length: 600 }, (_, at) => ({
 
 type Scalar = string | number | boolean | null;
 
-/** Highest count first; then null, booleans, numbers, strings. */
+/** Highest count first; ties in the order null, booleans, numbers, strings. */
 function expectedFacets(field: string, filter: Record<string, unknown>, limit: number) {
   const matching = RECORDS.filter(({ metadata }) => naiveMatches(filter, metadata));
   const { counts, missing } = naiveFacets(

@@ -81,7 +81,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
       remove({ filter: { kind: 'third' } }),
       service.api('POST', `${path}/update`, { updates: flips }),
     ]);
-    // Whichever came first: nothing that was kept is gone, and nothing is left that is not kept.
+    // Whichever came first, no record to keep is gone, and no other record is left.
     expect(await count()).toBe(300 - deletedCount);
     const kept = await service.api('POST', `${path}/count`, { filter: { kind: 'kept' } });
     expect(kept.body).toEqual({ count: 300 - deletedCount });

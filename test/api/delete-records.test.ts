@@ -22,7 +22,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     content.upsert(records);
   });
 
-  /** Deletes and holds the whole answer against what must be left. */
+  /** Deletes records and compares the whole response with the expected rest. */
   async function remove(ids: string[]): Promise<DeleteResult> {
     const deletedCount = content.delete(ids);
     const { status, body } = await service.api<DeleteResult>('POST', `${path}/delete`, { ids });

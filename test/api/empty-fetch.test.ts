@@ -1,6 +1,6 @@
 /**
- * Seen in earlier systems: fetch answers 200 with nothing in it. After a restart:
- * `api/restart.test.ts`.
+ * Seen in earlier systems: fetch responds with 200 and no records. `api/restart.test.ts` tests this
+ * after a restart.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type SharedService, shareService } from '../support/shared-service.ts';

@@ -1,6 +1,4 @@
-/**
- * One request for every code that a client can provoke from outside, and the whole answer to it.
- */
+/** Provokes each error code that a client can cause from outside, and checks the whole response. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { ERROR_TABLE } from '../../lib/errors.ts';
 import { METERED_PRICING_URL } from '../support/lending.ts';
@@ -8,7 +6,7 @@ import { type RawAnswer, rawRequest } from '../support/raw-request.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { ADMIN_TOKEN, createTenant, type Tenant } from '../support/tenant.ts';
 
-/** With the plan's collections used up. */
+/** A tenant that has used up its plan's collections. */
 let tenant: Tenant;
 let service: SharedService;
 beforeAll(async () => {

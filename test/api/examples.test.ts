@@ -8,10 +8,10 @@ import { startService, type TestService } from '../support/service.ts';
 import { ADMIN_TOKEN, TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 
-/** Their answers show what was done a moment later. */
+/** Operations whose responses reflect earlier requests only after a moment. */
 const SETTLING = ['getUsage', 'listKeys', 'getVerification'];
 
-/** The ledger's program, and a time that a request gives. */
+/** The ledger's program, and a time from a request: the same in every run. */
 const SAME = ['TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb', '2099-01-01T00:00:00.000Z'];
 
 let service: TestService;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Sends an example's request, and says where the answer is not the example's. */
+/** Sends an example's request and returns the differences from the example's response. */
 async function differences(example: Example, likeness: Likeness): Promise<string[]> {
   const { operation: id, isExcerpt, answer: written } = example;
   const { method, path, operation } = document.operations.find((each) => each.operation.operationId === id)!;

@@ -19,7 +19,7 @@ beforeAll(async () => {
   service = await shareService();
 });
 
-/** The lines of an export as they come; `onLine` may do something in between. */
+/** Returns the lines of an export as they arrive; `onChunk` runs between chunks. */
 async function exportOf(name: string, onChunk = async (): Promise<void> => undefined): Promise<Line[]> {
   const response = await fetch(`${service.url}/api/v1/collections/${name}/export`, {
     headers: { authorization: `Bearer ${service.key}` },
@@ -39,7 +39,7 @@ async function exportOf(name: string, onChunk = async (): Promise<void> => undef
     .map((line) => JSON.parse(line) as Line);
 }
 
-/** What is wrong with an export whose root is computed from its records alone; null: nothing. */
+/** Checks an export's root, computed from its records only. Returns what is wrong, or null. */
 function faultOf(lines: Line[]): string | null {
   const [{ export: head }, records, { end }] = [lines[0]!, lines.slice(1, -1), lines.at(-1)!];
   if (head === undefined || end === undefined) return 'no head or no end';
@@ -65,7 +65,7 @@ describe.each(isThorough ? [1, 4, 16] : [4])('over %i shards', (shards) => {
   });
 
   test('has every record as it was written, of every namespace, under the root of the collection', async () => {
-    // As text they are what they were: each is the shortest of its float32.
+    // Values survive as text, because each is printed as the shortest decimal of its float32.
     const values = Array.from({ length: 64 }, (_, at) => (at + 1) / 64);
     const records = STRANGE_IDS.map((id, at) => ({ id, values: values.with(0, at), metadata: { at, id } }));
     await post('upsert', { records });
@@ -85,7 +85,7 @@ describe.each(isThorough ? [1, 4, 16] : [4])('over %i shards', (shards) => {
   });
 
   test('is one state, whatever is written while it is sent', async () => {
-    // More than one part, and more than the sockets between take in at once.
+    // More than one part, and more than the sockets in between can buffer.
     const values = Array.from({ length: 64 }, (_, at) => 0.123456789 * (at + 1));
     const record = (at: number, round: number) => ({
       id: `r${at}`,

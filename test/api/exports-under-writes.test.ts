@@ -15,7 +15,7 @@ beforeAll(async () => {
   service = await shareService();
 });
 
-/** The lines as they come. */
+/** Lines as they arrive. */
 async function* linesOf(name: string): AsyncIterable<string> {
   const response = await fetch(`${service.url}/api/v1/collections/${name}/export`, {
     headers: { authorization: `Bearer ${service.key}` },
@@ -38,7 +38,7 @@ test.each(isThorough ? [1, 4, 16] : [1, 16])(
     await service.api('POST', '/collections', { name, dimensions: 16, shards });
     const random = randomFrom(seed + shards);
     const upTo = (end: number) => Math.floor(random() * end);
-    /** By version, as the writes were answered. */
+    /** Roots by version, from the responses to the writes. */
     const roots = new Map<number, string>();
     let newest = 0;
     let isOver = false;
@@ -70,7 +70,8 @@ test.each(isThorough ? [1, 4, 16] : [1, 16])(
     isOver = true;
     await Promise.all(writers);
     expect(new Set(verified.map(({ version }) => version)).size).toBe(EXPORTS);
-    // Over several shards two states may have one version: it is the sum of their own.
+    // With several shards two states may have the same version, which is the sum of the shards'
+    // versions.
     const known = shards === 1 ? verified.filter(({ version }) => roots.has(version)) : [];
     for (const { version, merkleRoot } of known) expect(merkleRoot).toBe(roots.get(version));
   },

@@ -23,7 +23,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     await service.api('POST', `${path}/upsert`, { records });
   });
 
-  /** By entries: an object literal with `__proto__` would lose it. */
+  /** Compares entries, because an object literal would lose `__proto__`. */
   const vectorsOf = (body: { vectors: object }) => Object.entries(body.vectors).sort();
 
   test('gives each record under its id, whatever the id', async () => {

@@ -1,4 +1,4 @@
-/** What a process answers from its first second on, until it has started. */
+/** Responses of a process from its first second until it has started. */
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
@@ -121,13 +121,16 @@ test('a port that is in use at first may be free in the end', async () => {
 });
 
 test('a process refuses no connection once it listens, and says that it starts until it knows its key', async () => {
-  // On a machine that lets this process wait, the other one may have started before it is asked.
+  // On a slow machine the process may have started before the first request.
   let first = 200;
   for (let starts = 0; first === 200 && starts < STARTS_MAX; starts++) first = await startedWhile(expectStarting);
   expect(first).toBe(503);
 });
 
-/** The status of the first answer of a process; calls `check` for each until it has started. */
+/**
+ * Starts a process and calls `check` with each response until it has started. Returns the first
+ * status.
+ */
 async function startedWhile(check: (answer: RawAnswer) => void): Promise<number> {
   const [port] = await freePorts(1);
   const run = new StartedProcess({

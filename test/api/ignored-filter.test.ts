@@ -13,7 +13,7 @@ beforeAll(async () => {
   await service.api('POST', '/collections', { name: 'demo', dimensions: 2, shards: 4 });
   const records = Array.from({ length: 60 }, (_, at) => ({
     id: `r${at}`,
-    // The nearest are those that the filters leave out.
+    // The nearest records are those that the filters exclude.
     values: [at % 3 === 0 ? 1 : -1, 0.01 * at],
     metadata: { color: ['red', 'green', 'blue'][at % 3], size: at },
   }));

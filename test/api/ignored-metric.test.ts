@@ -1,6 +1,6 @@
 /**
- * Seen in earlier systems: every collection is searched by cosine, whatever metric it was created
- * with. After a restart: `api/restart.test.ts`.
+ * Seen in earlier systems: every collection is searched by cosine, whatever its metric.
+ * `api/restart.test.ts` tests this after a restart.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type SharedService, shareService } from '../support/shared-service.ts';

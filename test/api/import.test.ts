@@ -25,7 +25,7 @@ interface Answer {
   body: Record<string, unknown> & { error?: string };
 }
 
-/** Chunks of any length, so that lines and characters are cut anywhere. */
+/** Cuts the text into chunks of any length, in the middle of lines and characters. */
 function* cut(text: string): Iterable<Uint8Array> {
   const bytes = Buffer.from(text);
   for (let from = 0, size = 1; from < bytes.length; from += size, size = 1 + ((size * 31) % 9_973))
@@ -166,7 +166,7 @@ test('an export with fewer or more records than its last line says is told of', 
     expect([status, body.error]).toEqual([400, `${message} 999 records were stored before.`]);
     expect(await count(to)).toMatchObject({ vector_count: 999 });
   }
-  // Records that were picked out of one, with its last line or without.
+  // Records taken from an export, with and without its last line.
   for (const picked of [lines.slice(1, 10), [...lines.slice(1, 10), lines.at(-1)!]])
     expect(await send(`${await create()}/import`, picked.join('\n'))).toMatchObject({
       status: 200,
@@ -248,7 +248,7 @@ test('a line has at most 2 MiB, and an object in it or in another body at most 3
     const metadata = Object.fromEntries(Array.from({ length: keys }, (_, at) => [`${at}`, 0]));
     return { id: 'a', values: [1, 2, 3], metadata };
   };
-  // That many keys are more than metadata has bytes for, and still read.
+  // This many keys exceed the size limit of metadata, but can still be parsed.
   for (const [keys, told] of [
     [INTERNAL_LIMITS.jsonObjectMaxKeys, /metadata must be at most 40960 bytes/],
     [INTERNAL_LIMITS.jsonObjectMaxKeys + 1, /at most 32,768 keys in each object/],
@@ -268,7 +268,7 @@ test('an entry that the plan has no room for ends an import: what follows it is 
   expect(await send('/collections/c/import', linesOf(RECORDS.slice(0, 100)).join('\n'), undefined, own)).toMatchObject({
     status: 200,
   });
-  // An entry of 1,000 that does not fit, and one of 40 that would.
+  // One entry of 1,000 records does not fit; one of 40 would.
   const rest = linesOf(RECORDS.slice(100, 1_140)).join('\n');
   const { status, body } = await send('/collections/c/import', rest, undefined, own);
   expect([status, body.code]).toEqual([429, 'PLAN_LIMIT_REACHED']);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 type Issued = KeyView & { secret: string };
 const create = async (request: object) => (await service.api<{ key: Issued }>('POST', '/keys', request)).body.key;
 const list = async () => (await service.api<{ keys: KeyView[] }>('GET', '/keys')).body.keys;
-/** Without their last uses, which go on. */
+/** Keys without their last use, which keeps changing. */
 const listed = async () => (await list()).map(({ last_used_at: _, ...key }) => key);
 const withKey = (secret: string) => apiClient(service.url, secret);
 const unauthenticated = refusal(401, 'UNAUTHENTICATED');

@@ -20,7 +20,7 @@ async function writes(api: Api) {
   return [upsert.body, deletion.body];
 }
 
-/** What the ledger itself says of a transaction. */
+/** A transaction's status, read directly from the ledger. */
 const statusOnLedger = async (signature: string) =>
   (await askLedger<{ value: unknown[] }>(service, 'getSignatureStatuses', [[signature]])).value[0];
 

@@ -12,7 +12,9 @@ interface ListPage {
   nextCursor?: string;
 }
 
-/** In another order by UTF-16 than by UTF-8, of several records in one place, or hard to keep. */
+/**
+ * Ids that sort differently in UTF-16 and UTF-8, that share a prefix, or that are hard to store.
+ */
 const STRANGE_IDS = [
   ...['b\0', '\n', ' ', '"', '\\', '%', '.', '..', '../x', '__proto__', 'constructor', 'a\0', 'a\0b', 'a', 'a/b'],
   ...['e\u0301', 'é', '\ud7ff', '\ue000', '\ufeff', '\ufeffr1', '\uffee', '\u{10000}', '\u{1f600}', '\u{10ffff}'],
@@ -35,11 +37,11 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
   const upsert = (ids: string[]) => service.api('POST', `${path}/upsert`, { records: ids.map(recordOf) });
   const remove = (ids: string[]) => service.api('POST', `${path}/delete`, { ids });
 
-  /** All pages; `between` two of them something may happen. */
+  /** Reads all pages; `between` runs between two pages. */
   async function listAll(body: object, between = async (_page: number): Promise<unknown> => undefined) {
     const pages = [await list(body)];
     for (let cursor = pages[0]!.nextCursor; cursor !== undefined; cursor = pages.at(-1)!.nextCursor) {
-      // One that goes on for ever ends here.
+      // Stops a list that never ends.
       expect(pages.length).toBeLessThan(2 * IDS.length);
       await between(pages.length);
       pages.push(await list({ ...body, cursor }));
@@ -131,7 +133,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
       await remove(going.splice(0, 5));
       const mine = coming.splice(0, 5);
       if (mine.length > 0) await upsert(mine);
-      // Written anew, each lies elsewhere in its shard.
+      // Each rewritten record moves to another place in its shard.
       await upsert(staying.filter((_, at) => at % 11 === page % 11));
     });
     const kept = new Set(staying);

@@ -1,6 +1,6 @@
 /**
- * Seen in earlier systems: two writers read, change and write back one state, and one of them loses
- * its records. After a restart: `api/restart.test.ts`.
+ * Seen in earlier systems: two writers read, change and write back the same state, and one of them
+ * loses its records. `api/restart.test.ts` tests this after a restart.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { invariant } from '../support/invariant.ts';

@@ -7,7 +7,7 @@ import { type SharedService, shareService } from '../support/shared-service.ts';
 import { operatorApi } from '../support/tenant.ts';
 
 let service: SharedService;
-// An account for each, for the service limits as well how many requests one sends in a second.
+// A new account per test, because the service also limits requests per second and key.
 beforeEach(async () => {
   service = await shareService('strict');
   await service.api('POST', '/collections', { name: 'low', dimensions: 2 });
@@ -135,7 +135,7 @@ test.each<[string, Request, Request, object]>([
 });
 
 describe('a list that does not say how much', () => {
-  /** Names on each page. */
+  /** Returns the names on each page. */
   async function pages(api: Api, path: string, field: string, name = 'name'): Promise<string[][]> {
     const found: string[][] = [];
     for (let cursor = ''; ; ) {

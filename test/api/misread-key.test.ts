@@ -1,6 +1,5 @@
 /**
- * Seen in V8 (nodejs/node#63785): a key written with an escape is taken for one that anybody sent
- * before.
+ * Seen in V8 (nodejs/node#63785): a JSON key with an escape is mistaken for a key parsed earlier.
  */
 import { beforeAll, expect, test } from '@jest/globals';
 import { type SharedService, shareService } from '../support/shared-service.ts';

@@ -1,6 +1,6 @@
 /**
- * What counts, lists, facets, updates and deletes by filter say of 100,000 random records, beside
- * docs/filters.md read word by word. PROVEC_TEST_FILTERS sets how many filters.
+ * Compares counts, lists, facets, updates and deletes by filter of 100,000 random records with a
+ * literal implementation of docs/filters.md. PROVEC_TEST_FILTERS sets the number of filters.
  */
 import { beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -14,11 +14,11 @@ type Json = Record<string, unknown>;
 const RECORDS = 100_000;
 const BATCH = 1_000;
 const FILTERS = Number(process.env.PROVEC_TEST_FILTERS ?? 200);
-/** After so many filters the next one changes, or deletes, what it matches. */
+/** Every n-th filter changes or deletes its matches. */
 const CHANGE_EVERY = 5;
 
 let service: SharedService;
-/** By id, in the order of ids. */
+/** Records by id, in the order of ids. */
 let records: Map<string, Json>;
 beforeAll(async () => {
   service = await shareService();
@@ -32,7 +32,7 @@ beforeAll(async () => {
   }
 }, 300_000);
 
-/** As JSON gives it back, without the one name that a body may not have. */
+/** The value after a round trip through JSON, without the one name that bodies may not contain. */
 const sendable = (value: Json): Json => JSON.parse(JSON.stringify(value).replaceAll('__proto__', 'proto')) as Json;
 
 interface Answers {
@@ -62,7 +62,7 @@ async function listed(given: Json): Promise<string[]> {
   }
 }
 
-/** The most frequent first; of equally frequent ones any. */
+/** Expects the most frequent values first; ties may be in any order. */
 function expectFacets({ values, missing }: Answers, field: string, all: Json[], limit: number): void {
   const naive = naiveFacets(field, all);
   expect([field, missing]).toEqual([field, naive.missing]);

@@ -5,7 +5,7 @@ import { rawRequest } from '../support/raw-request.ts';
 import { referenceLeaf, referenceRoot } from '../support/reference-root.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 
-/** In the order of their UTF-8 bytes; U+FFFD comes before the emoji, unlike in UTF-16. */
+/** In the order of their UTF-8 bytes. U+FFFD sorts before the emoji, unlike in UTF-16. */
 const NAMES = ['', ' ', 'a/b', 'tenant-1', 'tenant-10', 'tenant-2', 'ü', '\ufffd', '🧭'];
 const IDS = ['1', '2', '3', 'only'];
 
@@ -187,7 +187,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
       body: { code: 'NAMESPACE_NOT_FOUND' },
     });
     expect(await remove('tenant')).toMatchObject({ status: 404, body: { code: 'NAMESPACE_NOT_FOUND' } });
-    // What cannot be decoded is no name, not the one that stands for it.
+    // Undecodable bytes are not a name, and in particular not the replacement character.
     expect(await remove('%FF')).toMatchObject({ status: 400, body: { code: 'INVALID_ARGUMENT' } });
     expect(await answer('count', { namespace: '\ufffd' })).toEqual({ count: 3 });
     const verified = await service.api('GET', `${path}/verify`);
@@ -265,7 +265,7 @@ test.each(['.', '..'])(
     await service.api('POST', '/collections', { name: 'dotted', dimensions: 1 });
     const records = [{ id: 'a', values: [1] }];
     await service.api('POST', `${path}/upsert`, { namespace, records });
-    // fetch resolves the dots.
+    // fetch resolves the dots in the path.
     const { status } = await service.api('DELETE', `${path}/namespaces/${encodeURIComponent(namespace)}`);
     expect(status).toBe(404);
     const named = { namespaces: [{ name: namespace, vectorCount: 1 }] };

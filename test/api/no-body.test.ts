@@ -1,4 +1,4 @@
-/** Operations that take no body: what is sent to them all the same is not ignored. */
+/** Operations without a body refuse one instead of ignoring it. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { rawRequest } from '../support/raw-request.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';

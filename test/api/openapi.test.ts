@@ -180,7 +180,7 @@ describe('what the service refuses', () => {
 
   test.each<[200 | 400, number]>([
     [200, 3.4028235e38],
-    // The last number that is rounded to the largest float32, and the first that is not.
+    // The last number that rounds to the largest float32, and the first that does not.
     [200, 3.4028235677973362e38],
     [400, 3.4028235677973366e38],
     [200, -3.4028235677973362e38],

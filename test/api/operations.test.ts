@@ -1,6 +1,5 @@
 /**
- * What a service shows of itself to those who run it, and how it fares with faults and with clients
- * that hold it up: a service to be watched alone.
+ * Pages for operators, and behaviour under faults and with slow clients. Uses a separate service.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { StoreError } from '../../lib/store/port.ts';
@@ -14,7 +13,7 @@ const STATUS_URL = 'https://status.example/now';
 
 let service: TestService;
 beforeAll(async () => {
-  // The faults that are put into it here are errors to it.
+  // Silent, because the service logs the faults injected here as errors.
   service = await startService(
     { PROVEC_STATUS_URL: STATUS_URL, PROVEC_LOG_LEVEL: 'silent' },
     { httpTimeouts: { headerMs: 500, requestMs: 1_000 } },
@@ -68,7 +67,7 @@ describe('the front page', () => {
 });
 
 describe('metrics', () => {
-  /** The samples of one metric by their labels. */
+  /** Samples of one metric, by their labels. */
   const samples = async (name: string) => {
     const { text } = await page('/metrics');
     const lines = [...text.matchAll(new RegExp(`^${name}(\\{[^}]*\\})? (\\S+)$`, 'gm'))];
@@ -155,7 +154,7 @@ describe('when the service is at fault', () => {
       'x-request-id': 'asked.by-test',
       authorization: `Bearer ${TEST_KEY}`,
     });
-  // What is put in the place of a service here stays: these are the last tests of the file.
+  // Services that are replaced here stay replaced, so these are the last tests of the file.
   const takeAway = (name: string) => {
     const { broker } = service.provec;
     return broker.destroyService(broker.getLocalService(name));

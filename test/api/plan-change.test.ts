@@ -1,4 +1,4 @@
-/** A change of plan takes effect on what is there already. */
+/** A change of plan applies to existing data. */
 import { beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';

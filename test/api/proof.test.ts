@@ -25,7 +25,7 @@ describe.each([1, 2, 8, 64])('over %i shards', (shards) => {
     expect(answer).toMatchObject({ status: 200, body: { proof: { format: 'PV1', id } } });
     return answer.body.proof;
   };
-  /** The root that the ledger holds, read from the ledger alone. */
+  /** The root on the ledger, read without the service. */
   const anchorOnLedger = async (ledgerAddress: string | null) =>
     verifyAccount((await ledgerAccount(service, ledgerAddress!))!, { authority, collectionId });
 

@@ -49,7 +49,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
   });
 
   test('answers of many pages come whole, as many as there may be', async () => {
-    // Each takes more than its share of the first pages.
+    // Each record takes more than its share of the first pages.
     const text = 'x'.repeat(1_500);
     const records = Array.from({ length: 100 }, (_, at) => ({
       id: `long-${at}`,

@@ -14,7 +14,7 @@ beforeAll(async () => {
   service = await shareService();
 });
 
-/** On a quarter circle: the higher `at`, the farther from [1, 0]. */
+/** Points on a quarter circle: the higher `at`, the farther from [1, 0]. */
 const RECORDS = Array.from({ length: 40 }, (_, at) => ({
   id: `r${String(at).padStart(2, '0')}`,
   values: [Math.fround(Math.cos(at / 40)), Math.fround(Math.sin(at / 40))],

@@ -5,7 +5,7 @@ import { refusal } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { createTenant } from '../support/tenant.ts';
 
-/** More than could come in so few seconds that each passes. */
+/** Too many requests to all pass in the time that sending them takes. */
 const MANY = 12 * STRICT_RATE;
 
 let service: SharedService;
@@ -20,7 +20,7 @@ test('more than so many at once are refused, with the time to wait; no other key
   const other = await createTenant(service, 'free', 'other');
   const answers = await together(MANY);
   const refused = answers.filter(({ status }) => status !== 200);
-  // However slow the machine is: in any one second no more than the limit pass.
+  // On any machine, no more requests than the limit pass in any one second.
   expect(refused.length).toBeGreaterThan(0);
   for (const answer of refused) {
     expect(answer).toEqual(

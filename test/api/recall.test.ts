@@ -32,7 +32,7 @@ test('upsert, of nothing too, answers with the root in both styles', async () =>
       upserted_count: 2,
       merkleRoot: HASH,
       merkle_root: body.merkleRoot,
-      // Empty where the anchor took longer than the answer waits for it.
+      // Empty if the anchor took longer than the response waits for it.
       solanaTx: expect.stringMatching(/^[1-9A-HJ-NP-Za-km-z]*$/),
       solana_tx: body.solanaTx,
     },

@@ -1,7 +1,7 @@
 /**
- * What was acknowledged is there after a stop and after SIGKILL, as it was. Seen in earlier
- * systems: a collection is there after a restart, and empty; its metric is forgotten; what was
- * deleted is back; of two writers at once one has lost its records.
+ * Acknowledged data is unchanged after a stop and after SIGKILL. Seen in earlier systems: a
+ * collection is empty after a restart; its metric is forgotten; deleted records are back; one of
+ * two concurrent writers has lost its records.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyProof } from '../../client/index.ts';
@@ -36,7 +36,7 @@ const DIRECTIONS = [
 ].map((values, at) => ({ id: `r${at}`, values, metadata: { at, list: [at, null, 'x'] } }));
 const ODD_IDS = ['a/b …🧭', '../x', '__proto__', 'a\u0000b', '\ufeffmarked', 'marked', 'e\u0301', 'é', 'x'.repeat(512)];
 const PLANNED: Planned[] = [
-  // Written to until the very end.
+  // Written to until the stop.
   { name: 'growing', shards: 4, records: numbered(3) },
   { name: 'small', shards: 1, records: numbered(3) },
   { name: 'sharded', shards: 8, records: numbered(500) },
@@ -48,7 +48,7 @@ const PLANNED: Planned[] = [
   ...[1, 4].map((shards) => ({ name: `contended-${shards}`, shards, records: [] })),
 ];
 
-/** What is in one, and what its first check saw. */
+/** Contents of a collection, and what its first check returned. */
 interface Kept {
   content: Content;
   records: Map<string, Required<SentRecord>>;
@@ -65,7 +65,7 @@ let removed: Tenant;
 let remaining: Tenant;
 
 const usageNow = async () => (await service.api<UsageReport>('GET', '/usage')).body;
-/** Without their last uses, which go on. */
+/** Keys without their last use, which keeps changing. */
 const keysNow = async () =>
   (await service.api<{ keys: KeyView[] }>('GET', '/keys')).body.keys.map(({ last_used_at: _, ...key }) => key);
 
@@ -130,7 +130,7 @@ test('it says where it listens first, and keeps a chosen key to itself', () => {
   expect(service.stdout).not.toContain('pv_live_');
 });
 
-/** Holds a collection against what was written, by every way to read it. */
+/** Compares a collection with what was written, through every way to read it. */
 async function isAllThere(name: string): Promise<void> {
   const path = `/collections/${name}`;
   const { metric = 'cosine', shards } = PLANNED.find((each) => each.name === name)!;
@@ -166,7 +166,7 @@ async function isAllThere(name: string): Promise<void> {
   }
 }
 
-/** Searches it, and finds what was found the first time. */
+/** Repeats the searches and expects the first results. */
 async function findsTheSame(name: string): Promise<void> {
   const all = kept.get(name)!;
   const queries = [
@@ -208,7 +208,7 @@ describe.each(Object.entries(HOW))('%s', (_, how) => {
     const now = await usageNow();
     const { query_count } = usage.usage;
     if (how?.[0] === 'SIGKILL') {
-      // The queries that it had taken beforehand count as made, and are said to be uncertain.
+      // Queries that it had taken in advance count as made, and are reported as uncertain.
       expect(now.usage.query_count).toBeGreaterThanOrEqual(query_count);
       expect(now.usage.query_count - now.query_count_uncertainty).toBeLessThanOrEqual(query_count);
       usage.query_count_uncertainty = now.query_count_uncertainty;

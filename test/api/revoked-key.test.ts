@@ -1,7 +1,7 @@
 /**
- * A thief knows that a stolen key is about to be revoked, and begins requests that end later: their
- * headers are sent while the key is good, their bodies after it is not. The service's clock stands
- * still until it is moved.
+ * A thief knows that a stolen key is about to be revoked, and starts requests early that end later:
+ * the headers arrive while the key is valid, the bodies after its revocation. The service's clock
+ * stands still until the test moves it.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { KeyView } from '../../lib/actions/keys.ts';
@@ -9,7 +9,7 @@ import { HandClock } from '../support/accounts.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { startService, type TestService } from '../support/service.ts';
 
-/** Within which a revocation holds for everything. */
+/** Time until a revocation applies to everything. */
 const HOLDS_WITHIN_MS = 1_000;
 
 const clock = new HandClock();
@@ -27,7 +27,7 @@ const recordsOf = (ids: string[]) => ({ records: ids.map((id) => ({ id, values: 
 const upsert = (ids: string[]) => service.api('POST', '/collections/victim/upsert', recordsOf(ids));
 
 /**
- * Sends the headers of a request, and waits until the service asks for its body: the key was good.
+ * Sends a request's headers, and waits until the service asks for the body: the key was accepted.
  */
 async function begin(secret: string, path: string, body: string): Promise<RawConnection> {
   const raw = new RawConnection(Number(new URL(service.url).port));
@@ -51,7 +51,7 @@ async function end(raw: RawConnection, body: string): Promise<string> {
   return (await raw.end()).slice('HTTP/1.1 '.length).split(' ', 1)[0]!;
 }
 
-/** All that a thief could have changed. */
+/** Everything that a thief could have changed. */
 const state = async () => ({
   collections: (await service.api('GET', '/collections')).body,
   records: (await service.api('POST', '/collections/victim/fetch', { ids: ['kept', 'stolen'] })).body,

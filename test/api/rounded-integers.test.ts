@@ -1,4 +1,7 @@
-/** Integers that no double can hold are stored as the nearest double, and the answer says so. */
+/**
+ * Integers that no double represents are stored as the nearest double, and the response warns of
+ * it.
+ */
 import { beforeAll, expect, test } from '@jest/globals';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 
@@ -14,7 +17,7 @@ beforeAll(async () => {
   await service.api('POST', '/collections', { name: 'rounded', dimensions: 2 });
 });
 
-/** Sends JSON as text: JavaScript would round before it is sent. */
+/** Sends JSON as text, because JavaScript would round the numbers first. */
 async function send(operation: string, text: string): Promise<Warned> {
   const type = operation === 'import' ? 'application/x-ndjson' : 'application/json';
   const headers = { authorization: `Bearer ${service.key}`, 'content-type': type };

@@ -1,4 +1,4 @@
-/** Verifications as they run: the scans of the service's store stop where the test holds them. */
+/** Verifications while they run: the test can hold the scans of the service's store. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Verification } from '../../lib/actions/verification.ts';
 import { StoreError } from '../../lib/store/port.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterEach(() => scans.release());
 afterAll(() => service.stop());
 
-/** A collection whose records are all materialised. */
+/** Creates a collection and waits until all its records are materialised. */
 async function fill(shards: number): Promise<void> {
   const name = `running-${++made}`;
   path = `/collections/${name}`;
@@ -44,7 +44,7 @@ const ended = (id: string) =>
     const { body } = await look(id);
     return body.state !== 'running' && body;
   });
-/** Resolves when the scan is held with some records read. */
+/** Resolves when the scan is held after reading some records. */
 const midway = (id: string, least = 1) =>
   until('some records are recomputed', async () => {
     const { body } = await look(id);
@@ -111,7 +111,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     expect(await look(id)).toEqual(refusal(404, 'COLLECTION_NOT_FOUND'));
     scans.release();
     expect(await plain).toEqual(refusal(404, 'COLLECTION_NOT_FOUND'));
-    // At most the batch for which each scan was waiting.
+    // At most the batch that each scan was waiting for.
     expect(scans.batches - read).toBeLessThanOrEqual(shards);
   });
 });

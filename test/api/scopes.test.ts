@@ -6,7 +6,7 @@ import { refusal } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { createTenant } from '../support/tenant.ts';
 
-/** Every route of an account with the scope that it needs. */
+/** Every route for accounts, with the scope that it needs. */
 const ROUTES: [string, string, 'read' | 'write' | 'manage', object?][] = [
   ['POST', '/collections', 'manage', { name: 'made', dimensions: 1 }],
   ['GET', '/collections', 'read'],

@@ -19,7 +19,7 @@ const RECORDS = Array.from({ length: COUNT }, (_, at) => ({ id: `r${at}`, values
 const dot = (a: number[], b: number[]) => a.reduce((sum, value, at) => sum + value * b[at], 0);
 const distance = (a: number[], b: number[]) => Math.sqrt(a.reduce((sum, value, at) => sum + (value - b[at]) ** 2, 0));
 
-/** As the contract with clients defines them, in float64 over the float32 vectors. */
+/** Scores as the API contract defines them, in float64 over the float32 vectors. */
 const SCORES: Record<string, (a: number[], b: number[]) => { score: number; distance?: number }> = {
   cosine: (a, b) => ({ score: dot(a, b) / (Math.sqrt(dot(a, a)) * Math.sqrt(dot(b, b))) }),
   dot: (a, b) => ({ score: dot(a, b) }),
@@ -83,7 +83,7 @@ describe.each([1, 8])('euclidean, %i shards', (shards) => {
   };
   const far = Array.from({ length: 40 }, (_, at) => Math.fround(1e38 + at * 1e32));
   const close = Array.from({ length: 40 }, (_, at) => Math.fround(1e-20 * (at + 1)));
-  // By id the farthest comes first. Two are at each distance.
+  // Ids in reverse order of distance, with two records at each distance.
   const idOf = (at: number, twin: number) => `${String(99 - at)}-${twin}`;
   const matchesOf = (distances: number[]) =>
     distances.flatMap((distance, at) =>

@@ -1,4 +1,4 @@
-/** What docs/errors.md says that a request answers which is sent again after it succeeded. */
+/** Checks what docs/errors.md says about repeating a request that succeeded. */
 import { beforeAll, expect, test } from '@jest/globals';
 import type { AccountView, KeyView } from '../../lib/actions/keys.ts';
 import type { Api } from '../support/api-client.ts';
@@ -22,7 +22,7 @@ async function collection(): Promise<string> {
 
 const said = ({ status, body }: { status: number; body: unknown }) => ({ status, body });
 
-/** Sends a request of the account twice; the first time it must succeed. */
+/** Sends a request twice; the first one must succeed. */
 async function twice(method: string, path: string, body?: object, api = service.api) {
   const send = () => api<Record<string, never>>(method, path, body);
   const first = await send();

@@ -1,7 +1,4 @@
-/**
- * Seen in earlier systems: the index finds topK records, the filter is applied to those, and few
- * are left.
- */
+/** Seen in earlier systems: the index finds topK records, and filtering those leaves only a few. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { call } from '../../lib/actions/call.ts';
 import { clusteredVectors, randomFrom } from '../support/random.ts';
@@ -24,9 +21,9 @@ const cosine = (a: ArrayLike<number>, b: ArrayLike<number>) => {
   return dot / Math.sqrt(left * right);
 };
 const vectorOf = (at: number) => vectors.subarray(at * DIMENSIONS, (at + 1) * DIMENSIONS);
-/** From within a cluster. */
+/** A query vector from within a cluster. */
 const INSIDE = Array.from(vectorOf(17));
-/** The records that an index comes upon first. */
+/** The records that an index finds first. */
 const NEAREST = new Set(
   Array.from({ length: COUNT }, (_, at) => at)
     .toSorted((a, b) => cosine(vectorOf(b), INSIDE) - cosine(vectorOf(a), INSIDE))
@@ -75,13 +72,13 @@ describe.each([1, 2])(`over %i shards (seed ${seed})`, (shards) => {
     const stats = () => call(service.provec.broker, 'shards.stats', {});
     await until('every record is in the index', async () => (await stats()).unindexed < 128 * shards);
   });
-  // The count of what is not indexed is that of the whole service.
+  // Deleted, because the count of unindexed records covers the whole service.
   afterAll(() => service.api('DELETE', '/collections/demo'));
 
   test.each(FILTERS)('%j', async (filter, matches) => {
     const matching = RECORDS.filter(({ metadata }) => matches(metadata)).length;
     for (const topK of TOP_KS) {
-      // Queries from within a cluster and from far outside of all.
+      // Query vectors from within a cluster and from far outside all clusters.
       for (const vector of [INSIDE, Array.from({ length: DIMENSIONS }, () => random() - 0.5)]) {
         const { body } = await query({ vector, topK, filter });
         expect(body.matches).toHaveLength(Math.min(topK, matching));
@@ -89,7 +86,7 @@ describe.each([1, 2])(`over %i shards (seed ${seed})`, (shards) => {
         expect(body.matches.every(({ metadata }) => matches(metadata))).toBe(true);
         const scores = body.matches.map(({ score }) => score);
         expect(scores).toEqual(scores.toSorted((a, b) => b - a));
-        // Not just any that match: an index is approximate, but not by half.
+        // Not just any matching records: an index is approximate, but finds at least half.
         const exact = new Set((await query({ vector, topK, filter, exact: true })).body.matches.map(({ id }) => id));
         const right = body.matches.filter(({ id }) => exact.has(id)).length;
         // With topK 1 half would mean exactly the best match; recall tests measure how often that

@@ -144,7 +144,7 @@ describe('a process', () => {
   });
 
   test('ends at once on a second signal', async () => {
-    // A request that never ends keeps the graceful stop waiting.
+    // A request that never ends blocks the graceful stop.
     const body = new ReadableStream({ start: (stream) => stream.enqueue(new TextEncoder().encode('{')) });
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const held = fetch(`${url}/api/v1/collections`, { method: 'POST', headers, body, duplex: 'half' } as RequestInit);

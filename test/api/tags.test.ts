@@ -1,4 +1,4 @@
-/** What people note about their collections. */
+/** Tags that users attach to their collections. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { LIMITS } from '../../lib/limits.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';

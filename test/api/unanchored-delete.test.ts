@@ -1,4 +1,4 @@
-/** Seen in earlier systems: a delete changes the root, and the ledger never hears of it. */
+/** Seen in earlier systems: a delete changes the root, but the ledger never learns of it. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { verifyAccount } from '../../client/index.ts';
 import type { CollectionDetail, DeleteResult } from '../../lib/actions/collections.ts';
@@ -28,7 +28,7 @@ beforeAll(async () => {
   await service.api('POST', '/collections/demo/upsert', { records: RECORDS });
 });
 
-/** What the ledger itself has of the collection. */
+/** The collection's state on the ledger, read directly. */
 async function onLedger() {
   const { collection } = (await service.api<{ collection: CollectionDetail }>('GET', '/collections/demo')).body;
   const account = await ledgerAccount(service, collection.anchor.ledgerAddress!);

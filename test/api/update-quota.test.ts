@@ -1,4 +1,4 @@
-/** What updates take of the plan's writes near its limit: one for each record that changes. */
+/** Updates near the plan's limit on writes: each changed record counts as one write. */
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { UsageReport } from '../../lib/actions/metering.ts';
 import { DEFAULT_PLANS } from '../../lib/plans.ts';

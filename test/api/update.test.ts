@@ -111,7 +111,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
       { code: 'INVALID_ARGUMENT', details: [{ path: 'updates[0]', got: expect.stringMatching(/^\d+ bytes$/) }] },
     ]);
     expect(await stored('r9', 'r10')).toEqual(before);
-    // Nor is a record of another shard.
+    // A record of another shard is not written either.
     const mixed = await service.api('POST', `${path}/update`, {
       updates: [
         { id: 'r9', setMetadata: { more: 'x'.repeat(2_000) } },
@@ -120,7 +120,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     });
     expect([mixed.status, mixed.body]).toMatchObject([400, { details: [{ path: 'updates[0]' }] }]);
     expect(await stored('r9', 'r10')).toEqual(before);
-    // Others that are written at the same time are.
+    // Other requests sent at the same time succeed.
     const together = await Promise.all([
       service.api('POST', `${path}/update`, { updates: [{ id: 'r9', setMetadata: { more: 'x'.repeat(2_000) } }] }),
       service.api('POST', `${path}/update`, { updates: [{ id: 'r9', unsetMetadata: ['text'] }] }),

@@ -18,7 +18,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     await service.api('POST', '/collections', { name: `upsert-${shards}`, dimensions: 3, shards });
   });
 
-  /** Upserts and holds the whole answer against what the collection must hold now. */
+  /** Upserts records and compares the whole response with the expected content. */
   async function upsert(records: SentRecord[], upsertedCount: number): Promise<UpsertResult> {
     content.upsert(records);
     const { status, body } = await service.api<UpsertResult>('POST', `${path}/upsert`, { records });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 const begin = (path: string, api: Api = service.api) => api<Verification>('POST', `${path}/verifications`);
 
-/** As it is once it has ended. */
+/** Resolves with the verification once it has ended. */
 async function ended(path: string, id: string): Promise<Verification> {
   return until('it has ended', async () => {
     const { body } = await service.api<Verification>('GET', `${path}/verifications/${id}`);

@@ -1,4 +1,7 @@
-/** Warnings about fields that no record has: a misspelt name would pass for a condition. */
+/**
+ * Warnings about fields that no record has. Without them a misspelt name would look like a valid
+ * condition.
+ */
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
@@ -35,7 +38,7 @@ const REPORT = 'No record has the field yaer; did you mean year?';
 const many = (count: number, metadata: object) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`r${at}`, metadata]));
 
-/** Every operation that takes a filter, changes last. */
+/** Every operation that takes a filter; those that change records come last. */
 const OPERATIONS: readonly [string, (filter: object, rest?: object) => object][] = [
   ['query', (filter, rest) => ({ vector: [1], filter, ...rest })],
   ['count', (filter, rest) => ({ filter, ...rest })],
@@ -46,7 +49,7 @@ const OPERATIONS: readonly [string, (filter: object, rest?: object) => object][]
   ['delete', (filter, rest) => ({ filter, dryRun: true, ...rest })],
   ['delete', (filter, rest) => ({ filter, ...rest })],
 ];
-/** The warnings of each operation, all in turn. */
+/** Runs all operations in turn and returns their warnings. */
 async function warningsOf(filter: object, rest: object = {}): Promise<Set<string>> {
   const all = new Set<string>();
   for (const [operation, bodyOf] of OPERATIONS) {

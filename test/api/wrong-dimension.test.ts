@@ -1,4 +1,4 @@
-/** Seen in earlier systems: a vector of the wrong length gives 500, or is stored. */
+/** Seen in earlier systems: a vector of the wrong length causes a 500, or is stored. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 
@@ -32,6 +32,6 @@ test.each([
       details: [{ path, expected: '3 numbers', got }],
     },
   });
-  // The sound record beside it is not written either.
+  // The valid record next to it is not written either.
   expect(await collection()).toEqual(before);
 });

@@ -15,7 +15,7 @@ const RECORDS = [
 let service: SharedService;
 let provec: Provec;
 let operator: ProvecOperator;
-/** Method and path of every request that the clients sent. */
+/** Method and path of every request sent by the clients. */
 const sent = new Set<string>();
 beforeAll(async () => {
   service = await shareService('anchored');

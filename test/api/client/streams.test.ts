@@ -8,9 +8,9 @@ import { type SharedService, shareService } from '../../support/shared-service.t
 import { until } from '../../support/until.ts';
 
 const COUNT = 5_000;
-/** More than any test reads. */
+/** More records than any test reads. */
 const ENDLESS = 2_000_000;
-/** An export without its end. */
+/** An export without its last line. */
 const BEGUN = [
   {
     export: {
@@ -48,7 +48,7 @@ async function emptyCollection(name: string): Promise<Collection> {
   return provec.collection(name);
 }
 
-/** What was taken of the source when the call ended, and how. */
+/** Counts the records read from the source, and whether the source was closed. */
 async function* counted(taken: { records: number; isClosed: boolean }, count = COUNT) {
   try {
     for (let at = 0; at < count; at++) {
@@ -133,7 +133,7 @@ test('a source is read no faster than the service takes it', async () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     return isStill;
   });
-  // What sockets hold, far from all.
+  // Only as many as sockets buffer, far from all.
   expect(taken.records).toBeLessThan(ENDLESS / 2);
   controller.abort(new Error('enough'));
   await expect(call).rejects.toThrow('enough');

@@ -1,4 +1,4 @@
-/** Filters as Pinecone means them, below `/pinecone`; `/api/v1` keeps its own meaning. */
+/** Filters with Pinecone's semantics below `/pinecone`; `/api/v1` keeps its own semantics. */
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type PineconeApi, pineconeApi } from '../../support/pinecone-api.ts';
 import { type SharedService, shareService } from '../../support/shared-service.ts';
@@ -12,7 +12,7 @@ beforeAll(async () => {
   pinecone = pineconeApi(service.url, service.key);
 });
 
-/** Drama, comedy, a list with drama, a list without it, another type, and no genre. */
+/** Drama, comedy, a list with drama, a list without drama, another type, and no genre. */
 const METADATA: Readonly<Record<string, object>> = {
   comedy: { genre: 'comedy', year: 2020 },
   drama: { genre: 'drama', year: 2021 },
@@ -59,7 +59,7 @@ const CASES: readonly [object, readonly string[]][] = [
   [{ $not: { genre: { $ne: 'drama' } } }, ['drama', 'many', 'none']],
   [{ genre: { $not: { $ne: 'drama' } } }, ['drama', 'many', 'none']],
   [{ $not: { $or: [{ genre: { $nin: ['drama'] } }, { year: 2024 }] } }, ['drama', 'many']],
-  // These say the same in both.
+  // These filters mean the same in both APIs.
   [{ genre: 'drama' }, ['drama', 'many']],
   [{ genre: { $eq: 7 } }, ['number']],
   [{ genre: { $in: ['comedy', 7] } }, ['comedy', 'few', 'number']],

@@ -1,4 +1,4 @@
-/** Indexes as Pinecone's clients make, read, change and delete them. */
+/** Creating, reading, changing and deleting indexes as Pinecone's clients do. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { LIMITS } from '../../../lib/limits.ts';
 import { type PineconeApi, pineconeApi } from '../../support/pinecone-api.ts';

@@ -1,4 +1,4 @@
-/** Misspellings of Pinecone's names. If they were ignored, a request would mean something else. */
+/** Misspelt names of Pinecone's fields. Ignoring them would change the meaning of a request. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { LIMITS } from '../../../lib/limits.ts';
 import { PINECONE_BODIES } from '../../../services/gateway/pinecone/bodies.ts';
@@ -36,7 +36,10 @@ beforeAll(async () => {
   await pinecone('POST', `${INDEX}/vectors/upsert`, { vectors: [VECTOR] });
 });
 
-/** The second and third letter swapped, one left out, one more, and two others in their place. */
+/**
+ * Variants of a name: second and third letter swapped, one letter missing, one added, and two
+ * replaced.
+ */
 function misspellings(name: string): string[] {
   const swapped = name[0]! + name[2]! + name[1]! + name.slice(3);
   const all = [

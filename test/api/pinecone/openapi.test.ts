@@ -1,4 +1,4 @@
-/** The OpenAPI document of `/pinecone`, beside what a service below that path takes and answers. */
+/** Compares the OpenAPI document of `/pinecone` with the requests and responses of a service. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { ApiDocument, type Json } from '../../support/api-document.ts';
 import { expectKnownSchemas, expectWholeOperations, expectWholeReferences } from '../../support/document-soundness.ts';

@@ -1,4 +1,4 @@
-/** Keys, scopes, errors and what Provec has not, as Pinecone's clients meet them. */
+/** Keys, scopes, errors and unsupported features, as Pinecone's clients see them. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { METERED_LIMIT, METERED_PRICING_URL } from '../../support/lending.ts';
 import { type PineconeApi, pineconeApi } from '../../support/pinecone-api.ts';

@@ -1,4 +1,4 @@
-/** Vectors as Pinecone's clients write, read, change and delete them. */
+/** Writing, reading, changing and deleting vectors as Pinecone's clients do. */
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type PineconeApi, pineconeApi } from '../../support/pinecone-api.ts';
 import { type SharedService, shareService } from '../../support/shared-service.ts';

@@ -23,7 +23,7 @@ beforeAll(async () => {
   await ann.api('POST', '/collections/private/upsert', { records: RECORDS });
 });
 
-/** What a client sees of an answer, but for what differs from one request to the next. */
+/** A response as the client sees it, without parts that differ between any two requests. */
 const seen = ({ status, body }: { status: number; body: Record<string, unknown> }, name = '') => ({
   status,
   body: { ...body, requestId: '', error: String(body.error).replaceAll(name || /$^/g, '') },

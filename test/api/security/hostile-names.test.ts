@@ -107,7 +107,7 @@ describe('names of collections', () => {
   test.each(NAMES)('%j can be nobody’s', async (name) => {
     const created = await hostileRequest(service, 'POST', '/collections', JSON.stringify({ name, dimensions: 2 }));
     expect(expectRefusal(created, 'INVALID_ARGUMENT')).toMatchObject({ details: [{ path: 'name' }] });
-    // A URL parser resolves dots, encoded or not, before they are sent.
+    // URL parsers resolve dots, encoded or not, before sending.
     if (name === '' || name === '.' || name === '..') return;
     for (const [method, rest, body] of [
       ['GET', '', undefined],

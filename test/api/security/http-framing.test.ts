@@ -13,17 +13,17 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** With a key as long as the account's, which takes its place when the request is sent. */
+/** Contains a key as long as the account's, which replaces it before sending. */
 const AUTHORIZED = `Host: x\r\nAuthorization: Bearer ${TEST_KEY}\r\n`;
-/** What an attacker hides behind another request. */
+/** The request that an attacker hides behind another one. */
 const SMUGGLED = `DELETE /api/v1/collections/victim HTTP/1.1\r\n${AUTHORIZED}\r\n`;
 const post = (headers: string, body: string) =>
   `POST /api/v1/collections/victim/fetch HTTP/1.1\r\n${AUTHORIZED}${headers}\r\n${body}`;
-/** More than a server of Node takes by default. */
+/** More headers than a Node server accepts by default. */
 const MANY = 'X:\r\n'.repeat(1_500);
 const get = (headers: string) => `GET /api/v1/usage HTTP/1.1\r\n${AUTHORIZED}${headers}\r\n`;
 
-/** All that comes back until the service, or a request for it, closes the connection. */
+/** Sends the text and returns everything received until the connection closes. */
 async function exchange(text: string): Promise<string> {
   const watch = new LoopWatch();
   const raw = new RawConnection(Number(new URL(service.url).port));
@@ -62,7 +62,7 @@ test.each([
 });
 
 describe('a client that ends its side of the connection has its answers', () => {
-  /** Sends all, then ends its side; the answers, without what may come before them. */
+  /** Sends everything and ends its side; returns the responses, without any interim ones. */
   async function halfClosed(text: string): Promise<string> {
     const raw = new RawConnection(Number(new URL(service.url).port));
     raw.socket.end(text.replaceAll(TEST_KEY, service.key));
@@ -95,7 +95,7 @@ describe('a client that ends its side of the connection has its answers', () => 
   });
 
   test('a request and half of another: the first has its answer', async () => {
-    // The other has one as well when it comes after that.
+    // The half request is answered as well if it arrives after the first response.
     expect(statuses(await halfClosed(`${get('')}GET /api/v1/us`))[0]).toBe(200);
   });
 });
@@ -128,8 +128,8 @@ describe('smuggling', () => {
     ['a chunk extension with a line feed', post('Transfer-Encoding: chunked\r\n', `0;a\nb\r\n\r\n${SMUGGLED}`)],
   ])('%s: the hidden request is never carried out', async (_, text) => {
     const received = await exchange(text);
-    // Either refused as a whole, or its frame was clear and the rest refused: but no second answer
-    // that is a success.
+    // Either everything is refused, or the first request was clear and the rest is refused. In no
+    // case does a second success follow.
     expect(statuses(received).filter((status) => status < 400)).toEqual([]);
     expect(received).toMatch(/^HTTP\/1.1 400 /);
     expect(await service.api('GET', '/collections/victim')).toMatchObject({ status: 200 });

@@ -10,7 +10,7 @@ const UPSERT = '/collections/demo/upsert';
 
 let service: HostileService;
 beforeAll(async () => {
-  // Where no other file writes, that none is refused because these take up the room for bodies.
+  // A service that no other file writes to, so that these bodies do not get others refused.
   service = await hostileService('unmanaged');
   await service.api('POST', '/collections', { name: 'demo', dimensions: DIMENSIONS });
 });
@@ -19,8 +19,8 @@ afterAll(() => service.stop());
 const send = (path: string, body: string | Buffer | number) => hostileRequest(service, 'POST', path, body);
 
 /**
- * Sent until the answer arrives; the client may find the connection closed instead, as its answer
- * was sent while it was still sending.
+ * Sends until the response arrives. The client may find the connection closed instead, because the
+ * response was sent while it was still sending.
  */
 async function refusedOrCutOff(body: Buffer | number): Promise<void> {
   try {
@@ -36,7 +36,7 @@ test('100 MB are refused, with a declared length or without', async () => {
   expect(await service.api('GET', '/collections/demo')).toMatchObject({ status: 200 });
 });
 
-/** As large as a body may be; in the gate a third of it. */
+/** As large as a body may be; in the gate a third of that. */
 const RECORDS = isThorough ? 1_000 : 300;
 
 test('an upsert of many megabytes is taken, and others are served meanwhile', async () => {
@@ -62,8 +62,8 @@ test('an upsert of many megabytes is taken, and others are served meanwhile', as
     expect(served).toBeGreaterThan(isThorough ? 5 : 0);
     return heldMs;
   };
-  // Copying 32 MB costs several times as much while a neighbour wears out the memory bus: what the
-  // code itself holds shows in the best of a few.
+  // Copying 32 MB takes several times as long while a neighbour uses the memory bus, so only the
+  // best of several attempts counts.
   let heldMs = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 4 && heldMs >= LOOP_HELD_MAX_MS; attempt++) heldMs = Math.min(heldMs, await upsert());
   expectDurationBelow(heldMs, LOOP_HELD_MAX_MS);
@@ -71,7 +71,7 @@ test('an upsert of many megabytes is taken, and others are served meanwhile', as
 
 describe('too many of something', () => {
   const ids = (count: number) => JSON.stringify({ ids: Array.from({ length: count }, (_, at) => `r${at}`) });
-  // Made when they are sent: together they would fill a worker's heap.
+  // Built when they are sent: together they would fill a worker's heap.
   test.each<[string, string, () => string]>([
     ['100,000 ids to fetch', '/collections/demo/fetch', () => ids(100_000)],
     ['100,000 ids to delete', '/collections/demo/delete', () => ids(100_000)],

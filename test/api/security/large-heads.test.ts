@@ -1,4 +1,4 @@
-/** Heads of requests: what is read, of whom, and how much of them at once. */
+/** Request heads: which ones are read, from which clients, and how much of them at once. */
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { pineconeApi } from '../../support/pinecone-api.ts';
@@ -32,7 +32,9 @@ test('who has no key is told so, whatever the path', async () => {
   expect((await pineconeApi(service.url, 'pv_live_none')('GET', fetchPath(ids(1_000)))).status).toBe(401);
 });
 
-/** Sends text on a connection of its own; what came back by its end, which may be a reset. */
+/**
+ * Sends text on a new connection; returns everything received until it ends, possibly by a reset.
+ */
 function exchange(text: string): Promise<string> {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname);
@@ -75,7 +77,7 @@ test('of heads that do not end, only so much is read at once, and others are ser
   }
   await until('some are refused', () => refused >= 12);
   expect((await service.api('GET', '/collections')).status).toBe(200);
-  // Small heads that wait are nobody's concern.
+  // Waiting small heads disturb no other client.
   const pinecone = pineconeApi(service.url, service.key);
   expect((await pinecone('GET', '/indexes/long')).status).toBe(200);
 });

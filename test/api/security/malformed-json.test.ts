@@ -5,7 +5,7 @@ import { type HostileService, hostileService } from '../../support/hostile-servi
 
 const UPSERT = '/collections/demo/upsert';
 const QUERY = '/collections/demo/query';
-/** Large enough to be parsed in a thread. */
+/** Large enough to be parsed in a worker thread. */
 const PADDING = ' '.repeat(300_000);
 const LONE = '\\ud800';
 

@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts';
 
 const ADMIN_TOKEN = 'operator-token-that-nobody-may-read';
 const WRONG_KEY = 'pv_live_wrong-key-that-somebody-mistyped';
-/** Digits that occur in nothing else. */
+/** Digits that occur nowhere else. */
 const VALUE = 0.731946;
 const MARK = 'metadata-that-nobody-may-read';
 const RECORD = { id: 'a', values: [VALUE, 1, -VALUE], metadata: { [`key-${MARK}`]: `value-${MARK}` } };
@@ -21,7 +21,7 @@ let output = '';
 let firstKey: string;
 const secrets: string[] = [];
 
-/** All kinds of requests, sound and unsound ones. */
+/** Sends all kinds of requests, valid and invalid. */
 async function session(api: Api, admin: Api): Promise<void> {
   const path = '/collections/demo';
   await api('POST', '/collections', { name: 'demo', dimensions: 3 });
@@ -74,7 +74,7 @@ beforeAll(async () => {
   const api: Api = (method, path, body) => apiClient(service.url, firstKey)(method, path, body);
   const admin: Api = (method, path, body) => apiClient(service.url, ADMIN_TOKEN)(method, path, body);
   await session(api, admin);
-  // Faults of its parts are told in the log as well: the ledger dies, and stored bytes change.
+  // Faults of components are logged as well: the ledger dies, and stored bytes change.
   const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', String(service.pid)]);
   for (const pid of stdout.split('\n').map(Number).filter(Boolean)) process.kill(pid, 'SIGKILL');
   await until('the death of the ledger is in the log', () => service.stderr.includes('The embedded ledger stopped'));
@@ -103,7 +103,7 @@ test('the first key is printed once, and never logged', () => {
 
 test('no other secret is in any output, nor part of one', async () => {
   expect(secrets).toHaveLength(6);
-  // What the store keeps of a key is its beginning; the rest is secret.
+  // The store keeps the beginning of a key; the rest is secret.
   for (const secret of [...secrets, ADMIN_TOKEN, WRONG_KEY]) expect(output).not.toContain(secret.slice(12));
   const installation = (await readFile(join(service.dataDir, 'secret'), 'utf8')).trim();
   expect(installation).toHaveLength(43);

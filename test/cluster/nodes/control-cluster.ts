@@ -31,9 +31,9 @@ export interface ControlNode {
   call<N extends ActionName>(action: N, params: Actions[N]['params']): Promise<Actions[N]['result']>;
   /** Applies from now on. Pending calls keep waiting until `reach` changes again, and then fail. */
   reach: Reach;
-  /** Parts of the store that `reach` says something of; null: all. */
+  /** Parts of the store that `reach` applies to; null for all. */
   parts: readonly StorePart[] | null;
-  /** Messages neither come nor go while true; connections stay open. */
+  /** While true, no messages arrive or leave, and connections stay open. */
   isCut: boolean;
   /**
    * Crashes the node: nothing of it reaches the store or other nodes any more, and its memory is
