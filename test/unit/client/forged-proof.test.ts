@@ -1,6 +1,6 @@
 /**
- * Proofs of random records, forged at random: none is taken that says what is not so of the records
- * behind the root.
+ * Random forgeries of proofs of random records: none that misstates the records behind the root is
+ * accepted.
  */
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -10,7 +10,7 @@ import { FORGERIES } from '../../support/forged-proofs.ts';
 import { seed } from '../../support/seed.ts';
 import { ProvingCollection } from '../lib/merkle/collection.ts';
 
-/** Records by id, the id asked about and another one, and numbers to draw from. */
+/** Records by id, the id to check and another one, and random numbers for the forgeries. */
 const situations = fc.record({
   ids: fc.uniqueArray(fc.string({ minLength: 1, maxLength: 8 }), { maxLength: 80 }),
   asked: fc.nat(),
@@ -22,7 +22,7 @@ const situations = fc.record({
   hash: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString('hex')),
 });
 
-/** What the verifier says; null when it refuses. */
+/** The verifier's result; null when it refuses. */
 function said(root: string, proof: RecordProof, id: string): 'present' | 'absent' | null {
   try {
     return verifyProof(root, proof, { id });

@@ -24,13 +24,13 @@ export const GOLDEN_SETS = (
   JSON.parse(readFileSync(new URL('../../golden/merkle.json', import.meta.url), 'utf8')) as { sets: GoldenSet[] }
 ).sets;
 
-/** The three records of docs/format.md, and what proves of them. */
+/** The three records of docs/format.md, with a collection that proves them. */
 export const EXAMPLE = { ...GOLDEN_SETS[3]!, collection: new ProvingCollection(2, GOLDEN_SETS[3]!.records) };
 export const EXAMPLE_COLLECTION = '6f1c1c0e-5a3e-4a34-9d2b-0d7d7b8a1f10';
 export const EXAMPLE_VERSION = 3;
 /** 2026-11-27T15:42:53Z. */
 export const EXAMPLE_TIME = 1_795_794_173;
-/** The blocks with proofs, by what they are of. */
+/** Names of the blocks with proofs, by the ids that they prove. */
 export const PROOF_BLOCKS = {
   'βeta-1': 'proof-of-presence',
   'absent-1': 'proof-of-absence-at-nothing',
@@ -53,7 +53,7 @@ export interface ExampleOnLedger {
   transaction: { wire: string; signature: string };
 }
 
-/** The account that the ledger's own program makes of the service's instructions. */
+/** Creates the account by running the service's instructions in the ledger's own program. */
 export async function exampleOnLedger(): Promise<ExampleOnLedger> {
   const signer = await createKeyPairSignerFromPrivateKeyBytes(Buffer.from(SECRET_KEY, 'hex'));
   const authority = signer.address;
@@ -67,7 +67,7 @@ export async function exampleOnLedger(): Promise<ExampleOnLedger> {
   return { account: ledger.account(mint), authority, transaction };
 }
 
-/** The transaction of the page, as a node answers it; forgeries are made from it. */
+/** The page's transaction as a node returns it; forgeries are derived from it. */
 export function honestTransaction({ account, authority, transaction }: ExampleOnLedger): HonestTransaction {
   const { wire, signature } = transaction;
   return {
@@ -89,14 +89,16 @@ export function honestTransaction({ account, authority, transaction }: ExampleOn
   };
 }
 
-/** A proof as the page has it: the later ones without what they have in common with the first. */
+/**
+ * A proof from the page. The later ones are printed without the fields they share with the first.
+ */
 export function proofOn(page: FormatPage, block: string): RecordProof {
   const { proof } = JSON.parse(page.block('proof-of-presence')) as { proof: RecordProof };
   const { proof: own, ...rest } = JSON.parse(page.block(block)) as { proof?: RecordProof };
   return { ...proof, ...own, ...rest };
 }
 
-/** The page's proofs, to make others of that must be refused. */
+/** The page's proofs, as the base for proofs that must be refused. */
 export function honestProofs(page: FormatPage): HonestProof[] {
   const { collection, records, root } = EXAMPLE;
   return Object.entries(PROOF_BLOCKS).map(([id, block]) => ({

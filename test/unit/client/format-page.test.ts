@@ -1,6 +1,6 @@
 /**
- * docs/format.md against the code: every worked value on the page is what the client, the server
- * and the ledger's own program make.
+ * Compares docs/format.md with the code: the client, the server and the ledger's own program must
+ * reproduce every worked value on the page.
  */
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -44,7 +44,7 @@ const OTHER_COLLECTION = '11111111-2222-4333-8444-555555555555';
 let made: ExampleAccount;
 let authority: string;
 let transaction: ExampleOnLedger['transaction'];
-/** What the client asks a node of the ledger. */
+/** The client's requests to a ledger node. */
 let asked: { account: unknown; transaction: unknown };
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
@@ -74,7 +74,7 @@ async function askedOfANode(ask: (url: string) => Promise<unknown>): Promise<unk
   return JSON.parse(body);
 }
 
-/** The example's tree by the names that the page gives its subtrees. */
+/** Subtrees of the example's tree, by their names on the page. */
 function subtrees(): Map<string, Uint8Array> {
   const [alpha, one, two] = records.map(({ id }) => Buffer.from(EXAMPLE.leaves[id]!, 'hex'));
   const empty = new Uint8Array(32);
@@ -92,7 +92,7 @@ function subtrees(): Map<string, Uint8Array> {
   return tree;
 }
 
-/** Each throws where the page says something else than the code. */
+/** Each check throws when the page and the code disagree. */
 const CHECKS: Record<string, (page: FormatPage) => void> = {
   'the records, and their hashes'(page) {
     expect(JSON.parse(page.block('records'))).toEqual(records);
@@ -343,7 +343,7 @@ describe('an address with a seed', () => {
     return result;
   };
   const d = ((P - 121665n) * power(121666n, P - 2n)) % P;
-  /** Whether some x has -x^2 + y^2 = 1 + d x^2 y^2 (RFC 8032, 5.1.3). */
+  /** Whether some x satisfies -x^2 + y^2 = 1 + d x^2 y^2 (RFC 8032, 5.1.3). */
   const isPoint = (address: string): boolean => {
     const bytes = decodeAddress(address)!.toReversed();
     const y = BigInt(`0x${hex(bytes)}`) & (2n ** 255n - 1n);

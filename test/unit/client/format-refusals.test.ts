@@ -1,4 +1,4 @@
-/** What docs/format.md says must be refused, row by row, against the client. */
+/** Checks, row by row, that the client refuses what docs/format.md says must be refused. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { verdictOn } from '../../../client/cli/verdict.ts';
 import {
@@ -76,7 +76,7 @@ test.each(ofAccounts)('%s of an account: %s', (row, reason) => {
 });
 
 describe('a kept proof, by the transaction that anchored it', () => {
-  /** The account has moved on: it holds another root, of a later version. */
+  /** Changes the account to another root of a later version. */
   const moved = () => {
     const data = Buffer.from(account.data);
     data.write('4', data.indexOf('version') + 'version'.length + 4 + 19);
@@ -87,7 +87,7 @@ describe('a kept proof, by the transaction that anchored it', () => {
   const readAccount = async (address: string) => (address === account.address ? moved() : null);
   const pending = { ...kept!.proof, ledgerTx: null };
 
-  /** By the client, and by what the command says. */
+  /** Results of the client and of the command. */
   async function foundOf({ transaction: answer, expected }: TransactionAttempt): Promise<unknown[]> {
     const { signature: ledgerTx, merkleRoot, version, collectionId } = expected;
     const proof = { ...kept!.proof, ledgerTx, merkleRoot, version, collectionId };
@@ -124,7 +124,7 @@ describe('a kept proof, by the transaction that anchored it', () => {
     for (const [at, attempt] of attempts.entries()) {
       const found = reasonOf(() => verifyTransaction(attempt.transaction, attempt.expected));
       expect([at, found]).toEqual([at, reason]);
-      // What names another authority or collection has another account, or none.
+      // Another authority or collection has another account, or none.
       const isPinned = attempt.expected.authority === authority && attempt.expected.collectionId === EXAMPLE_COLLECTION;
       const refused = isPinned ? reason : 'wrong-account';
       const [byClient, isProven, lines] = await foundOf(attempt);

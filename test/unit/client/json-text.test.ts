@@ -4,11 +4,11 @@ import { parseJson } from '../../../client/verify/json-text.ts';
 import { cases } from '../../support/effort.ts';
 import { seed } from '../../support/seed.ts';
 
-/** Their first characters are those of escapes, so V8 takes one for another. */
+/** Strings of characters that occur in escapes, because V8 confuses such strings. */
 const letter = fc.constantFrom('\\', '"', '\n', '\u0001', 'a', 'u', 'é', '\ue000', '\ud83d', '😀', '0', '_');
 const name = fc.oneof(fc.string({ unit: letter, maxLength: 3 }), fc.constantFrom('__proto__', '"'));
 
-/** A text and what it says, objects as maps: so `__proto__` is compared as every other key. */
+/** A JSON text and its value. Objects are maps, so that `__proto__` compares like any other key. */
 interface Sample {
   text: string;
   value: unknown;

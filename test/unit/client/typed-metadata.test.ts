@@ -1,4 +1,4 @@
-/** What the compiler takes: `npm run check:types` fails for the lines below, not this test. */
+/** Types that the compiler must accept: a wrong line fails `npm run check:types`, not this test. */
 import { expect, test } from '@jest/globals';
 import type { Api, Collection, Provec } from '../../../client/index.ts';
 
@@ -18,7 +18,7 @@ type ItemOf<T> = T extends AsyncIterable<infer Item> ? Item : never;
 const TRUE: readonly true[] = [
   true satisfies Fits<Upserted<Doc>, Taken<Docs['upsert']>>,
   true satisfies Fits<Upserted<{ title: string; year: number }>, Taken<Docs['upsert']>>,
-  // An interface is taken without a type of the collection, too.
+  // An interface type is accepted without a type argument, too.
   true satisfies Fits<Upserted<Doc>, Taken<Collection['upsert']>>,
   true satisfies Fits<{ ids: string[] }, Taken<Docs['fetch']>>,
   true satisfies Fits<{ filter: { year: 1 }; setMetadata: { year: number } }, Taken<Docs['update']>>,
@@ -28,7 +28,7 @@ const TRUE: readonly true[] = [
   true satisfies Fits<ItemOf<ReturnType<Docs['list']>>['metadata'], Doc | undefined>,
   true satisfies Fits<ItemOf<Given<Docs['export']>>['metadata'], Doc | undefined>,
   true satisfies Fits<Given<Docs['query']>['matches'][number]['values'], number[] | undefined>,
-  // Without a type they are as the API has them.
+  // Without a type argument the types are those of the API.
   true satisfies Fits<Given<Collection['query']>, Api.QueryVectorsResult>,
   true satisfies Fits<Api.QueryVectorsResult, Given<Collection['query']>>,
 ];

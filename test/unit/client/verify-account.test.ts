@@ -30,7 +30,7 @@ const fields = {
 };
 
 let signer: KeyPairSigner;
-/** A real account, made by the real program. */
+/** A real account, created by the real program. */
 let account: { address: string; owner: string; data: Uint8Array };
 
 beforeAll(async () => {
@@ -102,8 +102,7 @@ function reasonOf(changes: Partial<AccountSnapshot>, against: Partial<ReturnType
 }
 
 /**
- * The account's bytes with the first occurrence of some text replaced by another of the same
- * length.
+ * The account's bytes, with the first occurrence of a text replaced by another of the same length.
  */
 function replaced(from: string, to: string | Uint8Array): Uint8Array {
   const data = Buffer.from(account.data);

@@ -16,8 +16,8 @@ import { seed } from '../../support/seed.ts';
 import { ProvingCollection, type SentRecord } from '../lib/merkle/collection.ts';
 
 /**
- * The client declares the proof for itself; the compiler holds the two declarations against each
- * other here. A proof of an older server has no namespace.
+ * The client has its own declaration of a proof; the compiler compares both declarations here. A
+ * proof from an older server has no namespace.
  */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 const sameDeclaration: Same<Required<RecordProof>, ServerProof> = true;
@@ -29,7 +29,7 @@ const records: SentRecord[] = Array.from({ length: 60 }, (_, i) => ({
 }));
 const collection = new ProvingCollection(2, records);
 
-/** A proof of presence, one that ends at another leaf, and one that ends at nothing. */
+/** A proof of presence, one that ends at another leaf, and one that ends at an empty subtree. */
 const proofs: [string, RecordProof][] = [
   ['presence', collection.prove('record 7')],
   ['absence beside a leaf', absence((proof) => proof.terminal !== null)],
@@ -43,9 +43,7 @@ function absence(wanted: (proof: RecordProof) => boolean): RecordProof {
   }
 }
 
-/**
- * The outcome, or the reason of the refusal; `root` stays what the verifier knows from elsewhere.
- */
+/** The outcome, or the reason for the refusal. `root`: the root that the verifier trusts. */
 function outcomeOf(proof: RecordProof, root = proof.merkleRoot): 'present' | 'absent' | VerificationFailure {
   try {
     return verifyProof(root, proof);

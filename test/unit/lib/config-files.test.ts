@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** The sentence of a start that is refused. */
+/** Error message of a refused configuration. */
 function refusal(environment: Record<string, string>): string {
   let message = '';
   expect(() => {

@@ -16,7 +16,7 @@ test('a call that is cancelled fails at once, and so does what it called on othe
   client.abort(reason);
   await expect(work).rejects.toBe(reason);
   await until('both have ended', () => [b, c].every(({ runs }) => runs.includes('client gone')));
-  // It is no fault of anybody's.
+  // A cancellation is not an error on any node.
   for (const { log } of [a, b, c]) expect(log.filter((line) => JSON.parse(line).level >= 40)).toEqual([]);
   await expect(a.broker.call('b.work', {}, { signal: client.signal } as never)).rejects.toBe(reason);
 });

@@ -26,7 +26,7 @@ function logger(mod = 'transit') {
 
 const standsFor = (lines: Line[]): number => lines.reduce((sum, { repeated = 1 }) => sum + repeated, 0);
 
-/** What transit says of a request while this node has no connection. */
+/** Transit's messages about a request while this node has no connection. */
 const unsent = (action: string, node: string) =>
   [
     `Unable to send '${action}' request with requestID '${randomUUID()}' to '${node}' node.`,
@@ -41,7 +41,7 @@ test('a node without its connection says so at once and then once a second, of h
   expect(lines[0].repeated).toBeUndefined();
   await until('the rest is counted', () => lines.length === 2);
   expect(lines[1]).toMatchObject({ level: ERROR, repeated: 499, err: { type: 'BrokerDisconnectedError' } });
-  // A timer's millisecond may be a little short of one by the wall clock.
+  // A timer of one second may fire slightly early by the wall clock.
   expect(lines[1].time - lines[0].time).toBeGreaterThanOrEqual(990);
   handler('error', [...unsent('keys.authenticate', 'control-1')]);
   handler('error', [...unsent('keys.authenticate', 'control-1')]);

@@ -9,7 +9,7 @@ import { ErrorRegenerator } from '../../../mixins/transport/error-regenerator.ts
 const brokers: ServiceBroker[] = [];
 afterEach(() => Promise.all(brokers.splice(0).map((broker) => broker.stop())));
 
-/** The broker that has the actions, and another one that calls them over a transporter. */
+/** A broker with the actions, and another one that calls them over a transporter. */
 async function pair(): Promise<ServiceBroker[]> {
   const namespace = randomUUID();
   const [host, other] = ['host', 'other'].map(

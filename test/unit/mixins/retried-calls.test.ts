@@ -8,7 +8,8 @@ const { call: wrap } = retriedCalls as unknown as { call(next: Call): Call };
 const unserved = () => new Errors.ServiceNotAvailableError({ action: 'keys.list', nodeID: 'gone' });
 
 /**
- * A broker whose first node is leaving; as Moleculer does, it writes its default into the options.
+ * A broker whose first node is leaving. Like Moleculer, it writes its default timeout into the
+ * options.
  */
 function leaving(defaultMs: number) {
   const timeouts: (number | undefined)[] = [];
@@ -25,7 +26,7 @@ test('a call without a time of its own is made again without one', async () => {
   const { call, timeouts } = leaving(60_000);
   expect(await call('keys.list', {}, {})).toBe('done');
   expect(timeouts[0]).toBeUndefined();
-  // What the broker would have set, or nothing; never something that is over at once.
+  // The broker's default, or nothing; never a timeout that has already expired.
   expect(timeouts[1] ?? 60_000).toBe(60_000);
 });
 
@@ -37,7 +38,7 @@ test('a call with a time of its own is made again with what is left of it', asyn
   expect(timeouts[1]).toBeLessThanOrEqual(30_000);
 });
 
-/** A broker whose first node dies with the call, or with one that the call made. */
+/** A broker whose first node dies during the call, or during a nested call. */
 function dying(failed: string) {
   const called: string[] = [];
   const call = wrap(async (action) => {

@@ -2,7 +2,7 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, expect, test } from '@jest/globals';
 import { Provec } from '../../../../client/index.ts';
 
-/** Bodies that a client sent; nothing of what it refuses may be among them. */
+/** Bodies that the client sent; they must contain nothing of a refused request. */
 const sent: string[] = [];
 afterEach(() => {
   sent.length = 0;

@@ -11,7 +11,10 @@ afterEach(() => {
   server?.close();
 });
 
-/** A client of a service that answers with that status, and resolves when the client has left. */
+/**
+ * Starts a service that responds with that status, and a client; resolves when the client has
+ * disconnected.
+ */
 async function answeredBy(status: number, answer: (response: ServerResponse) => void, headers = {}) {
   const left = Promise.withResolvers<void>();
   server = createServer((_, response) => {
@@ -23,7 +26,7 @@ async function answeredBy(status: number, answer: (response: ServerResponse) => 
   return { provec: new Provec({ url, apiKey: 'k', maxAnswerBytes: 100_000, maxRetries: 0 }), left: left.promise };
 }
 
-/** Writes without end, as fast as the client reads. */
+/** Writes forever, as fast as the client reads. */
 function withoutEnd(response: ServerResponse): void {
   while (response.write(' '.repeat(16_384)));
   response.once('drain', () => withoutEnd(response));

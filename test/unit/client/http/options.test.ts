@@ -34,7 +34,7 @@ const WRONG: Record<string, unknown[]> = {
   onWarning: [{}],
   signal: [{}],
 };
-/** Values that no option has. */
+/** Values that are invalid for every option. */
 const NEVER = [Number.NaN, -1, Number.NEGATIVE_INFINITY, '1000', true, null, 1n];
 
 test.each(Object.entries(WRONG))('names %s where it is invalid, for a client and for a call', async (name, values) => {

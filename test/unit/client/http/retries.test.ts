@@ -22,7 +22,7 @@ afterEach(() => {
   server?.close();
 });
 
-/** A service that does as it is told, one step a request; after the last, that one again. */
+/** A service that follows a script, one step per request, and repeats the last step. */
 async function scripted(steps: Step[], options: Partial<ClientOptions> = {}) {
   const seen: string[] = [];
   const answer: RequestListener = (request, response) => {
@@ -148,7 +148,7 @@ describe('it gives up', () => {
   ])('when its signal is aborted %s', async (_, steps, requests) => {
     const controller = new AbortController();
     const reason = new Error('enough');
-    /** Resolves when the client has all that it is sent. */
+    /** Resolves when the client has received the whole response. */
     const { promise: answered, resolve } = Promise.withResolvers<void>();
     const watched: typeof fetch = async (...args) => {
       const response = await fetch(...args);
@@ -190,7 +190,10 @@ describe('how long it tries', () => {
   const unavailable = (retryAfterSeconds?: number) =>
     new UnavailableError({ error: 'It starts.', status: 503, retryAfterSeconds });
 
-  /** Attempts that take `attemptMs` each and fail, by a clock of their own: times and end. */
+  /**
+   * Runs failing attempts of `attemptMs` each, on a fake clock. Returns their times and the
+   * outcome.
+   */
   function attempts(attemptMs: number, failure: () => Error, options = {}) {
     let nowMs = 5_000;
     const retries = new Retries('getUsage', true, { ...DEFAULTS, ...options }, () => nowMs);
@@ -304,7 +307,7 @@ describe('how long it tries', () => {
       try {
         return await fetch(...args);
       } catch (error) {
-        // It comes up after two attempts, and the third finds it.
+        // The server starts after two attempts, so the third one reaches it.
         if (++refused === 2) server = createServer(handler).listen(port, '127.0.0.1');
         throw error;
       }

@@ -17,7 +17,7 @@ const OPERATIONS = new Map(
 );
 const isJsonObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Whole answers of success, by the examples of the document. */
+/** Complete success responses from the document's examples. */
 const ANSWERS = STORY.flatMap(({ operation, status = 200, isExcerpt, answer }) => {
   const isWhole = OPERATIONS.has(operation as OperationId) && status < 300 && !isExcerpt;
   if (!isWhole || !isJsonObject(answer)) return [];
@@ -29,7 +29,7 @@ const ANSWERS = STORY.flatMap(({ operation, status = 200, isExcerpt, answer }) =
 const LOOSE = ['enum', 'const', 'format', 'pattern', 'propertyNames', 'uniqueItems'];
 const isLoose = (name: string) => LOOSE.includes(name) || /^(min|max|exclusive)/.test(name);
 
-/** The schema of an answer, by ajv, of which types and required members are left. */
+/** A validator for a response's types and required members, without values and bounds. */
 function validatorOf(operation: OperationId): ValidateFunction {
   const [, { content }] = Object.entries(OPERATIONS.get(operation)!.responses).find(([status]) => status < '300')!;
   const [{ schema }] = Object.values(content!) as [{ schema: Json }];
@@ -41,7 +41,7 @@ function validatorOf(operation: OperationId): ValidateFunction {
   return new Ajv2020({ strict: false }).compile(JSON.parse(self) as Json);
 }
 
-/** Every variant of a value with one part taken out or replaced, at any depth. */
+/** Yields every variant of a value with one part removed or replaced, at any depth. */
 function* variants(value: unknown): Generator<unknown> {
   yield* [null, true, 'text', 1, 0.5, [], {}, [{}]];
   if (!isJsonObject(value)) return;

@@ -11,7 +11,7 @@ const WRITTEN = {
   version: 1,
   vectorCount: 1,
 };
-/** Answers by the last part of the path; each has the warning. */
+/** Responses by the last part of the path; each contains the warning. */
 const ANSWERS: Record<string, object> = {
   count: { count: 0 },
   query: { matches: [] },

@@ -15,8 +15,8 @@ export interface SentRecord {
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 /**
- * A collection of 2^shardBits shards that proves as the service does: the real maps, without the
- * service around them.
+ * A collection of 2^shardBits shards that proves like the service: the real maps, without the
+ * service.
  */
 export class ProvingCollection {
   readonly shards: MerkleMap[];

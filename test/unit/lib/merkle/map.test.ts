@@ -21,10 +21,7 @@ const steps = (skipBits: number): fc.Arbitrary<Step[]> =>
     { maxLength: 160, size: 'max' },
   );
 
-/**
- * Applies the steps to a map and to a plain Map, and holds every answer of the one against the
- * other.
- */
+/** Applies the steps to a MerkleMap and to a plain Map, and compares every result. */
 function play(skipBits: number, script: Step[]): void {
   const map = new MerkleMap({ skipBits });
   const model = new Map<string, { key: Buffer; leaf: Buffer; slot: number }>();

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { MerkleNode } from '../../../../lib/shard/head.ts';
 
-/** A record as the definition of the map sees it. */
+/** A record as the definition of the map uses it. */
 export interface Item {
   key: Buffer;
   leaf: Buffer;
@@ -14,7 +14,7 @@ function keyBit(key: Uint8Array, depth: number): number {
   return (key[depth >> 3] >> (7 - (depth & 7))) & 1;
 }
 
-/** T(S, d) word for word. */
+/** T(S, d) exactly as defined. */
 export function definedRoot(items: Item[], depth: number): MerkleNode {
   if (items.length === 0) return EMPTY_NODE;
   if (items.length === 1) return { type: 'leaf', hash: items[0].leaf };
@@ -32,7 +32,7 @@ export function definedRoot(items: Item[], depth: number): MerkleNode {
   return { type: 'inner', hash };
 }
 
-/** The path to a key, word for word. */
+/** The path to a key, exactly as defined. */
 export function definedPath(
   items: Item[],
   key: Buffer,
@@ -46,8 +46,8 @@ export function definedPath(
 }
 
 /**
- * Keys of one shard: spread evenly, or in clusters that share up to 255 bits, or packed at either
- * end of the key space.
+ * Keys of one shard: evenly spread, in clusters that share up to 255 bits, or packed at either end
+ * of the key space.
  */
 export function shardKeys(skipBits: number): fc.Arbitrary<Buffer> {
   const evenly = fc.uint8Array({ minLength: 32, maxLength: 32 });

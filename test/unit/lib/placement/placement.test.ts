@@ -20,7 +20,7 @@ function countBy(names: Iterable<string | null>): Map<string | null, number> {
   return counts;
 }
 
-/** Chi-square over its degrees of freedom; near 1 when the counts are as by chance. */
+/** Chi-square divided by its degrees of freedom; near 1 for random counts. */
 function unevenness(counts: Iterable<number>): number {
   const all = [...counts];
   const mean = all.reduce((sum, count) => sum + count, 0) / all.length;

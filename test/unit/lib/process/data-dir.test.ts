@@ -30,7 +30,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts a process that tries to lock the folder; resolves with what it says. */
+/** Starts a process that tries to lock the folder; resolves with its output. */
 async function starter(): Promise<{ child: ChildProcess; said: string }> {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../../support/lock-holder.ts'), folder], {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -37,13 +37,13 @@ async function take(nodeId: string | null): Promise<NodeHome> {
   return home;
 }
 
-/** As the service opens it. */
+/** Opens the store as the service does. */
 async function storeOf({ folder }: Pick<NodeHome, 'folder'>, told: unknown[] = []) {
   const log = { error: (mark: unknown) => void told.push(mark) } as never;
   return openSqliteStore(dataDir, { keys: TEST_KEYS, nodeFolder: checkpointsIn(folder), log });
 }
 
-/** A folder that a process of this machine held and did not release, as after SIGKILL. */
+/** A folder that a process of this machine held but did not release, as after SIGKILL. */
 async function left(name: string): Promise<string> {
   const folder = join(dataDir, 'nodes', name);
   mkdirSync(folder, { recursive: true });
@@ -81,7 +81,7 @@ test('a process without a name ends while it reads a checkpoint: the next one, o
   writeFileSync(join(staged, 'graph.usearch'), 'what ends native code');
   await store.checkpoints.put(shard, 7, staged);
   await store.close();
-  // What it leaves when it is killed here; and another one that was killed beside it.
+  // What this process leaves when it is killed here, and what another killed process left.
   const stored = { fetch: async () => ({ folder: '', files: [] }) } as never;
   const reading = [before, other].map((each) => join(checkpointsIn(each), 'reading'));
   for (const [at, folder] of reading.entries()) {

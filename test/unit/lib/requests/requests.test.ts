@@ -22,7 +22,7 @@ const document = new ApiDocument(openApiDocument({ limits, adminToken: 'set' }))
 const schemas = document.json.components.schemas as Record<string, Json>;
 const CONTEXT = { shape: { dimensions: 2, metric: 'cosine' }, wallMs: Date.UTC(2026, 0) } as const;
 
-/** Whether the request is taken, or the code it is refused with. */
+/** The code that the request is refused with, or that it is accepted. */
 function outcomeOf(name: RequestName, body: Json): unknown {
   try {
     requests[name].refuseUnknown(body);
@@ -34,8 +34,8 @@ function outcomeOf(name: RequestName, body: Json): unknown {
 }
 
 /**
- * Values around every bound, of every type; what no schema can say (bytes of an id, when a time is)
- * is left out.
+ * Values of every type around every bound, except bounds that no schema can express (bytes of an
+ * id, whether a time is in the future).
  */
 const VALUES: unknown[] = [
   null,

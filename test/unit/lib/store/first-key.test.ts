@@ -8,7 +8,7 @@ const old = new Seals(storeKeys([OLD]).installation);
 const rotating = new Seals(storeKeys([NEXT, OLD]).installation);
 const next = new Seals(storeKeys([NEXT]).installation);
 
-/** What the mark permits under `seals`, in a store that was never used. */
+/** What the mark permits under `seals` in a store that was never used. */
 function permitted(mark: unknown, seals: Seals): Promise<string | null> {
   let stored = mark;
   return firstKeyMark(

@@ -14,7 +14,7 @@ const SHARD = `${COLLECTION}.0`;
 let folder: string;
 let told: unknown[];
 
-/** As at a start of the node. */
+/** Opens the store as a starting node does. */
 async function started(): Promise<OnceTriedCheckpoints> {
   const stored = new FolderCheckpoints(
     join(folder, 'store'),
@@ -72,7 +72,7 @@ test('a mark that was not written to its end says nothing', async () => {
 });
 
 describe('somebody who can write to the data folder', () => {
-  /** A folder that is none of the store's, with a file in it. */
+  /** A folder that does not belong to the store, with a file in it. */
   async function elsewhere(): Promise<string> {
     const path = join(folder, 'elsewhere');
     await mkdir(path);
@@ -84,7 +84,7 @@ describe('somebody who can write to the data folder', () => {
     const victim = await elsewhere();
     const aside = join(folder, 'store', COLLECTION, '0', 'unsound-');
     const seq = `/${relative(aside, victim)}`;
-    // A path through a folder that is not there leads nowhere.
+    // A path through a missing folder leads nowhere.
     await mkdir(aside);
     await writeFile(join(folder, 'reading', 'planted'), JSON.stringify({ shard: SHARD, seq }));
     const checkpoints = await started();

@@ -1,6 +1,6 @@
 /**
- * Deletions of accounts, as an adapter has them that needs several steps for one: a start ends what
- * was cut short, and somebody who can write to the store says of an account that it is such a one.
+ * Deletion of accounts in an adapter that needs several steps for it. A start completes an
+ * interrupted deletion; an attacker with write access to the store fakes one.
  */
 import { beforeEach, expect, test } from '@jest/globals';
 import { Seals } from '../../../../lib/secret/seals.ts';

@@ -3,8 +3,8 @@ import { CoalescedReads } from '../../../../lib/time/coalesced-reads.ts';
 import { VirtualTime } from '../../../simulation/ownership/virtual-time.ts';
 
 /**
- * A value that changes, and takes `tookMs` to read: the value is that of the moment at which the
- * reading is sent.
+ * A changing value that takes `tookMs` to read. A read returns the value at the moment when it was
+ * sent.
  */
 function world(tookMs: () => number) {
   const time = new VirtualTime();

@@ -1,4 +1,6 @@
-/** Whose read runs next on a store's thread. A read takes a millisecond by fiat. */
+/**
+ * Which account's read runs next on a store's thread. Each read takes one simulated millisecond.
+ */
 import { beforeEach, expect, test } from '@jest/globals';
 import { FairScheduler } from '../../../../lib/time/fair-scheduler.ts';
 

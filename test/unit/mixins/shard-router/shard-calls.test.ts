@@ -18,7 +18,7 @@ import { ACCOUNT, batchOf } from '../../../support/shard-fixture.ts';
 import { TEST_KEYS } from '../../../support/store-keys.ts';
 
 const COLLECTION = 'c0000000-0000-4000-8000-000000000001';
-/** Longer than an opening takes, shorter than jest waits. */
+/** Longer than an opening takes, shorter than jest's timeout. */
 const PATIENCE_MS = 30_000;
 
 const endings: (() => Promise<unknown> | unknown)[] = [];
@@ -27,8 +27,8 @@ afterEach(async () => {
 });
 
 /**
- * One node of a cluster with a collection of one shard; `restart` ends it and starts the next on
- * the same store.
+ * One node of a cluster, with a collection of one shard. `restart` stops it and starts the next
+ * node on the same store.
  */
 async function oneNode(replicas: number) {
   const folder = mkdtempSync(join(tmpdir(), 'provec-shard-calls-'));
@@ -82,7 +82,7 @@ test.each([0, 1])('an eventual read opens a shard that nobody holds (replicas: %
   const options = { timeout: PATIENCE_MS };
   const read = { shard, pageMaxBytes: 1_000_000, eventual: true };
   const ids = ['a', 'b'];
-  // One that was never opened.
+  // A shard that was never opened.
   expect((await call(broker(), 'shards.fetch', { ...read, ids }, options)).items).toEqual([]);
   await call(broker(), 'shards.upsert', { shard, batch: batchOf(ids), waitMs: PATIENCE_MS }, options);
   await restart();
@@ -107,8 +107,8 @@ interface Caller {
 }
 
 /**
- * The calls of node `a`, which sees the shard nodes `others`; of these `silent` answers no
- * question.
+ * Calls of node `a`, which sees the shard nodes `others`. The node `silent` does not respond to
+ * pings.
  */
 function callsOf(others: string[], silent: string | null, next: (...call: unknown[]) => Promise<unknown>): Caller {
   const endpoints = others.map((id) => ({ id, isAvailable: true, node: { metadata: {} } }));

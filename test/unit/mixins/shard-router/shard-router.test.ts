@@ -16,7 +16,7 @@ class Lost extends Error {
   }
 }
 
-/** A router over nodes that answer as `answer` says; `holder` is what the owners' table says. */
+/** A router over nodes that respond with `answer`. `holder`: the holder in the owners table. */
 function routerOver(answer: (node: string, nth: number) => unknown, holder: string | null = null) {
   const time = new VirtualTime();
   const asked: string[] = [];
@@ -225,7 +225,7 @@ test('a shard that nobody holds goes by the memory of nodes, not to one that lea
           reads: true,
           async ask(node) {
             first.set(shard, node);
-            // Nothing is remembered of one that fails for good.
+            // A permanent failure leaves nothing remembered.
             throw new RangeError(node);
           },
         })

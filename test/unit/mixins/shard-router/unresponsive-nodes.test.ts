@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { NodeUnresponsive, UnresponsiveNodes } from '../../../../mixins/shard-router/unresponsive-nodes.ts';
 import { VirtualTime } from '../../../simulation/ownership/virtual-time.ts';
 
-/** Nodes that answer questions, or not, and what they were asked. */
+/** Nodes that respond to pings or not, and a count of the pings. */
 function nodes() {
   const time = new VirtualTime();
   const world = { answering: new Set<string>(), gone: new Set<string>(), asked: 0 };
@@ -60,7 +60,7 @@ test('a node that answers nothing is unresponsive within 1.5 s, for all that wai
   expect(unresponsive.isUnresponsive('b')).toBe(false);
   await time.run(20_000);
   expect(unresponsive.isUnresponsive('a')).toBe(true);
-  // However many waited, one asks.
+  // However many calls waited, only one ping was sent at a time.
   expect(world.asked).toBeLessThan(25);
   world.answering.add('a');
   await time.run(22_000);

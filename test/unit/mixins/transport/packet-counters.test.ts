@@ -10,7 +10,7 @@ test('no counter comes twice, in whatever turns several peers take theirs', () =
   const take = (next: () => bigint) => {
     taken[Number(next())]! += 1;
   };
-  // Past the end of the first one's range, beside some that take few.
+  // Exceeds the first peer's range, next to peers that use few numbers.
   for (let i = 0; i < 1_100_000; i++) {
     take(peers[0]!);
     if (i % 1_000 === 0) take(peers[1]!);

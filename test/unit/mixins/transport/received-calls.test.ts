@@ -12,7 +12,7 @@ function received(limits: Partial<Record<keyof typeof RECEIVED_CALLS_LIMITS, num
     isRepeatable: (action) => action === READ,
     limits: { ...RECEIVED_CALLS_LIMITS, ...limits },
   });
-  /** A call that comes, runs and is answered. */
+  /** A call that arrives, runs and is answered. */
   const done = (id: string, action = WRITE, bytes = 10): void => {
     expect(calls.arrived(id, action)).toBe(true);
     calls.answer(id, Buffer.alloc(bytes), async (data) => void sent.push(`${id}: ${data.byteLength}`));
@@ -70,7 +70,7 @@ test.each([
   done('a');
   time.nowMs += 10_000;
   for (const id of ['b', 'c']) done(id);
-  // It may be 'a', of which nothing is known any more.
+  // It may be 'a', which has been forgotten.
   expect(calls.status('a', WRITE, 10_500)).toBe('unknown');
   expect(calls.arrived('a', WRITE)).toBe(true);
   // One that was sent long after 'a' was answered cannot have been forgotten.

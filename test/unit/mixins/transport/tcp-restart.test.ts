@@ -6,7 +6,7 @@ import { until } from '../../../support/until.ts';
 let cluster: Cluster;
 afterEach(() => cluster.stop());
 
-/** What the catalog of Moleculer's registry has of a node. */
+/** A node in the catalog of Moleculer's registry. */
 interface KnownNode {
   available: boolean;
   seq: number;
@@ -14,7 +14,7 @@ interface KnownNode {
 
 const known = (broker: ServiceBroker, id: string): KnownNode => broker.registry.nodes.get(id) as KnownNode;
 
-/** Leaves the cluster as a process does that stops. */
+/** Leaves the cluster like a process that stops. */
 async function leave(node: TestNode): Promise<void> {
   cluster.nodes.splice(cluster.nodes.indexOf(node), 1);
   await node.stop();

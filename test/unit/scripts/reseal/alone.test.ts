@@ -6,7 +6,7 @@ import { openTemporaryStore } from '../../../support/accounts.ts';
 
 let store: Store;
 let destroy: () => Promise<void>;
-/** Moved by the pauses alone, in each of which `meanwhile` happens first. */
+/** Time that only pauses advance. `meanwhile` runs first in each pause. */
 let nowMs = 0;
 
 beforeEach(async () => {

@@ -26,7 +26,7 @@ let store: Store;
 let destroy: () => Promise<void>;
 let account: AccountState;
 
-/** The heads that the log recorded, by the number of writes; each wrote one record. */
+/** Heads recorded in the log, by the number of writes; each write added one record. */
 const heads: ShardHead[] = [];
 const records: Record2[] = [1, 2, 3].map((at) => ({ id: `r${at}`, values: [1, at] }));
 
@@ -67,7 +67,7 @@ const confirmed = (count: number) => ({
   confirmedAt: '2026-11-01T00:00:00.000Z',
 });
 
-/** The row that the service wrote; through the keypair's key, or another. */
+/** Changes the service's outbox row, sealed with the keypair's key or another one. */
 async function row(change: Partial<AnchorRow>, key: Uint8Array = SEAL_KEY): Promise<void> {
   const { anchors } = witnessOf(ledger, store.anchors, key);
   expect(await anchors.add({ ...emptyRow(collection.id, 'address', 1), created: true, ...change })).toBe(true);

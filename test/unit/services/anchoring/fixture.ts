@@ -27,7 +27,7 @@ import { until } from '../../../support/until.ts';
 export const SILENT = pino({ level: 'silent' });
 const monotonicMs = () => SYSTEM_CLOCK.monotonicMs();
 
-/** One JSON-RPC call as clients make it; throws the error's message. */
+/** Makes one JSON-RPC call as clients do; throws the error's message. */
 export async function rpc<T>(url: string, method: string, params: unknown[] = []): Promise<T> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
   const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
@@ -37,14 +37,15 @@ export async function rpc<T>(url: string, method: string, params: unknown[] = []
 }
 
 /**
- * What a shard holds after its commit number `seq`; `salt` tells apart what should never differ.
+ * A shard's head after its commit number `seq`. `salt` distinguishes heads that should never
+ * differ.
  */
 export function headOf(index: number, seq: number, salt = ''): ShardHead {
   const hash = createHash('sha256').update(`${index} ${seq} ${salt}`).digest();
   return { seq, version: seq, type: 'inner', hash, count: 2 + seq };
 }
 
-/** A collection of an account of its own. */
+/** Creates a collection in a new account. */
 export async function newCollection(store: Store, shards = 1, plan: PlanName = 'pro'): Promise<CollectionRow> {
   const createdAt = new Date().toISOString();
   const accountId = randomUUID();
@@ -65,7 +66,7 @@ export async function newCollection(store: Store, shards = 1, plan: PlanName = '
   return row;
 }
 
-/** Commits once more to shard `index` and gives the cut that the log then holds. */
+/** Commits once more to shard `index` and returns the log's new cut. */
 export async function commitTo(store: Store, row: CollectionRow, index = 0, salt = ''): Promise<Cut> {
   const heads = await store.log.heads(row.id);
   const head = headOf(index, (heads.get(index)?.seq ?? 0) + 1, salt);
@@ -88,7 +89,7 @@ export class AnchoringFixture {
   readonly devLedger: DevLedger;
   readonly store: Store;
   readonly client: LedgerClient;
-  /** Where the client looks for the ledger. */
+  /** Where the client finds the ledger. */
   readonly where: { url: string };
   #running: Anchoring[] = [];
 
@@ -120,7 +121,7 @@ export class AnchoringFixture {
     return new AnchoringFixture(folder, devLedger, store, client, where);
   }
 
-  /** With a collection whose first root is confirmed; nothing runs. */
+  /** A fixture with a collection whose first root is confirmed; no instance is running. */
   static async confirmed(): Promise<{ fixture: AnchoringFixture; row: CollectionRow; cut: Cut }> {
     const fixture = await AnchoringFixture.open();
     const row = await fixture.collection();
@@ -131,13 +132,13 @@ export class AnchoringFixture {
     return { fixture, row, cut };
   }
 
-  /** What the ledger shows of a collection; null: nothing that can be read. */
+  /** The collection's anchor on the ledger; null when it cannot be read. */
   async onChain({ id }: CollectionRow): Promise<AnchoredRoot | null> {
     const account = await this.client.read(id);
     return account.status === 'found' ? account.fields : null;
   }
 
-  /** Starts anchoring; an earlier one that was not stopped is what a killed process left. */
+  /** Starts anchoring. An earlier instance that was not stopped simulates a killed process. */
   async start(options: Partial<AnchoringOptions> = {}): Promise<Anchoring> {
     const anchoring = new Anchoring({
       ledger: this.client,
@@ -180,7 +181,7 @@ export class AnchoringFixture {
       .toReversed();
   }
 
-  /** Kills the ledger's process and waits until its successor answers. */
+  /** Kills the ledger's process and waits until its successor responds. */
   async killLedger(): Promise<void> {
     const { pid } = this.devLedger;
     process.kill(pid, 'SIGKILL');
@@ -193,7 +194,7 @@ export class AnchoringFixture {
     });
   }
 
-  /** Stops all that was started, of which some may hang as a killed process would. */
+  /** Stops all instances. Some may hang, because they simulate killed processes. */
   async stop(): Promise<void> {
     await Promise.all(this.#running.splice(0).map((anchoring) => Promise.race([anchoring.stop(), delay(50)])));
   }

@@ -39,7 +39,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
     expect((await anchoring.stats()).halted).toBe(1);
     expect(await anchoring.submit(row.id, next, WAIT_MS)).toBeNull();
 
-    // As `anchoring.resume` of the service has the shards do first.
+    // As the service's `anchoring.resume` makes the shards do first.
     isAccepted = true;
     await anchoring.resume(row.id, await anchoring.shown(row.id));
     await until('the next root is anchored', async () => (await onChainVersion()) === 2);
@@ -70,7 +70,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
     expect(await anchoring.stats()).toMatchObject({ halted: 1, oldestPendingSeconds: expect.any(Number) });
     await anchoring.stop();
 
-    // The ledger knows a version that the resumed row does not: the decision must outlive the
+    // The ledger knows a version that the resumed row does not: the decision must survive the
     // process that took it.
     const deciding = await fixture.start({ onStep: () => new Promise(() => {}) });
     await deciding.resume(row.id, await deciding.shown(row.id));
@@ -125,7 +125,8 @@ describe('what contradicts the ledger is never anchored over it', () => {
     const anchoring = await fixture.start();
     await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS);
     await anchoring.stop();
-    // A restored backup: row and log as they were at version 1, and the log then takes another way.
+    // Simulates a restored backup: row and log return to version 1, and the log then continues
+    // differently.
     const revision = (await fixture.store.anchors.get(row.id))!.revision + 1;
     await fixture.store.anchors.put({ ...forgetful, revision });
     const successor = await fixture.start();
@@ -134,8 +135,8 @@ describe('what contradicts the ledger is never anchored over it', () => {
       const confirmed = (await fixture.store.anchors.get(row.id))?.confirmed;
       return confirmed?.version === 2;
     });
-    // What the log holds is on chain, so it is adopted; a cut of another history with the same seqs
-    // is not newer and changes nothing.
+    // The chain has what the log contains, so it is adopted. A cut of another history with the same
+    // seqs is not newer and changes nothing.
     expect(await halted()).toBeNull();
     expect((await fixture.store.anchors.get(row.id))!.confirmed).toMatchObject(collectionRoot([headOf(0, 2)]));
   });
@@ -196,7 +197,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
     const inFlight = (await fixture.store.anchors.get(fresh.id))!;
     const lastValidBlockHeight = String(BigInt(inFlight.inFlight!.lastValidBlockHeight) + 1_000_000n);
     const revision = inFlight.revision + 1;
-    // As if it had been signed for a ledger whose blocks this one does not have.
+    // Like a transaction signed for another ledger, whose blocks this one does not have.
     const stranger = { ...inFlight.inFlight!, ...(await signedElsewhere(fresh.id)), lastValidBlockHeight };
     await fixture.store.anchors.put({ ...inFlight, revision, inFlight: stranger });
     await fixture.start();
@@ -229,7 +230,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
     const account = await fixture.client.address(row.id);
     const authority = Buffer.from(getBase58Encoder().encode(fixture.client.authority));
     editAccounts(folder, (address, data) => {
-      // The last place that names the authority is the metadata's update authority.
+      // The last occurrence of the authority is the metadata's update authority.
       if (address === account) data[data.lastIndexOf(authority)] ^= 0xff;
     });
     const tampered = await startDevLedger({ dataDir: fixture.folder, log: SILENT });
@@ -245,7 +246,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
   });
 });
 
-/** A creation signed for a ledger of its own, which is gone. */
+/** A creation that was signed for another ledger, which is gone. */
 async function signedElsewhere(collectionId: string): Promise<{ signature: string; wire: string }> {
   const other = await AnchoringFixture.open();
   try {
@@ -256,10 +257,7 @@ async function signedElsewhere(collectionId: string): Promise<{ signature: strin
   }
 }
 
-/**
- * Changes the bytes of every account that a ledger's journal holds; `edit` gets each account's
- * address and data.
- */
+/** Changes every account in a ledger's journal. `edit` gets each account's address and data. */
 function editAccounts(folder: string, edit: (address: string, data: Buffer) => void): void {
   const { journal, lines } = Journal.open(folder);
   journal.close();

@@ -10,14 +10,14 @@ const WAIT_MS = 20_000;
 let fixture: AnchoringFixture;
 let row: CollectionRow;
 let anchoring: Anchoring;
-/** What the shard says that it was at the second cut. */
+/** What the shard reports as its head at the second cut. */
 let atSecond: () => ShardHead | null;
 let asked: number;
 
 const halted = async () => (await fixture.store.anchors.get(row.id))?.halted?.reason ?? null;
 const onChainVersion = async () => (await fixture.onChain(row))?.version;
 
-/** A first root that nothing is wrong with is confirmed by the instance that signs the second. */
+/** The instance that signs the second root has confirmed a correct first root. */
 beforeEach(async () => {
   fixture = await AnchoringFixture.open();
   row = await fixture.collection();

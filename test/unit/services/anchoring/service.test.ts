@@ -27,7 +27,7 @@ function broker(): ServiceBroker {
   return new ServiceBroker({ logger: false });
 }
 
-/** What the explorer needs to show the embedded ledger: its pages must be allowed to read it. */
+/** The explorer's pages must be allowed to read the embedded ledger. */
 const EXPLORER = 'https://explorer.solana.com';
 
 describe.each([
@@ -222,7 +222,7 @@ test('of the embedded ledger there are links only where the explorer may read it
     const links = explorerLinks(readConfig({ PROVEC_DATA_DIR: '/nowhere', ...environment }), true, () => 'http://x');
     return links('tx', 'S');
   };
-  // Pages read it only from origins that are named.
+  // Pages may read it only if their origin is listed.
   for (const origins of ['*', 'https://explorer.solana.com.evil.example', 'https://app.example'])
     expect(at({ PROVEC_CORS_ORIGINS: origins })).toBeNull();
   expect(at({ PROVEC_SOLANA_CLUSTER: 'devnet' })).toBeNull();

@@ -27,7 +27,7 @@ describe('a ledger out of reach', () => {
     await fixture.end();
   });
 
-  /** A server that answers every request in its own way, and counts them. */
+  /** A server that responds to every request in the given way, and counts requests. */
   async function endpoint(status: number | 'silent' | 'no JSON'): Promise<{ url: string; requests(): number }> {
     let requests = 0;
     const server = createServer((_, response) => {

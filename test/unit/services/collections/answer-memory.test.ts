@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 const SHARDS = 2;
 const RECORDS = 200;
 const IDS = Array.from({ length: RECORDS }, (_, at) => `r${at}`);
-/** All of it: 8 MB, in several pages a shard, nearly none of it vectors. */
+/** All metadata together is 8 MB, in several pages per shard; vectors add almost nothing. */
 const METADATA = JSON.stringify({ text: 'x'.repeat(40_000) });
 const UNAVAILABLE = { code: 'UNAVAILABLE', retryAfterSeconds: 1, message: expect.stringMatching(/large answers/) };
 

@@ -152,7 +152,7 @@ describe('going on with a collection that has been deleted', () => {
     const at = { collectionId, rests, merkleRoot: '', count: 0 };
     const gone = { code: 'COLLECTION_NOT_FOUND' };
     await expect(imports()).rejects.toMatchObject(gone);
-    // Nor does what looked the name up just before.
+    // Nor does a request that looked the name up just before.
     const late = harness.call('collections.fetch', { ...target, collection, ids: ['x'] });
     await expect(late).rejects.toMatchObject(gone);
     await expect(harness.call('collections.export', { ...target, collectionId, at })).rejects.toMatchObject(gone);
@@ -217,7 +217,7 @@ describe('removing', () => {
         () => 'free',
       );
     while ((await name()) === 'taken') await new Promise(setImmediate);
-    // A removal that begins later and has nobody to wait for ends first.
+    // A removal that starts later and waits for nothing ends first.
     const idle = { accountId, name: 'idle' };
     await harness.call('collections.create', { ...idle, dimensions: 1 });
     await harness.call('collections.remove', idle);

@@ -32,12 +32,12 @@ const ROW: CollectionRow = {
   deletionProtection: false,
   createdAt: new Date(0).toISOString(),
 };
-/** Longer than half of what a shard waits, shorter than all of it. */
+/** More than half of a shard's timeout, and less than all of it. */
 const PAUSE_MS = 20_000;
 
 /**
- * The collection's shards on one host, whose clock the test moves. `before` may fail, or
- * wait, in place of a shard at the beginning of an export.
+ * The collection's shards on one host with a test clock. `before` may fail or wait instead of a
+ * shard at the start of an export.
  */
 function startShards(before = async (_index: number): Promise<void> => undefined) {
   const host = new HostHarness();
@@ -71,7 +71,7 @@ function startShards(before = async (_index: number): Promise<void> => undefined
   };
   return {
     caller,
-    /** Writes a record of the shard anew. */
+    /** Rewrites a record of the shard. */
     put: (index: number) => {
       const key = keyOf(shardSpecs(ROW)[index]!);
       const batch = {
@@ -82,7 +82,7 @@ function startShards(before = async (_index: number): Promise<void> => undefined
       };
       host.result(host.write(key, { kind: 'upsert', batch }));
     },
-    /** Snapshots that shards took, and those of them that they keep. */
+    /** Number of snapshots that shards took, and of those that they still keep. */
     taken: () => rests.length,
     kept: () =>
       rests
@@ -148,7 +148,7 @@ test('where a shard fails, the snapshots of all others are let go of, however la
   await until('the late one is left', () => taken() === 3 && kept() === 0);
 });
 
-/** Takes in an export to its end. */
+/** Reads an export to its end. */
 async function exported(caller: Caller) {
   let part: ExportPart = await beginExport(caller, caller, ROW);
   const { merkleRoot, version } = part.head!;

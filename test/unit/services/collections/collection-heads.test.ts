@@ -5,7 +5,7 @@ const SHARDS = 64;
 
 let harness: Harness;
 let target: { accountId: string; name: string };
-/** Readings of heads in the log, and calls to shards. */
+/** Number of reads of heads in the log, and of calls to shards. */
 let [readings, asked] = [0, 0];
 beforeAll(async () => {
   harness = await Harness.open();
@@ -39,6 +39,6 @@ test('proofs of one collection share the heads of its other shards', async () =>
   asked = 0;
   const proofs = await Promise.all(Array.from({ length: 20 }, proof));
   expect(proofs.map((each) => each.merkleRoot)).toEqual(Array.from({ length: 20 }, () => merkleRoot));
-  // Twenty paths, and few rounds of heads.
+  // Twenty paths, but only a few rounds of heads.
   expect(asked).toBeLessThan(20 + 6 * SHARDS);
 });

@@ -1,5 +1,5 @@
 /**
- * A proof whose path ends in another shard than the record's takes two calls to shards. That other
+ * A proof whose path ends in another shard than the record's needs two calls to shards. The other
  * shard may be written to between them.
  */
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
@@ -21,9 +21,9 @@ const [ABSENT] = idsOf(1);
 
 let harness: Harness;
 let row: CollectionRow;
-/** Calls of actions on shards, each with the shard's index. */
+/** Calls to shards, each with the shard's index. */
 let calls: string[];
-/** What happens before such a call. */
+/** Runs before each call. */
 let before: (call: string) => Promise<unknown>;
 
 beforeAll(async () => {

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => opened.destroy());
 
-/** An account with so many collections. */
+/** Creates an account with `count` collections. */
 async function accountWith(count: number, change: Partial<CollectionRow>): Promise<string> {
   const accountId = randomUUID();
   const rows = Array.from({ length: count }, (_, i) => {

@@ -7,7 +7,7 @@ import { specOf } from '../../../support/shard-fixture.ts';
 const SHARDS = 4;
 const specs = Array.from({ length: SHARDS }, (_, index) => specOf(1, { index, of: SHARDS }));
 
-/** Runs until `work` has ended, and counts the turns of the event loop. */
+/** Counts the turns of the event loop until `work` has ended. */
 async function turnsOf<T>(work: Promise<T>): Promise<{ result: T; turns: number }> {
   let turns = 0;
   let ticking = setImmediate(function tick() {
@@ -23,7 +23,7 @@ test('long values of several shards are taken in and ranked over many turns of t
   const longValue = (at: number) => `${'a'.repeat(40_000)}${at}`;
   const caller = {
     async call(_action: string, { shard }: { shard: { index: number } }) {
-      // Each has values of its own, and every other one in common with the next.
+      // Each shard has its own values, and shares every other one with the next shard.
       const items = Array.from({ length: 100 }, (_, at): ValueCount => [longValue(shard.index * 50 + at), 1]);
       return { missing: 1, page: { items, rest: null } };
     },

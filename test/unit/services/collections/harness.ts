@@ -22,7 +22,7 @@ import { ShardsInMemory } from './shards.ts';
 
 type Submitted = AnchoringActions['anchoring.submit']['params'];
 
-/** Stands for the anchoring service: remembers what it was told and answers what the test says. */
+/** Replaces the anchoring service: records its calls and responds as the test says. */
 class AnchoringInMemory {
   readonly submitted: Submitted[] = [];
   readonly closed: string[] = [];
@@ -62,7 +62,7 @@ class AnchoringInMemory {
 }
 
 /**
- * The collections service over a real store, with real keys and metering, and shards and anchoring
+ * The collections service over a real store, with real keys and metering, but shards and anchoring
  * in memory.
  */
 export class Harness {

@@ -5,7 +5,7 @@ import { ShardCallPace } from '../../../../services/collections/paced-caller.ts'
 const WIDE = { accountId: 'noisy', shards: 256 };
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A caller that notes what it was asked for. */
+/** A caller that records its calls. */
 function noting(signal?: AbortSignal): Caller & { calls: string[] } {
   const calls: string[] = [];
   const call = async (action: string) => void calls.push(action);
@@ -22,7 +22,7 @@ test('all calls that a collection with many shards needs come a few in each turn
     most = Math.max(most, caller.calls.length - before);
   }
   await Promise.all(asked);
-  // Two turns at most between two looks.
+  // At most two turns between two checks.
   expect(most).toBeLessThanOrEqual(20);
 });
 

@@ -1,4 +1,6 @@
-/** An update that finds, once some shards have committed, that a record has grown meanwhile. */
+/**
+ * An update that discovers, after some shards have committed, that a record has grown meanwhile.
+ */
 import { afterEach, expect, test } from '@jest/globals';
 import { type Context, type Middleware, ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
@@ -23,7 +25,7 @@ const PARTLY =
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
 let broker: ServiceBroker;
 let target: { accountId: string; name: string };
-/** What happens before the first change of the shard that holds the growing record. */
+/** Runs before the first change in the shard with the growing record. */
 let before: (() => Promise<unknown>) | null = null;
 
 afterEach(async () => {
@@ -74,7 +76,7 @@ const recordOf = (id: string, chars: number) => ({ id, values: [1], metadata: { 
 const grow = () => ask('collections.upsert', { ...target, records: [recordOf(GROWING, LIMITS.metadataMaxBytes - 20)] });
 const changed = async () => (await ask('collections.count', { ...target, filter: { b: { $exists: true } } })).count;
 
-/** As a client sends it. */
+/** Parameters as a client sends them. */
 const sent = (body: object) => ({ ...target, ...body }) as Actions['collections.updateRecords']['params'];
 const merge = { setMetadata: { b: 'y'.repeat(100) } };
 test.each([

@@ -58,7 +58,7 @@ describe('routing', () => {
   test('merging equals sorting everything, whatever pages the lists come in, and asks for none that it does not need', async () => {
     const id = fc.string({ unit: fc.constantFrom('a', '\uffee', '\u{1f600}', 'ü') });
     const scored = fc.record({ id, score: fc.integer({ min: 0, max: 5 }) });
-    // Distances that all give the score 1.
+    // Different distances that all give a score of 1.
     const placed = fc.record({
       id,
       score: fc.constant(1),
@@ -79,7 +79,7 @@ describe('routing', () => {
           const left = list.toSorted(rank);
           let told = 0;
           const more = async () => {
-            // All that was told before is among the best, so that the next may be, too.
+            // All matches returned so far are among the best, so the next may be, too.
             expect(told).toBeLessThanOrEqual(best.filter((match) => list.includes(match)).length);
             const next = left.splice(0, page);
             told += next.length;
@@ -161,8 +161,8 @@ describe('writing', () => {
     gate.resolve();
     shards.hang = null;
     for (const { vectorCount } of await answers) expect(vectorCount).toBeGreaterThan(0);
-    // One under way and the next of each of 4 shards; each write for itself would have asked 3:
-    // 120.
+    // One call in flight and one next call for each of 4 shards. Separate calls for each write
+    // would be 3 per write: 120.
     expect(heads()).toBeLessThanOrEqual(30);
     const last = await harness.call('collections.upsert', { ...target, records: records(40, 41) });
     expect(last.vectorCount).toBe(41);

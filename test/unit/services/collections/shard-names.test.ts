@@ -6,7 +6,7 @@ import { namesAtOnce, shardNames } from '../../../../services/collections/shard-
 
 const LIMIT = 1_001;
 
-/** A shard that has `names`, tells them in pages of `page`, and counts what it tells. */
+/** A shard with `names`, which it returns in pages of `page` names and counts. */
 function shardOf(names: readonly string[], page: number) {
   const shard = {
     told: 0,
@@ -38,7 +38,7 @@ test.each([1, 16, 256])('a page of %i shards has them tell little more than it h
   );
   expect(await firstOf(shards, LIMIT)).toEqual(names.slice(0, LIMIT));
   const told = shards.reduce((sum, each) => sum + each.told, 0);
-  // SPARE_NAMES of each, and half as many again.
+  // SPARE_NAMES for each shard, and half as many again.
   expect(told).toBeLessThanOrEqual(1.5 * LIMIT + 17 * count);
 });
 

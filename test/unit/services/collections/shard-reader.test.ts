@@ -25,13 +25,13 @@ const NUMBERS = Array.from({ length: RECORDS }, (_, number) => number);
 let fixture: ShardFixture;
 afterEach(() => fixture.end());
 
-/** Real shards that are asked as their service is, and what was asked. */
+/** Starts real shards, called as through their service, and records the calls. */
 async function startShards(of: number) {
   fixture = await shardFixture();
   const specs = Array.from({ length: of }, (_, index) =>
     specOf(1, { index, of, dimensions: DIMENSIONS, metric: 'dot' }),
   );
-  /** Writes every record anew, each of its values greater by `shift`. */
+  /** Rewrites every record with each of its values increased by `shift`. */
   const put = async (shift: number) => {
     const vectors = new Float32Array(RECORDS * DIMENSIONS);
     for (const number of NUMBERS) {
@@ -96,7 +96,7 @@ async function startShards(of: number) {
       const { records } = await reader.list(caller, specs, { ...listing, filter: null, ...changes });
       return records as FetchedRecord[];
     },
-    /** What one shard alone answers in one page. */
+    /** Response of a single shard in one page. */
     whole: async (changes: Partial<QueryOptions> = {}) => (await fixture.node.query(specs[0]!, queryOf(changes))).items,
   };
 }
@@ -106,10 +106,10 @@ const dot = (values: Float32Array) => {
   for (let at = 0; at < DIMENSIONS; at++) sum += values[at]! * VECTOR[at]!;
   return sum;
 };
-/** Short enough to compare. */
+/** Matches with hashes instead of values, for short comparisons. */
 const inShort = (matches: ShardMatch[]) =>
   matches.map(({ values, ...match }) => ({ ...match, hash: vecHashOf(values!).toString('hex') }));
-/** Whether each match has the values it was scored by. */
+/** Whether each match has the values that its score was computed from. */
 const isOfOneState = (matches: ShardMatch[]) =>
   matches.every(({ score, values }) => values !== undefined && dot(values) === score);
 const shiftOf = ({ id, values }: FetchedRecord) => values[0]! - ((Number(id.slice(1)) * 31) % 100);
@@ -137,7 +137,7 @@ test('of several shards hardly more values come than are told, and what is left 
   await shards.query(new ShardReader(), { topK: 90 });
   const came = shards.asked.reduce((sum, { valueBytes }) => sum + valueBytes, 0);
   expect(came).toBeLessThanOrEqual(90 * VECTOR_BYTES + 4 * (1024 * 1024 + RECORD_MAX_BYTES));
-  // Each shard has 90 or more to tell, which is more than a first page.
+  // Each shard has at least 90 matches to return, more than a first page.
   expect(shards.asked.filter(({ action }) => action === 'shards.leave')).toHaveLength(
     4 - shards.asked.filter(({ action }) => action === 'shards.next').length,
   );
@@ -258,7 +258,7 @@ test('one turn of the event loop takes in a few pages, however many answers are 
   expect(most).toBeLessThanOrEqual(8);
 });
 
-/** 17 ms on a quiet machine; about 150 ms when the answer came in one piece. */
+/** 17 ms on an idle machine; about 150 ms when the response was a single piece. */
 const HELD_MAX_MS = 100;
 
 test('an answer of 100 MB from a shard that is written to does not hold the event loop', async () => {
@@ -285,7 +285,7 @@ test('an answer of 100 MB from a shard that is written to does not hold the even
     },
   };
   const query = queryWith(new Float32Array(dimensions).fill(1), { topK: 3_200, includeValues: true });
-  // The best of three: what other processes take from this machine is not ours.
+  // The best of several attempts, because other processes slow this one down.
   let heldMs = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 8 && heldMs >= HELD_MAX_MS; attempt++) {
     let isDone = false;

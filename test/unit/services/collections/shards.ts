@@ -24,14 +24,14 @@ interface OpenShardStats {
 }
 
 /**
- * Shards in memory over a real log, with faults to order: what the router and the verifier need of
- * the shards service.
+ * Shards in memory over a real log, with faults on request: the part of the shards service that the
+ * router and the verifier use.
  */
 export class ShardsInMemory {
   readonly shards = new Map<string, OpenShardStats>();
-  /** Fails a call of `action` on shard `index`, before or after its effect. */
+  /** Makes a call of `action` on shard `index` fail, before or after its effect. */
   fault: { action: string; index: number; when: 'before' | 'after' } | null = null;
-  /** Calls of `action` wait for `until` before they begin. */
+  /** Makes calls of `action` wait for `until` before they begin. */
   hang: { action: string; until: Promise<unknown> } | null = null;
   readonly calls: string[] = [];
   #store: Store;

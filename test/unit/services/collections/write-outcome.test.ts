@@ -14,8 +14,8 @@ import { eventually, HandClock, isPending, openTemporaryStore, refusal } from '.
 import { AppendGate, withLog } from '../../../support/store-log.ts';
 
 /**
- * Time of a caller that gives up soon. The services' clock stands still, so the write itself is
- * never late by it.
+ * Timeout of a caller that gives up soon. The services' clock stands still, so the write itself is
+ * never late.
  */
 const SHORT = { timeout: 40 };
 
@@ -37,7 +37,7 @@ afterEach(async () => {
   await opened.destroy();
 });
 
-/** The services that a write goes through, with room for ten records. */
+/** The services that a write passes through, with a quota of ten records. */
 async function start(wrap: (store: Store) => Store = gate.wrap): Promise<void> {
   const config = readConfig({
     PROVEC_DATA_DIR: opened.folder,

@@ -11,10 +11,10 @@ let clock: HandClock;
 let harness: Harness;
 let target: { accountId: string; name: string };
 let collectionId: string;
-/** Writes begin in the shard after this. */
+/** Writes in the shard wait for this before they begin. */
 let begun: Promise<void>;
 let begin: () => void;
-/** What hangs for the time of a test ends after this. */
+/** Whatever hangs during a test ends after this. */
 let ended: Promise<void>;
 let end: () => void;
 
@@ -39,10 +39,10 @@ afterEach(() => {
   return harness.close();
 });
 
-/** Begins an upsert and waits until the shard has it. */
+/** Starts an upsert and waits until the shard has received it. */
 async function upsert(options = {}) {
   const answer = harness.call('collections.upsert', { ...target, records: [{ id: 'a', values: [1] }] }, options);
-  // A rejection is looked at later.
+  // The caller handles a rejection later.
   answer.catch(() => undefined);
   await eventually(() => harness.shards.calls.includes('shards.upsert'));
   return { answer };

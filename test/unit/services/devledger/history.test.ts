@@ -49,7 +49,7 @@ let fixture: AnchoringFixture;
 let row: CollectionRow;
 let mint: string;
 let startedSeconds: number;
-/** The signatures of three roots, oldest first. */
+/** Signatures of three roots, oldest first. */
 const roots: string[] = [];
 
 const ask = <T>(method: string, ...params: unknown[]) => rpc<T>(fixture.devLedger.url, method, params);
@@ -87,7 +87,7 @@ describe.each([
     expect(await listed({ before: '1'.repeat(64) })).toEqual([]);
     expect(await ask('getSignaturesForAddress', (await generateKeyPairSigner()).address)).toEqual([]);
     const ofAuthority = await ask<Listed[]>('getSignaturesForAddress', fixture.client.authority);
-    // And the airdrop.
+    // Also contains the airdrop.
     expect(signaturesOf(ofAuthority).slice(0, -1)).toEqual(signaturesOf(all));
   });
 

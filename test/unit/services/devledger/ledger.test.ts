@@ -24,7 +24,7 @@ const anyAddress = async (): Promise<string> => (await generateKeyPairSigner()).
 function isGone(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // A zombie answers to signals until its parent, here init, has taken notice.
+    // A zombie accepts signals until its parent, here init, has reaped it.
     return process.platform === 'linux' && /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return true;

@@ -28,7 +28,7 @@ import { seed } from '../../../support/seed.ts';
 import { SILENT } from '../anchoring/fixture.ts';
 
 const SOL = 1_000_000_000;
-/** What the operator lets read the ledger in a browser. */
+/** An origin whose pages the operator lets read the ledger. */
 const PAGE = 'https://explorer.example.com';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const PROGRAM_DATA = address('DoU57AYuPFu2QU514RktNPG22QhApEjnKxnBcu4BHDTY');
@@ -136,11 +136,11 @@ describe('JSON-RPC of the embedded ledger', () => {
     expect((await send(forged.toString('base64'))).error!.code).toBe(-32003);
     const unsigned = Buffer.from(wire).fill(0, 1, 65);
     expect((await send(unsigned.toString('base64'))).error!.code).toBe(-32602);
-    // LiteSVM takes a message of version 1 for another than it is, and ends the process.
+    // LiteSVM misreads a message of version 1 and ends the process.
     const versioned = Buffer.concat([wire.subarray(0, 65), Buffer.of(0x81), wire.subarray(65), Buffer.of(0)]);
     expect((await send(versioned.toString('base64'))).error!.code).toBe(-32602);
     expect((await send(Buffer.concat([wire, Buffer.of(0)]).toString('base64'))).error!.code).toBe(-32602);
-    // One signature, counted in two bytes.
+    // One signature, with its count in two bytes.
     const aliased = Buffer.concat([Buffer.of(0x81, 0x00), wire.subarray(1)]);
     expect((await send(aliased.toString('base64'))).error!.code).toBe(-32602);
     expect((await send(Buffer.alloc(1233).toString('base64'))).error!.message).toMatch(/1232/);
@@ -176,7 +176,7 @@ describe('JSON-RPC of the embedded ledger', () => {
   });
 
   test('what would show more of large accounts than an answer may hold is refused', async () => {
-    // A program: its account holds more than a megabyte.
+    // A program's account, which is larger than a megabyte.
     const programData = (await ask('getAccountInfo', [PROGRAM_DATA, { encoding: 'base64' }])).result as {
       value: { space: number };
     };
@@ -288,7 +288,7 @@ describe('JSON-RPC of the embedded ledger', () => {
         return changes.length % 2 === 0 ? bytes : bytes.subarray(0, length);
       });
     const anyBytes = fc.oneof(mutated, fc.uint8Array({ maxLength: 1300 }).map(Buffer.from));
-    // Well-formed and signed, but sense is not required of its instructions.
+    // Well-formed and signed, but with meaningless instructions.
     const anyInstruction = fc.record({
       programAddress: fc.constantFrom(...programs),
       accounts: fc.array(

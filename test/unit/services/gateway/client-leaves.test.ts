@@ -5,7 +5,7 @@ import { RawConnection } from '../../../support/raw-connection.ts';
 import { until } from '../../../support/until.ts';
 import { type Edge, KEY, startEdge } from './harness.ts';
 
-/** Actions that are under way. */
+/** Running actions. */
 const working: { signal: AbortSignal | undefined; end(): void }[] = [];
 const ACTIONS = ['query', 'queries', 'fetch', 'count', 'facets', 'listRecords', 'namespaces', 'export', 'delete'];
 
@@ -19,7 +19,7 @@ const work = (_params: unknown, { signal }: { signal?: AbortSignal }) =>
 let edge: Edge;
 beforeAll(async () => {
   const actions = Object.fromEntries(ACTIONS.map((name) => [`collections.${name}`, work]));
-  // The metrics wait for them.
+  // The metrics page calls these.
   const stats = { 'shards.stats': () => ({}), 'anchoring.stats': () => ({}) };
   edge = await startEdge({ actions: { ...actions, ...stats } });
 });

@@ -9,7 +9,7 @@ import { type Clock, SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import gateway, { type GatewayOptions } from '../../../../services/gateway/gateway.service.ts';
 
 type Handler = (params: Record<string, never>, options: { signal?: AbortSignal }) => unknown;
-/** Actions by full name; each stands in for the service that owns it. */
+/** Handlers by full action name; each replaces the service that owns the action. */
 export type FakeActions = Record<string, Handler>;
 
 export const KEY = 'pv_live_test-key-of-the-first-account';
@@ -63,9 +63,9 @@ function defaults(): FakeActions {
 export interface Edge {
   port: number;
   broker: ServiceBroker;
-  /** Everything logged, as JSON lines. */
+  /** The whole log, as JSON lines. */
   log: string[];
-  /** Calls seen by the fakes, by action. */
+  /** Calls that the fakes received, by action. */
   calls: Map<string, Record<string, unknown>[]>;
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
   stop(): Promise<void>;
@@ -81,7 +81,7 @@ interface Reply {
 export interface EdgeOptions extends GatewayOptions {
   env?: Record<string, string>;
   actions?: FakeActions;
-  /** Actions that do not exist. */
+  /** Actions to leave out. */
   without?: string[];
   broker?: Record<string, unknown>;
   clock?: Clock;

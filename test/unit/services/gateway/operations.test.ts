@@ -30,7 +30,7 @@ describe('health', () => {
         const lines = edge.log.flatMap((line) => (line.includes('"request"') ? [JSON.parse(line)] : []));
         return lines.length >= 4 && lines;
       });
-      // Pino's debug: a process that is not ready yet, asked again and again, leaves nothing in the
+      // Pino's debug level: repeated probes of a process that is not ready yet must not fill the
       // log.
       expect(probes.map(({ route, status, level }) => [route, status, level])).toEqual([
         ['/livez', 200, 20],
@@ -223,7 +223,7 @@ describe('OpenAPI', () => {
 
   test('every error of the table is documented', () => {
     const text = JSON.stringify(document);
-    // Only routes of /pinecone can answer so.
+    // Only routes of /pinecone return this code.
     const { NOT_IMPLEMENTED: _, ...ours } = ERROR_TABLE;
     for (const code of Object.keys(ours)) expect(text).toContain(`\`${code}\``);
   });

@@ -6,7 +6,7 @@ const RUNNING_MAX = 8;
 const usage = (id = '', padding = 0) =>
   `GET /api/v1/usage HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nX-Request-Id: r${id}\r\nX: ${'x'.repeat(padding)}\r\n\r\n`;
 
-/** A gateway whose answers to GET /usage come when the test says so. */
+/** A gateway whose responses to GET /usage come when the test says so. */
 async function startHeldEdge(): Promise<{ edge: Edge; answers: (() => void)[] }> {
   const answers: (() => void)[] = [];
   const edge = await startEdge({
@@ -25,7 +25,8 @@ describe('requests sent on one connection before their answers', () => {
       for (let answered = 0; answered < ids.length; answered++) {
         const begun = Math.min(ids.length, answered + RUNNING_MAX);
         await until(() => answers.length >= begun);
-        // What comes on another connection is begun beside them, and shows that no more were.
+        // A request on another connection starts as well, which shows that no more of the others
+        // were started.
         const other = edge.request('GET', '/livez');
         expect((await other).status).toBe(200);
         expect(answers).toHaveLength(begun);
@@ -43,7 +44,7 @@ describe('requests sent on one connection before their answers', () => {
     const { edge, answers } = await startHeldEdge();
     try {
       const raw = new RawConnection(edge.port);
-      // More than the system keeps of what nobody reads.
+      // More than the system buffers for a client that does not read.
       const block = usage('', 8_000).repeat(8);
       let isTaken = true;
       for (let blocks = 0; isTaken && blocks < 1_000; blocks++) {
@@ -98,7 +99,7 @@ describe('requests sent on one connection before their answers', () => {
   });
 });
 
-/** Whether what was written is taken before a hundred answers on other connections. */
+/** Whether the written data is consumed before a hundred responses on other connections. */
 async function isDrainedBefore(raw: RawConnection, edge: Edge): Promise<boolean> {
   let isDrained = false;
   raw.socket.once('drain', () => {

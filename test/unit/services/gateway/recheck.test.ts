@@ -1,6 +1,6 @@
 /**
  * Keys that are revoked, and aliases that are switched, while their requests wait in the gateway;
- * and what it costs those that do not wait.
+ * and the cost for requests that do not wait.
  */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { unauthenticated } from '../../../../lib/errors.ts';
@@ -11,16 +11,16 @@ import { eventually, HandClock } from '../../../support/accounts.ts';
 import { ADMIN_TOKEN, type Edge, startEdge, until } from './harness.ts';
 
 const REMEMBERED_MS = INTERNAL_LIMITS.keyCacheMaxAgeMs;
-/** What the alias `docs` stands for. */
+/** The collection that the alias `docs` points to. */
 const COLLECTION = { id: 'c1', accountId: 'a1', name: 'docs-1', dimensions: 3, metric: 'cosine', shards: 1 };
 const UPSERT = { records: [{ id: 'a', values: [1, 2, 3] }] };
 
 let clock: HandClock;
 let edge: Edge;
-/** Null: the key is revoked. */
+/** Null when the key is revoked. */
 let scopes: Scope[] | null;
 let isAway: boolean;
-/** Parts that are still to come. */
+/** Parts still to be returned. */
 let exported: object[];
 let answer: PromiseWithResolvers<void>;
 let ready: PromiseWithResolvers<void>;
@@ -74,8 +74,8 @@ test("an operator's request asks for no key", async () => {
 });
 
 /**
- * Sends one request that holds the only permit and one that waits for it, during which `change`
- * happens.
+ * Sends one request that holds the only permit and one that waits for it, and runs `change`
+ * meanwhile.
  */
 async function whileWaiting(waitedMs: number, change: () => void): Promise<number> {
   answer = Promise.withResolvers();
@@ -130,7 +130,7 @@ test('a request that waited goes on with the collection that its body was read f
   const named = edge.calls
     .get('collections.upsert')!
     .map(({ name, collection, collectionId }) => ({ name, collection, collectionId }));
-  // What waited is looked up anew by the action, by its id.
+  // The action looks up a waiting request's collection again, by its id.
   expect(named).toEqual([
     { name: 'docs', collection: COLLECTION, collectionId: undefined },
     { name: 'docs', collection: undefined, collectionId: COLLECTION.id },

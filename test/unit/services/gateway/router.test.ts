@@ -17,7 +17,7 @@ afterEach(() => {
   globalThis.decodeURIComponent = decode;
 });
 
-/** With what moleculer-web would be asked for each of 60 routes. */
+/** The arguments that moleculer-web would be called with for each of 60 routes. */
 function routerOf() {
   const seen: string[] = [];
   const events = {

@@ -1,4 +1,4 @@
-/** The statistics of an index with more namespaces than one page has. */
+/** Statistics of an index with more namespaces than fit on one page. */
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { shardAway } from '../../../../lib/shard/away.ts';
@@ -8,7 +8,7 @@ import { type Edge, type FakeActions, KEY, startEdge, until } from './harness.ts
 
 const STATS = '/pinecone/indexes/docs/describe_index_stats';
 const PAGE = 500;
-/** In order; the default one is first, and one is called as Pinecone calls that. */
+/** In order. The default namespace comes first, and one has Pinecone's name for the default. */
 const NAMES = [
   '',
   '__default__',
@@ -16,7 +16,7 @@ const NAMES = [
 ];
 
 let edge: Edge;
-/** From this page on, reading takes until it is cancelled. */
+/** From this page on, reads hang until they are cancelled. */
 let stuckFrom = Number.POSITIVE_INFINITY;
 const signals: AbortSignal[] = [];
 
@@ -82,7 +82,7 @@ const FIRST = { namespaces: [{ name: 'a', vectorCount: 1 }], nextCursor: 'more' 
 const SECOND = { namespaces: [{ name: 'b', vectorCount: 1 }] };
 const WHOLE = { namespaces: { a: { vectorCount: 1 }, b: { vectorCount: 1 } }, totalVectorCount: 2 };
 
-/** A gateway with an index of two pages of namespaces, the second of which `second` gives. */
+/** A gateway with an index of two pages of namespaces; `second` returns the second page. */
 const startTwoPages = (second: () => unknown, actions: FakeActions = {}): Promise<Edge> =>
   startEdge({
     actions: { 'collections.namespaces': ({ cursor }) => (cursor === undefined ? FIRST : second()), ...actions },

@@ -1,4 +1,4 @@
-/** How many requests that need much of a node one account has under way. */
+/** Number of expensive requests that one account may run at a time. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '../../../support/until.ts';
 import { type Edge, KEY, startEdge } from './harness.ts';
@@ -18,7 +18,7 @@ const ACTIONS = [
   'updateRecords',
 ];
 
-/** Ends of the actions under way. */
+/** Functions that end the running actions. */
 const working: (() => void)[] = [];
 const work = () =>
   new Promise<object>((end) => working.push(() => end({ collections: [], namespaces: [], values: [] })));

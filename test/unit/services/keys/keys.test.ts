@@ -50,7 +50,7 @@ async function codeOf(promise: Promise<unknown>): Promise<ErrorCode> {
 const newAccount = (plan: 'free' | 'enterprise' = 'enterprise') =>
   node.call('keys.createAccount', { name: 'someone', plan });
 
-/** Reads a key's last use as the store has it. */
+/** Reads a key's last use from the store. */
 async function lastUsed(accountId: string, id: string): Promise<string | null> {
   return (await store.keys.list(accountId)).find((row) => row.id === id)!.lastUsedAt;
 }

@@ -5,7 +5,7 @@ import { MeteredAccount, reserved } from '../../../support/metered-account.ts';
 const account = new MeteredAccount();
 const { reserve, settle, commit } = account;
 
-/** Code and Retry-After of a refusal for want of knowledge. */
+/** Code and Retry-After of a refusal due to an uncertain count. */
 async function uncertain(promise: Promise<unknown>) {
   const { code, retryAfterSeconds, message } = await refusal(promise);
   expect(message).toMatch(/unknown whether other writes of this account were stored/);
@@ -21,7 +21,7 @@ test('room that somebody holds is waited for until nothing was heard of its hold
   expect(await uncertain(waiting)).toEqual(['UNAVAILABLE', 115]);
   account.clock.advance(100_000);
   expect(await uncertain(reserve(10))).toEqual(['UNAVAILABLE', 15]);
-  // What fits beside it is let in.
+  // A smaller reservation that fits next to it is accepted.
   await settle(await reserved(reserve(5)));
   account.clock.advance(14_999);
   expect(await uncertain(reserve(10))).toEqual(['UNAVAILABLE', 1]);
@@ -79,7 +79,7 @@ test('the time named is that of the hold that makes enough room, of the last one
   expect(await uncertain(reserve(3))).toEqual(['UNAVAILABLE', 102]);
   expect(await uncertain(reserve(8))).toEqual(['UNAVAILABLE', 109]);
   expect(await uncertain(reserve(13))).toEqual(['UNAVAILABLE', 115]);
-  // With a vector too many it would be asked to count, alone.
+  // With one vector too many it would be asked to count, alone.
   expect(await uncertain(reserve(21))).toEqual(['UNAVAILABLE', 115]);
 });
 

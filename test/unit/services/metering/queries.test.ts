@@ -168,7 +168,7 @@ describe('with a limit', () => {
     await takeMany(100);
     await setPlan('pro');
     expect((await takeMany(50)).passed).toBe(50);
-    // The larger plan left a block behind.
+    // A block of the larger plan is left.
     expect(await inStore()).toBeGreaterThan(150);
     await setPlan('free');
     const error = await refusal(take());

@@ -12,7 +12,7 @@ import { seed } from '../../../support/seed.ts';
 const account = new MeteredAccount();
 const { reserve, settle, commit } = account;
 
-/** Time passes, in which the holder of a hold shows that it lives. */
+/** Lets time pass while the owner of a reservation keeps renewing it. */
 async function passAlive(id: string, ms: number): Promise<void> {
   const beat = async () => (await account.store.usage.readHolds(account.id)).holds.find((hold) => hold.id === id)?.beat;
   for (let leftMs = ms; leftMs > 0; leftMs -= INTERNAL_LIMITS.writeHolderRenewMs) {
@@ -30,7 +30,7 @@ async function ticketOf(promise: Promise<WriteAnswer>): Promise<string> {
   return answer.ticket;
 }
 
-/** A caller that keeps to the protocol, over the ids that it has written. */
+/** A caller that follows the protocol, with the ids that it has written. */
 class Records {
   readonly ids = new Set<string>();
   #commits: Promise<unknown> = Promise.resolve();
@@ -80,7 +80,7 @@ describe('concurrent writes', () => {
     }
     expect(await stored()).toMatchObject({ write_count: 20, vector_count: 20 });
 
-    // The vectors are full: records that are replaced pass until the writes are used up.
+    // The vectors are full: replacing records is possible until the writes are used up.
     const replaced = await Promise.allSettled(Array.from({ length: 64 }, (_, i) => records.upsert([`id${i % 10}`])));
     const ids = [...records.ids].filter((id) => Number(id.slice(2)) < 10).length;
     expect(ids).toBe(10);
@@ -96,7 +96,7 @@ describe('concurrent writes', () => {
     const held: string[] = [];
     for (const attempt of attempts.slice(0, 64)) held.push(await reserved(attempt));
     expect(await isPending(Promise.race(attempts.slice(64)))).toBe(true);
-    // None of the writes happened: all who waited get the room instead.
+    // None of the writes happened, so the waiting ones get the quota instead.
     await Promise.all(held.map(settle));
     for (const attempt of attempts.slice(64)) await settle(await reserved(attempt));
     expect(await stored()).toMatchObject({ write_count: 36 });
@@ -280,7 +280,7 @@ describe('tickets', () => {
   test('a delete during the count never lets a limit be passed, and makes the holder count again when it matters', async () => {
     await commit(20, 20);
     const ticket = await ticketOf(reserve(2));
-    // The holder has found one of its two ids new; then the other one is deleted.
+    // The owner found one of its two ids new; then the other one is deleted.
     await commit(0, -1);
     expect(await reserve(2, 1, ticket)).toEqual({ outcome: 'count', ticket });
     expect((await refusal(reserve(2, 2, ticket))).code).toBe('PLAN_LIMIT_REACHED');

@@ -13,7 +13,7 @@ const KEY = shardKey(SPEC.collectionId, 0);
 let fixture: ShardFixture;
 afterEach(() => fixture.end());
 
-/** Where a call waits until it is let through. */
+/** Holds calls until it is opened. */
 class Gate {
   reached = 0;
   open: () => void = () => undefined;
@@ -36,11 +36,13 @@ async function expectNothingLeft(): Promise<void> {
   expect(await checkpoints.list(KEY)).toEqual([]);
 }
 
-/** Drops the collection while `gate` is held: its data is touched only when the gate was opened. */
+/**
+ * Drops the collection while `gate` is shut: its data must not be touched before the gate opens.
+ */
 async function dropBehind(gate: Gate, dropCalls: () => number): Promise<void> {
   await fixture.store.catalog.dropCollection(SPEC.collectionId);
   const dropping = fixture.node.drop(SPEC.collectionId);
-  // Whatever waits for nothing has its turn.
+  // Lets everything run that does not wait for the gate.
   await quiet();
   const early = dropCalls();
   gate.open();
@@ -102,7 +104,7 @@ test('a drop waits for the checkpoint that is under way, and nothing of it is le
   }));
   const ids = Array.from({ length: 2_500 }, (_, at) => `r${at}`);
   await fixture.node.upsert(SPEC, batchOf(ids));
-  // A write for which there is no room has idle shards closed, with a checkpoint.
+  // A write without room closes idle shards, with a checkpoint.
   const vectors = new Float32Array(12_000_000);
   const large = fixture.node
     .upsert(specOf(2), { ids: ['large'], dimensions: vectors.length, vectors, metadata: ['{}'] })

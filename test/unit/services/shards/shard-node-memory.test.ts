@@ -32,7 +32,7 @@ const query = (number: number) =>
     exact: false,
   });
 
-/** The most bytes that open shards held at any turn of the event loop while `work` ran. */
+/** The most bytes that open shards used at any turn of the event loop while `work` ran. */
 async function peakOf(work: Promise<unknown>): Promise<number> {
   let peak = 0;
   let running = true;
@@ -107,7 +107,7 @@ test('a shard that cannot fit closes nobody in vain, and others open past it', a
   for (const number of [21, 22]) await fixture.node.upsert(small(number), few(['a']));
   await fixture.restart();
   await fixture.node.fetch(small(21), ['a']);
-  // Held open by writes that do not end: most of the memory.
+  // Hanging writes keep most of the memory in use.
   const reached = gate.reached + 2;
   gate.shut();
   const uses = [1, 2].map((number) => fixture.node.upsert(wide(number), batch(1)));

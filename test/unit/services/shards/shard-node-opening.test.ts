@@ -153,7 +153,7 @@ test('a contradiction is written down before the shard takes a write, or the sha
   expect(await fixture.store.contradictions.list(specOf(1).collectionId)).toMatchObject(found);
 });
 
-/** A shard of which the vector of `r7` was changed in the store while it was closed. */
+/** A shard whose record `r7` was changed in the store while the shard was closed. */
 async function changedShard(spec: ShardSpec): Promise<ChangedRows> {
   fixture = await shardFixture();
   await fixture.node.upsert(spec, batchOf(numbered(50)));
@@ -241,7 +241,7 @@ test('a dropped collection is gone for good', async () => {
   expect((await fixture.store.usage.read(specOf(1).accountId, new Date().toISOString().slice(0, 7))).vectors).toBe(0);
 });
 
-/** An entry as nobody wrote it, after `head`. */
+/** An entry after `head` with bytes that no node wrote. */
 const garbled = ({ seq, version, count, hash, type }: ShardHead): LogEntry => ({
   shard: `${specOf(1).collectionId}.0`,
   seq: seq + 1,

@@ -55,7 +55,7 @@ test('a write under which the collection is deleted is told that it is not there
   fixture = await shardFixture(
     {},
     withAppend(async (entry, real) => {
-      // As another node does it.
+      // Like another node would.
       if (entry.seq === 2 && (await fixture.store.catalog.dropCollection(collectionId)) === 'dropped')
         await fixture.store.dropCollectionData(collectionId);
       return real.append(entry);
@@ -292,7 +292,7 @@ test('a write that makes the engine throw fails alone, with 500; those beside it
     ['c', [1, 1, 1, 1], { id: 'c', seed: 1 }],
     ['d', [1, 1, 1, 1], { id: 'd', seed: 1 }],
   ]);
-  // What the log gives is what was in memory.
+  // The log contains what was in memory.
   await fixture.crash();
   expect((await fixture.node.fetch(specOf(1), wanted)).items).toEqual(stored);
   expect(fixture.halts).toEqual([]);
@@ -310,7 +310,7 @@ test('a write that waited past its deadline is refused when its turn comes; the 
   while (node.stats().queuedRequests < 3) await new Promise(setImmediate);
   clock.advance(10);
   gate.open();
-  // Its turn had come: it is answered with its outcome, late as it is.
+  // Its turn had come, so it gets its real outcome, even though late.
   await first;
   expect((await late).map((outcome) => outcome.status === 'rejected' && outcome.reason.code)).toEqual([
     'UNAVAILABLE',

@@ -17,7 +17,7 @@ const of = (id: string, accountId = 'ann') => ({ id, accountId });
 function failed(id: string, message = ''): Verification {
   return { id, state: 'failed', progress: { scanned: 0, total: 1 }, error: { code: 'INTERNAL', message } };
 }
-/** Takes a mebibyte, as it is counted. */
+/** A verification that counts as one mebibyte. */
 const large = (id: string): Verification => failed(id, 'x'.repeat(LARGE_BYTES / 2));
 
 test('each is kept for an hour from its end, under its own collection alone', () => {
@@ -54,7 +54,7 @@ test('memory is bounded over all, and what one account has too much of is its ow
   expect(alone.length).toBeGreaterThan(most / 2);
   expect(alone.length).toBeLessThan(most);
   expect(ended.get('small', 'small')).not.toBeNull();
-  // Every account gets in its first, at the cost of what is oldest.
+  // Every account can add its first verification, at the cost of the oldest one.
   for (let at = 0; at < most; at++) {
     ended.add(of(`large ${at}`, `account ${at}`), large(`large ${at}`));
     expect(ended.get(`large ${at}`, `large ${at}`)).not.toBeNull();

@@ -9,9 +9,9 @@ import { newCollection } from '../../../contract/store-rows.ts';
 const NODES = ['own', 'b', 'c'];
 const RUNNING: Verification = { id: 'an-id', state: 'running', progress: { scanned: 0, total: 1 } };
 
-/** Nodes that still count as connected and have no service any more. */
+/** Nodes that still count as connected but no longer have the service. */
 let leaving: Set<string>;
-/** Nodes that do not answer. */
+/** Nodes that do not respond. */
 let silent: Set<string>;
 let asked: string[];
 const caller: Caller = {

@@ -17,8 +17,8 @@ const ROW = newCollection({ accountId: 'account', name: 'demo', dimensions: 2, s
 export const PLACE = { address: 'Address', explorerUrl: 'https://explorer.test/address/Address' };
 
 /**
- * A head that stands for the state after `seq` commits; `content` other than the seq is a state
- * that no log recorded.
+ * The head after `seq` commits. With `content` other than `seq`, it is a state that no log
+ * recorded.
  */
 export function head(seq: number, content = seq): ShardHead {
   if (seq === 0) return { seq, version: 0, type: 'empty', hash: new Uint8Array(32), count: 0 };
@@ -40,18 +40,18 @@ export const elsewhere = (status: 'absent' | 'foreign' | 'unreachable'): OnChain
   ...PLACE,
 });
 
-/** Shards and a ledger whose every answer the test sets. */
+/** Shards and a ledger whose every response the test sets. */
 export class World {
   /**
-   * Seqs that the shards have committed, and what the stored bytes of a shard give when not the
-   * recorded state.
+   * Seqs that the shards have committed, and the state of a shard's stored bytes if it differs from
+   * the recorded one.
    */
   committed = [3, 2];
   tampered: (number | null)[] = [null, null];
   altered: Recomputed['altered'][] = [null, null];
   anchoring = true;
   contradictions: Contradiction[] = [];
-  /** What stood against a shard when it opened, as the shard itself says. */
+  /** The contradiction that the shard found when it opened. */
   remembered: string | null = null;
   row: AnchorRow | null = null;
   onChain: OnChain = elsewhere('absent');
@@ -60,15 +60,15 @@ export class World {
     this.onChain = found(wanted);
     return 'confirmed';
   };
-  /** Cuts whose anchors were waited for, and those that were to be anchored. */
+  /** Cuts whose anchors were awaited, and cuts that were submitted. */
   readonly awaited: Cut[] = [];
   readonly submitted: Cut[] = [];
   readonly open = new Map<string, number>();
-  /** Sessions, as often as a shard was told that they are still needed. */
+  /** Sessions that were kept alive, once per call. */
   readonly kept: string[] = [];
   scans = 0;
   duringScan: (index: number) => Promise<void> = async () => undefined;
-  /** How long it paused between two looks at the ledger, on a clock that goes on by that much. */
+  /** Total pause between reads of the ledger, on a clock that advances by that much. */
   pausedMs = 0;
   onPause = (): void => undefined;
   #broker = new ServiceBroker({ logger: false });

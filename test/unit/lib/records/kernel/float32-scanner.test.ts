@@ -12,7 +12,7 @@ function scan(text: string, length: number): { numbers: Float32Array; end: numbe
 }
 
 /**
- * What JSON.parse and Math.fround make of it; null where that is not an array of so many float32
+ * Result of JSON.parse and Math.fround; null when the text is not an array of `length` float32
  * numbers.
  */
 function reference(text: string, length: number): Float32Array | null {
@@ -27,13 +27,13 @@ function reference(text: string, length: number): Float32Array | null {
   return value.every(isNumber) ? Float32Array.from(value as number[]) : null;
 }
 
-/** Whether the array was read; what was read is right. */
+/** Whether the scanner read the array. If it did, the numbers must be right. */
 function reads(text: string, length: number): boolean {
   const found = scan(text, length);
   if (found === null) return false;
   const expected = reference(text, length);
   expect(expected).not.toBeNull();
-  // The bits, so that -0 is told from 0.
+  // Compares bits, to tell -0 from 0.
   expect(new Uint32Array(found.numbers.buffer)).toEqual(new Uint32Array(expected!.buffer));
   expect(found.end).toBe(text.length);
   return true;
@@ -54,8 +54,8 @@ const printed = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number.toPrecision(17)),
 );
 /**
- * Doubles at and around the middle between two neighbouring float32 numbers, where rounding is
- * decided by the last digit.
+ * Doubles at and near the midpoint of two neighbouring float32 numbers, where the last digit
+ * decides the rounding.
  */
 const between = fc
   .tuple(
@@ -104,7 +104,7 @@ describe('arrays of numbers as float32', () => {
   test('between two float32 numbers are left to others', () => {
     expect(reads('[16777217.0000000000000000001]', 1)).toBe(false);
     expect(reads('[0.1000000052154064178466796874999]', 1)).toBe(false);
-    // What rounds to infinity from here on.
+    // Numbers from here on round to infinity.
     expect(reads('[3.4028235677973362e38]', 1)).toBe(false);
   });
 

@@ -22,10 +22,10 @@ import { type MongoDatabase, mongoDatabase } from './database.ts';
 const start = await anyMongoServer();
 
 type Actor = 'put' | 'drop';
-/** As many as a put or a drop takes that nothing else gets in the way of. */
+/** Number of steps of an undisturbed put or drop. */
 const STEPS = 5;
 
-/** Every order of `puts` and `drops` steps of the two. */
+/** Every interleaving of `puts` and `drops` steps. */
 function orders(puts: number, drops: number): Actor[][] {
   if (puts === 0 && drops === 0) return [[]];
   const first = (actor: Actor, rest: Actor[][]): Actor[][] => rest.map((order) => [actor, ...order]);
@@ -85,7 +85,7 @@ class Turns {
   });
   afterAll(() => database?.end());
 
-  /** The store's catalog and aliases, each step of which in the database waits for its turn. */
+  /** The store's catalog and aliases, with each database step waiting for its turn. */
   function inTurns(actor: Actor, turns: Turns): { catalog: Catalog; aliases: AliasStore } {
     const cursorOf = (cursor: FindCursor): object => ({
       sort: (order: Sort) => cursorOf(cursor.sort(order)),
@@ -114,7 +114,7 @@ class Turns {
     };
   }
 
-  /** One account with two collections, and what puts and drops them step by step. */
+  /** An account with two collections, and functions that put and drop them step by step. */
   async function scene(order: Actor[]) {
     const [other, target] = [newCollection({ name: 'other' }), newCollection({ name: 'target' })];
     const { accountId } = other;

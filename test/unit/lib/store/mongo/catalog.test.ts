@@ -198,7 +198,7 @@ if (isMongoThere(start)) {
       await store.checkpoints.put(shard, 5, folder);
       expect(await files.findOne({ files_id: file })).toBeNull();
       expect(await manifests.findOne({ _id })).toBeNull();
-      // A checkpoint that lost a chunk is set aside.
+      // A checkpoint that lost a chunk is ignored.
       await files.deleteMany({});
       expect(await store.checkpoints.fetch(shard, 5)).toBeNull();
       expect(await store.checkpoints.list(shard)).toEqual([]);

@@ -7,13 +7,13 @@ import type { Store } from '../../../../../lib/store/port.ts';
 import { type MongoServer, ownDatabase } from '../../../../support/mongo-server.ts';
 import { TEST_KEYS } from '../../../../support/store-keys.ts';
 
-/** A database of its own, to be looked into, and any number of stores on it. */
+/** A database for one test, with any number of stores on it. */
 export interface MongoDatabase {
   url: string;
   db: Db;
-  /** Another node's store; closed at the end. */
+  /** Opens another node's store, which is closed at the end. */
   open(options?: Partial<Omit<MongoStoreOptions, 'keys'>>): Promise<Store>;
-  /** Ends the server too. */
+  /** Also ends the server. */
   end(): Promise<void>;
 }
 

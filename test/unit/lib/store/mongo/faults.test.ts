@@ -77,7 +77,7 @@ if (isMongoThere(hasOwnMongoServer)) {
         const entries = await store.log.read(shard, 0, Number.MAX_SAFE_INTEGER);
         const acknowledged = committed.get(shard)!;
         expect(entries.map(({ seq }) => seq)).toEqual(Array.from({ length: entries.length }, (_, i) => i + 1));
-        // At most the one append in flight beyond what was said.
+        // At most one more append than reported: the one in flight.
         expect([acknowledged, acknowledged + 1]).toContain(entries.length);
         expect(await store.log.head(shard)).toEqual(head(entries.length));
         expect(await store.log.append(entry(shard, acknowledged))).toBe('conflict');

@@ -2,7 +2,10 @@ import { expect, test } from '@jest/globals';
 import type { Connection } from '../../../../../lib/store/mongo/connection.ts';
 import { guarded } from '../../../../../lib/store/mongo/guarded.ts';
 
-/** A part whose methods say their names, and what was run of it under the connection's guard. */
+/**
+ * A part whose methods return their names, and the names of those that ran under the connection's
+ * guard.
+ */
 function partOf(name: 'owners' | 'checkpoints' | 'log', methods: string[]) {
   const runs: string[] = [];
   const connection = {

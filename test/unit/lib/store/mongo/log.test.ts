@@ -15,7 +15,7 @@ const MIB = 1024 * 1024;
 if (isMongoThere(start)) {
   describe('MongoDB: the log', () => {
     let database: MongoDatabase;
-    /** Two nodes; each has its own idea of what the newest entries are. */
+    /** Two nodes; each has its own view of the newest entries. */
     let deposed: Store;
     let owner: Store;
     beforeAll(async () => {
@@ -54,7 +54,7 @@ if (isMongoThere(start)) {
     test('a deposed owner whose last append came through unknown to it collides where it tries again', async () => {
       const shard = newShard();
       await append(deposed, shard, 1, 3);
-      // Its answer was lost.
+      // The response to this append was lost.
       await append(await database.open(), shard, 4, 4);
       expect(await owner.log.append(open(shard, 5, 2))).toBe('committed');
       await append(owner, shard, 6, 9);
@@ -147,11 +147,11 @@ if (isMongoThere(start)) {
       expect(await parts()).toBe(3);
       const [found] = await deposed.log.read(shard, 0, 1);
       expect(Buffer.compare(found.body, body)).toBe(0);
-      // One that collides leaves no parts behind.
+      // A conflicting append leaves no parts behind.
       await append(deposed, shard, 2, 2);
       expect(await owner.log.append(entry(shard, 2, { body }))).toBe('conflict');
       expect(await parts()).toBe(3);
-      // Nor does one that is there already lose its own.
+      // A repeated append keeps its parts.
       const again = await database.open();
       expect(await again.log.append(entry(shard, 3, { body }))).toBe('committed');
       const [third] = await again.log.read(shard, 2, 1);
@@ -165,7 +165,7 @@ if (isMongoThere(start)) {
       const shard = newShard();
       const body = Buffer.alloc(13 * MIB, 7);
       const connection = new Connection({ url: database.url, callTimeoutMs: 30_000 });
-      // A process that ended before it stored the entry itself.
+      // Left by a process that ended before it stored the entry itself.
       await new SplitBodies(connection).write(shardPart(shard), entry(shard, 2, { body }));
       await connection.close();
       await append(owner, shard, 1, 1);

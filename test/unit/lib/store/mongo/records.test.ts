@@ -14,7 +14,7 @@ const start = await anyMongoServer();
 const MIN_TOMBSTONES = 10;
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `r${at}`);
 
-/** A node of which one write of rows, and those after it, wait until it is let go. */
+/** A node that holds one write of rows, and later ones, until released. */
 class HeldConnection extends Connection {
   /** Resolves when rows are about to be written. */
   readonly reached: Promise<void>;
@@ -24,7 +24,7 @@ class HeldConnection extends Connection {
 
   #writesBefore: number;
 
-  /** `writesBefore` go through. */
+  /** The first `writesBefore` writes are not held. */
   constructor(url: string, writesBefore = 0) {
     super({ url, callTimeoutMs: 30_000 });
     this.#writesBefore = writesBefore;
@@ -61,7 +61,7 @@ if (isMongoThere(start)) {
     const connections: Connection[] = [];
     beforeAll(async () => {
       database = await mongoDatabase(await start!());
-      // Makes the indexes.
+      // Creates the indexes.
       await database.open();
     }, 200_000);
     afterAll(async () => {
@@ -111,7 +111,8 @@ if (isMongoThere(start)) {
         expect(await contentOf(records, shard)).toEqual(expected);
         expect(await records.appliedSeq(shard)).toBe(3);
       }
-      // What came late lies in a generation that counts no more, and goes with the next.
+      // The late write is in a generation that no longer counts, and goes when the next one is
+      // written.
       expect((await rowsOf(shard).toArray()).length).toBeGreaterThan(expected.size);
       await owner.apply(shard, 3, 4, [...numbered(30).map((id) => put(`n${id}`, 4))]);
       await owner.apply(shard, 4, 5, [...numbered(30).map((id) => remove(`n${id}`))]);
@@ -146,7 +147,7 @@ if (isMongoThere(start)) {
       const slow = node(new HeldConnection(database.url));
       const applying = slow.records.apply(shard, 2, 3, [remove('r8'), put('new', 3)]);
       await slow.connection.reached;
-      // It reached no further than this, so the generation may be replaced.
+      // It got no further than this, so the generation may be replaced.
       await owner.apply(shard, 2, 3, [remove('r8'), put('new', 3)]);
       await owner.apply(shard, 3, 4, [remove('r9'), remove('r10'), remove('new')]);
       await owner.compacted();
@@ -200,7 +201,7 @@ if (isMongoThere(start)) {
         seen.push(...batch.map(({ id }) => id));
         if (replaced) continue;
         replaced = true;
-        // Two of three records go, those that were scanned and those that were not.
+        // Removes two of three records, both scanned and unscanned ones.
         await owner.apply(shard, 1, 2, ids.filter((_, at) => at % 3 !== 0).map(remove));
         await owner.compacted();
         expect(await generationOf(shard)).toBe(1);
@@ -219,7 +220,7 @@ if (isMongoThere(start)) {
       const stored = await rowsOf(shard).toArray();
       const row = stored.find(({ _id }) => _id.endsWith('.YQ'))!;
       const prefix = row._id.slice(0, -'YQ'.length);
-      // All read as `a`.
+      // All of these ids decode to `a`.
       const forged = ['YR', 'x.YQ', 'YQ.YQ'].map((part) => ({ ...row, _id: prefix + part }));
       await database.db.collection<{ _id: string }>('records').insertMany(forged);
       const named = async () => {

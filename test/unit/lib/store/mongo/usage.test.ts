@@ -33,7 +33,7 @@ if (isMongoThere(start)) {
       await database.end();
     });
 
-    /** A connection of another node; `faulty` may put faults in front of the collection `name`. */
+    /** A connection of another node. `faulty` may inject faults into the collection `name`. */
     function connected(name = '', faulty: (real: Collection) => Collection = (real) => real): Connection {
       class FaultyConnection extends Connection {
         override collection<T extends Document>(of: string): Collection<T> {
@@ -105,7 +105,7 @@ if (isMongoThere(start)) {
       while (!ended) {
         const atLeast = committed;
         const { vectors, writes } = await usage();
-        // One append of each shard may be done without its writer knowing yet.
+        // One append per shard may be done without its writer knowing it.
         expect(vectors).toBeGreaterThanOrEqual(atLeast);
         expect(vectors).toBeLessThanOrEqual(committed + 3);
         expect(writes).toBe(2 * vectors);

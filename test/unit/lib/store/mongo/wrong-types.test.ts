@@ -1,6 +1,6 @@
 /**
- * Values of other types in the documents of a store, at any depth, and missing ones: Provec names
- * what it refuses as damage, and fails in no other way.
+ * Stores values of wrong types in documents, at any depth, and removes values. Provec must report
+ * every value that it refuses as damage, and fail in no other way.
  */
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -74,7 +74,7 @@ async function fill({ catalog, keys, aliases, log, records, checkpoints, usage, 
   });
 }
 
-/** What is done with the documents of each collection: reads, then writes. */
+/** Operations on the documents of each collection: reads, then writes. */
 function operationsOn(store: Store): Record<string, [name: string, work: () => Promise<unknown>][]> {
   const log: [string, () => Promise<unknown>][] = [
     ['read', () => store.log.read(shard, 0, 1_000_000)],
@@ -169,7 +169,7 @@ function operationsOn(store: Store): Record<string, [name: string, work: () => P
   };
 }
 
-/** Paths of every value in a document, but its `_id`. */
+/** Paths of every value in a document, except `_id`. */
 function pathsIn(document: object, prefix = ''): string[] {
   return Object.entries(document).flatMap(([name, value]) => {
     if (prefix === '' && name === '_id') return [];
@@ -190,7 +190,7 @@ function withValue(document: Document, path: string, value: unknown): Document {
   return copy;
 }
 
-/** Which types stand where in an answer; a list has what any of its items has. */
+/** Types by place in a result; a list has the types of all its items. */
 function typesIn(value: unknown, place = ''): string[] {
   if (value === null || value === undefined) return [];
   if (ArrayBuffer.isView(value)) return [`${place} ${value instanceof Float32Array ? 'vector' : 'bytes'}`];
@@ -201,7 +201,9 @@ function typesIn(value: unknown, place = ''): string[] {
   return [`${place} ${Number.isNaN(value) ? 'NaN' : typeof value}`];
 }
 
-/** Rows whose seals are judged above the port: they must be returned, and hide no other. */
+/**
+ * Rows whose seals are checked above the storage port: they must be returned, and hide no others.
+ */
 const JUDGED_LATER = ['anchors get', 'anchors many', 'anchors all'];
 
 const start = await anyMongoServer();

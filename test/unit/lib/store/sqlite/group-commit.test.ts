@@ -10,12 +10,12 @@ const BUSY = 5;
 /** An error as node:sqlite throws it. */
 const sqliteError = (errcode: number) => Object.assign(new Error('of SQLite'), { code: 'ERR_SQLITE_ERROR', errcode });
 
-/** A file whose transactions can be made to fail where no real disk does when asked. */
+/** A file whose transactions fail on request, where no real disk can. */
 class FailingFile {
   readonly name = 'file';
-  /** What was committed. */
+  /** Committed rows. */
   readonly rows: string[] = [];
-  /** Thrown, each once, by the next transactions: at their beginning, or by COMMIT. */
+  /** Each is thrown once, by the next transactions: at BEGIN, or at COMMIT. */
   readonly beginErrors: Error[] = [];
   readonly commitErrors: Error[] = [];
   isInTransaction = false;

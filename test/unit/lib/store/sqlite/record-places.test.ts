@@ -1,6 +1,6 @@
 /**
- * Somebody with the disk in hand plants rows and numbers at the ends of what places can say: a
- * shard's records stay in its own range.
+ * An attacker plants rows at the ends of the range of places, and extreme numbers. A shard's
+ * records must stay in the shard's own range.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const LAST_NUMBER = 2n ** 31n - 1n;
 
 let folder: string;
 let store: Store;
-/** The two with records have numbers that follow each other. */
+/** Shards with records; their numbers are adjacent. */
 let first: string;
 let second: string;
 let third: string;
@@ -48,7 +48,7 @@ function addNumber(number: bigint): void {
   );
 }
 const idsOf = async (shard: string) => [...(await readAll(await store.records.scan(shard))).keys()].sort();
-/** In order of their places; of the number as well. */
+/** In order of their places, with the numbers. */
 const placesOf = (id: string) =>
   inStoreFile(folder, 'records.db', (file) => {
     const sql = 'SELECT place FROM records WHERE id = CAST(? AS BLOB) ORDER BY place';

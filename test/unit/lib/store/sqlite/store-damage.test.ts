@@ -159,12 +159,12 @@ describe('a store that must not be opened', () => {
       }
       copyFileSync(join(sound, name), join(folder, name));
     }
-    // About one in six of the 120 damages hits something that a start reads.
+    // About one in six of the 120 damages affects something that a start reads.
     expect(refused).toBeGreaterThan(3);
   });
 });
 
-/** Does to a file what somebody with the disk in hand would do. */
+/** Tampers with a file like an attacker with the disk in hand. */
 function change(name: string, sql: string): void {
   const file = new DatabaseSync(join(folder, name));
   file.exec(sql);

@@ -13,7 +13,7 @@ const SHARDS = 8;
 const MONTH = '2026-11';
 const { id } = newCollection();
 
-/** Mounts a small disk of its own; false where that is not permitted. */
+/** Mounts a small disk; returns false when that is not permitted. */
 function mountSmallDisk(folder: string): boolean {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MIB}m`, 'tmpfs', folder], { stdio: 'ignore' });
@@ -59,7 +59,7 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
     return entry(`${id}.${index}`, seq, { tally, body: Buffer.alloc(bytes, seq) });
   };
 
-  /** Appends to all shards at once until each was refused twice; gives the errors. */
+  /** Appends to all shards at once until each was refused twice; returns the errors. */
   async function fillUp(): Promise<unknown[]> {
     const errors: unknown[] = [];
     await Promise.all(
@@ -114,7 +114,7 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
 
   test('room made by trimming is enough to go on', async () => {
     await fillUp();
-    // Into the last gap.
+    // Fills the last gap.
     while (await store.log.append(nextEntry(0, 20_000)).then(Boolean, () => false)) acknowledged[0]++;
     for (let index = 0; index < SHARDS; index++) await store.log.trim(`${id}.${index}`, acknowledged[index] - 1);
     for (let index = 0; index < SHARDS; index++) {
@@ -158,7 +158,7 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
       name: 'StoreError',
       kind: 'capacity',
     });
-    // What opening takes.
+    // Leaves the space that opening the store takes.
     truncateSync(ballast, bavail * bsize - (1 << 20));
     store = await openSqliteStore(probe, { keys: TEST_KEYS });
     await expectAcknowledgedOnly();

@@ -1,7 +1,7 @@
 /**
- * Processes write to one folder; one after the other is killed, or closes the store, at a random
- * instant, is held to what it had said, and is started again: so files are opened, closed and
- * recovered beside writers.
+ * Processes write to one folder. One after another is killed, or closes the store, at a random
+ * instant; its acknowledged writes are checked, and it is restarted. So files are opened, closed
+ * and recovered next to active writers.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,11 +24,11 @@ const SCRIPT = join(import.meta.dirname, '../../../../support/store-writer.ts');
 const REST_MS = isThorough ? '0' : '1';
 const random = randomFrom(seed);
 
-/** Writes to a collection of its own, in one life after the other. */
+/** Writes to its own collection, over several lives. */
 class Writer {
   readonly #folder: string;
   readonly #collectionId = newCollection().id;
-  /** Entries of each shard, and the mark of the records, that are known to be there. */
+  /** Known entries of each shard, and the known mark of the records. */
   readonly #committed = Array.from({ length: SHARDS }, () => 0);
   #applied = 0;
   #run: StartedProcess;
@@ -60,8 +60,8 @@ class Writer {
   }
 
   /**
-   * Holds the store to what was said in the life that ended, and takes what is there for the
-   * beginning of the next; `whole`: to what was said in all lives.
+   * Checks the store against the output of the life that ended, and continues from the stored
+   * state; `whole`: checks against the output of all lives.
    */
   async check({ log, records, usage }: Store, whole: boolean): Promise<void> {
     const acknowledged = [...this.#committed];
@@ -76,7 +76,7 @@ class Writer {
       const entries = await log.read(shard, afterSeq, Number.MAX_SAFE_INTEGER);
       const newest = afterSeq + entries.length;
       expect(newest).toBeGreaterThanOrEqual(seq);
-      // At most the one append in flight beyond what was said.
+      // At most one more append than reported: the one in flight.
       expect(newest).toBeLessThanOrEqual(seq + 1);
       expect(entries.every((entry, at) => entry.seq === afterSeq + at + 1)).toBe(true);
       expect(entries.every(({ seq: at, body }) => Buffer.alloc(body.length, at).equals(body))).toBe(true);
@@ -125,6 +125,6 @@ test.each([
   'nothing acknowledged is missing and no log has a gap after %i ends, most by SIGKILL, of %i writing processes',
   (ends, writerCount, linesMax) =>
     invariant('what was acknowledged outlives SIGKILL', () => outlivesEnds(writerCount, ends, linesMax)),
-  // Against hanging: a busy machine takes its time to start so many processes.
+  // Only to end a hanging test: a busy machine takes long to start so many processes.
   HANGING_MS,
 );

@@ -62,11 +62,11 @@ test('somebody writes a key whose scopes are no list: the others are listed, cou
   expect(await store.keys.revoke(own.accountId, other.id, own.createdAt)).toBe('revoked');
 });
 
-/** What decides nothing: when a key was used last, and in which order rows are listed. */
+/** Columns that decide nothing: the last use of a key, and the order of rows. */
 const UNSEALED = ['lastUsedAt', 'place'];
 
 describe('of a row of which somebody changed a column', () => {
-  /** Calls `seen` with each column that is sealed, while it holds another value. */
+  /** Calls `seen` for each sealed column while the column contains another value. */
   async function changed(table: string, id: string, seen: (column: string) => Promise<void>): Promise<void> {
     const file = new DatabaseSync(join(folder, 'log.db'), { timeout: 5_000 });
     try {
@@ -76,7 +76,7 @@ describe('of a row of which somebody changed a column', () => {
         const { value } = file.prepare(`SELECT ${name} AS value FROM ${table} WHERE id = ?`).get(id)!;
         const text = name === 'scopes' ? '["read","manage"]' : `x${value}`;
         const other = type === 'INTEGER' ? 1 - Number(value) : text;
-        // Found by its row, since the id is one of the columns.
+        // Found by rowid, because the id is one of the columns.
         const change = file.prepare(`UPDATE ${table} SET ${name} = ? WHERE rowid = ?`);
         const { row } = file.prepare(`SELECT rowid AS row FROM ${table} WHERE id = ?`).get(id)!;
         change.run(other, row!);

@@ -1,6 +1,6 @@
 /**
- * What the SQLite adapter promises beyond the port: how it commits, what stands in its way, and
- * what it makes of files that lost something.
+ * Promises of the SQLite adapter beyond the port: how it commits, what can block it, and how it
+ * handles files that lost data.
  */
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,7 +35,7 @@ afterEach(async () => {
   await rm(root, { recursive: true });
 });
 
-/** Opens a file of the store as another process would. */
+/** Opens a file of the store like another process. */
 function intrude(name: string, work: (file: DatabaseSync) => void): void {
   const file = new DatabaseSync(join(folder, name), { timeout: 5_000 });
   try {
@@ -45,7 +45,9 @@ function intrude(name: string, work: (file: DatabaseSync) => void): void {
   }
 }
 
-/** What a crash at this instant would leave, without the index of the WAL, which is memory. */
+/**
+ * Copies what a crash at this instant would leave: everything but the WAL index, which is memory.
+ */
 async function copyAsAfterCrash(): Promise<string> {
   const copy = join(root, 'copy');
   await cp(folder, copy, { recursive: true, filter: (path) => !path.endsWith('-shm') });
@@ -102,7 +104,7 @@ describe('a group of writes', () => {
     other.exec('BEGIN IMMEDIATE');
     let ended = 0;
     const appends = [1, 2, 3].map((seq) => store.log.append(entry(SHARD, seq)).finally(() => ended++));
-    // Readers need no lock, and the records are another file.
+    // Readers need no lock, and the records are in another file.
     expect(await store.log.head(SHARD)).toBeNull();
     expect(await store.leases.list()).toEqual([]);
     await store.records.apply(SHARD, 0, 1, [put('a', 1)]);
@@ -132,7 +134,7 @@ test("a read does not wait for all those of another account's that came before",
 });
 
 describe('without room', () => {
-  /** Opens the store so that its files cannot grow beyond so many pages. */
+  /** Opens the store with a limit of `maxPages` pages per file. */
   async function reopen(maxPages: number | null): Promise<void> {
     await store.close();
     store = await openSqliteStore(folder, { keys: TEST_KEYS, maxPages });
@@ -229,7 +231,7 @@ test('no commit waits for whoever keeps the leases', async () => {
   other.exec('BEGIN IMMEDIATE');
   for (let seq = 2; seq <= 40; seq++) await store.log.append(entry(SHARD, seq));
   await store.records.apply(SHARD, 0, 1, [put('a', 1)]);
-  // A renewal does, until they are free.
+  // A renewal waits until the leases are free.
   const ended = store.leases.end('nobody');
   other.exec('COMMIT');
   other.close();
@@ -297,7 +299,7 @@ describe('a file that lost commits is refused', () => {
           /^log\.db in the data directory lacks the last \d+ of 40 commits that were acknowledged .*: put back a backup of the whole directory, or delete log\.db-mark to go on without those commits\.$/,
         ),
       });
-      // Nothing was touched: with the byte put back all is there.
+      // Nothing was modified: with the byte restored, all data is there.
       wal[wal.length >> 1] ^= 1;
       await writeFile(path, wal);
       const mended = await openSqliteStore(join(root, 'copy'), { keys: TEST_KEYS });
@@ -378,7 +380,7 @@ test('an index that does not fit its table is damage', async () => {
   await store.close();
   const path = join(folder, 'records.db');
   const bytes = await readFile(path);
-  // The row is in its table and in the index over collection and shard.
+  // The id is in its table and in the index over collection and shard.
   const inIndex = bytes.lastIndexOf(id);
   expect(inIndex).not.toBe(bytes.indexOf(id));
   for (const at of [bytes.indexOf(id), inIndex]) {

@@ -1,6 +1,6 @@
 /**
- * Values of other types in the rows of a running store: Provec names what it refuses as damage, and
- * fails in no other way, whatever the column.
+ * Stores values of wrong types in the rows of a running store. Provec must report every value that
+ * it refuses as damage, and fail in no other way, whatever the column.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -27,7 +27,7 @@ import { columnsOf, putAnywhere, putRowsBack, rowsOf } from '../../../../support
 import { TEST_KEYS } from '../../../../support/store-keys.ts';
 
 const VALUES: SQLInputValue[] = [Buffer.from('{"a":1}'), 'a text', 1.5, 2n ** 60n + 1n, null];
-/** Columns in which SQLite itself takes only whole numbers. */
+/** Columns in which SQLite itself accepts only integers. */
 const ROWIDS = [
   'collections.place',
   'accounts.place',
@@ -105,7 +105,7 @@ const READS: Record<string, () => Promise<unknown>> = {
   firstKey: () => store.firstKey.dueFor(),
   reach: () => store.reach(),
 };
-/** By the table that they change. */
+/** Writes by the table that they change. */
 const WRITES: Record<string, (() => Promise<unknown>)[]> = {
   collections: [
     () => store.catalog.changeCollection(collection.id, (row) => ({ ...row, deletionProtection: true })),
@@ -133,7 +133,7 @@ const WRITES: Record<string, (() => Promise<unknown>)[]> = {
   leases: [() => store.leases.renew(incarnation, 2, false)],
 };
 
-/** Which types stand where in an answer; a list has what any of its items has. */
+/** Types by place in a result; a list has the types of all its items. */
 function typesIn(value: unknown, place = ''): string[] {
   if (value === null || value === undefined) return [];
   if (ArrayBuffer.isView(value)) return [`${place} ${value instanceof Float32Array ? 'vector' : 'bytes'}`];
@@ -144,7 +144,7 @@ function typesIn(value: unknown, place = ''): string[] {
   return [`${place} ${Number.isNaN(value) ? 'NaN' : typeof value}`];
 }
 
-/** Whatever it throws but StoreError 'damaged'. */
+/** Returns any error other than StoreError 'damaged'. */
 async function unnamed(work: () => Promise<unknown>): Promise<unknown> {
   try {
     await work();
@@ -169,7 +169,7 @@ afterAll(async () => {
 });
 
 describe.each(FILES)('in %s', (file) => {
-  /** Tries each value in each column, and puts the rows of `files` back. */
+  /** Tries each value in each column, then restores the rows of `files`. */
   async function everywhere(
     files: readonly (typeof FILES)[number][],
     look: (table: string, where: string) => Promise<void>,

@@ -14,7 +14,7 @@ const METADATA_TYPE = 19;
 let relay: LedgerRelay;
 let client: LedgerClient;
 let address: string;
-/** A real account, made by the real program. */
+/** A real account, created by the real program. */
 let owner: string;
 let data: Buffer;
 
@@ -36,9 +36,7 @@ afterAll(() => relay.close());
 
 const settled = (wire: string) => until('the ledger takes it', async () => (await client.send(wire)) === null);
 
-/**
- * What the service reads of these bytes, and what the offline verifier does; null where it refuses.
- */
+/** How the service and the offline verifier parse these bytes; null for a refusal. */
 function readings(bytes: Uint8Array) {
   const served = readAccount(bytes, owner, client.authority, address);
   let verified: ReturnType<typeof verifyAccount> | null = null;
@@ -54,7 +52,7 @@ function readings(bytes: Uint8Array) {
 const reason = (bytes: Uint8Array) => readAccount(bytes, owner, client.authority, address);
 const foreign = (why: string) => ({ status: 'foreign', reason: why });
 
-/** Where the entry of the metadata begins; it is the last one. */
+/** Offset of the metadata entry, which is the last one. */
 function metadataAt(): number {
   let at = EXTENSIONS_AT;
   while (data.readUInt16LE(at) !== METADATA_TYPE) at += 4 + data.readUInt16LE(at + 2);

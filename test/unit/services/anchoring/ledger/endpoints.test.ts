@@ -1,6 +1,6 @@
 /**
- * Two endpoints of one ledger, of which the one that is asked first shows what was so long ago: the
- * other one's word counts.
+ * Two endpoints of one ledger. The first one to be asked returns state from long ago, so the other
+ * endpoint's answers must count.
  */
 import { describe, expect, test } from '@jest/globals';
 import { ServiceBroker } from 'moleculer';
@@ -53,7 +53,7 @@ describe('a transaction in flight', () => {
     const anchoring = await fixture.start({ ledger });
     await anchoring.submit(row.id, cut, WAIT_MS);
     await passBlocks(310);
-    // As long as so many blocks take, so that nobody goes by what was finalized before them.
+    // The time that these blocks take, so that nothing finalized before them is trusted.
     passedMs = 310 * 400;
     expect(await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS)).toMatchObject({ version: 2 });
     expect((await anchoring.stats()).failures).toBe(0);
@@ -69,7 +69,7 @@ describe('a transaction in flight', () => {
     odd('getEpochInfo', () => ({ result: { absoluteSlot: slot, blockHeight: slot } }));
     const believed = (await stored())!;
     expect(await client.survey(row.id, believed)).toMatchObject({ account: { fields: { version: 2 } } });
-    // What nobody shows is not there.
+    // A version that no endpoint returns does not exist.
     const further = { created: true, confirmed: { version: 3 } };
     expect(await client.survey(row.id, further)).toMatchObject({ account: { fields: { version: 2 } } });
     const anchoring = await fixture.start({ ledger: client });
@@ -131,7 +131,7 @@ describe('a transaction in flight', () => {
   });
 });
 
-/** Slots and heights of an answer, on a ledger that is further on. */
+/** Moves slots and heights of a response, as on a ledger that is further on. */
 function moved(part: unknown, by: number): unknown {
   if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
   const at = new Set(['slot', 'absoluteSlot', 'blockHeight', 'lastValidBlockHeight']);

@@ -19,7 +19,7 @@ afterEach(() => {
   servers = [];
 });
 
-/** The URL of an endpoint that answers like this. */
+/** URL of an endpoint that responds like this. */
 async function endpoint(answer: RequestListener): Promise<string> {
   const server = createServer(answer);
   servers.push(server);
@@ -33,8 +33,8 @@ const height = (pool: RpcPool) => pool.call((rpc, abortSignal) => rpc.getBlockHe
 const result = (value: unknown) => JSON.stringify({ jsonrpc: '2.0', id: '1', result: value });
 
 /**
- * Sends a right answer, with this much space in it, for as long as somebody reads; tells whether it
- * could send all of it.
+ * Sends a valid response, padded with whitespace, while the client reads. Resolves with whether all
+ * of it was sent.
  */
 function sendMuch(response: ServerResponse): Promise<boolean> {
   response.write('{"jsonrpc":"2.0","id":"1",');

@@ -55,7 +55,7 @@ test('a pool asks no more often than its rate, and refuses what would wait for t
   const height = () => bounded.call((rpc, abortSignal) => rpc.getBlockHeight().send({ abortSignal }));
   const startMs = performance.now();
   await Promise.all(Array.from({ length: 12 }, height));
-  // Two at once, ten in turn; timers may be a little early.
+  // Two at once, ten in sequence. Timers may fire slightly early.
   expect(performance.now() - startMs).toBeGreaterThan(490);
   const refused = pool(0.1, 1);
   const slow = () => refused.call((rpc, abortSignal) => rpc.getBlockHeight().send({ abortSignal }));
@@ -97,7 +97,7 @@ test('calls that fail at the same time are one failure of their endpoint', async
   expect(await isBadAsked()).toBe(false);
   nowMs += 1;
   expect(await isBadAsked()).toBe(true);
-  // Twice as long after the second one in a row.
+  // The pause doubles after the second failure in a row.
   nowMs += 499;
   expect(await isBadAsked()).toBe(false);
   nowMs += 1;
@@ -151,7 +151,7 @@ test('of several endpoints none is waited for that is much later than the first,
   const { answers, missing, cause } = await heights();
   ended.abort();
   expect({ answers: answers.length, missing }).toEqual({ answers: 1, missing: 1 });
-  // Not for having been silent for the time of a whole call.
+  // The abort is not caused by silence for the time of a whole call.
   expect(cause).toMatchObject({ name: 'AbortError' });
   isBad = true;
   for (const asked of [2, 1]) {

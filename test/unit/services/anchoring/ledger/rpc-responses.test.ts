@@ -1,6 +1,4 @@
-/**
- * What one endpoint says that no node would say, or refuses, is held against that endpoint alone.
- */
+/** An impossible or refusing response counts against the endpoint that sent it only. */
 import { describe, expect, test } from '@jest/globals';
 import { LedgerUnreachableError } from '../../../../../services/anchoring/ledger/rpc-pool.ts';
 import { until } from '../../../../support/until.ts';
@@ -47,7 +45,7 @@ describe('an answer that no node gives', () => {
     await until('it is there', async () => (await truth.status(signature)).status === 'confirmed');
     odd('getAccountInfo', () => ({ result }));
     expect(await client.read(row.id, 2n)).toEqual({ status: 'found', fields: null });
-    // One that is asked at no slot may show what was earlier.
+    // A request without a minimum slot may get an older state.
     if (result === null || !('context' in result) || result.context.slot > 1)
       expect((await client.survey(row.id, { created: false, confirmed: null })).account.status).toBe('found');
   });

@@ -41,7 +41,7 @@ const lieAboutHeight = (blocks: number) =>
   });
 
 describe('a last valid height that no blockhash has', () => {
-  // The embedded ledger finalizes every block at once, and makes one in 400 ms for those who ask.
+  // The embedded ledger finalizes every block at once, and makes one per 400 ms if asked.
   test.each([-1_000_000, -150, -149, -100, 1_000, 2 ** 52 - 2 ** 40])('by %d blocks is not signed with', async (by) => {
     lieAboutHeight(by);
     const client = clientOf(relay.url);

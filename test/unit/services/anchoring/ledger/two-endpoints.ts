@@ -61,20 +61,20 @@ export async function rawAccount(): Promise<Record<string, unknown> | null> {
   const asked = [await client.address(row.id), { encoding: 'base64' }];
   return (await rpc<{ value: Record<string, unknown> | null }>(relay.ledgerUrl, 'getAccountInfo', asked)).value;
 }
-/** Anchors the collection's first root, or another. */
+/** Anchors the collection's first root, or another one. */
 export async function anchored(newest = cut): Promise<AnchorRow> {
   const anchoring = await fixture.start({ ledger: client });
   await anchoring.submit(row.id, newest, WAIT_MS);
   await anchoring.stop();
   return (await stored())!;
 }
-/** Puts the row back as somebody else left it. */
+/** Restores an older row as an attacker would. */
 export async function putBack(older: AnchorRow): Promise<void> {
   const { revision, epoch } = (await stored())!;
   await fixture.store.anchors.put({ ...older, revision: revision + 1, epoch: epoch + 1 });
 }
 
-/** The collection's account as it is now, to be answered later. */
+/** Captures the collection's current account, to return it later. */
 export async function shownNow(): Promise<() => Part> {
   const slot = await height();
   const value = await rawAccount();
@@ -88,7 +88,7 @@ interface Asked {
   path: string;
   forward(): Promise<string>;
 }
-/** Answers one method in another way, at the odd endpoint alone; null leaves it as it is. */
+/** Replaces the odd endpoint's response to one method; null keeps the response. */
 export function odd(
   method: string,
   answer: (asked: Asked) => Part | null | Promise<Part | null>,
@@ -104,7 +104,7 @@ export function odd(
   };
 }
 
-/** The sound endpoint does not answer a method as long as this says so. */
+/** Makes the sound endpoint refuse a method while `isAway` returns true. */
 export function away(method: string, isAway: () => boolean): void {
   const error = { code: -32005, message: 'Too many requests' };
   odd(method, ({ path }) => (path === '/sound' && isAway() ? { error } : null), true);

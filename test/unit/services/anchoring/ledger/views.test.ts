@@ -1,6 +1,6 @@
 /**
- * Servers of one ledger that have not all seen as much of it: what one of them does not know is not
- * held against what another one said.
+ * Servers of one ledger that have seen different parts of it: what one server does not know must
+ * not override what another said.
  */
 import { expect, test } from '@jest/globals';
 import { collectionRoot } from '../../../../../lib/shard/collection-root.ts';
@@ -8,7 +8,9 @@ import { until } from '../../../../support/until.ts';
 import { rpc } from '../fixture.ts';
 import { client, cut, fixture, height, odd, passBlocks, relay, row, stored, WAIT_MS } from './two-endpoints.ts';
 
-/** What makes a blockhash too old: every transaction of the embedded ledger is a block. */
+/**
+ * Number of blocks that expires a blockhash. Every transaction of the embedded ledger is a block.
+ */
 const BLOCKS = 151;
 
 test.each([
@@ -21,7 +23,7 @@ test.each([
     'getSignatureStatuses',
     async ({ path, forward }) => {
       if (isOutlived && isBehind) return path === '/odd' ? { result: { context: { slot }, value: [null] } } : null;
-      // Until the transaction is outlived nobody knows of it, so that it stays in flight.
+      // No server knows the transaction until it has expired, so it stays in flight.
       const { result } = JSON.parse(await forward()) as { result: object };
       return { result: { ...result, value: [null] } };
     },

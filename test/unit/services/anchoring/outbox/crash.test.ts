@@ -6,7 +6,7 @@ import { AnchoringFixture, rpc } from '../fixture.ts';
 
 const WAIT_MS = 30_000;
 const STEPS: OutboxStep[] = ['signed', 'persisted', 'sent', 'confirmed'];
-/** The first root takes two transactions (create, update), so a fault can hit either. */
+/** The first root takes two transactions (create, update), and a fault can hit either. */
 const FAULTS = STEPS.flatMap((step) => [0, 1].map((occurrence) => [step, occurrence] as const));
 
 const never = () => new Promise<void>(() => {});
@@ -88,7 +88,7 @@ describe('faults at every instant of the outbox', () => {
       wake = resolve;
     });
     const sleeper = await fixture.start({
-      // The first one creates the account.
+      // The first transaction creates the account.
       onStep: async (step) => (step === 'signed' && ++signed === 2 ? awake : undefined),
     });
     void sleeper.submit(row.id, await fixture.commit(row), 0);
@@ -99,11 +99,11 @@ describe('faults at every instant of the outbox', () => {
     wake();
     expect(await sleeper.submit(row.id, await fixture.commit(row), WAIT_MS)).toMatchObject({ version: 3 });
     const history = await fixture.store.anchors.history(row.id, 10, null);
-    // The other may have found version 1 in the log, and anchored it, before it was asked for
-    // version 2.
+    // The other instance may have found version 1 in the log and anchored it before it was asked
+    // for version 2.
     expect(history.map(({ version }) => version).slice(0, 2)).toEqual([3, 2]);
     const signatures = await fixture.signatures(row.id);
-    // The last one created the account.
+    // The oldest transaction created the account.
     expect(signatures.slice(0, -1)).toEqual(history.map(({ signature }) => signature));
     await sleeper.stop();
   });
@@ -153,8 +153,8 @@ describe('faults at every instant of the outbox', () => {
     for (let blocks = 0; blocks < 151; blocks++) {
       await rpc(fixture.where.url, 'requestAirdrop', [fixture.client.authority, 1]);
     }
-    // The client keeps an answer for a moment, and a quick machine makes all these blocks within
-    // it.
+    // The client caches the height briefly, and a fast machine makes all these blocks within that
+    // time.
     const height = async (): Promise<bigint> => (await fixture.client.finalizedBlock()).height;
     await until('it has expired', async () => (await height()) > BigInt(lastValidBlockHeight));
 

@@ -4,7 +4,7 @@ import { Schedule } from '../../../../../services/anchoring/outbox/schedule.ts';
 import { until } from '../../../../support/until.ts';
 import { SILENT } from '../fixture.ts';
 
-/** What a schedule asks of an outbox. */
+/** The part of an outbox that a schedule uses. */
 const outbox = (collectionId: string, turn: () => Promise<Turn>) => ({ collectionId, turn }) as Outbox;
 
 test('one that fails for a reason of its own is not hurried by every success of others', async () => {
@@ -26,6 +26,6 @@ test('one that fails for a reason of its own is not hurried by every success of 
   );
   await until('the sound one had many turns', () => succeeded >= 200);
   await schedule.stop();
-  // The first one, the one that a success brought, and one after each pause of 250 ms or more.
+  // The first attempt, the one after a success, and one after each pause of at least 250 ms.
   expect(failed).toBeLessThanOrEqual(2 + (performance.now() - startMs) / 250);
 });

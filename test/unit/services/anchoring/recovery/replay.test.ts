@@ -1,7 +1,7 @@
 /**
- * Somebody keeps a row of the outbox while it says that what is stored is right, whatever it is; he
- * puts it back, seal and all, after that was carried out and the ledger shows the same root as
- * then. Each time the shards hold a forged past that a new row would not fit.
+ * An attacker keeps an outbox row that accepts whatever is stored, and restores it with its seal
+ * after it was carried out, when the ledger shows the same root as then. In each case the shards
+ * hold a forged past that a new row would not match.
  */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Cut } from '../../../../../lib/shard/head.ts';
@@ -22,22 +22,18 @@ let cut: Cut;
 const stored = async (): Promise<AnchorRow> => (await fixture.store.anchors.get(row.id))!;
 const onChain = () => fixture.onChain(row);
 
-/** Version 1 is confirmed, and nothing runs. */
+/** Version 1 is confirmed, and no instance is running. */
 beforeEach(async () => {
   ({ fixture, row, cut } = await AnchoringFixture.confirmed());
   expect(await onChain()).toMatchObject({ version: 1, decisions: 0 });
 });
 afterEach(() => fixture.end());
 
-/**
- * Puts a kept row in place of the one that stands there, has something wanted, and expects that
- * nothing comes of it.
- */
+/** Replaces the current row with a kept one, requests an anchor, and expects no effect. */
 async function expectRefused(kept: AnchorRow): Promise<void> {
   const shown = await onChain();
   expect(await fixture.store.anchors.put({ ...kept, revision: (await stored()).revision + 1 })).toBe(true);
-  // Before anybody looks: of what the ledger shows by now nothing more would be decided than that
-  // it is so.
+  // Done first: afterwards the ledger's state would only confirm itself.
   const forged = await fixture.commit(row, 0, 'forged');
   const anchoring = await fixture.start();
   await anchoring.submit(row.id, forged, 0);
@@ -46,8 +42,8 @@ async function expectRefused(kept: AnchorRow): Promise<void> {
 }
 
 test("an operator's decision, after which the same root was anchored", async () => {
-  // It goes no further than to sign: the row with the transaction in it says what was confirmed
-  // once that has landed.
+  // Stops after signing: the row with the transaction tells what is confirmed once the transaction
+  // has landed.
   const deciding = await fixture.start({ onStep: () => new Promise(() => {}) });
   await deciding.halt(row.id, 'a look is taken');
   await deciding.resume(row.id, await deciding.shown(row.id));

@@ -112,7 +112,7 @@ describe('what a body may be', () => {
 });
 
 describe('large bodies', () => {
-  /** An upsert of 1,000 records with 8,192 dimensions, in about 7.7 characters per number. */
+  /** An upsert of 1,000 records with 8,192 dimensions, with about 7.7 characters per number. */
   function largeUpsert(): string {
     const values = Array.from({ length: 8_192 }, (_, i) => (1 / (i + 3)).toFixed(i % 20 === 0 ? 8 : 5));
     const records = Array.from(
@@ -122,7 +122,7 @@ describe('large bodies', () => {
     return `{"records":[${records}]}`;
   }
 
-  /** Runs `work` and says for how long it held the event loop at most, in milliseconds. */
+  /** Runs `work` and returns the longest time, in ms, that it blocked the event loop. */
   async function loopHeld(work: () => Promise<void>): Promise<number> {
     const watch = new LoopWatch();
     await work();
@@ -158,7 +158,7 @@ describe('large bodies', () => {
     const body = Buffer.from(largeUpsert());
     expect(body.length).toBeGreaterThan(55 * 1024 * 1024);
     expect(body.length).toBeLessThan(64 * 1024 * 1024);
-    // The best of three: what other processes take from this machine is not ours.
+    // The best of several attempts, because other processes slow this one down.
     let held = Number.POSITIVE_INFINITY;
     for (let attempt = 0; attempt < 3 && held >= LOOP_HELD_MAX_MS; attempt++) {
       let reply = '';
@@ -278,7 +278,7 @@ test.each([1, 8])('%i large answers at once are made in slices that others get i
   const rows = Array.from({ length: 100 }, (_, i) => ({ id: `r${i}`, score: 0.5, metadata: '{}', values }));
   let inThisTurn = 0;
   let mostInOneTurn = 0;
-  // Every row costs 2 ms, so that those of one answer would hold the event loop for 200 ms.
+  // Every row takes 2 ms, so a whole response would block the event loop for 200 ms.
   const costly = Object.assign([], {
     *[Symbol.iterator]() {
       for (const row of rows) {

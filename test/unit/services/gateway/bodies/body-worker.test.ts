@@ -7,7 +7,7 @@ import decode from '../../../../../services/gateway/bodies/body-worker.ts';
 const context = { wallMs: 0, limits: LIMITS, shape: { dimensions: 3, metric: 'cosine' as const } };
 const record = { id: 'a', values: [1, 2, 3] };
 
-/** The memory of all vectors in it, wherever they are. */
+/** Buffers of all vectors in the value, at any depth. */
 function vectorMemory(value: unknown): ArrayBufferLike[] {
   if (ArrayBuffer.isView(value)) return [value.buffer];
   if (typeof value !== 'object' || value === null) return [];

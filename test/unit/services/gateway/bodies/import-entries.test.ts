@@ -15,7 +15,7 @@ async function* piecesOf(text: string, size: number): AsyncIterable<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-/** The entries as text, and the most that was said to be held. */
+/** Entries as text, and the largest reported amount of held data. */
 async function cut(chunks: AsyncIterable<Buffer>, linesMax = 3) {
   const entries: { text: string; lines: string[]; numbers: readonly number[] }[] = [];
   let heldBytes = 0;
@@ -78,7 +78,7 @@ test.each([
   const packets: WeakRef<ArrayBuffer>[] = [];
   async function* chunks(): AsyncIterable<Buffer> {
     while (packets.length < PACKETS) {
-      // As it comes off a socket, in memory of its own.
+      // Like a packet from a socket, in its own buffer.
       const packet = new ArrayBuffer(PACKET_BYTES);
       packets.push(new WeakRef(packet));
       yield bytesOf(Buffer.from(packet));

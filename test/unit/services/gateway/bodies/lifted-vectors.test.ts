@@ -16,7 +16,7 @@ const PLACES = {
   records: { path: ['records', EACH, 'values'], countMax: 3, dimensions: 3 },
 } as const satisfies Record<string, VectorPlace>;
 
-/** What comes of a body, vectors as plain arrays of float32; or the message of the refusal. */
+/** The decoded body with vectors as plain float32 arrays, or the message of the refusal. */
 function outcome(text: string, place: VectorPlace | null): unknown {
   try {
     return plain(parseJsonBody(Buffer.from(text), BOUNDS, place));
@@ -25,7 +25,7 @@ function outcome(text: string, place: VectorPlace | null): unknown {
   }
 }
 
-/** Float32Arrays as arrays, and every array that could be one rounded like them. */
+/** Converts Float32Arrays to arrays, and rounds every array that could be a vector likewise. */
 function plain(value: unknown): unknown {
   if (value instanceof Float32Array) return [...value];
   if (Array.isArray(value)) {
@@ -59,7 +59,7 @@ const query = fc.record(
 const text = fc
   .tuple(fc.oneof(body, records, query), fc.constantFrom(0, 1))
   .map(([value, blanks]) => JSON.stringify(value, null, blanks));
-/** As it is, or with one character gone or doubled. */
+/** The text unchanged, or with one character removed or doubled. */
 const written = fc
   .tuple(text, fc.constantFrom('whole', 'whole', 'without', 'twice'), fc.nat())
   .map(([whole, change, at]) => {

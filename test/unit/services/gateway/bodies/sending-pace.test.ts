@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end();
 });
 
-/** A request whose body the test sends, and what is read of it. */
+/** A request whose body the test sends, and the bytes read from it. */
 async function open(
   windowMs: number,
   bytesPerSecond = 100_000,

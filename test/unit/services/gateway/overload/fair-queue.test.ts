@@ -26,14 +26,14 @@ interface Request {
   leave(): void;
 }
 
-/** A queue on a clock and timers of its own, with everybody who came to it. */
+/** A queue on a fake clock and timers, with all requests that it received. */
 class World {
   nowMs = 0;
   readonly requests: Request[] = [];
-  /** In the order in which they began. */
+  /** Requests in the order in which they began. */
   readonly begun: Request[] = [];
   readonly refusals: Refusal[] = [];
-  /** As the observer is told. */
+  /** Counts as reported to the observer. */
   taken = 0;
   waiting = 0;
   readonly queue: FairQueue;
@@ -77,7 +77,7 @@ class World {
     return this.of('begun', account).reduce((total, { width }) => total + width, 0);
   }
 
-  /** Comes, and resolves when all has happened that can without time. */
+  /** Adds a request, and resolves when everything has happened that does not need time to pass. */
   async come(account: string, width = 1): Promise<Request> {
     const request: Request = { account, width, state: 'waiting', permit: null, reason: null, leave: () => undefined };
     this.requests.push(request);
@@ -177,7 +177,7 @@ describe('turns', () => {
     while (world.nowMs < 30_000) {
       const [request] = world.of('begun');
       const { account } = request!;
-      // In time, as what waits longer than that is refused.
+      // Within the limit, because requests that wait longer are refused.
       world.nowMs += tookMs[account]!;
       used[account]! += tookMs[account]!;
       await world.end(request!);
@@ -236,7 +236,7 @@ describe('refusals', () => {
     expect(world.of('waiting', 'a')).toHaveLength(2);
     expect((await world.come('b')).state).toBe('refused');
     expect((await world.come('a')).state).toBe('refused');
-    // The last of the longest gave way, not the first.
+    // The newest request of the longest line gave way, not the oldest.
     expect(world.requests.slice(0, 5).map(({ state }) => state)).toEqual([
       'begun',
       'waiting',
@@ -296,8 +296,8 @@ test('whatever happens: bounds hold, no permit stays free for nothing, whoever h
         for (const { account } of world.of('waiting')) {
           expect(world.of('waiting', account).length).toBeLessThanOrEqual(bounds.waitingPerAccountMax);
         }
-        // A request that takes one permit, of an account that has none, waits only while there is
-        // none or a wider one waits for more.
+        // A request for one permit, of an account that has none, waits only while no permit is free
+        // or a wider request waits for several.
         const idle = world.of('waiting').some(({ account, width }) => width === 1 && world.permitsOf(account) === 0);
         const wide = world.of('waiting').some(({ width }) => width > 1);
         if (idle && !wide) expect(world.taken).toBe(bounds.permits);

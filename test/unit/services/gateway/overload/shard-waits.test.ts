@@ -7,8 +7,7 @@ import { VirtualTime } from '../../../../simulation/ownership/virtual-time.ts';
 const PER_ACCOUNT_MAX = 3;
 
 /**
- * Lines on virtual time, for shards that come back when they are told to, or are said to be back at
- * once.
+ * Waiting lines on virtual time, for shards that become ready when the test says so, or at once.
  */
 function lines({ isReadyAtOnce = false } = {}) {
   const time = new VirtualTime();
@@ -17,7 +16,7 @@ function lines({ isReadyAtOnce = false } = {}) {
     asked: [] as { name: string; shards: number[]; timeout: number; back(): void; fail(): void }[],
     waiting: 0,
     refused: 0,
-    /** Permits that are held. */
+    /** Number of held permits. */
     permits: 0,
   };
   const away = new ShardWaits({
@@ -42,7 +41,7 @@ function lines({ isReadyAtOnce = false } = {}) {
     },
     perAccountMax: PER_ACCOUNT_MAX,
   });
-  /** A request that has its permit, and its client. */
+  /** A request that has a permit and a connected client. */
   const request = (collection = 'notes', account = 'a', forMs = 60_000) => {
     world.permits++;
     let hasPermit = true;
@@ -70,7 +69,8 @@ function lines({ isReadyAtOnce = false } = {}) {
 }
 
 /**
- * An attempt that meets an away shard so many times, and then succeeds; with what time it was made.
+ * An attempt that finds a shard unavailable `times` times and then succeeds; records the remaining
+ * time of each call.
  */
 function meeting(times: number, shard = 3) {
   const attempts: (number | null)[] = [];

@@ -20,7 +20,7 @@ const REFUSED = {
   },
 };
 const OTHER_KEY = 'pv_live_test-key-of-another-account';
-/** The largest answer there is: 313 MiB. */
+/** The largest possible response: 313 MiB. */
 const LARGEST = { id: 'a', topK: 10_000, includeValues: true };
 
 const query = (edge: Edge, body: object) => edge.request('POST', `${V1}/collections/wide/query`, body);
@@ -57,7 +57,7 @@ test('an answer that would not fit beside those on their way is refused before i
     expect(await query(edge, { ...LARGEST, topK: 3_000 })).toMatchObject(REFUSED);
     expect(edge.calls.get('collections.query')).toHaveLength(1);
     expect(await fetch(edge, 1_000)).toMatchObject(REFUSED);
-    // Somebody else has not taken more than a share.
+    // Another account has not used more than its share.
     expect((await fetch(edge, 1_000, OTHER_KEY)).status).toBe(200);
     answers[0]!([]);
     expect((await first).status).toBe(200);
@@ -66,7 +66,7 @@ test('an answer that would not fit beside those on their way is refused before i
     await until(() => answers.length === 2);
     answers[1]!([]);
     expect((await next).status).toBe(200);
-    // None of those that were refused had been counted.
+    // None of the refused queries had been counted.
     expect(edge.calls.get('metering.giveBackQuery')).toBeUndefined();
   } finally {
     await edge.stop();
@@ -191,7 +191,7 @@ test('an account that holds much leaves room for one that holds nothing', () => 
       break;
     }
   }
-  // Two thirds of what large ones may take in all.
+  // Two thirds of the limit for all large responses.
   expect(seen.held).toBe(48);
   const others = ['b', 'c', 'd'].map((account) => budget.take(account, 10));
   expect(() => budget.take('greedy', 6)).toThrow('Too much.');
@@ -229,10 +229,7 @@ test('what a client that went away leaves behind is let go of when its action fa
 const VALUES = new Float32Array(4_096).map((_, at) => 1 / (at + 3));
 const LONG_ANSWER = Array.from({ length: 600 }, (_, at) => ({ id: `r${at}`, score: 1, values: VALUES }));
 
-/**
- * Asks for an answer of about 27 MB on a connection of its own, and leaves the reading to the
- * caller.
- */
+/** Requests a response of about 27 MB on a new connection, and lets the caller read it. */
 function askForLong(port: number) {
   const socket = connect(port, '127.0.0.1');
   const body = '{"id":"a","topK":600,"includeValues":true}';
@@ -283,7 +280,7 @@ test('answers that are asked for in one go are sent whole, one after the other',
 describe('the pace at which an answer must be read', () => {
   const MINIMUM = { bytesPerSecond: 1_000, windowMs: 1_000 };
 
-  /** As much of a response as a pace looks at. */
+  /** The part of a response that a pace uses. */
   class Response extends EventEmitter {
     socket: object | null = {};
     destroyed = false;

@@ -10,7 +10,7 @@ const HEAD = {
   ...{ collectionId: 'c1', name: 'docs', dimensions: 3, metric: 'cosine' as const, version: 1 },
   ...{ merkleRoot: 'r', vectorCount: 1 },
 };
-/** More than the sockets between take in. */
+/** More than the sockets in between can buffer. */
 const LARGE = Array.from({ length: 400 }, (_, at) => ({
   id: `r${at}`,
   namespace: '',
@@ -52,14 +52,14 @@ async function startExports(options: EdgeOptions = {}) {
   });
   return {
     waits,
-    /** Lets the one timer fire that there is. */
+    /** Fires the only timer. */
     fire() {
       expect(waits).toHaveLength(1);
       const [{ ms, run }] = waits.splice(0) as [(typeof waits)[number]];
       run();
       return ms;
     },
-    /** Asks for the export, and reads nothing of it. */
+    /** Requests the export, and reads none of it. */
     ask() {
       const client = new RawConnection(edge.port);
       client.socket.pause();
@@ -71,7 +71,7 @@ async function startExports(options: EdgeOptions = {}) {
   };
 }
 
-/** What the operator sees of the request, once it is over: its line of the log, and its counts. */
+/** What the operator sees of the finished request: its log line and its counts. */
 async function seen() {
   const isOfIt = (line: string) => line.includes('"asked"') && line.includes('"msg":"request"');
   await until(() => edge.log.some(isOfIt));
@@ -88,7 +88,7 @@ test('while its client takes in a part, an export has the shards keep the next o
   const client = ask();
   await until(() => waits.length === 1);
   for (let times = 1; times <= 20; times++) {
-    // One of these may be lost.
+    // One of these calls may be lost.
     expect(fire()).toBeLessThanOrEqual(INTERNAL_LIMITS.unaskedPageMaxMs / 2);
     await until(() => calls('keepExport').length === times);
   }

@@ -6,7 +6,7 @@ import { KEY, startEdge, until } from '../harness.ts';
 const V1 = '/api/v1';
 const MIB = 1024 * 1024;
 const OTHER_KEY = 'pv_live_test-key-of-another-account';
-/** More than the system takes of what nobody reads. */
+/** More than the system buffers for a client that does not read. */
 const TEXT = 'x'.repeat(20 * MIB);
 const NEVER = { bytesPerSecond: 1, windowMs: 600_000 };
 const SOON = { bytesPerSecond: MIB, windowMs: 200 };
@@ -25,7 +25,7 @@ const start = (minimumPace: { bytesPerSecond: number; windowMs: number }) =>
   });
 type Edge = Awaited<ReturnType<typeof start>>;
 
-/** Asks on a connection of its own, `times` in one go, and reads nothing. */
+/** Sends `times` requests at once on a new connection, and reads nothing. */
 function askWithoutReading(edge: Edge, path: string, times = 1) {
   const socket = connect(edge.port, '127.0.0.1');
   socket.on('error', () => undefined).pause();
@@ -86,7 +86,7 @@ test('metrics that many clients have yet to read are shared with those that come
     };
     const unread = Array.from({ length: 8 }, () => askWithoutReading(edge, '/metrics', 400));
     let count = await countOf();
-    // Each new rendering would count one more.
+    // Each new rendering would increase the count.
     for (let before = -1; before !== count; ) {
       await edge.request('GET', '/livez');
       before = count;

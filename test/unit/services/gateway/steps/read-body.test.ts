@@ -12,7 +12,7 @@ import { until } from '../harness.ts';
 const MIB = 1024 * 1024;
 const BODY_MAX_BYTES = 64 * MIB;
 
-/** What was read of each request, or why not. */
+/** The body read from each request, or the reason why it was not read. */
 let read: Promise<Uint8Array>[];
 let exchanges: Exchange[];
 let heldBytes = 0;

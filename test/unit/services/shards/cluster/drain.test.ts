@@ -7,7 +7,7 @@ import { keyOf, leavingNode, over } from './leaving-node.ts';
 
 const NEVER = new AbortController().signal;
 const FOREVER = new Promise<void>(() => undefined);
-/** What becomes of a call to a node that stands still. */
+/** Result of a call to a halted node. */
 const unresponsive = async (time: VirtualTime): Promise<void> => {
   await time.delay(1_500);
   throw new NodeUnresponsive('b');
@@ -76,7 +76,7 @@ test('a node that does not answer costs a moment once: its shards go to the next
   await time.run(time.nowMs + 2_500);
   expect(of(done, 'opened')).toHaveLength(100);
   expect(done.filter((step) => step.endsWith('at b'))).toEqual([]);
-  // At most one for each lane.
+  // At most one per lane.
   expect(done.filter((step) => step.endsWith('to b')).length).toBeLessThanOrEqual(16);
   await over(time, drained);
   expect(drain.waiting()).toEqual([]);
@@ -113,7 +113,7 @@ test('a drain ends when its time is over; what is left is released in order, wha
   await over(time, drained, 0);
   await over(time, drain.releaseAll(NEVER), 0);
   expect(of(done, 'release')).toHaveLength(40);
-  // No other was given, and those that were here let their last write end.
+  // No others were handed over, and the remaining ones finished their last write.
   expect(of(done, 'give')).toHaveLength(16);
   for (const index of upTo(40).slice(16)) {
     const steps = done.filter((step) => step.endsWith(` ${index}`));

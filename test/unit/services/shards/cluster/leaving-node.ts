@@ -12,25 +12,25 @@ export const keyOf = (index: number) => `${ROW.id}.${index}`;
 const indexOf = (key: string) => key.slice(key.lastIndexOf('.') + 1);
 
 export interface LeavingTerms {
-  /** Indexes of the shards that it holds. */
+  /** Indexes of the shards that the node holds. */
   shards: number[];
-  /** Those of them that open within a moment. */
+  /** Indexes of the shards that open within a moment. */
   quick?: number[];
-  /** The node itself, `a`, and the others that take shards. */
+  /** The node itself, `a`, and the other nodes that take shards. */
   nodes?: string[];
-  /** How far the copy at a node is; it may throw. */
+  /** Seq of the copy on a node; may throw. */
   follow?(node: string, headSeq: number): number | null;
-  /** What the other node does with a shard. */
+  /** Opens a shard on the other node. */
   adopt?(node: string, index: string): void | Promise<void>;
-  /** What the store does with a release. */
+  /** Releases a shard in the store. */
   release?(index: string): void | Promise<void>;
-  /** What each takes in memory. */
+  /** Size of each shard in memory. */
   bytes?: number;
-  /** How long a checkpoint takes. */
+  /** Duration of a checkpoint. */
   saveMs?: number;
 }
 
-/** Node `a`, which holds some shards, on virtual time; `done` says what it does, in order. */
+/** Node `a`, which holds some shards, on virtual time. `done` lists its operations in order. */
 export function leavingNode({
   shards,
   quick = [],
@@ -49,7 +49,7 @@ export function leavingNode({
     key,
     spec: { collectionId: ROW.id, index: Number(indexOf(key)) } as ShardSpec,
     size: { bytes },
-    // Something is committed all the time.
+    // Commits happen all the time.
     head: { seq: ++headSeq },
     refuseQueued: () => void done.push(`refuseQueued ${indexOf(key)}`),
   });
@@ -115,7 +115,7 @@ export function leavingNode({
   return { time, done, handOver, drain };
 }
 
-/** What `work` gives, when up to `forMs` go by meanwhile. */
+/** The result of `work`, while up to `forMs` pass. */
 export async function over<T>(time: VirtualTime, work: Promise<T>, forMs = 120_000): Promise<T> {
   work.catch(() => undefined);
   await time.run(time.nowMs + forMs);

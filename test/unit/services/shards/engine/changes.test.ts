@@ -22,7 +22,7 @@ const merge = fc
   .tuple(metadata, fc.array(fieldName, { maxLength: 2 }))
   .map(([set, keys]) => ({ set, unset: keys.filter((key) => !Object.hasOwn(set, key)) }));
 const update = fc.record({ id, values: fc.option(values), merge });
-/** What clients may ask for; `max`: records of a round. */
+/** Requests as clients may send them. `max`: records per round. */
 const request = fc.oneof(
   fc.record({
     kind: fc.constant('upsert' as const),
@@ -52,7 +52,9 @@ function merged(before: Json, { set, unset }: { set: Json; unset: string[] }): J
 }
 const sizeOf = (of: Json) => Buffer.byteLength(canonicalize(of)!);
 
-/** What the request does to a plain map; how many records it changes, null where it is refused. */
+/**
+ * Applies the request to a plain map; returns the number of changed records, null for a refusal.
+ */
 function expected(records: Map<string, TestRecord>, asked: Request): number | null {
   switch (asked.kind) {
     case 'upsert':
@@ -88,7 +90,7 @@ function expected(records: Map<string, TestRecord>, asked: Request): number | nu
   }
 }
 
-/** The request as writes of a shard: of a change by filter the next round is known by the last. */
+/** The request as shard writes. Each round of a change by filter follows from the previous one. */
 function writesOf(asked: Request): ShardWrite {
   const terms = { throughSeq: null, metadataMaxBytes: METADATA_MAX_BYTES };
   switch (asked.kind) {
@@ -122,7 +124,7 @@ function writesOf(asked: Request): ShardWrite {
   }
 }
 
-/** What is said of a merge before it is made: with its changes counted, and without. */
+/** Previews of a merge, with its changes counted and without. */
 function previewsOf(shard: Shard, write: ShardWrite) {
   const terms = [true, false].map((countsChanges) => ({ metadataMaxBytes: METADATA_MAX_BYTES, countsChanges }));
   if (write.kind === 'update') return terms.map((each) => runThrough(shard.previewUpdatesSteps(write.updates, each)));
@@ -145,7 +147,7 @@ test('changes do what they say, in rounds, and their log entries replayed give t
         let [changed, rounds] = [0, 0];
         let next: { throughSeq: number } | undefined;
         do {
-          // Each takes one record at least.
+          // Each round changes at least one record.
           expect(rounds++).toBeLessThanOrEqual(31);
           const { outcomes, commit } = stageIn(shard, [{ ...writesOf(asked), ...next } as ShardWrite]);
           const [outcome] = outcomes;
@@ -154,7 +156,7 @@ test('changes do what they say, in rounds, and their log entries replayed give t
             expect(replica.replay({ seq: commit.head.seq, kind: 'write', ...commit })).toBe(true);
           }
           if (outcome.refused) {
-            // After others were made: the model has made none.
+            // Only the first round can be compared: the model does not apply rounds.
             if (rounds > 1) return;
             expect([wanted, commit]).toEqual([null, null]);
           }

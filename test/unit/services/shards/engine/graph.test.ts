@@ -26,7 +26,7 @@ function newFolder(): string {
   return folder;
 }
 
-/** The slots that searches find: those behind the nodes, and the tail. */
+/** The slots that searches find: those of the nodes, and the tail. */
 function heldBy(graph: Graph): number[] {
   const held = [...graph.tail];
   for (let node = 0; node < graph.nodes; node++)
@@ -99,7 +99,7 @@ test('a slice looks at a bounded number of vectors that do not fit, and later sl
   expect(graph.nodes).toBe(6);
 });
 
-/** 600 records with 40 vectors, and 600 with one each. */
+/** 600 records that share 40 vectors, and 600 with a vector each. */
 function withCopies() {
   const random = randomFrom(3);
   const few = Array.from({ length: 40 }, () => Float32Array.from({ length: 8 }, random));
@@ -146,7 +146,7 @@ test('a checkpoint of a shard with copies is loaded whole, and needs no new node
   expectAllFound(loaded, vectors);
   const again = newFolder();
   loaded.save(again);
-  // 640 distinct vectors, of which a few may still wait.
+  // 640 distinct vectors, of which a few may still wait for indexing.
   for (const path of [folder, again]) expect(nodesIn(path)).toBeLessThanOrEqual(640);
 });
 

@@ -9,10 +9,10 @@ import { settle, specWith, upsertOf, write } from '../../../../support/shard-eng
 
 const CHUNK_SLOTS = 4;
 const STEP_NS = 5_000;
-/** Where in the order, however many. */
+/** A range without a limit. */
 type Range = Omit<IdRange, 'limit'>;
 const EVERYTHING: Range = { after: null, prefix: null };
-/** UTF-16 has some of them in another order than UTF-8. */
+/** Characters whose UTF-16 order differs from their UTF-8 order. */
 const CHARACTERS = ['a', 'b', '\0', '\n', 'é', '\uffee', '\u{1f600}'];
 const id = fc.string({ unit: fc.constantFrom(...CHARACTERS), minLength: 1, maxLength: 4 });
 
@@ -42,7 +42,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   },
 );
 
-/** Records in slots, an order beside them, and where each record lies. */
+/** Records in slots, an order over them, and the slot of each record. */
 class Ordered {
   readonly slots = new Slots(1);
   readonly order = new IdOrder(this.slots, CHUNK_SLOTS);
@@ -73,7 +73,7 @@ class Ordered {
     });
   }
 
-  /** Goes on with a build, and leaves it after so many steps for another to go on. */
+  /** Continues a build for this many steps, then leaves the rest for later. */
   build(steps: number): void {
     this.#building ??= this.order.build(new StepMeter(STEP_NS));
     for (let step = 0; step < steps; step++) this.#building.next();

@@ -23,7 +23,7 @@ import {
 import { checkpointIn } from '../../../../support/written-checkpoint.ts';
 
 const FIRST_SEED = seed;
-/** So many seeds, one after the other. */
+/** Number of seeds to run, one after another. */
 const RUNS = Number(process.env.PROVEC_TEST_RUNS ?? 1);
 console.info(`shard-random: PROVEC_TEST_SEED=${FIRST_SEED}, PROVEC_TEST_RUNS=${RUNS}`);
 
@@ -32,13 +32,13 @@ const FILTERS = [null, null, { tag: 't1' }, { n: { $lt: 40 } }, { tag: { $ne: 't
 const STEPS = 240;
 const QUERIES_PER_CHECK = 4;
 /**
- * The graph of a few hundred records misses one best match in tens of thousands; one that has lost
- * records misses them again and again.
+ * The graph of a few hundred records misses one best match in tens of thousands. A graph that has
+ * lost records misses them every time.
  */
 const RECALL_MIN = 0.98;
 
 /**
- * A shard's options with a clock that moves by 0.1 ms per reading, so that a seed decides how far
+ * A shard's options with a clock that advances 0.1 ms per read, so that the seed determines how far
  * background work gets.
  */
 function steadyOptions(): EngineOptions {

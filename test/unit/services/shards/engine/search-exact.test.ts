@@ -20,7 +20,7 @@ import {
 const METRICS: Metric[] = ['cosine', 'euclidean', 'dot'];
 const QUANTIZATIONS: Quantization[] = ['bf16', 'f32', 'f16', 'i8'];
 
-/** Few distinct values make ties; large and small ones make rounding show. */
+/** Few distinct values produce ties; large and small ones expose rounding. */
 const component = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(-1, 0, 0.5, 1, 2) },
   fc.float({ noNaN: true, noDefaultInfinity: true, min: -1e6, max: 1e6 }),
@@ -54,7 +54,7 @@ test.each(METRICS.flatMap((metric) => QUANTIZATIONS.map((quantization) => [metri
 
           const exact = queryIn(shard, query);
           const expected = model.query(query);
-          // A score may be a rounding error beside the threshold.
+          // A score may be within a rounding error of the threshold.
           const isClear =
             scoreThreshold === null || [...scores.values()].every((score) => !near(score, scoreThreshold));
           if (isClear) expect(exact).toHaveLength(expected.length);
@@ -139,7 +139,7 @@ test('a filter that is wrong is refused even by an empty shard; a vector of anot
 
 test.each([
   [2_048, 300, 8],
-  // The smallest chunks there are.
+  // The smallest possible chunks.
   [8_192, 120, 8],
 ])(
   'scans pass over what is not selected, and over nothing else, in whatever chunk it lies: %i dimensions',

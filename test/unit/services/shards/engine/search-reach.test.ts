@@ -14,8 +14,8 @@ const QUANTIZATIONS: Quantization[] = ['bf16', 'f16', 'f32', 'i8'];
 const BATCH = 8;
 
 /**
- * How the vectors of a shard may lie: all over the place, close together, and along the axes, where
- * rounding errors do not cancel out.
+ * Distributions of a shard's vectors: scattered, close together, and along the axes, where rounding
+ * errors do not cancel out.
  */
 const SHAPES: Record<string, (random: () => number, row: number, at: number) => number> = {
   scattered: (random) => random() - 0.5,
@@ -71,7 +71,7 @@ describe.each(METRICS)('%s', (metric) => {
               candidates.fill(batch, BATCH, () => true),
             ))
               seen.push(closenessOf(metric, query, vectors[slot]!));
-          // Else a search asks for more, or scans.
+          // Otherwise a search requests more candidates, or scans.
           if (!candidates.isBeyond(tenth())) continue;
           decided++;
           const all = held.map((vector) => closenessOf(metric, query, vector));

@@ -15,10 +15,10 @@ import {
 } from '../../../../support/shard-engine.ts';
 
 const RECALL_MIN = 0.99;
-/** 8 bits a component cannot tell apart what lies close together in a wide space. */
+/** 8 bits per component cannot distinguish close vectors in a wide space. */
 const EUCLIDEAN_I8_RECALL_MIN = 0.96;
 
-/** A shard of the first `count` of vectors that lie one behind the other, in its graph. */
+/** A shard with the first `count` vectors of a flat array in its graph. */
 function indexed(spec: Parameters<typeof specWith>[0] & { dimensions: number }, vectors: Float32Array, count: number) {
   const { dimensions } = spec;
   const shard = new Shard(specWith(spec), { scanCostFactor: 100 });
@@ -34,8 +34,7 @@ function indexed(spec: Parameters<typeof specWith>[0] & { dimensions: number }, 
 }
 
 /**
- * Random vectors in clusters, of lengths from 0.25 to 2.25, far from the origin where `offset` says
- * so.
+ * Random vectors in clusters, with lengths from 0.25 to 2.25, shifted from the origin by `offset`.
  */
 function generated(metric: Metric, quantization: Quantization, offset: number) {
   const [count, dimensions, queries] = [6_000, 32, 60];

@@ -1,6 +1,6 @@
 /**
- * Recall on the real embeddings that come with the project, held against a plain scan by other
- * code; on all 61,666 of them: `search-debian`.
+ * Recall on the real embeddings in the repository, compared with a plain scan by independent code.
+ * `search-debian` covers all 61,666 embeddings.
  */
 import { expect, test } from '@jest/globals';
 import { debianSample } from '../../../../../examples/debian-sample.ts';

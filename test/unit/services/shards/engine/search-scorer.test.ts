@@ -7,7 +7,7 @@ import { randomFrom } from '../../../../support/random.ts';
 import { seed } from '../../../../support/seed.ts';
 
 const METRICS: Metric[] = ['cosine', 'euclidean', 'dot'];
-/** Around the eight numbers that are taken at a time, and the most there may be. */
+/** Around the eight numbers that are processed at a time, and the maximum. */
 const DIMENSIONS = [1, 2, 7, 8, 9, 15, 16, 17, 384, LIMITS.dimensionsMax];
 const RECORDS = 70;
 
@@ -19,7 +19,7 @@ function filled(dimensions: number, vectors: Float32Array[]): Slots {
   return slots;
 }
 
-/** By the definition, number by number. */
+/** Computes the score by its definition, number by number. */
 function expected(metric: Metric, query: Float32Array, vector: Float32Array): number {
   const sum = (term: (a: number, b: number) => number) => query.reduce((total, a, i) => total + term(a, vector[i]!), 0);
   if (metric === 'dot') return sum((a, b) => a * b);
@@ -48,7 +48,7 @@ describe.each(METRICS)('%s', (metric) => {
     const scores = scoresOf(new Scorer(metric, filled(dimensions, vectors), query), [...vectors.keys()]);
     scores.forEach((score, at) => {
       const wanted = expected(metric, query, vectors[at]!);
-      // Sums of terms of both signs are as exact as their greatest terms.
+      // A sum of terms with both signs is only as exact as its largest terms.
       const scale = metric === 'dot' ? expected('dot', query.map(Math.abs), vectors[at]!.map(Math.abs)) : 1;
       expect(Math.abs(score - wanted)).toBeLessThanOrEqual(1e-12 * scale);
     });

@@ -1,10 +1,9 @@
 /**
- * Data that is hard on a graph index, each shape with all metrics and types in the long suite.
+ * Data that is hard on a graph index; the long suite runs each shape with all metrics and types.
  *
- * Recall is by score: a match counts if it is as close as the last of the true ten. A record asked
- * for by its own vector is found if it is there wherever an exact query has it, which is always
- * unless ten copies come before it. Under dot its vector may be closer to others: then those must
- * be found.
+ * Recall is by score: a match counts if it is as close as the last of the true ten. A search for a
+ * record's own vector must find the record wherever an exact query does, which is always unless ten
+ * copies come first. Under dot, other records may be closer; then those must be found.
  */
 import { describe, expect, test } from '@jest/globals';
 import type { ShardMatch } from '../../../../../lib/shard/match.ts';
@@ -26,11 +25,11 @@ import { VECTOR_SHAPES, type VectorShapeName } from '../../../../support/vector-
 
 const RECALL_MIN = 0.99;
 /**
- * What falls short of it at 12,000 records (docs/internals/search.md): euclidean distances of
- * vectors whose lengths are log-normal.
+ * Recall below the usual minimum at 12,000 records (docs/internals/search.md): euclidean distances
+ * of vectors with log-normal lengths.
  */
 const UNEVEN_RECALL_MIN = 0.95;
-/** Share of the records that a graph of 12,000 has no way to, whatever they are asked for by. */
+/** Share of the records that a graph of 12,000 cannot reach from any query. */
 const LOST_MAX = { even: 0.004, uneven: 0.015 };
 const RECORDS = isThorough ? 12_000 : 1_200;
 const QUERIES = isThorough ? 100 : 30;
@@ -40,7 +39,9 @@ const METRICS: Metric[] = ['cosine', 'euclidean', 'dot'];
 const QUANTIZATIONS: Quantization[] = ['bf16', 'f16', 'f32', 'i8'];
 const SHAPES = Object.keys(VECTOR_SHAPES) as VectorShapeName[];
 
-/** In the gate: each shape with each metric, the types in turn, and what once failed most. */
+/**
+ * In the gate: each shape with each metric, types alternating, and the cases that once failed most.
+ */
 const KINDS = SHAPES.flatMap((shape, row) =>
   METRICS.flatMap((metric, column) =>
     QUANTIZATIONS.filter((_, at) => isThorough || at === (row + column) % QUANTIZATIONS.length).map(

@@ -359,7 +359,7 @@ test('a record of another shard is answered with the head, unless the only recor
   const put = (id: string) => write(shard, upsertOf([[id, { values: [1, 1], metadata: {} }]], 2));
   put(own[0]);
   expect(shard.prove(other[0])).toMatchObject({ present: false, terminal: { key: keyHashOf(own[0]).toString('hex') } });
-  // As when it gets its second record after somebody has read its head.
+  // Simulates that the shard gets its second record after its head was read.
   put(own[1]);
   expect(shard.prove(other[0])).toEqual({ head: shard.head, siblings: [], terminal: null, present: false });
 });

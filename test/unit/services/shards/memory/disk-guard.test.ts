@@ -4,7 +4,10 @@ import { diskGuard, warnOfReserve } from '../../../../../services/shards/memory/
 const MIB = 2 ** 20;
 const RESERVE_MIB = 64;
 
-/** A guard of a disk with `freeMiB` beyond the reserve, which is looked at as its owner lets it. */
+/**
+ * A guard of a disk with `freeMiB` beyond the reserve. The test decides when a check of the disk
+ * completes.
+ */
 function guardOf(freeMiB: number) {
   const disk = { freeMiB, looks: 0, answers: [] as (() => void)[] };
   const freeBytes = () =>
@@ -15,7 +18,7 @@ function guardOf(freeMiB: number) {
   const clock = { nowMs: 0 };
   const monotonicMs = () => clock.nowMs;
   const admit = diskGuard(RESERVE_MIB * MIB, { freeBytes }, { monotonicMs });
-  /** How many of `count` writes at once are admitted. */
+  /** How many of `count` concurrent writes are admitted. */
   const admitted = async (count: number, eachMiB: number): Promise<number> => {
     const outcomes = Array.from({ length: count }, () => admit(eachMiB * MIB));
     for (const answer of disk.answers.splice(0)) answer();

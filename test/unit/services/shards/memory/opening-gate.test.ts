@@ -9,9 +9,9 @@ const OVERDRAFT_AFTER_MS = 2_000;
 const REFUSE_AFTER_MS = 20_000;
 
 let nowMs: number;
-/** Bytes that are in memory and cannot be closed. */
+/** Bytes in memory that cannot be freed. */
 let held: number;
-/** Bytes that would be closed for others. */
+/** Bytes in memory that can be freed for others. */
 let idle: number;
 let memory: { opening: number; reserved: number; fits(bytes: number, overdraft: boolean): boolean };
 let gate: OpeningGate;
@@ -46,7 +46,7 @@ async function pass(ms: number): Promise<void> {
   await settled();
 }
 
-/** Asks for room, keeps it once it is had, and notes what becomes of it. */
+/** Requests room, keeps it once granted, and records the outcome. */
 function enter(name: string, bytes: number, fates: string[]): { leave(): void } {
   let leave: () => void = () => undefined;
   const left = new Promise<void>((resolve) => {
@@ -70,7 +70,7 @@ test('who waits for long may use the overdraft, and not before', async () => {
   gate.changed();
   await settled();
   expect(fates).toEqual([]);
-  // Nothing changes meanwhile but the time.
+  // Only time passes.
   await pass(1);
   expect(fates).toEqual(['a is in']);
   expect(memory.reserved).toBe(5 + OVERDRAFT);

@@ -32,9 +32,9 @@ let fixture: ShardFixture;
 let worker: ShardWorker;
 let checkpointer: Checkpointer;
 let actor: ShardActor;
-/** Folders that were staged, in order. */
+/** Staged folders, in order. */
 let staged: string[];
-/** What happens to a folder between staging it and writing to it. */
+/** Runs between staging a folder and writing to it. */
 let onStage: (folder: string) => Promise<void>;
 let freeBytes: number;
 
@@ -106,7 +106,7 @@ async function damage(seq: number): Promise<void> {
   writeFileSync(file, bytes);
 }
 
-/** Opens the shard anew in a worker of its own. */
+/** Opens the shard again in another worker. */
 async function reopened() {
   const other = new ShardWorker(log);
   try {
@@ -173,7 +173,7 @@ test('the pause outlives the opening, so that a checkpoint that ends its worker 
 test('nothing is staged where it would eat into the reserve of the disk', async () => {
   checkpointer.opened(KEY, 0, URGENT_TAIL_BYTES);
   await upsert(MANY);
-  // Its index is still being built, so it only grows.
+  // The index is still being built, so its size only grows.
   freeBytes = RESERVE_BYTES + (await worker.request('size', { key: KEY })).bytes - 1;
   await expect(checkpointer.run(actor)).rejects.toMatchObject({ kind: 'capacity' });
   expect(staged).toEqual([]);
@@ -251,7 +251,7 @@ test('what a checkpoint under way may yet write counts when the next asks for ro
   while ((await worker.request('size', { key: KEY })).unindexed > 0) await new Promise(setImmediate);
   while ((await worker.request('size', { key: second.key })).unindexed > 0) await new Promise(setImmediate);
   const sizes = await Promise.all([KEY, second.key].map((key) => worker.request('size', { key })));
-  // Room for either of them, not for both.
+  // Room for one of them, but not for both.
   freeBytes = RESERVE_BYTES + sizes[0].bytes + sizes[1].bytes - 1;
   let release: () => void = () => undefined;
   onStage = () =>

@@ -22,12 +22,12 @@ const QUIET_MS = 250;
 let fixture: ShardFixture;
 let store: Store;
 let materialiser: Materialiser;
-/** What was logged, as lines of JSON. */
+/** Log output as JSON lines. */
 let lines: string[];
-/** Stands before the real store. */
+/** Runs before the real store. */
 let onApply: (shard: string) => Promise<void>;
 let onRead: (entries: LogEntry[]) => LogEntry[];
-/** Comes between reading an anchor's row and handing it over. */
+/** Runs between reading an outbox row and returning it. */
 let onRow: () => Promise<void>;
 let reads: number;
 
@@ -131,8 +131,8 @@ describe('a shard that cannot be materialised', () => {
 
 describe('a shard of a collection that is anchored', () => {
   /**
-   * A shard with so many entries, of a collection whose first root is on its way; `confirm` has the
-   * root at a seq confirmed.
+   * A shard with `entries` entries, in a collection whose first root is in flight. `confirm`
+   * confirms the root at a seq.
    */
   async function anchoredShard(entries: number) {
     const collection = newCollection();
@@ -222,7 +222,7 @@ describe('before an entry that cannot be applied', () => {
       expect(await materialiser.catchUp(bad)).toBe(2);
       const before = reads;
       materialiser.wake(bad);
-      // Another shard is materialised in the background meanwhile: time enough to go wrong.
+      // Another shard is materialised in the background meanwhile, which leaves time for mistakes.
       await append(good, seq - 5, seq - 5);
       materialiser.wake(good);
       await until('the other shard goes on', async () => (await mark(good)) === seq - 5);
@@ -331,7 +331,7 @@ test('a pass that waits for its turn when its collection is forgotten applies no
   const ahead = materialiser.catchUp(other);
   await until('the turn is taken', () => isReached);
   const waiting = materialiser.catchUp(mine);
-  // It looks for the goal first.
+  // It reads the target seq first.
   await quiet();
   const forgotten = materialiser.forget(mine.slice(0, -2));
   release();
@@ -342,7 +342,7 @@ test('a pass that waits for its turn when its collection is forgotten applies no
   expect(await mark(other)).toBe(2);
 });
 
-/** 39 ms on a quiet machine; SQLite copies a value in one piece. */
+/** 39 ms on an idle machine; SQLite copies a value in one piece. */
 const HELD_MAX_MS = 200;
 
 test('an entry of nearly 60 MB is applied without holding the event loop', async () => {
@@ -353,7 +353,7 @@ test('an entry of nearly 60 MB is applied without holding the event loop', async
     return { id: `r${at}`, vector: new Float32Array(dimensions).fill(at), metadata, leaf: Buffer.alloc(32, at) };
   });
   const body = encodeEntry({ dimensions, upserts, deletes: [] });
-  // The best of a few: what other processes take from this machine is not ours.
+  // The best of several attempts, because other processes slow this one down.
   let heldMs = Number.POSITIVE_INFINITY;
   for (let seq = 1; seq <= 4 && heldMs >= HELD_MAX_MS; seq++) {
     await fixture.store.log.append(entry(shard, seq, { body }));

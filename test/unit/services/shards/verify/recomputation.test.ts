@@ -38,7 +38,7 @@ const withRead = (before: () => Promise<void>) =>
     },
   }));
 
-/** A promise and what resolves it. */
+/** A promise and the function that resolves it. */
 function gate(): { opened: Promise<void>; open(): void } {
   let open: () => void = () => undefined;
   const opened = new Promise<void>((resolve) => {
@@ -51,7 +51,7 @@ async function turns(): Promise<void> {
   for (let count = 0; count < 50; count++) await turn();
 }
 
-/** Only timers that the code sets: worker threads and SQLite go on as ever. */
+/** Fakes only timers that the code sets; worker threads and SQLite run normally. */
 function fakeTimers(): void {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date', 'hrtime'] });
 }
@@ -69,7 +69,7 @@ test('a few shards are scanned at a time, the others in order of arrival, and no
   );
   const numbers = Array.from({ length: recomputeScansMax * 3 }, (_, at) => at + 1);
   const specs = numbers.map((number) => specOf(number));
-  // Shards that never had a write are not opened, and so are not scanned by anybody else.
+  // Shards without writes are not opened, and so nothing else scans them.
   const begun = specs.map((spec) => fixture.node.recomputation.begin(spec));
   while (scanned.length < recomputeScansMax) await turn();
   await turns();
@@ -116,7 +116,7 @@ test('past the bound a scan is refused with 503, and the end of the node refuses
     expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } });
 });
 
-/** As somebody else does it, who knows nothing of the scan. */
+/** Drops the collection like another node, which does not know of the scan. */
 async function drop(store: Store): Promise<void> {
   const { collectionId } = specOf(1);
   await store.catalog.dropCollection(collectionId);
@@ -249,8 +249,8 @@ describe('memory', () => {
     }
     const { head } = await fixture.node.upsert(specOf(4), many(20_000));
     await fixture.node.upsert(specOf(5), many(1));
-    // Entries that are not in the records yet are laid over them, and counted for more than they
-    // come to; a shard whose graph is built grows by itself.
+    // Entries that are not in the records yet are applied on top and counted with an upper bound. A
+    // shard whose graph is being built grows by itself.
     await until('all is written and indexed', async () => {
       const applied = await fixture.store.records.appliedSeq(shardKey(specOf(4).collectionId, specOf(4).index));
       return applied === head.seq && fixture.node.stats().unindexed === 0;
@@ -279,7 +279,7 @@ describe('memory', () => {
       message: expect.stringContaining('not enough memory to verify'),
     });
     expect(fixture.node.stats().open).toBeLessThan(open);
-    // Others are served meanwhile, and it goes on once there is room.
+    // Other requests are served meanwhile, and the scan continues once there is room.
     expect((await fixture.node.fetch(specOf(5), ['r0'])).items).toHaveLength(1);
     fixture.node.recomputation.release(sessions.pop()!);
     expect((await fixture.node.recomputation.begin(specOf(4))).differences).toEqual([]);

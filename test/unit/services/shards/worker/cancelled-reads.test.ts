@@ -19,7 +19,7 @@ test('a cancelled read takes no more turns, and those that wait for it go on', (
   const key = host.open('c');
   host.write(key, RECORDS);
   host.settle();
-  // As many as may be under way, and one that waits for its turn.
+  // As many queries as may run at a time, and one that waits.
   const queries = Array.from({ length: 5 }, () => host.query(key, ALL));
   const write = host.send('stage', { key, writes: [upsertOf([['new', { values: [1, 1], metadata: {} }]], 2)] });
   host.turnsUntil(write);
@@ -57,7 +57,7 @@ test('a request whose signal aborts fails with its reason, and what was kept for
   client.abort(new Error('gone'));
   await expect(fetched).rejects.toThrow('gone');
   await expect(fetch()).rejects.toThrow('gone');
-  // The thread had answered, with the first of two pages, before it learned.
+  // The thread had answered with the first of two pages before it learned of the cancellation.
   await worker.request('size', { key });
   expect(asked).toEqual(['fetch', 'fetch', 'size', 'leave']);
 });

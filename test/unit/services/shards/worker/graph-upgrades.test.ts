@@ -30,7 +30,7 @@ afterEach(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A host that has loaded so many copies of the shard, all with an outdated graph. */
+/** A host that has loaded `shards` copies of the shard, all with an outdated graph. */
 function loaded(shards: number): { host: HostHarness; keys: ShardKey[] } {
   const host = new HostHarness({ engine: { graphMinRecords: 64 } });
   const keys = Array.from({ length: shards }, (_, i) => shardKey(`c${i}`, 0));
@@ -46,7 +46,7 @@ function bytesOf(host: HostHarness, keys: ShardKey[]): number {
   return keys.reduce((sum, key) => sum + sizeOf(host, key).bytes, 0);
 }
 
-/** Bytes that the shards took at most, beyond those at first, until all was built. */
+/** Peak memory growth of the shards until everything was built. */
 function peakGrowth(host: HostHarness, keys: ShardKey[]): number {
   const before = bytesOf(host, keys);
   let peak = before;
@@ -54,7 +54,7 @@ function peakGrowth(host: HostHarness, keys: ShardKey[]): number {
   return peak - before;
 }
 
-/** Whether the shard's graph is of this version. */
+/** Whether the shard's graph has the current version. */
 function isUpgraded(host: HostHarness, key: ShardKey): boolean {
   const path = mkdtempSync(join(folder, 'saved-'));
   host.result(host.send('save', { key, folder: path }));

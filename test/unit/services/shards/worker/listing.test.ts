@@ -33,7 +33,7 @@ function open(options: HostOptions = {}): void {
   host.settle();
 }
 
-/** Writes records whose values and metadata say which generation they are of. */
+/** Writes records whose values and metadata contain their generation. */
 function put(ids: string[], generation: number): number {
   const records = ids.map((id): [string, TestRecord] => [id, { values: [1, generation], metadata: { generation } }]);
   return host.write(key, upsertOf(records, 2));
@@ -55,7 +55,7 @@ test('a record has what was asked for', () => {
   const metadata = '{"generation":1}';
   expect(first({})).toEqual([{ id }]);
   expect(first({ includeValues: true })).toEqual([{ id, values }]);
-  // A view would take all the vectors beside it along to the main thread.
+  // A view would transfer all neighbouring vectors to the main thread as well.
   expect(first({ includeValues: true })[0]!.values!.buffer.byteLength).toBe(values.byteLength);
   expect(first({ includeMetadata: true })).toEqual([{ id, metadata }]);
   expect(first({ includeValues: true, includeMetadata: true })).toEqual([{ id, values, metadata }]);
@@ -95,7 +95,7 @@ test('a listing that a write overtakes is of the state before it or after it', (
     expect(items).toEqual(isAfter ? after : before);
     seen[isAfter ? 'after' : 'before']++;
   }
-  // Far more turns than it takes to read when the order and the column are built.
+  // Far more turns than a read takes once the order and the column are built.
   expect([seen.before > 0, seen.after > RECORDS]).toEqual([true, true]);
 });
 

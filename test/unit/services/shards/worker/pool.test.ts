@@ -14,7 +14,7 @@ afterEach(() => pool.end());
 test('threads that end are replaced, and those that live are chosen meanwhile', async () => {
   pool = new WorkerPool(2, log);
   const [first, second] = [...pool.workers];
-  // The lighter one ends, twice at its start: its next waits.
+  // The lighter worker exits twice during its start, so its replacement waits.
   second!.load = 1;
   for (let time = 0; time < 2; time++) {
     const before = pool.workers[0]!;
@@ -40,8 +40,9 @@ test('a request that cannot be sent fails by itself, and leaves nothing that a l
 });
 
 /**
- * Terminated as usearch loads, a thread ends the process once in some hundred times ("terminate
- * called after throwing an instance of 'Napi::Error'"): too rarely for a test to wait for.
+ * A thread terminated while usearch loads ends the whole process about once in a hundred times
+ * ("terminate called after throwing an instance of 'Napi::Error'"): too rarely to reproduce in a
+ * test.
  */
 test('a thread that is ended while it starts ends by itself, never terminated from outside', async () => {
   const terminate = jest.spyOn(Worker.prototype, 'terminate');

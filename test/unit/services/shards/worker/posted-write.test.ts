@@ -52,7 +52,7 @@ test('ill-formed text reaches the engine as it is, to be refused there', async (
 
 test('40 MB of metadata do not hold the event loop', async () => {
   const write = upsertOf(Array.from({ length: 1_000 }, (_, at) => `{"a":"${'y'.repeat(40_000)}${at}"}`));
-  // The best of a few: what other processes take from this machine is not ours.
+  // The best of several attempts, because other processes slow this one down.
   let heldMs = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 4 && heldMs >= 15; attempt++) {
     const watch = new LoopWatch();

@@ -12,7 +12,7 @@ import { fetchFrom, queryIn, queryWith, rootOf, settle, specWith, write } from '
 const DIMENSIONS = 4;
 const ids = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `r${from + at}`);
 
-/** Records whose values and metadata say which generation wrote them. */
+/** Records whose values and metadata contain the generation that wrote them. */
 function upsertOf(names: string[], generation: number): ShardWrite {
   const vectors = Float32Array.from(names.flatMap((name) => [1, Number(name.slice(1)), generation, 0]));
   const metadata = names.map((name) => `{"is":"${name} of ${generation}"}`);
@@ -21,7 +21,7 @@ function upsertOf(names: string[], generation: number): ShardWrite {
 const remove = (names: string[]): ShardWrite => ({ kind: 'delete', ids: names });
 const ALL = queryWith([1, 0, 0, 0], { topK: 10_000, includeValues: true, includeMetadata: true });
 
-/** All pages of a reading from here on. */
+/** All remaining pages of a cursor. */
 function readOut(reading: Reading): unknown[] {
   const items: unknown[] = [];
   while (!reading.isAtEnd) items.push(...runThrough(reading.page(10_000)));
@@ -30,7 +30,7 @@ function readOut(reading: Reading): unknown[] {
 
 test('a reading stays as it was whatever is written, and what it kept goes when it ends', () => {
   const shard = new Shard(specWith({ dimensions: DIMENSIONS }));
-  /** The same without readings. */
+  /** The same shard without cursors. */
   const twin = new Shard(specWith({ dimensions: DIMENSIONS }));
   const put = (...writes: ShardWrite[]) => {
     for (const each of [shard, twin]) {
@@ -44,8 +44,8 @@ test('a reading stays as it was whatever is written, and what it kept goes when 
   const readings = [Reading.ofMatches(shard, ranking, ALL), Reading.ofMatches(shard, ranking, ALL)];
   const records = Reading.ofRecords(shard, shard.slotsOf(ids(500)));
   const fetched = fetchFrom(shard, ids(500));
-  // Overwritten, deleted, and others put where there is room; all with the engine's own moving
-  // about in between.
+  // Records are overwritten, deleted and added to free slots, while the engine moves records in
+  // between.
   put(upsertOf(ids(1_500), 2));
   put(remove(ids(2_900, 50)));
   put(upsertOf(ids(1_000, 5_000), 3));
@@ -90,7 +90,7 @@ test('records that are read stay readable while nearly all others go and memory 
   expect(fetchFrom(shard, overwritten).map(({ values }) => values[2])).toEqual(overwritten.map(() => 2));
 });
 
-/** A worker's host without a thread, whose clock is the test's. */
+/** A worker's host without a thread, on a test clock. */
 function startHost() {
   let nowMs = 0;
   const replies: WorkerReply[] = [];
@@ -100,12 +100,12 @@ function startHost() {
       if (message.id !== null) replies.push(message);
     },
     (run) => later.push(run),
-    // A clock that stands still would have the system's timers come again for ever.
+    // On a clock that stands still, the system's timers would fire again forever.
     { monotonicMs: () => nowMs, timers: { after: () => () => undefined } },
   );
   const ask = <O extends WorkerOp>(op: O, params: WorkerOps[O]['params']): WorkerOps[O]['result'] => {
     host.receive({ id: 1, op, params });
-    // Staging takes turns.
+    // Staging takes several turns.
     while (replies.length === 0 && later.length > 0) later.shift()!();
     const reply = replies.pop();
     if (reply === undefined || !('result' in reply)) throw new Error(`No answer to ${op}.`);

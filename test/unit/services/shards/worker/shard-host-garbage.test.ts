@@ -1,4 +1,4 @@
-/** When a worker collects its garbage: everybody waits for it, some ten milliseconds. */
+/** When a worker collects garbage: all requests wait for it, for tens of milliseconds. */
 import { expect, jest, test } from '@jest/globals';
 import { type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
 

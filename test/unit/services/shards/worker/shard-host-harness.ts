@@ -15,21 +15,20 @@ import { type HostOptions, ShardHost } from '../../../../../services/shards/work
 import { specWith } from '../../../../support/shard-engine.ts';
 
 /**
- * What every look at the clock takes of the harness's time: with `stepNs: 1`, what a step takes.
+ * Time that each read of the harness's clock takes. With `stepNs: 1` this is the time of a step.
  */
 export const LOOK_MS = 0.25;
-/** No test wants so many. */
+/** More turns than any test needs. */
 const TURNS_MAX = 20_000;
 
 /**
- * A host without a thread, whose turns the test gives and whose clock moves only by being looked
- * at.
+ * A host without a thread. The test gives it turns, and its clock advances only when it is read.
  */
 export class HostHarness {
   nowMs = 0;
   turns = 0;
   longestTurnMs = 0;
-  /** Ids in the order of their answers. */
+  /** Ids in the order of their responses. */
   readonly answered: number[] = [];
   readonly notices: (SizeNotice | IndexNotice)[] = [];
   readonly timers: { dueMs: number; run: () => void }[] = [];
@@ -67,7 +66,7 @@ export class HostHarness {
     return this.nowMs;
   }
 
-  /** Makes an open shard. */
+  /** Creates an open shard. */
   open(collectionId: string, changes: Partial<ShardSpec> = {}): ShardKey {
     const spec = specWith({ collectionId, dimensions: 2, ...changes });
     const key = shardKey(collectionId, 0);
@@ -119,7 +118,7 @@ export class HostHarness {
     return reply.fault;
   }
 
-  /** Gives the host its turn; false when it wants none. */
+  /** Gives the host a turn; returns false when it needs none. */
   turn(): boolean {
     const [run, ...others] = this.#later;
     if (run === undefined) return false;
@@ -131,7 +130,7 @@ export class HostHarness {
     return true;
   }
 
-  /** Gives turns until the request is answered; returns how many. */
+  /** Gives turns until the request is answered; returns their number. */
   turnsUntil(id: number): number {
     let given = 0;
     for (; !this.isAnswered(id); given++) {
@@ -141,12 +140,12 @@ export class HostHarness {
     return given;
   }
 
-  /** Gives turns until none is wanted. */
+  /** Gives turns until the host needs none. */
   settle(): void {
     for (let given = 0; this.turn(); given++) if (given > TURNS_MAX) throw new Error('The host finds no end.');
   }
 
-  /** Lets the first timer fire. */
+  /** Fires the first timer. */
   fire(): void {
     const timer = this.timers.shift();
     if (timer === undefined) throw new Error('No timer is set.');

@@ -1,6 +1,4 @@
-/**
- * An index that cannot be built: the native library throws where it stands, when the test says so.
- */
+/** An index that cannot be built: the native library throws when the test says so. */
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { Index } from 'usearch';
 import type { ShardKey } from '../../../../../lib/shard/key.ts';
@@ -19,7 +17,7 @@ const add = Index.prototype.add;
 beforeEach(() => {
   addsLeft = 0;
   jest.spyOn(Index.prototype, 'add').mockImplementation(function (this: Index, keys, vectors, threads) {
-    // What it has taken in before it throws stays in it.
+    // Vectors added before the exception stay in the index.
     add.call(this, keys, vectors, threads);
     if (addsLeft-- <= 0) throw new Error('Out of memory!');
   });

@@ -1,6 +1,6 @@
 /**
- * What queries that take long leave to others. How fast anything is plays no part: a step takes a
- * quarter of a millisecond by fiat.
+ * How much long queries leave to other requests. Real speed does not matter: a step takes a
+ * simulated quarter of a millisecond.
  */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ShardKey } from '../../../../../lib/shard/key.ts';
@@ -18,13 +18,13 @@ const CHEAP = queryWith([1, 1]);
 /** A query with many conditions, each of which every record meets. */
 const BOMB = bomb(0, { topK: 5 });
 
-/** One of many that differ. */
+/** A bomb that differs from the others. */
 function bomb(i: number, changes: Partial<QueryOptions> = { topK: 1_000 }): ShardQuery {
   const conditions = Array.from({ length: 250 }, (_, k) => ({ tags: { $ne: `q${k}` } }));
   return queryWith([1, 1], { filter: { n: { $gte: -i }, $and: conditions }, ...changes });
 }
 
-/** `count` records from number `first` on; the filter above lets all of them through. */
+/** `count` records from number `first` on; the filter above accepts all of them. */
 function records(count: number, first = 0): ShardWrite {
   const all = Array.from({ length: count }, (_, i): [string, TestRecord] => {
     const metadata = { n: first + i, tags: [`a${i % 7}`, `b${i}`] };
@@ -129,11 +129,11 @@ describe('writes', () => {
     stage = host.send('stage', { key: large, writes: [records(1, RECORDS)] });
     while (!host.isAnswered(stage)) pour();
     commit = host.send('commit', { key: large });
-    // A query is reading, which the commit must not disturb.
+    // A query is being read, and the commit must not disturb it.
     expect(host.isAnswered(commit)).toBe(false);
     for (; !host.isAnswered(commit); turns++) pour();
-    // Four may have been under way, and none is added; each slice of theirs is a turn, as is that
-    // of each query that comes.
+    // Four queries may be running, and none is added. Each of their slices takes a turn, as does
+    // each new query.
     expect(turns).toBeLessThan(6 * alone);
     for (let i = 0; i < 4; i++) pour();
     host.settle();
@@ -222,7 +222,7 @@ describe('writes', () => {
     };
     expect(untilIndexed(() => host.query(large, CHEAP))).toBeGreaterThan(10);
     untilIndexed((i) => host.write(large, records(1, 8_000 + i)));
-    // The last group is staged, not committed.
+    // The last group is staged but not committed.
     host.send('stage', { key: large, writes: [records(1, 100_000)] });
     untilIndexed(() => host.query(large, CHEAP));
   });

@@ -10,7 +10,7 @@ const SPEC = specWith({ collectionId: 'c', dimensions: 2 });
 const EVERY = 1_000;
 
 const IDS = 320;
-/** With so many, some lie in the graph and some in its tail. */
+/** Enough that some records are in the graph and some in its tail. */
 const FIRST = 300;
 const id = fc.nat(IDS - 1).map((i) => `r${i}`);
 const record = fc.record({
@@ -65,13 +65,13 @@ interface Asked {
   id: number;
   query: ReturnType<typeof queryWith>;
   pageMaxBytes: number;
-  /** Commits answered when it was sent, and when its first page came. */
+  /** Number of commits answered when it was sent, and when its first page arrived. */
   from: number;
   to: number | null;
   items: (ShardMatch | FetchedRecord)[];
 }
 
-/** One shard with requests as its owner sends them, and all the states that it has had. */
+/** One shard with requests as its owner sends them, and all states that it has had. */
 class Course {
   readonly host: HostHarness;
   readonly #key;
@@ -117,7 +117,7 @@ class Course {
     return this.#states.length - 1;
   }
 
-  /** Stages a group, or commits the one that is staged. */
+  /** Stages a group, or commits the staged one. */
   #writeNext(write: ShardWrite): void {
     if (this.#write === null) {
       this.#write = { write, stage: this.host.send('stage', { key: this.#key, writes: [write] }), commit: null };
@@ -128,7 +128,7 @@ class Course {
     }
   }
 
-  /** Takes in what was answered since. */
+  /** Processes responses received since the last call. */
   #follow(): void {
     const committed = this.#write?.commit ?? null;
     const isCommitted = committed !== null && this.host.isAnswered(committed);
@@ -152,7 +152,7 @@ class Course {
     });
   }
 
-  /** The answer must be of one of the states that there were while it was worked out. */
+  /** The response must match one of the states that existed while it was computed. */
   #check({ query, from, to, items }: Asked): false {
     this.answers++;
     const reasons = this.#states.slice(from, to! + 1).map((state) => {

@@ -1,4 +1,4 @@
-/** Recomputing a shard is long work for which nobody waits at once. */
+/** Recomputing a shard is long work that may wait for other requests. */
 import { expect, test } from '@jest/globals';
 import { shardKey } from '../../../../../lib/shard/key.ts';
 import type { StoredRecord } from '../../../../../lib/store/records.ts';

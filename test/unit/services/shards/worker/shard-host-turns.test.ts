@@ -1,6 +1,6 @@
 /**
- * Whose turn it is on a worker thread. How fast anything is plays no part: a step takes a quarter
- * of a millisecond by fiat.
+ * Scheduling on a worker thread. Real speed does not matter: a step takes a simulated quarter of a
+ * millisecond.
  */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ShardKey } from '../../../../../lib/shard/key.ts';
@@ -40,8 +40,8 @@ describe('staging takes turns', () => {
     const large = stage(calm, records(MANY));
     host.longestTurnMs = 0;
     expect(host.turnsUntil(large)).toBeGreaterThan((MANY * LOOK_MS) / STAGE_SLICE_MS / 2);
-    // The last step works out the root and the entry, and the look before and after a turn count,
-    // too.
+    // The last step computes the root and the entry, and reading the clock before and after a turn
+    // counts, too.
     expect(host.longestTurnMs).toBeLessThanOrEqual(STAGE_SLICE_MS + 4 * LOOK_MS);
   });
 

@@ -46,7 +46,7 @@ beforeEach(() => {
   expect(verifiedBy(() => log.heads(collection).size)).toBe(SHARDS);
 });
 
-/** How many heads `work` verifies. */
+/** Returns how many heads `work` verifies. */
 function verifiedBy(work: () => unknown): number {
   const before = seals.verified;
   work();

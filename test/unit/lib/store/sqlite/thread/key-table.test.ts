@@ -13,7 +13,7 @@ import { TEST_KEYS } from '../../../../../support/store-keys.ts';
 const KEYS = 1_000;
 const ACCOUNT = 'an account with many keys';
 
-/** Counts the rows that it is asked about. */
+/** Counts the rows that it verifies. */
 class CountingSeals extends Seals {
   verified = 0;
 

@@ -1,4 +1,4 @@
-/** Turns of the reads of a store's log thread, on its real files. */
+/** Scheduling of reads on a store's log thread, with its real files. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ test('all look-ups of API keys together take one turn, whatever keys clients mak
     session.receive({ id, table, operation, args, bytes: 0, buffers: [] });
   for (let id = 0; id < LOOKUPS; id++) read(id, 'keys', 'findByHash', randomBytes(32).toString('hex'));
   read(LOOKUPS, 'usage', 'read', randomUUID(), '2026-11');
-  // Runs the waiting reads in their order.
+  // Runs the waiting reads in order.
   session.close();
   expect(answered).toHaveLength(LOOKUPS + 1);
   expect(answered.indexOf(LOOKUPS)).toBe(1);

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { elsewhere, Nodes, SHARD } from './membership-nodes.ts';
 
-/** Three nodes that hear of each other; the first holds a shard. */
+/** Three nodes that receive each other's heartbeats; the first holds a shard. */
 async function hearing() {
   const nodes = new Nodes();
   const [a, b] = [await nodes.start('a', elsewhere()), await nodes.start('b', elsewhere())];
@@ -46,7 +46,7 @@ test('what carries calls is away for all: nobody gives up anything', async () =>
 test.each([6, 8, 20])(
   'what carries calls is back after %i s, for one node two seconds after the others: it keeps what it holds',
   async (seconds) => {
-    // Whatever the node is about when it comes back.
+    // Whatever phase the node is in when it comes back.
     for (let phaseMs = 0; phaseMs < 4_000; phaseMs += 250) {
       const { nodes } = await hearing();
       const leases = [...nodes.leases.keys()];

@@ -9,15 +9,15 @@ const LOG = pino({ level: 'silent' });
 export const SHARD = 'c0000000-0000-4000-8000-000000000001.0';
 const STORE_MS = 5;
 
-/** Nodes over leases and owners in memory, each reaching them over a line of its own. */
+/** Nodes over leases and owners in memory, each with its own connection to them. */
 export class Nodes {
   readonly time = new VirtualTime();
   readonly leases = new Map<string, LeaseRow>();
   readonly owners = new Map<string, OwnerRow>();
   readonly cut = new Set<string>();
   /**
-   * When what carries calls last brought each node something of another, with heartbeats that come
-   * now and then.
+   * Time when the transport last delivered something from one node to another, including occasional
+   * heartbeats.
    */
   readonly heardMs = new Map<string, number>();
   /** Nodes that calls do not reach. */
@@ -25,11 +25,11 @@ export class Nodes {
   readonly dead: { at: number; by: string; node: string }[] = [];
   readonly members = new Map<string, Membership>();
   isDown = false;
-  /** Calls of the store are answered from then on; those of before, too. */
+  /** Store calls are answered from this time on, earlier ones included. */
   answersFromMs = 0;
-  /** A lease that is there is about to be ended. */
+  /** Runs when an existing lease is about to be ended. */
   beforeEnd: (row: LeaseRow) => void = () => undefined;
-  /** What was read: how many rows, or how many were asked for. */
+  /** Number of full reads, and the ids of each partial read. */
   lists = 0;
   gets: string[][] = [];
 
@@ -53,10 +53,7 @@ export class Nodes {
     return member;
   }
 
-  /**
-   * Lets every node hear of the others from now on, each in its own time, unless it is among
-   * `unheard`.
-   */
+  /** From now on, every node receives heartbeats of the others, except those in `unheard`. */
   heartbeats(): void {
     const beat = (node: string): void => {
       if (!this.unheard.has(node)) this.heardMs.set(node, this.time.nowMs);
@@ -124,6 +121,6 @@ export class Nodes {
   }
 }
 
-/** Each on a machine of its own, whose processes nobody can ask for. */
+/** A process on another machine, whose state cannot be checked. */
 let machines = 0;
 export const elsewhere = (): ProcessIdentity => ({ pid: 1, startedAt: null, place: `machine ${machines++}` });

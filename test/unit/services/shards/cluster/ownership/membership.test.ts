@@ -28,7 +28,7 @@ async function ended(child: ChildProcess): Promise<void> {
   await exit;
 }
 
-/** Lets what asks the real machine about processes answer between steps of virtual time. */
+/** Runs virtual time in steps, so that process checks on the real machine can finish in between. */
 async function runWithMachine(nodes: Nodes, forMs: number): Promise<void> {
   const untilMs = nodes.time.nowMs + forMs;
   while (nodes.time.nowMs < untilMs) {
@@ -51,8 +51,7 @@ test('a process of this machine that is gone is found dead before its lease is o
   nodes.cut.add('b');
   await ended(child);
   const endedMs = nodes.time.nowMs;
-  // In small steps: the machine answers in its own time, and virtual time must not run away from
-  // it.
+  // In small steps: the machine responds in real time, and virtual time must not run ahead.
   await until('it is found', async () => {
     await runWithMachine(nodes, 10);
     return nodes.dead.length > 0;
@@ -93,11 +92,11 @@ test('with many nodes a few leases are read each second, and all of them seldom'
   expect(nodes.lists).toBeGreaterThanOrEqual(count * 9);
   expect(nodes.lists).toBeLessThanOrEqual(count * 13);
   expect(Math.max(...nodes.gets.map((asked) => asked.length))).toBe(3);
-  // Somebody watches every one of them.
+  // Each of them has a watcher.
   for (const cut of ['n7', 'n31']) nodes.cut.add(cut);
   await nodes.time.run(nodes.time.nowMs + DEAD_AFTER_MS + RENEW_EVERY_MS + 2 * WATCH_EVERY_MS);
   expect(new Set(nodes.dead.map(({ node }) => node))).toEqual(new Set(['n7', 'n31']));
-  // And for all it is over, by and by.
+  // Eventually all of them have expired.
   await nodes.time.run(nodes.time.nowMs + 5_000);
   for (const [name, member] of nodes.members) if (!nodes.cut.has(name)) expect(member.takers()).toHaveLength(count - 2);
 });
@@ -127,7 +126,7 @@ test('while the store is away nobody is judged, and when it is back nobody is de
   expect(nodes.dead).toEqual([]);
   nodes.isDown = false;
   await nodes.time.run(nodes.time.nowMs + 3_000);
-  // Both began anew: what they held before is free.
+  // Both started again, and their previous shards are free.
   expect(nodes.dead).toEqual([]);
   expect(first.takers().sort()).toEqual(['a', 'b']);
   await nodes.time.run(nodes.time.nowMs + 10_000);

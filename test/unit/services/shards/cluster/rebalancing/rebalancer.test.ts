@@ -7,9 +7,9 @@ import { VirtualTime } from '../../../../../simulation/ownership/virtual-time.ts
 
 const LOG = pino({ level: 'silent' });
 const GIB = 2 ** 30;
-/** Longer than it takes until the next look. */
+/** Longer than the time until the next check. */
 const MOVE_MS = 5_000;
-/** A shard rests so long before it moves, and each move has its pause. */
+/** A shard rests this long before it moves, and each move is followed by a pause. */
 const SETTLED_MS = 600_000;
 
 interface Held extends HeldShard {
@@ -17,8 +17,8 @@ interface Held extends HeldShard {
 }
 
 /**
- * Nodes with the real rebalancer each, which tell each other what they hold at once; moves take
- * their time.
+ * Nodes with the real rebalancer, which publish their shards to each other at once; moves take
+ * time.
  */
 class Board {
   readonly time = new VirtualTime();
@@ -127,7 +127,7 @@ describe('a node that joins', () => {
     expect(board.held('c').length).toBeGreaterThanOrEqual(12);
     expect(board.held('c').length).toBeLessThanOrEqual(26);
     expect(moves.every((move) => move.how === how)).toBe(true);
-    // What rests goes without a word to the target: it costs that one nothing.
+    // An unloaded shard moves without an offer to the target, because it costs the target nothing.
     expect(board.offers.length > 0).toBe(how === 'open');
     const settled = board.moves.length;
     await board.run(SETTLED_MS);
@@ -145,7 +145,7 @@ describe('a node that joins', () => {
     for (const from of ['a', 'b', 'c']) {
       const times = board.moves.filter((move) => move.from === from).map(({ atMs }) => atMs);
       times.forEach((atMs, at) => {
-        // Each is of 256 MiB, and the pace 32 MiB a second.
+        // Each shard has 256 MiB, and moves are throttled to 32 MiB a second.
         if (at > 0) expect(atMs - times[at - 1]!).toBeGreaterThanOrEqual(8_000);
       });
     }

@@ -21,7 +21,7 @@ interface Sized {
   heldForMs?: number;
 }
 
-/** Nodes and what they hold; moves are made at once. */
+/** Nodes and their shards; moves take no time. */
 class Board {
   readonly shards: Sized[];
   nodes: string[];
@@ -70,7 +70,7 @@ class Board {
     return nextMove({ node, shards: this.held(node), use, placement: new Placement(use.staying()), avoided });
   }
 
-  /** Lets all nodes plan in turn until none has anything to do; the moves. */
+  /** Lets all nodes plan in turn until none has anything to do; returns the moves. */
   settle(maxRounds = 2_000): (Move & { from: string })[] {
     const moves: (Move & { from: string })[] = [];
     for (let round = 0; round < maxRounds; round++) {
@@ -101,7 +101,7 @@ function names(count: number): string[] {
   return Array.from({ length: count }, (_, at) => `n${at}`);
 }
 
-/** Shards of log-normal sizes, each at home. */
+/** Shards of log-normal sizes, each on its home node. */
 function atHome(seed: number, nodes: string[], perNode: number, sigma = 1): Board {
   const random = randomFrom(seed);
   const size = (): number => {
@@ -213,7 +213,7 @@ describe('a cluster left to itself', () => {
 });
 
 describe('one move', () => {
-  /** Twenty shards of one size at home on each of four nodes, but one is away. */
+  /** Twenty equal shards at home on each of four nodes, except one that is elsewhere. */
   const away = (changes: Partial<Sized> = {}): Board => {
     const board = new Board(names(4), []);
     const { placement } = board;

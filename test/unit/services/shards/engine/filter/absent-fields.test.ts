@@ -32,7 +32,7 @@ test.each<[string, EngineOptions, boolean]>([
         const check = () => {
           for (const given of filters) {
             const fields = fieldsToFind(given);
-            // Kept without a report.
+            // Caches the selection without a report.
             runThrough(shard.countSteps(queryWith([1, 1], { filter: given })));
             const report = runThrough(shard.countSteps({ ...queryWith([1, 1], { filter: given }), fields })).fields;
             const has = (field: string) =>

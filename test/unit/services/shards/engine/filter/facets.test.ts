@@ -13,7 +13,7 @@ function shardOf(values: unknown[]): Shard {
   return shard;
 }
 
-/** How often the work gives way to others while it stands on what it says. */
+/** How often the work pauses during a phase. */
 function pauses(shard: Shard, phase: string): number {
   const work = readWork('facets', { shard, readings: new Readings() }, { ...FACETS, limit: 1_000 }, () => 0);
   let count = 0;
@@ -23,13 +23,13 @@ function pauses(shard: Shard, phase: string): number {
 
 test('long values that begin alike are ranked in steps', () => {
   const shard = shardOf(Array.from({ length: 200 }, (_, at) => `${'a'.repeat(40_000)}${at}`));
-  // A step compares some tens of them.
+  // A step compares some tens of values.
   expect(pauses(shard, 'sending')).toBeGreaterThan(50);
 });
 
 test('lists of many elements are counted in steps', () => {
   const shard = shardOf(Array.from({ length: 100 }, () => Array.from({ length: 10_000 }, (_, at) => at % 10)));
   pauses(shard, 'building');
-  // A step counts one or two.
+  // A step counts one or two values.
   expect(pauses(shard, 'reading')).toBeGreaterThan(50);
 });

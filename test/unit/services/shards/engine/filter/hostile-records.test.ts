@@ -1,4 +1,4 @@
-/** Records and filters that were made to be slow, or to fill memory. */
+/** Records and filters designed to be slow or to fill memory. */
 import { expect, test } from '@jest/globals';
 import { Column } from '../../../../../../services/shards/engine/filter/column.ts';
 import { Shard } from '../../../../../../services/shards/engine/shard.ts';
