@@ -151,7 +151,7 @@ if (isMongoThere(start)) {
       await append(deposed, shard, 2, 2);
       expect(await owner.log.append(entry(shard, 2, { body }))).toBe('conflict');
       expect(await parts()).toBe(3);
-      // A repeated append keeps its parts.
+      // A conflicting repeat of an existing entry does not delete that entry's parts.
       const again = await database.open();
       expect(await again.log.append(entry(shard, 3, { body }))).toBe('committed');
       const [third] = await again.log.read(shard, 2, 1);

@@ -111,8 +111,7 @@ if (isMongoThere(start)) {
         expect(await contentOf(records, shard)).toEqual(expected);
         expect(await records.appliedSeq(shard)).toBe(3);
       }
-      // The late write is in a generation that no longer counts, and goes when the next one is
-      // written.
+      // The late write is in a generation that no longer counts. The next generation removes it.
       expect((await rowsOf(shard).toArray()).length).toBeGreaterThan(expected.size);
       await owner.apply(shard, 3, 4, [...numbered(30).map((id) => put(`n${id}`, 4))]);
       await owner.apply(shard, 4, 5, [...numbered(30).map((id) => remove(`n${id}`))]);

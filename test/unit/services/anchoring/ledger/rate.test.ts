@@ -151,7 +151,7 @@ test('of several endpoints none is waited for that is much later than the first,
   const { answers, missing, cause } = await heights();
   ended.abort();
   expect({ answers: answers.length, missing }).toEqual({ answers: 1, missing: 1 });
-  // The abort is not caused by silence for the time of a whole call.
+  // The slow endpoint was aborted; it did not time out after a whole call.
   expect(cause).toMatchObject({ name: 'AbortError' });
   isBad = true;
   for (const asked of [2, 1]) {

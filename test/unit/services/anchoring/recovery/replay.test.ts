@@ -33,7 +33,7 @@ afterEach(() => fixture.end());
 async function expectRefused(kept: AnchorRow): Promise<void> {
   const shown = await onChain();
   expect(await fixture.store.anchors.put({ ...kept, revision: (await stored()).revision + 1 })).toBe(true);
-  // Done first: afterwards the ledger's state would only confirm itself.
+  // Done before the service reads the ledger: later it would only confirm the current state.
   const forged = await fixture.commit(row, 0, 'forged');
   const anchoring = await fixture.start();
   await anchoring.submit(row.id, forged, 0);
