@@ -4,7 +4,7 @@ import { startService, type TestService } from '../support/service.ts';
 import { TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 
-/** What one request asks of the services behind the gateway: each thing once. */
+/** The calls that a request makes to the services behind the gateway: each action at most once. */
 
 /**
  * Not caused by a request: the metrics page calls the first two, and anchoring calls the last one

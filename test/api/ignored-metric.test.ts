@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 
-/** Ranked differently by each metric for the query [1, 0]. */
+/** Each metric ranks these records differently for the query [1, 0]. */
 const RECORDS = [
   { id: 'same direction, far', values: [6, 0.6], metadata: {} },
   { id: 'near, another direction', values: [1, 0.4], metadata: {} },

@@ -1,4 +1,4 @@
-/** The routes that the SDKs of the earlier service call. */
+/** Routes that the earlier service's SDKs call. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 

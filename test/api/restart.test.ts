@@ -27,7 +27,7 @@ interface Planned {
 
 const record = (at: number) => ({ id: `r${at}`, values: [(at % 256) - 128 || 0.5, 1], metadata: { at } });
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => record(at));
-/** Ranked differently by each metric for the query [1, 0]. */
+/** Each metric ranks these vectors differently for the query [1, 0]. */
 const DIRECTIONS = [
   [6, 0.6],
   [1, 0.4],

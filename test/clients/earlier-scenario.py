@@ -1,4 +1,4 @@
-"""What a program does with the earlier service's SDK for Python:
+"""A program that uses the earlier service's SDK for Python:
 `python earlier-scenario.py <url> <key>`.
 """
 

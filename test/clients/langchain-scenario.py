@@ -1,5 +1,5 @@
-"""What a program does with LangChain's store of Pinecone for Python:
-`python langchain-scenario.py <url> <key>`. It leaves 220 records.
+"""A program that uses LangChain's Pinecone store for Python:
+`python langchain-scenario.py <url> <key>`. Leaves 220 records.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ NAME, TOPICS = "langchain-python", ["apple", "banana", "cherry", "damson"]
 
 
 class Counts(Embeddings):
-    """How often each topic is named in a text."""
+    """Embeds a text as the number of times that each topic occurs in it."""
 
     def embed_documents(self, texts):
         return [[text.count(topic) + 0.01 for topic in TOPICS] for text in texts]

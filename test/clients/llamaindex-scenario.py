@@ -1,5 +1,5 @@
-"""What a program does with LlamaIndex's store of Pinecone:
-`python llamaindex-scenario.py <url> <key>`. It leaves 218 records.
+"""A program that uses LlamaIndex's Pinecone store:
+`python llamaindex-scenario.py <url> <key>`. Leaves 218 records.
 """
 
 import sys
@@ -15,7 +15,7 @@ NAME, TOPICS = "llamaindex", ["apple", "banana", "cherry", "damson"]
 
 
 class Counts(BaseEmbedding):
-    """How often each topic is named in a text."""
+    """Embeds a text as the number of times that each topic occurs in it."""
 
     def _get_text_embedding(self, text):
         return [text.count(topic) + 0.01 for topic in TOPICS]

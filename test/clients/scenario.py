@@ -1,6 +1,6 @@
-"""What a program does with one version of Pinecone's client for Python, from an empty account on:
-`python scenario.py <major> <url> <key> <part>`. The part `write` leaves 9,900 vectors; `read`,
-after a restart of the service, finds them; `end` removes all. `full` is for an account whose plan
+"""A program that uses one version of Pinecone's client for Python, starting with an empty account:
+`python scenario.py <major> <url> <key> <part>`. The part `write` leaves 9,900 vectors; `read` finds
+them after a restart of the service; `end` removes everything. `full` is for an account whose plan
 has no room for 200 vectors.
 """
 
@@ -14,7 +14,7 @@ from pinecone import Pinecone, ServerlessSpec
 
 MAJOR, URL, KEY, PART = int(sys.argv[1]), *sys.argv[2:5]
 DIMENSION, COUNT, BATCH = 8, 10_000, 200
-# By then a client has to say that the plan is full, its own retries included.
+# Time limit for a client to report a full plan, including its own retries.
 TOLD_S = 20
 NAME = f"python-{MAJOR}"
 

@@ -1,8 +1,8 @@
-"""Answers what a verifier says: `batch.py example`, or `batch.py package` for that of the package
-`provec`. JSON on each line, both ways."""
+"""Runs a verifier on requests: `batch.py example`, or `batch.py package` for that of the package
+`provec`. Reads and writes one JSON value per line."""
 import decimal, importlib, json, sys
 
-# What a program sets for its own arithmetic may not change what a verifier computes.
+# A program's own decimal context must not change a verifier's results.
 decimal.getcontext().prec = 3
 
 verifier = importlib.import_module(sys.argv[1] + "_verifier")

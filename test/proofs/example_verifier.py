@@ -1,4 +1,4 @@
-"""What examples/verify.py says."""
+"""Results of examples/verify.py."""
 import base64, os, sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples"))

@@ -1,4 +1,4 @@
-"""What the package `provec` says, in the words of example_verifier.py."""
+"""Results of the package `provec`, in the terms of example_verifier.py."""
 import base64
 
 from provec.verify import VerificationError as Refused

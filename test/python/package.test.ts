@@ -1,6 +1,6 @@
 /**
- * The package `provec`: built as it would be published, installed into a folder of its own, and
- * tested by its own pytest against a running service; its verifier by the battery of verifiers.
+ * Builds the package `provec` as for publication, installs it into its own folder, and runs its
+ * pytest suite against a running service and its verifier through the verifiers' battery.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';

@@ -53,7 +53,7 @@ export const ANCHORED_LIMITS = { topKMax: 9_999, recordsPerUpsertMax: 999 };
 
 export const ENVIRONMENTS = {
   plain: { ...OPERATED, PROVEC_LEDGER: 'off' },
-  /** With the embedded ledger. */
+  /** Runs the embedded ledger. */
   anchored: { ...OPERATED, PROVEC_LIMITS: JSON.stringify(ANCHORED_LIMITS) },
   /** Without an operator, and open to pages of every origin. At most one file may write to it. */
   unmanaged: { PROVEC_LEDGER: 'off', PROVEC_CORS_ORIGINS: '*' },

@@ -3,7 +3,7 @@
  * clusters, few dimensions, axes, and widely differing lengths.
  */
 
-/** Looked up once, because each use of one of jest's globals is a slow lookup. */
+/** Looked up once, because each use of a jest global is a slow lookup. */
 const { cos, exp, floor, log, PI, sqrt } = Math;
 
 export interface VectorShape {

@@ -92,7 +92,7 @@ export class AnchoringCluster {
     return cluster;
   }
 
-  /** Starts one more instance. */
+  /** Starts another instance. */
   async start(): Promise<Instance> {
     const id = `anchoring-${this.instances.length}-${randomUUID().slice(0, 8)}`;
     const gate = new Gate();

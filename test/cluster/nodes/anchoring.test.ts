@@ -22,7 +22,7 @@ afterEach(() => {
 afterAll(() => cluster.end());
 
 const rowOf = async ({ id }: CollectionRow) => (await cluster.store.anchors.get(id))!;
-/** The instance at a place of the ring. */
+/** Returns the instance at a position, modulo their number. */
 const at = (place: number): Instance => cluster.instances[place % cluster.instances.length];
 
 async function isAnchored(row: CollectionRow, cut: Cut): Promise<boolean> {

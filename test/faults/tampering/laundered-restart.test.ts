@@ -1,6 +1,6 @@
 /**
- * Seen in earlier systems: a record changed together with its stored hash becomes the truth at the
- * next restart and write.
+ * Seen in earlier systems: a record changed together with its stored hash counts as correct after
+ * the next restart and write.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';

@@ -73,7 +73,7 @@ test.each([
   // It may be 'a', which has been forgotten.
   expect(calls.status('a', WRITE, 10_500)).toBe('unknown');
   expect(calls.arrived('a', WRITE)).toBe(true);
-  // One that was sent long after 'a' was answered cannot have been forgotten.
+  // A call sent long after 'a' was answered cannot have been forgotten.
   expect(calls.status('d', WRITE, 2_000)).toBe('lost');
 });
 

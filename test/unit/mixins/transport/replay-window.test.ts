@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { REPLAY_WINDOW, ReplayWindow } from '../../../../mixins/transport/replay-window.ts';
 
-/** What the window promises, kept in a set. */
+/** The window's promise, implemented with a set. */
 class Reference {
   #newest = 0;
   #seen = new Set<number>();

@@ -1,6 +1,6 @@
 /**
- * Somebody sits on the wire between nodes: he reads every packet, keeps packets back, sends them
- * again to whomever, at whatever time, and sends his own. He has the program and the namespace, and
+ * An attacker on the wire between nodes reads every packet, holds packets back, replays them to any
+ * node at any time, and sends other packets. The attacker has the program and the namespace, but
  * not the secret.
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -24,7 +24,7 @@ interface Sent {
 class Process {
   readonly nodeID: string;
   readonly wire: SealedWire;
-  /** What was given on: who sent it, its type and what it said. */
+  /** Accepted packets: sender, type and text. */
   readonly taken: string[] = [];
   readonly members: string[] = [];
   nowMs = 0;
@@ -52,7 +52,7 @@ class Process {
     net.processes.push(this);
   }
 
-  /** As a packet that arrives; returns what was given on of it. */
+  /** Receives a packet; returns the accepted packet, or null. */
   receive({ cmd, packet }: Pick<Sent, 'cmd' | 'packet'>): string | null {
     const opened = this.wire.open(cmd, Buffer.from(packet));
     if (opened === null) return null;
@@ -83,14 +83,14 @@ class Net {
   }
 }
 
-/** All that follows from what was said. */
+/** Resolves when all follow-up messages have been sent. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 let net: Net;
 let a: Process;
 let b: Process;
 
-/** Two nodes that have met. */
+/** Two nodes that know each other. */
 beforeEach(async () => {
   net = new Net();
   a = new Process('a');
@@ -221,12 +221,14 @@ describe('he sends his own', () => {
 });
 
 describe('he has a process forget another', () => {
-  /** More than a process remembers of those that have proven nothing. */
+  /** More unauthenticated processes than a process remembers. */
   const CROWD = 1_100;
   let heard: Sent;
   let crowd: Sent[];
 
-  /** What each of many processes, and then c, told all; only he has it, and no proof passes him. */
+  /**
+   * Broadcasts of many processes, and then of c. Only the attacker has them; no proof gets through.
+   */
   beforeEach(async () => {
     net.passes = ({ target }) => target === null;
     const c = new Process('c');
@@ -238,7 +240,7 @@ describe('he has a process forget another', () => {
   });
 
   test('which seals nothing under a nonce that it has used for that one', async () => {
-    // The proof for the one that is forgotten still waits its turn.
+    // The proof for the forgotten process is still queued.
     for (const sent of [heard, ...crowd, heard]) a.receive(sent);
     await settled();
     for (const sent of crowd) a.receive(sent);
@@ -296,7 +298,7 @@ describe('nodes that start again', () => {
 
   test('one that was met and has lost the other proof is told again when it says where it listens', async () => {
     const c = new Process('c');
-    // c proves itself to a, and never hears the like of a.
+    // c proves itself to a, but never receives a's proof.
     net.passes = ({ from, cmd }) => !(from === a && cmd === 'RES');
     await a.say('HEARTBEAT', null, 'here');
     await settled();

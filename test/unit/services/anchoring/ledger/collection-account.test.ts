@@ -59,7 +59,7 @@ function metadataAt(): number {
   return at;
 }
 
-/** The account with another last entry. */
+/** Replaces the account's last entry. */
 function withMetadata(change: (entry: Buffer) => Buffer): Buffer {
   const at = metadataAt();
   const entry = change(Buffer.from(data.subarray(at + 4)));
