@@ -35,7 +35,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
       expect(await aliases.find(randomUUID(), 'an-alias')).toBeNull();
       const switched = newAlias({ collectionId: other, createdAt: at(1) });
       expect(await aliases.put(switched, 10)).toBe('replaced');
-      // The alias created earlier, switched to another collection.
+      // Replacing an alias keeps its creation time.
       expect(await aliases.find(one, 'an-alias')).toEqual(stored({ ...switched, createdAt: at(0) }));
       expect(await aliases.remove(one, 'an-alias')).toBe(true);
       expect(await aliases.remove(one, 'an-alias')).toBe(false);

@@ -133,7 +133,7 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.revoke(account, own.id, at(0))).toBe('last');
       expect(await keys.revoke(account, reader.id, at(0))).toBe('revoked');
       expect(await keys.findByHash(own.hash)).toEqual(own);
-      // A forged key does not count as the account's last key either.
+      // The rule about the last key does not protect a forged key.
       expect(await keys.revoke(account, forged.id, at(0))).toBe('revoked');
       expect(await keys.revoke(account, own.id, at(0))).toBe('last');
     });

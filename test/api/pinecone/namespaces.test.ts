@@ -64,7 +64,7 @@ test('they are listed by name, in pages', async () => {
     namespaces: { length: 2 },
     total_count: 2,
   });
-  // The total of the first page: later pages do not count all namespaces again.
+  // The total stays that of the first page: later pages do not count all namespaces again.
   await index('POST', '/vectors/upsert', { vectors: [{ id: 'c', values: [1] }], namespace: 'c' });
   expect((await index('GET', `/namespaces?limit=1&paginationToken=${next}`)).body).toMatchObject({ total_count: 4 });
   await index('DELETE', '/namespaces/c');

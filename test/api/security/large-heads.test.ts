@@ -77,7 +77,7 @@ test('of heads that do not end, only so much is read at once, and others are ser
   }
   await until('some are refused', () => refused >= 12);
   expect((await service.api('GET', '/collections')).status).toBe(200);
-  // Waiting small heads disturb no other client.
+  // Requests with small heads are served meanwhile.
   const pinecone = pineconeApi(service.url, service.key);
   expect((await pinecone('GET', '/indexes/long')).status).toBe(200);
 });

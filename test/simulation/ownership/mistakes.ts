@@ -156,7 +156,7 @@ function unchecked(request: Request): Request {
   };
 }
 
-/** A worker request that never frees anything. */
+/** Wraps worker requests so that nothing is ever freed. */
 function keeping(request: Request): Request {
   return (op, params, transfer) => {
     if (op === 'close') return Promise.resolve(null as never);
