@@ -35,11 +35,11 @@ const { values: options, positionals } = parseArgs({
 });
 if (options.help) {
   console.log(`npm run bench -- [what] [--records N] [--seconds N] [--anchoring]
-  what        nothing: load and search the data set; verify, neighbour, pinecone or records: what they cost
+  what        verify, neighbour, pinecone or records; by default: load and search the data set
   --records   load the first N records of the data set
-  --seconds   measure each load for so long
-  --anchoring leave the ledger on: each write then waits for its anchor
-  records also takes --chroma URL and --postgres URL, and measures those beside Provec`);
+  --seconds   duration of each load
+  --anchoring leave the ledger on, so that each write waits for its anchor
+  records also takes --chroma URL and --postgres URL, and compares them with Provec`);
   process.exit();
 }
 const SECONDS = Number(options.seconds ?? 5);

@@ -14,7 +14,7 @@ import { queryIn, queryWith, recallOf, specWith, stageIn } from '../test/support
 import { checkpointIn } from '../test/support/written-checkpoint.ts';
 
 const data = readDebian();
-if (data === null) throw new Error('The data set is not there; PROVEC_TEST_DATA names its folder.');
+if (data === null) throw new Error('No data set: set PROVEC_TEST_DATA to its folder.');
 const quantization = (process.argv[2] ?? 'bf16') as Quantization;
 const records = Number(process.argv[3] ?? data.records);
 /** Number of queries without a filter, and with one. Each is also answered by a scan. */

@@ -139,7 +139,7 @@ async function main(): Promise<void> {
       // The files of a running service would change while they are copied.
       await own.stop();
       await tamper(dataDir, key, victim, workFolder);
-    } else say('\nWithout PROVEC_URL the demo runs a service of its own, and changes a record behind its back.');
+    } else say('\nWithout PROVEC_URL the demo starts its own service, and changes a record behind its back.');
   } finally {
     await own?.stop();
     rmSync(workFolder, { recursive: true, force: true });

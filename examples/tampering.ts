@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
  * overwrites them with `instead`, of the same length. Returns the number of places changed.
  */
 export function overwriteBytes(folder: string, bytes: Buffer, instead: Buffer): number {
-  if (bytes.length !== instead.length) throw new Error('both must be of one length');
+  if (bytes.length !== instead.length) throw new Error('both must have the same length');
   let places = 0;
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;

@@ -57,7 +57,7 @@ async function reseal({ seals }: StoreToReseal, { asked, keys, hasEarlier }: Run
     if (line !== null) say(line);
   }
   for (const line of report.lines()) say(line);
-  if (!asked.apply) say('Nothing was written: without --apply this command only looks.');
+  if (!asked.apply) say('Nothing was written: use --apply to write seals.');
   else if (hasEarlier) say(ofEarlierSecrets(report));
   return report;
 }
@@ -67,11 +67,11 @@ async function reseal({ seals }: StoreToReseal, { asked, keys, hasEarlier }: Run
  * secrets are still needed then. Checkpoints do not count: shards open without them.
  */
 function ofEarlierSecrets(report: Report): string {
-  if (report.leavesEarlier) return 'Some rows could not be sealed: run it again before an earlier secret is dropped.';
+  if (report.leavesEarlier) return 'Some rows could not be sealed: run this again before you drop an earlier secret.';
   const refused = report.refused('checkpoint');
   return refused === 0
-    ? 'Nothing is left that an earlier secret is needed for: earlier secrets can be dropped.'
-    : `${refused} refused: keep earlier secrets until what is refused is put right and sealed by another run, or given up.`;
+    ? 'No row needs an earlier secret any more: earlier secrets can be dropped.'
+    : `${refused} refused: keep earlier secrets until the refused rows are repaired and sealed by another run, or given up.`;
 }
 
 /** Rotates secrets: replaces each valid seal of a given secret with one of the first secret. */
@@ -91,7 +91,7 @@ async function withoutSecret(store: StoreToReseal, run: Run): Promise<number> {
     const { plans } = config;
     const witness = ledger?.witness ?? why;
     const lost = await LostSecret.look({ store, keys, plans, witness, isLedgerOn, keepKeys: asked.keepKeys });
-    say('Only you know whether these accounts and collections are as they should be: check each of them.');
+    say('Check each of these accounts and collections: only you know whether they are correct.');
     for (const row of lost.accounts)
       say(described({ kind: 'account', state: 'live', isInPlace: true, row: { ...row, seal: '' } }));
     // All collections are judged before anything is written: the ledger may become unreachable.
@@ -103,7 +103,7 @@ async function withoutSecret(store: StoreToReseal, run: Run): Promise<number> {
     let isAnyMissing = false;
     for await (const id of lost.missing()) {
       isAnyMissing = true;
-      say(`missing: the collection ${quoted(id)} has anchors, and is not in the catalog`);
+      say(`missing: the collection ${quoted(id)} has anchors but is not in the catalog`);
     }
     if (asked.apply) for (const each of judged) await lost.contradict(each);
     const report = await reseal(store, run, lost.belief);
@@ -111,7 +111,9 @@ async function withoutSecret(store: StoreToReseal, run: Run): Promise<number> {
     return report.refused(...lost.neverSealed) > 0 || isAnyMissing || !areHeld ? EXIT_UNSEALED : 0;
   } catch (error) {
     if (!(error instanceof LedgerUnreachableError)) throw error;
-    throw new Error(`${error.message} Nothing was written; --without-ledger goes on without it.`, { cause: error });
+    throw new Error(`${error.message} Nothing was written; use --without-ledger to continue without the ledger.`, {
+      cause: error,
+    });
   } finally {
     await ledger?.close();
   }
@@ -171,6 +173,6 @@ try {
   process.exitCode = await main();
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`Provec cannot seal the store anew: ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
+  process.stderr.write(`Provec cannot reseal the store: ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
   process.exitCode = EXIT_FAILED;
 }

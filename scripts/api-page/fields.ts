@@ -20,7 +20,7 @@ export class Fields {
     if (schema.$ref === undefined) return schema;
     const [, , kind, name] = String(schema.$ref).split('/');
     const component = this.#components[kind!]?.[name!];
-    if (component === undefined) throw new Error(`${schema.$ref} is not there`);
+    if (component === undefined) throw new Error(`${schema.$ref} does not exist`);
     return component;
   }
 

@@ -11,6 +11,6 @@ export async function newKey({ catalog, keys }: Pick<Store, 'catalog' | 'keys'>,
   if ((await catalog.getAccount(accountId)) === null) throw new Error(`There is no account ${accountId}.`);
   const wanted = { name: 'made by the operator', scopes: [...SCOPES], expiresAt: null };
   const made = await new ApiKeys(keys, SYSTEM_CLOCK).create(accountId, wanted, null);
-  if (made === null) throw new Error(`The account ${accountId} has as many keys as can be stored.`);
+  if (made === null) throw new Error(`The account ${accountId} has the maximum number of stored keys.`);
   return made.secret;
 }
