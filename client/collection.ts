@@ -7,15 +7,16 @@ import { type ImportSource, importBody } from './imported.ts';
 import { Listing } from './listing.ts';
 import { upsertInParts } from './split-upsert.ts';
 
-/** Operations whose path names a collection and nothing else. */
+/** Operations whose path has a collection's name. */
 type OfCollection = {
   [K in OperationId]: Api.Operations[K]['path'] extends { name: string } ? K : never;
 }[OperationId];
 
 /**
- * A collection, by its name or an alias. Every method is one operation of `/api/v1`, which
- * docs/api.md describes: it takes the body or the parameters, and where the answer has a single
- * field, gives that. `M` is the type of its records' metadata, which the service does not check.
+ * A collection, addressed by its name or an alias. Each method performs one operation of `/api/v1`
+ * (docs/api.md). It takes the operation's body or parameters. If the answer has a single field, the
+ * method returns that field. `M` is the type of the records' metadata. The service does not check
+ * it.
  */
 export class Collection<M extends object = AnyMetadata> {
   readonly name: string;
@@ -26,7 +27,7 @@ export class Collection<M extends object = AnyMetadata> {
     this.name = name;
   }
 
-  /** What it is, how much it holds, its root and its newest anchor. */
+  /** Returns the collection's settings, size, root and newest anchor. */
   async describe(options?: RequestOptions): Promise<Api.CollectionDetail> {
     const { collection } = await this.#send('getCollection', {}, options);
     return collection;
@@ -39,9 +40,10 @@ export class Collection<M extends object = AnyMetadata> {
   }
 
   /**
-   * Writes records; one that is there is replaced as a whole. More than 1,000, or more than 48 MiB,
-   * go out in several requests, one after another. If one fails, the records before it are stored,
-   * and the error says how many (`storedCount`). The reason of an abort does not say it.
+   * Writes records. A record that exists is replaced as a whole. More than 1,000 records, or more
+   * than 48 MiB, are sent in several requests, one after another. If a request fails, the earlier
+   * ones are stored, and the error's `storedCount` is the number of their records. An abort rejects
+   * with the signal's reason, which has no `storedCount`.
    */
   upsert(body: WithMetadata<Api.Upsert, M>, options: RequestOptions = {}): Promise<Api.UpsertResult> {
     return upsertInParts(body as Api.Upsert, (part, placed) =>
@@ -49,13 +51,13 @@ export class Collection<M extends object = AnyMetadata> {
     );
   }
 
-  /** The records most similar to a vector or to a record. */
+  /** Finds the records most similar to a vector or to a record. */
   async query(body: Api.Query, options?: RequestOptions): Promise<WithMetadata<Api.QueryVectorsResult, M>> {
     const result = await this.#send('queryVectors', { body }, options);
     return result as WithMetadata<Api.QueryVectorsResult, M>;
   }
 
-  /** The results of up to 100 queries at once, in their order. */
+  /** Runs up to 100 queries in one request; the results have the order of the queries. */
   async queryMany(
     body: Api.Queries,
     options?: RequestOptions,
@@ -64,27 +66,27 @@ export class Collection<M extends object = AnyMetadata> {
     return results as WithMetadata<Api.QueryManyResult['results'], M>;
   }
 
-  /** Records by id, without those that are not there. */
+  /** Returns records by id; ids without a record are left out. */
   async fetch(body: Api.Fetch, options?: RequestOptions): Promise<Record<string, WithMetadata<Api.StoredRecord, M>>> {
     const { vectors } = await this.#send('fetchVectors', { body }, options);
     return vectors as Record<string, WithMetadata<Api.StoredRecord, M>>;
   }
 
   /**
-   * Number of records that match; without a filter all of the namespace. `onWarning` gets the
-   * warnings, such as one of a field that no record has.
+   * Counts the records that match the filter; without a filter, all records of the namespace.
+   * `onWarning` gets the warnings, for example about a field that no record has.
    */
   async count(body: Api.Count = {}, options?: RequestOptions): Promise<number> {
     const { count } = await this.#send('countRecords', { body }, options);
     return count;
   }
 
-  /** How often each value of a metadata field is there. */
+  /** Counts the records for each value of a metadata field. */
   facets(body: Api.Facets, options?: RequestOptions): Promise<Api.FacetRecordsResult> {
     return this.#send('facetRecords', { body }, options);
   }
 
-  /** Records in the order of their ids. */
+  /** Lists records in the order of their ids. */
   list(
     body: Api.List = {},
     options?: RequestOptions,
@@ -97,17 +99,17 @@ export class Collection<M extends object = AnyMetadata> {
     return listing as unknown as Listing<WithMetadata<Api.ListRecordsResult, M>, WithMetadata<Api.ListedRecord, M>>;
   }
 
-  /** Changes values, and merges into metadata. */
+  /** Replaces vectors and changes keys of the metadata of existing records. */
   update(body: WithMetadata<Api.Update, M>, options?: RequestOptions): Promise<Api.UpdateResult> {
     return this.#send('updateRecords', { body: body as Api.Update }, options);
   }
 
-  /** Deletes records by id, all that match a filter, or all of the namespace. */
+  /** Deletes records by id, by filter, or all records of the namespace. */
   delete(body: Api.Delete, options?: RequestOptions): Promise<Api.DeleteResult> {
     return this.#send('deleteVectors', { body }, options);
   }
 
-  /** Namespaces that hold records, by name. */
+  /** Lists the namespaces that hold records, in the order of their names. */
   listNamespaces(
     query: Api.ListNamespacesParams = {},
     options?: RequestOptions,
@@ -125,16 +127,16 @@ export class Collection<M extends object = AnyMetadata> {
   }
 
   /**
-   * All records in one state, as they stream in. Resolves when the answer begins; a connection that
-   * breaks after that is not tried again.
+   * Streams all records, as of one state of the collection. Resolves when the answer begins; after
+   * that, a broken connection is not retried.
    */
   async export(options: RequestOptions = {}): Promise<Exported<WithMetadata<ExportedRecord, M>>> {
     return new Exported(await this.#transport.open('exportRecords', { path: { name: this.name } }, options));
   }
 
   /**
-   * Writes any number of records. Those before one that is refused, or before the connection broke,
-   * are stored; sent again as a whole, an import replaces them with the same.
+   * Writes any number of records. If a record is refused or the connection breaks, the records
+   * before that point are stored. Importing everything again replaces them with the same records.
    */
   async import(source: ImportSource<M>, options: RequestOptions = {}): Promise<Api.ImportRecordsResult> {
     const body = importBody(source);
@@ -147,29 +149,29 @@ export class Collection<M extends object = AnyMetadata> {
     }
   }
 
-  /** Recomputes the root from what is stored and compares it with the ledger. */
+  /** Recomputes the root from the stored records and compares it with the ledger. */
   verify(options?: RequestOptions): Promise<Api.VerifyResult> {
-    // With no id in the query it is the verdict on the collection, and never a record's proof.
+    // Without an id in the query, the answer is about the collection, never a record's proof.
     return this.#send('verifyCollection', { query: {} }, options) as Promise<Api.VerifyResult>;
   }
 
-  /** Starts the same in the background, for a collection that takes minutes. */
+  /** Starts a verification in the background, for a collection that takes minutes. */
   startVerification(options?: RequestOptions): Promise<Api.Verification> {
     return this.#send('beginVerification', {}, options);
   }
 
-  /** How far a verification is, and its verdict. */
+  /** Returns the progress of a verification, and its verdict once it is done. */
   getVerification(id: string, options: RequestOptions = {}): Promise<Api.Verification> {
     return this.#transport.send('getVerification', { path: { name: this.name, id } }, options);
   }
 
-  /** A proof that a record is there or is not, for `verifyProof` or `verifyOnLedger`. */
+  /** Returns a proof that a record is present or absent, for `verifyProof` or `verifyOnLedger`. */
   async proof(query: Api.ProveRecordParams, options?: RequestOptions): Promise<Api.ProveRecordResult['proof']> {
     const { proof } = await this.#send('proveRecord', { query }, options);
     return proof;
   }
 
-  /** Roots on the ledger, the newest first. */
+  /** Lists the roots on the ledger, newest first. */
   listAnchors(query: Api.ListAnchorsParams = {}, options?: RequestOptions): Listing<Api.ListAnchorsResult, Api.Anchor> {
     return new Listing(
       query,

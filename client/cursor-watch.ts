@@ -1,18 +1,19 @@
 import { ServerError } from './http/errors.ts';
 
-/** Status of every page. */
+/** HTTP status of every page. */
 const OK = 200;
 
 /**
- * Detects a cycle of cursors by Brent's algorithm: it remembers one cursor, and a newer one after
- * ever more pages. It reads at most the pages before the cycle and three times its length.
+ * Detects a cycle of cursors with Brent's algorithm. It keeps one cursor and replaces it after 1,
+ * 2, 4, 8, ... pages. The caller reads at most the pages before the cycle and three times the
+ * cycle's length.
  */
 export class CursorWatch {
   #kept: string | undefined;
   #sinceKept = 0;
   #keepFor = 1;
 
-  /** Throws a ServerError for the remembered cursor. */
+  /** Throws a ServerError if the cursor equals the one kept. */
   assertNew(cursor: string): void {
     if (cursor === this.#kept) {
       const error = 'The pages of this list form a cycle: the same nextCursor came twice.';

@@ -4,16 +4,16 @@ import { assertAnswer } from './http/shape.ts';
 import type { OpenAnswer } from './http/transport.ts';
 import { parseJson } from './verify/json-text.ts';
 
-/** Status of an answer that streams. */
+/** HTTP status of an answer that streams. */
 const OK = 200;
-/** Maximum number of characters of a line: ten times what any record takes. */
+/** Maximum number of characters in a line: ten times that of the largest record. */
 const LINE_MAX_CHARS = 4 * 1024 * 1024;
 
 export type ExportedRecord = Extract<ExportLine, { id: string }>;
 
 /**
- * An export that has begun, to be read once: as records, as lines or as bytes. Until it is read to
- * its end, left in the middle of a loop, or cancelled, it holds a connection.
+ * An export that has begun. It can be read once: as records, as lines or as bytes. It holds a
+ * connection until it is read to the end, a loop over it ends early, or it is cancelled.
  */
 export class Exported<T = ExportedRecord> implements AsyncIterable<T> {
   readonly #answer: OpenAnswer;
@@ -23,21 +23,22 @@ export class Exported<T = ExportedRecord> implements AsyncIterable<T> {
   }
 
   /**
-   * As they come, to be kept as they are. A file of them lacks its last line where it was cut off.
+   * The bytes as they arrive, for example to store in a file. If the export is cut off, its last
+   * line is missing.
    */
   bytes(): ReadableStream<Uint8Array> {
     return this.#answer.body;
   }
 
-  /** Ends the request, unless something reads it already. */
+  /** Ends the request. Rejects if the export is being read. */
   async cancel(): Promise<void> {
     await this.#answer.body.cancel();
     this.#answer.end();
   }
 
   /**
-   * Without their ends, for `verifyExport`: the head, the records, the end. Throws an
-   * APIConnectionError where the connection broke, and a ServerError for a line over 4 MiB.
+   * Yields the lines without line breaks, for `verifyExport`: the head, the records, the end.
+   * Throws an APIConnectionError if the connection breaks, and a ServerError for a line over 4 MiB.
    */
   async *lines(): AsyncGenerator<string, void, undefined> {
     const decoder = new TextDecoder();
@@ -54,7 +55,7 @@ export class Exported<T = ExportedRecord> implements AsyncIterable<T> {
     if (open !== '') yield open;
   }
 
-  /** The records alone; throws a ProvecError unless all came. */
+  /** Yields the records. Throws a ProvecError if the export is incomplete. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     let isWhole = false;
     for await (const line of this.lines()) {
@@ -65,7 +66,7 @@ export class Exported<T = ExportedRecord> implements AsyncIterable<T> {
     if (!isWhole) throw new APIConnectionError('The export was cut off: it has no end.');
   }
 
-  /** Not every browser can iterate a stream. */
+  /** Yields chunks through a reader, since some browsers cannot iterate over a stream. */
   async *#chunks(): AsyncGenerator<Uint8Array, void, undefined> {
     const { body, signal } = this.#answer;
     const reader = body.getReader();
@@ -79,14 +80,14 @@ export class Exported<T = ExportedRecord> implements AsyncIterable<T> {
       signal?.throwIfAborted();
       throw new APIConnectionError('The export was cut off.', { cause });
     } finally {
-      // Of a body that was read to its end, or that broke, this does nothing.
+      // Has no effect on a body that was read to its end or that failed.
       await reader.cancel().catch(() => undefined);
       this.#answer.end();
     }
   }
 }
 
-/** Throws a ProvecError for a value that is not a line of an export. */
+/** Parses a line. Throws a ProvecError if it is not a line of an export. */
 function lineOf(text: string): ExportLine {
   let line: unknown;
   try {

@@ -1,12 +1,12 @@
 import type * as Api from './api/generated.ts';
 import { APIConnectionError, ConflictError, NotFoundError, UnavailableError } from './http/errors.ts';
 
-/** Fields of a collection that never change. */
+/** Fields that cannot change after a collection is created. */
 const FIXED = ['dimensions', 'metric', 'shards', 'replicas', 'quantization'] as const;
 
 /**
- * A collection as it is, else a new one. If the answer to the creation was lost, or another client
- * was faster, it looks once more.
+ * Returns the collection, and creates it if it does not exist. If the answer to the creation was
+ * lost, or another client created it first, looks it up once more.
  */
 export async function getOrCreate(
   body: Api.CreateCollection,
@@ -32,7 +32,7 @@ function mayExist(error: unknown): boolean {
   return error instanceof APIConnectionError || error instanceof UnavailableError;
 }
 
-/** Throws a ConflictError if the collection was made with other values, or the name is an alias. */
+/** Throws a ConflictError if the collection has other fixed fields, or the name is an alias. */
 function matching(found: Api.Collection, body: Api.CreateCollection): Api.Collection {
   if (found.name !== body.name) throw conflict(`${body.name} is an alias of the collection ${found.name}.`);
   const other = FIXED.find((field) => body[field] !== undefined && body[field] !== found[field]);

@@ -3,14 +3,14 @@ import type { AnyMetadata, WithMetadata } from './api/metadata.ts';
 import { recordText } from './http/body-text.ts';
 import type { RawBody } from './http/transport.ts';
 
-/** A record of any namespace, or a whole line of NDJSON. */
+/** A record with an optional namespace, or a whole line of NDJSON. */
 export type ImportedRecord<M extends object = AnyMetadata> =
   | WithMetadata<WrittenRecord & { namespace?: string }, M>
   | string;
 
 /**
- * What an import reads: records or lines, or NDJSON as bytes or text: whole, as a Blob, or as a
- * stream (of `fetch`, or of Node), however it is cut into chunks.
+ * Source of an import: an iterable of records or lines, or NDJSON as text, bytes, a Blob, or a
+ * stream of `fetch` or Node. Chunks of NDJSON may end anywhere.
  */
 export type ImportSource<M extends object = AnyMetadata> =
   | Iterable<ImportedRecord<M>>
@@ -23,18 +23,18 @@ export type ImportSource<M extends object = AnyMetadata> =
 type Records = Iterable<ImportedRecord> | AsyncIterable<ImportedRecord | Uint8Array>;
 
 const TYPE = 'application/x-ndjson';
-/** Of text that goes out at once. */
+/** Number of characters that are collected before they are sent. */
 const CHUNK_CHARS = 64 * 1024;
 
-/** The body of an import, with what its source needs beside. */
+/** Body of an import, with the state of its source. */
 export interface ImportBody extends RawBody {
-  /** What the source threw, which `fetch` does not pass on. */
+  /** Returns what the source threw; `fetch` does not pass it on. */
   failure(): unknown;
-  /** To be called when the import has ended, however it did. */
+  /** Closes the source. The caller must call it when the import succeeds or fails. */
   end(): void;
 }
 
-/** Throws TypeError for a stream that is being read already. */
+/** Throws TypeError for a stream that is already being read. */
 export function importBody<M extends object>(source: ImportSource<M>): ImportBody {
   const idle = { contentType: TYPE, failure: () => undefined, end: () => undefined };
   if (typeof source === 'string' || ArrayBuffer.isView(source) || 'arrayBuffer' in source)
@@ -49,7 +49,7 @@ export function importBody<M extends object>(source: ImportSource<M>): ImportBod
   return { body: stream, contentType: TYPE, isRepeatable: false, failure: () => lines.failure, end };
 }
 
-/** Records as a stream of bytes, read from their source as fast as they are sent. */
+/** Stream of bytes that pulls records from their source only as fast as they are sent. */
 class LineStream {
   failure: unknown;
   readonly stream: ReadableStream<Uint8Array>;
@@ -63,8 +63,8 @@ class LineStream {
   }
 
   /**
-   * Closes the source where it was not read to its end: `fetch` does not always cancel. Nobody
-   * waits for it, since it may be waiting itself.
+   * Closes a source that was not read to its end, since `fetch` does not always cancel it. Callers
+   * do not await this: the source may itself be waiting.
    */
   async end(): Promise<void> {
     await this.#records.return?.();
@@ -82,7 +82,7 @@ class LineStream {
     }
   }
 
-  /** Records of about a chunk; bytes as they are, since a line may be cut anywhere between two. */
+  /** Collects about one chunk. Bytes are passed on unchanged, since they may end within a line. */
   async #chunk(): Promise<{ chunks: Uint8Array[]; isLast: boolean }> {
     let text = '';
     while (text.length < CHUNK_CHARS) {
@@ -96,8 +96,8 @@ class LineStream {
 }
 
 /**
- * A turn of Node's event loop: a source that never waits would keep it from seeing that the service
- * refused the import already.
+ * Yields to Node's event loop. Otherwise a source that never waits would keep Node from noticing
+ * that the service has refused the import.
  */
 const turn = (): Promise<void> =>
   new Promise((resolve) => {

@@ -5,27 +5,27 @@ interface Page {
 }
 
 /**
- * A list that comes in pages: `for await (const item of listing)` asks for them one by one, as they
- * are needed. Nothing is asked before.
+ * A paginated list. `for await (const item of listing)` requests each page when it is needed. The
+ * constructor sends no request.
  */
 export class Listing<P extends Page, T, Q extends { cursor?: string } = object> implements AsyncIterable<T> {
   readonly #first: Q;
   readonly #ask: (request: Q) => Promise<P>;
   readonly #itemsOf: (page: P) => readonly T[];
 
-  /** `first`: the request of the first page. Those of later pages have another `cursor`. */
+  /** `first`: request for the first page. Requests for later pages differ in their `cursor`. */
   constructor(first: Q, ask: (request: Q) => Promise<P>, itemsOf: (page: P) => readonly T[]) {
     this.#first = first;
     this.#ask = ask;
     this.#itemsOf = itemsOf;
   }
 
-  /** The page at the given cursor, else the first. */
+  /** Returns the page at the list's cursor, by default the first page. */
   page(): Promise<P> {
     return this.#ask(this.#first);
   }
 
-  /** That page and all after it. */
+  /** Yields that page and all pages after it. */
   async *pages(): AsyncGenerator<P, void, undefined> {
     const cursors = new CursorWatch();
     for (let request = this.#first; ; ) {
@@ -41,7 +41,7 @@ export class Listing<P extends Page, T, Q extends { cursor?: string } = object> 
     for await (const page of this.pages()) yield* this.#itemsOf(page);
   }
 
-  /** All items. */
+  /** Returns the items of all these pages. */
   async all(): Promise<T[]> {
     const items: T[] = [];
     for await (const item of this) items.push(item);

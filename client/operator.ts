@@ -3,16 +3,16 @@ import type { ConnectOptions, RequestOptions } from './http/options.ts';
 import { Transport } from './http/transport.ts';
 import { Listing } from './listing.ts';
 
-/** The accounts of a Provec, for holders of its `PROVEC_ADMIN_TOKEN`. */
+/** Manages the accounts of a Provec service; requires its `PROVEC_ADMIN_TOKEN`. */
 export class ProvecOperator {
   readonly #transport: Transport;
 
-  /** Throws a TypeError that names an option that is invalid. */
+  /** Throws a TypeError that names the invalid option. */
   constructor(options: ConnectOptions & { adminToken: string }) {
     this.#transport = new Transport(options, 'adminToken');
   }
 
-  /** All of them, however many pages they take. */
+  /** Returns all accounts, from as many pages as needed. */
   listAccounts(options: RequestOptions = {}): Promise<Api.Account[]> {
     return new Listing<Api.ListAccountsResult, Api.Account>(
       {},
@@ -21,7 +21,7 @@ export class ProvecOperator {
     ).all();
   }
 
-  /** Creates an account with its first key, whose secret only this answer has. */
+  /** Creates an account and its first key. Only this answer has the key's secret. */
   createAccount(body: Api.CreateAccount, options: RequestOptions = {}): Promise<Api.CreateAccountResult> {
     return this.#transport.send('createAccount', { body }, options);
   }
@@ -32,7 +32,7 @@ export class ProvecOperator {
     return account;
   }
 
-  /** Deletes the account with its keys and collections. */
+  /** Deletes an account with its keys and collections. */
   async deleteAccount(id: string, options: RequestOptions = {}): Promise<void> {
     await this.#transport.send('deleteAccount', { path: { id } }, options);
   }

@@ -6,18 +6,18 @@ import type { ClientOptions, RequestOptions } from './http/options.ts';
 import { Transport } from './http/transport.ts';
 import { Listing } from './listing.ts';
 
-/** An account of a Provec, by one of its API keys. Nothing is asked before the first method. */
+/** Client for one account, identified by an API key. The constructor sends no request. */
 export class Provec {
   readonly #transport: Transport;
 
-  /** Throws a TypeError that names an option that is invalid. */
+  /** Throws a TypeError that names the invalid option. */
   constructor(options: ClientOptions) {
     this.#transport = new Transport(options);
   }
 
   /**
-   * The collection of that name or alias. Sends no request, so it need not exist. `M` is the type
-   * of its records' metadata, such as an interface.
+   * Returns the collection of that name or alias. Sends no request, so the collection need not
+   * exist. `M` is the type of its records' metadata.
    */
   collection<M extends object = AnyMetadata>(name: string): Collection<M> {
     return new Collection(this.#transport, name);
@@ -31,8 +31,8 @@ export class Provec {
 
   /**
    * Returns the collection of that name, and creates it if it does not exist. Rejects with a
-   * ConflictError for one that was made with another value of what `body` gives; tags and deletion
-   * protection, which can be changed, are not compared.
+   * ConflictError if it exists with other values than `body` has. Tags and deletion protection are
+   * not compared, since they can change.
    */
   getOrCreate(body: Api.CreateCollection, options: RequestOptions = {}): Promise<Api.Collection> {
     return getOrCreate(
@@ -42,12 +42,12 @@ export class Provec {
     );
   }
 
-  /** Deletes a collection with all that it holds; takes no alias. */
+  /** Deletes a collection and all its records. The name must not be an alias. */
   async deleteCollection(name: string, options: RequestOptions = {}): Promise<void> {
     await this.#transport.send('deleteCollection', { path: { name } }, options);
   }
 
-  /** Collections, the newest first. */
+  /** Lists the collections, newest first. */
   listCollections(
     query: Api.ListCollectionsParams = {},
     options: RequestOptions = {},
@@ -59,7 +59,7 @@ export class Provec {
     );
   }
 
-  /** All of them, however many pages they take. */
+  /** Returns all aliases, from as many pages as needed. */
   listAliases(options: RequestOptions = {}): Promise<Api.Alias[]> {
     return new Listing<Api.ListAliasesResult, Api.Alias>(
       {},
@@ -68,27 +68,27 @@ export class Provec {
     ).all();
   }
 
-  /** Which collection an alias stands for. */
+  /** Returns an alias with the collection that it points to. */
   getAlias(alias: string, options: RequestOptions = {}): Promise<Api.Alias> {
     return this.#transport.send('getAlias', { path: { alias } }, options);
   }
 
-  /** Makes an alias, or switches it to another collection at once. */
+  /** Creates an alias, or atomically switches it to another collection. */
   putAlias(alias: string, collection: string, options: RequestOptions = {}): Promise<Api.Alias> {
     return this.#transport.send('putAlias', { path: { alias }, body: { collection } }, options);
   }
 
-  /** Deletes an alias; its collection stays. */
+  /** Deletes an alias, but not its collection. */
   async deleteAlias(alias: string, options: RequestOptions = {}): Promise<void> {
     await this.#transport.send('deleteAlias', { path: { alias } }, options);
   }
 
-  /** This month's usage and the plan's limits. */
+  /** Returns this month's usage and the plan's limits. */
   getUsage(options: RequestOptions = {}): Promise<Api.Usage> {
     return this.#transport.send('getUsage', {}, options);
   }
 
-  /** All of them, however many pages they take. */
+  /** Returns all keys without their secrets, from as many pages as needed. */
   listKeys(options: RequestOptions = {}): Promise<Api.ApiKey[]> {
     return new Listing<Api.ListKeysResult, Api.ApiKey>(
       {},
@@ -97,13 +97,13 @@ export class Provec {
     ).all();
   }
 
-  /** Creates a key; only this answer has its secret. */
+  /** Creates a key. Only this answer has its secret. */
   async createKey(body: Api.CreateKey, options: RequestOptions = {}): Promise<Api.NewApiKey> {
     const { key } = await this.#transport.send('createKey', { body }, options);
     return key;
   }
 
-  /** Revokes a key, by its id. */
+  /** Revokes the key with this id. */
   async revokeKey(id: string, options: RequestOptions = {}): Promise<void> {
     await this.#transport.send('revokeKey', { path: { id } }, options);
   }

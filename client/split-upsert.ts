@@ -6,16 +6,16 @@ import { assertPlain } from './http/json-value.ts';
 type Result = UpsertResult & { warnings?: string[] };
 
 const PLACE = /\brecords\[(\d+)\]/g;
-/** Maximum bytes of the records of a request. The service accepts bodies of 64 MiB. */
+/** Maximum size, in bytes, of the records in one request. The service accepts 64 MiB bodies. */
 const PART_MAX_BYTES = 48 * 1024 * 1024;
-/** Maximum characters of a number in JSON, with the comma that follows it. */
+/** Maximum number of characters for a number in JSON, including the comma after it. */
 const NUMBER_MAX_CHARS = 25;
 
 /**
- * Writes records in as few requests as their number and size allow, one after another. Returns all
- * counts and warnings, and other fields from the last answer. If a request fails, its error has
- * `storedCount` and counts places such as `records[2003]` from the first record. If the caller
- * aborts, rejects with the signal's reason as it is.
+ * Writes records in as few requests as their number and size allow, one after another. Returns the
+ * sum of the counts, all warnings, and the other fields of the last answer. If a request fails, its
+ * error has `storedCount`, and places in it such as `records[2003]` count from the first record. If
+ * the caller aborts, rejects with the signal's reason unchanged.
  */
 export async function upsertInParts(
   body: Upsert,
@@ -43,7 +43,7 @@ export async function upsertInParts(
   return { ...last!, upsertedCount, ...(warnings.size > 0 && { warnings: [...warnings] }) };
 }
 
-/** Splits records into parts of one request each. A record that is too large is a part alone. */
+/** Splits records into one part per request. A record above the limit is a part of its own. */
 function partsOf(records: Upsert['records']): Upsert['records'][] {
   const parts: Upsert['records'][] = [];
   let bytes = 0;
@@ -61,7 +61,7 @@ function partsOf(records: Upsert['records']): Upsert['records'][] {
   return parts;
 }
 
-/** Maximum bytes of a record's JSON, estimated for its vector. Throws as `bodyText` does. */
+/** Upper bound, in bytes, of a record's JSON. Throws the errors of `bodyText`. */
 function mostBytesOf(record: Upsert['records'][number], at: number): number {
   const { values, ...rest } = record ?? {};
   const text = JSON.stringify(assertRecord({ ...rest, values: [] }, at));

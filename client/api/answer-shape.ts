@@ -1,4 +1,4 @@
-/** What a value must be; `#<name>` stands for a named shape. Other members are allowed. */
+/** Shape that a value must have. `#<name>` refers to a named shape. Unknown members are allowed. */
 export type Shape =
   | 'any'
   | 'string'

@@ -1,4 +1,4 @@
-/** A vector as it may be given; it is sent as JSON numbers and stored as float32. */
+/** A vector as input. It is sent as JSON numbers and stored as float32. */
 export type Numbers = readonly number[] | Float32Array | Float64Array;
 
 /** `T` with exactly one of the fields `K`. */

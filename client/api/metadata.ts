@@ -1,7 +1,7 @@
-/** Metadata of a collection whose records may have any. */
+/** Default type of metadata: any JSON object. */
 export type AnyMetadata = Record<string, unknown>;
 
-/** `T` of the API with `M` for its metadata, and parts of `M` where metadata is changed. */
+/** `T` of the API with `M` as the type of `metadata`, and `Partial<M>` for `setMetadata`. */
 export type WithMetadata<T, M extends object> = [AnyMetadata] extends [M] ? T : Replaced<T, M>;
 
 type Kept = string | number | boolean | null | undefined | readonly number[] | ArrayBufferView;
@@ -12,5 +12,5 @@ type Replaced<T, M> = T extends Kept
     ? Array<Replaced<Item, M>>
     : { [K in keyof T]: K extends 'metadata' ? M : K extends 'setMetadata' ? Partial<M> : ReplacedMember<T, K, M> };
 
-/** Filters name fields by paths. */
+/** Filters keep their type, since they address fields by dotted paths. */
 type ReplacedMember<T, K extends keyof T, M> = K extends 'filter' ? T[K] : Replaced<T[K], M>;

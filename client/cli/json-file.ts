@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { parseJsonBytes } from '../verify/json-text.ts';
 
-/** What a person can mend: said in one line. */
+/** An error that the user can fix; shown as one line without a stack. */
 export class Misuse extends Error {}
 
-/** Throws Misuse for what cannot be read. */
+/** Reads a JSON file. Throws Misuse if that fails. */
 export async function readJson(path: string): Promise<unknown> {
   try {
     return parseJsonBytes(await readFile(path));
@@ -13,7 +13,7 @@ export async function readJson(path: string): Promise<unknown> {
   }
 }
 
-/** The object at `key` where there is one, else the whole: files hold answers as they came. */
+/** Returns the object at `key` if there is one, else the value: files may hold whole answers. */
 export function within(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null && key in value ? (value as Record<string, unknown>)[key] : value;
 }

@@ -4,16 +4,16 @@ import { ledgerTransaction, transactionIn } from '../verify/ledger-transaction.t
 import type { Ledger } from '../verify/verify-on-ledger.ts';
 import { Misuse, readJson } from './json-file.ts';
 
-/** How the ledger is read; each rejects with Misuse where nothing can be read. */
+/** Functions that read the ledger. They reject with Misuse if it cannot be read. */
 export type LedgerSource = Pick<Ledger, 'readAccount' | 'readTransaction'>;
 
-/** A node of the ledger. */
+/** Reads from a node of the ledger. */
 export const nodeAt = (url: string): LedgerSource => ({
   readAccount: (address) => asMisuse(() => ledgerAccount(url, address)),
   readTransaction: (signature) => asMisuse(() => ledgerTransaction(url, signature)),
 });
 
-/** Files with a node's answers to getAccountInfo and, where one is given, to getTransaction. */
+/** Reads files with a node's answers to getAccountInfo and, optionally, to getTransaction. */
 export const answersIn = (accountPath: string, transactionPath: string | undefined): LedgerSource => ({
   readAccount: () => readAs<AccountContent | null>(accountPath, accountIn),
   ...(transactionPath !== undefined && { readTransaction: () => readAs<unknown>(transactionPath, transactionIn) }),

@@ -1,9 +1,9 @@
-/** More than any id takes, however much of it is shown as numbers. */
+/** Maximum length in characters; longer than any id. */
 const CHARS_MAX = 8_000;
 
 /**
- * Text from a file or from the net, so that it says no more to a terminal than what it is: control
- * characters, line ends among them, and those that turn the direction of text are shown as numbers.
+ * Makes untrusted text safe to print on a terminal. Control characters, line breaks and characters
+ * that change the direction of text become `\u{...}` escapes.
  */
 export function printable(text: string): string {
   const shown = text.length > CHARS_MAX ? `${text.slice(0, CHARS_MAX)}...` : text;

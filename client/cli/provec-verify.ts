@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /**
- * `provec-verify <proof.json> ...` (in this repository `npm run verify -- <proof.json> ...`): says
- * in words whether a proof holds.
+ * `provec-verify <proof.json> ...` (in this repository `npm run verify -- <proof.json> ...`) prints
+ * whether a proof holds.
  *
- * Reads files, and asks a node of the ledger only with --rpc; never the Provec server. Exit codes:
- * 0 proven; 1 not proven; 2 wrong arguments, or something that could not be read.
+ * It reads files and, with --rpc, asks a node of the ledger. It never contacts the Provec service.
+ * Exit codes: 0 proven, 1 not proven, 2 wrong arguments or unreadable input.
  */
 import { parseArgs } from 'node:util';
 import type { RecordProof } from '../verify/record-proof.ts';
@@ -36,7 +36,7 @@ const RECORD_KEYS = ['id', 'namespace', 'values', 'metadata'];
 const NOT_PROVEN = 1;
 const MISUSED = 2;
 
-/** What the record must have. A key that is misspelt would be one that is not compared. */
+/** Checks an expected record. Unknown keys are refused, since a misspelt key would be ignored. */
 function recordIn(value: unknown, path: string): ExpectedRecord {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   const keys = isObject ? Object.keys(value) : [];

@@ -6,27 +6,27 @@ import { type ExpectedRecord, verifyProof } from '../verify/verify-proof.ts';
 import type { LedgerSource } from './ledger-source.ts';
 
 /**
- * What the reader trusts: a root that they have from elsewhere, or the authority that alone writes
- * the collection's account.
+ * What the user trusts: a root known from elsewhere, or the authority that alone can write the
+ * collection's account, with a source for that account.
  */
 export type Trusted = { root: string } | ({ authority: string } & LedgerSource);
 
 export interface Verdict {
   isProven: boolean;
-  /** They hold the proof's own text: to be shown as `printable` makes it. */
+  /** Contain text from the proof: pass them through `printable` before printing. */
   lines: string[];
 }
 
-/** What the reader expects; what is left out is not compared. */
+/** What the user expects; absent fields are not compared. */
 interface Expected extends ExpectedRecord {
   collectionId?: string;
   outcome?: 'present' | 'absent';
 }
 
 /**
- * Holds a proof against what the reader trusts. `collectionId` pins the collection; without it, and
- * with a root alone, the one that the proof names is taken, and said. Rejects with what
- * `readAccount` rejects with.
+ * Checks a proof against what the user trusts. `collectionId` pins the collection. Without it, or
+ * with only a root, the verdict is about the collection that the proof names, and says so. Rejects
+ * with the errors of `readAccount` and `readTransaction`.
  */
 export async function verdictOn(
   proof: RecordProof,
@@ -73,7 +73,7 @@ function comparison({ values, metadata }: ExpectedRecord): string {
   return 'not compared: give --record';
 }
 
-/** What is proven: of the version that the ledger holds, or of an earlier one. */
+/** States what is proven, for the current version on the ledger or an earlier one. */
 function headline(
   outcome: 'present' | 'absent',
   proof: RecordProof,

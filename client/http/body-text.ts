@@ -1,12 +1,12 @@
 import { assertJson, assertPlain } from './json-value.ts';
 
-/** Fields that hold a vector, and those that hold what has one. */
+/** Fields that hold a vector, and fields whose items hold one. */
 const VECTORS = ['values', 'vector'];
 const HOLDERS = ['records', 'updates', 'queries'];
 
 /**
- * JSON of a request, with typed arrays as lists: `JSON.stringify` writes them as objects. Throws a
- * TypeError that names the place of a value that JSON cannot represent.
+ * Returns the JSON of a request. Typed arrays become lists, since `JSON.stringify` would write them
+ * as objects. Throws a TypeError that names the place of a value that JSON cannot represent.
  */
 export function bodyText(body: object): string {
   assertPlain(body, '');
@@ -19,10 +19,10 @@ export function bodyText(body: object): string {
   return JSON.stringify(whole);
 }
 
-/** JSON of a record of an import; `at` is its place in the source, which an error names. */
+/** Returns the JSON of an imported record. `at`: its index in the source, for errors. */
 export const recordText = (record: object, at: number): string => JSON.stringify(assertRecord(record, at));
 
-/** The record with its vector as a list. Throws as `bodyText` does. */
+/** Returns the record with its vector as a list. Throws the errors of `bodyText`. */
 export function assertRecord(record: object, at: number): object {
   const path = `records[${at}]`;
   const whole = withLists(record, path);
@@ -30,7 +30,7 @@ export function assertRecord(record: object, at: number): object {
   return whole;
 }
 
-/** The same, with its vector as a list. */
+/** Returns the part with its vector as a list. */
 function withLists(part: object, path: string): object {
   for (const name of VECTORS) {
     const vector = (part as Record<string, unknown> | null)?.[name];

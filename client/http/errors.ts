@@ -2,10 +2,10 @@ import type { ErrorBody } from '../api/generated.ts';
 
 export type ErrorCode = ErrorBody['code'];
 
-/** All that a call rejects with, apart from bad arguments and the reason of an aborted signal. */
+/** Base of all errors of a call, except for invalid arguments and the reason of a signal. */
 export class ProvecError extends Error {
   override name = 'ProvecError';
-  /** Number of records, from the first one on, that an upsert in several requests stored. */
+  /** Number of leading records that an upsert in several requests stored before it failed. */
   storedCount?: number;
 }
 
@@ -18,29 +18,29 @@ export function explained(error: unknown, sentence: string): unknown {
   return error;
 }
 
-/** The text with a full stop, unless it ends as a sentence. */
+/** Adds a full stop unless the text ends like a sentence. */
 const asSentence = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`);
 
-/** No answer came: the service is out of reach, or the connection was cut off. */
+/** There was no answer: the service is unreachable, or the connection broke. */
 export class APIConnectionError extends ProvecError {
   override name = 'APIConnectionError';
 }
 
-/** No answer came within `timeoutMs`. */
+/** There was no answer within `timeoutMs`. */
 export class APITimeoutError extends APIConnectionError {
   override name = 'APITimeoutError';
 }
 
-/** Provec refused a request or could not serve it. A subclass for each kind of error. */
+/** Provec refused a request or could not serve it. Each kind of error has a subclass. */
 export class APIStatusError extends ProvecError {
   override name = 'APIStatusError';
-  /** Of docs/errors.md; `null` where the answer is not Provec's own, as from a proxy. */
+  /** Error code (docs/errors.md); null if the answer is not Provec's, for example from a proxy. */
   readonly code: ErrorCode | null;
   readonly status: number;
   readonly requestId: string | null;
-  /** The fields to blame. */
+  /** Invalid fields of the request. */
   readonly details: NonNullable<ErrorBody['details']>;
-  /** How long to wait before trying again, where Provec says so. */
+  /** Seconds to wait before trying again; null if the answer does not say. */
   readonly retryAfterSeconds: number | null;
 
   constructor(body: Partial<ErrorBody> & Pick<ErrorBody, 'error' | 'status'>, options?: ErrorOptions) {
@@ -69,19 +69,19 @@ export class ForbiddenError extends APIStatusError {
 export class NotFoundError extends APIStatusError {
   override name = 'NotFoundError';
 }
-/** 409: the name is taken, or something stands in the way. */
+/** 409: the name is taken, or the current state does not allow the operation. */
 export class ConflictError extends APIStatusError {
   override name = 'ConflictError';
 }
-/** 429 `PLAN_LIMIT_REACHED`: the plan is full; trying again does not help. */
+/** 429 `PLAN_LIMIT_REACHED`: a limit of the plan is reached; a retry does not help. */
 export class PlanLimitError extends APIStatusError {
   override name = 'PlanLimitError';
 }
-/** 429 `RATE_LIMITED`: too many requests in this window, and retries did not outlast it. */
+/** 429 `RATE_LIMITED`: too many requests, also at the last retry. */
 export class RateLimitedError extends APIStatusError {
   override name = 'RateLimitedError';
 }
-/** 503: the service or a shard is away, and retries did not outlast it. */
+/** 503: the service or a shard is unavailable, also at the last retry. */
 export class UnavailableError extends APIStatusError {
   override name = 'UnavailableError';
 }
@@ -89,7 +89,7 @@ export class UnavailableError extends APIStatusError {
 export class OutOfCapacityError extends APIStatusError {
   override name = 'OutOfCapacityError';
 }
-/** 500 and whatever else a server should not answer. */
+/** 500, and all other statuses and answers that a server should not send. */
 export class ServerError extends APIStatusError {
   override name = 'ServerError';
 }
@@ -109,7 +109,7 @@ const CLASSES: Readonly<Record<number, typeof APIStatusError>> = {
   507: OutOfCapacityError,
 };
 
-/** The error that an answer other than 2xx stands for; `text` is its body, null if too large. */
+/** Returns the error for an answer other than 2xx. `text`: its body, null if too large. */
 export function errorOf(response: Response, text: string | null): APIStatusError {
   const body = bodyOf(text);
   const { status } = response;
@@ -122,7 +122,7 @@ export function errorOf(response: Response, text: string | null): APIStatusError
 
 const HTTP_DATE = /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** What `Retry-After` may mean: seconds, or of a proxy a date. */
+/** Parses `Retry-After`: a number of seconds or, from a proxy, a date. */
 function secondsIn(header: string | null): number[] {
   if (header === null) return [];
   if (/^\d+$/.test(header)) return [Number(header)];

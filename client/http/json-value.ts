@@ -1,20 +1,20 @@
-/** Maximum number of levels: more than any request has. */
+/** Maximum nesting depth; deeper than any valid request. */
 const LEVELS_MAX = 100;
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
 /**
- * Throws a TypeError that names the first value that is not JSON: null, a boolean, a finite number,
- * text, an array, a plain object, or an object whose `toJSON` returns one of them. `JSON.stringify`
- * would leave it out or write something else, so a filter would lose a condition.
- * `path` names the value itself, '' for a whole body.
+ * Throws a TypeError that names the first value that JSON cannot represent. Allowed are null,
+ * booleans, finite numbers, text, arrays, plain objects, and objects whose `toJSON` returns one of
+ * them. `JSON.stringify` would drop or change other values, and a filter could lose a condition.
+ * `path`: name of the value in errors, '' for a whole body.
  */
 export function assertJson(value: unknown, path = ''): void {
   assertValue(value, path, []);
 }
 
 /**
- * Throws a TypeError unless the value is a plain object: all that it has are its own enumerable
- * fields, so a spread copies it as a whole.
+ * Throws a TypeError unless the value is a plain object: one with only enumerable fields of its
+ * own, so that a spread copies all of it.
  */
 export function assertPlain(value: unknown, path: string): asserts value is object {
   if (typeof value !== 'object' || value === null) throw fault(path, `is ${value}; give a plain object.`);
@@ -27,7 +27,7 @@ export function assertPlain(value: unknown, path: string): asserts value is obje
   }
 }
 
-/** `holders`: the objects that hold the value. */
+/** `holders`: the objects that contain the value, to detect cycles. */
 function assertValue(given: unknown, path: string, holders: object[]): void {
   const value = written(given, path);
   const scalar = scalarFault(value);
@@ -51,7 +51,7 @@ function assertItems(items: readonly unknown[], path: string, holders: object[])
   }
 }
 
-/** Whether only `Object.prototype`, of any frame or context, is above the object. */
+/** Whether the object inherits only from `Object.prototype`, of any frame or context. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === null || prototype === Object.prototype) return true;
@@ -66,7 +66,7 @@ function kindOf(value: object): string {
   return `${type}. Give a plain object.`;
 }
 
-/** Value that `JSON.stringify` writes for an object with `toJSON`, such as a Date. */
+/** Returns the value that `JSON.stringify` writes for an object with `toJSON`, such as a Date. */
 function written(value: unknown, path: string): unknown {
   if (typeof value !== 'object' || value === null || !('toJSON' in value)) return value;
   if (value instanceof Date && Number.isNaN(value.getTime())) throw fault(path, 'is an invalid Date.');

@@ -22,7 +22,7 @@ export interface ClientOptions {
   maxAnswerBytes?: number;
   /** Gets the warnings of all answers. By default, they go to the console, each once. */
   onWarning?: OnWarning;
-  /** In place of the global one. */
+  /** Replacement for the global `fetch`. */
   fetch?: typeof globalThis.fetch;
 }
 
@@ -35,7 +35,7 @@ export interface RequestOptions {
   onWarning?: OnWarning;
 }
 
-/** Options that connect a client, with its key under another name. */
+/** Options of a client, without its key. */
 export type ConnectOptions = Omit<ClientOptions, 'apiKey'>;
 
 const BASE = '/api/v1';
@@ -61,7 +61,7 @@ const RULES: Readonly<Record<Exclude<keyof (ClientOptions & RequestOptions), 'ur
   signal: [isSignal, 'an AbortSignal'],
 };
 
-/** Throws a TypeError that names the first option that is invalid. */
+/** Throws a TypeError that names the first invalid option. */
 export function assertOptions(options: object): void {
   if (typeof options !== 'object' || options === null) throw new TypeError('The options must be an object.');
   for (const [name, [isValid, expected]] of Object.entries(RULES)) {
@@ -71,7 +71,7 @@ export function assertOptions(options: object): void {
   }
 }
 
-/** The address of the API. Throws a TypeError, without the URL, which may hold a secret. */
+/** Returns the API's address. Throws a TypeError without the URL, which may contain a secret. */
 export function baseOf({ url }: ConnectOptions): string {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   const isHttp = parsed !== null && /^https?:$/.test(parsed.protocol);
@@ -84,7 +84,7 @@ export function baseOf({ url }: ConnectOptions): string {
   return `${parsed.origin}${parsed.pathname.replace(/\/+$/, '')}${BASE}`;
 }
 
-/** The key in that option. Throws a TypeError without the key, which an error of `fetch` has. */
+/** Returns the key. Throws a TypeError that, unlike the errors of `fetch`, hides the key. */
 export function keyIn(options: object, name: 'apiKey' | 'adminToken'): string {
   const key: unknown = (options as Record<string, unknown>)[name];
   if (typeof key === 'string' && KEY.test(key)) return key;

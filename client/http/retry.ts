@@ -3,24 +3,24 @@ import { APIConnectionError, APIStatusError, APITimeoutError, explained } from '
 
 /** 502 and 504 come from proxies. */
 const PASSING = [502, 503, 504];
-/** Node, undici and OpenSSL codes for a wrong name, certificate or option, or not HTTP. */
+/** Error codes of Node, undici and OpenSSL for a wrong host, certificate, option or protocol. */
 const LASTING =
   /^(ENOTFOUND|EPROTO|UNSPECIFIED|PATH_LENGTH_|HPE_(?!INVALID_EOF)|(UND_)?ERR_(TLS|SSL|INVALID|NOT_SUPPORTED)|UNABLE_TO_)|CERT|CRL|SELF_SIGNED|HOSTNAME|_(CA|PURPOSE|SIGNATURE)$/;
 const FIRST_WAIT_MS = 500;
 const WAIT_MAX_MS = 8_000;
-/** Longest time of a timer in ms. Timers end at once if they are given more. */
+/** Maximum delay of a timer in ms. Timers with a longer delay fire at once. */
 export const TIMER_MAX_MS = 2 ** 31 - 1;
-/** Milliseconds by which a timer may fire early. */
+/** Time, in ms, by which a timer may fire early. */
 const TIMER_MS = 1;
 
 export interface RetryOptions {
-  /** Milliseconds from the first failure to the last retry. */
+  /** Time in ms from the first failure to the last retry. */
   retryForMs: number;
   maxRetries: number;
   maxRetryAfterMs: number;
 }
 
-/** The attempts of one call. */
+/** Decides on the retries of one call. */
 export class Retries {
   readonly #operation: keyof Operations;
   readonly #isRepeatable: boolean;
@@ -44,7 +44,7 @@ export class Retries {
     this.#beganMs = nowMs();
   }
 
-  /** Time to wait before the next attempt. Throws the error, with the reason, if there is none. */
+  /** Returns the ms to wait before the next attempt. Throws the error, explained, to give up. */
   waitMs(error: unknown): number {
     this.#attempts++;
     this.#failedMs ??= this.#nowMs();
@@ -71,7 +71,7 @@ export class Retries {
 /** Whether the same request may succeed later. */
 function isPassing(operation: keyof Operations, error: unknown): boolean {
   if (error instanceof APIStatusError) return PASSING.includes(error.status) || isRateLimit(error);
-  // It would begin anew, and take as long.
+  // A retry would start over and take as long.
   if (error instanceof APITimeoutError && operation === 'verifyCollection') return false;
   return error instanceof APIConnectionError && !isLasting(error as { cause?: unknown });
 }
@@ -79,7 +79,7 @@ function isPassing(operation: keyof Operations, error: unknown): boolean {
 const isRateLimit = (error: unknown): boolean =>
   error instanceof APIStatusError && error.status === 429 && error.code !== 'PLAN_LIMIT_REACHED';
 
-/** Decides by the first cause that has a code; that of a port that fetch blocks has none. */
+/** Checks the first cause that has a code. The error for a port that fetch blocks has none. */
 function isLasting({ code, message, cause }: { code?: unknown; message?: unknown; cause?: unknown }): boolean {
   if (typeof code === 'string') return LASTING.test(code);
   if (message === 'bad port') return true;
@@ -90,14 +90,15 @@ const askedWaitMs = (error: unknown): number =>
   error instanceof APIStatusError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
 
 /**
- * How long to wait before retry number `retry` (from 0 on): exponential, half of it random so that
- * clients do not come back all at once, and added to the wait that the service asks for.
+ * Returns the ms to wait before retry number `retry`, counted from 0: the wait that the service
+ * asks for, plus exponential backoff. Half of the backoff is random, so that clients do not all
+ * retry at once.
  */
 export function retryWaitMs(retry: number, askedMs: number): number {
   return askedMs + ((1 + Math.random()) / 2) * Math.min(FIRST_WAIT_MS * 2 ** retry, WAIT_MAX_MS);
 }
 
-/** Rejects with the signal's reason as soon as it is aborted. */
+/** Waits. Rejects with the signal's reason as soon as it is aborted. */
 export function waited(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const give = () => {

@@ -1,9 +1,9 @@
-/** Whether an answer has the shape that the OpenAPI document gives it. */
+/** Checks that answers have the shape that the OpenAPI document defines. */
 import type { Shape } from '../api/answer-shape.ts';
 import { ANSWERS, SHAPES } from '../api/shapes.ts';
 import { ServerError } from './errors.ts';
 
-/** Throws a ServerError if a value is not an answer to that operation, or a line of one. */
+/** Throws a ServerError if the value is not a valid answer, or line of an answer. */
 export function assertAnswer(operation: keyof typeof ANSWERS, value: unknown, status: number): void {
   const fault = faultOf(value, ANSWERS[operation], '');
   if (fault === null) return;
@@ -11,7 +11,7 @@ export function assertAnswer(operation: keyof typeof ANSWERS, value: unknown, st
   throw new ServerError({ error, status });
 }
 
-/** Returns the first fault, with its path; null if the value has that shape. */
+/** Returns a description of the first mismatch, with its path; null if there is none. */
 function faultOf(value: unknown, shape: Shape, path: string): string | null {
   if (typeof shape === 'string') {
     if (shape.startsWith('#')) return faultOf(value, SHAPES[shape.slice(1)]!, path);
@@ -51,7 +51,7 @@ function faultOfMembers(value: object, names: string[], shapeOf: (name: string) 
   return null;
 }
 
-/** Returns the fault by the first shape if no shape fits, else null. */
+/** Returns null if any shape fits, else the mismatch with the first shape. */
 function faultOfEach(value: unknown, shapes: readonly Shape[], path: string): string | null {
   const faults = shapes.map((shape) => faultOf(value, shape, path));
   return faults.includes(null) ? null : faults[0]!;

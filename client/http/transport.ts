@@ -1,7 +1,6 @@
 /**
- * Sends the operations of `/api/v1` to one service. In the ordinary course: one `fetch`, and its
- * JSON. Where that fails in passing, it tries again (`retry.ts`), each attempt with a time-out of
- * its own.
+ * Sends the operations of `/api/v1` to a service. Retries transient failures (`retry.ts`); each
+ * attempt has a timeout of its own.
  */
 import { type Operations, ROUTES } from '../api/generated.ts';
 import { boundedText } from '../verify/bounded-body.ts';
@@ -23,25 +22,25 @@ import { consoleWarnings, warningsIn } from './warnings.ts';
 
 export type OperationId = keyof Operations;
 
-/** What a request of an operation has beside its route. */
+/** Path parameters, query and body of an operation. */
 export type Call<K extends OperationId> = {
   [P in 'path' | 'query' | 'body' as Operations[K][P] extends undefined ? never : P]: Operations[K][P];
 };
 
-/** A body that is sent as it is. */
+/** A body that is sent unchanged. */
 export interface RawBody {
   body: NonNullable<RequestInit['body']>;
   contentType: string;
-  /** Whether it can be sent again: a stream cannot. */
+  /** Whether it can be sent again; false for a stream. */
   isRepeatable: boolean;
 }
 
 /** An answer that streams. */
 export interface OpenAnswer {
   readonly body: ReadableStream<Uint8Array>;
-  /** The caller's. */
+  /** The caller's signal. */
   readonly signal: AbortSignal | undefined;
-  /** To be called when the body was read or is given up. */
+  /** Releases the attempt. Must be called when the body has been read or is abandoned. */
   end(): void;
 }
 
@@ -53,12 +52,12 @@ interface Parts {
 }
 
 const TIMEOUT_MS = 90_000;
-/** Where others than TIMEOUT_MS hold. Node's `fetch` waits 300,000 ms for an answer, at most. */
+/** Exceptions to TIMEOUT_MS. Node's `fetch` waits at most 300,000 ms for an answer. */
 const TIMEOUTS_MS: { readonly [K in OperationId]?: number } = { verifyCollection: 280_000, importRecords: Infinity };
 const ANSWER_MAX_BYTES = 256 * 1024 * 1024;
 const ERROR_MAX_BYTES = 1024 * 1024;
 const JSON_TYPE = 'application/json';
-/** Every URL resolves them, however they are escaped, and names something else then. */
+/** Path segments that URLs resolve even if escaped, so they would address something else. */
 const UNNAMEABLE = ['', '.', '..'];
 
 export class Transport {
@@ -66,7 +65,7 @@ export class Transport {
   readonly #key: string;
   readonly #options: Required<Omit<ConnectOptions, 'url' | 'timeoutMs'>> & Pick<ClientOptions, 'timeoutMs'>;
 
-  /** `keyName`: the option with the key. Throws a TypeError that names an invalid option. */
+  /** `keyName`: option that holds the key. Throws a TypeError that names an invalid option. */
   constructor(options: ConnectOptions, keyName: 'apiKey' | 'adminToken' = 'apiKey') {
     assertOptions(options);
     this.#base = baseOf(options);
@@ -74,13 +73,13 @@ export class Transport {
     const { fetch = globalThis.fetch, timeoutMs } = options;
     const { retryForMs = 60_000, maxRetries = Number.POSITIVE_INFINITY, maxRetryAfterMs = 30_000 } = options;
     const { maxAnswerBytes = ANSWER_MAX_BYTES, onWarning = consoleWarnings() } = options;
-    // In browsers it must be called on nothing but the window.
+    // Browsers allow `fetch` to be called only on the window, not as a method of this object.
     const ownFetch: typeof fetch = (...args) => fetch(...args);
     const retries = { retryForMs, maxRetries, maxRetryAfterMs };
     this.#options = { fetch: ownFetch, timeoutMs, ...retries, maxAnswerBytes, onWarning };
   }
 
-  /** The answer of an operation. Rejects with a ProvecError, or the reason of the signal. */
+  /** Returns the answer. Rejects with a ProvecError, or with the signal's reason. */
   async send<K extends OperationId>(
     operation: K,
     call: Call<K>,
@@ -98,14 +97,14 @@ export class Transport {
     return result;
   }
 
-  /** The options of a call whose warnings `change` changes. */
+  /** Returns options with which `change` rewrites each warning of a call. */
   changingWarnings(options: RequestOptions, change: (warning: string) => string): RequestOptions {
     assertOptions(options);
     const { onWarning = this.#options.onWarning } = options;
     return { ...options, onWarning: (warning, operation) => onWarning(change(warning), operation) };
   }
 
-  /** An answer that has begun; as `send` rejects. */
+  /** Returns an answer that has begun. Rejects like `send`. */
   open<K extends OperationId>(operation: K, call: Call<K>, options: RequestOptions = {}): Promise<OpenAnswer> {
     return this.#withRetries(operation, call as Parts, options, async (response, attempt) => {
       attempt.isAnswered();
@@ -170,7 +169,7 @@ export class Transport {
   }
 }
 
-/** The signal of one attempt: it ends with the caller's, and when the time is up. */
+/** Signal of one attempt. It aborts with the caller's signal and on a timeout. */
 class Attempt {
   readonly #controller = new AbortController();
   readonly #caller: AbortSignal | undefined;
@@ -192,12 +191,12 @@ class Attempt {
     return this.#controller.signal;
   }
 
-  /** The time counts no more. */
+  /** Stops the timeout. */
   isAnswered(): void {
     clearTimeout(this.#timer);
   }
 
-  /** The caller's signal counts no more, either. */
+  /** Stops the timeout and ignores the caller's signal from now on. */
   end(): void {
     this.isAnswered();
     this.#caller?.removeEventListener('abort', this.#abort);
@@ -244,7 +243,10 @@ async function answerOf<K extends OperationId>(
   return answer as Operations[K]['result'];
 }
 
-/** `fetch` says only that it failed; why is in the causes, and an AggregateError has no message. */
+/**
+ * Collects the reasons from all causes: `fetch` itself reports only that it failed, and an
+ * AggregateError has no message.
+ */
 function connectionError(cause: Error): APIConnectionError {
   const reasons: string[] = [];
   for (let error: (Error & { code?: string }) | undefined = cause; error; error = error.cause as Error | undefined)

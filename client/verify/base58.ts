@@ -2,19 +2,19 @@ const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const ADDRESS_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
-/** The base58 text (Bitcoin alphabet) of a ledger address of 32 bytes. */
+/** Returns the base58 text (Bitcoin alphabet) of a ledger address of 32 bytes. */
 export function encodeAddress(bytes: Uint8Array): string {
   if (bytes.length !== ADDRESS_BYTES) throw new RangeError(`An address has ${ADDRESS_BYTES} bytes.`);
   return encode(bytes);
 }
 
 /**
- * Returns the 32 bytes of a ledger address; null if the text is not one. Only the shortest text of
- * an address is accepted.
+ * Returns the 32 bytes of a ledger address, or null if the text is not one. Accepts only the
+ * shortest text of an address.
  */
 export const decodeAddress = (text: string): Uint8Array | null => decode(text, ADDRESS_BYTES);
 
-/** Returns the 64 bytes of a transaction's signature; null if the text is not one. */
+/** Returns the 64 bytes of a transaction's signature, or null if the text is not one. */
 export const decodeSignature = (text: string): Uint8Array | null => decode(text, SIGNATURE_BYTES);
 
 function encode(bytes: Uint8Array): string {
@@ -26,7 +26,7 @@ function encode(bytes: Uint8Array): string {
 }
 
 function decode(text: string, length: number): Uint8Array | null {
-  // Eleven digits hold eight bytes.
+  // Eleven base58 digits can hold eight bytes.
   if (text.length > (length * 11) / 8) return null;
   let number = 0n;
   for (const char of text) {

@@ -1,14 +1,14 @@
 import { concatBytes } from '@noble/hashes/utils.js';
 
-/** Maximum length of a string in V8, which no option exceeds. */
+/** Maximum length of a string in V8, in characters. */
 const STRING_MAX_CHARS = 2 ** 29 - 24;
 
 /**
- * The text of an answer, or null if it has more than `maxBytes` after decompression: then the rest
- * is not read. Rejects when the signal is aborted.
+ * Returns the text of an answer. If it has more than `maxBytes` after decompression, stops reading
+ * and returns null. Rejects when the signal is aborted.
  */
 export async function boundedText(response: Response, maxBytes: number, signal: AbortSignal): Promise<string | null> {
-  // A `fetch` without streams.
+  // Some implementations of `fetch` do not stream.
   if (typeof response.body?.getReader !== 'function') return response.text();
   const decoder = new TextDecoder();
   let text = '';
@@ -18,7 +18,7 @@ export async function boundedText(response: Response, maxBytes: number, signal: 
   return isWhole ? text + decoder.decode() : null;
 }
 
-/** The bytes of an answer, as `boundedText` reads them. */
+/** Returns the bytes of an answer, with the limits of `boundedText`. */
 export async function boundedBytes(
   response: Response,
   maxBytes: number,
@@ -30,7 +30,7 @@ export async function boundedBytes(
   return isWhole ? concatBytes(...chunks) : null;
 }
 
-/** Whether the body ended within `maxBytes`; all of it was handed to `take`. */
+/** Passes the chunks to `take`. Returns whether the body ended within `maxBytes`. */
 async function readChunks(
   body: ReadableStream<Uint8Array>,
   maxBytes: number,
@@ -39,7 +39,7 @@ async function readChunks(
 ): Promise<boolean> {
   const reader = body.getReader();
   const cancel = (): void => void reader.cancel().catch(() => undefined);
-  // Node 20's fetch can forget its signal once the head of an answer arrived.
+  // Node 20's fetch can ignore its signal after the headers of an answer have arrived.
   signal.addEventListener('abort', cancel, { once: true });
   try {
     for (let leftBytes = maxBytes; ; ) {

@@ -1,13 +1,13 @@
 import { demand, type VerificationFailure } from './verification-error.ts';
 
-/** Reads bytes from front to back, little-endian. Every method throws a VerificationError. */
+/** Reads little-endian data from front to back. Methods throw a VerificationError at the end. */
 export class ByteReader {
   readonly #data: Uint8Array;
   readonly #view: DataView;
   readonly #what: string;
   #at = 0;
 
-  /** `what` names the bytes in errors: "The account". */
+  /** `what`: name of the data in errors, such as "The account". */
   constructor(data: Uint8Array, what: string) {
     this.#data = data;
     this.#view = new DataView(data.buffer, data.byteOffset, data.byteLength);
@@ -42,7 +42,7 @@ export class ByteReader {
     return this.#view.getUint32(this.#at - 4, true);
   }
 
-  /** Reads UTF-8 that follows its length. */
+  /** Reads the length (u32) and then that many bytes of UTF-8. Throws if they are not UTF-8. */
   text(): string {
     const bytes = this.bytes(this.u32());
     try {
@@ -53,7 +53,7 @@ export class ByteReader {
   }
 }
 
-/** Reads base64; throws a VerificationError on anything else. */
+/** Decodes base64. Throws a VerificationError for anything else. */
 export function bytesFromBase64(text: unknown, reason: VerificationFailure, what: string): Uint8Array {
   demand(isBase64(text), reason, `${what} is not base64.`);
   return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));

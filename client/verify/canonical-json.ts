@@ -2,9 +2,9 @@ const LEVELS_MAX = 64;
 
 /**
  * Canonical JSON (RFC 8785): no whitespace, object keys in order of their UTF-16 code units,
- * numbers as ECMAScript prints them. Throws TypeError on what JSON cannot hold (undefined, NaN,
- * infinities, bigints, functions, lone surrogates, class instances) and RangeError on more than 64
- * levels.
+ * numbers as ECMAScript prints them. Throws TypeError for values that JSON cannot represent
+ * (undefined, NaN, infinities, bigints, functions, lone surrogates, class instances) and RangeError
+ * for more than 64 levels.
  */
 export function canonicalJson(value: unknown, level = 0): string {
   if (level > LEVELS_MAX) throw new RangeError(`JSON nests deeper than ${LEVELS_MAX} levels`);

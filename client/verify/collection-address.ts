@@ -11,8 +11,8 @@ const SEED_TAG = utf8ToBytes('PV1col\0');
 const SEED_BYTES = 24;
 
 /**
- * The ledger address (base58) of a collection's account, which follows from the authority's address
- * (base58) and the collection's id (a lower-case UUID) alone. Throws a VerificationError when one
+ * Returns the ledger address (base58) of a collection's account. It depends only on the authority's
+ * address (base58) and the collection's id (a lower-case UUID). Throws a VerificationError if one
  * of them is malformed.
  */
 export function collectionAddress(authority: string, collectionId: string): string {

@@ -2,7 +2,7 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 import { innerHashOf, keyHashOf, leafHashOf, metaHashOf, vecHashOf } from './content-hash.ts';
 import { EMPTY_HEX } from './record-proof.ts';
 
-/** A record as it is written; without metadata it has {}, without a namespace the default one. */
+/** A record as written. `metadata` defaults to {}, `namespace` to the default namespace. */
 export interface WholeRecord {
   id: string;
   namespace?: string;
@@ -15,7 +15,7 @@ interface Leaf {
   hash: Uint8Array;
 }
 
-/** Records, of which only the hashes are kept. */
+/** Set of records. Keeps only their hashes. */
 export class RecordSet {
   readonly #leaves: Leaf[] = [];
   readonly #keys = new Set<string>();
@@ -24,7 +24,7 @@ export class RecordSet {
     return this.#leaves.length;
   }
 
-  /** Throws TypeError for what no record can be, and for an id that the namespace has already. */
+  /** Throws TypeError for an invalid record, and for an id that its namespace already has. */
   add({ id, namespace = '', values, metadata = {} }: WholeRecord): void {
     if (typeof id !== 'string' || typeof namespace !== 'string' || id === '') throw new TypeError('id must be text');
     const key = keyHashOf(id, namespace);
@@ -34,16 +34,16 @@ export class RecordSet {
     this.#leaves.push({ key, hash: leafHashOf(key, vecHashOf(values), metaHashOf(metadata)) });
   }
 
-  /** 64 hex digits, format PV1. */
+  /** Returns the root: 64 hex digits, format PV1. */
   root(): string {
     return this.#leaves.length === 0 ? EMPTY_HEX : bytesToHex(subtreeOf(this.#leaves, 0));
   }
 }
 
 /**
- * The root (64 hex digits, format PV1) of the collection that holds these records and no others, in
- * whatever order: whoever has all records holds it against the root on the ledger. Throws TypeError
- * for what no record can be, and for an id that occurs twice in a namespace.
+ * Returns the root (64 hex digits, format PV1) of a collection with exactly these records, in any
+ * order. Compare it with the root on the ledger. Throws TypeError for an invalid record, and for an
+ * id that occurs twice in a namespace.
  */
 export function rootOfRecords(records: Iterable<WholeRecord>): string {
   const set = new RecordSet();

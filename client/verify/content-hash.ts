@@ -1,5 +1,5 @@
 /**
- * The hashes of format PV1, with @noble/hashes alone. They must equal the server's byte for byte.
+ * Computes the hashes of format PV1, which must equal the server's. Depends only on @noble/hashes.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
@@ -13,9 +13,9 @@ const INNER_TAG = Uint8Array.of(1);
 const FLOAT32 = 1;
 
 /**
- * A record's place in the map. A namespace is a part of it; the default one, '', adds nothing.
- * Throws TypeError on ill-formed Unicode, and on U+0000 in a namespace or at the beginning of an
- * id, where it would be read as another record.
+ * Returns a record's position in the Merkle map. The default namespace, '', adds nothing to it.
+ * Throws TypeError for ill-formed Unicode, and for U+0000 in a namespace or at the beginning of an
+ * id, where the key could be that of another record.
  */
 export function keyHashOf(id: string, namespace = ''): Uint8Array {
   if (!id.isWellFormed() || id.startsWith('\0'))
@@ -27,18 +27,18 @@ export function keyHashOf(id: string, namespace = ''): Uint8Array {
 }
 
 /**
- * Over the values as float32, with -0 taken as +0. Throws TypeError for anything but a list or a
- * typed array of at least one number, and when one is not finite as float32.
+ * Hashes the values as float32; -0 counts as +0. Throws TypeError unless `values` is an array or
+ * typed array of at least one number, and all numbers are finite as float32.
  */
 export function vecHashOf(values: ArrayLike<number>): Uint8Array {
-  // An object with a length could carry more than what is hashed.
+  // Other objects with a length may have fields that the hash does not cover.
   const isList = Array.isArray(values) || (ArrayBuffer.isView(values) && 'length' in values);
   if (!isList || values.length === 0) throw new TypeError('values must be an array of at least one number');
   const bytes = new DataView(new ArrayBuffer(5 + 4 * values.length));
   bytes.setUint8(0, FLOAT32);
   bytes.setUint32(1, values.length, true);
   for (let i = 0; i < values.length; i++) {
-    // Taken as a number, null would be 0 and '1' be 1: what the caller has is another record.
+    // Converting null to 0 or '1' to 1 would accept a record that differs from the caller's.
     if (typeof values[i] !== 'number') throw new TypeError(`values[${i}] must be a number`);
     const value = Math.fround(values[i]);
     if (!Number.isFinite(value)) throw new TypeError(`values[${i}] must be finite within float32`);
@@ -47,19 +47,19 @@ export function vecHashOf(values: ArrayLike<number>): Uint8Array {
   return sha256(concatBytes(VECTOR_TAG, new Uint8Array(bytes.buffer)));
 }
 
-/** Over the metadata as canonical JSON. Throws TypeError for no object, else as `canonicalJson`. */
+/** Hashes the metadata as canonical JSON. Throws TypeError if it is not an object. */
 export function metaHashOf(metadata: object): Uint8Array {
   const isObject = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
   if (!isObject) throw new TypeError('metadata must be an object');
   return sha256(concatBytes(METADATA_TAG, utf8ToBytes(canonicalJson(metadata))));
 }
 
-/** A subtree of one record. */
+/** Returns the hash of a subtree with one record. */
 export function leafHashOf(key: Uint8Array, vecHash: Uint8Array, metaHash: Uint8Array): Uint8Array {
   return sha256(concatBytes(LEAF_TAG, key, vecHash, metaHash));
 }
 
-/** A subtree of more records, from its two halves. */
+/** Returns the hash of a subtree with several records, from the hashes of its halves. */
 export function innerHashOf(left: Uint8Array, right: Uint8Array): Uint8Array {
   return sha256(concatBytes(INNER_TAG, left, right));
 }

@@ -1,10 +1,10 @@
 /**
- * Ed25519 signatures, checked as the ledger's validators check them (`verify_strict`): RFC 8032,
- * section 5.1.7, without the cofactor. Refuses values outside their range, and points of small
- * order. Everything here is public, so nothing runs in constant time.
+ * Verifies Ed25519 signatures like the ledger's validators (`verify_strict`): RFC 8032, section
+ * 5.1.7, without the cofactor. Refuses values out of range and points of small order. Not constant
+ * time, since all inputs are public.
  *
- * WebCrypto does not do: it is asynchronous, some browsers lack the algorithm, and runtimes differ
- * in which points they take.
+ * WebCrypto is no alternative: it is asynchronous, some browsers lack the algorithm, and runtimes
+ * differ in the points that they accept.
  */
 import { sha512 } from '@noble/hashes/sha2.js';
 import { concatBytes } from '@noble/hashes/utils.js';
@@ -20,7 +20,7 @@ interface Point {
 const P = 2n ** 255n - 19n;
 /** Order of the base point. */
 const L = 2n ** 252n + 27742317777372353535851937790883648493n;
-/** -121665 / 121666, of the curve's equation. */
+/** Coefficient d of the curve's equation: -121665 / 121666. */
 const D = 0x52036cee2b6ffe738cc740797779e89800700a4d4141d8ab75eb4dca135978a3n;
 const ROOT_OF_MINUS_ONE = 0x2b8324804fc1df0b2b4d00993dfbd7a72f431806ad2fe478c4ee1b274a0ea0b0n;
 const ZERO: Point = { X: 0n, Y: 1n, Z: 1n, T: 0n };
@@ -34,7 +34,7 @@ const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 const SCALAR_BITS = 253n;
 
-/** Whether `signature` (64 bytes) is that of `message` by the owner of `publicKey` (32 bytes). */
+/** Whether `signature` (64 bytes) signs `message` with the key of `publicKey` (32 bytes). */
 export function isSignedBy(publicKey: Uint8Array, signature: Uint8Array, message: Uint8Array): boolean {
   if (publicKey.length !== KEY_BYTES || signature.length !== SIGNATURE_BYTES) return false;
   const [encodedR, encodedS] = [signature.subarray(0, KEY_BYTES), signature.subarray(KEY_BYTES)];
@@ -46,12 +46,12 @@ export function isSignedBy(publicKey: Uint8Array, signature: Uint8Array, message
   return !isSmall(r) && encode(r) === numberIn(encodedR);
 }
 
-/** Little-endian. */
+/** Decodes a little-endian number. */
 function numberIn(bytes: Uint8Array): bigint {
   return bytes.reduceRight((number, byte) => (number << 8n) + BigInt(byte), 0n);
 }
 
-/** The point that the bytes encode; null if they encode none, or not in the one canonical way. */
+/** Decodes a point; null if the bytes are not the canonical encoding of a point. */
 function decode(bytes: Uint8Array): Point | null {
   const number = numberIn(bytes);
   const [y, parity] = [number % 2n ** 255n, number >> 255n];
@@ -69,7 +69,7 @@ function decode(bytes: Uint8Array): Point | null {
   return { X: x, Y: y, Z: 1n, T: modulo(x * y) };
 }
 
-/** The encoding of a point, as the number that its bytes are. */
+/** Encodes a point, as the little-endian number of its bytes. */
 function encode({ X, Y, Z }: Point): bigint {
   const reciprocal = power(Z, P - 2n);
   return modulo(Y * reciprocal) + ((modulo(X * reciprocal) % 2n) << 255n);
@@ -85,7 +85,7 @@ function add(p: Point, q: Point): Point {
   return { X: modulo(e * f), Y: modulo(g * h), Z: modulo(f * g), T: modulo(e * h) };
 }
 
-/** Whether eight times the point is zero. */
+/** Whether the point has small order: eight times the point is zero. */
 function isSmall(point: Point): boolean {
   const twice = add(point, point);
   const fourTimes = add(twice, twice);
@@ -116,7 +116,7 @@ function power(base: bigint, exponent: bigint): bigint {
   return result;
 }
 
-/** The remainder of a division by P, which is never negative. */
+/** Returns the non-negative remainder of a division by P. */
 function modulo(value: bigint): bigint {
   const rest = value % P;
   return rest < 0n ? rest + P : rest;

@@ -1,36 +1,36 @@
 /**
- * JSON as it was written. V8's JSON.parse may take a key that is written with an escape for another
- * one that was parsed before (`{"\"":1}` can come back as `{"\\":1}`:
- * github.com/nodejs/node/issues/63785): records would not have the hashes that they have. So no
- * escaped key ever reaches it: such a key goes in as the text it stands for, or under a name of its
- * own where JSON knows no other way to write it.
+ * Parses JSON without a bug of V8: JSON.parse may take a key with an escape for another key that it
+ * parsed earlier (`{"\"":1}` can become `{"\\":1}`: github.com/nodejs/node/issues/63785), which
+ * would change the hashes of records. This module rewrites such keys without the escape before it
+ * parses. Keys that JSON can only write with an escape get a temporary name.
  *
- * Values with escapes are not affected, and text without escaped keys is parsed once, as it is.
+ * Escapes in values are not affected. Text without escaped keys is parsed unchanged.
  */
 import { bytesToHex, randomBytes } from '@noble/hashes/utils.js';
 
-/** A parser of JSON text that throws where the text is not JSON. */
+/** Parses JSON text; throws if it is not JSON. */
 export type JsonParser = (text: string) => unknown;
 
 const KEY_END = /\s*:/y;
 const PREFIX_BYTES = 16;
 const drawnPrefix = (): string => bytesToHex(randomBytes(PREFIX_BYTES));
 /**
- * Tried first: to draw one takes as long as to read a small record. Drawn when it is needed: some
- * runtimes give no randomness to a module that is being loaded.
+ * Prefix of temporary names that is tried first, since drawing one takes as long as parsing a small
+ * record. Drawn on first use: some runtimes provide no randomness while a module loads.
  */
 let firstPrefix: string | undefined;
 
 interface Key {
   name: string;
-  /** Where it stands, quotes included. */
+  /** Position in the text, quotes included. */
   start: number;
   end: number;
 }
 
 /**
- * As `JSON.parse`, with every key as it was written; `parse` is called with the text and must throw
- * on what is no JSON. `admit` is told of each escaped key how many came before, and may throw.
+ * Parses like `JSON.parse`, but keeps every key as written. `parse` gets the text, possibly
+ * rewritten, and must throw if it is not JSON. `admit` is called for each escaped key with the
+ * number of earlier ones, and may throw.
  */
 export function parseJson(
   text: string,
@@ -45,7 +45,7 @@ export function parseJson(
   let rewritten = '';
   let at = 0;
   for (const { name, start, end } of keys) {
-    // The same name twice is the same key twice: of these the last wins.
+    // Equal keys get the same temporary name, so the last one wins as usual.
     if (JSON.stringify(name) !== `"${name}"` && !hidden.has(name)) hidden.set(name, `${prefix}${hidden.size}`);
     rewritten += `${text.slice(at, start)}"${hidden.get(name) ?? name}"`;
     at = end;
@@ -55,7 +55,7 @@ export function parseJson(
   return result;
 }
 
-/** The text is JSON, so a backslash is always within a string. */
+/** Finds the escaped keys. The text must be JSON, so that every backslash is within a string. */
 function escapedKeys(text: string, admit: (before: number) => void): Key[] {
   const keys: Key[] = [];
   for (let at = text.indexOf('\\'); at >= 0; ) {
@@ -74,8 +74,8 @@ function escapedKeys(text: string, admit: (before: number) => void): Key[] {
 }
 
 /**
- * Whether an object somewhere in `text`, which is JSON and was parsed to `value`, has a key twice:
- * of these only the last is in the value, so another reader may see another one.
+ * Whether any object in `text` has a key twice. `value` is the parsed text. It has only the last of
+ * the repeated members; other parsers may keep another one.
  */
 export function hasRepeatedKey(text: string, value: unknown): boolean {
   return countWrittenKeys(text) > countKeys(value);
@@ -92,19 +92,19 @@ function countWrittenKeys(text: string): number {
   return count;
 }
 
-/** Maximum depth of lists and objects in the JSON that verifiers read (docs/format.md). */
+/** Maximum nesting of lists and objects in the JSON that verifiers accept (docs/format.md). */
 const LEVELS_MAX = 64;
 
-/** Parses bytes as `parseJson` parses text. Throws for what is not JSON, and for over 64 levels. */
+/** Parses UTF-8 like `parseJson`. Throws if it is not JSON, or has more than 64 levels. */
 export function parseJsonBytes(bytes: Uint8Array): unknown {
-  // A byte order mark stays, and is no JSON.
+  // A byte order mark is kept, so the parser refuses it.
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   const value = parseJson(text);
   if (levelsIn(text) > LEVELS_MAX) throw new SyntaxError(`JSON of more than ${LEVELS_MAX} levels`);
   return value;
 }
 
-/** The depth of lists and objects in JSON. */
+/** Returns the maximum nesting of lists and objects. */
 function levelsIn(text: string): number {
   let most = 0;
   let level = 0;
@@ -117,7 +117,7 @@ function levelsIn(text: string): number {
   return most;
 }
 
-/** Not by recursion: JSON.parse takes more levels than the stack does. */
+/** Counts the keys of all objects. Iterative, since JSON.parse accepts very deep nesting. */
 function countKeys(value: unknown): number {
   let count = 0;
   const left = [value];
@@ -131,7 +131,7 @@ function countKeys(value: unknown): number {
   return count;
 }
 
-/** Nobody can know which it is, so this is short however the text was made. */
+/** Draws a prefix that no text contains. It is random, so no text can be made to contain many. */
 function unusedPrefix(texts: readonly string[]): string {
   firstPrefix ??= drawnPrefix();
   let prefix = firstPrefix;
@@ -139,7 +139,7 @@ function unusedPrefix(texts: readonly string[]): string {
   return prefix;
 }
 
-/** Gives keys their names back, in place: none can be `__proto__`, which needs no escape. */
+/** Restores the names of keys in place. None is `__proto__`, which needs no escape. */
 function restore(value: unknown, prefix: string, names: readonly string[]): void {
   if (typeof value !== 'object' || value === null) return;
   const object = value as Record<string, unknown>;

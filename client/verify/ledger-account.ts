@@ -2,10 +2,10 @@ import { isBase64 } from './byte-reader.ts';
 import { askNode, LedgerError, membersOf, resultIn } from './ledger-node.ts';
 import type { AccountSnapshot } from './verify-account.ts';
 
-/** An account without its address, which is what was asked for. */
+/** An account without its address, which the request named. */
 export type AccountContent = Omit<AccountSnapshot, 'address'>;
 
-/** Asks a node of the ledger for an account; null if it has none. Rejects with LedgerError. */
+/** Fetches an account from a node; null if there is none. Rejects with LedgerError. */
 export async function ledgerAccount(
   url: string,
   address: string,
@@ -18,8 +18,8 @@ export async function ledgerAccount(
 }
 
 /**
- * The account in a file: an answer to getAccountInfo, its `result`, or the account alone. Null if
- * the answer says that there is none. Throws LedgerError.
+ * Extracts the account from an answer to getAccountInfo, its `result`, or the account itself. Null
+ * if the answer says that there is none. Throws LedgerError if it is malformed.
  */
 export function accountIn(answer: unknown, source: string): AccountContent | null {
   const { value } = membersOf(resultIn(answer, source, 'an account') ?? answer);

@@ -1,18 +1,18 @@
 import { boundedBytes } from './bounded-body.ts';
 import { parseJsonBytes } from './json-text.ts';
 
-/** A node of the ledger could not be reached, or its answer is not valid. */
+/** A node of the ledger was unreachable, or its answer was invalid. */
 export class LedgerError extends Error {
   override readonly name = 'LedgerError';
 }
 
 const RPC_TIMEOUT_MS = 15_000;
-/** A hundred times the size of an answer with a collection's account. */
+/** Maximum size of an answer: a hundred times that of one with a collection's account. */
 const ANSWER_MAX_BYTES = 256 * 1024;
 
 /**
- * Asks a node of the ledger. Rejects with a LedgerError that names only the URL's origin, because
- * paths and queries may hold keys.
+ * Sends an RPC request to a node of the ledger. Rejects with a LedgerError that names only the
+ * URL's origin, because paths and queries may contain keys.
  */
 export async function askNode(
   url: string,
@@ -63,7 +63,7 @@ export async function askNode(
 
 const hasError = (answer: unknown): boolean => (membersOf(answer).error ?? null) !== null;
 
-/** The result in a node's answer. Throws LedgerError for an error, in place of `what`. */
+/** Returns the result of a node's answer. Throws LedgerError for an error; `what` was expected. */
 export function resultIn(answer: unknown, source: string, what: string): unknown {
   const { result, error } = membersOf(answer);
   if (hasError(answer)) {

@@ -3,7 +3,7 @@ import { decodeSignature } from './base58.ts';
 import { demand } from './verification-error.ts';
 
 /**
- * The record where the path ends: the one asked for, or the only other one under the path's prefix.
+ * The record at the end of the path: the requested one, or the only other one below that prefix.
  */
 export interface ProofTerminal {
   key: string;
@@ -12,39 +12,39 @@ export interface ProofTerminal {
 }
 
 /**
- * A proof as the server answers it, that a record is in a collection or is not. All hashes are 64
- * lower-case hex digits.
+ * A proof, as returned by the service, that a record is present in a collection or absent. All
+ * hashes are 64 lower-case hex digits.
  */
 export interface RecordProof {
   format: 'PV1';
   id: string;
-  /** Absent or empty: the default one. */
+  /** Absent or empty for the default namespace. */
   namespace?: string;
   present: boolean;
   merkleRoot: string;
   version: number;
   /**
-   * Hashes of the subtrees beside the path, from the collection's root down; that of an empty one
-   * is 64 zeros.
+   * Hashes of the sibling subtrees along the path, from the root down. An empty subtree has 64
+   * zeros.
    */
   siblings: string[];
   terminal: ProofTerminal | null;
   collectionId: string;
   ledgerAddress: string | null;
   /**
-   * The transaction that wrote this root into the account, in base58; null where none has yet.
-   * Absent from proofs of older versions.
+   * The transaction (base58) that wrote this root into the account; null if there was none yet.
+   * Absent in proofs from older versions of Provec.
    */
   ledgerTx?: string | null;
 }
 
-/** Longest path there is: one sibling for each bit of a key. */
+/** Maximum length of a path: one sibling for each bit of a key. */
 export const SIBLINGS_MAX = 256;
 const ID_BYTES_MAX = 512;
 const NAMESPACE_BYTES_MAX = 512;
 export const EMPTY_HEX = '0'.repeat(64);
 
-/** Throws a VerificationError unless `proof` has the documented shape throughout. */
+/** Throws a VerificationError unless `proof` has the documented shape. */
 export function checkShape(proof: RecordProof): void {
   demand(isObject(proof), 'malformed', 'The proof is not an object.');
   demand(proof.format === 'PV1', 'malformed', 'The proof is not in format PV1.');
@@ -87,7 +87,7 @@ export function checkShape(proof: RecordProof): void {
   );
 }
 
-/** Reads 64 lower-case hex digits; throws a VerificationError on anything else. */
+/** Decodes 64 lower-case hex digits. Throws a VerificationError for anything else. */
 export function hashFromHex(hex: string, what: string): Uint8Array {
   demand(isHash(hex), 'malformed', `${what} is not 64 lower-case hex digits.`);
   return hexToBytes(hex);

@@ -1,18 +1,17 @@
 /**
  * Reads the metadata of a Token-2022 mint account. Layout: 82 bytes of mint, zeros up to 165,
- * account type, then entries of (type u16, length u16, bytes), little-endian, up to the end or to
- * an entry of type 0 with nothing but zeros behind it. Source: solana-program/token-2022,
- * `extension/mod.rs`; the metadata's fields are Borsh (spl-token-metadata-interface).
- *
- * Promises to read only what is unambiguous and to throw a VerificationError on the rest.
+ * account type, then entries of (type u16, length u16, bytes), little-endian. The entries end with
+ * the data or with an entry of type 0, which only zeros may follow. Source:
+ * solana-program/token-2022, `extension/mod.rs`; the metadata's fields are Borsh
+ * (spl-token-metadata-interface). Throws a VerificationError for anything ambiguous.
  */
 import { encodeAddress } from './base58.ts';
 import { ByteReader } from './byte-reader.ts';
 import { demand } from './verification-error.ts';
 
-/** A mint's metadata; addresses in base58. */
+/** A mint's metadata. Addresses are base58. */
 export interface TokenMetadata {
-  /** 32 zero bytes (`1111...`) when it can no longer be changed. */
+  /** Address that can change the metadata; 32 zero bytes (`1111...`) if none can. */
   updateAuthority: string;
   mint: string;
   name: string;
@@ -27,13 +26,13 @@ const ACCOUNT_TYPE_AT = 165;
 const ACCOUNT_TYPE_MINT = 1;
 const TOKEN_METADATA_TYPE = 19;
 /**
- * About twice what a collection's account has with all of its fields; no more is looked at, as
- * others choose what is sent.
+ * Maximum size of an account, about twice that of a collection's account with all fields. Untrusted
+ * data above it is not parsed.
  */
 export const ACCOUNT_BYTES_MAX = 1024;
 const ADDRESS_BYTES = 32;
 
-/** The metadata in a mint account's data. */
+/** Parses the metadata in a mint account's data. */
 export function parseTokenMetadata(data: Uint8Array): TokenMetadata {
   demand(
     data.length > ACCOUNT_TYPE_AT && data.length <= ACCOUNT_BYTES_MAX,

@@ -1,8 +1,8 @@
 /**
- * Why something is not accepted: `malformed` (not of the documented shape), `not-canonical` (a
- * shape that no honest server makes), `wrong-content` (not the record that was expected),
- * `wrong-root` (does not lead to the root), `wrong-account` (not the account that belongs to the
- * collection), `wrong-transaction` (not one that anchored a root of the collection).
+ * Why a check failed: `malformed` (not the documented shape), `not-canonical` (a shape that an
+ * honest server never produces), `wrong-content` (not the expected record), `wrong-root` (does not
+ * lead to the root), `wrong-account` (not the collection's account), `wrong-transaction` (did not
+ * anchor a root of the collection).
  */
 export type VerificationFailure =
   | 'malformed'
@@ -12,7 +12,7 @@ export type VerificationFailure =
   | 'wrong-account'
   | 'wrong-transaction';
 
-/** Thrown by every check that fails; `message` says in a sentence what did. */
+/** A failed check. `message` describes it in a sentence. */
 export class VerificationError extends Error {
   readonly reason: VerificationFailure;
 

@@ -4,32 +4,32 @@ import { hashFromHex } from './record-proof.ts';
 import { parseTokenMetadata } from './token-metadata.ts';
 import { demand } from './verification-error.ts';
 
-/** An account as the nodes of the ledger return it (`getAccountInfo`); addresses in base58. */
+/** An account as returned by a node (`getAccountInfo`). Addresses are base58. */
 export interface AccountSnapshot {
   address: string;
   /** The account's bytes, or their base64 text. */
   data: Uint8Array | string;
-  /** The program that owns the account. */
+  /** Program that owns the account. */
   owner: string;
 }
 
-/** What a collection's account says of it. */
+/** Content of a collection's account. */
 export interface Anchor {
   /** 64 lower-case hex digits. */
   merkleRoot: string;
   version: number;
   vectorCount: number;
   /**
-   * Counts what was decided over the account's head, as when an operator takes what is stored for
-   * right; it only grows.
+   * Number of decisions that overrode the account, such as an operator accepting the stored records
+   * as correct. Never decreases.
    */
   decisions: number;
 }
 
 /**
- * Checks offline that `account` is the one that belongs to the collection and that only `authority`
- * can have written it, and reads what it says. The caller pins the authority (base58) and fetches
- * the account from a node it trusts. Throws a VerificationError.
+ * Checks offline that `account` belongs to the collection and that only `authority` can have
+ * written it. Returns its content. The caller pins the authority (base58) and fetches the account
+ * from a node that it trusts. Throws a VerificationError if a check fails.
  */
 export function verifyAccount(
   account: AccountSnapshot,

@@ -7,25 +7,24 @@ const HEAD_FIELDS = ['collectionId', 'name', 'dimensions', 'metric', 'version', 
 const END_FIELDS = ['count', 'merkleRoot'];
 const RECORD_FIELDS = ['id', 'values', 'metadata', 'namespace'];
 
-/** What an export says of the collection that it is of, and what its records bear out. */
+/** What an export states about its collection. `verifyExport` says which fields it verifies. */
 export interface VerifiedExport {
   collectionId: string;
-  /** While several shards are written, states with other roots can have the same. */
+  /** Not unique: while several shards are written, states with different roots can share it. */
   version: number;
-  /** 64 lower-case hex digits: hold it against the roots on the ledger, whatever their versions. */
+  /** 64 lower-case hex digits. Compare it with the roots on the ledger, ignoring versions. */
   merkleRoot: string;
   vectorCount: number;
 }
 
 /**
- * Reads the lines of an export (of `GET /collections/{name}/export`, without their ends) and
- * computes the root from the records alone. Rejects with a VerificationError where that is not the
- * root that the export names, where it was cut off, or where a line is none of an export: a field
- * that the root does not cover can only be one of the first line's, and no key comes twice, since
- * readers differ in which of the two they take.
+ * Reads the lines of an export (`GET /collections/{name}/export`, without line breaks) and computes
+ * the root from the records alone. Rejects with a VerificationError if the export names another
+ * root, was cut off, or has an invalid line. Unknown fields are invalid, since the root does not
+ * cover them. So are repeated keys, since parsers differ in which one they keep.
  *
- * Of those, `collectionId`, `name`, `dimensions`, `metric` and `version` are not shown to be true:
- * compare the id with the one whose account has the root, and the others with what you know.
+ * `collectionId`, `name`, `dimensions`, `metric` and `version` are not verified: compare the id
+ * with the one whose account has the root, and the others with what you know.
  */
 export async function verifyExport(lines: Iterable<string> | AsyncIterable<string>): Promise<VerifiedExport> {
   const records = new RecordSet();
@@ -87,7 +86,7 @@ function endOf(line: Record<string, unknown>, place: string): object {
   return end;
 }
 
-/** What no root covers may pass for a record with whoever reads the lines next. */
+/** Refuses unknown fields: the root does not cover them, but later readers may rely on them. */
 function refuseOthers(object: object, known: readonly string[], place: string): void {
   const other = Object.keys(object).find((name) => !known.includes(name));
   demand(other === undefined, 'malformed', `${place} has a field of no export: ${JSON.stringify(other)}.`);

@@ -7,34 +7,34 @@ import { type Anchor, verifyAccount } from './verify-account.ts';
 import { type ExpectedRecord, verifyProof } from './verify-proof.ts';
 import { type AnchoringTransaction, verifyTransaction } from './verify-transaction.ts';
 
-/** What is trusted: the only writer of the account, and the functions that read the ledger. */
+/** What the caller trusts: the only writer of the account, and functions that read the ledger. */
 export interface Ledger {
   /** Base58. */
   authority: string;
   collectionId: string;
   readAccount(address: string): Promise<AccountContent | null>;
   /**
-   * The `result` of `getTransaction` with `finalized` and `base64`. Without it, only a proof of
-   * what the account holds now can be checked.
+   * Returns the `result` of `getTransaction` with `finalized` and `base64`. Without this function,
+   * only a proof of the account's current root can be checked.
    */
   readTransaction?(signature: string): Promise<unknown>;
 }
 
-/** What the ledger shows of a proof. */
+/** What the ledger shows about a proof. */
 export interface LedgerEvidence {
-  /** What the account holds now. */
+  /** Current content of the account. */
   anchor: Anchor;
-  /** The transaction that wrote the proof's root; null if the account holds that root now. */
+  /** The transaction that wrote the proof's root; null if that is the account's current root. */
   transaction: AnchoringTransaction | null;
 }
 
 /**
- * Checks a proof against the collection's account and, where that has moved on, against the
- * transaction that anchored the proof's root. A node of the ledger is asked for both (at `rpcUrl`,
- * or by `readAccount` and `readTransaction`). `authority` and `collectionId` are the caller's own:
- * from its notes, never from the answer that is checked. Rejects with a VerificationError where it
- * does not hold, as when the root is not on the ledger yet, and with a LedgerError if the ledger
- * could not be read.
+ * Checks a proof against the collection's account. If the account has a newer root, checks the
+ * transaction that anchored the proof's root. Reads both from the node at `rpcUrl`, or with
+ * `readAccount` and `readTransaction`. Take `authority` and `collectionId` from your own notes,
+ * never from the answer that you check. Rejects with a VerificationError if the proof does not
+ * hold, also if its root is not on the ledger yet, and with a LedgerError if the ledger cannot be
+ * read.
  */
 export async function verifyOnLedger(
   proof: RecordProof,
@@ -54,7 +54,7 @@ export async function verifyOnLedger(
   return { outcome: verifyProof(proof.merkleRoot, proof, expected), ...evidence };
 }
 
-/** What the ledger shows, if it shows the proof's root and version. */
+/** Returns what the ledger shows. Rejects unless it shows the proof's root and version. */
 export async function ledgerEvidence(proof: RecordProof, ledger: Ledger): Promise<LedgerEvidence> {
   const { authority, collectionId } = ledger;
   checkShape(proof);
@@ -77,13 +77,13 @@ export async function ledgerEvidence(proof: RecordProof, ledger: Ledger): Promis
   return { anchor, transaction: verifyTransaction(found, expected) };
 }
 
-/** A proof that names a transaction was made when the collection had an account. */
+/** A proof that names a transaction shows that the collection once had an account. */
 function whyAbsent({ ledgerTx = null }: RecordProof): string {
   if (ledgerTx === null) return 'no root of the collection was anchored so far, or it was deleted.';
   return 'the collection was deleted, which closes its account, or the node is of another cluster. The verifier refuses proofs of deleted collections.';
 }
 
-/** Error for a proof that names no transaction and whose root the account does not hold. */
+/** Returns the error for a proof that names no transaction and is not of the current root. */
 function unanchored({ version }: RecordProof, anchor: Anchor): VerificationError {
   const held = `The ledger holds version ${anchor.version}`;
   if (anchor.version < version)
@@ -96,7 +96,7 @@ function unanchored({ version }: RecordProof, anchor: Anchor): VerificationError
       'wrong-root',
       `${held}, and the proof, of version ${version}, names no transaction: the anchor of that version was pending when the proof was fetched. Fetch it again.`,
     );
-  // A version is a sum over the shards, so two states can share one. The message explains it.
+  // A version is a sum over the shards, so two states can share one. This need not be tampering.
   return new VerificationError(
     'wrong-root',
     `The ledger holds another root of version ${anchor.version}, as it can while several shards are written: fetch a proof again when nothing is written. If that one differs too, it is not of what the ledger holds.`,

@@ -1,33 +1,32 @@
 /**
  * Checks a proof of presence or absence offline.
  *
- * Promises that, unless SHA-256 is broken, an answer is true of the set of records behind `root`,
- * whatever the server sent: directions come from the hash of the id and namespace alone, and
- * shapes that no set of records has are refused. It fails with a VerificationError. `version`,
- * `collectionId` and `ledgerAddress` are outside the root: hold them against the account
- * (`verifyAccount`).
+ * Unless SHA-256 is broken, a verdict is true for the set of records behind `root`, whatever the
+ * server sent. The directions of the path come only from the hash of the id and namespace. Shapes
+ * that no set of records can have are refused with a VerificationError. The root does not cover
+ * `version`, `collectionId` and `ledgerAddress`: compare them with the account (`verifyAccount`).
  */
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { innerHashOf, keyHashOf, leafHashOf, metaHashOf, vecHashOf } from './content-hash.ts';
 import { checkShape, EMPTY_HEX, hashFromHex, type RecordProof } from './record-proof.ts';
 import { demand } from './verification-error.ts';
 
-/** What the caller knows of the record; what is left out is not compared. */
+/** What the caller knows about the record. Absent fields are not compared. */
 export interface ExpectedRecord {
-  /** The id that was asked about, so that a proof about another id is refused. */
+  /** Requested id. A proof about another id is refused. */
   id?: string;
-  /** ... and its namespace; beside an id, absent is the default one. */
+  /** Namespace of the record. If `id` is given, the default is the default namespace. */
   namespace?: string;
   values?: ArrayLike<number>;
   metadata?: object;
 }
 
 /**
- * Whether the record of `proof.id` was in the collection when `root` (64 hex digits) was its root.
- * A record that is there with other values or metadata than `expected`, or is not there although
- * some are expected, is refused as `wrong-content`. Without them, 'present' says only that the id
- * had some record. Throws TypeError when `expected` holds what no record can, whatever the proof
- * says, and RangeError when its metadata nests too deep.
+ * Returns whether the record of `proof.id` was in the collection when its root was `root` (64 hex
+ * digits). Fails with `wrong-content` if values or metadata are expected and the record is absent
+ * or has others. If none are expected, 'present' means only that the id had a record. Throws
+ * TypeError if `expected` is not a valid record, whatever the proof says, and RangeError if its
+ * metadata nests too deep.
  */
 export function verifyProof(root: string, proof: RecordProof, expected: ExpectedRecord = {}): 'present' | 'absent' {
   const { id, namespace, vecHash, metaHash } = hashesOf(expected);
@@ -76,7 +75,7 @@ export function verifyProof(root: string, proof: RecordProof, expected: Expected
   return outcome;
 }
 
-/** What the expected record's parts hash to, in hex; what is left out stays so. */
+/** Returns the hashes (hex) of the expected values and metadata; undefined if not given. */
 function hashesOf(expected: ExpectedRecord) {
   if (typeof expected !== 'object' || expected === null) throw new TypeError('expected must be an object');
   const { id, namespace = id === undefined ? undefined : '', values, metadata } = expected;

@@ -1,7 +1,7 @@
 /**
- * Checks that a transaction anchored a root: the authority alone signed it, and all it did was to
- * write this root and version into the collection's account. Offline, from the answer of a
- * node that is trusted to say what was executed and is final (docs/format.md, 7).
+ * Checks that a transaction anchored a root: only the authority signed it, and it did nothing but
+ * write this root and version into the collection's account. Works offline, from the answer of a
+ * node that is trusted to report what was executed and is final (docs/format.md, 7).
  */
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { decodeAddress, decodeSignature, encodeAddress } from './base58.ts';
@@ -15,11 +15,11 @@ export interface AnchoringTransaction {
   /** Base58. */
   signature: string;
   slot: number;
-  /** Time of its block, ISO 8601 UTC in seconds; null if the node does not know it. */
+  /** Time of the block, ISO 8601 UTC in seconds; null if the node does not know it. */
   anchoredAt: string | null;
 }
 
-/** What a transaction must have written, its signer and the account. */
+/** Expected content, signer and account of a transaction. */
 export interface ExpectedAnchor {
   authority: string;
   collectionId: string;
@@ -29,23 +29,23 @@ export interface ExpectedAnchor {
   version: number;
 }
 
-/** The most bytes that the ledger's network carries. */
+/** Maximum size of a transaction on the ledger. */
 export const TRANSACTION_BYTES_MAX = 1232;
-/** The last second of the year 9999. */
+/** Last second of the year 9999, in Unix time. */
 export const BLOCK_TIME_MAX = 253_402_300_799;
 const SIGNATURE_BYTES = 64;
 const ADDRESS_BYTES = 32;
 const COMPUTE_BUDGET_ADDRESS = 'ComputeBudget111111111111111111111111111111';
-/** SHA-256 of "spl_token_metadata_interface:updating_field", its first 8 bytes. */
+/** First 8 bytes of the SHA-256 of "spl_token_metadata_interface:updating_field". */
 const UPDATE_FIELD = 'dde9312db5cadcc8';
-/** A field that has a name of its own; the others are name, symbol and uri. */
+/** Borsh variant of an additional field. Name, symbol and uri have variants of their own. */
 const NAMED_FIELD = 3;
 const FIELDS = ['merkleRoot', 'version', 'vectorCount', 'decisions'];
 const NUMBER_DIGITS = 20;
 
 /**
- * Checks `transaction`, the `result` of `getTransaction` with `finalized` and `base64`, against
- * what it must have written. Throws a VerificationError.
+ * Checks `transaction`, the `result` of `getTransaction` with `finalized` and `base64`, against its
+ * expected content. Throws a VerificationError if a check fails.
  */
 export function verifyTransaction(transaction: unknown, expected: ExpectedAnchor): AnchoringTransaction {
   const { signature, merkleRoot, version } = expected;
@@ -80,7 +80,7 @@ function answered(transaction: unknown) {
   return { slot, blockTime, meta: membersOf(meta), bytes };
 }
 
-/** The fields of the collection's account that a transaction wrote, if it did nothing else. */
+/** Returns the fields that a transaction wrote. Throws if it did anything else. */
 function fieldsWritten(bytes: Uint8Array, { authority, collectionId, signature }: ExpectedAnchor): Map<string, string> {
   const reader = new ByteReader(bytes, 'The transaction');
   const signatures = lengthIn(reader);
@@ -117,7 +117,7 @@ function fieldsWritten(bytes: Uint8Array, { authority, collectionId, signature }
   }
   demand(reader.done, 'malformed', 'Bytes are left over behind the transaction.');
   demand(fields.size === FIELDS.length, 'wrong-transaction', 'The transaction does not write all fields.');
-  // The slowest check is the last one.
+  // This is the slowest check, so it comes last.
   const isSigned = isSignedBy(decodeAddress(authority)!, signed, message);
   demand(isSigned, 'wrong-transaction', "The transaction's signature is not the authority's.");
   return fields;
@@ -133,7 +133,7 @@ function fieldIn(data: Uint8Array): [name: string, value: string] {
   return field;
 }
 
-/** Every length in such a transaction fits into one byte. */
+/** Reads a length. Every length in an anchoring transaction fits in one byte. */
 function lengthIn(reader: ByteReader): number {
   const length = reader.u8();
   demand(length < 0x80, 'malformed', 'A length in the transaction takes more than one byte.');
