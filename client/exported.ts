@@ -80,7 +80,7 @@ export class Exported<T = ExportedRecord> implements AsyncIterable<T> {
       signal?.throwIfAborted();
       throw new APIConnectionError('The export was cut off.', { cause });
     } finally {
-      // Has no effect on a body that was read to its end or that failed.
+      // This has no effect if the body was read to its end or failed.
       await reader.cancel().catch(() => undefined);
       this.#answer.end();
     }

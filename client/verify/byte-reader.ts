@@ -48,7 +48,7 @@ export class ByteReader {
     try {
       return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     } catch {
-      demand(false, 'malformed', `A text of ${this.#what.toLowerCase()} is not UTF-8.`);
+      demand(false, 'malformed', `${this.#what} has text that is not UTF-8.`);
     }
   }
 }

@@ -20,7 +20,7 @@ export function canonicalJson(value: unknown, level = 0): string {
       .map((key) => `${canonicalString(key)}:${canonicalJson(value[key], level + 1)}`);
     return `{${members.join(',')}}`;
   }
-  throw new TypeError(`JSON holds no ${typeof value} such as ${String(value)}`);
+  throw new TypeError(`JSON cannot represent the ${typeof value} ${String(value)}`);
 }
 
 function canonicalString(text: string): string {

@@ -41,7 +41,7 @@ export function parseTokenMetadata(data: Uint8Array): TokenMetadata {
   );
   demand(data[ACCOUNT_TYPE_AT] === ACCOUNT_TYPE_MINT, 'malformed', 'The account is not a mint.');
   demand(data[MINT_INITIALIZED_AT] === 1, 'malformed', 'The mint is not initialized.');
-  demand(isZero(data.subarray(MINT_BYTES, ACCOUNT_TYPE_AT)), 'malformed', 'The padding behind the mint is not zero.');
+  demand(isZero(data.subarray(MINT_BYTES, ACCOUNT_TYPE_AT)), 'malformed', 'The padding after the mint is not zero.');
   const entry = entriesOf(data).get(TOKEN_METADATA_TYPE);
   demand(entry !== undefined, 'malformed', 'The mint has no metadata.');
   const reader = new ByteReader(entry, 'The account');
@@ -58,7 +58,7 @@ export function parseTokenMetadata(data: Uint8Array): TokenMetadata {
     demand(!metadata.fields.has(name), 'malformed', 'A field of the metadata occurs twice.');
     metadata.fields.set(name, reader.text());
   }
-  demand(reader.done, 'malformed', 'Bytes are left over behind the metadata.');
+  demand(reader.done, 'malformed', 'Bytes are left over after the metadata.');
   return metadata;
 }
 
@@ -68,7 +68,7 @@ function entriesOf(data: Uint8Array): Map<number, Uint8Array> {
   while (!reader.done) {
     const type = reader.left >= 2 ? reader.u16() : 0;
     if (type === 0) {
-      demand(isZero(reader.bytes(reader.left)), 'malformed', 'Bytes are left over behind the extensions.');
+      demand(isZero(reader.bytes(reader.left)), 'malformed', 'Bytes are left over after the extensions.');
       break;
     }
     demand(!entries.has(type), 'malformed', 'An extension occurs twice.');

@@ -34,7 +34,7 @@ export async function verifyExport(lines: Iterable<string> | AsyncIterable<strin
   for await (const line of lines) {
     number++;
     if (line === '') continue;
-    demand(end === null, 'malformed', 'Something follows the end of the export.');
+    demand(end === null, 'malformed', 'The export goes on after its end.');
     const place = `Line ${number}`;
     const said = parsed(line, place);
     if (head === null) head = headOf(said, place);
@@ -46,7 +46,7 @@ export async function verifyExport(lines: Iterable<string> | AsyncIterable<strin
   const count = records.size;
   const { count: said, merkleRoot } = end as { count?: unknown; merkleRoot?: unknown };
   const isWhole = said === count && head.vectorCount === count;
-  demand(isWhole, 'wrong-content', `The export has ${count} records, and says that it has ${head.vectorCount}.`);
+  demand(isWhole, 'wrong-content', `The export has ${count} records, which is not the number that it states.`);
   demand(root === head.merkleRoot && root === merkleRoot, 'wrong-root', 'The records do not give the root.');
   return head;
 }
@@ -89,7 +89,7 @@ function endOf(line: Record<string, unknown>, place: string): object {
 /** Refuses unknown fields: the root does not cover them, but later readers may rely on them. */
 function refuseOthers(object: object, known: readonly string[], place: string): void {
   const other = Object.keys(object).find((name) => !known.includes(name));
-  demand(other === undefined, 'malformed', `${place} has a field of no export: ${JSON.stringify(other)}.`);
+  demand(other === undefined, 'malformed', `${place} has an unknown field: ${JSON.stringify(other)}.`);
 }
 
 function addTo(records: RecordSet, record: Record<string, unknown>, place: string): void {
@@ -97,6 +97,6 @@ function addTo(records: RecordSet, record: Record<string, unknown>, place: strin
   try {
     records.add(record as unknown as WholeRecord);
   } catch (error) {
-    demand(false, 'malformed', `${place} is no record: ${(error as Error).message}`);
+    demand(false, 'malformed', `${place} is not a record: ${(error as Error).message}`);
   }
 }

@@ -44,7 +44,7 @@ export function verifyProof(root: string, proof: RecordProof, expected: Expected
   let outcome: 'present' | 'absent' = 'absent';
   let hash = hashFromHex(EMPTY_HEX, 'EMPTY');
   if (terminal === null) {
-    demand(!isLastEmpty, 'not-canonical', 'The path goes on below a subtree of no record.');
+    demand(!isLastEmpty, 'not-canonical', 'The path goes on below an empty subtree.');
   } else {
     const terminalKey = hashFromHex(terminal.key, 'terminal.key');
     for (let depth = 0; depth < siblings.length; depth++) {

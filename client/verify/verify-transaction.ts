@@ -58,7 +58,7 @@ export function verifyTransaction(transaction: unknown, expected: ExpectedAnchor
   demand('err' in meta && meta.err === null, 'wrong-transaction', 'The transaction failed.');
   const { innerInstructions = null } = meta;
   const isFlat = innerInstructions === null || (Array.isArray(innerInstructions) && innerInstructions.length === 0);
-  demand(isFlat, 'wrong-transaction', 'Programs called others in the transaction.');
+  demand(isFlat, 'wrong-transaction', 'A program in the transaction called another program.');
   const fields = fieldsWritten(bytes, expected);
   demand(
     fields.get('merkleRoot') === merkleRoot && fields.get('version') === String(version).padStart(NUMBER_DIGITS, '0'),
@@ -115,7 +115,7 @@ function fieldsWritten(bytes: Uint8Array, { authority, collectionId, signature }
     demand(!fields.has(name), 'wrong-transaction', 'The transaction writes a field twice.');
     fields.set(name, value);
   }
-  demand(reader.done, 'malformed', 'Bytes are left over behind the transaction.');
+  demand(reader.done, 'malformed', 'Bytes are left over after the transaction.');
   demand(fields.size === FIELDS.length, 'wrong-transaction', 'The transaction does not write all fields.');
   // This is the slowest check, so it comes last.
   const isSigned = isSignedBy(decodeAddress(authority)!, signed, message);
@@ -128,8 +128,8 @@ function fieldIn(data: Uint8Array): [name: string, value: string] {
   demand(isUpdate, 'wrong-transaction', 'The transaction does something other than writing fields.');
   const reader = new ByteReader(data.subarray(9), 'The transaction');
   const field: [string, string] = [reader.text(), reader.text()];
-  demand(reader.done, 'malformed', 'Bytes are left over behind a field.');
-  demand(FIELDS.includes(field[0]), 'wrong-transaction', "The transaction writes a field that is no collection's.");
+  demand(reader.done, 'malformed', 'Bytes are left over after a field.');
+  demand(FIELDS.includes(field[0]), 'wrong-transaction', 'The transaction writes an unknown field.');
   return field;
 }
 

@@ -103,14 +103,14 @@ describe('what the ledger never makes is refused by the service as by the verifi
     [
       'bytes behind the metadata',
       () => withMetadata((entry) => Buffer.concat([entry, Buffer.of(7)])),
-      'Bytes are left over behind the metadata.',
+      'Bytes are left over after the metadata.',
     ],
     [
       'bytes behind the extensions',
       () => Buffer.concat([data, Buffer.of(0, 0, 9)]),
-      'Bytes are left over behind the extensions.',
+      'Bytes are left over after the extensions.',
     ],
-    ['padding that is not zero', () => withByte(120, 1), 'The padding behind the mint is not zero.'],
+    ['padding that is not zero', () => withByte(120, 1), 'The padding after the mint is not zero.'],
     ['no account of a mint', () => withByte(EXTENSIONS_AT - 1, 2), 'The account is not a mint.'],
     ['no metadata', () => data.subarray(0, metadataAt()), 'The mint has no metadata.'],
   ])('%s', (_, make, why) => {
