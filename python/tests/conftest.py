@@ -1,6 +1,6 @@
-"""The tests talk to a running Provec, with its embedded ledger, that `npm run test:long -- python`
-starts: PROVEC_URL, PROVEC_KEY (with all scopes, of an account without limits), PROVEC_ADMIN_TOKEN,
-PROVEC_RPC_URL, PROVEC_AUTHORITY."""
+"""The tests use a Provec service with its embedded ledger, which `npm run test:long -- python`
+starts. It is described by PROVEC_URL, PROVEC_KEY (all scopes, an account without limits),
+PROVEC_ADMIN_TOKEN, PROVEC_RPC_URL and PROVEC_AUTHORITY."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Service:
     admin_token: str = os.environ["PROVEC_ADMIN_TOKEN"]
     rpc_url: str = os.environ["PROVEC_RPC_URL"]
     authority: str = os.environ["PROVEC_AUTHORITY"]
-    #: Method and path of every request that the clients of these tests sent.
+    #: Method and path of every request that the tests' clients sent.
     sent: set[tuple[str, str]] = field(default_factory=set)
 
     def note(self, request: httpx.Request) -> None:
         self.sent.add((request.method, request.url.path))
 
     def unsent(self) -> list[str]:
-        """Operations of `/api/v1` that were not called yet."""
+        """Returns the operations of `/api/v1` that no test has called yet."""
         paths = httpx.get(f"{self.url}/openapi.json").json()["paths"]
         operations = [
             (method.upper(), path, operation["operationId"])

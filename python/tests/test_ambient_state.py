@@ -1,4 +1,4 @@
-"""What a program sets for itself changes no number that the package writes, reads or hashes."""
+"""Settings of a program do not change any number that the package writes, reads or hashes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NUMBERS = {
     10**22: "1e+22",
 }
 METADATA = {"price": 1234567.12, "tiny": 1.5e-9, "text": "ü\u2028", "list": [1, 0.1, None, True]}
-#: The smaller ones have no normal float32.
+#: The small ones are subnormal as float32.
 VALUES = [0.1, 1e-40, 2**-126 - 2**-151, -1e-45, 16777217]
 
 
@@ -54,7 +54,7 @@ def decimal_context() -> Iterator[None]:
 
 @contextmanager
 def patched_json() -> Iterator[None]:
-    """As programs do that want Decimals everywhere."""
+    """Replaces parts of `json`, like programs that use Decimal everywhere."""
     with pytest.MonkeyPatch.context() as patch:
         read, write = json.loads, json.dumps
         patch.setattr(json, "loads", lambda text, **_: read(text, parse_float=decimal.Decimal))
@@ -67,7 +67,7 @@ def patched_json() -> Iterator[None]:
 @contextmanager
 def few_digits() -> Iterator[None]:
     if not hasattr(sys, "set_int_max_str_digits"):
-        pytest.skip("of Python 3.11")
+        pytest.skip("requires Python 3.11")
     before = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(640)
     yield
@@ -89,9 +89,9 @@ def comma_locale() -> Iterator[None]:
 
 @contextmanager
 def flushed_subnormals() -> Iterator[None]:
-    """As shared libraries leave the processor that were built with -ffast-math."""
+    """Sets the processor to the state that shared libraries built with -ffast-math leave."""
     if platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc":
-        pytest.skip("sets a register of x86-64 by glibc")
+        pytest.skip("requires x86-64 and glibc")
     libm, control_at = ctypes.CDLL("libm.so.6"), 28
     environment = ctypes.create_string_buffer(32)
     libm.fegetenv(environment)
@@ -107,7 +107,7 @@ STATES = [decimal_context, patched_json, few_digits, comma_locale, flushed_subno
 
 
 def written() -> list[Any]:
-    """All that the package makes of numbers."""
+    """Returns all results of the package that depend on numbers."""
     answer = answer_of("countRecords", 200, b'{"score": 0.30000000000000004, "count": 12}')
     refusal = error_of(503, None, b'{"error": "x", "code": "y", "retryAfterSeconds": 1.5}')
     return [

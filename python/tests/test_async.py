@@ -1,4 +1,4 @@
-"""The methods with `await` do the same; `_sync` is written from them."""
+"""Tests the methods with `await`. `_sync` is generated from them."""
 
 from __future__ import annotations
 

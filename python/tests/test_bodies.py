@@ -56,7 +56,7 @@ UPSERTED = {
 
 
 class Recorded:
-    """A service that takes everything, and the bodies that it got."""
+    """A service that accepts every request and records the bodies."""
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []

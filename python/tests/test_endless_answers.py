@@ -1,4 +1,4 @@
-"""No answer fills the memory of its client, or keeps it for ever."""
+"""No answer can fill the client's memory or block it forever."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BOMB = gzip.compress(b" " * (64 * MIB))
 
 
 class Hostile:
-    """A service that answers as it is told, without end if it has no content."""
+    """A service with scripted answers. Without content, an answer never ends."""
 
     def __init__(self) -> None:
         self.status = 200

@@ -1,4 +1,4 @@
-"""Every operation, once, on a real service."""
+"""Calls every operation once on a real service."""
 
 from __future__ import annotations
 

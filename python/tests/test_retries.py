@@ -45,7 +45,7 @@ def refusal(status: int, code: str, **more: Any) -> Step:
 
 
 class Scripted:
-    """A service that does as it is told, one step a request; after the last, that one again."""
+    """A service with one scripted step per request. It repeats the last step."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -181,8 +181,8 @@ def attempts(
     retry_for: float = 60,
     max_retries: float = math.inf,
 ) -> tuple[list[float], Exception]:
-    """Attempts that take so long each and fail, on a clock of their own: their times, and the
-    end."""
+    """Simulates attempts that take this long and fail, on a clock of their own. Returns the times
+    at which they began, and the final error."""
     now = 5.0
     options = RetryOptions(retry_for, max_retries, 30)
     retries = Retries("getUsage", True, options, lambda: now)

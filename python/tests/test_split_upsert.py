@@ -114,7 +114,7 @@ def test_nothing_is_sent_of_what_json_has_no_value_for() -> None:
 
 
 def test_what_a_service_takes_by_itself_is_not_sent() -> None:
-    """So a lowered limit of an operator does not refuse the client's defaults."""
+    """Otherwise a limit lowered by an operator could refuse the client's defaults."""
     answers = {
         "query": {"matches": []},
         "list": {"records": []},

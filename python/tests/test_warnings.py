@@ -1,4 +1,4 @@
-"""Warnings of answers reach the program, whatever the method returns."""
+"""Warnings in answers reach the program, whatever the method returns."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ PATIENCE = 30.0
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    """Waits for a condition; fails where it does not come."""
+    """Waits until the condition holds. Fails if it does not in time."""
     deadline = time.monotonic() + PATIENCE
     while not is_so():
         assert time.monotonic() < deadline, "it did not come"

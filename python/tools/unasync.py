@@ -1,5 +1,5 @@
-"""Writes `provec/_sync` from `provec/_async`, so that both do the same; with `--check` only
-compares, and ends with 1 on a difference."""
+"""Generates `provec/_sync` from `provec/_async`. With `--check`, only compares them, and exits with
+1 if they differ."""
 
 from __future__ import annotations
 

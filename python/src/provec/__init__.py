@@ -1,4 +1,4 @@
-"""The client of Provec, the vector database that can prove what it stores."""
+"""Client for Provec, the vector database that can prove what it stores."""
 
 from . import _api as api
 from ._async.client import AsyncProvec, AsyncProvecOperator

@@ -4,9 +4,9 @@ from ._errors import ServerError
 
 
 class CursorWatch:
-    """Detects a cycle of cursors by Brent's algorithm: it remembers one cursor, and a newer one
-    after ever more pages. It reads at most the pages before the cycle and three times its
-    length."""
+    """Detects a cycle of cursors with Brent's algorithm. It keeps one cursor and replaces it after
+    1, 2, 4, 8, ... pages. The caller reads at most the pages before the cycle and three times the
+    cycle's length."""
 
     def __init__(self) -> None:
         self._kept: str | None = None
@@ -14,7 +14,7 @@ class CursorWatch:
         self._keep_for = 1
 
     def assert_new(self, cursor: str) -> None:
-        """Raises ServerError for the remembered cursor."""
+        """Raises ServerError if the cursor equals the one kept."""
         if cursor == self._kept:
             error = "The pages of this list form a cycle: the same nextCursor came twice."
             raise ServerError({"error": error, "status": 200})

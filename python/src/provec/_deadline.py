@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 async def within_async(seconds: float, work: Callable[[], Awaitable[T]]) -> T:
-    """Raises TimeoutError when the work takes longer."""
+    """Runs the work. Raises TimeoutError if it takes more than `seconds`."""
     try:
         return await asyncio.wait_for(work(), seconds)
     except asyncio.TimeoutError:
@@ -18,7 +18,7 @@ async def within_async(seconds: float, work: Callable[[], Awaitable[T]]) -> T:
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """The same for work in a thread of its own, which a caller that gives up leaves behind."""
+    """Same as `within_async`, in a thread of its own. On a timeout, the thread keeps running."""
     outcome: futures.Future[T] = futures.Future()
 
     def run() -> None:

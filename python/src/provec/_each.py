@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 async def each(source: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[T]:
-    """What `async for` and `for` would give."""
+    """Yields the items of a synchronous or asynchronous iterable."""
     if isinstance(source, AsyncIterable):
         async for item in source:
             yield item

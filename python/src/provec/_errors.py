@@ -1,4 +1,4 @@
-"""What a call raises, as `docs/errors.md` names it."""
+"""Errors of calls (docs/errors.md)."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from ._json import json_in
 
 
 class ProvecError(Exception):
-    """Whatever a call raises, apart from bad arguments."""
+    """Base of all errors of a call, except for invalid arguments."""
 
-    #: Number of records, from the first one on, that an upsert in several requests stored.
+    #: Number of leading records that an upsert in several requests stored before it failed.
     stored_count: int | None = None
 
 
 class APIConnectionError(ProvecError, builtins.ConnectionError):
-    """No answer came: the service is out of reach, or the connection was cut off."""
+    """There was no answer: the service is unreachable, or the connection broke."""
 
 
 class APITimeoutError(APIConnectionError, builtins.TimeoutError):
-    """No answer came within `timeout`."""
+    """There was no answer within `timeout`."""
 
 
 class APIStatusError(ProvecError):
-    """Provec refused a request or could not serve it. A subclass for each kind of error."""
+    """Provec refused a request or could not serve it. Each kind of error has a subclass."""
 
     def __init__(self, body: Mapping[str, Any]) -> None:
         super().__init__(body)
         self.status: int = body["status"]
-        #: Of `docs/errors.md`; None where the answer is not Provec's own, as from a proxy.
+        #: Error code (docs/errors.md); None if the answer is not Provec's, such as a proxy's.
         self.code: str | None = body.get("code")
         self.request_id: str | None = body.get("requestId")
-        #: The fields to blame: `path`, `expected` and `got` of each.
+        #: Invalid fields of the request, each with `path`, `expected` and `got`.
         self.details: list[dict[str, str]] = body.get("details", [])
-        #: How long to wait before trying again, where Provec says so.
+        #: Seconds to wait before trying again; None if the answer does not say.
         self.retry_after: float | None = body.get("retryAfterSeconds")
         self._sentence: str = body["error"]
 
@@ -64,19 +64,19 @@ class NotFoundError(APIStatusError):
 
 
 class ConflictError(APIStatusError):
-    """409: the name is taken, or something stands in the way."""
+    """409: the name is taken, or the current state does not allow the operation."""
 
 
 class PlanLimitError(APIStatusError):
-    """429 PLAN_LIMIT_REACHED: the plan is full; trying again does not help."""
+    """429 PLAN_LIMIT_REACHED: a limit of the plan is reached; a retry does not help."""
 
 
 class RateLimitedError(APIStatusError):
-    """429 RATE_LIMITED: too many requests in this window, and retries did not outlast it."""
+    """429 RATE_LIMITED: too many requests, also at the last retry."""
 
 
 class UnavailableError(APIStatusError):
-    """503: the service or a shard is away, and retries did not outlast it."""
+    """503: the service or a shard is unavailable, also at the last retry."""
 
 
 class OutOfCapacityError(APIStatusError):
@@ -84,7 +84,7 @@ class OutOfCapacityError(APIStatusError):
 
 
 class ServerError(APIStatusError):
-    """500 and whatever else a server should not answer."""
+    """500, and all other statuses and answers that a server should not send."""
 
 
 BY_STATUS: Mapping[int, type[APIStatusError]] = {
@@ -116,7 +116,7 @@ def explained(error: Exception, sentence: str) -> Exception:
 
 
 def error_of(status: int, retry_after: str | None, content: bytes) -> APIStatusError:
-    """The error that an answer other than 2xx stands for."""
+    """Returns the error for an answer other than 2xx."""
     body = {**_body_of(content), "status": status}
     if "error" not in body:
         body["error"] = f"The answer has status {status} and is not Provec's: is the address right?"
@@ -127,7 +127,7 @@ def error_of(status: int, retry_after: str | None, content: bytes) -> APIStatusE
 
 
 def _wait_of(said: object, header: str | None) -> float | None:
-    """Seconds; the header of a proxy may be a date, and anything may be said."""
+    """Parses a wait in seconds. A proxy's header may have a date; the input may be anything."""
     if isinstance(said, (int, float)) and 0 <= said < math.inf:
         return said
     if header is None:

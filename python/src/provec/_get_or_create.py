@@ -8,14 +8,14 @@ from ._errors import APIConnectionError, ConflictError, ProvecError, Unavailable
 
 
 def may_exist(error: ProvecError) -> bool:
-    """Whether a creation that failed so may have left a collection, its own or another one."""
+    """Whether the collection may exist after a creation failed with this error."""
     if isinstance(error, ConflictError):
         return error.code == "COLLECTION_EXISTS"
     return isinstance(error, (APIConnectionError, UnavailableError))
 
 
 def matching(found: api.Collection, name: str, fixed: Mapping[str, Any]) -> api.Collection:
-    """Raises ConflictError if the collection has other values, or the name is an alias."""
+    """Raises ConflictError if the collection has other fixed fields, or the name is an alias."""
     if found["name"] != name:
         raise _conflict(f"{name} is an alias of the collection {found['name']}.")
     has: Mapping[str, Any] = {**found}

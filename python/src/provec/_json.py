@@ -1,5 +1,5 @@
-"""JSON of requests and answers. What a program may have set for `json` itself does not matter: it
-has objects of its own, with all of their options."""
+"""JSON of requests and answers. Has its own encoder and decoder with all options set, so changes
+that a program makes to the module `json` have no effect."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from json import JSONDecoder, JSONEncoder
 from math import isfinite
 from typing import Any
 
-#: Maximum number of levels: more than any request has, and fewer than Python's stack.
+#: Maximum nesting depth: deeper than any valid request, and within Python's stack.
 LEVELS_MAX = 100
 NAME = re.compile(r"[A-Za-z_$][\w$]*")
 
@@ -23,18 +23,19 @@ _ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"
 
 
 def json_in(content: bytes | str) -> Any:
-    """Raises ValueError for what is no JSON, and RecursionError where it nests too deep."""
+    """Parses JSON. Raises ValueError if it is invalid, and RecursionError if it nests too deep."""
     return _DECODER.decode(content if isinstance(content, str) else content.decode())
 
 
 def json_of(body: object, path: str = "") -> bytes:
-    """JSON of a request; a numpy array is a list. Raises TypeError or ValueError, which name the
-    place of a value that JSON cannot represent. `path` names `body` itself, "" for a whole body."""
+    """Returns the JSON of a request; numpy arrays become lists. Raises TypeError or ValueError,
+    which name the place of a value that JSON cannot represent. `path`: name of `body` in errors, ""
+    for a whole body."""
     return _ENCODER.encode(_plain(body, path, [])).encode()
 
 
 def _plain(value: object, path: str, holders: list[object]) -> object:
-    """`value` of dictionaries, lists and scalars alone. `holders`: the objects that hold it."""
+    """Converts `value` to dictionaries, lists and scalars. `holders`: objects that contain it."""
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):

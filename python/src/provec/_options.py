@@ -1,4 +1,4 @@
-"""Options of a client. What raises names the option."""
+"""Options of a client. Errors name the option."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEY = re.compile(r"[\x21-\x7e]+")
 
 @dataclass(frozen=True)
 class Options:
-    """`timeout`: seconds without progress; None: the default of each operation."""
+    """`timeout`: seconds without progress, None for the default of each operation."""
 
     timeout: float | None
     retries: RetryOptions
@@ -33,7 +33,7 @@ def options_of(
     max_retry_after: float,
     max_answer_bytes: float,
 ) -> Options:
-    """Raises TypeError for what is not a number, and ValueError for one that is out of range."""
+    """Raises TypeError for a value that is not a number, and ValueError if it is out of range."""
     if timeout is not None and _number("timeout", timeout) <= 0:
         raise _wrong("timeout", "above 0, math.inf for none", timeout)
     if _number("max_answer_bytes", max_answer_bytes) <= 0:
@@ -50,13 +50,13 @@ def options_of(
 
 
 def base_of(url: str) -> str:
-    """The address of the API. Raises ValueError, without the URL, which may hold a secret."""
+    """Returns the API's address. Raises ValueError without the URL, which may contain a secret."""
     try:
         parts = urlsplit(url)
         has_more = "@" in parts.netloc or bool(re.search(r"\s", url)) or BASE in parts.path
         has_more = has_more or parts.query != "" or parts.fragment != ""
         is_plain = parts.scheme in ("http", "https") and bool(parts.hostname) and not has_more
-        # Both raise for a port that is none.
+        # Both raise for an invalid port.
         is_plain = is_plain and parts.port != 0 and httpx.URL(url).host != ""
     except (ValueError, TypeError, AttributeError, httpx.InvalidURL):
         is_plain = False
@@ -68,7 +68,7 @@ def base_of(url: str) -> str:
 
 
 def key_of(key: str, name: str) -> str:
-    """The key of that option. Raises ValueError without the key."""
+    """Returns the key. Raises ValueError without the key in its message."""
     if isinstance(key, str) and KEY.fullmatch(key):
         return key
     raise ValueError(f"{name} must be a key of Provec: printable ASCII without spaces.")

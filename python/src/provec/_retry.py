@@ -1,4 +1,4 @@
-"""Which failures pass by themselves, and how long to wait for that."""
+"""Decides which failures are transient, and how long to wait before a retry."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ._errors import APIConnectionError, APIStatusError, APITimeoutError, explai
 PASSING = frozenset({502, 503, 504})
 FIRST_WAIT = 0.5
 WAIT_MAX = 8.0
-#: Longest time, in seconds, that sockets can wait.
+#: Maximum timeout of a socket, in seconds.
 TIMER_MAX = 2_147_483.0
 
 
 @dataclass(frozen=True)
 class RetryOptions:
-    """`retry_for`: seconds from the first failure to the last retry."""
+    """`retry_for`: time in seconds from the first failure to the last retry."""
 
     retry_for: float
     max_retries: float
@@ -32,7 +32,7 @@ class RetryOptions:
 
 
 class Retries:
-    """The attempts of one call. `is_repeatable`: whether its body can be sent twice."""
+    """Decides on the retries of one call. `is_repeatable`: whether its body can be sent twice."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Retries:
         self._attempts = 0
 
     def wait(self, error: Exception) -> float:
-        """Seconds before the next attempt. Raises the error, with the reason, if there is none."""
+        """Returns the seconds to wait before the next attempt. Raises the error to give up."""
         options = self._options
         self._attempts += 1
         if self._failed is None:
@@ -84,7 +84,7 @@ def _is_passing(operation: str, error: Exception) -> bool:
     if isinstance(error, APIStatusError):
         return error.status in PASSING or _is_rate_limit(error)
     if isinstance(error, APITimeoutError) and operation == "verifyCollection":
-        return False  # It would begin anew, and take as long.
+        return False  # A retry would start over and take as long.
     return isinstance(error, APIConnectionError) and not any(map(_is_lasting, _causes(error)))
 
 
@@ -104,7 +104,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _is_lasting(cause: BaseException) -> bool:
-    """Whether the name, the certificate, the protocol or the request is wrong."""
+    """Whether the host name, the certificate, the protocol or the request is invalid."""
     if isinstance(cause, ssl.SSLError):
         return not isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError))
     if isinstance(cause, socket.gaierror):
@@ -122,6 +122,7 @@ def _is_lasting(cause: BaseException) -> bool:
 
 
 def retry_wait(retry: int, asked: float) -> float:
-    """Seconds before retry number `retry` (from 0 on): exponential, half of it random so
-    that clients do not come back all at once, and added to the wait that the service asks for."""
+    """Returns the seconds to wait before retry number `retry`, counted from 0: the wait that the
+    service asks for, plus exponential backoff. Half of the backoff is random, so that clients do
+    not all retry at once."""
     return asked + (1 + random.random()) / 2 * min(FIRST_WAIT * 2.0**retry, WAIT_MAX)

@@ -1,4 +1,4 @@
-"""Whether an answer has the shape that the OpenAPI document gives it (`_shapes.py`)."""
+"""Checks that answers have the shape that the OpenAPI document defines (`_shapes.py`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MISSING = object()
 
 
 def assert_answer(operation: str, value: object, status: int) -> None:
-    """Raises ServerError if `value` is not an answer to that operation, or a line of one."""
+    """Raises ServerError if `value` is not a valid answer, or line of an answer."""
     fault = _fault(value, ANSWERS[operation], "")
     if fault is not None:
         error = f"This is not an answer to {operation}: {fault}. Is this the address of a Provec?"
@@ -28,7 +28,7 @@ def assert_answer(operation: str, value: object, status: int) -> None:
 
 
 def _fault(value: object, shape: Any, path: str) -> str | None:
-    """The first fault, with its path; None if the value has that shape."""
+    """Describes the first mismatch, with its path; None if there is none."""
     if isinstance(shape, str):
         if shape.startswith("#"):
             return _fault(value, SHAPES[shape[1:]], path)

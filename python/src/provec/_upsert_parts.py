@@ -10,14 +10,14 @@ from ._errors import APIStatusError, ProvecError, explained
 from ._json import json_of
 
 PLACE = re.compile(r"\brecords\[(\d+)\]")
-# Maximum bytes of the records of a request. The service accepts bodies of 64 MiB.
+# Maximum size, in bytes, of the records in one request. The service accepts 64 MiB bodies.
 PART_MAX_BYTES = 48 * 1024 * 1024
-# Maximum characters of a number in JSON, with the comma that follows it.
+# Maximum number of characters for a number in JSON, including the comma after it.
 NUMBER_MAX_CHARS = 25
 
 
 def listed(records: Iterable[Any]) -> Sequence[Any]:
-    """All of an iterable. Raises TypeError for what is not one of records."""
+    """Reads all records. Raises TypeError if the value is not an iterable of records."""
     if isinstance(records, (list, tuple)):
         return records
     if not isinstance(records, Iterable) or isinstance(records, (str, bytes, Mapping)):
@@ -27,8 +27,8 @@ def listed(records: Iterable[Any]) -> Sequence[Any]:
 
 
 def starts_of(records: Sequence[Any]) -> list[int]:
-    """Where each part of the records begins, in as few parts as requests can have. Raises as
-    `json_of` does."""
+    """Splits records into as few parts as the limits of a request allow. Returns the index at which
+    each part begins. Raises the errors of `json_of`."""
     starts = [0]
     total = 0
     for at, record in enumerate(records):
@@ -41,19 +41,19 @@ def starts_of(records: Sequence[Any]) -> list[int]:
 
 
 def _most_bytes_of(record: Any, at: int) -> int:
-    """Upper bound of the bytes of a record's JSON, without writing its vector."""
+    """Returns an upper bound, in bytes, of a record's JSON, without encoding its vector."""
     if not isinstance(record, Mapping):
         return 0
     values: Any = record.get("values")
     rest = {name: value for name, value in record.items() if name != "values"}
     numbers = len(values) if hasattr(values, "__len__") else 0
-    # The name of the vector and its brackets are 11 bytes.
+    # The vector's name and brackets take 11 bytes.
     return 11 + len(json_of(rest, f"records[{at}]")) + NUMBER_MAX_CHARS * numbers
 
 
 class UpsertParts:
-    """An upsert in several requests, which begin at `starts`. Raises TypeError or ValueError,
-    before anything is sent, for what JSON has no value for."""
+    """An upsert in several requests, which begin at `starts`. Raises TypeError or ValueError for
+    values that JSON cannot represent, before anything is sent."""
 
     def __init__(self, records: Sequence[Any], starts: Sequence[int]) -> None:
         for at, record in enumerate(records):
@@ -62,33 +62,33 @@ class UpsertParts:
         self._starts = starts
         self._from = 0
         self._count = 0
-        #: Each once, with places among all records.
+        #: Distinct warnings. Their places count from the first of all records.
         self.warnings: list[str] = []
         self._last: dict[str, Any] = {}
 
     def unsent(self) -> Iterator[Sequence[Any]]:
-        """The parts, one after another."""
+        """Yields the parts, one after another."""
         ends = [*self._starts[1:], len(self._records)]
         for start, end in zip(self._starts, ends, strict=True):
             self._from = start
             yield self._records[start:end]
 
     def add(self, answer: dict[str, Any]) -> None:
-        """Takes the answer to the newest part."""
+        """Records the answer to the latest part."""
         self._last = answer
         self._count += answer["upsertedCount"]
         placed = map(self._placed, answer.get("warnings", []))
         self.warnings = list(dict.fromkeys([*self.warnings, *placed]))
 
     def result(self) -> api.UpsertResult:
-        """The sums of the counts, all warnings, and otherwise the last answer."""
+        """Returns the sum of the counts, all warnings, and the other fields of the last answer."""
         whole = {**self._last, "upsertedCount": self._count}
         if self.warnings:
             whole["warnings"] = self.warnings
         return cast(api.UpsertResult, whole)
 
     def error_of(self, error: ProvecError) -> ProvecError:
-        """The error of the newest part, with places among all records and `stored_count`."""
+        """Adds `stored_count` to the latest part's error. Places count from the first record."""
         if isinstance(error, APIStatusError):
             [body] = error.args
             details = [{**detail, "path": self._placed(detail["path"])} for detail in error.details]

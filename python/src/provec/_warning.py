@@ -5,24 +5,24 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-#: What was shown already, as `warnings` keeps it.
+#: Warnings already shown, in the form of a registry of `warnings`.
 SHOWN: dict[Any, Any] = {}
-# Warnings may name numbers of the request, so there is no end to them.
+# Warnings may quote values of requests, so their number is unlimited.
 SHOWN_MAX = 1_000
 
 
 class ProvecWarning(UserWarning):
-    """A sentence of an answer about what the request probably does not mean."""
+    """A sentence in an answer about a probable mistake in the request."""
 
 
 def warnings_in(operation: str, answer: Mapping[str, Any]) -> list[str]:
-    """The warnings of an answer, and of its results where it answers several queries."""
+    """Returns the warnings of an answer; for several queries, those of all results."""
     parts = answer["results"] if operation == "queryMany" else [answer]
     return [each for part in parts for each in part.get("warnings", ())]
 
 
 def warn(sentences: Iterable[str]) -> None:
-    """Warns at the line of the program that called this package."""
+    """Issues the warnings at the line of the program that called this package."""
     for sentence in sentences:
         frame = sys._getframe(1)
         while frame.f_back and str(frame.f_globals.get("__name__")).startswith(f"{__package__}."):

@@ -1,4 +1,4 @@
-"""How requests and answers are written."""
+"""Encodes requests and decodes answers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ._json import json_in
 from ._shape import assert_answer
 
 VERSION = version("provec")
-#: Every URL resolves them, however they are escaped, and names something else then.
+#: Path segments that URLs resolve even if escaped, so they would address something else.
 UNNAMEABLE = ("", ".", "..")
 
 
 def header_of(key: str) -> dict[str, str]:
-    """Headers of every request."""
+    """Returns the headers of every request."""
     return {"Authorization": f"Bearer {key}", "User-Agent": f"provec-python/{VERSION}"}
 
 
 def path_of(pattern: str, names: Mapping[str, str]) -> str:
-    """The path of an operation. Raises ValueError for a name that no path can hold."""
+    """Returns the path of an operation. Raises ValueError for a name that no path can contain."""
     for name, value in names.items():
         if not isinstance(value, str) or value in UNNAMEABLE:
             raise ValueError(f"{name} cannot be {value!r} in a path")
@@ -33,12 +33,12 @@ def path_of(pattern: str, names: Mapping[str, str]) -> str:
 
 
 def given(**fields: Any) -> dict[str, Any]:
-    """What was given, under its names on the wire."""
+    """Returns the given fields with their names in JSON."""
     return {camel(name): value for name, value in fields.items() if value is not None}
 
 
 def without_defaults(operation: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields whose values differ from the defaults of the service."""
+    """Returns the fields whose values differ from the service's defaults."""
     defaults = DEFAULTS.get(operation, {})
     return {
         name: value
@@ -50,7 +50,7 @@ def without_defaults(operation: str, fields: Mapping[str, Any]) -> dict[str, Any
 
 
 def parameters(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Parameters of a query. Raises TypeError for one that is not a scalar."""
+    """Returns the parameters of a URL. Raises TypeError for a value that is not a scalar."""
     for name, value in fields.items():
         if not isinstance(value, (str, Number)):
             raise TypeError(f"{name} must be text, a number or a boolean.")
@@ -63,7 +63,7 @@ def camel(name: str) -> str:
 
 
 def answer_of(operation: str, status: int, content: bytes) -> dict[str, Any]:
-    """The answer of an operation. Raises ServerError for anything else."""
+    """Decodes the answer to an operation. Raises ServerError for anything else."""
     try:
         answer = json_in(content)
     except (ValueError, RecursionError):

@@ -1,5 +1,4 @@
-"""The content of an answer. Reads no more of it than it may have, so that no server can fill the
-memory of its client."""
+"""Reads the content of an answer up to a limit, so that no server can fill the client's memory."""
 
 from __future__ import annotations
 
@@ -9,17 +8,17 @@ from collections.abc import AsyncIterator
 
 import httpx
 
-#: What requests accept.
+#: Content encoding that requests accept.
 ENCODING = {"Accept-Encoding": "gzip"}
 GZIP_WBITS = 31
-#: Maximum bytes that are inflated at a time.
+#: Maximum number of bytes that are decompressed at a time.
 PIECE_MAX_BYTES = 64 * 1024
 
 
 async def pieces_of(response: httpx.Response) -> AsyncIterator[bytes]:
-    """The bytes of an answer, inflated. Raises httpx.RequestError."""
+    """Yields the decompressed bytes of an answer. Raises httpx.RequestError."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
-    if response.is_stream_consumed:  # by a hook of the program's own client
+    if response.is_stream_consumed:  # by a hook of the caller's own http_client
         yield response.content
     elif encoding in ("", "identity"):
         async for chunk in response.aiter_raw():
@@ -41,7 +40,8 @@ async def pieces_of(response: httpx.Response) -> AsyncIterator[bytes]:
 async def content_of(
     response: httpx.Response, max_bytes: float, timeout: float | None
 ) -> bytes | None:
-    """All of an answer; None if it is longer. `timeout`: seconds. Raises httpx.RequestError."""
+    """Returns the whole content, or None if it exceeds `max_bytes`. `timeout`: seconds. Raises
+    httpx.RequestError."""
     content, began = bytearray(), time.monotonic()
     async for piece in pieces_of(response):
         content += piece

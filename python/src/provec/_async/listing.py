@@ -10,8 +10,8 @@ Page = TypeVar("Page")
 
 
 class AsyncListing(Generic[Page, T]):
-    """A list that comes in pages: iterating asks for them one by one, as they are needed. Nothing
-    is asked before."""
+    """A paginated list. Iterating requests each page when it is needed. The constructor sends no
+    request."""
 
     def __init__(
         self, ask: Callable[[str | None], Awaitable[Page]], cursor: str | None, field: str
@@ -21,11 +21,11 @@ class AsyncListing(Generic[Page, T]):
         self._field = field
 
     async def page(self) -> Page:
-        """The page at the given cursor, else the first."""
+        """Returns the page at the list's cursor, by default the first page."""
         return await self._ask(self._cursor)
 
     async def pages(self) -> AsyncIterator[Page]:
-        """That page and all after it."""
+        """Yields that page and all pages after it."""
         cursor, cursors = self._cursor, CursorWatch()
         while True:
             page = await self._ask(cursor)

@@ -24,7 +24,7 @@ Quantization = Literal["bf16", "f32", "f16", "i8"]
 
 
 class _Connected:
-    """Ends its connections at the end of a `with`, or by `close`."""
+    """Closes its connections at the end of a `with` block, or with `close`."""
 
     _transport: Transport
 
@@ -44,15 +44,15 @@ class _Connected:
 
 
 class Provec(_Connected):
-    """An account of a Provec, by one of its API keys. Nothing is asked before the first method.
+    """Client for one account, identified by an API key. The constructor sends no request.
 
-    `timeout`: seconds without progress until an attempt is given up, `math.inf` for none; by
-    default 90, for `verify` 610, and for imports none while they wait. `retry_for`: for how many
-    seconds after its first failure a call is tried again. `max_retries`: bound on the attempts
-    after the first one. `max_retry_after`: the longest wait, in seconds, that the service may ask
-    for before a retry. `max_answer_bytes`: maximum size of an answer after decompression; an export
-    may have any size. `http_client`: to be used, and not closed, in place of an own one. Raises
-    ValueError or TypeError, which name an option that is invalid."""
+    `timeout`: seconds without progress after which an attempt fails, `math.inf` for none; by
+    default 90, for `verify` 610, and for imports none while they wait for the answer. `retry_for`:
+    seconds from the first failure of a call to its last retry. `max_retries`: maximum number of
+    retries of a call. `max_retry_after`: longest wait before a retry, in seconds, that the service
+    may ask for. `max_answer_bytes`: maximum size of an answer after decompression; an export may
+    have any size. `http_client`: client to use instead of a new one; it is not closed. Raises
+    ValueError or TypeError, which name the invalid option."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Provec(_Connected):
         self._transport = Transport(url, api_key, options, http_client)
 
     def collection(self, name: str) -> Collection:
-        """The collection of that name or alias; asks nothing, so it need not be there."""
+        """Returns the collection of that name or alias. Sends no request, so it need not exist."""
         return Collection(self._transport, name)
 
     def create_collection(
@@ -94,15 +94,15 @@ class Provec(_Connected):
         """Creates a collection. Raises ConflictError if the name is taken.
 
         Args:
-            name: Its name, unique per account.
+            name: Name of the collection, unique per account.
             dimensions: Length of every vector.
-            metric: How vectors are compared.
-            shards: Power of two, at most 256. The plan may allow fewer.
+            metric: Function that compares vectors.
+            shards: Number of shards: a power of two, at most 256. The plan may allow fewer.
             replicas: Followers per shard, at most 3.
             quantization: Precision of the search index. Scores are always computed from the exact
                 float32 vectors.
             deletion_protection: Whether the collection cannot be deleted.
-            tags: Up to 20 names with a text each, for your own use.
+            tags: Up to 20 tags, each a name and a text, for your own use.
         """
         body = given(
             name=name,
@@ -129,12 +129,12 @@ class Provec(_Connected):
         deletion_protection: bool = False,
         tags: Mapping[str, str] | None = None,
     ) -> api.Collection:
-        """The collection of that name, which is created if it does not exist.
+        """Returns the collection of that name, and creates it if it does not exist.
 
-        Raises ConflictError for one that was made with another value of `dimensions`, or of
-        `metric`, `shards`, `replicas` or `quantization`, if they are given. If they are not, a new
-        collection has the defaults of `create_collection`, which says what each of them is.
-        `deletion_protection` and `tags` are of a new collection alone.
+        The arguments are those of `create_collection`, with the same defaults for a new collection.
+        Raises ConflictError if the collection exists with another value of `dimensions`, or of
+        `metric`, `shards`, `replicas` or `quantization` if they are given. `deletion_protection`
+        and `tags` apply only to a new collection.
         """
         fixed = given(
             dimensions=dimensions,
@@ -161,21 +161,21 @@ class Provec(_Connected):
                     raise
 
     def delete_collection(self, name: str) -> None:
-        """Deletes a collection with all that it holds.
+        """Deletes a collection and all its records.
 
         Args:
-            name: Its name; an alias is refused.
+            name: Name of the collection. An alias is refused.
         """
         self._transport.send("deleteCollection", {"name": name})
 
     def list_collections(
         self, *, limit: int = 1000, cursor: str | None = None
     ) -> Listing[api.ListCollectionsResult, api.Collection]:
-        """Collections, the newest first; iterating asks for one page after another.
+        """Lists the collections, newest first. Iterating requests one page after another.
 
         Args:
-            limit: Maximum number of collections of a page.
-            cursor: `nextCursor` of the page before the first one.
+            limit: Maximum number of collections per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
         """
 
         def ask(cursor: str | None) -> api.ListCollectionsResult:
@@ -188,7 +188,7 @@ class Provec(_Connected):
         return Listing(ask, cursor, "collections")
 
     def list_aliases(self) -> list[api.Alias]:
-        """All aliases, however many pages they take."""
+        """Returns all aliases, from as many pages as needed."""
 
         def ask(cursor: str | None) -> api.ListAliasesResult:
             query = given(cursor=cursor)
@@ -200,29 +200,29 @@ class Provec(_Connected):
         return [item for item in pages]
 
     def get_alias(self, alias: str) -> api.Alias:
-        """Which collection an alias stands for."""
+        """Returns an alias with the collection that it points to."""
         return cast(api.Alias, self._transport.send("getAlias", {"alias": alias}))
 
     def put_alias(self, alias: str, collection: str) -> api.Alias:
-        """Makes an alias, or switches it to another collection at once.
+        """Creates an alias, or atomically switches it to another collection.
 
         Args:
-            alias: Its name; no collection may have it.
-            collection: Name of the collection that it stands for.
+            alias: Name of the alias. No collection may have the same name.
+            collection: Name of the collection that the alias points to.
         """
         body = {"collection": collection}
         return cast(api.Alias, self._transport.send("putAlias", {"alias": alias}, body=body))
 
     def delete_alias(self, alias: str) -> None:
-        """Deletes an alias; its collection stays."""
+        """Deletes an alias, but not its collection."""
         self._transport.send("deleteAlias", {"alias": alias})
 
     def get_usage(self) -> api.Usage:
-        """This month's usage and the plan's limits."""
+        """Returns this month's usage and the plan's limits."""
         return cast(api.Usage, self._transport.send("getUsage"))
 
     def list_keys(self) -> list[api.ApiKey]:
-        """All keys, without their secrets, however many pages they take."""
+        """Returns all keys without their secrets, from as many pages as needed."""
 
         def ask(cursor: str | None) -> api.ListKeysResult:
             query = given(cursor=cursor)
@@ -242,8 +242,8 @@ class Provec(_Connected):
 
         Args:
             name: What the key is for.
-            scopes: What it may do; they do not imply each other.
-            expires_at: When it ends, in ISO 8601 with an offset; None: never.
+            scopes: What the key may do. No scope implies another.
+            expires_at: Time at which the key expires, in ISO 8601 with an offset; None for never.
         """
         body = {
             **given(name=name, scopes=scopes),
@@ -252,12 +252,12 @@ class Provec(_Connected):
         return cast(api.CreateKeyResult, self._transport.send("createKey", body=body))["key"]
 
     def revoke_key(self, id: str) -> None:
-        """Revokes a key, by its id."""
+        """Revokes the key with this id."""
         self._transport.send("revokeKey", {"id": id})
 
 
 class ProvecOperator(_Connected):
-    """The accounts of a Provec, for holders of its `PROVEC_ADMIN_TOKEN`."""
+    """Manages the accounts of a Provec service; requires its `PROVEC_ADMIN_TOKEN`."""
 
     def __init__(
         self,
@@ -281,7 +281,7 @@ class ProvecOperator(_Connected):
         self._transport = Transport(url, admin_token, options, http_client, "admin_token")
 
     def list_accounts(self) -> list[api.Account]:
-        """All accounts, however many pages they take."""
+        """Returns all accounts, from as many pages as needed."""
 
         def ask(cursor: str | None) -> api.ListAccountsResult:
             query = given(cursor=cursor)
@@ -295,11 +295,11 @@ class ProvecOperator(_Connected):
         return [item for item in pages]
 
     def create_account(self, name: str, plan: str) -> api.CreateAccountResult:
-        """Creates an account with its first key, whose secret only this answer has.
+        """Creates an account and its first key. Only this answer has the key's secret.
 
         Args:
-            name: Whose account it is.
-            plan: Its limits: "free", "pro", "business" or "enterprise".
+            name: Name of the account.
+            plan: "free", "pro", "business" or "enterprise".
         """
         answer = self._transport.send("createAccount", body={"name": name, "plan": plan})
         return cast(api.CreateAccountResult, answer)
@@ -309,11 +309,11 @@ class ProvecOperator(_Connected):
 
         Args:
             id: Id of the account.
-            plan: Its limits: "free", "pro", "business" or "enterprise".
+            plan: "free", "pro", "business" or "enterprise".
         """
         answer = self._transport.send("changePlan", {"id": id}, body={"plan": plan})
         return cast(api.ChangePlanResult, answer)["account"]
 
     def delete_account(self, id: str) -> None:
-        """Deletes the account with its keys and collections."""
+        """Deletes an account with its keys and collections."""
         self._transport.send("deleteAccount", {"id": id})

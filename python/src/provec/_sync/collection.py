@@ -15,35 +15,35 @@ from .import_source import ImportSource, content_of
 from .listing import Listing
 from .transport import Transport
 
-#: Status of an answer that streams.
+#: HTTP status of an answer that streams.
 OK = 200
-#: Maximum bytes of a line of an export: ten times what any record takes.
+#: Maximum size of a line of an export, in bytes: ten times that of the largest record.
 LINE_MAX_BYTES = 4 * 1024 * 1024
 Consistency = Literal["strong", "eventual"]
 
 
 class Collection:
-    """A collection, by its name or an alias. Every method is one operation of `/api/v1`, which
-    docs/api.md describes: its fields are keyword arguments, dictionaries are its JSON, and where
-    the answer has a single field, the method gives that."""
+    """A collection, addressed by its name or an alias. Each method performs one operation of
+    `/api/v1` (docs/api.md). The operation's fields are keyword arguments; dictionaries have the
+    form of its JSON. If the answer has a single field, the method returns that field."""
 
     def __init__(self, transport: Transport, name: str) -> None:
         self.name = name
         self._transport = transport
 
     def describe(self) -> api.CollectionDetail:
-        """What the collection is, how much it holds, its root and its newest anchor."""
+        """Returns the collection's settings, size, root and newest anchor."""
         return cast(api.GetCollectionResult, self._send("getCollection"))["collection"]
 
     def configure(
         self, *, deletion_protection: bool | None = None, tags: Mapping[str, str] | None = None
     ) -> api.CollectionDetail:
-        """Changes what is given, and answers with the collection.
+        """Changes the given settings, and returns the collection.
 
         Args:
             deletion_protection: Whether the collection cannot be deleted.
-            tags: Names with a text each, for your own use. They are added to those that are
-                there; an empty text removes a tag.
+            tags: Tags to add or replace, each a name and a text, for your own use. An empty text
+                removes a tag.
         """
         body = given(deletion_protection=deletion_protection, tags=tags)
         return cast(api.UpdateCollectionResult, self._send("updateCollection", body=body))[
@@ -53,17 +53,17 @@ class Collection:
     def upsert(
         self, records: Iterable[api.Record | Mapping[str, Any]], *, namespace: str = ""
     ) -> api.UpsertResult:
-        """Writes records; one that is there is replaced as a whole.
+        """Writes records. A record that exists is replaced as a whole.
 
-        More than 1,000 records, or more than 48 MiB, go out in several requests, one after
-        another. If one of them fails, the records of those before it are stored, and the error
-        says how many they are (`stored_count`).
+        More than 1,000 records, or more than 48 MiB, are sent in several requests, one after
+        another. If a request fails, the earlier ones are stored, and the error's `stored_count`
+        is the number of their records.
 
         Args:
-            records: Dictionaries of `id`, `values` and, if there is some, `metadata`. If several
-                have the same id, the last one wins. All of an iterable is read before the first
-                request; `import_records` streams.
-            namespace: Namespace of all of them.
+            records: Dictionaries with `id`, `values` and, optionally, `metadata`. If several have
+                the same id, the last one wins. An iterable is read to its end before the first
+                request; to stream one, use `import_records`.
+            namespace: Namespace of all records.
         """
 
         def send(part: Sequence[Any], warns: bool) -> Any:
@@ -80,7 +80,7 @@ class Collection:
                 parts.add(send(part, False))
             except ProvecError as error:
                 raise parts.error_of(error) from error
-        # Programs may turn warnings into exceptions, so all parts are sent before.
+        # Warnings come after all parts, since programs may turn them into exceptions.
         warn(parts.warnings)
         return parts.result()
 
@@ -100,23 +100,23 @@ class Collection:
         consistency: Consistency = "strong",
         allow_partial: bool = False,
     ) -> api.QueryVectorsResult:
-        """Finds the records most similar to a vector or to a record. Give one of the two.
+        """Finds the records most similar to a vector or to a record. Give either `vector` or `id`.
 
         Args:
-            vector: Numbers, as many as the collection has dimensions.
-            id: Record whose vector to search near.
+            vector: Vector to search near, with as many numbers as the collection has dimensions.
+            id: Id of the record whose vector to search near.
             top_k: Maximum number of matches to return.
-            filter: What the metadata of all matches has to meet (docs/filters.md).
+            filter: Filter that all matches must satisfy (docs/filters.md).
             namespace: Namespace to search.
-            all_namespaces: All namespaces at once, in place of `namespace`.
+            all_namespaces: Search all namespaces instead of `namespace`.
             include_values: Return the vectors as well.
             include_metadata: Return the metadata as well.
-            score_threshold: Only matches with at least this score.
+            score_threshold: Minimum score of a match.
             exact: Compare with every record instead of searching the index.
             consistency: "strong": the answer reflects every write acknowledged before it.
                 "eventual": a copy may answer, and it may be behind.
-            allow_partial: Answer from the shards that respond within 3 s; `shards` of the answer
-                says how many did.
+            allow_partial: Answer from the shards that respond within 3 s. `shards` of the answer
+                has their number.
         """
         body = given(
             vector=vector,
@@ -137,10 +137,10 @@ class Collection:
     def query_many(
         self, queries: Sequence[api.Query]
     ) -> Sequence[api.QueryManyResultResults]:
-        """The results of up to 100 queries at once, in their order.
+        """Runs up to 100 queries in one request; the results have the order of the queries.
 
         Args:
-            queries: Dictionaries of what `query` takes, by the names of docs/api.md: `topK`.
+            queries: Dictionaries with the arguments of `query`, named as in docs/api.md (`topK`).
         """
         answer = self._send("queryMany", body={"queries": queries})
         return cast(api.QueryManyResult, answer)["results"]
@@ -152,12 +152,12 @@ class Collection:
         namespace: str = "",
         consistency: Consistency = "strong",
     ) -> dict[str, api.StoredRecord]:
-        """Records by id, without those that are not there.
+        """Returns records by id; ids without a record are left out.
 
         Args:
             ids: Ids of the records.
-            namespace: Namespace of all of them.
-            consistency: As of `query`.
+            namespace: Namespace of the records.
+            consistency: As in `query`.
         """
         body = given(ids=ids, namespace=namespace, consistency=consistency)
         return cast(api.FetchVectorsResult, self._send("fetchVectors", body=body))["vectors"]
@@ -170,14 +170,14 @@ class Collection:
         all_namespaces: bool = False,
         consistency: Consistency = "strong",
     ) -> int:
-        """Number of records that match a filter, or of all of a namespace. Its warnings, such as
-        one of a field that no record has, are a `ProvecWarning` each.
+        """Counts the records that match a filter, or all records of a namespace. Each warning, for
+        example about a field that no record has, is issued as a `ProvecWarning`.
 
         Args:
-            filter: Which records to count (docs/filters.md); None: all.
+            filter: Records to count (docs/filters.md); None for all.
             namespace: Namespace to count in.
-            all_namespaces: All namespaces at once, in place of `namespace`.
-            consistency: As of `query`.
+            all_namespaces: Count in all namespaces instead of `namespace`.
+            consistency: As in `query`.
         """
         body = given(
             filter=filter,
@@ -197,15 +197,15 @@ class Collection:
         all_namespaces: bool = False,
         consistency: Consistency = "strong",
     ) -> api.FacetRecordsResult:
-        """How often each value of a metadata field is there, the most frequent first.
+        """Counts the records for each value of a metadata field, most frequent first.
 
         Args:
             field: Field of the metadata, as filters name it: a top-level key, else a dotted path.
-            filter: Which records to look at (docs/filters.md); None: all.
+            filter: Records to count (docs/filters.md); None for all.
             limit: Maximum number of values to return.
-            namespace: Namespace to look in.
-            all_namespaces: All namespaces at once, in place of `namespace`.
-            consistency: As of `query`.
+            namespace: Namespace to count in.
+            all_namespaces: Count in all namespaces instead of `namespace`.
+            consistency: As in `query`.
         """
         body = given(
             field=field,
@@ -230,18 +230,18 @@ class Collection:
         include_metadata: bool = False,
         consistency: Consistency = "strong",
     ) -> Listing[api.ListRecordsResult, api.ListedRecord]:
-        """Records in the order of their ids; iterating asks for one page after another.
+        """Lists records in the order of their ids. Iterating requests one page after another.
 
         Args:
-            prefix: Only records whose ids begin with it, byte for byte.
+            prefix: List only records whose ids begin with these bytes.
             namespace: Namespace to list.
-            all_namespaces: All namespaces at once, in place of `namespace`.
-            filter: Which records to list (docs/filters.md); None: all.
-            limit: Maximum number of records of a page.
-            cursor: `nextCursor` of the page before the first one.
+            all_namespaces: List all namespaces instead of `namespace`.
+            filter: Records to list (docs/filters.md); None for all.
+            limit: Maximum number of records per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
             include_values: Return the vectors as well.
             include_metadata: Return the metadata as well.
-            consistency: As of `query`.
+            consistency: As in `query`.
         """
         body = given(
             prefix=prefix,
@@ -270,16 +270,16 @@ class Collection:
         dry_run: bool = False,
         namespace: str = "",
     ) -> api.UpdateResult:
-        """Changes values, and merges into metadata: of the records named, or of all that match.
+        """Replaces vectors and changes keys of the metadata, by id or for all matches of a filter.
 
         Args:
-            updates: Dictionaries of `id` and what to change: `values`, `setMetadata`,
-                `unsetMetadata`. Records that are not there are left out.
-            filter: Instead of `updates`: which records to change (docs/filters.md).
-            set_metadata: With `filter`: keys of the metadata to set, each as a whole; None is a
-                value.
+            updates: Dictionaries with `id` and the changes: `values`, `setMetadata`,
+                `unsetMetadata`. Records that do not exist are skipped.
+            filter: Records to change (docs/filters.md), instead of `updates`.
+            set_metadata: With `filter`: keys of the metadata to set, each to a whole new value.
+                None is a value.
             unset_metadata: With `filter`: top-level keys of the metadata to remove.
-            dry_run: With `filter`: count what would be updated, and update nothing.
+            dry_run: With `filter`: count the records that would be updated, without updating them.
             namespace: Namespace of the records.
         """
         body = given(
@@ -302,15 +302,15 @@ class Collection:
         namespace: str = "",
         all_namespaces: bool = False,
     ) -> api.DeleteResult:
-        """Deletes records by id, all that match a filter, or all of a namespace.
+        """Deletes records by id, by filter, or all records of a namespace.
 
         Args:
             ids: Ids of the records.
-            filter: Instead of `ids`: which records to delete (docs/filters.md).
-            all: Instead of `ids`: delete all records of the namespace.
-            dry_run: Count what would be deleted, and delete nothing.
+            filter: Records to delete (docs/filters.md), instead of `ids`.
+            all: Delete all records of the namespace, instead of `ids`.
+            dry_run: Count the records that would be deleted, without deleting them.
             namespace: Namespace of the records.
-            all_namespaces: All namespaces at once, in place of `namespace`.
+            all_namespaces: Delete in all namespaces instead of `namespace`.
         """
         body = given(
             ids=ids,
@@ -325,12 +325,12 @@ class Collection:
     def list_namespaces(
         self, *, prefix: str | None = None, limit: int = 100, cursor: str | None = None
     ) -> Listing[api.ListNamespacesResult, api.ListNamespacesResultNamespaces]:
-        """Namespaces that hold records, by name.
+        """Lists the namespaces that hold records, in the order of their names.
 
         Args:
-            prefix: Only names that begin so.
-            limit: Maximum number of namespaces of a page.
-            cursor: `nextCursor` of the page before the first one.
+            prefix: List only names that begin with this text.
+            limit: Maximum number of namespaces per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
         """
 
         def ask(cursor: str | None) -> api.ListNamespacesResult:
@@ -343,13 +343,15 @@ class Collection:
         """Deletes all records of a namespace.
 
         Args:
-            namespace: Its name. The default namespace has none: `delete(all=True)` empties it.
+            namespace: Name of the namespace. The default one has no name; empty it with
+                `delete(all=True)`.
         """
         names = {"name": self.name, "namespace": namespace}
         return cast(api.DeleteResult, self._transport.send("deleteNamespace", names))
 
     def export(self) -> Iterator[api.ExportedRecord]:
-        """All records in one state, as they stream in; a ProvecError unless all came."""
+        """Streams all records, as of one state of the collection. Raises ProvecError if the export
+        is incomplete."""
         is_whole = False
         for line in self.export_lines():
             said = _line(line)
@@ -361,8 +363,8 @@ class Collection:
             raise APIConnectionError("The export was cut off: it has no end.")
 
     def export_lines(self) -> Iterator[str]:
-        """The same as lines without their ends, for `verify_export` or to be kept: the head, the
-        records, the end."""
+        """Streams an export as lines without line breaks, to store or for `verify_export`: the
+        head, the records, the end."""
         with self._transport.open("exportRecords", {"name": self.name}) as chunks:
             begun = b""
             for chunk in chunks:
@@ -376,12 +378,13 @@ class Collection:
                 yield begun.decode(errors="replace")
 
     def import_records(self, source: ImportSource) -> api.ImportRecordsResult:
-        """Writes any number of records. Those before one that is refused, or before the connection
-        broke, are stored; sent again as a whole, an import replaces them with the same.
+        """Writes any number of records. If a record is refused or the connection breaks, the
+        records before that point are stored. Importing everything again replaces them with the
+        same records.
 
         Args:
-            source: Records or whole lines; NDJSON as bytes, as a file that is open in binary mode,
-                or as a `pathlib.Path`. Only an import of bytes or a path is tried again.
+            source: Records or whole lines; NDJSON as bytes, as a file open in binary mode, or as a
+                `pathlib.Path`. Only imports of bytes or a path are retried.
         """
         make, is_repeatable = content_of(source)
         answer = self._transport.send_lines(
@@ -390,28 +393,29 @@ class Collection:
         return cast(api.ImportRecordsResult, answer)
 
     def verify(self) -> api.VerifyResult:
-        """Recomputes the root from what is stored and compares it with the ledger."""
+        """Recomputes the root from the stored records and compares it with the ledger."""
         return cast(api.VerifyResult, self._send("verifyCollection"))
 
     def start_verification(self) -> api.Verification:
-        """Starts the same in the background, for a collection that takes minutes."""
+        """Starts a verification in the background, for a collection that takes minutes."""
         return cast(api.Verification, self._send("beginVerification"))
 
     def get_verification(self, id: str) -> api.Verification:
-        """How far a verification is, and its verdict.
+        """Returns the progress of a verification, and its verdict once it is done.
 
         Args:
-            id: As `start_verification` has it.
+            id: `id` in the result of `start_verification`.
         """
         names = {"name": self.name, "id": id}
         return cast(api.Verification, self._transport.send("getVerification", names))
 
     def proof(self, id: str, *, namespace: str = "") -> api.RecordProof:
-        """A proof that a record is there or is not, for `verify_proof` or `verify_on_ledger`.
+        """Returns a proof that a record is present or absent, for `verify_proof` or
+        `verify_on_ledger`.
 
         Args:
-            id: Record to prove.
-            namespace: Its namespace.
+            id: Id of the record.
+            namespace: Namespace of the record.
         """
         query = given(id=id, namespace=namespace)
         return cast(api.ProveRecordResult, self._send("proveRecord", query=query))["proof"]
@@ -419,11 +423,11 @@ class Collection:
     def list_anchors(
         self, *, limit: int = 100, cursor: str | None = None
     ) -> Listing[api.ListAnchorsResult, api.Anchor]:
-        """Roots on the ledger, the newest first.
+        """Lists the roots on the ledger, newest first.
 
         Args:
-            limit: Maximum number of roots of a page.
-            cursor: `nextCursor` of the page before the first one.
+            limit: Maximum number of roots per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
         """
 
         def ask(cursor: str | None) -> api.ListAnchorsResult:
@@ -437,7 +441,7 @@ class Collection:
 
 
 def _line(line: str) -> Any:
-    """Raises a ProvecError for a value that is not a line of an export."""
+    """Parses a line. Raises ProvecError if it is not a line of an export."""
     try:
         said = json_in(line)
     except (ValueError, RecursionError):

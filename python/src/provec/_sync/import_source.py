@@ -9,8 +9,7 @@ from .._json import json_of
 from .transport import MakeContent
 
 ImportedRecord = Mapping[str, Any] | str | bytes
-#: Records or whole lines; NDJSON as bytes, as a file that is open in binary mode, or as the path of
-#: one.
+#: Records or whole lines; NDJSON as bytes, as a file open in binary mode, or as a path.
 ImportSource = (
     Iterable[ImportedRecord] | bytes | IO[bytes] | os.PathLike[str]
 )
@@ -19,8 +18,8 @@ CHUNK_BYTES = 64 * 1024
 
 
 def content_of(source: ImportSource) -> tuple[MakeContent, bool]:
-    """What makes the body of an import, and whether it can do so again. Raises TypeError for text,
-    which may be a path as well as NDJSON."""
+    """Returns a function that creates the body of an import, and whether it can be called again.
+    Raises TypeError for text, which could be a path or NDJSON."""
     if isinstance(source, str):
         raise TypeError("give NDJSON as bytes, and the path of a file as a pathlib.Path")
     if isinstance(source, bytes):

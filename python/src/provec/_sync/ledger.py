@@ -39,12 +39,12 @@ def verify_on_ledger(
     values: Sequence[float] | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> tuple[Literal["present", "absent"], Anchor]:
-    """Checks a proof against the collection's account and, where that has moved on, against the
-    transaction that anchored the proof's root. The node at `rpc_url` is asked for both.
-    `authority` and `collection_id` are the caller's own: from its notes, never from the answer
-    that is checked. Returns the outcome and what the account holds now, with that transaction.
-    Raises VerificationError where the proof does not hold, as when its root is not on the ledger
-    yet, and LedgerError if the ledger could not be read."""
+    """Checks a proof against the collection's account. If the account has a newer root, checks the
+    transaction that anchored the proof's root. Reads both from the node at `rpc_url`. Take
+    `authority` and `collection_id` from your own notes, never from the answer that you check.
+    Returns the outcome and the account's current content, with that transaction. Raises
+    VerificationError if the proof does not hold, also if its root is not on the ledger yet, and
+    LedgerError if the ledger cannot be read."""
     account = ledger_account(rpc_url, address_of(proof, authority, collection_id))
     anchor, signature = current_anchor(account, proof, authority, collection_id)
     if signature is not None:
@@ -56,17 +56,17 @@ def verify_on_ledger(
 
 
 def ledger_account(rpc_url: str, address: str) -> Account | None:
-    """Owner and bytes of an account; None where there is none. Raises LedgerError."""
+    """Returns owner and bytes of an account, or None if there is none. Raises LedgerError."""
     return account_in(*_ask(rpc_url, account_request(address)))
 
 
 def ledger_transaction(rpc_url: str, signature: str) -> Any:
-    """What `verify_transaction` takes of a transaction. Raises LedgerError."""
+    """Returns a transaction for `verify_transaction`. Raises LedgerError."""
     return transaction_in(*_ask(rpc_url, transaction_request(signature)))
 
 
 def _ask(rpc_url: str, request: dict[str, Any]) -> tuple[bytes, str]:
-    """The answer of a node, and its host. Raises LedgerError."""
+    """Returns a node's answer and the node's host. Raises LedgerError."""
     host = host_of(rpc_url)
     try:
         # Closing the client on a timeout ends its connection.

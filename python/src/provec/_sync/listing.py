@@ -11,8 +11,8 @@ Page = TypeVar("Page")
 
 
 class Listing(Generic[Page, T]):
-    """A list that comes in pages: iterating asks for them one by one, as they are needed. Nothing
-    is asked before."""
+    """A paginated list. Iterating requests each page when it is needed. The constructor sends no
+    request."""
 
     def __init__(
         self, ask: Callable[[str | None], Page], cursor: str | None, field: str
@@ -22,11 +22,11 @@ class Listing(Generic[Page, T]):
         self._field = field
 
     def page(self) -> Page:
-        """The page at the given cursor, else the first."""
+        """Returns the page at the list's cursor, by default the first page."""
         return self._ask(self._cursor)
 
     def pages(self) -> Iterator[Page]:
-        """That page and all after it."""
+        """Yields that page and all pages after it."""
         cursor, cursors = self._cursor, CursorWatch()
         while True:
             page = self._ask(cursor)

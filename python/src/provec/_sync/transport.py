@@ -1,6 +1,5 @@
 # Generated from _async by tools/unasync.py; edit that instead.
-"""Sends the operations of `/api/v1` to one service. In the ordinary course: one request, and its
-JSON. Where that fails in passing, it tries again (`_retry.py`)."""
+"""Sends the operations of `/api/v1` to a service. Retries transient failures (`_retry.py`)."""
 
 from __future__ import annotations
 
@@ -22,14 +21,14 @@ from .answer import ENCODING, content_of, pieces_of
 
 NDJSON = "application/x-ndjson"
 TIMEOUT = 90.0
-#: Where another one holds: Provec takes up to ten minutes for a verify, and an import is answered
-#: when all of it came.
+#: Exceptions to TIMEOUT, in seconds: a verify may take ten minutes, and the answer to an import
+#: comes after its last record.
 TIMEOUTS = {"verifyCollection": 610.0, "importRecords": None}
-#: Maximum time of an answer, as a multiple of its timeout.
+#: Maximum time for reading an answer, as a multiple of its timeout.
 PAUSES_MAX = 10
 ERROR_MAX_BYTES = 1024 * 1024
 ERROR_TIMEOUT = 60.0
-#: Makes the content of a request, for each attempt anew.
+#: Creates the content of a request; called for each attempt.
 MakeContent = Callable[[], Any]
 
 
@@ -42,8 +41,8 @@ class Transport:
         http_client: httpx.Client | None,
         key_name: str = "api_key",
     ) -> None:
-        """`key_name`: the option with the key. Raises ValueError or TypeError, which name an option
-        that is invalid."""
+        """`key_name`: option that holds the key. Raises ValueError or TypeError, which name the
+        invalid option."""
         if not isinstance(http_client, (httpx.Client, type(None))):
             kind = type(http_client).__name__
             raise TypeError(f"http_client must be an httpx.Client. It has the type {kind}.")
@@ -66,7 +65,7 @@ class Transport:
         body: Mapping[str, Any] | None = None,
         warns: bool = True,
     ) -> Any:
-        """The answer of an operation. Raises a ProvecError. `warns`: shows its warnings."""
+        """Returns the answer. Raises ProvecError. `warns`: whether to issue its warnings."""
         query = None if query is None else parameters(without_defaults(operation, query))
         content = None if body is None else json_of(without_defaults(operation, body))
         make = None if content is None else lambda: content
@@ -78,7 +77,7 @@ class Transport:
     def send_lines(
         self, operation: str, names: Mapping[str, str], make: MakeContent, is_repeatable: bool
     ) -> Any:
-        """As `send`, for a body of lines."""
+        """Same as `send`, for a body of lines."""
         answer = self._answer(operation, names, None, make, is_repeatable, NDJSON)
         warn(warnings_in(operation, answer))
         return answer
@@ -118,7 +117,7 @@ class Transport:
             "url": self._base + path_of(pattern, names or {}),
             "params": query,
             "headers": self._headers,
-            # A connection that cannot be made is told earlier.
+            # A failure to connect is reported after TIMEOUT at the latest.
             "timeout": httpx.Timeout(timeout, connect=min(timeout or TIMEOUT, TIMEOUT)),
         }
 
@@ -140,7 +139,7 @@ class Transport:
     def open(
         self, operation: str, names: Mapping[str, str]
     ) -> Iterator[Iterator[bytes]]:
-        """The bytes of an answer that has begun. A connection that breaks later stays broken."""
+        """Streams the bytes of an answer. If the connection breaks later, does not retry."""
         request = self._client.build_request(**self._request(operation, names))
         retries = Retries(operation, True, self._options.retries)
         while True:
@@ -157,7 +156,7 @@ class Transport:
             response.close()
 
     def _begun(self, request: httpx.Request) -> httpx.Response:
-        """An answer of success, unread."""
+        """Returns a successful answer before its body is read."""
         try:
             response = self._client.send(request, stream=True, follow_redirects=False)
             if response.is_success:

@@ -1,5 +1,5 @@
-"""Checks what a Provec says without trusting it: the format PV1 of docs/format.md. Nothing here
-asks the service."""
+"""Verifies what a Provec service claims, without trusting or contacting the service (format PV1,
+docs/format.md)."""
 
 from .account import Anchor, collection_address, verify_account
 from .errors import LedgerError, VerificationError

@@ -1,4 +1,4 @@
-"""A collection's account on the ledger: its address, and what it says (docs/format.md, 5 and 6)."""
+"""Address and content of a collection's account on the ledger (docs/format.md, 5 and 6)."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     from .transaction import AnchoringTransaction
 
 TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
-#: Where Token-2022 has what: a mint's fields end, its extensions begin.
+#: Layout of a Token-2022 mint: end of its fields, start of its extensions, maximum size.
 MINT_BYTES, EXTENSIONS_AT, ACCOUNT_BYTES_MAX = 82, 166, 1024
 METADATA = b"\x13\0"
 
 
 class Anchor(NamedTuple):
-    """What a collection's account says of it."""
+    """Content of a collection's account."""
 
     merkle_root: str
     version: int
     vector_count: int
-    #: Counts what was decided over the account's head, as when an operator takes what is stored
-    #: for right; it only grows.
+    #: Number of decisions that overrode the account, such as an operator accepting the stored
+    #: records as correct. Never decreases.
     decisions: int
-    #: The transaction that anchored a proof, if the account has moved on since.
+    #: The transaction that anchored the proof's root; None if that is the account's current root.
     transaction: AnchoringTransaction | None = None
 
 
 def decode_address(text: str) -> bytes:
-    """Raises VerificationError for what is no address."""
+    """Decodes a ledger address. Raises VerificationError if it is invalid."""
     data = decode_base58(text, 32)
     if data is None:
         raise VerificationError("malformed", "The authority is not a ledger address.")
@@ -42,8 +42,8 @@ def decode_address(text: str) -> bytes:
 
 
 def collection_address(authority: str, collection_id: str) -> str:
-    """Where the account of a collection is. Raises VerificationError for what is no address or
-    UUID."""
+    """Returns the address of a collection's account. Raises VerificationError if the authority is
+    not an address or the id is not a UUID."""
     demand(is_uuid(collection_id), "malformed", "The collection id is not a lower-case UUID.")
     digest = sha256(b"PV1col\0", bytes.fromhex(collection_id.replace("-", "")))
     seed = base64.urlsafe_b64encode(digest[:24])
@@ -51,13 +51,13 @@ def collection_address(authority: str, collection_id: str) -> str:
 
 
 def verify_account(owner: str, data: bytes, *, authority: str, collection_id: str) -> Anchor:
-    """What the account at `collection_address` says, if only `authority` can have written it.
-    `data`: its bytes, from a node of the ledger. Raises VerificationError."""
-    demand(owner == TOKEN_2022, "wrong-account", "The account is not Token-2022's.")
+    """Returns the content of the account at `collection_address`. Raises VerificationError unless
+    only `authority` can have written it. `data`: its bytes, from a node of the ledger."""
+    demand(owner == TOKEN_2022, "wrong-account", "The account is not owned by Token-2022.")
     is_sized = EXTENSIONS_AT <= len(data) <= ACCOUNT_BYTES_MAX
     demand(is_sized, "malformed", "The account has a wrong size.")
     is_mint = data[165] == 1 and data[45] == 1 and not any(data[MINT_BYTES:165])
-    demand(is_mint, "wrong-account", "The account is no mint.")
+    demand(is_mint, "wrong-account", "The account is not a mint.")
     metadata = Reader(_extensions(data[EXTENSIONS_AT:]).get(METADATA, b""), "account")
     is_authority = metadata.take(32) == decode_address(authority)
     demand(is_authority, "wrong-account", "Another address may write the account.")
@@ -84,13 +84,13 @@ def _extensions(data: bytes) -> dict[bytes, bytes]:
     while any(kind := reader.rest(2)):
         demand(kind not in entries, "malformed", "An extension occurs twice.")
         entries[kind] = reader.take(reader.number(2))
-    demand(not any(reader.rest()), "malformed", "Bytes are left over behind the extensions.")
+    demand(not any(reader.rest()), "malformed", "Bytes are left over after the extensions.")
     demand(METADATA in entries, "wrong-account", "The mint has no metadata.")
     return entries
 
 
 def _fields(reader: Reader) -> dict[str, str]:
-    """The additional metadata, after name, symbol and URI."""
+    """Reads the additional fields, which follow name, symbol and URI."""
     for _ in ("name", "symbol", "uri"):
         reader.text()
     fields: dict[str, str] = {}

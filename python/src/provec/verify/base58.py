@@ -12,9 +12,9 @@ def encode_base58(data: bytes) -> str:
 
 
 def decode_base58(text: str, size: int) -> bytes | None:
-    """The `size` bytes that the text encodes; None for any other text."""
+    """Returns the `size` bytes that the text encodes, or None for any other text."""
     number = 0
-    # Eleven digits hold eight bytes.
+    # Eleven base58 digits can hold eight bytes.
     for char in text[: size * 11 // 8]:
         number = number * 58 + BASE58.find(char)
     data = (max(number, 0) % 256**size).to_bytes(size, "big")

@@ -1,4 +1,4 @@
-"""The hashes of format PV1 (docs/format.md, 1 and 2)."""
+"""Computes the hashes of format PV1 (docs/format.md, 1 and 2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from .json_text import canonical, double
 
 EMPTY = bytes(32)
-#: Of what is smaller, float32 has multiples of the other.
+#: Smallest normal float32, and the step between the smaller (subnormal) ones.
 NORMAL_MIN, SUBNORMAL_MIN = 2.0**-126, 2.0**-149
 
 
@@ -20,16 +20,17 @@ def sha256(*parts: bytes) -> bytes:
 
 
 def key_hash(id: str, namespace: str = "") -> bytes:
-    """A record's place. Raises ValueError for what no id or namespace is."""
+    """Returns a record's position in the Merkle map. Raises ValueError for an invalid id or
+    namespace."""
     if id.startswith("\0") or "\0" in namespace:
-        raise ValueError("an id does not begin with U+0000, and a namespace does not have it")
+        raise ValueError("an id must not begin with U+0000, and a namespace must not contain it")
     stored = f"\0{namespace}\0{id}" if namespace else id
     return sha256(b"PV1key\0", stored.encode())
 
 
 def vec_hash(values: Sequence[float]) -> bytes:
-    """Over the values as float32, with -0 taken as +0. Raises ValueError or TypeError for what no
-    vector is."""
+    """Hashes the values as float32; -0 counts as +0. Raises ValueError or TypeError for an invalid
+    vector."""
     listed = values.tolist() if hasattr(values, "tolist") else list(values)
     if not listed or not all(type(value) in (int, float) for value in listed):
         raise TypeError("values must be a list of at least one number")
@@ -46,8 +47,8 @@ def vec_hash(values: Sequence[float]) -> bytes:
 
 
 def _single(value: float) -> bytes:
-    """A float32. Subnormal ones are computed, since the processor may take them for zeros: any
-    shared library that was built with -ffast-math can have switched it so."""
+    """Rounds to float32. Computes subnormal numbers, since the processor may flush them to zero:
+    any shared library built with -ffast-math can turn that on."""
     if abs(value) >= NORMAL_MIN:
         return struct.pack("<f", value)
     multiple = round(abs(value) / SUBNORMAL_MIN)
@@ -55,19 +56,19 @@ def _single(value: float) -> bytes:
 
 
 def meta_hash(metadata: dict[str, Any]) -> bytes:
-    """Over the metadata as canonical JSON."""
+    """Hashes the metadata as canonical JSON."""
     if not isinstance(metadata, dict):
         raise TypeError("metadata must be a dictionary")
     return sha256(b"PV1met\0", canonical(metadata).encode())
 
 
 def leaf_hash(key: bytes, vec: bytes, meta: bytes) -> bytes:
-    """A subtree of one record."""
+    """Returns the hash of a subtree with one record."""
     return sha256(b"\0", key, vec, meta)
 
 
 def inner_hash(left: bytes, right: bytes) -> bytes:
-    """A subtree of more records, from its two halves."""
+    """Returns the hash of a subtree with several records, from the hashes of its halves."""
     return sha256(b"\1", left, right)
 
 

@@ -1,6 +1,6 @@
-"""Ed25519 signatures, checked as the ledger's validators check them (`verify_strict`): RFC 8032,
-section 5.1.7, without the cofactor. Refuses values outside their range, and points of small order.
-Everything here is public, so nothing runs in constant time."""
+"""Verifies Ed25519 signatures like the ledger's validators (`verify_strict`): RFC 8032, section
+5.1.7, without the cofactor. Refuses values out of range and points of small order. Not constant
+time, since all inputs are public."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ BASE_BYTES = bytes.fromhex("58" + "66" * 31)
 
 
 def is_signed_by(public_key: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether `signature` (64 bytes) is that of `message` by the owner of `public_key` (32
-    bytes)."""
+    """Whether `signature` (64 bytes) signs `message` with the key of `public_key` (32 bytes)."""
     if len(public_key) != 32 or len(signature) != 64:
         return False
     encoded_r, s = signature[:32], int.from_bytes(signature[32:], "little")
@@ -35,8 +34,7 @@ def is_signed_by(public_key: bytes, signature: bytes, message: bytes) -> bool:
 
 
 def _decode(data: bytes) -> Point | None:
-    """The point that the bytes encode; None if they encode none, or not in the one canonical
-    way."""
+    """Decodes a point; None if the bytes are not the canonical encoding of a point."""
     parity, y = divmod(int.from_bytes(data, "little"), 2**255)
     if y >= P:
         return None
@@ -66,7 +64,7 @@ def _add(p: Point, q: Point) -> Point:
 
 
 def _is_small(point: Point) -> bool:
-    """Whether eight times the point is zero."""
+    """Whether the point has small order: eight times the point is zero."""
     for _ in range(3):
         point = _add(point, point)
     x, y, z, _ = point

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-#: `malformed`: not of the documented shape. `not-canonical`: a shape that no honest server makes.
-#: `wrong-content`: not the record that was expected. `wrong-root`: does not lead to the root.
-#: `wrong-account`: not the account that belongs to the collection. `wrong-transaction`: none that
-#: anchored a root of the collection.
+#: `malformed`: not the documented shape. `not-canonical`: a shape that an honest server never
+#: produces. `wrong-content`: not the expected record. `wrong-root`: does not lead to the root.
+#: `wrong-account`: not the collection's account. `wrong-transaction`: did not anchor a root of the
+#: collection.
 Reason = Literal[
     "malformed",
     "not-canonical",
@@ -17,7 +17,7 @@ Reason = Literal[
 
 
 class VerificationError(Exception):
-    """A check failed; the message says in a sentence which, and `reason` of what kind it is."""
+    """A failed check. The message describes it in a sentence; `reason` is its kind."""
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(reason, message)
@@ -28,7 +28,7 @@ class VerificationError(Exception):
 
 
 class LedgerError(Exception):
-    """A node of the ledger could not be reached, or its answer is not valid."""
+    """A node of the ledger was unreachable, or its answer was invalid."""
 
 
 def demand(holds: bool, reason: Reason, message: str) -> None:

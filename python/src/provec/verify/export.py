@@ -1,4 +1,4 @@
-"""An export needs no proof: its records give the root."""
+"""Checks an export. It needs no proof, since its records give the root."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ RECORD_FIELDS = {"id", "values", "metadata", "namespace"}
 
 
 class VerifiedExport(NamedTuple):
-    """What an export says of its collection, and what its records bear out."""
+    """What an export states about its collection. `verify_export` says which fields it verifies."""
 
     collection_id: str
-    #: While several shards are written, states with other roots can have the same.
+    #: Not unique: while several shards are written, states with different roots can share it.
     version: int
-    #: Hold it against the roots on the ledger, whatever their versions.
+    #: Compare it with the roots on the ledger, ignoring versions.
     merkle_root: str
     vector_count: int
 
 
 def verify_export(lines: Iterable[str]) -> VerifiedExport:
-    """Computes the root of an export (of `export_lines()`, or of a file) from its records alone.
-    Raises VerificationError where that is not the root that the export names, where it was cut off,
-    or where a line is none of an export: with a field that the root does not cover, or a key twice.
+    """Computes the root of an export (from `export_lines()` or a file) from its records alone.
+    Raises VerificationError if the export names another root, was cut off, or has an invalid line,
+    for example one with an unknown field or a repeated key.
 
-    `collectionId`, `name`, `dimensions`, `metric` and `version` of the first line are not shown to
-    be true: compare the id with the one whose account has the root."""
+    `collectionId`, `name`, `dimensions`, `metric` and `version` of the first line are not verified:
+    compare the id with the one whose account has the root."""
     export = _ExportReader()
     for line in lines:
         export.take(line)
@@ -48,7 +48,7 @@ def verify_export(lines: Iterable[str]) -> VerifiedExport:
 
 
 async def verify_export_async(lines: AsyncIterable[str]) -> VerifiedExport:
-    """The same for what comes with `async for`."""
+    """Same as `verify_export`, for an asynchronous iterable of lines."""
     export = _ExportReader()
     async for line in lines:
         export.take(line)
@@ -67,7 +67,7 @@ class _ExportReader:
         place = f"Line {self._number}"
         if line.strip() == "":
             return
-        demand(self._end is None, "malformed", "Something follows the end of the export.")
+        demand(self._end is None, "malformed", "The export goes on after its end.")
         said = _object(line, place)
         if self._head is None:
             self._head = _part(said, "export", HEAD_FIELDS, place)
@@ -82,7 +82,8 @@ class _ExportReader:
         if head is None or end is None:
             raise VerificationError("malformed", "The export was cut off: it has no end.")
         is_count = head["vectorCount"] == end.get("count") == count
-        demand(is_count, "wrong-content", f"The export has {count} records, and says otherwise.")
+        other_count = f"The export has {count} records, which is not the number that it states."
+        demand(is_count, "wrong-content", other_count)
         root = self._records.root()
         is_root = root == head["merkleRoot"] == end.get("merkleRoot")
         demand(is_root, "wrong-root", "The records do not give the root.")
@@ -96,9 +97,9 @@ def _check_head(head: dict[str, Any]) -> None:
 
 
 def root_of_records(records: Iterable[Mapping[str, Any]]) -> str:
-    """The root (64 hex digits) of the collection that holds these records (`id`, `values`,
-    `metadata`, `namespace`) and no others, in whatever order. Raises ValueError or TypeError for
-    what no record can be, and for an id that occurs twice in a namespace."""
+    """Returns the root (64 hex digits) of a collection with exactly these records (`id`, `values`,
+    `metadata`, `namespace`), in any order. Raises ValueError or TypeError for an invalid record,
+    and for an id that occurs twice in a namespace."""
     found = RecordSet()
     for record in records:
         found.add(record)
@@ -106,7 +107,7 @@ def root_of_records(records: Iterable[Mapping[str, Any]]) -> str:
 
 
 class RecordSet:
-    """Records, of which only the hashes are kept."""
+    """Set of records. Keeps only their hashes."""
 
     def __init__(self) -> None:
         self._leaves: dict[bytes, bytes] = {}
@@ -159,9 +160,9 @@ def _part(said: dict[str, Any], name: str, known: set[str], place: str) -> dict[
 
 
 def _refuse_others(said: dict[str, Any], known: set[str], place: str) -> None:
-    """What no root covers may pass for a record with whoever reads the lines next."""
+    """Refuses unknown fields: the root does not cover them, but later readers may rely on them."""
     others = sorted(set(said) - known)
-    demand(not others, "malformed", f"{place} has a field of no export: {others!r}.")
+    demand(not others, "malformed", f"{place} has an unknown field: {others!r}.")
 
 
 def _add(records: RecordSet, said: dict[str, Any], place: str) -> None:
@@ -169,4 +170,4 @@ def _add(records: RecordSet, said: dict[str, Any], place: str) -> None:
     try:
         records.add(said)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise VerificationError("malformed", f"{place} is no record: {error}") from None
+        raise VerificationError("malformed", f"{place} is not a record: {error}") from None

@@ -1,5 +1,5 @@
-"""JSON as ECMAScript reads it, and canonical JSON (RFC 8785). Nothing here depends on what a
-program sets for itself: no context of `decimal`, no function of `json` that it may replace."""
+"""Parses JSON like ECMAScript, and writes canonical JSON (RFC 8785). Independent of a program's
+settings: uses no context of `decimal` and no replaceable function of `json`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from json import JSONDecoder
 from json.encoder import encode_basestring
 from typing import Any
 
-#: Maximum depth of lists and objects in the JSON that verifiers read (docs/format.md).
+#: Maximum nesting of lists and objects in the JSON that verifiers accept (docs/format.md).
 LEVELS_MAX = 64
 
 
@@ -39,24 +39,24 @@ _STRICT_DECODER = JSONDecoder(**_NUMBERS, object_pairs_hook=_object)
 
 
 def parse(text: str) -> Any:
-    """Every number is a double, and of a key that an object has twice the last one counts."""
+    """Parses JSON. Every number becomes a double. The last of several equal keys wins."""
     return _DECODER.decode(text)
 
 
 def parse_once(text: str) -> Any:
-    """The same, but raises RepeatedKey where an object has a key twice."""
+    """Same as `parse`, but raises RepeatedKey if an object has a key twice."""
     return _STRICT_DECODER.decode(text)
 
 
 def levels(text: str) -> int:
-    """The depth of lists and objects in JSON."""
+    """Returns the maximum nesting of lists and objects."""
     brackets = re.sub(r'"(?:[^"\\]|\\.)*"|[^][{}]', "", text)
     return max(accumulate(1 if each in "[{" else -1 for each in brackets), default=0)
 
 
 def canonical(value: Any, level: int = 0) -> str:
-    """Raises ValueError for numbers that no double is and for more than 64 levels, and TypeError
-    for what is no JSON."""
+    """Returns canonical JSON. Raises ValueError for numbers outside the range of doubles and for
+    more than 64 levels, and TypeError for values that JSON cannot represent."""
     if level > LEVELS_MAX:
         raise ValueError(f"JSON nests deeper than {LEVELS_MAX} levels")
     if value is None or value is True or value is False:
@@ -69,7 +69,7 @@ def canonical(value: Any, level: int = 0) -> str:
         return "[" + ",".join(canonical(item, level + 1) for item in value) + "]"
     if isinstance(value, (int, float)):
         return _number(double(value))
-    raise TypeError(f"JSON holds no {type(value).__name__}")
+    raise TypeError(f"JSON cannot represent the type {type(value).__name__}")
 
 
 def _members(value: dict[Any, Any], level: int) -> str:
@@ -81,7 +81,7 @@ def _members(value: dict[Any, Any], level: int) -> str:
 
 
 def double(value: float) -> float:
-    """Raises ValueError for an integer that no double holds."""
+    """Converts to a double. Raises ValueError for an integer out of range."""
     try:
         return value if isinstance(value, float) else int.__float__(value)
     except OverflowError:
@@ -89,9 +89,9 @@ def double(value: float) -> float:
 
 
 def _number(value: float) -> str:
-    """As ECMAScript prints it, which takes the same digits as Python and sets them otherwise."""
+    """Formats a number like ECMAScript, which has Python's digits in another notation."""
     if not math.isfinite(value):
-        raise ValueError("a number of the metadata is not finite")
+        raise ValueError("a number in the metadata is not finite")
     mantissa, _, exponent = float.__repr__(value).lstrip("-").partition("e")
     whole, _, fraction = mantissa.partition(".")
     leading = (whole + fraction).lstrip("0")
@@ -103,7 +103,7 @@ def _number(value: float) -> str:
 
 
 def _placed(digits: str, point: int) -> str:
-    """`point`: before which digit the decimal point stands."""
+    """`point`: index of the digit after the decimal point."""
     count = len(digits)
     if count <= point <= 21:
         return digits + "0" * (point - count)

@@ -1,4 +1,4 @@
-"""How a node of the ledger is asked, and what its answers show of a proof."""
+"""Builds requests to a node of the ledger, and checks a proof against its answers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .reader import is_base64
 from .shape import checked
 from .transaction import verify_transaction
 
-#: A hundred times an answer with a collection's account.
+#: Maximum size of an answer: a hundred times that of one with a collection's account.
 ANSWER_MAX_BYTES = 256 * 1024
 
 Account = tuple[str, bytes]
 
 
 def host_of(rpc_url: str) -> str:
-    """Raises LedgerError for what is no URL of a node. Errors name the host at most: keys stand in
-    paths and queries."""
+    """Returns the host of a node's URL. Raises LedgerError if the URL is invalid. Errors name at
+    most the host, since paths and queries may contain keys."""
     try:
         parts = urlsplit(rpc_url)
         host = parts.hostname
@@ -40,7 +40,7 @@ def account_request(address: str) -> dict[str, Any]:
 
 
 def transaction_request(signature: str) -> dict[str, Any]:
-    # Accepts newer versions, so that the verifier refuses them, not the node.
+    # Accepts newer versions, so that the verifier refuses them instead of the node.
     options = {
         "encoding": "base64",
         "commitment": "finalized",
@@ -64,7 +64,7 @@ def _result_in(text: bytes, host: str, what: str) -> Any:
 
 
 def account_in(text: bytes, host: str) -> Account | None:
-    """Owner and bytes of the account in an answer; None if there is no account."""
+    """Returns owner and bytes of the account in an answer, or None if there is no account."""
     try:
         value = _result_in(text, host, "an account")["value"]
         if value is None:
@@ -78,12 +78,12 @@ def account_in(text: bytes, host: str) -> Account | None:
 
 
 def transaction_in(text: bytes, host: str) -> Any:
-    """What `verify_transaction` takes; None if there is no such transaction, or it is not final."""
+    """Returns a transaction for `verify_transaction`; None if it does not exist or is not final."""
     return _result_in(text, host, "a transaction")
 
 
 def address_of(proof: Mapping[str, Any], authority: str, collection_id: str) -> str:
-    """Where the account of the collection is that the proof must be about."""
+    """Returns the account's address. Raises VerificationError if the collection is another one."""
     proven = checked(proof)["collectionId"]
     other = f"The proof is about the collection {proven}."
     demand(proven == collection_id, "wrong-content", other)
@@ -93,8 +93,8 @@ def address_of(proof: Mapping[str, Any], authority: str, collection_id: str) -> 
 def current_anchor(
     account: Account | None, proof: Mapping[str, Any], authority: str, collection_id: str
 ) -> tuple[Anchor, str | None]:
-    """What the account holds, and the transaction that must show the proof's root; None where the
-    account itself shows it."""
+    """Returns the account's content and the signature of the transaction that must have written
+    the proof's root, or None if that is the account's current root."""
     whole = checked(proof)
     if account is None:
         address = collection_address(authority, collection_id)
@@ -119,7 +119,7 @@ def current_anchor(
         "version was pending when the proof was fetched. Fetch it again."
     )
     demand(anchor.version == version, "wrong-root", passed)
-    # Said here, as there it would read like tampering: a version is a sum over the shards.
+    # A version is a sum over the shards, so two states can share one. This need not be tampering.
     another = (
         f"The ledger holds another root of version {anchor.version}, as it can while several "
         "shards are written: fetch a proof again when nothing is written. If that one differs "
@@ -129,7 +129,7 @@ def current_anchor(
 
 
 def _why_absent(transaction: str | None) -> str:
-    """A proof that names a transaction was made when the collection had an account."""
+    """A proof that names a transaction shows that the collection once had an account."""
     if transaction is None:
         return "no root of the collection was anchored so far, or it was deleted."
     return (
@@ -145,7 +145,7 @@ def past_anchor(
     authority: str,
     collection_id: str,
 ) -> Anchor:
-    """The anchor with the transaction that wrote the proof's root."""
+    """Returns the anchor with the transaction that wrote the proof's root."""
     whole = checked(proof)
     verified = verify_transaction(
         transaction,

@@ -1,5 +1,5 @@
-"""Checks a proof of presence or absence offline (docs/format.md, 4). Unless SHA-256 is broken, the
-answer is true of the set of records behind the root, whatever the server sent."""
+"""Checks a proof of presence or absence offline (docs/format.md, 4). Unless SHA-256 is broken, a
+verdict is true for the set of records behind the root, whatever the server sent."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ def verify_proof(
     values: Sequence[float] | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Literal["present", "absent"]:
-    """Whether the record of `proof["id"]` was in the collection when `root` (64 hex digits) was its
-    root. What is given of the record must hold, else VerificationError (`wrong-content`); beside an
-    id, no namespace is the default one. Without `values` and `metadata`, "present" says only that
-    the id had some record. Raises ValueError or TypeError for what no record can have."""
-    # As it would have been sent: of numpy, keys that are numbers, tuples.
+    """Returns whether the record of `proof["id"]` was in the collection when its root was `root`
+    (64 hex digits). Raises VerificationError (`wrong-content`) if a given part of the record
+    differs. With an `id`, `namespace` defaults to the default namespace. Without `values` and
+    `metadata`, "present" means only that the id had a record. Raises ValueError or TypeError if a
+    given part is invalid."""
+    # Converts like an upsert does: numpy arrays and tuples become lists.
     vec = None if values is None else vec_hash(parse(json_of(values).decode()))
     meta = None if metadata is None else meta_hash(parse(json_of(metadata).decode()))
     if id is not None and namespace is None:
@@ -50,11 +51,11 @@ def verify_proof(
 
 
 def _content_under(root: str, proof: Mapping[str, Any]) -> tuple[bytes, bytes] | None:
-    """The hashes of the record's values and metadata; None where it is absent."""
+    """Returns the hashes of the record's values and metadata, or None if it is absent."""
     key = key_hash(proof["id"], proof["namespace"])
     siblings = [bytes.fromhex(sibling) for sibling in proof["siblings"]]
     goes_on = bool(siblings) and siblings[-1] == EMPTY
-    demand(not goes_on, "not-canonical", "The path goes on below one record or none.")
+    demand(not goes_on, "not-canonical", "The path goes on below a subtree of at most one record.")
     current, content = EMPTY, None
     if proof["terminal"] is not None:
         end_key, vec, meta = (bytes.fromhex(proof["terminal"][part]) for part in PARTS)

@@ -7,7 +7,7 @@ from .shape import matches
 
 
 class Reader:
-    """Reads bytes from front to back, little-endian. `what` names them in errors."""
+    """Reads little-endian data from front to back. `what`: name of the data in errors."""
 
     def __init__(self, data: bytes, what: str) -> None:
         self._stream = io.BytesIO(data)
@@ -25,16 +25,16 @@ class Reader:
         return int.from_bytes(self.take(size), "little")
 
     def text(self) -> str:
-        """Reads UTF-8 that follows its length."""
+        """Reads the length (4 bytes) and then that many bytes of UTF-8."""
         try:
             return self.take(self.number(4)).decode()
         except UnicodeDecodeError:
             raise VerificationError(
-                "malformed", f"A text of the {self._what} is not UTF-8."
+                "malformed", f"The {self._what} has text that is not UTF-8."
             ) from None
 
     def end(self) -> None:
-        demand(not self.rest(), "malformed", f"Bytes are left over behind the {self._what}.")
+        demand(not self.rest(), "malformed", f"Bytes are left over after the {self._what}.")
 
 
 def is_base64(text: object) -> bool:

@@ -67,9 +67,9 @@ SHAPE: dict[str, Callable[[Any], bool]] = {
 
 
 def checked(proof: Any) -> dict[str, Any]:
-    """The proof with its namespace, if it has the documented shape; else VerificationError."""
+    """Returns the proof with all fields. Raises VerificationError for any undocumented shape."""
     if not isinstance(proof, dict):
-        raise VerificationError("malformed", "The proof is no dictionary.")
+        raise VerificationError("malformed", "The proof is not a dictionary.")
     whole = {"namespace": "", "ledgerTx": None, **proof}
     for field, is_sound in SHAPE.items():
         demand(field in whole and is_sound(whole[field]), "malformed", f"{field} is malformed.")

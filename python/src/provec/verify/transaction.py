@@ -1,5 +1,5 @@
-"""Whether a transaction anchored a root: the authority alone signed it, and all it did was to write
-this root and version into the collection's account (docs/format.md, 7)."""
+"""Checks that a transaction anchored a root: only the authority signed it, and it did nothing but
+write this root and version into the collection's account (docs/format.md, 7)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .reader import Reader, is_base64
 from .shape import is_whole
 
 COMPUTE_BUDGET = "ComputeBudget111111111111111111111111111111"
-#: The most bytes that the ledger's network carries.
+#: Maximum size of a transaction on the ledger, in bytes.
 TRANSACTION_BYTES_MAX = 1232
-#: The last second of the year 9999.
+#: Last second of the year 9999, in Unix time.
 BLOCK_TIME_MAX = 253_402_300_799
-#: SHA-256 of "spl_token_metadata_interface:updating_field", its first 8 bytes, and the byte of a
-#: field that has a name of its own.
+#: First 8 bytes of the SHA-256 of "spl_token_metadata_interface:updating_field", and the Borsh
+#: variant of an additional field.
 UPDATE_FIELD = bytes.fromhex("dde9312db5cadcc8") + b"\x03"
 FIELDS = {"merkleRoot", "version", "vectorCount", "decisions"}
 
@@ -30,7 +30,7 @@ class AnchoringTransaction(NamedTuple):
 
     signature: str
     slot: int
-    #: When its block was made, ISO 8601 UTC; None if the node does not know it.
+    #: Time of the block, ISO 8601 UTC; None if the node does not know it.
     anchored_at: str | None
 
 
@@ -44,7 +44,7 @@ def verify_transaction(
     version: int,
 ) -> AnchoringTransaction:
     """Checks `transaction`, the `result` of `getTransaction` with `finalized` and `base64`, against
-    what it must have written. Raises VerificationError."""
+    its expected content. Raises VerificationError if a check fails."""
     if transaction is None:
         raise VerificationError(
             "wrong-transaction",
@@ -55,10 +55,10 @@ def verify_transaction(
     has_succeeded = "err" in meta and meta["err"] is None
     demand(has_succeeded, "wrong-transaction", "The transaction failed.")
     is_flat = meta.get("innerInstructions") in (None, [])
-    demand(is_flat, "wrong-transaction", "Programs called others in the transaction.")
+    demand(is_flat, "wrong-transaction", "A program in the transaction called another program.")
     mint = collection_address(authority, collection_id)
     fields = _fields_written(Reader(data, "transaction"), authority, mint, signature)
-    # Behind one signature, which `_fields_written` has seen. The slowest check comes late.
+    # `_fields_written` has checked that there is one signature. This check is slow, so it is late.
     signed, message = data[1:65], data[65:]
     is_signed = is_signed_by(decode_base58(authority, 32) or b"", signed, message)
     demand(is_signed, "wrong-transaction", "The transaction's signature is not the authority's.")
@@ -87,12 +87,12 @@ def _answered(transaction: Any) -> tuple[bytes, dict[str, Any], int, int | None]
 
 
 def _fields_written(reader: Reader, authority: str, mint: str, signature: str) -> dict[str, str]:
-    """The fields of the collection's account that it wrote, if it did nothing else."""
+    """Returns the fields that the transaction wrote. Raises if it did anything else."""
     is_one = _length(reader) == 1
     demand(is_one, "wrong-transaction", "The transaction must have exactly one signature.")
     is_asked = reader.take(64) == decode_base58(signature, 64)
     demand(is_asked, "wrong-transaction", "It is not the transaction that was asked for.")
-    # A transaction that can take addresses from tables has 128 or more here.
+    # Versioned transactions, which can take addresses from tables, have 128 or more here.
     has_one_signer = reader.take(2) == b"\1\0"
     demand(has_one_signer, "wrong-transaction", "Not legacy, or not signed by the authority alone.")
     reader.take(1)
@@ -125,7 +125,7 @@ def _fields_written(reader: Reader, authority: str, mint: str, signature: str) -
 
 
 def _length(reader: Reader) -> int:
-    """Every length in such a transaction fits into one byte."""
+    """Reads a length. Every length in an anchoring transaction fits in one byte."""
     length = reader.number(1)
     demand(length < 0x80, "malformed", "A length in the transaction takes more than one byte.")
     return length
