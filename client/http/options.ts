@@ -71,7 +71,7 @@ export function assertOptions(options: object): void {
   }
 }
 
-/** Returns the API's address. Throws a TypeError without the URL, which may contain a secret. */
+/** Returns the API's address. Throws a TypeError that omits the URL, since it may hold a secret. */
 export function baseOf({ url }: ConnectOptions): string {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   const isHttp = parsed !== null && /^https?:$/.test(parsed.protocol);
@@ -84,7 +84,7 @@ export function baseOf({ url }: ConnectOptions): string {
   return `${parsed.origin}${parsed.pathname.replace(/\/+$/, '')}${BASE}`;
 }
 
-/** Returns the key. Throws a TypeError that, unlike the errors of `fetch`, hides the key. */
+/** Returns the key. Throws a TypeError that omits it, unlike the errors of `fetch`. */
 export function keyIn(options: object, name: 'apiKey' | 'adminToken'): string {
   const key: unknown = (options as Record<string, unknown>)[name];
   if (typeof key === 'string' && KEY.test(key)) return key;

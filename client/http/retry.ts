@@ -71,7 +71,7 @@ export class Retries {
 /** Whether the same request may succeed later. */
 function isPassing(operation: keyof Operations, error: unknown): boolean {
   if (error instanceof APIStatusError) return PASSING.includes(error.status) || isRateLimit(error);
-  // A retry would start over and take as long.
+  // A retry would start the verification again and take just as long.
   if (error instanceof APITimeoutError && operation === 'verifyCollection') return false;
   return error instanceof APIConnectionError && !isLasting(error as { cause?: unknown });
 }

@@ -131,7 +131,7 @@ function countKeys(value: unknown): number {
   return count;
 }
 
-/** Draws a prefix that no text contains. It is random, so no text can be made to contain many. */
+/** Draws a prefix that no text contains. It is random, so no crafted text can prolong the loop. */
 function unusedPrefix(texts: readonly string[]): string {
   firstPrefix ??= drawnPrefix();
   let prefix = firstPrefix;

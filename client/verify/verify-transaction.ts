@@ -29,7 +29,7 @@ export interface ExpectedAnchor {
   version: number;
 }
 
-/** Maximum size of a transaction on the ledger. */
+/** Maximum size of a transaction on the ledger, in bytes. */
 export const TRANSACTION_BYTES_MAX = 1232;
 /** Last second of the year 9999, in Unix time. */
 export const BLOCK_TIME_MAX = 253_402_300_799;

@@ -50,7 +50,7 @@ def options_of(
 
 
 def base_of(url: str) -> str:
-    """Returns the API's address. Raises ValueError without the URL, which may contain a secret."""
+    """Returns the API's address. Raises a ValueError that omits the URL: it may hold a secret."""
     try:
         parts = urlsplit(url)
         has_more = "@" in parts.netloc or bool(re.search(r"\s", url)) or BASE in parts.path
@@ -68,7 +68,7 @@ def base_of(url: str) -> str:
 
 
 def key_of(key: str, name: str) -> str:
-    """Returns the key. Raises ValueError without the key in its message."""
+    """Returns the key. Raises a ValueError that omits the key."""
     if isinstance(key, str) and KEY.fullmatch(key):
         return key
     raise ValueError(f"{name} must be a key of Provec: printable ASCII without spaces.")

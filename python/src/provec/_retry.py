@@ -84,7 +84,7 @@ def _is_passing(operation: str, error: Exception) -> bool:
     if isinstance(error, APIStatusError):
         return error.status in PASSING or _is_rate_limit(error)
     if isinstance(error, APITimeoutError) and operation == "verifyCollection":
-        return False  # A retry would start over and take as long.
+        return False  # A retry would start again and take just as long.
     return isinstance(error, APIConnectionError) and not any(map(_is_lasting, _causes(error)))
 
 
