@@ -12,7 +12,7 @@ import { MoleculerLogger } from './mixins/moleculer-logger.ts';
 import { paramsCheck } from './mixins/params-check.ts';
 import { isShardRead } from './mixins/shard-router/shard-calls.ts';
 import { ErrorRegenerator } from './mixins/transport/error-regenerator.ts';
-import { hearing } from './mixins/transport/hearing.ts';
+import { trackSilence } from './mixins/transport/hearing.ts';
 import { LostCalls } from './mixins/transport/lost-calls.ts';
 import { SettledRequests } from './mixins/transport/settled-requests.ts';
 import { type TransportSettings, transportOf, transportOptions } from './mixins/transport/transport.ts';
@@ -77,7 +77,7 @@ export function brokerOptions({ config, log, metrics, namespace, ...settings }: 
   if (transportOf(config) !== 'none')
     middlewares?.push(new LostCalls({ log, monotonicMs, isRepeatable: isShardRead }).middleware);
   // TCP nodes send no regular heartbeats, and on one machine there are no network partitions.
-  if (transportOf(config) === 'redis') middlewares?.push(hearing(monotonicMs));
+  if (transportOf(config) === 'redis') middlewares?.push(trackSilence(monotonicMs));
   return {
     namespace: namespace ?? namespaceOf(config),
     nodeID: nodeName(config),

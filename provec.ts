@@ -13,15 +13,15 @@ import type { LedgerInfo } from './lib/actions/anchoring.ts';
 import { type Caller, call } from './lib/actions/call.ts';
 import type { Config } from './lib/config.ts';
 import { STOP_MAX_MS } from './lib/limits.ts';
-import { sayingWhatIsInTheWay } from './lib/process/data-dir.ts';
+import { withStartupHint } from './lib/process/data-dir.ts';
 import { makeLogger } from './lib/process/logger.ts';
-import { checkpointsIn, isShared, takeHome } from './lib/process/node-home.ts';
-import { refuseLinks } from './lib/process/own-files.ts';
+import { checkpointsIn, isShared, lockHome } from './lib/process/node-home.ts';
+import { refuseSymbolicLinks } from './lib/process/own-files.ts';
 import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
 import { StartedParts } from './lib/process/started-parts.ts';
 import type { Runtime } from './lib/runtime.ts';
 import { type Keyring, type StoreKeys, storeKeys, transportKeys } from './lib/secret/keyring.ts';
-import { openSecrets } from './lib/secret/secret-file.ts';
+import { loadSecrets } from './lib/secret/secret-file.ts';
 import type { Store } from './lib/store/port.ts';
 import { isStoreMade, openSqliteStore } from './lib/store/sqlite/store.ts';
 import { type Clock, SYSTEM_CLOCK } from './lib/time/clock.ts';
@@ -208,15 +208,15 @@ class ProvecProcess {
   /** Locks the data folder for this process and opens the store with its secrets. */
   async #openStore(): Promise<{ store: Store; keys: Keyring }> {
     const config = this.#config;
-    await refuseLinks(config);
-    const home = await takeHome(config);
+    await refuseSymbolicLinks(config);
+    const home = await lockHome(config);
     this.#parts.add('the data directory', () => home.release());
     const isNew = config.mongoUrl === null && !(await isStoreMade(config.dataDir));
-    const secrets = await openSecrets(config, isNew, this.#log);
+    const secrets = await loadSecrets(config, isNew, this.#log);
     const { storeMaxPages } = this.#overrides;
     const opening = openStore(config, home.folder, storeKeys(secrets), this.#log, storeMaxPages);
     const store = await opening.catch((error: unknown) => {
-      throw sayingWhatIsInTheWay(error);
+      throw withStartupHint(error);
     });
     this.#parts.add('the store', () => store.close());
     return { store, keys: transportKeys(secrets) };

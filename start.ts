@@ -43,7 +43,7 @@ function readArguments(argv: string[]): Arguments {
   return { services: services.size === 0 ? SERVICE_NAMES : [...services], repl };
 }
 
-function refuse(error: unknown): never {
+function reportFailedStart(error: unknown): never {
   const message = error instanceof Error ? error.message : String(error);
   process.stderr.write(`Provec cannot start: ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
   process.exit(error instanceof ConfigError ? EXIT_MISUSED : EXIT_REFUSED);
@@ -110,7 +110,7 @@ class Shutdown {
 }
 
 /** Listens before the other modules are loaded. If that fails, `startProvec` tries again. */
-async function earlyDoor(config: Config, log: Logger): Promise<FrontDoor> {
+async function openEarlyDoor(config: Config, log: Logger): Promise<FrontDoor> {
   const { FrontDoor } = await import('./services/gateway/front-door.ts');
   const door = new FrontDoor(config, log);
   await door.listen().catch(() => undefined);
@@ -122,7 +122,7 @@ async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = makeLogger(config);
   // The configuration is read first, so that mistyped variables are reported at once.
-  const door = services.includes('gateway') ? await earlyDoor(config, log) : undefined;
+  const door = services.includes('gateway') ? await openEarlyDoor(config, log) : undefined;
   const { startProvec } = await import('./provec.ts');
   const starting = startProvec(config, { log, services, door });
   // The reader of the startup banner may have closed the pipe.
@@ -148,4 +148,4 @@ async function main(): Promise<void> {
 // The flag from launch.ts is for the main thread, whose heap is already set up. Worker threads
 // would inherit it in place of their own limits.
 setFlagsFromString('--max-semi-space-size=0');
-await main().catch(refuse);
+await main().catch(reportFailedStart);

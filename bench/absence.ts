@@ -4,7 +4,7 @@ import { post, type Target } from './http-request.ts';
 
 const PAUSE_MS = 20;
 
-export interface Absence {
+export interface AvailabilityGap {
   /** Longest time, in ms, without a successful read, over the chosen probes. */
   longestMs: number;
   /** Responses other than 200, and failed requests. */
@@ -21,7 +21,7 @@ export interface Probe {
  * Fetches records continuously with strong reads, each in its own loop, and measures the longest
  * time that a record was unavailable.
  */
-export class AbsenceWatch {
+export class AvailabilityWatch {
   readonly #target: Target;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #gaps: Map<Probe, { sinceMs: number; longestMs: number }>;
@@ -42,7 +42,7 @@ export class AbsenceWatch {
   }
 
   /** Stops reading. The returned function measures the chosen probes, by default all. */
-  async end(): Promise<(chosen?: (probe: Probe) => boolean) => Absence> {
+  async end(): Promise<(chosen?: (probe: Probe) => boolean) => AvailabilityGap> {
     this.#isOver = true;
     await this.#running;
     this.#agent.destroy();

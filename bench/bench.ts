@@ -13,7 +13,7 @@ import { startServiceProcess } from '../examples/service-process.ts';
 import { matches as matchesFilter } from '../lib/filter/evaluate.ts';
 import { parseFilter } from '../lib/filter/parse.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { type CalmFigures, calmest, untilAtRest } from './calm.ts';
+import { type CalmFigures, medianOfCalmest, untilIdle } from './calm.ts';
 import { type Dataset, datasetFolder, readDataset, recordsOf } from './dataset.ts';
 import { post, type Target } from './http-request.ts';
 import { closedLoop, type LoadFigures } from './load.ts';
@@ -119,7 +119,7 @@ async function main(): Promise<void> {
     say('ingest, batches of 1,000', `${(await ingest(target, data)).toFixed(0)} records/s`);
     say('index complete after', `${(await untilIndexed(target)).toFixed(1)} s more`);
     const pid = service.process.pid!;
-    const restSeconds = await untilAtRest(pid);
+    const restSeconds = await untilIdle(pid);
     say('at rest after', restSeconds === null ? 'more than a minute' : `${restSeconds.toFixed(1)} s more`);
     const perRecordKb = ((anonymousMiB(pid) - idleMiB) * 2 ** 20) / data.ids.length / 1000;
     say('memory', `${residentMiB(pid).toFixed(0)} MiB resident, ${perRecordKb.toFixed(2)} kB a record`);
@@ -127,8 +127,8 @@ async function main(): Promise<void> {
     const bodies = queryBodies(data);
     const path = `/collections/${COLLECTION}/query`;
     await closedLoop(target, path, bodies, 1, 1);
-    say('query, 1 connection', calmLoad(await calmest(() => closedLoop(target, path, bodies, 1, SECONDS))));
-    say('query, 8 connections', calmLoad(await calmest(() => closedLoop(target, path, bodies, 8, SECONDS))));
+    say('query, 1 connection', calmLoad(await medianOfCalmest(() => closedLoop(target, path, bodies, 1, SECONDS))));
+    say('query, 8 connections', calmLoad(await medianOfCalmest(() => closedLoop(target, path, bodies, 8, SECONDS))));
     const stagesBefore = await readStages(target.url);
     const cpuBefore = cpuSeconds(pid);
     const eight = await closedLoop(target, path, bodies, 8, SECONDS);

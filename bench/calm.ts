@@ -21,7 +21,7 @@ export interface CalmFigures extends LoadFigures {
  * Repeats a round until three were calm, at most twelve times. Returns the figures of the median
  * round, by p50, of the three rounds with the least stolen CPU.
  */
-export async function calmest(round: () => Promise<LoadFigures>): Promise<CalmFigures> {
+export async function medianOfCalmest(round: () => Promise<LoadFigures>): Promise<CalmFigures> {
   const rounds: LoadFigures[] = [];
   while (rounds.length < ROUNDS_MAX && rounds.filter(({ stolen }) => stolen < CALM_SHARE).length < CALM_ROUNDS) {
     if (rounds.length > 0) await delay(PAUSE_MS);
@@ -33,7 +33,7 @@ export async function calmest(round: () => Promise<LoadFigures>): Promise<CalmFi
 }
 
 /** Waits until a process is almost idle. Returns the seconds that took, null after a minute. */
-export async function untilAtRest(pid: number): Promise<number | null> {
+export async function untilIdle(pid: number): Promise<number | null> {
   const startedMs = performance.now();
   for (let quiet = 0; quiet < REST_LOOKS; ) {
     if (performance.now() - startedMs > REST_MAX_MS) return null;

@@ -12,7 +12,7 @@ import { shardIndexOf } from '../services/collections/shard-routing.ts';
 import { type Backing, bestBacking, startBacking } from '../test/support/backing-services.ts';
 import type { ClusterNode } from '../test/support/cluster-node.ts';
 import { until } from '../test/support/until.ts';
-import type { Absence } from './absence.ts';
+import type { AvailabilityGap } from './absence.ts';
 import { BenchCluster, MEMORY_LIMIT_MIB, startAlone, targetOf } from './cluster-nodes.ts';
 import { type Dataset, datasetFolder, readDataset } from './dataset.ts';
 import { FailOvers, type Watched } from './fail-over.ts';
@@ -142,7 +142,7 @@ async function capacity(cluster: BenchCluster): Promise<void> {
   );
 }
 
-function absences(results: { alone: Absence; copied: Absence; tookMs: number }[]): string {
+function absences(results: { alone: AvailabilityGap; copied: AvailabilityGap; tookMs: number }[]): string {
   const away = (name: 'alone' | 'copied') => {
     const times = results.map((result) => result[name].longestMs);
     return `median ${ms(median(times))}, longest ${ms(Math.max(...times))}`;

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ShardKey } from '../lib/shard/key.ts';
 import type { ClusterNode } from '../test/support/cluster-node.ts';
 import { until } from '../test/support/until.ts';
-import { type Absence, AbsenceWatch, type Probe } from './absence.ts';
+import { type AvailabilityGap, AvailabilityWatch, type Probe } from './absence.ts';
 import type { BenchCluster } from './cluster-nodes.ts';
 
 const CALM_MS = 300;
@@ -23,8 +23,8 @@ export interface Watched {
  * event itself took.
  */
 export interface FailOver {
-  alone: Absence;
-  copied: Absence;
+  alone: AvailabilityGap;
+  copied: AvailabilityGap;
   tookMs: number;
 }
 
@@ -68,12 +68,12 @@ export class FailOvers {
   }
 
   /** Moves a shard of `alone` to the next node. */
-  async moved(index: number): Promise<{ away: Absence; tookMs: number }> {
+  async moved(index: number): Promise<{ away: AvailabilityGap; tookMs: number }> {
     const key: ShardKey = `${this.#alone.id}.${index}`;
     const from = (await this.#cluster.holders()).get(key)!;
     const nodes = this.#cluster.shardNodes.map(({ id }) => id);
     const to = nodes[(nodes.indexOf(from) + 1) % nodes.length]!;
-    const watch = new AbsenceWatch(this.#cluster.target, [probeOf(this.#alone, index)]);
+    const watch = new AvailabilityWatch(this.#cluster.target, [probeOf(this.#alone, index)]);
     await delay(CALM_MS);
     const beganMs = performance.now();
     await this.#cluster.move(key, from, to);
@@ -97,7 +97,7 @@ export class FailOvers {
         holders.get(`${watched.id}.${index}`) === victim.id ? [probeOf(watched, index)] : [],
       ),
     );
-    const watch = new AbsenceWatch(cluster.target, probes);
+    const watch = new AvailabilityWatch(cluster.target, probes);
     await delay(CALM_MS);
     const beganMs = performance.now();
     await harm(victim);
@@ -119,7 +119,7 @@ export class FailOvers {
     const probes = [this.#alone, this.#copied].flatMap((watched) =>
       watched.records.map((_, index) => probeOf(watched, index)),
     );
-    const watch = new AbsenceWatch(this.#cluster.target, probes);
+    const watch = new AvailabilityWatch(this.#cluster.target, probes);
     await watch.allAnswer();
     await watch.end();
   }

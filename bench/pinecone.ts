@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServiceProcess } from '../examples/service-process.ts';
-import { untilAtRest } from './calm.ts';
+import { untilIdle } from './calm.ts';
 import { datasetFolder, readDataset } from './dataset.ts';
 import type { Target } from './http-request.ts';
 import { createCollection, upsertAll } from './ingest.ts';
@@ -42,7 +42,7 @@ export async function benchPinecone(records: number, seconds: number): Promise<v
     await upsertAll(target, data, NAME, data.ids.length);
     await untilIndexed(target);
     const pid = service.process.pid!;
-    await untilAtRest(pid);
+    await untilIdle(pid);
     const bodies = data.queries.map((query) =>
       Buffer.from(JSON.stringify({ vector: Array.from(query), topK: 10, includeMetadata: true })),
     );

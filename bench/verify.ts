@@ -8,7 +8,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiClient } from '../examples/api-client.ts';
 import { startServiceProcess } from '../examples/service-process.ts';
-import { untilAtRest } from './calm.ts';
+import { untilIdle } from './calm.ts';
 import { datasetFolder, readDataset } from './dataset.ts';
 import { createCollection, upsertAll } from './ingest.ts';
 import { closedLoop, type LoadFigures } from './load.ts';
@@ -44,7 +44,7 @@ export async function benchVerify(records: number, roundSeconds: number): Promis
     await createCollection(target, { name: NAME, dimensions: data.dims });
     await upsertAll(target, data, NAME, data.ids.length);
     await untilIndexed(target);
-    await untilAtRest(service.process.pid!);
+    await untilIdle(service.process.pid!);
 
     const verify = async (): Promise<number> => {
       const startedMs = performance.now();

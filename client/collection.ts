@@ -2,13 +2,13 @@ import type * as Api from './api/generated.ts';
 import type { AnyMetadata, WithMetadata } from './api/metadata.ts';
 import { Exported, type ExportedRecord } from './exported.ts';
 import type { RequestOptions } from './http/options.ts';
-import type { Call, OperationId, Transport } from './http/transport.ts';
+import type { CallArguments, OperationId, Transport } from './http/transport.ts';
 import { type ImportSource, importBody } from './imported.ts';
 import { Listing } from './listing.ts';
 import { upsertInParts } from './split-upsert.ts';
 
 /** Operations whose path has a collection's name. */
-type OfCollection = {
+type CollectionOperation = {
   [K in OperationId]: Api.Operations[K]['path'] extends { name: string } ? K : never;
 }[OperationId];
 
@@ -47,7 +47,7 @@ export class Collection<M extends object = AnyMetadata> {
    */
   upsert(body: WithMetadata<Api.Upsert, M>, options: RequestOptions = {}): Promise<Api.UpsertResult> {
     return upsertInParts(body as Api.Upsert, (part, placed) =>
-      this.#send('upsertVectors', { body: part }, this.#transport.changingWarnings(options, placed)),
+      this.#send('upsertVectors', { body: part }, this.#transport.withChangedWarnings(options, placed)),
     );
   }
 
@@ -180,11 +180,15 @@ export class Collection<M extends object = AnyMetadata> {
     );
   }
 
-  #send<K extends OfCollection>(
+  #send<K extends CollectionOperation>(
     operation: K,
-    call: Omit<Call<K>, 'path'>,
+    call: Omit<CallArguments<K>, 'path'>,
     options: RequestOptions = {},
   ): Promise<Api.Operations[K]['result']> {
-    return this.#transport.send(operation, { path: { name: this.name }, ...call } as unknown as Call<K>, options);
+    return this.#transport.send(
+      operation,
+      { path: { name: this.name }, ...call } as unknown as CallArguments<K>,
+      options,
+    );
   }
 }

@@ -8,7 +8,7 @@ const OK = 200;
  * 2, 4, 8, ... pages. The caller reads at most the pages before the cycle and three times the
  * cycle's length.
  */
-export class CursorWatch {
+export class CursorCycleDetector {
   #kept: string | undefined;
   #sinceKept = 0;
   #keepFor = 1;

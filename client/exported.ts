@@ -1,7 +1,7 @@
 import type { ExportLine } from './api/generated.ts';
 import { APIConnectionError, ServerError } from './http/errors.ts';
 import { assertAnswer } from './http/shape.ts';
-import type { OpenAnswer } from './http/transport.ts';
+import type { StreamingAnswer } from './http/transport.ts';
 import { parseJson } from './verify/json-text.ts';
 
 /** HTTP status of an answer that streams. */
@@ -16,9 +16,9 @@ export type ExportedRecord = Extract<ExportLine, { id: string }>;
  * connection until it is read to the end, a loop over it ends early, or it is cancelled.
  */
 export class Exported<T = ExportedRecord> implements AsyncIterable<T> {
-  readonly #answer: OpenAnswer;
+  readonly #answer: StreamingAnswer;
 
-  constructor(answer: OpenAnswer) {
+  constructor(answer: StreamingAnswer) {
     this.#answer = answer;
   }
 

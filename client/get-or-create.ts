@@ -2,7 +2,7 @@ import type * as Api from './api/generated.ts';
 import { APIConnectionError, ConflictError, NotFoundError, UnavailableError } from './http/errors.ts';
 
 /** Fields that cannot change after a collection is created. */
-const FIXED = ['dimensions', 'metric', 'shards', 'replicas', 'quantization'] as const;
+const IMMUTABLE_FIELDS = ['dimensions', 'metric', 'shards', 'replicas', 'quantization'] as const;
 
 /**
  * Returns the collection, and creates it if it does not exist. If the answer to the creation was
@@ -18,7 +18,7 @@ export async function getOrCreate(
       if (error instanceof NotFoundError && error.code === 'COLLECTION_NOT_FOUND') return null;
       throw error;
     });
-    if (found !== null) return matching(found, body);
+    if (found !== null) return assertMatching(found, body);
     try {
       return await create();
     } catch (error) {
@@ -33,9 +33,9 @@ function mayExist(error: unknown): boolean {
 }
 
 /** Throws a ConflictError if the collection has other fixed fields, or the name is an alias. */
-function matching(found: Api.Collection, body: Api.CreateCollection): Api.Collection {
+function assertMatching(found: Api.Collection, body: Api.CreateCollection): Api.Collection {
   if (found.name !== body.name) throw conflict(`${body.name} is an alias of the collection ${found.name}.`);
-  const other = FIXED.find((field) => body[field] !== undefined && body[field] !== found[field]);
+  const other = IMMUTABLE_FIELDS.find((field) => body[field] !== undefined && body[field] !== found[field]);
   if (other === undefined) return found;
   throw conflict(`The collection ${found.name} exists with ${other} ${found[other]}, not ${body[other]}.`);
 }

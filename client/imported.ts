@@ -72,7 +72,7 @@ class LineStream {
 
   async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     try {
-      await turn();
+      await yieldToEventLoop();
       const { chunks, isLast } = await this.#chunk();
       for (const chunk of chunks) if (chunk.length > 0) controller.enqueue(chunk);
       if (isLast) controller.close();
@@ -99,7 +99,7 @@ class LineStream {
  * Yields to Node's event loop. Otherwise a source that never waits would keep Node from noticing
  * that the service has refused the import.
  */
-const turn = (): Promise<void> =>
+const yieldToEventLoop = (): Promise<void> =>
   new Promise((resolve) => {
     const { setImmediate } = globalThis as { setImmediate?: (resolve: () => void) => void };
     if (setImmediate === undefined) resolve();

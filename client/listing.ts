@@ -1,4 +1,4 @@
-import { CursorWatch } from './cursor-watch.ts';
+import { CursorCycleDetector } from './cursor-watch.ts';
 
 interface Page {
   nextCursor?: string | null;
@@ -27,7 +27,7 @@ export class Listing<P extends Page, T, Q extends { cursor?: string } = object> 
 
   /** Yields that page and all pages after it. */
   async *pages(): AsyncGenerator<P, void, undefined> {
-    const cursors = new CursorWatch();
+    const cursors = new CursorCycleDetector();
     for (let request = this.#first; ; ) {
       const page = await this.#ask(request);
       if (page.nextCursor != null) cursors.assertNew(page.nextCursor);

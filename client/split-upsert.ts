@@ -1,6 +1,6 @@
 import { RECORDS_PER_UPSERT, type Upsert, type UpsertResult } from './api/generated.ts';
 import { assertRecord } from './http/body-text.ts';
-import { APIStatusError, explained, ProvecError } from './http/errors.ts';
+import { APIStatusError, ProvecError, withExplanation } from './http/errors.ts';
 import { assertPlain } from './http/json-value.ts';
 
 type Result = UpsertResult & { warnings?: string[] };
@@ -48,7 +48,7 @@ function partsOf(records: Upsert['records']): Upsert['records'][] {
   const parts: Upsert['records'][] = [];
   let bytes = 0;
   for (const [at, record] of records.entries()) {
-    const own = mostBytesOf(record, at);
+    const own = maxBytesOf(record, at);
     const part = parts.at(-1);
     if (part !== undefined && part.length < RECORDS_PER_UPSERT && bytes + own <= PART_MAX_BYTES) {
       part.push(record);
@@ -62,7 +62,7 @@ function partsOf(records: Upsert['records']): Upsert['records'][] {
 }
 
 /** Upper bound, in bytes, of a record's JSON. Throws the errors of `bodyText`. */
-function mostBytesOf(record: Upsert['records'][number], at: number): number {
+function maxBytesOf(record: Upsert['records'][number], at: number): number {
   const { values, ...rest } = record ?? {};
   const text = JSON.stringify(assertRecord({ ...rest, values: [] }, at));
   return new TextEncoder().encode(text).byteLength + NUMBER_MAX_CHARS * (values?.length ?? 0);
@@ -75,7 +75,7 @@ function inPart(error: unknown, storedCount: number, count: number): unknown {
     const details = error.details.map((detail) => ({ ...detail, path: placed(detail.path, storedCount) }));
     Object.assign(error, { details });
   }
-  explained(error, `The first ${storedCount} of ${count} records were stored before.`);
+  withExplanation(error, `The first ${storedCount} of ${count} records were stored before.`);
   return Object.assign(error, { storedCount });
 }
 

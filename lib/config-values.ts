@@ -2,33 +2,33 @@
 import { readFileSync } from 'node:fs';
 
 /** Its message completes "<NAME> must be ...". */
-export class Invalid extends Error {}
+export class InvalidSetting extends Error {}
 
 /** Throws InvalidSetting. */
-export const invalid = (expected: string): never => {
-  throw new Invalid(expected);
+export const invalidSetting = (expected: string): never => {
+  throw new InvalidSetting(expected);
 };
 
 /** Parses a whole number from `min` to `max`. */
-export function integer(fallback: () => number, min: number, max: number): (raw: string | undefined) => number {
+export function integerSetting(fallback: () => number, min: number, max: number): (raw: string | undefined) => number {
   return (raw) => {
     if (raw === undefined) return fallback();
-    if (!/^\d{1,12}$/.test(raw)) invalid(`a whole number from ${min} to ${max}`);
+    if (!/^\d{1,12}$/.test(raw)) invalidSetting(`a whole number from ${min} to ${max}`);
     const value = Number(raw);
-    return value >= min && value <= max ? value : invalid(`a whole number from ${min} to ${max}`);
+    return value >= min && value <= max ? value : invalidSetting(`a whole number from ${min} to ${max}`);
   };
 }
 
 /** Parses one of `values`. */
-export function oneOf<T extends string>(values: readonly T[], fallback: T): (raw: string | undefined) => T {
+export function choiceSetting<T extends string>(values: readonly T[], fallback: T): (raw: string | undefined) => T {
   return (raw) => {
     if (raw === undefined) return fallback;
-    return (values as readonly string[]).includes(raw) ? (raw as T) : invalid(`one of ${values.join(', ')}`);
+    return (values as readonly string[]).includes(raw) ? (raw as T) : invalidSetting(`one of ${values.join(', ')}`);
   };
 }
 
 /** Splits at commas and drops empty parts. */
-export function list(raw: string | undefined): string[] {
+export function listSetting(raw: string | undefined): string[] {
   return (raw ?? '')
     .split(',')
     .map((part) => part.trim())
@@ -39,30 +39,30 @@ const isHttpUrl = (raw: string): boolean => URL.canParse(raw) && /^https?:$/.tes
 
 /** Returns an http or https URL unchanged. */
 export function httpUrl(raw: string): string {
-  return isHttpUrl(raw) ? raw : invalid('an http or https URL');
+  return isHttpUrl(raw) ? raw : invalidSetting('an http or https URL');
 }
 
 /** Parses one or more http or https URLs, separated by commas. */
 export function httpUrls(raw: string): string[] {
-  const urls = list(raw);
-  return urls.length > 0 && urls.every(isHttpUrl) ? urls : invalid('http or https URLs, separated by commas');
+  const urls = listSetting(raw);
+  return urls.length > 0 && urls.every(isHttpUrl) ? urls : invalidSetting('http or https URLs, separated by commas');
 }
 
 /** Returns a MongoDB URL unchanged. */
 export function mongoUrl(raw: string): string {
-  return /^mongodb(\+srv)?:\/\/[^/?\s]+(\/\S*)?$/.test(raw) ? raw : invalid('a mongodb or mongodb+srv URL');
+  return /^mongodb(\+srv)?:\/\/[^/?\s]+(\/\S*)?$/.test(raw) ? raw : invalidSetting('a mongodb or mongodb+srv URL');
 }
 
 /** Returns a Redis URL unchanged. */
 export function redisUrl(raw: string): string {
   const url = URL.canParse(raw) ? new URL(raw) : null;
-  return url && /^rediss?:$/.test(url.protocol) && url.hostname !== '' ? raw : invalid('a redis or rediss URL');
+  return url && /^rediss?:$/.test(url.protocol) && url.hostname !== '' ? raw : invalidSetting('a redis or rediss URL');
 }
 
 /** Parses a token that clients can send in a header; null if unset. */
 export function token(raw: string | undefined): string | null {
   const isToken = raw === undefined || /^[\x21-\x7e]{16,256}$/.test(raw);
-  return isToken ? (raw ?? null) : invalid('16 to 256 printable ASCII characters without spaces');
+  return isToken ? (raw ?? null) : invalidSetting('16 to 256 printable ASCII characters without spaces');
 }
 
 export function json(raw: string): Record<string, unknown> {
@@ -70,7 +70,7 @@ export function json(raw: string): Record<string, unknown> {
     const value: unknown = JSON.parse(raw);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {}
-  return invalid('a JSON object');
+  return invalidSetting('a JSON object');
 }
 
 /** Returns the text of a file, trimmed. Throws InvalidSetting, which never contains that text. */
@@ -80,7 +80,9 @@ export function textOfFile(path: string): string {
     text = readFileSync(path, 'utf8').trim();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return invalid(`the value, but ${code === 'ENOENT' ? 'it does not exist' : `Provec cannot read it (${code})`}`);
+    return invalidSetting(
+      `the value, but ${code === 'ENOENT' ? 'it does not exist' : `Provec cannot read it (${code})`}`,
+    );
   }
-  return text === '' ? invalid('the value, but it is empty') : text;
+  return text === '' ? invalidSetting('the value, but it is empty') : text;
 }

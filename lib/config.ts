@@ -1,15 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import {
+  choiceSetting,
   httpUrl,
   httpUrls,
-  Invalid,
-  integer,
-  invalid,
+  InvalidSetting,
+  integerSetting,
+  invalidSetting,
   json,
-  list,
+  listSetting,
   mongoUrl,
-  oneOf,
   redisUrl,
   textOfFile,
   token,
@@ -18,7 +18,7 @@ import { LIMITS, type LimitName, type Limits } from './limits.ts';
 import { DEFAULT_PLANS, PLAN_NAMES, type PlanName, type Plans } from './plans.ts';
 import { memoryLimitMiB } from './process/memory-limit.ts';
 import { isJsonObject } from './records/fields.ts';
-import { SECRETS_MEANT, secretsIn } from './secret/secrets-text.ts';
+import { parseSecrets, SECRETS_FORMAT } from './secret/secrets-text.ts';
 
 /** Thrown by `readConfig`. The message is one line that names the variable and what it must be. */
 export class ConfigError extends Error {
@@ -48,9 +48,9 @@ function readLimits(raw: string | undefined): Limits {
   for (const [name, value] of Object.entries(json(raw))) {
     const most = Object.hasOwn(LIMITS, name) ? LIMITS[name as LimitName] : undefined;
     if (most === undefined)
-      invalid(`a JSON object with no other keys than ${Object.keys(LIMITS).join(', ')}, but has ${name}`);
+      invalidSetting(`a JSON object with no other keys than ${Object.keys(LIMITS).join(', ')}, but has ${name}`);
     if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > most!) {
-      invalid(`a JSON object in which ${name} is a whole number from 1 to ${most}`);
+      invalidSetting(`a JSON object in which ${name} is a whole number from 1 to ${most}`);
     }
     limits[name] = value as number;
   }
@@ -63,19 +63,19 @@ function readPlans(raw: string | undefined): Plans {
   const plans: Record<string, Record<string, number | boolean | null>> = structuredClone(DEFAULT_PLANS) as never;
   for (const [plan, changes] of Object.entries(json(raw))) {
     if (!Object.hasOwn(plans, plan))
-      invalid(`a JSON object with no other keys than ${PLAN_NAMES.join(', ')}, but has ${plan}`);
-    if (!isJsonObject(changes)) invalid(`a JSON object in which ${plan} is an object`);
+      invalidSetting(`a JSON object with no other keys than ${PLAN_NAMES.join(', ')}, but has ${plan}`);
+    if (!isJsonObject(changes)) invalidSetting(`a JSON object in which ${plan} is an object`);
     for (const [name, value] of Object.entries(changes as Record<string, unknown>)) {
       if (!Object.hasOwn(plans[plan]!, name))
-        invalid(
+        invalidSetting(
           `a JSON object in which ${plan} has only vectors, writes, queries, collections, keys, shards, anchoring`,
         );
       if (name === 'anchoring') {
-        if (typeof value !== 'boolean') invalid(`a JSON object in which ${plan}.anchoring is true or false`);
+        if (typeof value !== 'boolean') invalidSetting(`a JSON object in which ${plan}.anchoring is true or false`);
         plans[plan]!.anchoring = value as boolean;
       } else {
         if (!Number.isSafeInteger(value) || (value as number) < -1)
-          invalid(`a JSON object in which ${plan}.${name} is -1 (no limit) or a whole number`);
+          invalidSetting(`a JSON object in which ${plan}.${name} is -1 (no limit) or a whole number`);
         plans[plan]![name] = value === -1 ? null : (value as number);
       }
     }
@@ -95,14 +95,14 @@ export const VARIABLES = {
     env: 'PROVEC_PORT',
     default: '8080',
     meaning: 'Port the gateway listens on; 0 lets the system choose, and the first line that Provec prints names it.',
-    read: integer(() => 8080, 0, 65_535),
+    read: integerSetting(() => 8080, 0, 65_535),
   },
   healthPort: {
     env: 'PROVEC_HEALTH_PORT',
     default: 'none',
     meaning:
       'Port on which every process, with or without a gateway, serves `/livez`, `/readyz` and `/metrics`, on PROVEC_HOST; 0 lets the system choose.',
-    read: (raw) => (raw === undefined ? null : integer(() => 0, 0, 65_535)(raw)),
+    read: (raw) => (raw === undefined ? null : integerSetting(() => 0, 0, 65_535)(raw)),
   },
   dataDir: {
     env: 'PROVEC_DATA_DIR',
@@ -131,7 +131,7 @@ export const VARIABLES = {
     default: 'Redis with `PROVEC_REDIS_URL`, else `none`',
     meaning:
       '`TCP` carries calls between the processes of one machine, without Redis; `none` makes this the only node.',
-    read: (raw) => (raw === undefined ? null : oneOf(['none', 'TCP'], 'none')(raw)),
+    read: (raw) => (raw === undefined ? null : choiceSetting(['none', 'TCP'], 'none')(raw)),
   },
   nodeId: {
     env: 'PROVEC_NODE_ID',
@@ -140,13 +140,13 @@ export const VARIABLES = {
     read: (raw) =>
       raw === undefined || /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(raw)
         ? (raw ?? null)
-        : invalid('1 to 128 letters, digits, dots, dashes and underscores'),
+        : invalidSetting('1 to 128 letters, digits, dots, dashes and underscores'),
   },
   secret: {
     env: 'PROVEC_SECRET',
     default: 'those of `PROVEC_SECRET_FILE`',
-    meaning: `The installation's secret, the same on every node: ${SECRETS_MEANT}. Keys derived from the first one seal the store and what nodes send each other.`,
-    read: (raw) => (raw === undefined ? null : (secretsIn(raw) ?? invalid(SECRETS_MEANT))),
+    meaning: `The installation's secret, the same on every node: ${SECRETS_FORMAT}. Keys derived from the first one seal the store and what nodes send each other.`,
+    read: (raw) => (raw === undefined ? null : (parseSecrets(raw) ?? invalidSetting(SECRETS_FORMAT))),
   },
   secretFile: {
     env: 'PROVEC_SECRET_FILE',
@@ -167,7 +167,7 @@ export const VARIABLES = {
     env: 'PROVEC_BOOTSTRAP_PLAN',
     default: 'enterprise',
     meaning: 'Plan of the first account.',
-    read: oneOf(PLAN_NAMES, 'enterprise'),
+    read: choiceSetting(PLAN_NAMES, 'enterprise'),
   },
   adminToken: {
     env: 'PROVEC_ADMIN_TOKEN',
@@ -180,7 +180,7 @@ export const VARIABLES = {
     env: 'PROVEC_LEDGER',
     default: 'on',
     meaning: '`off` turns anchoring off.',
-    read: oneOf(['on', 'off'], 'on'),
+    read: choiceSetting(['on', 'off'], 'on'),
   },
   solanaRpcUrls: {
     env: 'PROVEC_SOLANA_RPC_URLS',
@@ -201,13 +201,13 @@ export const VARIABLES = {
     default: 'custom',
     meaning:
       'Cluster named in explorer links: `custom`, `devnet`, `testnet` or `mainnet-beta`. The embedded ledger has no such links unless `PROVEC_CORS_ORIGINS` allows them.',
-    read: oneOf(['custom', 'devnet', 'testnet', 'mainnet-beta'], 'custom'),
+    read: choiceSetting(['custom', 'devnet', 'testnet', 'mainnet-beta'], 'custom'),
   },
   anchorWaitMs: {
     env: 'PROVEC_ANCHOR_WAIT_MS',
     default: '5000',
     meaning: 'How long a write waits for its anchor at most, in milliseconds.',
-    read: integer(() => 5000, 0, 60_000),
+    read: integerSetting(() => 5000, 0, 60_000),
   },
   publicUrl: {
     env: 'PROVEC_PUBLIC_URL',
@@ -233,20 +233,20 @@ export const VARIABLES = {
     default: "70 % of the machine's or cgroup's",
     meaning:
       'Memory for open shards, in MiB. Near the limit, idle shards close; at the limit, upserts, updates and imports get 507; reads and deletes go on.',
-    read: integer(() => Math.floor(memoryLimitMiB() * 0.7), 64, 16_777_216),
+    read: integerSetting(() => Math.floor(memoryLimitMiB() * 0.7), 64, 16_777_216),
   },
   diskReserveMiB: {
     env: 'PROVEC_DISK_RESERVE_MB',
     default: '256',
     meaning:
       'Free space to reserve on the data disk, in MiB. While less is free, upserts, updates and imports get 507; deletes and reads go on and use the reserve.',
-    read: integer(() => 256, 0, 1_048_576),
+    read: integerSetting(() => 256, 0, 1_048_576),
   },
   workers: {
     env: 'PROVEC_WORKERS',
     default: 'cores - 1, at least 1',
     meaning: 'Worker threads that hold shards; a single one builds its indexes on two processors.',
-    read: integer(() => Math.max(1, availableParallelism() - 1), 1, 256),
+    read: integerSetting(() => Math.max(1, availableParallelism() - 1), 1, 256),
   },
   limits: {
     env: 'PROVEC_LIMITS',
@@ -265,14 +265,14 @@ export const VARIABLES = {
     env: 'PROVEC_RATE_LIMIT_PER_SECOND',
     default: '0 (off)',
     meaning: 'Requests per second and API key.',
-    read: integer(() => 0, 0, 1_000_000),
+    read: integerSetting(() => 0, 0, 1_000_000),
   },
   queryConcurrency: {
     env: 'PROVEC_QUERY_CONCURRENCY',
     default: '32',
     meaning:
       'Shard searches that a gateway runs at once; other queries wait up to 10 s for their turn, account by account. Raise it with the number of threads that hold shards.',
-    read: integer(() => 32, 1, 65_536),
+    read: integerSetting(() => 32, 1, 65_536),
   },
   corsOrigins: {
     env: 'PROVEC_CORS_ORIGINS',
@@ -280,23 +280,23 @@ export const VARIABLES = {
     meaning:
       'Comma-separated origins from which browsers may call; `*` for any. Pages of an origin named here may also read the embedded ledger; if one is `https://explorer.solana.com`, answers have links to it.',
     read: (raw) =>
-      list(raw).map((origin) =>
+      listSetting(raw).map((origin) =>
         origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)
           ? origin
-          : invalid('origins such as https://app.example.com, or *'),
+          : invalidSetting('origins such as https://app.example.com, or *'),
       ),
   },
   logLevel: {
     env: 'PROVEC_LOG_LEVEL',
     default: 'info',
     meaning: '`trace`, `debug`, `info`, `warn`, `error` or `silent`.',
-    read: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),
+    read: choiceSetting(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),
   },
   logFormat: {
     env: 'PROVEC_LOG_FORMAT',
     default: 'auto',
     meaning: '`pretty` for people, `json` for machines; `auto` is pretty on a terminal.',
-    read: oneOf(['auto', 'pretty', 'json'], 'auto'),
+    read: choiceSetting(['auto', 'pretty', 'json'], 'auto'),
   },
 } satisfies Record<string, Variable>;
 
@@ -337,7 +337,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     try {
       config[field] = variable.read(file === null ? raw : textOfFile(file));
     } catch (error) {
-      if (!(error instanceof Invalid)) throw error;
+      if (!(error instanceof InvalidSetting)) throw error;
       const { message } = error;
       throw new ConfigError(`${name} must be ${file === null ? message : `a file with ${message}: ${file}`}.`);
     }
@@ -346,5 +346,5 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 }
 
 /** Whether collections under a plan are anchored to the ledger. */
-export const anchors = ({ ledger, plans }: Pick<Config, 'ledger' | 'plans'>, plan: PlanName): boolean =>
+export const isAnchoringEnabled = ({ ledger, plans }: Pick<Config, 'ledger' | 'plans'>, plan: PlanName): boolean =>
   ledger === 'on' && plans[plan].anchoring;

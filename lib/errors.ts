@@ -143,7 +143,7 @@ const NOT_FOUND = {
 } as const satisfies Partial<Record<ErrorCode, string>>;
 
 /** Builds the 404 for a record id given at `path`; null if the request has only one id. */
-export function noRecordFor(path: string | null): ProvecError {
+export function recordNotFound(path: string | null): ProvecError {
   if (path === null) return notFound('RECORD_NOT_FOUND');
   return new ProvecError('RECORD_NOT_FOUND', `There is no record with the id that ${path} names.`);
 }
@@ -165,14 +165,14 @@ export function unauthenticated(message = 'The API key is unknown, revoked or ex
 
 /** Builds a 400 INVALID_ARGUMENT that names one field. */
 export function invalidArgument(path: string, expected: string, got: unknown): ProvecError {
-  const detail = { path, expected, got: describe(got) };
+  const detail = { path, expected, got: describeValue(got) };
   return new ProvecError('INVALID_ARGUMENT', `${path} must be ${expected}, but is ${detail.got}.`, {
     details: [detail],
   });
 }
 
 /** Describes a value without repeating long ones: safe for logs and short in responses. */
-export function describe(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : `an array of ${value.length}`;

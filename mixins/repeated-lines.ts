@@ -1,5 +1,5 @@
 /** State of one kind of line. */
-interface Window {
+interface LineWindow {
   /** Lines suppressed in this window. */
   count: number;
   /** Writes the last of them. */
@@ -22,14 +22,14 @@ const KINDS_MAX = 1_000;
  * number of lines.
  */
 export class RepeatedLines {
-  readonly #windows = new Map<string, Window>();
+  readonly #windows = new Map<string, LineWindow>();
   #isClosed = false;
 
   /**
    * `kind` decides which lines are the same. Calls `write` at once or within a second, unless a
    * later line of the same kind replaces it.
    */
-  write(kind: string, write: Window['write']): void {
+  write(kind: string, write: LineWindow['write']): void {
     const window = this.#windows.get(kind);
     if (window !== undefined) {
       window.count++;

@@ -41,7 +41,7 @@ export const retriedCalls: Middleware = {
           // Starts with the first failure, because a lost call may be detected long after it was
           // sent.
           patientUntilMs ??= monotonicMs + PATIENCE_MS;
-          if (!isToBeRepeated(error, name) || monotonicMs + pauseMs > Math.min(untilMs, patientUntilMs)) throw error;
+          if (!mayRetry(error, name) || monotonicMs + pauseMs > Math.min(untilMs, patientUntilMs)) throw error;
         }
         await delay(pauseMs);
         target = name;
@@ -52,7 +52,7 @@ export const retriedCalls: Middleware = {
 } as unknown as Middleware;
 
 /** Whether this call may be repeated. Errors of calls that its action made do not count. */
-function isToBeRepeated(error: unknown, action: string): boolean {
+function mayRetry(error: unknown, action: string): boolean {
   if (!(error instanceof Errors.MoleculerError)) return false;
   if ((error.data as { action?: string } | null)?.action !== action) return false;
   return isUnsent(error) || (error.name === 'RequestRejectedError' && isRepeatable(action));

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import initWabt from 'wabt';
-import { generated } from './generated.ts';
+import { writeOrCompare } from './generated.ts';
 
 const KERNELS = ['services/shards/engine/kernel/similarity', 'lib/records/kernel/float32-scan'];
 
@@ -21,5 +21,5 @@ export const ${file.toUpperCase().replaceAll('-', '_')}_WASM = [
 ${lines.join('\n')}
 ].join('');
 `;
-  generated(new URL(`../${kernel}-wasm.ts`, import.meta.url), text, 'npm run kernel');
+  writeOrCompare(new URL(`../${kernel}-wasm.ts`, import.meta.url), text, 'npm run kernel');
 }

@@ -10,7 +10,7 @@ import { constants } from 'node:os';
 import { ConfigError, readConfig } from '../lib/config.ts';
 import { watchParent } from '../lib/process/parent-watch.ts';
 import { type ClusterPlan, clusterPlan, readNodes } from './cluster/cluster-plan.ts';
-import { Member } from './cluster/member.ts';
+import { SupervisedProcess } from './cluster/member.ts';
 
 const READY_MAX_MS = 60_000;
 const READY_CHECK_MS = 200;
@@ -22,16 +22,16 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 class LocalCluster {
-  readonly gateway: Member;
-  readonly shardNodes: Member[];
+  readonly gateway: SupervisedProcess;
+  readonly shardNodes: SupervisedProcess[];
   #isStopping = false;
 
   constructor({ gateway, shardNodes }: ClusterPlan) {
-    this.gateway = new Member({ ...gateway, say });
-    this.shardNodes = shardNodes.map((planned) => new Member({ ...planned, say }));
+    this.gateway = new SupervisedProcess({ ...gateway, say });
+    this.shardNodes = shardNodes.map((planned) => new SupervisedProcess({ ...planned, say }));
   }
 
-  get members(): Member[] {
+  get members(): SupervisedProcess[] {
     return [this.gateway, ...this.shardNodes];
   }
 
@@ -40,7 +40,7 @@ class LocalCluster {
     await Promise.all(this.members.map((member) => member.start()));
     const { url } = this.#told();
     // Restarts keep a port that the system chose, so that clients find the gateway again.
-    this.gateway.keep({ PROVEC_PORT: new URL(url).port });
+    this.gateway.setEnvironment({ PROVEC_PORT: new URL(url).port });
     const deadlineMs = performance.now() + READY_MAX_MS;
     let answer = '';
     while (!this.#isStopping && performance.now() < deadlineMs) {

@@ -1,5 +1,5 @@
 import { INTERNAL_LIMITS, LIMITS, type LimitName } from '../lib/limits.ts';
-import { number } from './markdown.ts';
+import { formatNumber } from './markdown.ts';
 
 const MEANINGS: Readonly<Record<LimitName, string>> = {
   nameMaxChars: 'Characters of the name of a collection.',
@@ -54,5 +54,5 @@ export const LIMIT_ROWS = rowsOf(MEANINGS, LIMITS);
 export const FIXED_LIMIT_ROWS = rowsOf(FIXED_MEANINGS, INTERNAL_LIMITS);
 
 function rowsOf(meanings: Readonly<Record<string, string>>, values: Readonly<Record<string, number>>): string[][] {
-  return Object.entries(meanings).map(([name, meaning]) => [`\`${name}\``, number(values[name]!), meaning]);
+  return Object.entries(meanings).map(([name, meaning]) => [`\`${name}\``, formatNumber(values[name]!), meaning]);
 }

@@ -6,7 +6,7 @@ export function table(head: string[], rows: (string | number)[][]): string {
 }
 
 /** Wraps a paragraph to lines of at most `width` columns. */
-export function wrapped(text: string, width = WIDTH): string {
+export function wrapText(text: string, width = WIDTH): string {
   const lines = [''];
   for (const word of text.split(' ')) {
     const line = lines.at(-1)!;
@@ -17,4 +17,4 @@ export function wrapped(text: string, width = WIDTH): string {
   return lines.join('\n');
 }
 
-export const number = (value: number): string => value.toLocaleString('en-US');
+export const formatNumber = (value: number): string => value.toLocaleString('en-US');

@@ -11,7 +11,7 @@ import { ServiceBroker } from 'moleculer';
 import { type Config, ConfigError, readConfig } from '../lib/config.ts';
 import { makeLogger } from '../lib/process/logger.ts';
 import { transportKeys } from '../lib/secret/keyring.ts';
-import { openSecrets } from '../lib/secret/secret-file.ts';
+import { loadSecrets } from '../lib/secret/secret-file.ts';
 import { Metrics } from '../mixins/metrics.ts';
 import { openConsole } from '../mixins/repl/console.ts';
 import { errorLine, helpOf, helpText, runOperatorCommand, UsageError } from '../mixins/repl/operator-commands.ts';
@@ -89,7 +89,7 @@ function serviceEnded(): never {
 async function join(config: Config): Promise<ServiceBroker> {
   const log = makeLogger(config);
   const consoles = { side: 'console', dataDir: config.dataDir, onEnd: serviceEnded } as const;
-  const keys = transportKeys(await openSecrets(config, false, log));
+  const keys = transportKeys(await loadSecrets(config, false, log));
   const metrics = new Metrics();
   const broker = new ServiceBroker(brokerOptions({ config, log, metrics, transportKeys: keys, consoles }));
   const start = broker.start();

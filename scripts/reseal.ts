@@ -11,22 +11,22 @@
 import type { Logger } from 'pino';
 import { type Config, readConfig } from '../lib/config.ts';
 import { makeLogger } from '../lib/process/logger.ts';
-import { checkpointsIn, type NodeHome, takeHome } from '../lib/process/node-home.ts';
-import { refuseLinks } from '../lib/process/own-files.ts';
+import { checkpointsIn, lockHome, type NodeHome } from '../lib/process/node-home.ts';
+import { refuseSymbolicLinks } from '../lib/process/own-files.ts';
 import { type StoreKeys, storeKeys } from '../lib/secret/keyring.ts';
-import { openSecrets } from '../lib/secret/secret-file.ts';
-import { type Belief, looked, NO_BELIEF, resealed } from '../lib/store/resealer.ts';
+import { loadSecrets } from '../lib/secret/secret-file.ts';
+import { auditSeals, resealAll, TRUST_NOTHING, type TrustPolicy } from '../lib/store/resealer.ts';
 import type { StoreToReseal } from '../lib/store/resealing.ts';
 import { openSqliteToReseal } from '../lib/store/sqlite/resealing.ts';
 import { openSqliteStore } from '../lib/store/sqlite/store.ts';
 import { LedgerUnreachableError } from '../services/anchoring/ledger/rpc-pool.ts';
-import { assertAlone } from './reseal/alone.ts';
-import { type Asked, readArguments, USAGE } from './reseal/arguments.ts';
-import { inWords } from './reseal/holding.ts';
+import { assertNoLiveNodes } from './reseal/alone.ts';
+import { RESEAL_USAGE, type ResealOptions, readArguments } from './reseal/arguments.ts';
+import { describeComparison } from './reseal/holding.ts';
 import { type OpenLedger, openLedger } from './reseal/ledger.ts';
-import { type Judged, LostSecret } from './reseal/lost-secret.ts';
+import { type CollectionVerdict, LostSecret } from './reseal/lost-secret.ts';
 import { newKey } from './reseal/new-key.ts';
-import { described, quoted, Report } from './reseal/report.ts';
+import { describeRow, quoteValue, Report } from './reseal/report.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_UNSEALED = 2;
@@ -34,7 +34,7 @@ const EXIT_UNSEALED = 2;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 interface Run {
-  asked: Asked;
+  asked: ResealOptions;
   config: Config;
   log: Logger;
   keys: StoreKeys;
@@ -50,9 +50,13 @@ async function open({ config: { mongoUrl, dataDir }, keys, asked }: Run): Promis
 }
 
 /** Goes through all seals and prints the findings. */
-async function reseal({ seals }: StoreToReseal, { asked, keys, hasEarlier }: Run, belief: Belief): Promise<Report> {
+async function reseal(
+  { seals }: StoreToReseal,
+  { asked, keys, hasEarlier }: Run,
+  belief: TrustPolicy,
+): Promise<Report> {
   const report = new Report(asked.apply);
-  for await (const finding of (asked.apply ? resealed : looked)(seals, keys, belief)) {
+  for await (const finding of (asked.apply ? resealAll : auditSeals)(seals, keys, belief)) {
     const line = report.add(finding);
     if (line !== null) say(line);
   }
@@ -76,9 +80,9 @@ function ofEarlierSecrets(report: Report): string {
 
 /** Rotates secrets: replaces each valid seal of a given secret with one of the first secret. */
 async function rotate(store: StoreToReseal, run: Run): Promise<number> {
-  if (!(await store.seals.isOfInstallation()))
+  if (!(await store.seals.matchesInstallation()))
     throw new Error('The store was made under another secret: put that one back, or see --lost in docs/operations.md.');
-  return (await reseal(store, run, NO_BELIEF)).refused() > 0 ? EXIT_UNSEALED : 0;
+  return (await reseal(store, run, TRUST_NOTHING)).refused() > 0 ? EXIT_UNSEALED : 0;
 }
 
 async function withoutSecret(store: StoreToReseal, run: Run): Promise<number> {
@@ -90,20 +94,20 @@ async function withoutSecret(store: StoreToReseal, run: Run): Promise<number> {
   try {
     const { plans } = config;
     const witness = ledger?.witness ?? why;
-    const lost = await LostSecret.look({ store, keys, plans, witness, isLedgerOn, keepKeys: asked.keepKeys });
+    const lost = await LostSecret.read({ store, keys, plans, witness, isLedgerOn, keepKeys: asked.keepKeys });
     say('Check each of these accounts and collections: only you know whether they are correct.');
     for (const row of lost.accounts)
-      say(described({ kind: 'account', state: 'live', isInPlace: true, row: { ...row, seal: '' } }));
+      say(describeRow({ kind: 'account', state: 'live', isInPlace: true, row: { ...row, seal: '' } }));
     // All collections are judged before anything is written: the ledger may become unreachable.
-    const judged: Judged[] = [];
-    for await (const each of lost.judged()) {
+    const judged: CollectionVerdict[] = [];
+    for await (const each of lost.verdicts()) {
       judged.push(each);
       sayOf(each);
     }
     let isAnyMissing = false;
     for await (const id of lost.missing()) {
       isAnyMissing = true;
-      say(`missing: the collection ${quoted(id)} has anchors but is not in the catalog`);
+      say(`missing: the collection ${quoteValue(id)} has anchors but is not in the catalog`);
     }
     if (asked.apply) for (const each of judged) await lost.contradict(each);
     const report = await reseal(store, run, lost.belief);
@@ -119,9 +123,9 @@ async function withoutSecret(store: StoreToReseal, run: Run): Promise<number> {
   }
 }
 
-function sayOf({ collection, found, reason }: Judged): void {
+function sayOf({ collection, found, reason }: CollectionVerdict): void {
   const row = { ...collection, seal: '' };
-  say(`${described({ kind: 'collection', state: 'live', isInPlace: true, row })}: ${inWords(found)}`);
+  say(`${describeRow({ kind: 'collection', state: 'live', isInPlace: true, row })}: ${describeComparison(found)}`);
   if (reason !== null) say(`  not anchored until provec resume ${collection.id}`);
 }
 
@@ -144,22 +148,22 @@ async function makeKey({ asked, config, log, keys, home }: Run): Promise<number>
 async function main(): Promise<number> {
   const words = process.argv.slice(2);
   if (words.includes('--help') || words.includes('-h')) {
-    say(USAGE);
+    say(RESEAL_USAGE);
     return 0;
   }
   const asked = readArguments(words);
   const config = readConfig(process.env);
   const log = makeLogger(config);
   // Locks the whole folder, even if nodes normally share it.
-  await refuseLinks(config);
-  const home = await takeHome({ ...config, mongoUrl: null, redisUrl: null, transporter: 'none' });
+  await refuseSymbolicLinks(config);
+  const home = await lockHome({ ...config, mongoUrl: null, redisUrl: null, transporter: 'none' });
   try {
-    const secrets = await openSecrets(config, false, log);
+    const secrets = await loadSecrets(config, false, log);
     const run: Run = { asked, config, log, keys: storeKeys(secrets), hasEarlier: secrets.length > 1, home };
     if (asked.newKey !== null) return await makeKey(run);
     const store = await open(run);
     try {
-      await assertAlone(store);
+      await assertNoLiveNodes(store);
       return await (asked.lost ? withoutSecret : rotate)(store, run);
     } finally {
       await store.close();

@@ -4,7 +4,7 @@
  * automatically. When the outcome of the first request is unknown, only the caller can interpret
  * another response.
  */
-export const SECOND_TIMES: Readonly<Record<string, { answer: string; isHarmless: boolean }>> = {
+export const RETRY_OUTCOMES: Readonly<Record<string, { answer: string; isHarmless: boolean }>> = {
   createCollection: {
     answer: '409 `COLLECTION_EXISTS`; `GET /collections/{name}` shows whether it is the one you want',
     isHarmless: false,
@@ -26,4 +26,6 @@ export const SECOND_TIMES: Readonly<Record<string, { answer: string; isHarmless:
 };
 
 /** Operations that no client may send again by itself. */
-export const ONCE = Object.keys(SECOND_TIMES).filter((operation) => !SECOND_TIMES[operation]!.isHarmless);
+export const NON_RETRYABLE_OPERATIONS = Object.keys(RETRY_OUTCOMES).filter(
+  (operation) => !RETRY_OUTCOMES[operation]!.isHarmless,
+);

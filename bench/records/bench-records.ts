@@ -11,7 +11,7 @@ import { type Dataset, datasetFolder, readDataset } from '../dataset.ts';
 import { median } from '../median.ts';
 import { recallOf } from '../recall.ts';
 import { Chroma } from './chroma.ts';
-import type { Condition, Peer } from './peer.ts';
+import type { BenchedDatabase, Condition } from './peer.ts';
 import { Pgvector } from './pgvector.ts';
 import { Provec } from './provec.ts';
 
@@ -27,7 +27,7 @@ const FEW: Condition[] = [{ field: 'section', equals: 'shells' }];
 const KEY = 'pv_live_bench-bench-bench';
 
 /** `run` returns undefined when the peer lacks the operation. */
-type Case = [name: string, run: (peer: Peer, round: number) => Promise<unknown> | undefined];
+type Case = [name: string, run: (peer: BenchedDatabase, round: number) => Promise<unknown> | undefined];
 
 /** Returns null when the peer lacks the operation. */
 async function elapsedMs(work: () => Promise<unknown> | undefined): Promise<number | null> {
@@ -51,7 +51,7 @@ function rowsWhere({ metadata }: Dataset, conditions: Condition[]): number[] {
   return metadata.flatMap((each, at) => (matches(each) ? [at] : []));
 }
 
-async function listAll(peer: Peer, count: number): Promise<void> {
+async function listAll(peer: BenchedDatabase, count: number): Promise<void> {
   let listed = 0;
   for (let afterId: string | null = null; ; ) {
     const ids: string[] = await peer.list({ afterId, offset: listed }, PAGE);
@@ -106,7 +106,7 @@ function casesOf(data: Dataset): Case[] {
   return cases;
 }
 
-async function measure(peers: Peer[], data: Dataset): Promise<void> {
+async function measure(peers: BenchedDatabase[], data: Dataset): Promise<void> {
   const few = rowsWhere(data, FEW);
   for (const [name, run] of casesOf(data)) {
     const figures = peers.map((): number[] => []);
@@ -131,7 +131,7 @@ export async function benchRecords(records: number, chroma: string | undefined, 
   const data = readDataset(folder, records);
   const dataDir = mkdtempSync(join(tmpdir(), 'provec-bench-'));
   const service = await startServiceProcess(dataDir, KEY, { PROVEC_LEDGER: 'off' });
-  const peers: Peer[] = [
+  const peers: BenchedDatabase[] = [
     new Provec({ url: service.url, key: KEY }),
     ...(pg === undefined ? [] : [new Pgvector(pg)]),
     ...(chroma === undefined ? [] : [new Chroma(chroma)]),

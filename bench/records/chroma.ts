@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { type Dataset, recordsOf } from '../dataset.ts';
 import { sendRequest } from '../http-request.ts';
-import type { Condition, Peer, Place } from './peer.ts';
+import type { BenchedDatabase, Condition, ListPosition } from './peer.ts';
 
 const DATABASE = '/api/v2/tenants/default_tenant/databases/default_database';
 const BATCH = 1_000;
@@ -25,7 +25,7 @@ function whereOf(conditions: Condition[]): object {
  * A running Chroma server (`chroma run`), over HTTP. It can only count whole collections, has no
  * facets, and changes records by id only.
  */
-export class Chroma implements Peer {
+export class Chroma implements BenchedDatabase {
   readonly name = 'chroma';
   readonly #url: string;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -58,7 +58,7 @@ export class Chroma implements Peer {
     }
   }
 
-  list({ offset }: Place, limit: number): Promise<string[]> {
+  list({ offset }: ListPosition, limit: number): Promise<string[]> {
     return this.#page(offset, limit, ['metadatas']);
   }
 

@@ -9,7 +9,7 @@ export interface Condition {
 }
 
 /** Where a listing continues: after an id, or after a number of records. */
-export interface Place {
+export interface ListPosition {
   afterId: string | null;
   offset: number;
 }
@@ -18,7 +18,7 @@ export interface Place {
  * A database as the benchmark of record operations uses it, over one connection. Operations that a
  * database lacks are left out.
  */
-export interface Peer {
+export interface BenchedDatabase {
   name: string;
   version(): Promise<string>;
   /** Stores all records into an empty collection, by the database's bulk operation. */
@@ -28,7 +28,7 @@ export interface Peer {
   /** Reads every record with vector and metadata; returns their number. */
   export(): Promise<number>;
   /** Ids and metadata of the next records, in the order of ids or in the database's own order. */
-  list(place: Place, limit: number): Promise<string[]>;
+  list(place: ListPosition, limit: number): Promise<string[]>;
   count?(conditions: Condition[]): Promise<number>;
   facets?(field: string, limit: number): Promise<{ value: string; count: number }[]>;
   /** Sets one metadata field of each record. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import postgres from 'postgres';
 import { type Dataset, recordsOf } from '../dataset.ts';
-import type { Condition, Peer, Place } from './peer.ts';
+import type { BenchedDatabase, Condition, ListPosition } from './peer.ts';
 
 const ROWS = 500;
 const QUERY_WIDTH = 100;
@@ -24,7 +24,7 @@ function pathOf(conditions: Condition[]): string {
  * A running PostgreSQL with pgvector, over one connection; creates a table `records`. Loads rows by
  * COPY first and builds the HNSW index afterwards, as pgvector's manual advises.
  */
-export class Pgvector implements Peer {
+export class Pgvector implements BenchedDatabase {
   readonly name = 'pgvector';
   readonly #sql: postgres.Sql;
 
@@ -70,7 +70,7 @@ export class Pgvector implements Peer {
     return lines;
   }
 
-  async list({ afterId }: Place, limit: number): Promise<string[]> {
+  async list({ afterId }: ListPosition, limit: number): Promise<string[]> {
     const rows = await this.#sql<{ id: string }[]>`SELECT id, metadata FROM records
       WHERE id > ${afterId ?? ''} ORDER BY id LIMIT ${limit}`;
     return rows.map(({ id }) => id);

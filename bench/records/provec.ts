@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { type Dataset, recordsOf } from '../dataset.ts';
 import { post, type Target } from '../http-request.ts';
 import { untilIndexed } from '../until-indexed.ts';
-import type { Condition, Peer, Place } from './peer.ts';
+import type { BenchedDatabase, Condition, ListPosition } from './peer.ts';
 
 const NAME = 'records';
 const LINES = 500;
@@ -14,7 +14,7 @@ const filterOf = (conditions: Condition[]): object =>
   );
 
 /** A running service, over HTTP; creates its own collection. */
-export class Provec implements Peer {
+export class Provec implements BenchedDatabase {
   readonly name = 'provec';
   readonly #target: Target;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -63,7 +63,7 @@ export class Provec implements Peer {
     return lines - 2;
   }
 
-  async list({ afterId }: Place, limit: number): Promise<string[]> {
+  async list({ afterId }: ListPosition, limit: number): Promise<string[]> {
     if (afterId !== null && this.#cursor === undefined) return [];
     const cursor = afterId === null ? {} : { cursor: this.#cursor };
     const { records, nextCursor } = await this.#ask<{ records: { id: string }[]; nextCursor?: string }>('list', {

@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { parseJsonBytes } from '../verify/json-text.ts';
 
 /** An error that the user can fix; shown as one line without a stack. */
-export class Misuse extends Error {}
+export class InputError extends Error {}
 
 /** Reads a JSON file. Throws Misuse if that fails. */
 export async function readJson(path: string): Promise<unknown> {
   try {
     return parseJsonBytes(await readFile(path));
   } catch (error) {
-    throw new Misuse(`${path} cannot be read as JSON: ${(error as Error).message}`);
+    throw new InputError(`${path} cannot be read as JSON: ${(error as Error).message}`);
   }
 }
 

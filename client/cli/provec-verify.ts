@@ -9,10 +9,10 @@
 import { parseArgs } from 'node:util';
 import type { RecordProof } from '../verify/record-proof.ts';
 import type { ExpectedRecord } from '../verify/verify-proof.ts';
-import { Misuse, readJson, within } from './json-file.ts';
+import { InputError, readJson, within } from './json-file.ts';
 import { answersIn, nodeAt } from './ledger-source.ts';
 import { printable } from './printable.ts';
-import { type Trusted, verdictOn } from './verdict.ts';
+import { type TrustBasis, verdictOn } from './verdict.ts';
 
 const USAGE = `Usage: provec-verify <proof.json> --authority <address> --rpc <url>
        provec-verify <proof.json> --authority <address> --account <account.json> [--transaction <transaction.json>]
@@ -42,19 +42,20 @@ function recordIn(value: unknown, path: string): ExpectedRecord {
   const keys = isObject ? Object.keys(value) : [];
   const other = keys.find((key) => !RECORD_KEYS.includes(key));
   if (other !== undefined)
-    throw new Misuse(
+    throw new InputError(
       `${path} has the key ${JSON.stringify(other)}; a record has id, namespace, values and metadata alone.`,
     );
-  if (keys.length === 0) throw new Misuse(`${path} must hold an object with at least one of id, values and metadata.`);
+  if (keys.length === 0)
+    throw new InputError(`${path} must hold an object with at least one of id, values and metadata.`);
   return value as ExpectedRecord;
 }
 
-function trustedIn({ root, authority, rpc, account, transaction }: Record<string, string | undefined>): Trusted {
+function trustedIn({ root, authority, rpc, account, transaction }: Record<string, string | undefined>): TrustBasis {
   const isWhole = root === undefined ? authority !== undefined : authority === undefined;
   const sources = [root, rpc, account].filter((source) => source !== undefined);
   if (!isWhole || sources.length !== 1)
-    throw new Misuse('Give --root, or --authority with one of --rpc and --account; --help says more.');
-  if (transaction !== undefined && account === undefined) throw new Misuse('Give --transaction beside --account.');
+    throw new InputError('Give --root, or --authority with one of --rpc and --account; --help says more.');
+  if (transaction !== undefined && account === undefined) throw new InputError('Give --transaction beside --account.');
   if (root !== undefined) return { root };
   return { authority: authority!, ...(rpc === undefined ? answersIn(account!, transaction) : nodeAt(rpc)) };
 }
@@ -76,7 +77,7 @@ function readArguments() {
   try {
     return parseArgs({ options: { ...texts, present: flag, absent: flag, help: flag }, allowPositionals: true });
   } catch (error) {
-    throw new Misuse((error as Error).message);
+    throw new InputError((error as Error).message);
   }
 }
 
@@ -87,16 +88,17 @@ async function main(): Promise<number> {
     return 0;
   }
   const [path] = positionals;
-  if (path === undefined || positionals.length > 1) throw new Misuse('Give one file with a proof; --help says more.');
+  if (path === undefined || positionals.length > 1)
+    throw new InputError('Give one file with a proof; --help says more.');
   const { help: _, collection: collectionId, id, namespace, record, present, absent, ...sources } = values;
-  if (present && absent) throw new Misuse('Give --present or --absent, not both.');
+  if (present && absent) throw new InputError('Give --present or --absent, not both.');
   const outcome = present ? 'present' : absent ? 'absent' : undefined;
   const trusted = trustedIn(sources);
   const proof = within(await readJson(path), 'proof') as RecordProof;
   const expected = record === undefined ? {} : recordIn(await readJson(record), record);
-  if (id !== undefined && (expected.id ?? id) !== id) throw new Misuse(`${record} is of another id than --id.`);
+  if (id !== undefined && (expected.id ?? id) !== id) throw new InputError(`${record} is of another id than --id.`);
   if (namespace !== undefined && (expected.namespace ?? namespace) !== namespace)
-    throw new Misuse(`${record} is of another namespace than --namespace.`);
+    throw new InputError(`${record} is of another namespace than --namespace.`);
   const verdict = await verdictOn(proof, trusted, {
     ...expected,
     ...(id !== undefined && { id }),
@@ -111,7 +113,7 @@ async function main(): Promise<number> {
 try {
   process.exitCode = await main();
 } catch (error) {
-  const isKnown = error instanceof Misuse || error instanceof TypeError || error instanceof RangeError;
+  const isKnown = error instanceof InputError || error instanceof TypeError || error instanceof RangeError;
   process.stderr.write(`provec-verify: ${printable(isKnown ? error.message : String(error))}\n`);
   process.exitCode = MISUSED;
 }

@@ -1,6 +1,6 @@
 import { collectionAddress } from '../verify/collection-address.ts';
 import { checkShape, type RecordProof } from '../verify/record-proof.ts';
-import { demand, VerificationError } from '../verify/verification-error.ts';
+import { requireThat, VerificationError } from '../verify/verification-error.ts';
 import { type LedgerEvidence, ledgerEvidence } from '../verify/verify-on-ledger.ts';
 import { type ExpectedRecord, verifyProof } from '../verify/verify-proof.ts';
 import type { LedgerSource } from './ledger-source.ts';
@@ -9,7 +9,7 @@ import type { LedgerSource } from './ledger-source.ts';
  * What the user trusts: a root known from elsewhere, or the authority that alone can write the
  * collection's account, with a source for that account.
  */
-export type Trusted = { root: string } | ({ authority: string } & LedgerSource);
+export type TrustBasis = { root: string } | ({ authority: string } & LedgerSource);
 
 export interface Verdict {
   isProven: boolean;
@@ -30,17 +30,21 @@ interface Expected extends ExpectedRecord {
  */
 export async function verdictOn(
   proof: RecordProof,
-  trusted: Trusted,
+  trusted: TrustBasis,
   { collectionId, outcome: wanted, ...expected }: Expected,
 ): Promise<Verdict> {
   try {
     checkShape(proof);
     const pinned = collectionId ?? proof.collectionId;
-    demand(pinned === proof.collectionId, 'wrong-content', `The proof is about the collection ${proof.collectionId}.`);
+    requireThat(
+      pinned === proof.collectionId,
+      'wrong-content',
+      `The proof is about the collection ${proof.collectionId}.`,
+    );
     const evidence = 'root' in trusted ? null : await ledgerEvidence(proof, { ...trusted, collectionId: pinned });
     const root = 'root' in trusted ? trusted.root : proof.merkleRoot;
     const outcome = verifyProof(root, proof, expected);
-    demand((wanted ?? outcome) === outcome, 'wrong-content', `The record is ${outcome}.`);
+    requireThat((wanted ?? outcome) === outcome, 'wrong-content', `The record is ${outcome}.`);
     // A root does not identify its collection; the account's address does.
     const isProvenOf = collectionId !== undefined && evidence !== null;
     const place = `in the collection ${pinned}${isProvenOf ? '' : ' (as the proof names it)'}`;

@@ -10,7 +10,7 @@ export class ProvecError extends Error {
 }
 
 /** Adds a sentence to a ProvecError; returns any other error unchanged. */
-export function explained(error: unknown, sentence: string): unknown {
+export function withExplanation(error: unknown, sentence: string): unknown {
   if (!(error instanceof ProvecError)) return error;
   const { message, stack } = error;
   error.message = `${asSentence(message)} ${sentence}`;

@@ -29,7 +29,7 @@ export function assertPlain(value: unknown, path: string): asserts value is obje
 
 /** `holders`: the objects that contain the value, to detect cycles. */
 function assertValue(given: unknown, path: string, holders: object[]): void {
-  const value = written(given, path);
+  const value = toJsonResult(given, path);
   const scalar = scalarFault(value);
   if (scalar !== null) throw fault(path, scalar);
   if (typeof value !== 'object' || value === null) return;
@@ -67,7 +67,7 @@ function kindOf(value: object): string {
 }
 
 /** Returns the value that `JSON.stringify` writes for an object with `toJSON`, such as a Date. */
-function written(value: unknown, path: string): unknown {
+function toJsonResult(value: unknown, path: string): unknown {
   if (typeof value !== 'object' || value === null || !('toJSON' in value)) return value;
   if (value instanceof Date && Number.isNaN(value.getTime())) throw fault(path, 'is an invalid Date.');
   return typeof value.toJSON === 'function' ? value.toJSON('') : value;

@@ -1,10 +1,10 @@
 import { ONCE, type Operations } from '../api/generated.ts';
-import { APIConnectionError, APIStatusError, APITimeoutError, explained } from './errors.ts';
+import { APIConnectionError, APIStatusError, APITimeoutError, withExplanation } from './errors.ts';
 
 /** 502 and 504 come from proxies. */
-const PASSING = [502, 503, 504];
+const TRANSIENT_STATUSES = [502, 503, 504];
 /** Error codes of Node, undici and OpenSSL for a wrong host, certificate, option or protocol. */
-const LASTING =
+const PERMANENT_CODES =
   /^(ENOTFOUND|EPROTO|UNSPECIFIED|PATH_LENGTH_|HPE_(?!INVALID_EOF)|(UND_)?ERR_(TLS|SSL|INVALID|NOT_SUPPORTED)|UNABLE_TO_)|CERT|CRL|SELF_SIGNED|HOSTNAME|_(CA|PURPOSE|SIGNATURE)$/;
 const FIRST_WAIT_MS = 500;
 const WAIT_MAX_MS = 8_000;
@@ -48,42 +48,43 @@ export class Retries {
   waitMs(error: unknown): number {
     this.#attempts++;
     this.#failedMs ??= this.#nowMs();
-    if (!isPassing(this.#operation, error)) throw error;
+    if (!isTransient(this.#operation, error)) throw error;
     if (ONCE.has(this.#operation) && !isRateLimit(error))
-      throw explained(error, 'It was not repeated, since the service may have carried it out.');
-    if (!this.#isRepeatable) throw explained(error, 'It was not repeated, since its source cannot be read twice.');
+      throw withExplanation(error, 'It was not repeated, since the service may have carried it out.');
+    if (!this.#isRepeatable)
+      throw withExplanation(error, 'It was not repeated, since its source cannot be read twice.');
     const { maxRetries, maxRetryAfterMs, retryForMs } = this.#options;
     const leftMs = this.#failedMs + retryForMs - this.#nowMs();
     if (this.#attempts > maxRetries || leftMs <= TIMER_MS) throw this.#givenUp(error);
     const askedMs = askedWaitMs(error);
     if (askedMs > Math.min(maxRetryAfterMs, leftMs))
-      throw explained(error, `The client gave up: the service asked it to wait ${askedMs / 1_000} s.`);
+      throw withExplanation(error, `The client gave up: the service asked it to wait ${askedMs / 1_000} s.`);
     return Math.min(retryWaitMs(this.#attempts - 1, askedMs), leftMs);
   }
 
   #givenUp(error: unknown): unknown {
     if (this.#attempts === 1) return error;
     const seconds = ((this.#nowMs() - this.#beganMs) / 1_000).toFixed(1);
-    return explained(error, `The client gave up after ${this.#attempts} attempts in ${seconds} s.`);
+    return withExplanation(error, `The client gave up after ${this.#attempts} attempts in ${seconds} s.`);
   }
 }
 
 /** Whether the same request may succeed later. */
-function isPassing(operation: keyof Operations, error: unknown): boolean {
-  if (error instanceof APIStatusError) return PASSING.includes(error.status) || isRateLimit(error);
+function isTransient(operation: keyof Operations, error: unknown): boolean {
+  if (error instanceof APIStatusError) return TRANSIENT_STATUSES.includes(error.status) || isRateLimit(error);
   // A retry would start the verification again and take just as long.
   if (error instanceof APITimeoutError && operation === 'verifyCollection') return false;
-  return error instanceof APIConnectionError && !isLasting(error as { cause?: unknown });
+  return error instanceof APIConnectionError && !isPermanent(error as { cause?: unknown });
 }
 
 const isRateLimit = (error: unknown): boolean =>
   error instanceof APIStatusError && error.status === 429 && error.code !== 'PLAN_LIMIT_REACHED';
 
 /** Checks the first cause that has a code. The error for a port that fetch blocks has none. */
-function isLasting({ code, message, cause }: { code?: unknown; message?: unknown; cause?: unknown }): boolean {
-  if (typeof code === 'string') return LASTING.test(code);
+function isPermanent({ code, message, cause }: { code?: unknown; message?: unknown; cause?: unknown }): boolean {
+  if (typeof code === 'string') return PERMANENT_CODES.test(code);
   if (message === 'bad port') return true;
-  return typeof cause === 'object' && cause !== null && isLasting(cause);
+  return typeof cause === 'object' && cause !== null && isPermanent(cause);
 }
 
 const askedWaitMs = (error: unknown): number =>
@@ -99,7 +100,7 @@ export function retryWaitMs(retry: number, askedMs: number): number {
 }
 
 /** Waits. Rejects with the signal's reason as soon as it is aborted. */
-export function waited(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export function waitUnlessAborted(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const give = () => {
       clearTimeout(timer);

@@ -16,14 +16,14 @@ import {
   keyIn,
   type RequestOptions,
 } from './options.ts';
-import { Retries, TIMER_MAX_MS, waited } from './retry.ts';
+import { Retries, TIMER_MAX_MS, waitUnlessAborted } from './retry.ts';
 import { assertAnswer } from './shape.ts';
 import { consoleWarnings, warningsIn } from './warnings.ts';
 
 export type OperationId = keyof Operations;
 
 /** Path parameters, query and body of an operation. */
-export type Call<K extends OperationId> = {
+export type CallArguments<K extends OperationId> = {
   [P in 'path' | 'query' | 'body' as Operations[K][P] extends undefined ? never : P]: Operations[K][P];
 };
 
@@ -36,7 +36,7 @@ export interface RawBody {
 }
 
 /** An answer that streams. */
-export interface OpenAnswer {
+export interface StreamingAnswer {
   readonly body: ReadableStream<Uint8Array>;
   /** The caller's signal. */
   readonly signal: AbortSignal | undefined;
@@ -44,7 +44,7 @@ export interface OpenAnswer {
   end(): void;
 }
 
-interface Parts {
+interface RequestParts {
   path?: Record<string, string>;
   query?: Record<string, unknown>;
   body?: object;
@@ -58,7 +58,7 @@ const ANSWER_MAX_BYTES = 256 * 1024 * 1024;
 const ERROR_MAX_BYTES = 1024 * 1024;
 const JSON_TYPE = 'application/json';
 /** Path segments that URLs resolve even if escaped, so they would address something else. */
-const UNNAMEABLE = ['', '.', '..'];
+const UNSAFE_SEGMENTS = ['', '.', '..'];
 
 export class Transport {
   readonly #base: string;
@@ -82,11 +82,11 @@ export class Transport {
   /** Returns the answer. Rejects with a ProvecError, or with the signal's reason. */
   async send<K extends OperationId>(
     operation: K,
-    call: Call<K>,
+    call: CallArguments<K>,
     options: RequestOptions = {},
     raw?: RawBody,
   ): Promise<Operations[K]['result']> {
-    const parts: Parts = { ...(call as Parts), ...(raw && { raw }) };
+    const parts: RequestParts = { ...(call as RequestParts), ...(raw && { raw }) };
     const result = await this.#withRetries(operation, parts, options, async (response, attempt) => {
       const answer = await answerOf(operation, response, this.#options.maxAnswerBytes, attempt.signal);
       attempt.end();
@@ -98,23 +98,27 @@ export class Transport {
   }
 
   /** Returns options with which `change` rewrites each warning of a call. */
-  changingWarnings(options: RequestOptions, change: (warning: string) => string): RequestOptions {
+  withChangedWarnings(options: RequestOptions, change: (warning: string) => string): RequestOptions {
     assertOptions(options);
     const { onWarning = this.#options.onWarning } = options;
     return { ...options, onWarning: (warning, operation) => onWarning(change(warning), operation) };
   }
 
   /** Returns an answer that has begun. Rejects like `send`. */
-  open<K extends OperationId>(operation: K, call: Call<K>, options: RequestOptions = {}): Promise<OpenAnswer> {
-    return this.#withRetries(operation, call as Parts, options, async (response, attempt) => {
-      attempt.isAnswered();
+  open<K extends OperationId>(
+    operation: K,
+    call: CallArguments<K>,
+    options: RequestOptions = {},
+  ): Promise<StreamingAnswer> {
+    return this.#withRetries(operation, call as RequestParts, options, async (response, attempt) => {
+      attempt.stopTimeout();
       return { body: response.body!, signal: options.signal, end: () => attempt.end() };
     });
   }
 
   async #withRetries<T>(
     operation: OperationId,
-    parts: Parts,
+    parts: RequestParts,
     options: RequestOptions,
     read: (response: Response, attempt: Attempt) => Promise<T>,
   ): Promise<T> {
@@ -131,12 +135,15 @@ export class Transport {
         return await this.#attempt(url, init, signal, limitMs, read);
       } catch (error) {
         signal?.throwIfAborted();
-        await waited(retries.waitMs(error), signal);
+        await waitUnlessAborted(retries.waitMs(error), signal);
       }
     }
   }
 
-  #request(operation: OperationId, { path = {}, query = {}, body, raw }: Parts): [url: string, init: RequestInit] {
+  #request(
+    operation: OperationId,
+    { path = {}, query = {}, body, raw }: RequestParts,
+  ): [url: string, init: RequestInit] {
     const route = ROUTES[operation];
     const place = route.path.replace(/\{(\w+)\}/g, (_, name: string) => segment(name, path[name]));
     assertPlain(query, 'The query');
@@ -163,7 +170,7 @@ export class Transport {
       return await read(response, attempt);
     } catch (error) {
       attempt.end();
-      if (attempt.isLate) throw new APITimeoutError(`No answer within ${limitMs} ms.`, { cause: error });
+      if (attempt.hasTimedOut) throw new APITimeoutError(`No answer within ${limitMs} ms.`, { cause: error });
       throw error instanceof ProvecError ? error : connectionError(error as Error);
     }
   }
@@ -175,14 +182,14 @@ class Attempt {
   readonly #caller: AbortSignal | undefined;
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #abort = () => this.#controller.abort(this.#caller!.reason);
-  isLate = false;
+  hasTimedOut = false;
 
   constructor(caller: AbortSignal | undefined, limitMs: number) {
     this.#caller = caller;
     caller?.addEventListener('abort', this.#abort, { once: true });
     if (limitMs > TIMER_MAX_MS) return;
     this.#timer = setTimeout(() => {
-      this.isLate = true;
+      this.hasTimedOut = true;
       this.#controller.abort();
     }, limitMs);
   }
@@ -192,19 +199,19 @@ class Attempt {
   }
 
   /** Stops the timeout. */
-  isAnswered(): void {
+  stopTimeout(): void {
     clearTimeout(this.#timer);
   }
 
   /** Stops the timeout and ignores the caller's signal from now on. */
   end(): void {
-    this.isAnswered();
+    this.stopTimeout();
     this.#caller?.removeEventListener('abort', this.#abort);
   }
 }
 
 function segment(name: string, value: string | undefined): string {
-  if (typeof value !== 'string' || UNNAMEABLE.includes(value))
+  if (typeof value !== 'string' || UNSAFE_SEGMENTS.includes(value))
     throw new TypeError(`${name} cannot be ${JSON.stringify(value)} in a path`);
   return encodeURIComponent(value);
 }

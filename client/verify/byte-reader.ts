@@ -1,4 +1,4 @@
-import { demand, type VerificationFailure } from './verification-error.ts';
+import { requireThat, type VerificationFailure } from './verification-error.ts';
 
 /** Reads little-endian data from front to back. Methods throw a VerificationError at the end. */
 export class ByteReader {
@@ -23,7 +23,7 @@ export class ByteReader {
   }
 
   bytes(length: number): Uint8Array {
-    demand(length <= this.left, 'malformed', `${this.#what} ends too early.`);
+    requireThat(length <= this.left, 'malformed', `${this.#what} ends too early.`);
     this.#at += length;
     return this.#data.subarray(this.#at - length, this.#at);
   }
@@ -48,14 +48,14 @@ export class ByteReader {
     try {
       return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     } catch {
-      demand(false, 'malformed', `${this.#what} has text that is not UTF-8.`);
+      requireThat(false, 'malformed', `${this.#what} has text that is not UTF-8.`);
     }
   }
 }
 
 /** Decodes base64. Throws a VerificationError for anything else. */
 export function bytesFromBase64(text: unknown, reason: VerificationFailure, what: string): Uint8Array {
-  demand(isBase64(text), reason, `${what} is not base64.`);
+  requireThat(isBase64(text), reason, `${what} is not base64.`);
   return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
 }
 

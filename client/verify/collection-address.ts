@@ -2,7 +2,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { decodeAddress, encodeAddress } from './base58.ts';
 import { isCollectionId } from './record-proof.ts';
-import { demand } from './verification-error.ts';
+import { requireThat } from './verification-error.ts';
 
 /** The Token-2022 program, which owns every collection's account. */
 export const TOKEN_2022_ADDRESS = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
@@ -17,14 +17,14 @@ const SEED_BYTES = 24;
  */
 export function collectionAddress(authority: string, collectionId: string): string {
   const base = decodeAddress(authority);
-  demand(base !== null, 'malformed', 'The authority is not a ledger address.');
-  demand(isCollectionId(collectionId), 'malformed', 'The collection id is not a lower-case UUID.');
+  requireThat(base !== null, 'malformed', 'The authority is not a ledger address.');
+  requireThat(isCollectionId(collectionId), 'malformed', 'The collection id is not a lower-case UUID.');
   const uuid = hexToBytes(collectionId.replaceAll('-', ''));
   const digest = sha256(concatBytes(SEED_TAG, uuid)).subarray(0, SEED_BYTES);
   const seed = btoa(String.fromCharCode(...digest))
     .replaceAll('+', '-')
     .replaceAll('/', '_');
   const program = decodeAddress(TOKEN_2022_ADDRESS);
-  demand(program !== null, 'malformed', 'The program is not a ledger address.');
+  requireThat(program !== null, 'malformed', 'The program is not a ledger address.');
   return encodeAddress(sha256(concatBytes(base, utf8ToBytes(seed), program)));
 }

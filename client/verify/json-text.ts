@@ -13,7 +13,7 @@ export type JsonParser = (text: string) => unknown;
 
 const KEY_END = /\s*:/y;
 const PREFIX_BYTES = 16;
-const drawnPrefix = (): string => bytesToHex(randomBytes(PREFIX_BYTES));
+const drawPrefix = (): string => bytesToHex(randomBytes(PREFIX_BYTES));
 /**
  * Prefix of temporary names that is tried first, since drawing one takes as long as parsing a small
  * record. Drawn on first use: some runtimes provide no randomness while a module loads.
@@ -133,9 +133,9 @@ function countKeys(value: unknown): number {
 
 /** Draws a prefix that no text contains. It is random, so no crafted text can prolong the loop. */
 function unusedPrefix(texts: readonly string[]): string {
-  firstPrefix ??= drawnPrefix();
+  firstPrefix ??= drawPrefix();
   let prefix = firstPrefix;
-  while (texts.some((text) => text.includes(prefix))) prefix = drawnPrefix();
+  while (texts.some((text) => text.includes(prefix))) prefix = drawPrefix();
   return prefix;
 }
 

@@ -1,6 +1,6 @@
 import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { decodeSignature } from './base58.ts';
-import { demand } from './verification-error.ts';
+import { requireThat } from './verification-error.ts';
 
 /**
  * The record at the end of the path: the requested one, or the only other one below that prefix.
@@ -46,41 +46,45 @@ export const EMPTY_HEX = '0'.repeat(64);
 
 /** Throws a VerificationError unless `proof` has the documented shape. */
 export function checkShape(proof: RecordProof): void {
-  demand(isObject(proof), 'malformed', 'The proof is not an object.');
-  demand(proof.format === 'PV1', 'malformed', 'The proof is not in format PV1.');
-  demand(typeof proof.id === 'string' && proof.id.isWellFormed(), 'malformed', 'The id is not well-formed text.');
+  requireThat(isObject(proof), 'malformed', 'The proof is not an object.');
+  requireThat(proof.format === 'PV1', 'malformed', 'The proof is not in format PV1.');
+  requireThat(typeof proof.id === 'string' && proof.id.isWellFormed(), 'malformed', 'The id is not well-formed text.');
   const idBytes = utf8ToBytes(proof.id).length;
-  demand(idBytes > 0 && idBytes <= ID_BYTES_MAX, 'malformed', `The id is not of 1 to ${ID_BYTES_MAX} bytes.`);
-  demand(!proof.id.startsWith('\0'), 'malformed', 'The id begins with U+0000.');
+  requireThat(idBytes > 0 && idBytes <= ID_BYTES_MAX, 'malformed', `The id is not of 1 to ${ID_BYTES_MAX} bytes.`);
+  requireThat(!proof.id.startsWith('\0'), 'malformed', 'The id begins with U+0000.');
   const { namespace = '' } = proof;
-  demand(
+  requireThat(
     typeof namespace === 'string' && namespace.isWellFormed() && !namespace.includes('\0'),
     'malformed',
     'The namespace is not well-formed text without U+0000.',
   );
   const namespaceBytes = utf8ToBytes(namespace).length;
-  demand(namespaceBytes <= NAMESPACE_BYTES_MAX, 'malformed', `The namespace has over ${NAMESPACE_BYTES_MAX} bytes.`);
-  demand(typeof proof.present === 'boolean', 'malformed', 'present is not a boolean.');
-  demand(isHash(proof.merkleRoot), 'malformed', 'merkleRoot is not 64 lower-case hex digits.');
-  demand(Number.isSafeInteger(proof.version) && proof.version >= 0, 'malformed', 'version is not a whole number.');
-  demand(isCollectionId(proof.collectionId), 'malformed', 'collectionId is not a lower-case UUID.');
-  demand(
+  requireThat(
+    namespaceBytes <= NAMESPACE_BYTES_MAX,
+    'malformed',
+    `The namespace has over ${NAMESPACE_BYTES_MAX} bytes.`,
+  );
+  requireThat(typeof proof.present === 'boolean', 'malformed', 'present is not a boolean.');
+  requireThat(isHash(proof.merkleRoot), 'malformed', 'merkleRoot is not 64 lower-case hex digits.');
+  requireThat(Number.isSafeInteger(proof.version) && proof.version >= 0, 'malformed', 'version is not a whole number.');
+  requireThat(isCollectionId(proof.collectionId), 'malformed', 'collectionId is not a lower-case UUID.');
+  requireThat(
     proof.ledgerAddress === null || typeof proof.ledgerAddress === 'string',
     'malformed',
     'ledgerAddress is neither text nor null.',
   );
-  demand(Array.isArray(proof.siblings), 'malformed', 'siblings is not a list.');
-  demand(proof.siblings.length <= SIBLINGS_MAX, 'malformed', `There are more than ${SIBLINGS_MAX} siblings.`);
-  demand(proof.siblings.every(isHash), 'malformed', 'A sibling is not 64 lower-case hex digits.');
+  requireThat(Array.isArray(proof.siblings), 'malformed', 'siblings is not a list.');
+  requireThat(proof.siblings.length <= SIBLINGS_MAX, 'malformed', `There are more than ${SIBLINGS_MAX} siblings.`);
+  requireThat(proof.siblings.every(isHash), 'malformed', 'A sibling is not 64 lower-case hex digits.');
   const { terminal } = proof;
-  demand(
+  requireThat(
     terminal === null ||
       (isObject(terminal) && isHash(terminal.key) && isHash(terminal.vecHash) && isHash(terminal.metaHash)),
     'malformed',
     'terminal is neither null nor three hashes of 64 lower-case hex digits.',
   );
   const { ledgerTx = null } = proof;
-  demand(
+  requireThat(
     ledgerTx === null || (typeof ledgerTx === 'string' && decodeSignature(ledgerTx) !== null),
     'malformed',
     'ledgerTx is neither null nor a transaction signature.',
@@ -89,7 +93,7 @@ export function checkShape(proof: RecordProof): void {
 
 /** Decodes 64 lower-case hex digits. Throws a VerificationError for anything else. */
 export function hashFromHex(hex: string, what: string): Uint8Array {
-  demand(isHash(hex), 'malformed', `${what} is not 64 lower-case hex digits.`);
+  requireThat(isHash(hex), 'malformed', `${what} is not 64 lower-case hex digits.`);
   return hexToBytes(hex);
 }
 

@@ -7,7 +7,7 @@
  */
 import { encodeAddress } from './base58.ts';
 import { ByteReader } from './byte-reader.ts';
-import { demand } from './verification-error.ts';
+import { requireThat } from './verification-error.ts';
 
 /** A mint's metadata. Addresses are base58. */
 export interface TokenMetadata {
@@ -34,16 +34,20 @@ const ADDRESS_BYTES = 32;
 
 /** Parses the metadata in a mint account's data. */
 export function parseTokenMetadata(data: Uint8Array): TokenMetadata {
-  demand(
+  requireThat(
     data.length > ACCOUNT_TYPE_AT && data.length <= ACCOUNT_BYTES_MAX,
     'malformed',
     'The account has a wrong size.',
   );
-  demand(data[ACCOUNT_TYPE_AT] === ACCOUNT_TYPE_MINT, 'malformed', 'The account is not a mint.');
-  demand(data[MINT_INITIALIZED_AT] === 1, 'malformed', 'The mint is not initialized.');
-  demand(isZero(data.subarray(MINT_BYTES, ACCOUNT_TYPE_AT)), 'malformed', 'The padding after the mint is not zero.');
+  requireThat(data[ACCOUNT_TYPE_AT] === ACCOUNT_TYPE_MINT, 'malformed', 'The account is not a mint.');
+  requireThat(data[MINT_INITIALIZED_AT] === 1, 'malformed', 'The mint is not initialized.');
+  requireThat(
+    isZero(data.subarray(MINT_BYTES, ACCOUNT_TYPE_AT)),
+    'malformed',
+    'The padding after the mint is not zero.',
+  );
   const entry = entriesOf(data).get(TOKEN_METADATA_TYPE);
-  demand(entry !== undefined, 'malformed', 'The mint has no metadata.');
+  requireThat(entry !== undefined, 'malformed', 'The mint has no metadata.');
   const reader = new ByteReader(entry, 'The account');
   const metadata: TokenMetadata = {
     updateAuthority: encodeAddress(reader.bytes(ADDRESS_BYTES)),
@@ -55,10 +59,10 @@ export function parseTokenMetadata(data: Uint8Array): TokenMetadata {
   };
   for (let left = reader.u32(); left > 0; left--) {
     const name = reader.text();
-    demand(!metadata.fields.has(name), 'malformed', 'A field of the metadata occurs twice.');
+    requireThat(!metadata.fields.has(name), 'malformed', 'A field of the metadata occurs twice.');
     metadata.fields.set(name, reader.text());
   }
-  demand(reader.done, 'malformed', 'Bytes are left over after the metadata.');
+  requireThat(reader.done, 'malformed', 'Bytes are left over after the metadata.');
   return metadata;
 }
 
@@ -68,10 +72,10 @@ function entriesOf(data: Uint8Array): Map<number, Uint8Array> {
   while (!reader.done) {
     const type = reader.left >= 2 ? reader.u16() : 0;
     if (type === 0) {
-      demand(isZero(reader.bytes(reader.left)), 'malformed', 'Bytes are left over after the extensions.');
+      requireThat(isZero(reader.bytes(reader.left)), 'malformed', 'Bytes are left over after the extensions.');
       break;
     }
-    demand(!entries.has(type), 'malformed', 'An extension occurs twice.');
+    requireThat(!entries.has(type), 'malformed', 'An extension occurs twice.');
     entries.set(type, reader.bytes(reader.u16()));
   }
   return entries;

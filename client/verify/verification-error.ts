@@ -24,6 +24,6 @@ export class VerificationError extends Error {
 }
 
 /** Throws a VerificationError unless `holds`. */
-export function demand(holds: boolean, reason: VerificationFailure, message: string): asserts holds {
+export function requireThat(holds: boolean, reason: VerificationFailure, message: string): asserts holds {
   if (!holds) throw new VerificationError(reason, message);
 }

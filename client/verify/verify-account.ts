@@ -2,7 +2,7 @@ import { bytesFromBase64 } from './byte-reader.ts';
 import { collectionAddress, TOKEN_2022_ADDRESS } from './collection-address.ts';
 import { hashFromHex } from './record-proof.ts';
 import { parseTokenMetadata } from './token-metadata.ts';
-import { demand } from './verification-error.ts';
+import { requireThat } from './verification-error.ts';
 
 /** An account as returned by a node (`getAccountInfo`). Addresses are base58. */
 export interface AccountSnapshot {
@@ -36,12 +36,16 @@ export function verifyAccount(
   { authority, collectionId }: { authority: string; collectionId: string },
 ): Anchor {
   const address = collectionAddress(authority, collectionId);
-  demand(account.address === address, 'wrong-account', 'The address is not that of the collection.');
-  demand(account.owner === TOKEN_2022_ADDRESS, 'wrong-account', 'The account is not owned by Token-2022.');
+  requireThat(account.address === address, 'wrong-account', 'The address is not that of the collection.');
+  requireThat(account.owner === TOKEN_2022_ADDRESS, 'wrong-account', 'The account is not owned by Token-2022.');
   const data = typeof account.data === 'string' ? bytesFromBase64(account.data, 'malformed', 'The data') : account.data;
   const { updateAuthority, mint, fields } = parseTokenMetadata(data);
-  demand(updateAuthority === authority, 'wrong-account', 'An address other than the authority may write the metadata.');
-  demand(mint === address, 'wrong-account', 'The metadata is that of another mint.');
+  requireThat(
+    updateAuthority === authority,
+    'wrong-account',
+    'An address other than the authority may write the metadata.',
+  );
+  requireThat(mint === address, 'wrong-account', 'The metadata is that of another mint.');
   const merkleRoot = fields.get('merkleRoot') ?? '';
   hashFromHex(merkleRoot, 'merkleRoot');
   return {
@@ -53,8 +57,8 @@ export function verifyAccount(
 }
 
 function wholeNumber(digits: string | undefined, what: string): number {
-  demand(digits !== undefined && /^[0-9]{20}$/.test(digits), 'malformed', `${what} is not 20 digits.`);
+  requireThat(digits !== undefined && /^[0-9]{20}$/.test(digits), 'malformed', `${what} is not 20 digits.`);
   const number = Number(digits);
-  demand(Number.isSafeInteger(number), 'malformed', `${what} is too large.`);
+  requireThat(Number.isSafeInteger(number), 'malformed', `${what} is too large.`);
   return number;
 }

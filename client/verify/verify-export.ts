@@ -1,7 +1,7 @@
 import { RecordSet, type WholeRecord } from './collection-root.ts';
 import { hasRepeatedKey, parseJson } from './json-text.ts';
 import { hashFromHex, isCollectionId } from './record-proof.ts';
-import { demand } from './verification-error.ts';
+import { requireThat } from './verification-error.ts';
 
 const HEAD_FIELDS = ['collectionId', 'name', 'dimensions', 'metric', 'version', 'merkleRoot', 'vectorCount'];
 const END_FIELDS = ['count', 'merkleRoot'];
@@ -34,44 +34,44 @@ export async function verifyExport(lines: Iterable<string> | AsyncIterable<strin
   for await (const line of lines) {
     number++;
     if (line === '') continue;
-    demand(end === null, 'malformed', 'The export goes on after its end.');
+    requireThat(end === null, 'malformed', 'The export goes on after its end.');
     const place = `Line ${number}`;
-    const said = parsed(line, place);
+    const said = parseLine(line, place);
     if (head === null) head = headOf(said, place);
     else if ('end' in said) end = endOf(said, place);
     else addTo(records, said, place);
   }
-  demand(head !== null && end !== null, 'malformed', 'The export was cut off: it has no end.');
+  requireThat(head !== null && end !== null, 'malformed', 'The export was cut off: it has no end.');
   const root = records.root();
   const count = records.size;
   const { count: said, merkleRoot } = end as { count?: unknown; merkleRoot?: unknown };
   const isWhole = said === count && head.vectorCount === count;
-  demand(isWhole, 'wrong-content', `The export has ${count} records, which is not the number that it states.`);
-  demand(root === head.merkleRoot && root === merkleRoot, 'wrong-root', 'The records do not give the root.');
+  requireThat(isWhole, 'wrong-content', `The export has ${count} records, which is not the number that it states.`);
+  requireThat(root === head.merkleRoot && root === merkleRoot, 'wrong-root', 'The records do not give the root.');
   return head;
 }
 
-function parsed(line: string, place: string): Record<string, unknown> {
+function parseLine(line: string, place: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = parseJson(line);
   } catch {
-    demand(false, 'malformed', 'A line is not JSON.');
+    requireThat(false, 'malformed', 'A line is not JSON.');
   }
-  demand(typeof value === 'object' && value !== null, 'malformed', 'A line is not an object.');
-  demand(!hasRepeatedKey(line, value), 'malformed', `${place} has a key twice in one object.`);
+  requireThat(typeof value === 'object' && value !== null, 'malformed', 'A line is not an object.');
+  requireThat(!hasRepeatedKey(line, value), 'malformed', `${place} has a key twice in one object.`);
   return value as Record<string, unknown>;
 }
 
 function headOf(line: Record<string, unknown>, place: string): VerifiedExport {
   const { export: head } = line;
-  demand(typeof head === 'object' && head !== null, 'malformed', 'The first line is not the head of an export.');
-  refuseOthers(line, ['export'], place);
-  refuseOthers(head, HEAD_FIELDS, place);
+  requireThat(typeof head === 'object' && head !== null, 'malformed', 'The first line is not the head of an export.');
+  refuseUncoveredFields(line, ['export'], place);
+  refuseUncoveredFields(head, HEAD_FIELDS, place);
   const { collectionId, version, merkleRoot, vectorCount } = head as Record<string, unknown>;
-  demand(isCollectionId(collectionId), 'malformed', 'collectionId is not a lower-case UUID.');
-  demand(isCount(version), 'malformed', 'version is not a whole number.');
-  demand(isCount(vectorCount), 'malformed', 'vectorCount is not a whole number.');
+  requireThat(isCollectionId(collectionId), 'malformed', 'collectionId is not a lower-case UUID.');
+  requireThat(isCount(version), 'malformed', 'version is not a whole number.');
+  requireThat(isCount(vectorCount), 'malformed', 'vectorCount is not a whole number.');
   hashFromHex(merkleRoot as string, 'merkleRoot');
   return { collectionId, version, merkleRoot, vectorCount } as VerifiedExport;
 }
@@ -80,23 +80,23 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 
 function endOf(line: Record<string, unknown>, place: string): object {
   const { end } = line;
-  demand(typeof end === 'object' && end !== null, 'malformed', `${place} is not the end of an export.`);
-  refuseOthers(line, ['end'], place);
-  refuseOthers(end, END_FIELDS, place);
+  requireThat(typeof end === 'object' && end !== null, 'malformed', `${place} is not the end of an export.`);
+  refuseUncoveredFields(line, ['end'], place);
+  refuseUncoveredFields(end, END_FIELDS, place);
   return end;
 }
 
 /** Refuses unknown fields: the root does not cover them, but later readers may rely on them. */
-function refuseOthers(object: object, known: readonly string[], place: string): void {
+function refuseUncoveredFields(object: object, known: readonly string[], place: string): void {
   const other = Object.keys(object).find((name) => !known.includes(name));
-  demand(other === undefined, 'malformed', `${place} has an unknown field: ${JSON.stringify(other)}.`);
+  requireThat(other === undefined, 'malformed', `${place} has an unknown field: ${JSON.stringify(other)}.`);
 }
 
 function addTo(records: RecordSet, record: Record<string, unknown>, place: string): void {
-  refuseOthers(record, RECORD_FIELDS, place);
+  refuseUncoveredFields(record, RECORD_FIELDS, place);
   try {
     records.add(record as unknown as WholeRecord);
   } catch (error) {
-    demand(false, 'malformed', `${place} is not a record: ${(error as Error).message}`);
+    requireThat(false, 'malformed', `${place} is not a record: ${(error as Error).message}`);
   }
 }

@@ -2,7 +2,7 @@ import { collectionAddress } from './collection-address.ts';
 import { type AccountContent, ledgerAccount } from './ledger-account.ts';
 import { ledgerTransaction } from './ledger-transaction.ts';
 import { checkShape, type RecordProof } from './record-proof.ts';
-import { demand, VerificationError } from './verification-error.ts';
+import { requireThat, VerificationError } from './verification-error.ts';
 import { type Anchor, verifyAccount } from './verify-account.ts';
 import { type ExpectedRecord, verifyProof } from './verify-proof.ts';
 import { type AnchoringTransaction, verifyTransaction } from './verify-transaction.ts';
@@ -59,15 +59,15 @@ export async function ledgerEvidence(proof: RecordProof, ledger: Ledger): Promis
   const { authority, collectionId } = ledger;
   checkShape(proof);
   const isSame = collectionId === proof.collectionId;
-  demand(isSame, 'wrong-content', `The proof is about the collection ${proof.collectionId}.`);
+  requireThat(isSame, 'wrong-content', `The proof is about the collection ${proof.collectionId}.`);
   const address = collectionAddress(authority, collectionId);
   const account = await ledger.readAccount(address);
-  demand(account !== null, 'wrong-account', `There is no account ${address} on the ledger: ${whyAbsent(proof)}`);
+  requireThat(account !== null, 'wrong-account', `There is no account ${address} on the ledger: ${whyAbsent(proof)}`);
   const anchor = verifyAccount({ ...account, address }, { authority, collectionId });
   const { merkleRoot, version, ledgerTx: signature = null } = proof;
   if (anchor.version === version && anchor.merkleRoot === merkleRoot) return { anchor, transaction: null };
-  if (signature === null) throw unanchored(proof, anchor);
-  demand(
+  if (signature === null) throw unanchoredError(proof, anchor);
+  requireThat(
     ledger.readTransaction !== undefined,
     'wrong-root',
     `The ledger holds version ${anchor.version} and the proof is of version ${version}: give the transaction ${signature}, too.`,
@@ -84,7 +84,7 @@ function whyAbsent({ ledgerTx = null }: RecordProof): string {
 }
 
 /** Returns the error for a proof that names no transaction and is not of the current root. */
-function unanchored({ version }: RecordProof, anchor: Anchor): VerificationError {
+function unanchoredError({ version }: RecordProof, anchor: Anchor): VerificationError {
   const held = `The ledger holds version ${anchor.version}`;
   if (anchor.version < version)
     return new VerificationError(

@@ -9,7 +9,7 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { innerHashOf, keyHashOf, leafHashOf, metaHashOf, vecHashOf } from './content-hash.ts';
 import { checkShape, EMPTY_HEX, hashFromHex, type RecordProof } from './record-proof.ts';
-import { demand } from './verification-error.ts';
+import { requireThat } from './verification-error.ts';
 
 /** What the caller knows about the record. Absent fields are not compared. */
 export interface ExpectedRecord {
@@ -32,11 +32,11 @@ export function verifyProof(root: string, proof: RecordProof, expected: Expected
   const { id, namespace, vecHash, metaHash } = hashesOf(expected);
   const rootHash = bytesToHex(hashFromHex(root, 'root'));
   checkShape(proof);
-  demand(proof.merkleRoot === rootHash, 'wrong-root', 'The proof is about another root.');
-  demand(id === undefined || id === proof.id, 'wrong-content', 'The proof is about another id.');
+  requireThat(proof.merkleRoot === rootHash, 'wrong-root', 'The proof is about another root.');
+  requireThat(id === undefined || id === proof.id, 'wrong-content', 'The proof is about another id.');
   const { namespace: proven = '' } = proof;
   const isSameNamespace = namespace === undefined || namespace === proven;
-  demand(isSameNamespace, 'wrong-content', 'The proof is about another namespace.');
+  requireThat(isSameNamespace, 'wrong-content', 'The proof is about another namespace.');
 
   const key = keyHashOf(proof.id, proven);
   const { siblings, terminal } = proof;
@@ -44,13 +44,17 @@ export function verifyProof(root: string, proof: RecordProof, expected: Expected
   let outcome: 'present' | 'absent' = 'absent';
   let hash = hashFromHex(EMPTY_HEX, 'EMPTY');
   if (terminal === null) {
-    demand(!isLastEmpty, 'not-canonical', 'The path goes on below an empty subtree.');
+    requireThat(!isLastEmpty, 'not-canonical', 'The path goes on below an empty subtree.');
   } else {
     const terminalKey = hashFromHex(terminal.key, 'terminal.key');
     for (let depth = 0; depth < siblings.length; depth++) {
-      demand(bitOf(terminalKey, depth) === bitOf(key, depth), 'not-canonical', 'The path ends at a record beside it.');
+      requireThat(
+        bitOf(terminalKey, depth) === bitOf(key, depth),
+        'not-canonical',
+        'The path ends at a record beside it.',
+      );
     }
-    demand(!isLastEmpty, 'not-canonical', 'The path goes on below a subtree of one record.');
+    requireThat(!isLastEmpty, 'not-canonical', 'The path goes on below a subtree of one record.');
     hash = leafHashOf(
       terminalKey,
       hashFromHex(terminal.vecHash, 'terminal.vecHash'),
@@ -59,19 +63,23 @@ export function verifyProof(root: string, proof: RecordProof, expected: Expected
     if (terminal.key === bytesToHex(key)) {
       outcome = 'present';
       const valuesMatch = vecHash === undefined || vecHash === terminal.vecHash;
-      demand(valuesMatch, 'wrong-content', 'The record has other values.');
+      requireThat(valuesMatch, 'wrong-content', 'The record has other values.');
       const metadataMatches = metaHash === undefined || metaHash === terminal.metaHash;
-      demand(metadataMatches, 'wrong-content', 'The record has other metadata.');
+      requireThat(metadataMatches, 'wrong-content', 'The record has other metadata.');
     }
   }
   for (let depth = siblings.length - 1; depth >= 0; depth--) {
     const sibling = hashFromHex(siblings[depth], 'sibling');
     hash = bitOf(key, depth) === 1 ? innerHashOf(sibling, hash) : innerHashOf(hash, sibling);
   }
-  demand(bytesToHex(hash) === rootHash, 'wrong-root', 'The path does not lead to the root.');
+  requireThat(bytesToHex(hash) === rootHash, 'wrong-root', 'The path does not lead to the root.');
   const isContentExpected = vecHash !== undefined || metaHash !== undefined;
-  demand(outcome === 'present' || !isContentExpected, 'wrong-content', 'There is no record of that id.');
-  demand(proof.present === (outcome === 'present'), 'malformed', 'The proof shows the opposite of what it claims.');
+  requireThat(outcome === 'present' || !isContentExpected, 'wrong-content', 'There is no record of that id.');
+  requireThat(
+    proof.present === (outcome === 'present'),
+    'malformed',
+    'The proof shows the opposite of what it claims.',
+  );
   return outcome;
 }
 

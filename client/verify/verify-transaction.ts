@@ -8,7 +8,7 @@ import { decodeAddress, decodeSignature, encodeAddress } from './base58.ts';
 import { ByteReader, bytesFromBase64 } from './byte-reader.ts';
 import { collectionAddress, TOKEN_2022_ADDRESS } from './collection-address.ts';
 import { isSignedBy } from './ed25519.ts';
-import { demand } from './verification-error.ts';
+import { requireThat } from './verification-error.ts';
 
 /** A transaction that wrote the root of a proof. */
 export interface AnchoringTransaction {
@@ -49,18 +49,18 @@ const NUMBER_DIGITS = 20;
  */
 export function verifyTransaction(transaction: unknown, expected: ExpectedAnchor): AnchoringTransaction {
   const { signature, merkleRoot, version } = expected;
-  demand(
+  requireThat(
     transaction !== null,
     'wrong-transaction',
     `No finalized transaction ${signature} is on the ledger: if it was made just now, try again in a minute.`,
   );
-  const { slot, blockTime, meta, bytes } = answered(transaction);
-  demand('err' in meta && meta.err === null, 'wrong-transaction', 'The transaction failed.');
+  const { slot, blockTime, meta, bytes } = parseAnswer(transaction);
+  requireThat('err' in meta && meta.err === null, 'wrong-transaction', 'The transaction failed.');
   const { innerInstructions = null } = meta;
   const isFlat = innerInstructions === null || (Array.isArray(innerInstructions) && innerInstructions.length === 0);
-  demand(isFlat, 'wrong-transaction', 'A program in the transaction called another program.');
+  requireThat(isFlat, 'wrong-transaction', 'A program in the transaction called another program.');
   const fields = fieldsWritten(bytes, expected);
-  demand(
+  requireThat(
     fields.get('merkleRoot') === merkleRoot && fields.get('version') === String(version).padStart(NUMBER_DIGITS, '0'),
     'wrong-root',
     'The transaction wrote another root or another version.',
@@ -69,14 +69,18 @@ export function verifyTransaction(transaction: unknown, expected: ExpectedAnchor
   return { signature, slot, anchoredAt };
 }
 
-function answered(transaction: unknown) {
+function parseAnswer(transaction: unknown) {
   const { slot, blockTime = null, meta, transaction: wire } = membersOf(transaction);
-  demand(isWhole(slot, Number.MAX_SAFE_INTEGER), 'malformed', 'The transaction has no slot.');
-  demand(blockTime === null || isWhole(blockTime, BLOCK_TIME_MAX), 'malformed', '`blockTime` is not a valid time.');
-  demand(typeof meta === 'object' && meta !== null, 'malformed', 'The answer has no `meta`.');
-  demand(Array.isArray(wire) && wire[1] === 'base64', 'malformed', 'The transaction is not in base64.');
+  requireThat(isWhole(slot, Number.MAX_SAFE_INTEGER), 'malformed', 'The transaction has no slot.');
+  requireThat(
+    blockTime === null || isWhole(blockTime, BLOCK_TIME_MAX),
+    'malformed',
+    '`blockTime` is not a valid time.',
+  );
+  requireThat(typeof meta === 'object' && meta !== null, 'malformed', 'The answer has no `meta`.');
+  requireThat(Array.isArray(wire) && wire[1] === 'base64', 'malformed', 'The transaction is not in base64.');
   const bytes = bytesFromBase64(wire[0], 'malformed', 'The transaction');
-  demand(bytes.length <= TRANSACTION_BYTES_MAX, 'malformed', 'The transaction is too long.');
+  requireThat(bytes.length <= TRANSACTION_BYTES_MAX, 'malformed', 'The transaction is too long.');
   return { slot, blockTime, meta: membersOf(meta), bytes };
 }
 
@@ -84,22 +88,22 @@ function answered(transaction: unknown) {
 function fieldsWritten(bytes: Uint8Array, { authority, collectionId, signature }: ExpectedAnchor): Map<string, string> {
   const reader = new ByteReader(bytes, 'The transaction');
   const signatures = lengthIn(reader);
-  demand(signatures === 1, 'wrong-transaction', 'The transaction must have exactly one signature.');
+  requireThat(signatures === 1, 'wrong-transaction', 'The transaction must have exactly one signature.');
   const signed = reader.bytes(SIGNATURE_BYTES);
   const message = bytes.subarray(bytes.length - reader.left);
   const isAsked = bytesToHex(signed) === bytesToHex(decodeSignature(signature) ?? Uint8Array.of());
-  demand(isAsked, 'wrong-transaction', 'It is not the transaction that was asked for.');
+  requireThat(isAsked, 'wrong-transaction', 'It is not the transaction that was asked for.');
   const signers = reader.u8();
   // A versioned transaction, which can take addresses from tables, has 128 or more here.
-  demand(signers < 0x80, 'wrong-transaction', 'The transaction is not of the version `legacy`.');
-  demand(
+  requireThat(signers < 0x80, 'wrong-transaction', 'The transaction is not of the version `legacy`.');
+  requireThat(
     signers === 1 && reader.u8() === 0,
     'wrong-transaction',
     'The transaction must be signed by the authority alone.',
   );
   reader.u8();
   const addresses = Array.from({ length: lengthIn(reader) }, () => encodeAddress(reader.bytes(ADDRESS_BYTES)));
-  demand(addresses[0] === authority, 'wrong-transaction', 'Another authority signed the transaction.');
+  requireThat(addresses[0] === authority, 'wrong-transaction', 'Another authority signed the transaction.');
   reader.bytes(ADDRESS_BYTES);
   const mint = collectionAddress(authority, collectionId);
   const fields = new Map<string, string>();
@@ -108,35 +112,35 @@ function fieldsWritten(bytes: Uint8Array, { authority, collectionId, signature }
     const accounts = Array.from(reader.bytes(lengthIn(reader)), (at) => addresses[at]);
     const data = reader.bytes(lengthIn(reader));
     if (program === COMPUTE_BUDGET_ADDRESS) continue;
-    demand(program === TOKEN_2022_ADDRESS, 'wrong-transaction', 'The transaction calls another program.');
+    requireThat(program === TOKEN_2022_ADDRESS, 'wrong-transaction', 'The transaction calls another program.');
     const isOwn = accounts.length === 2 && accounts[0] === mint && accounts[1] === authority;
-    demand(isOwn, 'wrong-transaction', 'The transaction writes another account, or for another authority.');
+    requireThat(isOwn, 'wrong-transaction', 'The transaction writes another account, or for another authority.');
     const [name, value] = fieldIn(data);
-    demand(!fields.has(name), 'wrong-transaction', 'The transaction writes a field twice.');
+    requireThat(!fields.has(name), 'wrong-transaction', 'The transaction writes a field twice.');
     fields.set(name, value);
   }
-  demand(reader.done, 'malformed', 'Bytes are left over after the transaction.');
-  demand(fields.size === FIELDS.length, 'wrong-transaction', 'The transaction does not write all fields.');
+  requireThat(reader.done, 'malformed', 'Bytes are left over after the transaction.');
+  requireThat(fields.size === FIELDS.length, 'wrong-transaction', 'The transaction does not write all fields.');
   // This is the slowest check, so it comes last.
   const isSigned = isSignedBy(decodeAddress(authority)!, signed, message);
-  demand(isSigned, 'wrong-transaction', "The transaction's signature is not the authority's.");
+  requireThat(isSigned, 'wrong-transaction', "The transaction's signature is not the authority's.");
   return fields;
 }
 
 function fieldIn(data: Uint8Array): [name: string, value: string] {
   const isUpdate = data[8] === NAMED_FIELD && bytesToHex(data.subarray(0, 8)) === UPDATE_FIELD;
-  demand(isUpdate, 'wrong-transaction', 'The transaction does something other than writing fields.');
+  requireThat(isUpdate, 'wrong-transaction', 'The transaction does something other than writing fields.');
   const reader = new ByteReader(data.subarray(9), 'The transaction');
   const field: [string, string] = [reader.text(), reader.text()];
-  demand(reader.done, 'malformed', 'Bytes are left over after a field.');
-  demand(FIELDS.includes(field[0]), 'wrong-transaction', 'The transaction writes an unknown field.');
+  requireThat(reader.done, 'malformed', 'Bytes are left over after a field.');
+  requireThat(FIELDS.includes(field[0]), 'wrong-transaction', 'The transaction writes an unknown field.');
   return field;
 }
 
 /** Reads a length. Every length in an anchoring transaction fits in one byte. */
 function lengthIn(reader: ByteReader): number {
   const length = reader.u8();
-  demand(length < 0x80, 'malformed', 'A length in the transaction takes more than one byte.');
+  requireThat(length < 0x80, 'malformed', 'A length in the transaction takes more than one byte.');
   return length;
 }
 

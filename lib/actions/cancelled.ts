@@ -17,7 +17,7 @@ export function signalOf(options: object): AbortSignal | undefined {
 }
 
 /** Returns a caller whose calls are aborted together with the call that `options` belong to. */
-export function endingWith(caller: Caller, options: object): Caller {
+export function abortingWith(caller: Caller, options: object): Caller {
   const signal = signalOf(options);
   if (signal === undefined) return caller;
   return {

@@ -1,16 +1,16 @@
 import type { ShardKey } from '../shard/key.ts';
-import type { AnchorStanding } from '../store/anchors.ts';
+import type { OutboxState } from '../store/anchors.ts';
 import type { LedgerInfo } from './anchoring.ts';
 import type { VerifyResult } from './verification.ts';
 
 /** A range of rows of a long table. */
-export interface Slice {
+export interface RowRange {
   offset?: number;
   limit?: number;
 }
 
 /** A range of rows; `next` is the offset of the next one, null at the end. */
-export interface Part<T> {
+export interface TablePage<T> {
   rows: T[];
   next: number | null;
 }
@@ -66,7 +66,7 @@ export interface ClusterNodes {
 /** `closed`: claimed, not in memory. `unclaimed`: claimed on next use. */
 type ShardState = 'open' | 'closed' | 'unclaimed' | 'unreachable';
 
-export interface ShardRow {
+export interface ShardStatus {
   shard: ShardKey;
   /** `<account id>/<name>` */
   collection: string;
@@ -137,14 +137,14 @@ export interface Backup {
 export interface ClusterActions {
   'cluster.nodes': { params: Record<string, never>; result: ClusterNodes };
   'cluster.shards': {
-    params: Slice & { collection?: string };
-    result: Part<ShardRow> & { unreachable: Unreachable[] };
+    params: RowRange & { collection?: string };
+    result: TablePage<ShardStatus> & { unreachable: Unreachable[] };
   };
-  'cluster.collections': { params: Slice; result: Part<CollectionInCluster> & { unreachable: Unreachable[] } };
+  'cluster.collections': { params: RowRange; result: TablePage<CollectionInCluster> & { unreachable: Unreachable[] } };
   /** `standing` filters by state; default: all collections. */
   'cluster.anchors': {
-    params: Slice & { standing?: Exclude<AnchorStanding, 'settled'> };
-    result: Part<AnchorOverview>;
+    params: RowRange & { standing?: Exclude<OutboxState, 'settled'> };
+    result: TablePage<AnchorOverview>;
   };
   /** Resolves when the shard is open on `node`. `from` is null if no node held it. */
   'cluster.move': {

@@ -140,7 +140,7 @@ export const CONSISTENCIES = ['strong', 'eventual'] as const;
 export type Consistency = (typeof CONSISTENCIES)[number];
 
 /** The records to read; without `filter`, all of the namespace. */
-export interface Selected {
+export interface RecordSelection {
   filter?: Record<string, unknown>;
   namespace?: string;
   /** Selects records of all namespaces. */
@@ -160,7 +160,7 @@ export interface FacetsResult extends WithAbsentFields {
 }
 
 /** A page of records in the order of their ids' UTF-8 bytes. */
-interface ListRecords extends Selected {
+interface ListRecords extends RecordSelection {
   /** Restricts the page to ids with this prefix. */
   prefix?: string;
   limit?: number;
@@ -263,7 +263,7 @@ export interface AnchorsPage {
   nextCursor: string | null;
 }
 
-export interface Named {
+export interface NamedCollection {
   accountId: string;
   /** Name of the collection or an alias. Looked up unless one of the following is set. */
   name: string;
@@ -273,19 +273,19 @@ export interface Named {
   collectionId?: string;
 }
 
-interface Awaiting {
+interface AnchorWaitOption {
   /** Whether the response waits for the anchor, up to the configured time. Default: true. */
   isAnchorAwaited?: boolean;
 }
 
 /** Parameters of an action whose result may have `absentFields`. */
-export interface FieldsWanted {
+export interface AbsentFieldsOption {
   /** Whether to report them. Default: false, because older gateways pass results on unchanged. */
   wantsAbsentFields?: boolean;
 }
 
 /** Parameters of an action that takes a request body. */
-interface Asked extends Named {
+interface BodyParams extends NamedCollection {
   /**
    * The body as the gateway decoded it for this collection. If absent, the fields of the body are
    * passed as parameters and decoded here.
@@ -301,51 +301,63 @@ export interface CollectionsActions {
     params: { accountId: string; limit?: number; cursor?: string; isUncounted?: boolean };
     result: CollectionsPage;
   };
-  'collections.get': { params: Named; result: CollectionDetail };
-  'collections.resolve': { params: Named; result: CollectionRow };
-  'collections.update': { params: Named & ChangeCollection; result: CollectionDetail };
+  'collections.get': { params: NamedCollection; result: CollectionDetail };
+  'collections.resolve': { params: NamedCollection; result: CollectionRow };
+  'collections.update': { params: NamedCollection & ChangeCollection; result: CollectionDetail };
   /** Throws FORBIDDEN if the collection is protected, NAME_IS_ALIAS and COLLECTION_HAS_ALIAS. */
-  'collections.remove': { params: Named; result: { deleted: true } };
-  'collections.upsert': { params: Asked & Awaiting & { records?: unknown; namespace?: string }; result: UpsertResult };
+  'collections.remove': { params: NamedCollection; result: { deleted: true } };
+  'collections.upsert': {
+    params: BodyParams & AnchorWaitOption & { records?: unknown; namespace?: string };
+    result: UpsertResult;
+  };
   /** Writes one batch of an import under stored ids. `importedCount` covers this batch only. */
-  'collections.import': { params: Named & Awaiting & { batch: RecordBatch }; result: ImportResult };
-  'collections.delete': { params: Asked & FieldsWanted & Awaiting & DeleteRecords; result: DeleteResult };
-  'collections.updateRecords': { params: Asked & FieldsWanted & Awaiting & UpdateRecords; result: UpdateResult };
-  'collections.query': { params: Asked & FieldsWanted & CollectionQuery; result: QueryResult };
+  'collections.import': { params: NamedCollection & AnchorWaitOption & { batch: RecordBatch }; result: ImportResult };
+  'collections.delete': {
+    params: BodyParams & AbsentFieldsOption & AnchorWaitOption & DeleteRecords;
+    result: DeleteResult;
+  };
+  'collections.updateRecords': {
+    params: BodyParams & AbsentFieldsOption & AnchorWaitOption & UpdateRecords;
+    result: UpdateResult;
+  };
+  'collections.query': { params: BodyParams & AbsentFieldsOption & CollectionQuery; result: QueryResult };
   'collections.queries': {
-    params: Asked & FieldsWanted & { queries?: CollectionQuery[] };
+    params: BodyParams & AbsentFieldsOption & { queries?: CollectionQuery[] };
     result: { results: QueryResult[] };
   };
   'collections.fetch': {
-    params: Asked & { ids?: string[]; namespace?: string; consistency?: Consistency };
+    params: BodyParams & { ids?: string[]; namespace?: string; consistency?: Consistency };
     result: FetchedRecord[];
   };
-  'collections.count': { params: Asked & FieldsWanted & Selected; result: CountResult };
+  'collections.count': { params: BodyParams & AbsentFieldsOption & RecordSelection; result: CountResult };
   'collections.facets': {
-    params: Asked & FieldsWanted & Selected & { field?: string; limit?: number };
+    params: BodyParams & AbsentFieldsOption & RecordSelection & { field?: string; limit?: number };
     result: FacetsResult;
   };
-  'collections.listRecords': { params: Asked & FieldsWanted & ListRecords; result: RecordsPage };
+  'collections.listRecords': { params: BodyParams & AbsentFieldsOption & ListRecords; result: RecordsPage };
   /** Returns the part that follows `at`, or the first part without `at`. */
-  'collections.export': { params: Named & { at?: ExportPosition }; result: ExportPart };
+  'collections.export': { params: NamedCollection & { at?: ExportPosition }; result: ExportPart };
   /** Keeps the rest of the export after `at` for another 30 seconds, if it still exists. */
-  'collections.keepExport': { params: Named & { at: ExportPosition }; result: null };
+  'collections.keepExport': { params: NamedCollection & { at: ExportPosition }; result: null };
   /** Drops the rest of the export after `at`. */
-  'collections.leaveExport': { params: Named & { at: ExportPosition }; result: null };
+  'collections.leaveExport': { params: NamedCollection & { at: ExportPosition }; result: null };
   'collections.namespaces': {
-    params: Named & { prefix?: string; limit?: number; cursor?: string };
+    params: NamedCollection & { prefix?: string; limit?: number; cursor?: string };
     result: NamespacesPage;
   };
   /** Throws NAMESPACE_NOT_FOUND if the namespace has no records. */
-  'collections.deleteNamespace': { params: Named & Awaiting & { namespace: string }; result: DeleteResult };
+  'collections.deleteNamespace': {
+    params: NamedCollection & AnchorWaitOption & { namespace: string };
+    result: DeleteResult;
+  };
   /**
    * Resolves when the shards with these indexes are open. Other calls throw SHARD_UNAVAILABLE,
    * before anything was done, if they wait longer than `meta.shardWaitMs` milliseconds for a shard.
    * A caller that holds resources sets it, releases them, waits here, and calls again.
    */
-  'collections.whenReady': { params: Named & { shards: number[] }; result: null };
-  'collections.proof': { params: Named & { id: string; namespace?: string }; result: RecordProof };
-  'collections.anchors': { params: Named & { limit?: number; cursor?: string }; result: AnchorsPage };
+  'collections.whenReady': { params: NamedCollection & { shards: number[] }; result: null };
+  'collections.proof': { params: NamedCollection & { id: string; namespace?: string }; result: RecordProof };
+  'collections.anchors': { params: NamedCollection & { limit?: number; cursor?: string }; result: AnchorsPage };
   /** Creates an alias or points it to another collection. Throws as `Aliases.put` does. */
   'collections.putAlias': {
     params: { accountId: string; alias: string; collection: string };

@@ -24,7 +24,7 @@ export interface UsageReport {
 }
 
 /** Actions of the instance responsible for the account; the others forward calls to it. */
-export interface ChargedActions {
+export interface RoutedActions {
   'metering.usage': { params: { accountId: string }; result: UsageReport };
   /**
    * Reserves room for a write until `metering.settle`. Without a `ticket`, `vectors` (records in
@@ -56,14 +56,14 @@ export interface ChargedActions {
   'metering.takeQuery': { params: { accountId: string; count?: number }; result: { month: string } };
 }
 
-export interface MeteringActions extends ChargedActions {
+export interface MeteringActions extends RoutedActions {
   /**
    * Carries out a call forwarded by another instance, whichever instance is responsible. Older
    * versions lack this action, so they are never chosen as responsible.
    */
   'metering.forwarded': {
-    params: { action: keyof ChargedActions; params: ChargedActions[keyof ChargedActions]['params'] };
-    result: ChargedActions[keyof ChargedActions]['result'];
+    params: { action: keyof RoutedActions; params: RoutedActions[keyof RoutedActions]['params'] };
+    result: RoutedActions[keyof RoutedActions]['result'];
   };
   /** Makes the called instance return unused reserved queries and store all usage. */
   'metering.yieldQueries': { params: { accountId: string }; result: null };

@@ -1,11 +1,11 @@
 import type { RecordBatch } from '../records/batch.ts';
-import type { ChangePreview, PreviewTerms, RecordUpdate, ShardChange } from '../shard/change.ts';
+import type { ChangePreview, PreviewOptions, RecordUpdate, ShardChange } from '../shard/change.ts';
 import type { ShardHead } from '../shard/head.ts';
 import type { ShardKey } from '../shard/key.ts';
-import type { FetchedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../shard/match.ts';
+import type { AnswerPage, FetchedRecord, PageItem, QueryOptions, ShardMatch } from '../shard/match.ts';
 import type { ShardProof } from '../shard/proof.ts';
 import type { ShardRead } from '../shard/read.ts';
-import type { Recomputed } from '../shard/recomputed.ts';
+import type { RecomputedShard } from '../shard/recomputed.ts';
 import type { ShardSpec } from '../shard/spec.ts';
 import type { WriteAck } from '../shard/write-ack.ts';
 
@@ -61,7 +61,7 @@ export interface ShardRecomputing {
   records: number;
 }
 
-interface Opening {
+interface OpenTimeoutOption {
   /**
    * Longest time, in ms, to wait for the shard to open; default: no limit. After that the call
    * fails with SHARD_UNAVAILABLE before anything was done, while opening continues.
@@ -76,29 +76,46 @@ export interface ShardsActions {
    * StoreError of a kind other than 'unknown', means that nothing of the write is or will be
    * committed; any other error leaves that open.
    */
-  'shards.upsert': { params: { shard: ShardSpec; batch: RecordBatch; waitMs: number } & Opening; result: WriteAck };
-  'shards.delete': { params: { shard: ShardSpec; ids: string[]; waitMs: number } & Opening; result: WriteAck };
+  'shards.upsert': {
+    params: { shard: ShardSpec; batch: RecordBatch; waitMs: number } & OpenTimeoutOption;
+    result: WriteAck;
+  };
+  'shards.delete': {
+    params: { shard: ShardSpec; ids: string[]; waitMs: number } & OpenTimeoutOption;
+    result: WriteAck;
+  };
   /** Same as `shards.upsert`. Throws INVALID_ARGUMENT if a merge would make metadata too long. */
-  'shards.change': { params: { shard: ShardSpec; change: ShardChange; waitMs: number } & Opening; result: WriteAck };
+  'shards.change': {
+    params: { shard: ShardSpec; change: ShardChange; waitMs: number } & OpenTimeoutOption;
+    result: WriteAck;
+  };
   /**
    * With `eventual`, a copy may answer, which may lag behind. A page has about `pageMaxBytes`, and
    * at least one item if there is any.
    */
   'shards.query': {
-    params: { shard: ShardSpec; query: QueryOptions; pageMaxBytes: number; eventual?: boolean } & Opening;
-    result: Page<ShardMatch>;
+    params: { shard: ShardSpec; query: QueryOptions; pageMaxBytes: number; eventual?: boolean } & OpenTimeoutOption;
+    result: AnswerPage<ShardMatch>;
   };
   /** Runs several queries and returns a page for each. */
   'shards.queries': {
-    params: { shard: ShardSpec; queries: readonly QueryOptions[]; pageMaxBytes: number; eventual?: boolean } & Opening;
-    result: Page<ShardMatch>[];
+    params: {
+      shard: ShardSpec;
+      queries: readonly QueryOptions[];
+      pageMaxBytes: number;
+      eventual?: boolean;
+    } & OpenTimeoutOption;
+    result: AnswerPage<ShardMatch>[];
   };
   'shards.fetch': {
-    params: { shard: ShardSpec; ids: string[]; pageMaxBytes: number; eventual?: boolean } & Opening;
-    result: Page<FetchedRecord>;
+    params: { shard: ShardSpec; ids: string[]; pageMaxBytes: number; eventual?: boolean } & OpenTimeoutOption;
+    result: AnswerPage<FetchedRecord>;
   };
   /** Results have type `ShardReads[op]['result']`. */
-  'shards.read': { params: { shard: ShardSpec; read: ShardRead; eventual?: boolean } & Opening; result: unknown };
+  'shards.read': {
+    params: { shard: ShardSpec; read: ShardRead; eventual?: boolean } & OpenTimeoutOption;
+    result: unknown;
+  };
   /** Resolves when the shard is open. */
   'shards.ready': { params: { shard: ShardSpec }; result: null };
   /**
@@ -108,7 +125,7 @@ export interface ShardsActions {
    */
   'shards.next': {
     params: { shard: ShardSpec; rest: string; pageMaxBytes: number };
-    result: Page<PageItem> | null;
+    result: AnswerPage<PageItem> | null;
   };
   /** Drops the remaining pages. */
   'shards.leave': { params: { shard: ShardSpec; rest: string }; result: null };
@@ -116,7 +133,7 @@ export interface ShardsActions {
   'shards.head': { params: { shard: ShardSpec }; result: ShardHead };
   /** Returns what updates by id would do. */
   'shards.previewUpdates': {
-    params: { shard: ShardSpec; updates: RecordUpdate[]; terms: PreviewTerms };
+    params: { shard: ShardSpec; updates: RecordUpdate[]; terms: PreviewOptions };
     result: ChangePreview;
   };
   /** Returns the size of each record's metadata in bytes, 0 if there is no such record. */
@@ -131,9 +148,9 @@ export interface ShardsActions {
   /** Records the shard's current root as right, after an operator's decision. */
   'shards.resume': { params: { shard: ShardSpec }; result: null };
   /** `run` is the id that `shards.recomputing` events carry; without it, no events are sent. */
-  'shards.recompute': { params: { shard: ShardSpec; run?: string }; result: Recomputed };
+  'shards.recompute': { params: { shard: ShardSpec; run?: string }; result: RecomputedShard };
   /** Applies the log through `seq` to a recomputed state. */
-  'shards.extend': { params: { session: string; seq: number }; result: Recomputed };
+  'shards.extend': { params: { session: string; seq: number }; result: RecomputedShard };
   /** Keeps a recomputed state that is still to be extended. */
   'shards.keep': { params: { session: string }; result: null };
   'shards.release': { params: { session: string }; result: null };

@@ -36,20 +36,20 @@ export interface Verification {
   error?: { code: ErrorCode; message: string };
 }
 
-interface Named {
+interface VerifyTarget {
   accountId: string;
   name: string;
 }
 
 export interface VerificationActions {
-  'verification.verify': { params: Named; result: VerifyResult };
+  'verification.verify': { params: VerifyTarget; result: VerifyResult };
   /**
    * Starts a background verification, or returns the running one. Throws UNAVAILABLE if too many
    * run. `collection` is the collection's own name, also if the call used an alias.
    */
-  'verification.begin': { params: Named; result: Verification & { collection: string } };
+  'verification.begin': { params: VerifyTarget; result: Verification & { collection: string } };
   /** Throws VERIFICATION_NOT_FOUND. */
-  'verification.get': { params: Named & { id: string }; result: Verification };
+  'verification.get': { params: VerifyTarget & { id: string }; result: Verification };
   /** Performs `begin` on the called node. */
   'verification.run': { params: { collection: CollectionRow }; result: Verification };
   /** Returns the called node's verification with that id, or its running one if no id is given. */

@@ -6,7 +6,7 @@
  * account that holds nothing, without a fixed reserve per account. Source: Choudhury and Hahne,
  * "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches" (1998).
  */
-export class Shares {
+export class FairShares {
   readonly #factor: number;
   readonly #max: number;
   readonly #held = new Map<string, number>();

@@ -8,7 +8,7 @@
  * forever.
  */
 import { ProvecError } from '../errors.ts';
-import { Shares } from './fair-share.ts';
+import { FairShares } from './fair-share.ts';
 
 /** An account may hold at most twice the amount left free. */
 const SHARE_FACTOR = 2;
@@ -45,7 +45,7 @@ export class MemoryBudget {
   readonly #bounds: MemoryBounds;
   readonly #message: string;
   readonly #observer: MemoryObserver;
-  readonly #shares = new Shares(SHARE_FACTOR);
+  readonly #shares = new FairShares(SHARE_FACTOR);
 
   /** `message` is the text of the UNAVAILABLE error. */
   constructor(bounds: MemoryBounds, message: string, observer: MemoryObserver = UNOBSERVED) {

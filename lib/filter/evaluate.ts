@@ -27,32 +27,32 @@ export function matches(node: FilterNode, metadata: Record<string, unknown>): bo
 
 /** Compiles a filter for use on many records. */
 export function predicateOf(node: FilterNode, onCompared: OnCompared = () => undefined): Predicate {
-  return partOf(node, { onCompared, lists: new WeakMap() });
+  return compileNode(node, { onCompared, lists: new WeakMap() });
 }
 
 /** State shared by the conditions of one filter. */
-interface Shared {
+interface FilterContext {
   onCompared: OnCompared;
   /** Maps of the elements of long lists, shared between conditions. */
   lists: WeakMap<unknown[], ValueMap>;
 }
 
-function partOf(node: FilterNode, shared: Shared): Predicate {
+function compileNode(node: FilterNode, shared: FilterContext): Predicate {
   switch (node.op) {
     case 'and': {
-      const parts = node.nodes.map((part) => partOf(part, shared));
+      const parts = node.nodes.map((part) => compileNode(part, shared));
       return (metadata) => parts.every((matches) => matches(metadata));
     }
     case 'or': {
-      const parts = node.nodes.map((part) => partOf(part, shared));
+      const parts = node.nodes.map((part) => compileNode(part, shared));
       return (metadata) => parts.some((matches) => matches(metadata));
     }
     case 'not': {
-      const matches = partOf(node.node, shared);
+      const matches = compileNode(node.node, shared);
       return (metadata) => !matches(metadata);
     }
     default: {
-      const [read, meets] = [fieldReader(node.field), meetingOf(node, shared)];
+      const [read, meets] = [fieldReader(node.field), conditionTest(node, shared)];
       return (metadata) => meets(read(metadata));
     }
   }
@@ -76,14 +76,14 @@ export function compares(value: unknown, relation: Relation, operand: string | n
 }
 
 /** Returns a test of a field's value, which is `undefined` if the field is absent. */
-function meetingOf(condition: Condition, shared: Shared): (value: unknown) => boolean {
+function conditionTest(condition: Condition, shared: FilterContext): (value: unknown) => boolean {
   switch (condition.op) {
     case 'exists':
       return (value) => value !== undefined;
     case 'in': {
       const { values } = condition;
-      const isNamed = membership(values);
-      return (value) => (Array.isArray(value) ? holdsOne(value, values, shared) : isNamed(value));
+      const isNamed = valueTest(values);
+      return (value) => (Array.isArray(value) ? containsAny(value, values, shared) : isNamed(value));
     }
     case 'compare':
       return (value) => {
@@ -95,7 +95,7 @@ function meetingOf(condition: Condition, shared: Shared): (value: unknown) => bo
 }
 
 /** Whether an element of `list` is one of `values`. */
-function holdsOne(list: unknown[], values: readonly Scalar[], { onCompared, lists }: Shared): boolean {
+function containsAny(list: unknown[], values: readonly Scalar[], { onCompared, lists }: FilterContext): boolean {
   if (list.length * values.length <= PAIRS_MAX) return list.some((element) => values.includes(element as Scalar));
   let elements = lists.get(list);
   if (elements === undefined) {
@@ -108,7 +108,7 @@ function holdsOne(list: unknown[], values: readonly Scalar[], { onCompared, list
   return values.some((value) => elements.get(value) !== undefined);
 }
 
-function membership(values: readonly Scalar[]): (value: unknown) => boolean {
+function valueTest(values: readonly Scalar[]): (value: unknown) => boolean {
   if (values.length <= COMPARED_MAX) return (value) => values.includes(value as Scalar);
   const named = new ValueMap();
   for (const value of values) named.set(value, 1);

@@ -8,7 +8,7 @@
  * of an ordinary object, so `__proto__` and the empty name work like any other. Names that begin
  * with `$` are reserved for operators.
  */
-import { describe, ProvecError } from '../errors.ts';
+import { describeValue, ProvecError } from '../errors.ts';
 import { INTERNAL_LIMITS, type Limits } from '../limits.ts';
 import { nearest } from '../nearest.ts';
 import type { FilterNode, Relation, Scalar } from './ast.ts';
@@ -59,11 +59,11 @@ class FilterParser {
   }
 
   filter(filter: unknown, path: string, level: number): FilterNode {
-    if (!isObject(filter)) throw invalid(path, 'an object', filter);
+    if (!isObject(filter)) throw invalidFilter(path, 'an object', filter);
     this.#checkLevel(path, level);
     const names = Object.keys(filter);
     if (names.length === 0) this.#countConditions(path, 1);
-    const nodes = names.map((name) => this.#entry(name, filter[name], member(path, name), level));
+    const nodes = names.map((name) => this.#entry(name, filter[name], filterKeyPath(path, name), level));
     return conjunction(nodes);
   }
 
@@ -71,7 +71,7 @@ class FilterParser {
     if (!name.startsWith('$')) return this.#field(name, value, path, level);
     if (name === '$not') return { op: 'not', node: this.filter(value, path, level + 1) };
     if (name !== '$and' && name !== '$or') throw unknownOperator(name, path, LOGICAL, CONDITIONS);
-    if (!Array.isArray(value) || value.length === 0) throw invalid(path, 'a list of at least one filter', value);
+    if (!Array.isArray(value) || value.length === 0) throw invalidFilter(path, 'a list of at least one filter', value);
     const nodes = value.map((part, i) => this.filter(part, `${path}[${i}]`, level + 1));
     return { op: name === '$and' ? 'and' : 'or', nodes };
   }
@@ -80,28 +80,31 @@ class FilterParser {
     if (isObject(value)) return this.#conditionsOf(field, value, path, level);
     this.#countConditions(path, 1);
     if (Array.isArray(value)) {
-      throw invalid(path, 'a value or an object of operators (a list needs `$in`)', value);
+      throw invalidFilter(path, 'a value or an object of operators (a list needs `$in`)', value);
     }
     return { op: 'in', field, values: [scalar(value, path)] };
   }
 
   #conditionsOf(field: string, operators: Record<string, unknown>, path: string, level: number): FilterNode {
     const names = Object.keys(operators);
-    if (names.length === 0) throw invalid(path, 'a value or an object with at least one operator', operators, '{}');
+    if (names.length === 0)
+      throw invalidFilter(path, 'a value or an object with at least one operator', operators, '{}');
     if (isNegationOfExisting(operators)) this.#conditions -= 1;
-    return conjunction(names.map((name) => this.#condition(field, name, operators[name], member(path, name), level)));
+    return conjunction(
+      names.map((name) => this.#condition(field, name, operators[name], filterKeyPath(path, name), level)),
+    );
   }
 
   #condition(field: string, name: string, operand: unknown, path: string, level: number): FilterNode {
     if (name === '$not') {
-      if (!isObject(operand)) throw invalid(path, 'an object of operators', operand);
+      if (!isObject(operand)) throw invalidFilter(path, 'an object of operators', operand);
       this.#checkLevel(path, level + 1);
       return { op: 'not', node: this.#conditionsOf(field, operand, path, level + 1) };
     }
     this.#countConditions(path, 1);
     const relation = RELATIONS.get(name);
     if (relation !== undefined) {
-      if (typeof operand !== 'string' && !isNumber(operand)) throw invalid(path, 'a number or a string', operand);
+      if (typeof operand !== 'string' && !isNumber(operand)) throw invalidFilter(path, 'a number or a string', operand);
       return { op: 'compare', field, relation, operand };
     }
     switch (name) {
@@ -114,7 +117,7 @@ class FilterParser {
       case '$nin':
         return { op: 'not', node: { op: 'in', field, values: this.#values(operand, path) } };
       case '$exists': {
-        if (typeof operand !== 'boolean') throw invalid(path, 'true or false', operand);
+        if (typeof operand !== 'boolean') throw invalidFilter(path, 'true or false', operand);
         const exists: FilterNode = { op: 'exists', field };
         return operand ? exists : { op: 'not', node: exists };
       }
@@ -124,14 +127,14 @@ class FilterParser {
   }
 
   #values(operand: unknown, path: string): Scalar[] {
-    if (!Array.isArray(operand)) throw invalid(path, 'a list of values', operand);
+    if (!Array.isArray(operand)) throw invalidFilter(path, 'a list of values', operand);
     const most = this.#limits.filterMaxInValues;
-    if (operand.length > most) throw invalid(path, `a list of at most ${most} values`, operand);
+    if (operand.length > most) throw invalidFilter(path, `a list of at most ${most} values`, operand);
     this.#listed += operand.length;
     const mostInAll = INTERNAL_LIMITS.filterMaxListedValues;
     if (this.#listed > mostInAll) throw tooLarge(path, `at most ${mostInAll} values in all of its lists`);
     const wrong = operand.findIndex((value) => !isScalar(value));
-    if (wrong >= 0) throw invalid(`${path}[${wrong}]`, SCALAR, operand[wrong]);
+    if (wrong >= 0) throw invalidFilter(`${path}[${wrong}]`, SCALAR, operand[wrong]);
     return operand as Scalar[];
   }
 
@@ -172,17 +175,17 @@ function isScalar(value: unknown): value is Scalar {
 
 function scalar(value: unknown, path: string): Scalar {
   if (isScalar(value)) return value;
-  throw invalid(path, SCALAR, value);
+  throw invalidFilter(path, SCALAR, value);
 }
 
 const PATH_NAME_MAX_CHARS = 64;
 
-function member(path: string, name: string): string {
+function filterKeyPath(path: string, name: string): string {
   const shown = name.length > PATH_NAME_MAX_CHARS ? `${name.slice(0, PATH_NAME_MAX_CHARS).toWellFormed()}…` : name;
   return /^[$\w]+$/.test(shown) ? `${path}.${shown}` : `${path}[${JSON.stringify(shown)}]`;
 }
 
-function invalid(path: string, expected: string, value: unknown, got = describe(value)): ProvecError {
+function invalidFilter(path: string, expected: string, value: unknown, got = describeValue(value)): ProvecError {
   const details = [{ path, expected, got }];
   return new ProvecError('INVALID_FILTER', `${path} must be ${expected}, but is ${got}.`, { details });
 }

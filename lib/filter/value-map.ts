@@ -19,15 +19,15 @@ export class ValueMap {
 
   /** Returns `undefined` also for a value that is not a scalar. */
   get(value: unknown): number | undefined {
-    return isPlain(value) ? this.#plain[partOf(value)]?.get(value) : this.#others.get(textFor(value));
+    return isPlain(value) ? this.#plain[mapIndexOf(value)]?.get(value) : this.#others.get(keyTextOf(value));
   }
 
   set(value: Scalar, number: number): void {
     if (!isPlain(value)) {
-      this.#others.set(textFor(value), number);
+      this.#others.set(keyTextOf(value), number);
       return;
     }
-    const part = partOf(value);
+    const part = mapIndexOf(value);
     this.#plain[part] ??= new Map();
     this.#plain[part].set(value, number);
   }
@@ -40,20 +40,20 @@ export class ValueMap {
       return found;
     }
     // Computed once, because hashing a long string is slow.
-    const text = textFor(value);
+    const text = keyTextOf(value);
     const found = this.#others.get(text);
     if (found === undefined) this.#others.set(text, number);
     return found;
   }
 
   delete(value: Scalar): void {
-    if (isPlain(value)) this.#plain[partOf(value)]?.delete(value);
-    else this.#others.delete(textFor(value));
+    if (isPlain(value)) this.#plain[mapIndexOf(value)]?.delete(value);
+    else this.#others.delete(keyTextOf(value));
   }
 }
 
 /** Chooses the map for a value. Values chosen to fall into one map only cause longer pauses. */
-function partOf(value: unknown): number {
+function mapIndexOf(value: unknown): number {
   if (typeof value !== 'string') return 0;
   const { length } = value;
   return (value.charCodeAt(length - 1) * 31 + value.charCodeAt(length - 2) * 7 + value.charCodeAt(0) + length) & 63;
@@ -63,7 +63,7 @@ function isPlain<T>(value: T): value is Exclude<T, number> {
   return typeof value !== 'number' && (typeof value !== 'string' || value.length <= HASHED_MAX_CHARS);
 }
 
-function textFor(value: unknown): string {
+function keyTextOf(value: unknown): string {
   return typeof value === 'number'
     ? `${value}n`
     : createHash('sha256').update(String(value), 'utf16le').digest('base64');

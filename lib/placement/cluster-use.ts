@@ -1,7 +1,7 @@
 import type { PlacementNode } from './placement.ts';
 
 /** Resources that a shard uses on its holder. */
-export interface ShardUse {
+export interface ShardUsage {
   /** Size in memory when open, whether or not it is open now. */
   bytes: number;
   /** Average number of worker threads that it keeps busy, over the last minutes. */
@@ -9,7 +9,7 @@ export interface ShardUse {
 }
 
 /** Resource usage that a node reports about itself. */
-export interface NodeUse {
+export interface NodeUsage {
   node: string;
   /** Whether the node is about to leave and accepts no more shards. */
   draining: boolean;
@@ -22,7 +22,7 @@ export interface NodeUse {
 }
 
 /** Used fractions of a node's memory and worker threads. */
-export interface UsedParts {
+export interface UsedFractions {
   memory: number;
   workers: number;
 }
@@ -32,7 +32,7 @@ const MEMORY_FULL = 0.8;
 /** Fraction of its worker threads' time above which a node accepts no more shards. */
 const OVERLOADED = 0.85;
 /** Lower bounds of the mean. Below them, moving shards does not help. */
-const MEAN_MIN: UsedParts = { memory: 0.04, workers: 0.4 };
+const MEAN_MIN: UsedFractions = { memory: 0.04, workers: 0.4 };
 /** Minimum memory that an open shard takes. */
 const SHARD_MIN_BYTES = 64 * 1024;
 
@@ -41,12 +41,12 @@ const SHARD_MIN_BYTES = 64 * 1024;
  * nodes, including draining ones, over the capacity of those that stay, because everything must fit
  * there.
  */
-export class ClusterUse {
-  readonly #nodes = new Map<string, NodeUse>();
-  readonly mean: UsedParts;
-  readonly #below = new Map<keyof UsedParts, { bound: number; nodes: string[] }>();
+export class ClusterUsage {
+  readonly #nodes = new Map<string, NodeUsage>();
+  readonly mean: UsedFractions;
+  readonly #below = new Map<keyof UsedFractions, { bound: number; nodes: string[] }>();
 
-  constructor(nodes: Iterable<NodeUse>) {
+  constructor(nodes: Iterable<NodeUsage>) {
     let [bytes, load, memory, workers] = [0, 0, 0, 0];
     for (const use of nodes) {
       this.#nodes.set(use.node, use);
@@ -62,7 +62,7 @@ export class ClusterUse {
     };
   }
 
-  get(node: string): NodeUse | null {
+  get(node: string): NodeUsage | null {
     return this.#nodes.get(node) ?? null;
   }
 
@@ -73,16 +73,16 @@ export class ClusterUse {
   }
 
   /** Returns a node's usage in multiples of the mean, with `more` added. */
-  relative(use: NodeUse, more: ShardUse | null = null): UsedParts {
+  relative(use: NodeUsage, more: ShardUsage | null = null): UsedFractions {
     const used = usedParts(use, more);
     return { memory: used.memory / this.mean.memory, workers: used.workers / this.mean.workers };
   }
 
   /** Returns the nodes that accept shards and use less than `bound` times a resource's mean. */
-  below(resource: keyof UsedParts, bound: number): string[] {
+  below(resource: keyof UsedFractions, bound: number): string[] {
     const cached = this.#below.get(resource);
     if (cached?.bound === bound) return cached.nodes;
-    const isBelow = (use: NodeUse): boolean => !use.draining && this.relative(use)[resource] < bound;
+    const isBelow = (use: NodeUsage): boolean => !use.draining && this.relative(use)[resource] < bound;
     const nodes = [...this.#nodes.values()].filter(isBelow).map(({ node }) => node);
     this.#below.set(resource, { bound, nodes });
     return nodes;
@@ -90,19 +90,22 @@ export class ClusterUse {
 }
 
 /** Whether a node has room for a shard. One that needs no more memory always fits into memory. */
-export function hasRoom(use: NodeUse, more: ShardUse): boolean {
+export function hasRoom(use: NodeUsage, more: ShardUsage): boolean {
   const after = usedParts(use, more);
   const fits = more.bytes === 0 || after.memory <= MEMORY_FULL;
   return fits && !use.draining && usedParts(use).workers <= OVERLOADED;
 }
 
 /** Whether a node is overloaded. Moves that only restore the preferred placement then wait. */
-export function isPressed(use: NodeUse): boolean {
+export function isOverloaded(use: NodeUsage): boolean {
   const used = usedParts(use);
   return used.memory > MEMORY_FULL || used.workers > OVERLOADED;
 }
 
-function usedParts({ bytes, load, memoryLimitBytes, workers }: NodeUse, more: ShardUse | null = null): UsedParts {
+function usedParts(
+  { bytes, load, memoryLimitBytes, workers }: NodeUsage,
+  more: ShardUsage | null = null,
+): UsedFractions {
   const moreBytes = more === null || more.bytes === 0 ? 0 : Math.max(SHARD_MIN_BYTES, more.bytes);
   return { memory: (bytes + moreBytes) / memoryLimitBytes, workers: (load + (more?.load ?? 0)) / workers };
 }

@@ -18,7 +18,7 @@ const { imul } = Math;
 const SHARDS_MAX = 1_000_000;
 
 /** Weight of a node that does not report its memory. */
-export const WEIGHT_UNSAID = 2 ** 30;
+export const DEFAULT_WEIGHT = 2 ** 30;
 
 export interface PlacementNode {
   node: string;
@@ -26,7 +26,7 @@ export interface PlacementNode {
   weight: number;
 }
 
-interface Halves {
+interface HashHalves {
   low: number;
   high: number;
 }
@@ -39,7 +39,7 @@ export class Placement {
   readonly #at: Map<string, number>;
   readonly #isEven: boolean;
   /** Hashes of shards, shared by all placements made by `with`. */
-  readonly #shards: Map<ShardKey, Halves>;
+  readonly #shards: Map<ShardKey, HashHalves>;
   readonly #firsts = new Map<ShardKey, number>();
   readonly #before: { firsts: Map<ShardKey, number>; stayed: Int32Array; added: number[] } | null;
 
@@ -137,19 +137,19 @@ export class Placement {
     return best;
   }
 
-  #isBefore(key: Halves, at: number, other: number): boolean {
+  #isBefore(key: HashHalves, at: number, other: number): boolean {
     const score = this.#score(key, at);
     const otherScore = this.#score(key, other);
     return score > otherScore || (score === otherScore && at < other);
   }
 
   /** A higher score comes first. If all weights are equal, the hash itself gives that order. */
-  #score({ low, high }: Halves, at: number): number {
+  #score({ low, high }: HashHalves, at: number): number {
     const mixed = finalise((finalise(low ^ this.#low[at]!) + high) ^ this.#high[at]!) >>> 0;
     return this.#isEven ? mixed : Math.log((mixed + 0.5) / 2 ** 32) / this.nodes[at]!.weight;
   }
 
-  #halves(shard: ShardKey): Halves {
+  #halves(shard: ShardKey): HashHalves {
     const known = this.#shards.get(shard);
     if (known !== undefined) return known;
     const halves = halvesOf(shard);
@@ -159,7 +159,7 @@ export class Placement {
   }
 }
 
-function halvesOf(name: string): Halves {
+function halvesOf(name: string): HashHalves {
   const digest = hash('sha256', name, 'buffer');
   return { low: digest.readInt32LE(0), high: digest.readInt32LE(4) };
 }

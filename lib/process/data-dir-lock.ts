@@ -23,9 +23,9 @@ const NAME = /^lock\.(\d{1,15})$/;
 const NUMBER_MAX = 10 ** 15 - 1;
 
 /** Content of a lock file. A released one stays, to keep its number. */
-type Holder = ProcessIdentity | 'released';
+type LockContent = ProcessIdentity | 'released';
 
-export interface HeldLock {
+export interface DirectoryLock {
   release(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface HeldLock {
  * Takes the lock of a folder, or returns the process that holds it. Throws if no lock number is
  * left, after `ATTEMPTS_MAX` lost races, and on file system errors.
  */
-export async function takeLock(folder: string): Promise<{ lock: HeldLock } | { holder: ProcessIdentity }> {
+export async function takeLock(folder: string): Promise<{ lock: DirectoryLock } | { holder: ProcessIdentity }> {
   const own = await ownIdentity();
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const highest = await highestNumber(folder);
@@ -64,7 +64,7 @@ export async function takeLock(folder: string): Promise<{ lock: HeldLock } | { h
  * Returns the living process that holds the lock of a folder; null if the lock is free or the
  * folder is missing.
  */
-export async function holderOf(folder: string): Promise<ProcessIdentity | null> {
+export async function lockHolder(folder: string): Promise<ProcessIdentity | null> {
   const highest = await highestNumber(folder).catch(() => 0);
   if (highest === 0) return null;
   const holder = await readHolder(folder, highest);
@@ -78,7 +78,7 @@ export async function isAbandoned(folder: string): Promise<boolean> {
   return holder !== null && holder !== 'released' && (await isAlive(holder)) === false;
 }
 
-function keep(folder: string, number: number): HeldLock {
+function keep(folder: string, number: number): DirectoryLock {
   const path = pathOf(folder, number);
   const beat = setInterval(() => {
     const now = new Date();
@@ -118,7 +118,7 @@ async function beatOf(folder: string, number: number): Promise<number | null> {
   return found?.mtimeMs ?? null;
 }
 
-async function readHolder(folder: string, number: number): Promise<Holder | null> {
+async function readHolder(folder: string, number: number): Promise<LockContent | null> {
   let text: string;
   try {
     text = await readFile(pathOf(folder, number), 'utf8');
@@ -127,7 +127,7 @@ async function readHolder(folder: string, number: number): Promise<Holder | null
     throw error;
   }
   try {
-    const holder = JSON.parse(text) as Holder;
+    const holder = JSON.parse(text) as LockContent;
     if (holder === 'released' || Number.isSafeInteger(holder.pid)) return holder;
   } catch {}
   // Files are linked when complete, so this one lost its content in a power failure, which also

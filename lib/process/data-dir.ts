@@ -1,6 +1,6 @@
 import { chmod, realpath } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
-import { type HeldLock, takeLock } from './data-dir-lock.ts';
+import { type DirectoryLock, takeLock } from './data-dir-lock.ts';
 import { makeFolder, nearestExisting } from './make-folder.ts';
 
 /** Error for the operator; its message is one sentence. */
@@ -23,7 +23,7 @@ const SHARED_MEMORY = '/dev/shm';
  * `release`. Takes over the lock of a killed process. Throws DataDirError if a living process holds
  * the lock, or the folder cannot be created or written.
  */
-export async function lockDataDir(folder: string): Promise<HeldLock> {
+export async function lockDataDir(folder: string): Promise<DirectoryLock> {
   let taken: Awaited<ReturnType<typeof takeLock>>;
   try {
     await makeDataDir(folder);
@@ -44,7 +44,7 @@ export async function lockDataDir(folder: string): Promise<HeldLock> {
  * Returns an error that names the file if startup failed because a file is where Provec keeps a
  * folder, and says what to do; returns any other error unchanged.
  */
-export function sayingWhatIsInTheWay(error: unknown): unknown {
+export function withStartupHint(error: unknown): unknown {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code, path } = at as NodeJS.ErrnoException;
     if (path === undefined || code !== 'EEXIST') continue;

@@ -44,7 +44,7 @@ export class GarbageAfterGrowth {
   #timer: NodeJS.Timeout | null = null;
 
   /** Reports the number of bytes now held outside this heap. */
-  grewTo(bytes: number): void {
+  reportSize(bytes: number): void {
     this.#bytes = bytes;
     this.#collectedAtBytes = Math.min(this.#collectedAtBytes, bytes);
     if (bytes - this.#collectedAtBytes < GROWTH_BYTES) return;

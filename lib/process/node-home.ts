@@ -11,11 +11,11 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { MARKS, moveMarks } from '../store/once-tried-checkpoints.ts';
+import { MARKS_FOLDER, moveMarks } from '../store/once-tried-checkpoints.ts';
 import { DataDirError, lockDataDir } from './data-dir.ts';
-import { type HeldLock, holderOf, isAbandoned } from './data-dir-lock.ts';
+import { type DirectoryLock, isAbandoned, lockHolder } from './data-dir-lock.ts';
 
-export interface NodeHome extends HeldLock {
+export interface NodeHome extends DirectoryLock {
   /** Folder of this process alone. */
   folder: string;
 }
@@ -37,16 +37,16 @@ export function nodeName({ nodeId }: Pick<Config, 'nodeId'>): string {
 }
 
 /** Locks and returns the home of this process. Throws DataDirError. */
-export async function takeHome(config: Settings): Promise<NodeHome> {
+export async function lockHome(config: Settings): Promise<NodeHome> {
   const { dataDir } = config;
-  return isShared(config) ? takePart(dataDir, nodeName(config)) : takeWhole(dataDir);
+  return isShared(config) ? lockNodeFolder(dataDir, nodeName(config)) : lockWholeDirectory(dataDir);
 }
 
-async function takeWhole(dataDir: string): Promise<NodeHome> {
+async function lockWholeDirectory(dataDir: string): Promise<NodeHome> {
   const lock = await lockDataDir(dataDir);
   const nodes = await readdir(join(dataDir, 'nodes')).catch((): string[] => []);
   for (const node of nodes) {
-    const holder = await holderOf(join(dataDir, 'nodes', node));
+    const holder = await lockHolder(join(dataDir, 'nodes', node));
     if (holder === null) continue;
     await lock.release();
     throw new DataDirError(
@@ -56,16 +56,16 @@ async function takeWhole(dataDir: string): Promise<NodeHome> {
   return { folder: dataDir, release: () => lock.release() };
 }
 
-async function takePart(dataDir: string, node: string): Promise<NodeHome> {
+async function lockNodeFolder(dataDir: string, node: string): Promise<NodeHome> {
   const folder = join(dataDir, 'nodes', node);
   const lock = await lockDataDir(folder).catch((error: unknown) => {
     if (error instanceof DataDirError && error.message.includes('in use by'))
       throw new DataDirError(`${error.message.split(';')[0]}: give every node a PROVEC_NODE_ID of its own.`);
     throw error;
   });
-  const holder = await holderOf(dataDir);
+  const holder = await lockHolder(dataDir);
   if (holder === null) {
-    await removeLeft(join(dataDir, 'nodes'), folder);
+    await removeAbandoned(join(dataDir, 'nodes'), folder);
     return {
       folder,
       async release() {
@@ -84,20 +84,20 @@ async function takePart(dataDir: string, node: string): Promise<NodeHome> {
  * Removes folders of killed processes without a configured name, which no process would reuse.
  * Moves their checkpoint marks to the folder `heir`.
  */
-async function removeLeft(nodes: string, heir: string): Promise<void> {
+async function removeAbandoned(nodes: string, heir: string): Promise<void> {
   const prefix = `${hostname()}-`;
   for (const entry of await readdir(nodes, { withFileTypes: true })) {
     const { name } = entry;
     if (!name.startsWith(prefix) || !/^\d+$/.test(name.slice(prefix.length))) continue;
     const left = join(nodes, name);
     if (!(await isAbandoned(left))) continue;
-    if (entry.isDirectory()) await inherit(left, heir);
+    if (entry.isDirectory()) await adoptMarks(left, heir);
     await rm(left, { recursive: true, force: true });
   }
 }
 
-async function inherit(left: string, heir: string): Promise<void> {
-  const marks = join(checkpointsIn(heir), MARKS);
+async function adoptMarks(left: string, heir: string): Promise<void> {
+  const marks = join(checkpointsIn(heir), MARKS_FOLDER);
   await mkdir(marks, { recursive: true, mode: 0o700 });
   await moveMarks(checkpointsIn(left), marks);
 }

@@ -14,7 +14,7 @@ import { DataDirError } from './data-dir.ts';
  */
 export const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 /** Flags for `open` to replace the content of a file. */
-export const REWRITTEN = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | NO_FOLLOW;
+export const OVERWRITE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | NO_FOLLOW;
 /** Files of the operator, who may keep them elsewhere, as those that the configuration names. */
 const MAY_BE_LINKS = ['secret', 'ledger-keypair.json'];
 
@@ -22,7 +22,7 @@ const MAY_BE_LINKS = ['secret', 'ledger-keypair.json'];
  * Throws DataDirError if anything in the data directory is a symbolic link. The directory itself
  * may be a link or missing.
  */
-export async function refuseLinks({
+export async function refuseSymbolicLinks({
   dataDir,
   secretFile,
   solanaKeypair,
@@ -44,7 +44,7 @@ export async function refuseLinks({
 }
 
 /** Returns the first of the paths that is a symbolic link; null if none is. */
-export async function linkAmong(paths: string[]): Promise<string | null> {
+export async function firstSymbolicLink(paths: string[]): Promise<string | null> {
   for (const path of paths) if ((await lstat(path).catch(() => null))?.isSymbolicLink()) return path;
   return null;
 }

@@ -1,6 +1,6 @@
 import type { LedgerInfo } from '../actions/anchoring.ts';
 import type { Config } from '../config.ts';
-import { secretFileIn } from '../secret/secret-file.ts';
+import { defaultSecretFile } from '../secret/secret-file.ts';
 
 export interface Startup {
   /** Null if this process has no gateway. */
@@ -14,7 +14,7 @@ export interface Startup {
   isBootstrapKeyIgnored: boolean;
 }
 
-const KEY_OF_OWN = '$PROVEC_KEY';
+const KEY_PLACEHOLDER = '$PROVEC_KEY';
 const IGNORED = 'PROVEC_BOOTSTRAP_KEY is ignored: this store already had its first key, and this key is not in it';
 
 /**
@@ -29,7 +29,7 @@ export function startupBanner(config: Config, startup: Startup): string {
     ...(startup.healthUrl === null ? [] : [['Health', `${startup.healthUrl}/readyz`]]),
     ...(startup.bootstrapSecret === null ? [] : [['API key', keyLine(config, startup.bootstrapSecret)]]),
     ...(isSecretMade(config, startup)
-      ? [['Secret', `${secretFileIn(config.dataDir)}   (keep a copy apart from the data)`]]
+      ? [['Secret', `${defaultSecretFile(config.dataDir)}   (keep a copy apart from the data)`]]
       : []),
     ...(startup.isBootstrapKeyIgnored ? [['API key', IGNORED]] : []),
   ];
@@ -41,7 +41,8 @@ export function startupBanner(config: Config, startup: Startup): string {
   ];
   if (url !== null) {
     const key = bearer(config, startup);
-    const title = key === KEY_OF_OWN ? 'Create a collection (PROVEC_KEY: one of your keys):' : 'Create a collection:';
+    const title =
+      key === KEY_PLACEHOLDER ? 'Create a collection (PROVEC_KEY: one of your keys):' : 'Create a collection:';
     lines.push(title, '', `  ${createRequest(url, key)}`, '');
   }
   return `${lines.join('\n')}\n`;
@@ -68,7 +69,7 @@ function bearer(config: Config, { bootstrapSecret, isBootstrapKeyIgnored }: Star
   const file = config.files.PROVEC_BOOTSTRAP_KEY;
   if (config.bootstrapKey !== null && !isBootstrapKeyIgnored)
     return file === undefined ? '$PROVEC_BOOTSTRAP_KEY' : `$(cat '${file}')`;
-  return bootstrapSecret ?? KEY_OF_OWN;
+  return bootstrapSecret ?? KEY_PLACEHOLDER;
 }
 
 function createRequest(url: string, key: string): string {

@@ -1,8 +1,8 @@
-import { describe } from '../errors.ts';
+import { describeValue } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import type { Metric } from '../store/catalog.ts';
 import type { RecordBatch } from './batch.ts';
-import { boundedArray, invalid, isJsonObject, type JsonObject, refuseUnknownFields } from './fields.ts';
+import { boundedArray, invalidValue, isJsonObject, type JsonObject, refuseUnknownFields } from './fields.ts';
 import { decodeId, decodeNamespace } from './ids.ts';
 import { canonicalMetadata } from './metadata.ts';
 import { storedId } from './namespace.ts';
@@ -56,7 +56,8 @@ function batchOf(
   for (let i = 0; i < given.length; i++) {
     const record = given[i];
     const path = pathOf(i);
-    if (!isJsonObject(record)) throw invalid(path, 'an object with id, values and metadata', describe(record));
+    if (!isJsonObject(record))
+      throw invalidValue(path, 'an object with id, values and metadata', describeValue(record));
     refuseUnknownFields(record, fields, path);
     const id = idOf(record, path);
     const row = rows.get(id) ?? ids.length;

@@ -1,4 +1,4 @@
-import { describe, ProvecError } from '../errors.ts';
+import { describeValue, ProvecError } from '../errors.ts';
 import { nearest, withinEdits } from '../nearest.ts';
 
 export type JsonObject = Record<string, unknown>;
@@ -9,7 +9,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /** Returns a field name in a form safe for messages: printable, short, well-formed. */
-export function shownName(name: string): string {
+export function printableName(name: string): string {
   const printable = name.toWellFormed().replaceAll(/\p{C}/gu, '\uFFFD');
   return printable.length > 64 ? `${printable.slice(0, 64).toWellFormed()}...` : printable;
 }
@@ -38,7 +38,7 @@ export function refuseMisspelt(
     if (known.includes(name)) continue;
     const meant = withinEdits(name, known, MISSPELT_EDITS_MAX);
     if (meant === null) continue;
-    const where = path === '' ? shownName(name) : `${path}.${shownName(name)}`;
+    const where = path === '' ? printableName(name) : `${path}.${printableName(name)}`;
     throw new ProvecError('INVALID_ARGUMENT', `${where} is not a ${kind} of this operation; did you mean ${meant}?`, {
       details: [{ path: where, expected: `one of ${known.join(', ')}`, got: `an unknown ${kind}` }],
     });
@@ -52,7 +52,7 @@ export function unknownField(
   path: string,
   kind: 'field' | 'query parameter',
 ): ProvecError {
-  const where = path === '' ? shownName(name) : `${path}.${shownName(name)}`;
+  const where = path === '' ? printableName(name) : `${path}.${printableName(name)}`;
   const meant = nearest(name, known);
   const hint =
     known.length === 0
@@ -73,7 +73,7 @@ export function unknownField(
  * Builds a 400 for a wrong value that `describeValue` describes too vaguely. `hint` ends the
  * sentence: `; did you mean this?`.
  */
-export function invalid(path: string, expected: string, got: string, hint = ''): ProvecError {
+export function invalidValue(path: string, expected: string, got: string, hint = ''): ProvecError {
   const end = hint.endsWith('?') ? hint : `${hint}.`;
   return new ProvecError('INVALID_ARGUMENT', `${path} must be ${expected}, but is ${got}${end}`, {
     details: [{ path, expected, got }],
@@ -81,7 +81,7 @@ export function invalid(path: string, expected: string, got: string, hint = ''):
 }
 
 /** Merges several 400s into one with all their messages. */
-export function together(refusals: ProvecError[]): ProvecError {
+export function mergeErrors(refusals: ProvecError[]): ProvecError {
   if (refusals.length === 1) return refusals[0];
   const details = refusals.flatMap((refusal) => refusal.details ?? []);
   return new ProvecError('INVALID_ARGUMENT', refusals.map(({ message }) => message).join(' '), { details });
@@ -90,7 +90,7 @@ export function together(refusals: ProvecError[]): ProvecError {
 /** Returns the array at `path`. Throws INVALID_ARGUMENT unless it has `min` to `max` elements. */
 export function boundedArray(value: unknown, path: string, min: number, max: number, what: string): unknown[] {
   if (!Array.isArray(value) || value.length < min || value.length > max) {
-    throw invalid(path, `an array of ${min} to ${max.toLocaleString('en')} ${what}`, describe(value));
+    throw invalidValue(path, `an array of ${min} to ${max.toLocaleString('en')} ${what}`, describeValue(value));
   }
   return value;
 }

@@ -1,6 +1,6 @@
-import { describe } from '../errors.ts';
+import { describeValue } from '../errors.ts';
 import type { Limits } from '../limits.ts';
-import { boundedArray, invalid } from './fields.ts';
+import { boundedArray, invalidValue } from './fields.ts';
 
 /**
  * Checks a record id: 1 to 512 bytes of well-formed UTF-8, not beginning with U+0000. Throws
@@ -8,12 +8,12 @@ import { boundedArray, invalid } from './fields.ts';
  */
 export function decodeId(value: unknown, path: string, limits: Limits): string {
   const expected = `a string of 1 to ${limits.idMaxBytes} bytes of well-formed Unicode`;
-  if (typeof value !== 'string' || value === '') throw invalid(path, expected, describe(value));
-  if (!value.isWellFormed()) throw invalid(path, expected, 'a string with a lone surrogate');
-  if (value.startsWith('\0')) throw invalid(path, 'an id that does not begin with U+0000', 'one that does');
+  if (typeof value !== 'string' || value === '') throw invalidValue(path, expected, describeValue(value));
+  if (!value.isWellFormed()) throw invalidValue(path, expected, 'a string with a lone surrogate');
+  if (value.startsWith('\0')) throw invalidValue(path, 'an id that does not begin with U+0000', 'one that does');
   if (value.length * 3 > limits.idMaxBytes) {
     const bytes = Buffer.byteLength(value);
-    if (bytes > limits.idMaxBytes) throw invalid(path, expected, `a string of ${bytes} bytes`);
+    if (bytes > limits.idMaxBytes) throw invalidValue(path, expected, `a string of ${bytes} bytes`);
   }
   return value;
 }
@@ -24,11 +24,11 @@ export function decodeId(value: unknown, path: string, limits: Limits): string {
  */
 export function decodeNamespace(value: unknown, path: string, limits: Limits): string {
   const expected = `a string of at most ${limits.namespaceMaxBytes} bytes of well-formed Unicode without U+0000`;
-  if (typeof value !== 'string') throw invalid(path, expected, describe(value));
-  if (!value.isWellFormed()) throw invalid(path, expected, 'a string with a lone surrogate');
-  if (value.includes('\0')) throw invalid(path, expected, 'a string with U+0000');
+  if (typeof value !== 'string') throw invalidValue(path, expected, describeValue(value));
+  if (!value.isWellFormed()) throw invalidValue(path, expected, 'a string with a lone surrogate');
+  if (value.includes('\0')) throw invalidValue(path, expected, 'a string with U+0000');
   const bytes = Buffer.byteLength(value);
-  if (bytes > limits.namespaceMaxBytes) throw invalid(path, expected, `a string of ${bytes} bytes`);
+  if (bytes > limits.namespaceMaxBytes) throw invalidValue(path, expected, `a string of ${bytes} bytes`);
   return value;
 }
 

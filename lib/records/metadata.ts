@@ -1,13 +1,13 @@
 import canonicalize from 'canonicalize';
-import { describe, type ProvecError } from '../errors.ts';
+import { describeValue, type ProvecError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
-import { invalid, isJsonObject, type JsonObject } from './fields.ts';
+import { invalidValue, isJsonObject, type JsonObject } from './fields.ts';
 
 /**
  * Returns the nesting depth of a JSON value (a scalar 0, `{}` 1) and a lower bound of its length as
  * compact JSON. Stops when either exceeds its maximum, so that a huge value is not traversed.
  */
-function extentOf(value: unknown, maxLevels: number, maxBytes: number): { levels: number; minBytes: number } {
+function measureJson(value: unknown, maxLevels: number, maxBytes: number): { levels: number; minBytes: number } {
   let levels = 0;
   let minBytes = 0;
   const isPast = (): boolean => levels > maxLevels || minBytes > maxBytes;
@@ -40,10 +40,10 @@ function extentOf(value: unknown, maxLevels: number, maxBytes: number): { levels
 /** Returns the error for the first value that UTF-8 JSON cannot represent. Bound nesting first. */
 function unrepresentable(value: unknown, path: string): ProvecError | null {
   if (typeof value === 'string') {
-    return value.isWellFormed() ? null : invalid(path, 'well-formed Unicode', 'a string with a lone surrogate');
+    return value.isWellFormed() ? null : invalidValue(path, 'well-formed Unicode', 'a string with a lone surrogate');
   }
   if (typeof value === 'number') {
-    return Number.isFinite(value) ? null : invalid(path, 'a number within double range', describe(value));
+    return Number.isFinite(value) ? null : invalidValue(path, 'a number within double range', describeValue(value));
   }
   if (value === null || typeof value === 'boolean') return null;
   if (Array.isArray(value)) {
@@ -53,9 +53,10 @@ function unrepresentable(value: unknown, path: string): ProvecError | null {
     }
     return null;
   }
-  if (typeof value !== 'object') return invalid(path, 'a JSON value', describe(value));
+  if (typeof value !== 'object') return invalidValue(path, 'a JSON value', describeValue(value));
   for (const [key, child] of Object.entries(value)) {
-    if (!key.isWellFormed()) return invalid(path, 'well-formed Unicode in its keys', 'a key with a lone surrogate');
+    if (!key.isWellFormed())
+      return invalidValue(path, 'well-formed Unicode in its keys', 'a key with a lone surrogate');
     const found = unrepresentable(child, `${path}.${key.length > 64 ? `${key.slice(0, 64).toWellFormed()}...` : key}`);
     if (found) return found;
   }
@@ -68,22 +69,22 @@ function unrepresentable(value: unknown, path: string): ProvecError | null {
  */
 export function canonicalMetadata(value: unknown, path: string, limits: Limits): string {
   if (value === undefined) return '{}';
-  if (!isJsonObject(value)) throw invalid(path, 'a JSON object', describe(value));
+  if (!isJsonObject(value)) throw invalidValue(path, 'a JSON object', describeValue(value));
   const { metadataMaxBytes, metadataMaxLevels } = limits;
-  const { levels, minBytes } = extentOf(value, metadataMaxLevels, metadataMaxBytes);
-  if (levels > metadataMaxLevels) throw invalid(path, `at most ${metadataMaxLevels} levels deep`, 'deeper');
+  const { levels, minBytes } = measureJson(value, metadataMaxLevels, metadataMaxBytes);
+  if (levels > metadataMaxLevels) throw invalidValue(path, `at most ${metadataMaxLevels} levels deep`, 'deeper');
   const expected = `at most ${metadataMaxBytes} bytes as compact JSON`;
-  if (minBytes > metadataMaxBytes) throw invalid(path, expected, 'longer');
+  if (minBytes > metadataMaxBytes) throw invalidValue(path, expected, 'longer');
   let text: string | undefined;
   try {
     text = canonicalize(value);
   } catch (error) {
     throw unrepresentable(value, path) ?? error;
   }
-  if (text === undefined) throw invalid(path, 'a JSON object', describe(value));
+  if (text === undefined) throw invalidValue(path, 'a JSON object', describeValue(value));
   if (text.length * 3 > metadataMaxBytes) {
     const bytes = Buffer.byteLength(text);
-    if (bytes > metadataMaxBytes) throw invalid(path, expected, `${bytes} bytes`);
+    if (bytes > metadataMaxBytes) throw invalidValue(path, expected, `${bytes} bytes`);
   }
   return text;
 }

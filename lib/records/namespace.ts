@@ -9,11 +9,11 @@
 import { LIMITS } from '../limits.ts';
 import type { RecordBatch } from './batch.ts';
 
-const MARK = '\0';
+const NAMESPACE_SEPARATOR = '\0';
 /** Bytes of a stored id with the longest namespace and the longest id. */
 export const STORED_ID_MAX_BYTES = LIMITS.namespaceMaxBytes + LIMITS.idMaxBytes + 2;
 /** Sorts after every stored id with a namespace, and before every id of the default namespace. */
-const AFTER_NAMESPACES = MARK + '\u{10ffff}'.repeat(LIMITS.namespaceMaxBytes);
+const AFTER_NAMESPACES = NAMESPACE_SEPARATOR + '\u{10ffff}'.repeat(LIMITS.namespaceMaxBytes);
 
 export interface NamespacedId {
   namespace: string;
@@ -21,11 +21,14 @@ export interface NamespacedId {
 }
 
 export function storedId(namespace: string, id: string): string {
-  return namespace === '' ? id : MARK + namespace + MARK + id;
+  return namespace === '' ? id : NAMESPACE_SEPARATOR + namespace + NAMESPACE_SEPARATOR + id;
 }
 
 /** Returns the range of all stored ids after `after` (null: all). */
-export const wholeRange = (after: string | null): { after: string | null; prefix: null } => ({ after, prefix: null });
+export const allRecordsRange = (after: string | null): { after: string | null; prefix: null } => ({
+  after,
+  prefix: null,
+});
 
 /** Returns the range of a namespace's stored ids after `after` (null: all), with `prefix`. */
 export function storedRange(
@@ -39,11 +42,11 @@ export function storedRange(
 }
 
 /** Inverse of `storedId`; null for text that it never returns. */
-export function readStoredId(stored: string): NamespacedId | null {
-  if (!stored.startsWith(MARK)) return { namespace: '', id: stored };
-  const end = stored.indexOf(MARK, 1);
+export function parseStoredId(stored: string): NamespacedId | null {
+  if (!stored.startsWith(NAMESPACE_SEPARATOR)) return { namespace: '', id: stored };
+  const end = stored.indexOf(NAMESPACE_SEPARATOR, 1);
   const id = end < 0 ? '' : stored.slice(end + 1);
-  return end < 2 || id === '' || id.startsWith(MARK) ? null : { namespace: stored.slice(1, end), id };
+  return end < 2 || id === '' || id.startsWith(NAMESPACE_SEPARATOR) ? null : { namespace: stored.slice(1, end), id };
 }
 
 /** Returns the batch with stored ids. */
@@ -59,15 +62,15 @@ export function storedIds(namespace: string, ids: string[]): string[] {
  * Replaces stored ids by ids. With a null `namespace` the records may have different ones, and each
  * gets its `namespace`.
  */
-export function withoutNamespace<R extends { id: string; namespace?: string }>(
+export function withPlainIds<R extends { id: string; namespace?: string }>(
   namespace: string | null,
   records: R[],
 ): R[] {
-  if (namespace === null) return records.map((record) => ({ ...record, ...readStoredId(record.id) }));
-  return namespace === '' ? records : records.map((record) => ({ ...record, id: idIn(namespace, record.id) }));
+  if (namespace === null) return records.map((record) => ({ ...record, ...parseStoredId(record.id) }));
+  return namespace === '' ? records : records.map((record) => ({ ...record, id: plainId(namespace, record.id) }));
 }
 
 /** Returns the id of a record whose namespace is known. */
-export function idIn(namespace: string, stored: string): string {
+export function plainId(namespace: string, stored: string): string {
   return namespace === '' ? stored : stored.slice(namespace.length + 2);
 }

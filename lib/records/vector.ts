@@ -1,7 +1,7 @@
 import { types } from 'node:util';
-import { describe, invalidArgument, ProvecError } from '../errors.ts';
+import { describeValue, invalidArgument, ProvecError } from '../errors.ts';
 import type { Metric } from '../store/catalog.ts';
-import { invalid, isJsonObject } from './fields.ts';
+import { invalidValue, isJsonObject } from './fields.ts';
 
 const { fround } = Math;
 const FLOAT32_MAX = 3.4028234663852886e38;
@@ -23,13 +23,13 @@ export function writeVector(
 ): void {
   // Not `instanceof`: an array from a worker thread may belong to another realm.
   const isArray = Array.isArray(value) || types.isFloat32Array(value);
-  if (!isArray) throw noVector(value, path, dimensions);
+  if (!isArray) throw notAVector(value, path, dimensions);
   const values = value as ArrayLike<unknown>;
   if (values.length !== dimensions) throw wrongLength(values, path, dimensions);
   let nonZero = false;
   for (let i = 0; i < dimensions; i++) {
     const number = values[i];
-    if (typeof number !== 'number') throw noComponent(number, `${path}[${i}]`);
+    if (typeof number !== 'number') throw notAComponent(number, `${path}[${i}]`);
     const single = fround(number);
     // Written so that NaN fails too.
     if (!(single <= FLOAT32_MAX && single >= -FLOAT32_MAX)) {
@@ -38,19 +38,19 @@ export function writeVector(
     if (single !== 0) nonZero = true;
     target[offset + i] = single;
   }
-  if (!nonZero && metric === 'cosine') throw withoutDirection(path);
+  if (!nonZero && metric === 'cosine') throw zeroVector(path);
 }
 
 function wrongLength(values: ArrayLike<unknown>, path: string, dimensions: number): ProvecError {
   if (values.length !== 1 || !Array.isArray(values[0])) return dimensionMismatch(path, dimensions, values.length);
-  return invalid(path, `an array of ${dimensions} numbers`, 'a list in a list', '; send the inner one');
+  return invalidValue(path, `an array of ${dimensions} numbers`, 'a list in a list', '; send the inner one');
 }
 
 /** Recognises what JavaScript and Python clients send by mistake. */
-function noVector(value: unknown, path: string, dimensions: number): ProvecError {
+function notAVector(value: unknown, path: string, dimensions: number): ProvecError {
   const expected = `an array of ${dimensions} ${dimensions === 1 ? 'number' : 'numbers'}`;
   if (isJsonObject(value) && Object.hasOwn(value, '0'))
-    return invalid(
+    return invalidValue(
       path,
       expected,
       'an object with the keys 0, 1, and so on',
@@ -59,20 +59,21 @@ function noVector(value: unknown, path: string, dimensions: number): ProvecError
   if (typeof value === 'string' && /^\s*[[(]/.test(value)) {
     const isCut = /\.\.\.|…/.test(value);
     const got = isCut ? 'a printed list that was cut short ("...")' : 'a printed list';
-    return invalid(path, expected, got, '; send the list itself, such as vector.tolist() of numpy');
+    return invalidValue(path, expected, got, '; send the list itself, such as vector.tolist() of numpy');
   }
   return invalidArgument(path, expected, value);
 }
 
-function noComponent(value: unknown, path: string): ProvecError {
-  if (value === null) return invalid(path, 'a number', 'null', '; JSON.stringify writes NaN and Infinity like that');
+function notAComponent(value: unknown, path: string): ProvecError {
+  if (value === null)
+    return invalidValue(path, 'a number', 'null', '; JSON.stringify writes NaN and Infinity like that');
   if (typeof value === 'string' && /^[+-]?(\d|\.\d|nan|inf)/i.test(value))
-    return invalid(path, 'a number', describe(value), '; send numbers without quotes');
+    return invalidValue(path, 'a number', describeValue(value), '; send numbers without quotes');
   return invalidArgument(path, 'a number', value);
 }
 
-const withoutDirection = (path: string): ProvecError =>
-  invalid(path, 'a vector that is not all zero (the metric is cosine)', 'all zero in float32');
+const zeroVector = (path: string): ProvecError =>
+  invalidValue(path, 'a vector that is not all zero (the metric is cosine)', 'all zero in float32');
 
 /** Decodes a query's vector as float32; throws as `writeVector` does. */
 export function decodeVector(value: unknown, path: string, dimensions: number, metric: Metric): Float32Array {

@@ -1,9 +1,9 @@
 import { invalidArgument } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { PLAN_NAMES } from '../plans.ts';
-import { invalid } from '../records/fields.ts';
+import { invalidValue } from '../records/fields.ts';
 import { SCOPES } from '../store/keys.ts';
-import { type Field, label, oneOf, optional, someOf } from './field.ts';
+import { choiceField, choicesField, type Field, label, optionalField } from './field.ts';
 import { RequestKind } from './request.ts';
 
 const TIME =
@@ -37,13 +37,13 @@ const expiry: Field<string | null> = {
       throw invalidArgument(path, 'an ISO 8601 time with its offset, such as 2030-01-31T00:00:00Z, or null', value);
     }
     const utc = new Date(epochMs).toISOString();
-    if (epochMs <= wallMs) throw invalid(path, 'a time in the future, or null', utc);
+    if (epochMs <= wallMs) throw invalidValue(path, 'a time in the future, or null', utc);
     return utc;
   },
 };
 
-export const plan = oneOf('Its limits.', PLAN_NAMES);
-export const scopes = someOf(
+export const plan = choiceField('Its limits.', PLAN_NAMES);
+export const scopes = choicesField(
   'What the key may do; they do not imply each other. The answer to a change by filter tells how many records match, also where the key may not read them.',
   SCOPES,
 );
@@ -51,8 +51,8 @@ export const scopes = someOf(
 export const accountRequests = ({ accountNameMaxChars, keyNameMaxChars }: Limits) => ({
   createKey: new RequestKind({
     name: label('For people.', keyNameMaxChars),
-    scopes: optional(scopes, [...SCOPES]),
-    expires_at: optional(expiry, null),
+    scopes: optionalField(scopes, [...SCOPES]),
+    expires_at: optionalField(expiry, null),
   }),
   createAccount: new RequestKind({ name: label('For people.', accountNameMaxChars), plan }),
   changePlan: new RequestKind({ plan }),

@@ -2,7 +2,15 @@ import { invalidArgument } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import type { Metric, Quantization } from '../store/catalog.ts';
 import { isCollectionName, NAME_PATTERN } from './collection-name.ts';
-import { component, type Field, flag, integer, oneOf, optional, powerOfTwo } from './field.ts';
+import {
+  choiceField,
+  componentField,
+  type Field,
+  flagField,
+  integerField,
+  optionalField,
+  powerOfTwoField,
+} from './field.ts';
 import { place } from './place.ts';
 import { RequestKind } from './request.ts';
 import { tags } from './tags.ts';
@@ -43,17 +51,17 @@ export function collectionName(limits: Limits): Field<string> {
 
 /** Fields that the creator chooses, with their bounds; response schemas use them too. */
 export const collectionFields = (limits: Limits) => ({
-  name: component('CollectionName', collectionName(limits)),
-  dimensions: integer('Length of every vector.', 1, limits.dimensionsMax),
-  metric: oneOf('How vectors are compared.', METRICS, METRIC_ALIASES),
-  shards: powerOfTwo('Power of two. The plan may allow fewer.', limits.shardsMax),
-  replicas: integer('Followers per shard.', 0, limits.replicasMax),
-  quantization: oneOf(
+  name: componentField('CollectionName', collectionName(limits)),
+  dimensions: integerField('Length of every vector.', 1, limits.dimensionsMax),
+  metric: choiceField('How vectors are compared.', METRICS, METRIC_ALIASES),
+  shards: powerOfTwoField('Power of two. The plan may allow fewer.', limits.shardsMax),
+  replicas: integerField('Followers per shard.', 0, limits.replicasMax),
+  quantization: choiceField(
     'Precision of the search index. Scores are always computed from the exact float32 vectors.',
     QUANTIZATIONS,
     QUANTIZATION_ALIASES,
   ),
-  deletionProtection: flag('The collection cannot be deleted.'),
+  deletionProtection: flagField('The collection cannot be deleted.'),
   tags: tags(limits),
   place,
 });
@@ -64,19 +72,19 @@ export function collectionRequests(limits: Limits) {
   const chosen = {
     name,
     dimensions,
-    metric: optional(metric, 'cosine'),
-    shards: optional(shards, 1),
-    replicas: optional(replicas, 0),
-    quantization: optional(quantization, 'bf16'),
-    deletionProtection: optional(deletionProtection, false),
-    tags: optional(noted),
+    metric: optionalField(metric, 'cosine'),
+    shards: optionalField(shards, 1),
+    replicas: optionalField(replicas, 0),
+    quantization: optionalField(quantization, 'bf16'),
+    deletionProtection: optionalField(deletionProtection, false),
+    tags: optionalField(noted),
   };
   return {
     createCollection: new RequestKind(chosen),
     /** Body of an index creation by Pinecone clients. */
-    createIndex: new RequestKind({ ...chosen, place: optional(fields.place) }),
+    createIndex: new RequestKind({ ...chosen, place: optionalField(fields.place) }),
     changeCollection: new RequestKind(
-      { deletionProtection: optional(deletionProtection), tags: optional(noted) },
+      { deletionProtection: optionalField(deletionProtection), tags: optionalField(noted) },
       'at least one',
     ),
     putAlias: new RequestKind({ collection: name }),

@@ -5,10 +5,10 @@
  * `decode` returns the value as the service uses it. It throws INVALID_ARGUMENT, or a more specific
  * code, with the path.
  */
-import { describe, invalidArgument, type ProvecError } from '../errors.ts';
+import { describeValue, invalidArgument, type ProvecError } from '../errors.ts';
 import { type JsonSchema, ref } from '../json/schema.ts';
 import { nearest } from '../nearest.ts';
-import { invalid, shownName, together } from '../records/fields.ts';
+import { invalidValue, mergeErrors, printableName } from '../records/fields.ts';
 import type { Metric } from '../store/catalog.ts';
 
 /** Context that a value is checked against, besides the limits. */
@@ -42,7 +42,7 @@ export interface FieldWithFallback<T> extends OptionalField<T> {
 }
 
 /** Builds a field whose values satisfy `accepts`. `expected` completes "must be". */
-function checked<T>(expected: string, schema: JsonSchema, accepts: (value: unknown) => boolean): Field<T> {
+function checkedField<T>(expected: string, schema: JsonSchema, accepts: (value: unknown) => boolean): Field<T> {
   return {
     schema,
     decode(value, path) {
@@ -55,36 +55,36 @@ function checked<T>(expected: string, schema: JsonSchema, accepts: (value: unkno
 const isWhole = (value: unknown, min: number, max: number): value is number =>
   Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 
-export function integer(description: string, min: number, max: number): Field<number> {
+export function integerField(description: string, min: number, max: number): Field<number> {
   const expected = `a whole number from ${min} to ${max.toLocaleString('en')}`;
   return {
     schema: { type: 'integer', description, minimum: min, maximum: max },
     decode(value, path) {
       if (isWhole(value, min, max)) return value;
       if (typeof value === 'string' && /^\d{1,16}$/.test(value))
-        throw invalid(path, expected, `the string "${value}"`, '; send it without quotes');
+        throw invalidValue(path, expected, `the string "${value}"`, '; send it without quotes');
       throw invalidArgument(path, expected, value);
     },
   };
 }
 
-export function powerOfTwo(description: string, max: number): Field<number> {
+export function powerOfTwoField(description: string, max: number): Field<number> {
   const powers = Array.from({ length: 1 + Math.floor(Math.log2(max)) }, (_, exponent) => 2 ** exponent);
   const schema = { type: 'integer', description, enum: powers };
-  return checked(`a power of two from 1 to ${max}`, schema, (value) => powers.includes(value as number));
+  return checkedField(`a power of two from 1 to ${max}`, schema, (value) => powers.includes(value as number));
 }
 
 export const finiteNumber = (description: string): Field<number> =>
-  checked('a finite number', { type: 'number', description }, Number.isFinite);
+  checkedField('a finite number', { type: 'number', description }, Number.isFinite);
 
-export const flag = (description: string): Field<boolean> =>
-  checked('true or false', { type: 'boolean', description }, (value) => typeof value === 'boolean');
+export const flagField = (description: string): Field<boolean> =>
+  checkedField('true or false', { type: 'boolean', description }, (value) => typeof value === 'boolean');
 
-export const isTrue = (description: string): Field<true> =>
-  checked('true', { type: 'boolean', const: true, description }, (value) => value === true);
+export const trueField = (description: string): Field<true> =>
+  checkedField('true', { type: 'boolean', const: true, description }, (value) => value === true);
 
 /** `aliases` are other products' names for the values; the error message resolves them. */
-export function oneOf<T extends string>(
+export function choiceField<T extends string>(
   description: string,
   values: readonly T[],
   aliases: Readonly<Record<string, T>> = {},
@@ -107,14 +107,14 @@ function notOneOf(
 ): ProvecError {
   const expected = `one of ${values.join(', ')}`;
   if (typeof value !== 'string' || value === '') return invalidArgument(path, expected, value);
-  const name = shownName(value);
+  const name = printableName(value);
   const likely = nearest(value, [...values, ...Object.keys(aliases)]);
   const hint = likely === null ? '' : `; did you mean ${aliases[likely] ?? likely}?`;
-  return invalid(path, expected, `"${name}"`, hint);
+  return invalidValue(path, expected, `"${name}"`, hint);
 }
 
 /** A non-empty list of distinct `values`. */
-export function someOf<T extends string>(description: string, values: readonly T[]): Field<T[]> {
+export function choicesField<T extends string>(description: string, values: readonly T[]): Field<T[]> {
   const schema = { type: 'array', description, items: { type: 'string', enum: [...values] }, minItems: 1 };
   return {
     schema: { ...schema, uniqueItems: true },
@@ -126,9 +126,9 @@ export function someOf<T extends string>(description: string, values: readonly T
         const where = `${path}[${at}]`;
         if (!values.includes(each)) refusals.push(notOneOf(where, values, each));
         else if (value.indexOf(each) !== at)
-          refusals.push(invalid(where, 'a value that appears only once', `a second ${each}`));
+          refusals.push(invalidValue(where, 'a value that appears only once', `a second ${each}`));
       }
-      if (refusals.length > 0) throw together(refusals);
+      if (refusals.length > 0) throw mergeErrors(refusals);
       return [...value];
     },
   };
@@ -141,24 +141,24 @@ export function label(description: string, maxChars: number): Field<string> {
     schema: { type: 'string', description, minLength: 1, maxLength: maxChars },
     decode(value, path) {
       if (typeof value !== 'string' || value === '') throw invalidArgument(path, expected, value);
-      if (!value.isWellFormed()) throw invalid(path, expected, 'ill-formed Unicode');
+      if (!value.isWellFormed()) throw invalidValue(path, expected, 'ill-formed Unicode');
       const isShort = value.length <= maxChars || (value.length <= 2 * maxChars && [...value].length <= maxChars);
-      if (!isShort) throw invalid(path, expected, describe(value));
+      if (!isShort) throw invalidValue(path, expected, describeValue(value));
       return value;
     },
   };
 }
 
 /** Makes a field optional. */
-export function optional<T>(field: Field<T>): OptionalField<T>;
+export function optionalField<T>(field: Field<T>): OptionalField<T>;
 /** Makes a field optional with a default value. */
-export function optional<T>(field: Field<T>, fallback: T): FieldWithFallback<T>;
-export function optional<T>(field: Field<T>, ...[fallback]: [T?]): OptionalField<T> {
+export function optionalField<T>(field: Field<T>, fallback: T): FieldWithFallback<T>;
+export function optionalField<T>(field: Field<T>, ...[fallback]: [T?]): OptionalField<T> {
   if (fallback === undefined) return { ...field, isOptional: true };
   return { ...field, isOptional: true, fallback, schema: { ...field.schema, default: fallback } };
 }
 
 /** Makes the API document refer to the field's schema by the component `name`. */
-export function component<T>(name: string, field: Field<T>): Field<T> {
+export function componentField<T>(name: string, field: Field<T>): Field<T> {
   return { ...field, schema: ref(name) };
 }

@@ -1,9 +1,9 @@
-import { describe, invalidArgument, ProvecError } from '../errors.ts';
+import { describeValue, invalidArgument, ProvecError } from '../errors.ts';
 import { ref } from '../json/schema.ts';
 import type { Limits } from '../limits.ts';
 import type { RecordBatch } from '../records/batch.ts';
 import { decodeNamespacedRecords } from '../records/decode.ts';
-import { boundedArray, invalid, isJsonObject, type JsonObject } from '../records/fields.ts';
+import { boundedArray, invalidValue, isJsonObject, type JsonObject } from '../records/fields.ts';
 import type { Metric } from '../store/catalog.ts';
 import { METRICS } from './collection-requests.ts';
 import { type Field, shapeOf } from './field.ts';
@@ -26,7 +26,7 @@ type Shape = ReturnType<typeof shapeOf>;
 const ROOT = /^[0-9a-f]{64}$/;
 
 /** Returns the object under `key` if it is the line's only key; null if the line is a record. */
-function frameOf(line: unknown, key: string): JsonObject | null {
+function wrapperOf(line: unknown, key: string): JsonObject | null {
   if (!isJsonObject(line) || !Object.hasOwn(line, key) || Object.keys(line).length > 1) return null;
   const frame = line[key];
   return isJsonObject(frame) ? frame : null;
@@ -34,7 +34,7 @@ function frameOf(line: unknown, key: string): JsonObject | null {
 
 /** Returns the count of an export's last line; null for any other line. */
 function endCountOf(line: unknown): number | null {
-  const { count, merkleRoot } = frameOf(line, 'end') ?? {};
+  const { count, merkleRoot } = wrapperOf(line, 'end') ?? {};
   const isEnd = Number.isInteger(count) && typeof merkleRoot === 'string' && ROOT.test(merkleRoot);
   return isEnd ? (count as number) : null;
 }
@@ -54,9 +54,9 @@ function refuseOtherShape(head: JsonObject, path: string, { dimensions, metric }
     throw new ProvecError('DIMENSION_MISMATCH', message, { details });
   }
   if (otherMetric === metric) return;
-  const got = METRICS.includes(otherMetric as Metric) ? `${otherMetric}` : describe(otherMetric);
+  const got = METRICS.includes(otherMetric as Metric) ? `${otherMetric}` : describeValue(otherMetric);
   const hint = '; without this line its records go in all the same';
-  throw invalid(`${path}.metric`, `${metric}, the collection's own`, got, hint);
+  throw invalidValue(`${path}.metric`, `${metric}, the collection's own`, got, hint);
 }
 
 /** Lines of an import. Throws as `decodeRecords` does, with paths such as `lines[3].values[17]`. */
@@ -64,9 +64,9 @@ export const importedLines = (limits: Limits): Field<ImportedLines> => ({
   schema: { type: 'array', items: ref('ExportLine'), minItems: 1, maxItems: limits.recordsPerUpsertMax },
   decode(value, path, context) {
     const lines = boundedArray(value, path, 1, limits.recordsPerUpsertMax, 'lines');
-    const headAt = lines.findIndex((line) => frameOf(line, 'export') !== null);
+    const headAt = lines.findIndex((line) => wrapperOf(line, 'export') !== null);
     const endAt = lines.findIndex((line) => endCountOf(line) !== null);
-    if (headAt === 0) refuseOtherShape(frameOf(lines[0], 'export')!, `${path}[0].export`, shapeOf(context));
+    if (headAt === 0) refuseOtherShape(wrapperOf(lines[0], 'export')!, `${path}[0].export`, shapeOf(context));
     const places = [...lines.keys()].filter((at) => at !== headAt && at !== endAt);
     const batch = decodeNamespacedRecords(
       places.map((at) => lines[at]),

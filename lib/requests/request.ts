@@ -1,6 +1,6 @@
 import { isProvecError, type ProvecError } from '../errors.ts';
 import type { JsonSchema } from '../json/schema.ts';
-import { invalid, type JsonObject, refuseUnknownFields, together } from '../records/fields.ts';
+import { invalidValue, type JsonObject, mergeErrors, refuseUnknownFields } from '../records/fields.ts';
 import type { DecodeContext, Field, FieldWithFallback, OptionalField } from './field.ts';
 
 type Fields = Readonly<Record<string, Field<unknown>>>;
@@ -62,8 +62,8 @@ export class RequestKind<F extends Fields> {
     const refusals: ProvecError[] = [];
     if (this.#exactlyOne !== null) requireOne(given, this.#exactlyOne, path);
     if (this.#isAnyRequired && this.names.every((name) => given[name] === undefined))
-      throw invalid(pathTo(this.names[0], path), `given (at least one of ${this.names.join(', ')})`, 'missing');
-    if (this.#excluded !== null) refuseBeside(given, this.#excluded, path);
+      throw invalidValue(pathTo(this.names[0], path), `given (at least one of ${this.names.join(', ')})`, 'missing');
+    if (this.#excluded !== null) refuseExcluded(given, this.#excluded, path);
     for (const [name, field] of this.#fields) {
       const value = Object.hasOwn(given, name) ? given[name] : undefined;
       if (value === undefined && field.isOptional) {
@@ -77,7 +77,7 @@ export class RequestKind<F extends Fields> {
         refusals.push(error);
       }
     }
-    if (refusals.length > 0) throw together(refusals);
+    if (refusals.length > 0) throw mergeErrors(refusals);
     return decoded as Decoded<F>;
   }
 
@@ -94,10 +94,10 @@ export class RequestKind<F extends Fields> {
   }
 }
 
-function refuseBeside(given: JsonObject, [flag, names]: Excluded, path: string): void {
+function refuseExcluded(given: JsonObject, [flag, names]: Excluded, path: string): void {
   if (given[flag] !== true) return;
   const other = names.find((name) => given[name] !== undefined);
-  if (other !== undefined) throw invalid(pathTo(other, path), `absent where ${flag} is true`, 'given');
+  if (other !== undefined) throw invalidValue(pathTo(other, path), `absent where ${flag} is true`, 'given');
 }
 
 /** Schema that rejects these fields if the flag is true. */
@@ -118,6 +118,6 @@ function requireOne(given: JsonObject, names: readonly string[], path: string): 
   if (present.length === 1) return;
   const [one, ...others] = present.length === 0 ? names : present;
   const rule = `(exactly one of ${names.join(', ')})`;
-  if (present.length === 0) throw invalid(pathTo(one, path), `given ${rule}`, 'missing');
-  throw invalid(pathTo(one, path), `given alone ${rule}`, `given with ${others.join(' and ')}`);
+  if (present.length === 0) throw invalidValue(pathTo(one, path), `given ${rule}`, 'missing');
+  throw invalidValue(pathTo(one, path), `given alone ${rule}`, `given with ${others.join(' and ')}`);
 }

@@ -18,14 +18,14 @@ export type RequestName = keyof Requests;
 /** The decoded value of a request. */
 export type DecodedRequest<N extends RequestName> = ReturnType<Requests[N]['decode']>;
 
-const made = new WeakMap<Limits, Requests>();
+const requestsByLimits = new WeakMap<Limits, Requests>();
 
 /** Returns the kinds of request for these limits, built once per limits object. */
 export function requestsOf(limits: Limits): Requests {
-  let requests = made.get(limits);
+  let requests = requestsByLimits.get(limits);
   if (requests === undefined) {
     requests = kinds(limits);
-    made.set(limits, requests);
+    requestsByLimits.set(limits, requests);
   }
   return requests;
 }

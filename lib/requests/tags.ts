@@ -1,7 +1,7 @@
 import canonicalize from 'canonicalize';
-import { describe } from '../errors.ts';
+import { describeValue } from '../errors.ts';
 import type { Limits } from '../limits.ts';
-import { invalid, isJsonObject, shownName } from '../records/fields.ts';
+import { invalidValue, isJsonObject, printableName } from '../records/fields.ts';
 import type { Field } from './field.ts';
 import type { Place } from './place.ts';
 
@@ -18,15 +18,16 @@ export const tags = (limits: Limits): Field<Tags> => ({
     additionalProperties: { type: 'string', maxLength: limits.tagValueMaxChars },
   },
   decode(value, path) {
-    if (!isJsonObject(value)) throw invalid(path, 'an object with a text for each tag', describe(value));
+    if (!isJsonObject(value)) throw invalidValue(path, 'an object with a text for each tag', describeValue(value));
     const given = Object.entries(value);
-    if (given.length > limits.tagsMax) throw invalid(path, `at most ${limits.tagsMax} tags`, `${given.length} tags`);
+    if (given.length > limits.tagsMax)
+      throw invalidValue(path, `at most ${limits.tagsMax} tags`, `${given.length} tags`);
     for (const [name, text] of given) {
-      const at = `${path}.${shownName(name)}`;
+      const at = `${path}.${printableName(name)}`;
       if (!isText(name, limits.tagNameMaxChars) || name === '')
-        throw invalid(at, `named by 1 to ${limits.tagNameMaxChars} characters`, describe(name));
+        throw invalidValue(at, `named by 1 to ${limits.tagNameMaxChars} characters`, describeValue(name));
       if (!isText(text, limits.tagValueMaxChars))
-        throw invalid(at, `a string of at most ${limits.tagValueMaxChars} characters`, describe(text));
+        throw invalidValue(at, `a string of at most ${limits.tagValueMaxChars} characters`, describeValue(text));
     }
     return Object.fromEntries(given) as Tags;
   },
@@ -44,29 +45,30 @@ export function withTags(
   set: Tags,
   { tagsMax }: Pick<Limits, 'tagsMax'>,
 ): string | undefined {
-  const all = Object.entries({ ...read(before), ...set }).filter(([, text]) => text !== '');
+  const all = Object.entries({ ...parseTags(before), ...set }).filter(([, text]) => text !== '');
   const count = all.filter(([name]) => name !== PLACE_NAME).length;
-  if (count > tagsMax) throw invalid('tags', `at most ${tagsMax} tags with those that are there`, `${count}`);
-  return stored(Object.fromEntries(all));
+  if (count > tagsMax) throw invalidValue('tags', `at most ${tagsMax} tags with those that are there`, `${count}`);
+  return serializeTags(Object.fromEntries(all));
 }
 
 /** Returns the stored tags of a new collection, with its place. */
 export function withPlace(tags: string | undefined, place: Place | undefined): string | undefined {
   if (place === undefined || Object.keys(place).length === 0) return tags;
-  return stored({ ...read(tags), [PLACE_NAME]: JSON.stringify(place) });
+  return serializeTags({ ...parseTags(tags), [PLACE_NAME]: JSON.stringify(place) });
 }
 
 /** Reads the tags from a row; undefined if it has none. */
 export function readTags(row: string | undefined): Tags | undefined {
-  const { [PLACE_NAME]: _, ...tags } = read(row);
+  const { [PLACE_NAME]: _, ...tags } = parseTags(row);
   return Object.keys(tags).length === 0 ? undefined : tags;
 }
 
 /** Reads the place from a row. */
 export function readPlace(row: string | undefined): Place | undefined {
-  const { [PLACE_NAME]: place } = read(row);
+  const { [PLACE_NAME]: place } = parseTags(row);
   return place === undefined ? undefined : (JSON.parse(place) as Place);
 }
 
-const read = (row: string | undefined): Tags => (row === undefined ? {} : (JSON.parse(row) as Tags));
-const stored = (texts: Tags): string | undefined => (Object.keys(texts).length === 0 ? undefined : canonicalize(texts));
+const parseTags = (row: string | undefined): Tags => (row === undefined ? {} : (JSON.parse(row) as Tags));
+const serializeTags = (texts: Tags): string | undefined =>
+  Object.keys(texts).length === 0 ? undefined : canonicalize(texts);

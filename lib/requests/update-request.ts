@@ -1,7 +1,7 @@
-import { describe, invalidArgument } from '../errors.ts';
+import { describeValue, invalidArgument } from '../errors.ts';
 import { type JsonSchema, ref } from '../json/schema.ts';
 import type { Limits } from '../limits.ts';
-import { boundedArray, invalid, isJsonObject, refuseUnknownFields } from '../records/fields.ts';
+import { boundedArray, invalidValue, isJsonObject, refuseUnknownFields } from '../records/fields.ts';
 import { decodeId } from '../records/ids.ts';
 import { canonicalMetadata } from '../records/metadata.ts';
 import { decodeVector } from '../records/vector.ts';
@@ -22,7 +22,7 @@ export const setMetadata = (limits: Limits): Field<string> => ({
   schema: SET_SCHEMA,
   decode(value, path) {
     const set = canonicalMetadata(value ?? null, path, limits);
-    if (set === '{}') throw invalid(path, 'an object with a key', 'an empty object');
+    if (set === '{}') throw invalidValue(path, 'an object with a key', 'an empty object');
     return set;
   },
 });
@@ -48,7 +48,7 @@ export function mergeOf(set: string | undefined, unset: string[] = [], path = ''
   const keys = set === undefined ? {} : (JSON.parse(set) as object);
   const both = unset.find((key) => Object.hasOwn(keys, key));
   if (both !== undefined)
-    throw invalid(`${path}unsetMetadata`, 'of keys that setMetadata does not set', 'with one that it sets');
+    throw invalidValue(`${path}unsetMetadata`, 'of keys that setMetadata does not set', 'with one that it sets');
   return { set: set ?? null, unset };
 }
 
@@ -60,7 +60,7 @@ export const updates = (limits: Limits): Field<RecordUpdate[]> => ({
     const found = given.map((each, at) => updateOf(each, `${path}[${at}]`, limits, context));
     const ids = new Set<string>();
     for (const { id, path: at } of found) {
-      if (ids.has(id)) throw invalid(`${at}.id`, 'an id that appears only once', 'one that appeared before');
+      if (ids.has(id)) throw invalidValue(`${at}.id`, 'an id that appears only once', 'one that appeared before');
       ids.add(id);
     }
     return found;
@@ -87,12 +87,12 @@ export function updateSchema(limits: Limits, vector: JsonSchema): JsonSchema {
 
 function updateOf(given: unknown, path: string, limits: Limits, context: DecodeContext): RecordUpdate {
   const expected = 'an object with id, and values, setMetadata or unsetMetadata';
-  if (!isJsonObject(given)) throw invalid(path, expected, describe(given));
+  if (!isJsonObject(given)) throw invalidValue(path, expected, describeValue(given));
   refuseUnknownFields(given, UPDATE_FIELDS, path);
   const id = decodeId(given.id, `${path}.id`, limits);
   const { dimensions, metric } = shapeOf(context);
   const { values, setMetadata: set, unsetMetadata: unset } = given;
-  if (values === undefined && set === undefined && unset === undefined) throw invalid(path, expected, 'id alone');
+  if (values === undefined && set === undefined && unset === undefined) throw invalidValue(path, expected, 'id alone');
   const decode = <T>(field: Field<T>, name: 'setMetadata' | 'unsetMetadata'): T | undefined =>
     given[name] === undefined ? undefined : field.decode(given[name], `${path}.${name}`, context);
   const merge = mergeOf(

@@ -5,10 +5,20 @@ import { type JsonSchema, ref } from '../json/schema.ts';
 import type { Limits } from '../limits.ts';
 import type { RecordBatch } from '../records/batch.ts';
 import { decodeRecords, type RECORD_FIELDS } from '../records/decode.ts';
-import { boundedArray, invalid, isJsonObject, type JsonObject } from '../records/fields.ts';
+import { boundedArray, invalidValue, isJsonObject, type JsonObject } from '../records/fields.ts';
 import { decodeId, decodeIds, decodeNamespace } from '../records/ids.ts';
 import { decodeVector, FLOAT32_END } from '../records/vector.ts';
-import { component, type Field, finiteNumber, flag, integer, isTrue, oneOf, optional, shapeOf } from './field.ts';
+import {
+  choiceField,
+  componentField,
+  type Field,
+  finiteNumber,
+  flagField,
+  integerField,
+  optionalField,
+  shapeOf,
+  trueField,
+} from './field.ts';
 import { importedLines } from './import-request.ts';
 import { checkListingCursor, cursorAfter, STORED_CURSOR_MAX_CHARS } from './listing-cursor.ts';
 import { RequestKind } from './request.ts';
@@ -89,13 +99,13 @@ const filter = (limits: Limits): Field<JsonObject> => ({
 });
 
 /** A filter of a write. Rejects `{}`, even as a part, in case the client lost a condition. */
-const selecting = (limits: Limits): Field<JsonObject> => ({
+const requiredFilter = (limits: Limits): Field<JsonObject> => ({
   schema: { type: 'object', allOf: [ref('Filter')], minProperties: 1 },
   decode(value, path, context) {
     const decoded = filter(limits).decode(value, path, context);
-    if (Object.keys(decoded).length === 0) throw invalid(path, 'a filter with a condition', 'an empty object');
+    if (Object.keys(decoded).length === 0) throw invalidValue(path, 'a filter with a condition', 'an empty object');
     if (hasEmptyPart(parsedFilter(decoded, limits)))
-      throw invalid(path, 'a filter with a condition in each of its parts', 'one with an empty object');
+      throw invalidValue(path, 'a filter with a condition in each of its parts', 'one with an empty object');
     return decoded;
   },
 });
@@ -141,9 +151,11 @@ export const namespace = (limits: Limits): Field<string> => ({
 });
 
 const allNamespaces = (others: string): Field<boolean> =>
-  flag(`The records of all namespaces; each in the answer then has its \`namespace\`. Not allowed with ${others}.`);
+  flagField(
+    `The records of all namespaces; each in the answer then has its \`namespace\`. Not allowed with ${others}.`,
+  );
 
-const consistency = oneOf(
+const consistency = choiceField(
   '`strong`: the answer reflects every write acknowledged before it. `eventual`: a copy may answer, and it may be behind.',
   CONSISTENCIES,
 );
@@ -151,18 +163,21 @@ const consistency = oneOf(
 const queryKind = (limits: Limits) =>
   new RequestKind(
     {
-      vector: optional(vector(limits, 'The vector to search near.')),
-      id: optional(component('RecordId', recordId(limits))),
-      topK: optional(integer('Maximum number of matches to return.', 1, limits.topKMax), limits.topKDefault),
-      filter: optional(filter(limits)),
-      namespace: optional(component('Namespace', namespace(limits)), ''),
-      allNamespaces: optional(allNamespaces('`namespace` or `id`'), false),
-      includeValues: optional(flag('Return the vectors as well.'), false),
-      includeMetadata: optional(flag('Return the metadata as well.'), true),
-      scoreThreshold: optional(finiteNumber('Only matches with at least this score.')),
-      exact: optional(flag('Compare with every record instead of searching the index.'), false),
-      consistency: optional(consistency, 'strong'),
-      allowPartial: optional(flag('Answer from the shards that respond within 3 s, and say how many did.'), false),
+      vector: optionalField(vector(limits, 'The vector to search near.')),
+      id: optionalField(componentField('RecordId', recordId(limits))),
+      topK: optionalField(integerField('Maximum number of matches to return.', 1, limits.topKMax), limits.topKDefault),
+      filter: optionalField(filter(limits)),
+      namespace: optionalField(componentField('Namespace', namespace(limits)), ''),
+      allNamespaces: optionalField(allNamespaces('`namespace` or `id`'), false),
+      includeValues: optionalField(flagField('Return the vectors as well.'), false),
+      includeMetadata: optionalField(flagField('Return the metadata as well.'), true),
+      scoreThreshold: optionalField(finiteNumber('Only matches with at least this score.')),
+      exact: optionalField(flagField('Compare with every record instead of searching the index.'), false),
+      consistency: optionalField(consistency, 'strong'),
+      allowPartial: optionalField(
+        flagField('Answer from the shards that respond within 3 s, and say how many did.'),
+        false,
+      ),
     },
     ['vector', 'id'],
     ['allNamespaces', ['namespace', 'id']],
@@ -187,43 +202,43 @@ const queries = (limits: Limits): Field<ReturnType<ReturnType<typeof queryKind>[
 export const vectorRequests = (limits: Limits) => ({
   upsert: new RequestKind({
     records: records(limits),
-    namespace: optional(component('Namespace', namespace(limits)), ''),
+    namespace: optionalField(componentField('Namespace', namespace(limits)), ''),
   }),
   import: new RequestKind({ lines: importedLines(limits) }),
   delete: new RequestKind(
     {
-      ids: optional(ids(limits)),
-      filter: optional(selecting(limits)),
-      all: optional(isTrue('Delete all records of the namespace.')),
-      dryRun: optional(flag('Count what would be deleted, and delete nothing.'), false),
-      namespace: optional(component('Namespace', namespace(limits)), ''),
-      allNamespaces: optional(allNamespaces('`namespace`, `ids` or `all`'), false),
+      ids: optionalField(ids(limits)),
+      filter: optionalField(requiredFilter(limits)),
+      all: optionalField(trueField('Delete all records of the namespace.')),
+      dryRun: optionalField(flagField('Count what would be deleted, and delete nothing.'), false),
+      namespace: optionalField(componentField('Namespace', namespace(limits)), ''),
+      allNamespaces: optionalField(allNamespaces('`namespace`, `ids` or `all`'), false),
     },
     ['ids', 'filter', 'all'],
     ['allNamespaces', ['namespace', 'ids', 'all']],
   ),
   update: new RequestKind(
     {
-      updates: optional(updates(limits)),
-      filter: optional(selecting(limits)),
-      setMetadata: optional(setMetadata(limits)),
-      unsetMetadata: optional(unsetMetadata(limits)),
-      dryRun: optional(flag('Count what would be updated, and update nothing.'), false),
-      namespace: optional(component('Namespace', namespace(limits)), ''),
+      updates: optionalField(updates(limits)),
+      filter: optionalField(requiredFilter(limits)),
+      setMetadata: optionalField(setMetadata(limits)),
+      unsetMetadata: optionalField(unsetMetadata(limits)),
+      dryRun: optionalField(flagField('Count what would be updated, and update nothing.'), false),
+      namespace: optionalField(componentField('Namespace', namespace(limits)), ''),
     },
     ['updates', 'filter'],
   ),
   fetch: new RequestKind({
     ids: ids(limits),
-    namespace: optional(component('Namespace', namespace(limits)), ''),
-    consistency: optional(consistency, 'strong'),
+    namespace: optionalField(componentField('Namespace', namespace(limits)), ''),
+    consistency: optionalField(consistency, 'strong'),
   }),
   count: new RequestKind(
     {
-      filter: optional(filter(limits)),
-      namespace: optional(component('Namespace', namespace(limits)), ''),
-      allNamespaces: optional(allNamespaces('`namespace`'), false),
-      consistency: optional(consistency, 'strong'),
+      filter: optionalField(filter(limits)),
+      namespace: optionalField(componentField('Namespace', namespace(limits)), ''),
+      allNamespaces: optionalField(allNamespaces('`namespace`'), false),
+      consistency: optionalField(consistency, 'strong'),
     },
     null,
     ['allNamespaces', ['namespace']],
@@ -231,26 +246,32 @@ export const vectorRequests = (limits: Limits) => ({
   facets: new RequestKind(
     {
       field: fieldName(limits),
-      filter: optional(filter(limits)),
-      limit: optional(integer('Maximum number of values to return.', 1, limits.facetsMax), limits.facetsDefault),
-      namespace: optional(component('Namespace', namespace(limits)), ''),
-      allNamespaces: optional(allNamespaces('`namespace`'), false),
-      consistency: optional(consistency, 'strong'),
+      filter: optionalField(filter(limits)),
+      limit: optionalField(
+        integerField('Maximum number of values to return.', 1, limits.facetsMax),
+        limits.facetsDefault,
+      ),
+      namespace: optionalField(componentField('Namespace', namespace(limits)), ''),
+      allNamespaces: optionalField(allNamespaces('`namespace`'), false),
+      consistency: optionalField(consistency, 'strong'),
     },
     null,
     ['allNamespaces', ['namespace']],
   ),
   list: new RequestKind(
     {
-      prefix: optional(prefix(limits)),
-      namespace: optional(component('Namespace', namespace(limits)), ''),
-      allNamespaces: optional(allNamespaces('`namespace` or `prefix`'), false),
-      filter: optional(filter(limits)),
-      limit: optional(integer('Maximum number of records to return.', 1, limits.listPageMax), limits.listPageDefault),
-      cursor: optional(listingCursor),
-      includeValues: optional(flag('Return the vectors as well.'), false),
-      includeMetadata: optional(flag('Return the metadata as well.'), false),
-      consistency: optional(consistency, 'strong'),
+      prefix: optionalField(prefix(limits)),
+      namespace: optionalField(componentField('Namespace', namespace(limits)), ''),
+      allNamespaces: optionalField(allNamespaces('`namespace` or `prefix`'), false),
+      filter: optionalField(filter(limits)),
+      limit: optionalField(
+        integerField('Maximum number of records to return.', 1, limits.listPageMax),
+        limits.listPageDefault,
+      ),
+      cursor: optionalField(listingCursor),
+      includeValues: optionalField(flagField('Return the vectors as well.'), false),
+      includeMetadata: optionalField(flagField('Return the metadata as well.'), false),
+      consistency: optionalField(consistency, 'strong'),
     },
     null,
     ['allNamespaces', ['namespace', 'prefix']],

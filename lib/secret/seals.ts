@@ -7,7 +7,7 @@ const SEAL_DIGITS = 64;
  * The fields that a seal covers, in order. The first is the kind of row if one key seals several
  * kinds.
  */
-export type Said = readonly unknown[];
+export type MacPayload = readonly unknown[];
 
 /**
  * Seals, which prove that a holder of the key wrote a piece of data: HMAC-SHA-256 (RFC 2104) over
@@ -21,12 +21,12 @@ export class Seals {
   }
 
   /** Returns a seal of the current key, 32 bytes. */
-  seal(said: Said): Buffer {
+  seal(said: MacPayload): Buffer {
     return sealOf(this.#keys[0]!, JSON.stringify(said));
   }
 
   /** As `seal`, in 64 hex digits. */
-  hex(said: Said): string {
+  sealHex(said: MacPayload): string {
     return this.seal(said).toString('hex');
   }
 
@@ -34,7 +34,7 @@ export class Seals {
    * Returns whether `seal` is a seal of the fields under the current key or an earlier one; false
    * for anything else.
    */
-  fits(said: Said, seal: unknown): boolean {
+  verify(said: MacPayload, seal: unknown): boolean {
     if (!(seal instanceof Uint8Array)) return false;
     const text = JSON.stringify(said);
     return this.#keys.some((key) => {
@@ -44,8 +44,8 @@ export class Seals {
   }
 
   /** As `verify`, for a seal in hex digits. */
-  fitsHex(said: Said, seal: unknown): boolean {
-    return typeof seal === 'string' && seal.length === SEAL_DIGITS && this.fits(said, Buffer.from(seal, 'hex'));
+  verifyHex(said: MacPayload, seal: unknown): boolean {
+    return typeof seal === 'string' && seal.length === SEAL_DIGITS && this.verify(said, Buffer.from(seal, 'hex'));
   }
 }
 

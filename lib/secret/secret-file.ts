@@ -9,19 +9,19 @@ import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, ConfigError } from '../config.ts';
 import type { Secrets } from './keyring.ts';
-import { SECRETS_MEANT, secretsIn } from './secrets-text.ts';
+import { parseSecrets, SECRETS_FORMAT } from './secrets-text.ts';
 
 const SECRET_BYTES = 32;
 const READABLE_BY_OTHERS = 0o004;
 
-export const secretFileIn = (dataDir: string): string => join(dataDir, 'secret');
+export const defaultSecretFile = (dataDir: string): string => join(dataDir, 'secret');
 
 /**
  * Returns the installation's secrets. With `mayCreate`, at the first start on an embedded store,
  * creates the file at its default path if it is missing. Throws ConfigError, which never repeats
  * the file's content.
  */
-export async function openSecrets(
+export async function loadSecrets(
   { secret, secretFile, dataDir, mongoUrl }: Pick<Config, 'secret' | 'secretFile' | 'dataDir' | 'mongoUrl'>,
   mayCreate: boolean,
   log: Pick<Logger, 'warn' | 'debug'>,
@@ -34,11 +34,11 @@ export async function openSecrets(
       'PROVEC_SECRET or PROVEC_SECRET_FILE must be set with PROVEC_MONGO_URL: every node needs the same secret.',
     );
   }
-  const file = secretFile ?? secretFileIn(dataDir);
+  const file = secretFile ?? defaultSecretFile(dataDir);
   if (secretFile === null && mayCreate && (await makeSecret(file)))
     log.debug({ file }, 'created the secret of this installation');
-  const secrets = secretsIn(await textOf(file, whatToDo(secretFile !== null, mayCreate, mongoUrl !== null)));
-  if (secrets === null) throw new ConfigError(`PROVEC_SECRET_FILE must be a file of ${SECRETS_MEANT}: ${file}.`);
+  const secrets = parseSecrets(await textOf(file, whatToDo(secretFile !== null, mayCreate, mongoUrl !== null)));
+  if (secrets === null) throw new ConfigError(`PROVEC_SECRET_FILE must be a file of ${SECRETS_FORMAT}: ${file}.`);
   if (process.platform !== 'win32' && ((await stat(file)).mode & READABLE_BY_OTHERS) !== 0)
     log.warn({ file }, 'Other users of this machine can read the secret: chmod 600 it.');
   return secrets;

@@ -11,7 +11,7 @@ import type { FieldReport } from './field-report.ts';
 import type { RecordScope } from './scope.ts';
 
 /** The records that a change by filter affects. */
-interface Matching extends RecordScope {
+interface ChangeSelection extends RecordScope {
   /** Records written by later entries are left alone; null: the shard's last seq at the change. */
   throughSeq: number | null;
   /** Maximum number of records to change. */
@@ -46,11 +46,11 @@ export const tooLongOnceMerged = (maxBytes: number, got: string): Omit<ErrorDeta
 export const isTooLongOnceMerged = ({ expected }: ErrorDetail): boolean => expected.endsWith(ONCE_MERGED);
 
 export type ShardChange =
-  | ({ kind: 'delete matching' } & Matching)
-  | ({ kind: 'merge matching'; metadataMaxBytes: number } & Matching & MetadataMerge)
+  | ({ kind: 'delete matching' } & ChangeSelection)
+  | ({ kind: 'merge matching'; metadataMaxBytes: number } & ChangeSelection & MetadataMerge)
   | { kind: 'update'; updates: RecordUpdate[]; metadataMaxBytes: number };
 
-export interface PreviewTerms {
+export interface PreviewOptions {
   metadataMaxBytes: number;
   /** Whether to compute which records would change, which takes as long as the merge. */
   countsChanges: boolean;

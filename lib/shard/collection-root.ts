@@ -32,15 +32,15 @@ export function collectionRoot(cut: Cut): CollectionRoot {
 }
 
 /** Whether both have the same version and content. */
-export const isSameRoot = (left: CollectionRoot, right: CollectionRoot): boolean => inWords(left) === inWords(right);
+export const isSameRoot = (left: CollectionRoot, right: CollectionRoot): boolean => rootText(left) === rootText(right);
 
 /** Whether both are the same root after the same number of decisions. */
 export const isSameAnchor = (left: AnchoredRoot, right: AnchoredRoot): boolean =>
   isSameRoot(left, right) && left.decisions === right.decisions;
 
 /** Describes an account's content as text. */
-export const anchorInWords = (root: AnchoredRoot): string => `${inWords(root)}, ${root.decisions} decisions`;
+export const anchorText = (root: AnchoredRoot): string => `${rootText(root)}, ${root.decisions} decisions`;
 
 /** Describes a root as text; equal roots have equal texts. */
-const inWords = ({ version, merkleRoot, vectorCount }: CollectionRoot): string =>
+const rootText = ({ version, merkleRoot, vectorCount }: CollectionRoot): string =>
   `${version} ${merkleRoot} ${vectorCount}`;

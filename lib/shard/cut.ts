@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { CollectionRow } from '../store/catalog.ts';
 import type { ShardLog } from '../store/log.ts';
-import { type Cut, EMPTY_HEAD, isSameNode } from './head.ts';
+import { type Cut, EMPTY_HEAD, isSameSubtree } from './head.ts';
 
 /** Returns the newer head of each shard, which contains both cuts if they share a history. */
 export function mergeCuts(left: Cut, right: Cut): Cut {
@@ -13,11 +13,11 @@ export function mergeCuts(left: Cut, right: Cut): Cut {
  * Whether `outer` contains every write of `inner`. Heads of equal version must be identical;
  * otherwise they belong to different histories.
  */
-export function contains(outer: Cut, inner: Cut): boolean {
+export function cutContains(outer: Cut, inner: Cut): boolean {
   assert(outer.length === inner.length, 'cuts of one collection have as many shards');
   return outer.every((head, index) => {
     const other = inner[index];
-    const isSame = head.version === other.version && head.count === other.count && isSameNode(head, other);
+    const isSame = head.version === other.version && head.count === other.count && isSameSubtree(head, other);
     return isSame || head.version > other.version;
   });
 }

@@ -38,12 +38,12 @@ export const SEQ_MAX = 2 ** 48;
  * Returns a substitute for a stored head that the service did not write or that does not decode.
  * Its hash of zeros is that of no shard. `seq` is the stored one, 0 if no log can be that long.
  */
-export function unsoundHead(seq: number): ShardHead {
+export function invalidHead(seq: number): ShardHead {
   const isPossible = Number.isSafeInteger(seq) && seq >= 0 && seq <= SEQ_MAX;
   return { ...EMPTY_HEAD, type: 'leaf', seq: isPossible ? seq : 0 };
 }
 
-export function isUnsound({ type, hash }: ShardHead): boolean {
+export function isInvalidHead({ type, hash }: ShardHead): boolean {
   return type !== 'empty' && hash.every((byte) => byte === 0);
 }
 
@@ -52,10 +52,10 @@ export type Cut = ShardHead[];
 
 /** Whether two heads of one shard describe the same state. */
 export function isSameState(a: ShardHead, b: ShardHead): boolean {
-  return a.seq === b.seq && a.count === b.count && isSameNode(a, b);
+  return a.seq === b.seq && a.count === b.count && isSameSubtree(a, b);
 }
 
 /** Whether two subtrees are equal. */
-export function isSameNode(a: MerkleNode, b: MerkleNode): boolean {
+export function isSameSubtree(a: MerkleNode, b: MerkleNode): boolean {
   return a.type === b.type && a.hash.length === b.hash.length && a.hash.every((byte, at) => byte === b.hash[at]);
 }

@@ -32,7 +32,7 @@ export interface FetchedRecord {
 }
 
 /** Which parts of a listed record to return besides its id. */
-export interface Included {
+export interface IncludedFields {
   includeValues: boolean;
   includeMetadata: boolean;
 }
@@ -50,7 +50,7 @@ export interface ListedRecord {
 export type PageItem = ShardMatch | FetchedRecord | ListedRecord | ValueCount;
 
 /** A part of an answer. The pages of an answer are in order and show one state of the shard. */
-export interface Page<T> {
+export interface AnswerPage<T> {
   items: T[];
   /** Present on a first page if the request named fields. */
   fields?: FieldReport | undefined;

@@ -1,8 +1,8 @@
 import type { ValueCount } from '../filter/value-counts.ts';
-import type { ChangePreview, MetadataMerge, PreviewTerms } from './change.ts';
+import type { ChangePreview, MetadataMerge, PreviewOptions } from './change.ts';
 import type { FieldReport } from './field-report.ts';
 import type { ShardHead } from './head.ts';
-import type { FetchedRecord, Included, ListedRecord, Page } from './match.ts';
+import type { AnswerPage, FetchedRecord, IncludedFields, ListedRecord } from './match.ts';
 import type { RecordScope } from './scope.ts';
 
 /**
@@ -13,27 +13,27 @@ export interface ShardReads {
   /** Number of matching records; a plain number if the request names no fields. */
   count: { params: RecordScope; result: number | ReportedCount };
   /** What a merge into the matching records would do. */
-  preview: { params: RecordScope & MetadataMerge & PreviewTerms; result: ChangePreview };
+  preview: { params: RecordScope & MetadataMerge & PreviewOptions; result: ChangePreview };
   /**
    * How often each value of a field occurs in the matching records. With `limit`, only the most
    * frequent values, most frequent first; without, all, paged and unordered.
    */
   facets: {
     params: RecordScope & { field: string; limit: number | null; pageMaxBytes: number };
-    result: { missing: number; page: Page<ValueCount>; fields?: FieldReport | undefined };
+    result: { missing: number; page: AnswerPage<ValueCount>; fields?: FieldReport | undefined };
   };
   /**
    * Namespaces and their numbers of records, by name: the first ones with `prefix` after `after`
    * (null: from the beginning).
    */
   namespaces: {
-    params: NamespacesAfter & { pageMaxBytes: number };
-    result: Page<ValueCount>;
+    params: NamespaceRange & { pageMaxBytes: number };
+    result: AnswerPage<ValueCount>;
   };
   /** All records of the shard at `head`, of every namespace, in any order. */
-  export: { params: { pageMaxBytes: number }; result: { head: ShardHead; page: Page<FetchedRecord> } };
+  export: { params: { pageMaxBytes: number }; result: { head: ShardHead; page: AnswerPage<FetchedRecord> } };
   /** The first `limit` matching records in the order of ids, after an id and with a prefix. */
-  list: { params: RecordScope & Listing & { pageMaxBytes: number }; result: Page<ListedRecord> };
+  list: { params: RecordScope & ListOptions & { pageMaxBytes: number }; result: AnswerPage<ListedRecord> };
 }
 
 interface ReportedCount {
@@ -42,13 +42,13 @@ interface ReportedCount {
 }
 
 /** A range of ids in UTF-8 order. Null `after`: from the first id. Null `prefix`: any id. */
-export interface Listing extends Included {
+export interface ListOptions extends IncludedFields {
   after: string | null;
   prefix: string | null;
   limit: number;
 }
 
-export interface NamespacesAfter {
+export interface NamespaceRange {
   prefix: string;
   after: string | null;
   limit: number;

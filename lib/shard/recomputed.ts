@@ -1,7 +1,7 @@
 import type { ShardHead } from './head.ts';
 
 /** A shard's state recomputed from stored bytes at `head.seq`, and the head in the log there. */
-export interface Recomputed {
+export interface RecomputedShard {
   /** Id for `shards.extend`. Freed by `shards.release`, or after minutes without a call. */
   session: string;
   head: ShardHead;

@@ -1,4 +1,4 @@
-import type { Page } from './page.ts';
+import type { RowPage } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
 export interface AliasRow {
@@ -30,10 +30,10 @@ export interface AliasStore {
   ): Promise<'created' | 'replaced' | 'collection' | 'limit' | 'no target'>;
   find(accountId: string, alias: string): Promise<AliasRow | null>;
   /** Returns the account's aliases whose names sort after `after`, by name. */
-  page(accountId: string, after: string | null, limit: number): Promise<Page<AliasRow, string>>;
+  page(accountId: string, after: string | null, limit: number): Promise<RowPage<AliasRow, string>>;
   list(accountId: string): Promise<AliasRow[]>;
   /** Returns one alias of the collection, or null if it has none. */
-  standingFor(accountId: string, collectionId: string): Promise<AliasRow | null>;
+  findByCollection(accountId: string, collectionId: string): Promise<AliasRow | null>;
   /** Returns false if there is no such alias. */
   remove(accountId: string, alias: string): Promise<boolean>;
 }
@@ -52,7 +52,7 @@ export interface StoredAliases {
     after: string | null,
     limit: number,
     collectionId?: string,
-  ): Promise<Page<Sealed<AliasRow>, string>>;
+  ): Promise<RowPage<Sealed<AliasRow>, string>>;
   /** Replaces the row `before`; returns 'changed' if that row is no longer stored. */
   replace(row: Sealed<AliasRow>, before: Sealed<AliasRow>): Promise<'replaced' | 'changed' | 'no target'>;
   /** Removes the alias if it has `seal`; returns false if there is none. */

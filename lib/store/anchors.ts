@@ -1,12 +1,12 @@
 import type { AnchoredRoot } from '../shard/collection-root.ts';
-import { contains } from '../shard/cut.ts';
+import { cutContains } from '../shard/cut.ts';
 import type { Cut } from '../shard/head.ts';
 
 /**
  * A signed transaction that may have been sent. `wire` is its base64 bytes, which are re-sent
  * unchanged until the transaction is confirmed or has expired.
  */
-export interface InFlight {
+export interface InFlightTransaction {
   step: 'create' | 'update' | 'close';
   signature: string;
   wire: string;
@@ -18,7 +18,7 @@ export interface InFlight {
   decisions: number;
 }
 
-export interface Confirmed extends AnchoredRoot {
+export interface ConfirmedAnchor extends AnchoredRoot {
   cut: Cut;
   signature: string;
   /** ISO 8601 UTC. */
@@ -51,8 +51,8 @@ export interface AnchorRow {
    * is confirmed.
    */
   wantedAt: string | null;
-  inFlight: InFlight | null;
-  confirmed: Confirmed | null;
+  inFlight: InFlightTransaction | null;
+  confirmed: ConfirmedAnchor | null;
   /**
    * Set when a stored root contradicts the chain. Anchoring then stops until an operator decides.
    */
@@ -81,7 +81,7 @@ export interface AnchorRow {
   seal: string;
 }
 
-export function emptyRow(collectionId: string, address: string, revision: number): AnchorRow {
+export function emptyAnchorRow(collectionId: string, address: string, revision: number): AnchorRow {
   return {
     collectionId,
     revision,
@@ -104,18 +104,18 @@ export function emptyRow(collectionId: string, address: string, revision: number
  * Returns a placeholder for a stored row that does not decode. No seal matches it. Its `wanted` is
  * not null, so shards hold back log entries from the materialised records.
  */
-export function unreadableRow(collectionId: string, revision: number): AnchorRow {
-  return { ...emptyRow(collectionId, '', revision), wanted: [] };
+export function unreadableAnchorRow(collectionId: string, revision: number): AnchorRow {
+  return { ...emptyAnchorRow(collectionId, '', revision), wanted: [] };
 }
 
 /** A row whose cuts are encoded the way an adapter stores them. */
 export type AnchorRowWith<C> = Omit<AnchorRow, 'wanted' | 'inFlight' | 'confirmed'> & {
   wanted: C | null;
-  inFlight: (Omit<InFlight, 'cut'> & { cut: C | null }) | null;
-  confirmed: (Omit<Confirmed, 'cut'> & { cut: C }) | null;
+  inFlight: (Omit<InFlightTransaction, 'cut'> & { cut: C | null }) | null;
+  confirmed: (Omit<ConfirmedAnchor, 'cut'> & { cut: C }) | null;
 };
 
-export function withCuts<From, To>(row: AnchorRowWith<From>, convert: (cut: From) => To): AnchorRowWith<To> {
+export function mapCuts<From, To>(row: AnchorRowWith<From>, convert: (cut: From) => To): AnchorRowWith<To> {
   const { wanted, inFlight, confirmed } = row;
   return {
     ...row,
@@ -125,19 +125,19 @@ export function withCuts<From, To>(row: AnchorRowWith<From>, convert: (cut: From
   };
 }
 
-export type AnchorHistoryItem = Omit<Confirmed, 'cut' | 'decisions'>;
+export type AnchorHistoryItem = Omit<ConfirmedAnchor, 'cut' | 'decisions'>;
 
 /** 'due': a transaction must be sent or followed. 'halted': an operator must decide. */
-export type AnchorStanding = 'due' | 'halted' | 'settled';
+export type OutboxState = 'due' | 'halted' | 'settled';
 
-export function standingOf(row: AnchorRow): AnchorStanding {
+export function outboxStateOf(row: AnchorRow): OutboxState {
   if (row.closing) return 'due';
   if (row.halted !== null) return 'halted';
-  return row.inFlight !== null || isWanting(row) ? 'due' : 'settled';
+  return row.inFlight !== null || hasUnconfirmedCut(row) ? 'due' : 'settled';
 }
 
-export function isWanting({ wanted, confirmed }: Pick<AnchorRow, 'wanted' | 'confirmed'>): boolean {
-  return wanted !== null && (confirmed === null || !contains(confirmed.cut, wanted));
+export function hasUnconfirmedCut({ wanted, confirmed }: Pick<AnchorRow, 'wanted' | 'confirmed'>): boolean {
+  return wanted !== null && (confirmed === null || !cutContains(confirmed.cut, wanted));
 }
 
 export type OpenAnchor = Pick<AnchorRow, 'collectionId' | 'wantedAt'>;
@@ -175,7 +175,7 @@ export interface AnchorStore {
    * Iterates over the rows with this status, in pages. Costs as much as those rows, not as all
    * rows.
    */
-  open(standing: Exclude<AnchorStanding, 'settled'>): AsyncIterable<OpenAnchor[]>;
+  open(standing: Exclude<OutboxState, 'settled'>): AsyncIterable<OpenAnchor[]>;
   /** Returns items with version < `beforeVersion` (null: all), highest version first. */
   history(collectionId: string, limit: number, beforeVersion: number | null): Promise<AnchorHistoryItem[]>;
   /**

@@ -1,5 +1,5 @@
 import type { PlanName } from '../plans.ts';
-import type { Page, Position } from './page.ts';
+import type { Position, RowPage } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
 export type Metric = 'cosine' | 'euclidean' | 'dot';
@@ -37,9 +37,9 @@ export interface AccountRow {
   createdAt: string;
 }
 
-export type Creation = 'created' | 'exists' | 'alias' | 'limit';
+export type CreateOutcome = 'created' | 'exists' | 'alias' | 'limit';
 
-export type Drop = 'dropped' | 'gone' | 'protected' | 'aliased';
+export type DropOutcome = 'dropped' | 'gone' | 'protected' | 'aliased';
 
 /**
  * Collections and accounts. Stored rows that the service did not write are refused (StoreError
@@ -52,11 +52,11 @@ export interface Catalog {
    * the account already owns `maxCollections` (null for no limit). 'exists' (a collection has the
    * name) and 'alias' (an alias has it) take precedence over 'limit'.
    */
-  createCollection(row: CollectionRow, maxCollections: number | null): Promise<Creation>;
+  createCollection(row: CollectionRow, maxCollections: number | null): Promise<CreateOutcome>;
   findCollection(accountId: string, name: string): Promise<CollectionRow | null>;
   getCollection(id: string): Promise<CollectionRow | null>;
   /** Returns the account's collections after `after`, newest first. */
-  collectionsPage(accountId: string, after: Position | null, limit: number): Promise<Page<CollectionRow>>;
+  collectionsPage(accountId: string, after: Position | null, limit: number): Promise<RowPage<CollectionRow>>;
   /** Returns all collections of the account, newest first, reading page by page. */
   listCollections(accountId: string): Promise<CollectionRow[]>;
   countCollections(accountId: string): Promise<number>;
@@ -72,14 +72,14 @@ export interface Catalog {
    * had already happened. Unless `evenHeld`, refuses while the collection is protected or has an
    * alias.
    */
-  dropCollection(id: string, evenHeld?: boolean): Promise<Drop>;
+  dropCollection(id: string, evenHeld?: boolean): Promise<DropOutcome>;
   /** Returns dropped collections whose data or ledger account has yet to be removed. */
   listDropped(): Promise<CollectionRow[]>;
   forgetDropped(id: string): Promise<void>;
   createAccount(row: AccountRow): Promise<void>;
   getAccount(id: string): Promise<AccountRow | null>;
   /** Returns accounts after `after`, oldest first. */
-  accountsPage(after: Position | null, limit: number): Promise<Page<AccountRow>>;
+  accountsPage(after: Position | null, limit: number): Promise<RowPage<AccountRow>>;
   /** Returns all accounts, oldest first, reading page by page. */
   listAccounts(): Promise<AccountRow[]>;
   setPlan(id: string, plan: PlanName): Promise<AccountRow | null>;
@@ -98,10 +98,10 @@ export type StoredAccount = Sealed<AccountRow> & { state: AccountState };
  * and deletes are compare-and-set on the row's seal.
  */
 export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forgetDropped'> {
-  createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): Promise<Creation>;
+  createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): Promise<CreateOutcome>;
   findCollection(accountId: string, name: string): Promise<Sealed<CollectionRow> | null>;
   getCollection(id: string): Promise<Sealed<CollectionRow> | null>;
-  collectionsPage(accountId: string, after: Position | null, limit: number): Promise<Page<Sealed<CollectionRow>>>;
+  collectionsPage(accountId: string, after: Position | null, limit: number): Promise<RowPage<Sealed<CollectionRow>>>;
   allCollections(): AsyncIterable<Sealed<CollectionRow>[]>;
   listDropped(): Promise<Sealed<CollectionRow>[]>;
   /**
@@ -118,7 +118,7 @@ export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forge
   createAccount(row: Sealed<AccountRow>): Promise<void>;
   getAccount(id: string): Promise<StoredAccount | null>;
   /** Returns accounts in every state. */
-  accountsPage(after: Position | null, limit: number): Promise<Page<StoredAccount>>;
+  accountsPage(after: Position | null, limit: number): Promise<RowPage<StoredAccount>>;
   /**
    * Overwrites plan and seal of the live account if it has `seal`; returns false if there is none.
    */

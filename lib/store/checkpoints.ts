@@ -1,4 +1,4 @@
-import type { Said } from '../secret/seals.ts';
+import type { MacPayload } from '../secret/seals.ts';
 import type { ShardKey } from '../shard/key.ts';
 
 /** A checkpoint is a folder of files that hold a shard's state at `seq`. */
@@ -64,10 +64,10 @@ export const UNSOUND_CHECKPOINT =
   'a checkpoint is damaged, or was not written by this service, and is set aside; the shard opens from an older one or from its records';
 
 /** Returns what the seal of a checkpoint covers: its shard, and every file with its SHA-256. */
-export function saidOfCheckpoint(
+export function payloadOfCheckpoint(
   shard: ShardKey,
   { seq, bytes, createdAt }: CheckpointInfo,
   files: readonly CheckpointFile[],
-): Said {
+): MacPayload {
   return ['checkpoint', shard, seq, bytes, createdAt, files.map((file) => [file.name, file.bytes, file.sha256])];
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Said, Seals } from '../secret/seals.ts';
+import type { MacPayload, Seals } from '../secret/seals.ts';
 
 /**
  * Records whether the store's first API key has yet to be made, and for which account. The mark
@@ -17,7 +17,7 @@ export interface FirstKeyMark {
   setDue(accountId: string): Promise<void>;
 }
 
-export interface StoredMark {
+export interface StoredFirstKeyMark {
   state: 'due' | 'made';
   account: string;
   seal: string;
@@ -26,7 +26,7 @@ export interface StoredMark {
 export interface StoredFirstKey {
   /** Returns the stored mark unverified; undefined or null if there is none. */
   read(): Promise<unknown>;
-  write(mark: StoredMark): Promise<void>;
+  write(mark: StoredFirstKeyMark): Promise<void>;
   /**
    * Returns whether the store holds, or ever held, anything but the account with the id `besides`.
    */
@@ -39,7 +39,7 @@ const NO_ACCOUNT = '';
  * Returns the mark of a new store. Its account id is random, so the key of one store never opens
  * another.
  */
-export const newMark = (seals: Seals): StoredMark => sealed(seals, 'due', randomUUID());
+export const newMark = (seals: Seals): StoredFirstKeyMark => sealed(seals, 'due', randomUUID());
 
 /** Wraps a stored mark with seal verification. */
 export function firstKeyMark(stored: StoredFirstKey, seals: Seals): FirstKeyMark {
@@ -67,22 +67,26 @@ export function firstKeyMark(stored: StoredFirstKey, seals: Seals): FirstKeyMark
  * seal becomes 'made', which permits nothing. Returns undefined if there is none; the next start
  * then decides.
  */
-export function resealedMark(seals: Seals, mark: unknown): StoredMark | undefined {
+export function resealedMark(seals: Seals, mark: unknown): StoredFirstKeyMark | undefined {
   if (isAbsent(mark)) return undefined;
   return isSealed(seals, mark) ? sealed(seals, mark.state, mark.account) : sealed(seals, 'made', NO_ACCOUNT);
 }
 
 const isAbsent = (mark: unknown): boolean => mark === undefined || mark === null;
 
-const saidOf = (state: StoredMark['state'], account: string): Said => ['first key', state, account];
+const payloadOfMark = (state: StoredFirstKeyMark['state'], account: string): MacPayload => [
+  'first key',
+  state,
+  account,
+];
 
-function sealed(seals: Seals, state: StoredMark['state'], account: string): StoredMark {
-  return { state, account, seal: seals.hex(saidOf(state, account)) };
+function sealed(seals: Seals, state: StoredFirstKeyMark['state'], account: string): StoredFirstKeyMark {
+  return { state, account, seal: seals.sealHex(payloadOfMark(state, account)) };
 }
 
-function isSealed(seals: Seals, mark: unknown): mark is StoredMark {
+function isSealed(seals: Seals, mark: unknown): mark is StoredFirstKeyMark {
   if (typeof mark !== 'object' || mark === null) return false;
   const { state, account, seal } = mark as Record<string, unknown>;
   if ((state !== 'due' && state !== 'made') || typeof account !== 'string') return false;
-  return seals.fitsHex(saidOf(state, account), seal);
+  return seals.verifyHex(payloadOfMark(state, account), seal);
 }

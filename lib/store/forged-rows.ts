@@ -2,18 +2,18 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { StoreError } from './port.ts';
 
-const TOLD_MAX = 1_000;
+const REPORTED_MAX = 1_000;
 
 /** Logs rows that the service did not write, or wrote under another secret; each row once. */
 export class ForgedRows {
   readonly #log: Pick<Logger, 'error'> | undefined;
-  readonly #told = new LRUCache<string, true>({ max: TOLD_MAX });
+  readonly #told = new LRUCache<string, true>({ max: REPORTED_MAX });
 
   constructor(log?: Pick<Logger, 'error'>) {
     this.#log = log;
   }
 
-  tell(kind: 'account' | 'alias' | 'anchor' | 'API key' | 'collection', id: unknown): void {
+  report(kind: 'account' | 'alias' | 'anchor' | 'API key' | 'collection', id: unknown): void {
     const row = `${kind} ${String(id).slice(0, 64)}`;
     if (this.#told.has(row)) return;
     this.#told.set(row, true);
@@ -22,7 +22,7 @@ export class ForgedRows {
 
   /** Logs the row and returns the error to throw. */
   refusal(kind: 'account' | 'alias' | 'collection', id: unknown): StoreError {
-    this.tell(kind, id);
+    this.report(kind, id);
     return new StoreError(
       'damaged',
       `A stored row (${kind}) was not written by this service, or was written under another secret.`,

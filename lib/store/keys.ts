@@ -1,4 +1,4 @@
-import type { Page, Position } from './page.ts';
+import type { Position, RowPage } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
 export const SCOPES = ['read', 'write', 'manage'] as const;
@@ -29,7 +29,7 @@ export interface KeyStore {
   create(row: KeyRow, maxKeys: number | null): Promise<'created' | 'limit'>;
   findByHash(hash: string): Promise<KeyRow | null>;
   /** Returns the account's keys after `after`, newest first. */
-  page(accountId: string, after: Position | null, limit: number): Promise<Page<KeyRow>>;
+  page(accountId: string, after: Position | null, limit: number): Promise<RowPage<KeyRow>>;
   /** Returns all keys of the account, newest first, reading page by page. */
   list(accountId: string): Promise<KeyRow[]>;
   count(accountId: string): Promise<number>;
@@ -51,7 +51,7 @@ export interface KeyStore {
 export interface StoredKeys extends Pick<KeyStore, 'count' | 'revoke' | 'touch'> {
   create(row: Sealed<KeyRow>, maxKeys: number | null): Promise<'created' | 'limit'>;
   findByHash(hash: string): Promise<Sealed<KeyRow> | null>;
-  page(accountId: string, after: Position | null, limit: number): Promise<Page<Sealed<KeyRow>>>;
+  page(accountId: string, after: Position | null, limit: number): Promise<RowPage<Sealed<KeyRow>>>;
 }
 
 /** Maximum number of keys per account in every plan. */

@@ -73,7 +73,7 @@ function isPossibleTally(tally: Tally | null): boolean {
  * Accepts a log's content without verifying seals. Only for auditing a store whose secret is lost
  * against the ledger; no service opens a store with it.
  */
-export class BelievingLogSeals extends LogSeals {
+export class UnverifiedLogSeals extends LogSeals {
   override linked({ entry }: LinkedEntry): LinkedEntry['entry'] | null {
     return isPossibleEntry(entry) ? entry : null;
   }

@@ -4,12 +4,12 @@
  *
  * Promises: without the installation's secret an attacker cannot append or change an entry, or move
  * it to another seq or shard. An entry without a valid link reads as kind 'damaged', a head without
- * a valid seal as `unsoundHead`; neither hides other entries or reads as absent.
+ * a valid seal as `invalidHead`; neither hides other entries or reads as absent.
  * Limits: the seals do not detect a log that was cut off at the end together with a restored older
  * head. See docs/internals/sealing.md.
  */
 import type { Keyring } from '../secret/keyring.ts';
-import { type Said, Seals } from '../secret/seals.ts';
+import { type MacPayload, Seals } from '../secret/seals.ts';
 import type { ShardHead } from '../shard/head.ts';
 import type { ShardKey } from '../shard/key.ts';
 import type { LogEntry } from './log.ts';
@@ -41,7 +41,7 @@ export class LogSeals {
 
   /** Returns the link of an entry, 32 bytes. */
   link(linked: Omit<LinkedEntry, 'link'>): Buffer {
-    return this.#seals.seal(saidOf(linked));
+    return this.#seals.seal(payloadOfEntry(linked));
   }
 
   /**
@@ -50,9 +50,9 @@ export class LogSeals {
    */
   linked(linked: LinkedEntry): LinkedEntry['entry'] | null {
     const { entry } = linked;
-    for (const head of asSealed(entry.head)) {
+    for (const head of possibleHeads(entry.head)) {
       const said = { ...entry, head };
-      if (this.#seals.fits(saidOf({ ...linked, entry: said }), linked.link)) return said;
+      if (this.#seals.verify(payloadOfEntry({ ...linked, entry: said }), linked.link)) return said;
     }
     return null;
   }
@@ -62,13 +62,14 @@ export class LogSeals {
    * link.
    */
   head(shard: ShardKey, head: ShardHead, link: Uint8Array): Buffer {
-    return this.#seals.seal(['head', shard, saidOfHead(head), hex(link)]);
+    return this.#seals.seal(['head', shard, payloadOfHead(head), hex(link)]);
   }
 
   /** As `linked`, for a head that is stored apart from its entry. */
   sealedHead(shard: ShardKey, head: ShardHead, link: Uint8Array, seal: unknown): ShardHead | null {
-    const fits = (said: ShardHead): boolean => this.#seals.fits(['head', shard, saidOfHead(said), hex(link)], seal);
-    return asSealed(head).find(fits) ?? null;
+    const fits = (said: ShardHead): boolean =>
+      this.#seals.verify(['head', shard, payloadOfHead(said), hex(link)], seal);
+    return possibleHeads(head).find(fits) ?? null;
   }
 
   /**
@@ -91,19 +92,19 @@ export class LogSeals {
 
 export const isSameLink = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
-function saidOf({ entry, bodyHash, before }: Omit<LinkedEntry, 'link'>): Said {
+function payloadOfEntry({ entry, bodyHash, before }: Omit<LinkedEntry, 'link'>): MacPayload {
   const { shard, seq, epoch, entryId, kind, head, tally } = entry;
   const counted = tally && [tally.accountId, tally.month, tally.writes, tally.vectors];
-  return ['entry', shard, hex(before), seq, epoch, entryId, kind, saidOfHead(head), counted, hex(bodyHash)];
+  return ['entry', shard, hex(before), seq, epoch, entryId, kind, payloadOfHead(head), counted, hex(bodyHash)];
 }
 
-function saidOfHead({ seq, version, type, hash, count, contradicted }: ShardHead): unknown[] {
+function payloadOfHead({ seq, version, type, hash, count, contradicted }: ShardHead): unknown[] {
   const said = [seq, version, type, hex(hash), count];
   return contradicted ? [...said, 'contradicted'] : said;
 }
 
 /** Returns the two heads that the stored parts may stand for, the usual one first. */
-const asSealed = (head: ShardHead): ShardHead[] => [head, { ...head, contradicted: true }];
+const possibleHeads = (head: ShardHead): ShardHead[] => [head, { ...head, contradicted: true }];
 
 const hex = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');

@@ -37,9 +37,9 @@ export interface LogEntry {
 }
 
 /** A stored head, not yet validated. */
-export type HeadParts = { [Part in keyof Omit<ShardHead, 'contradicted'>]: unknown };
+export type UncheckedHead = { [Part in keyof Omit<ShardHead, 'contradicted'>]: unknown };
 
-export function isHead({ seq, version, type, hash, count }: HeadParts): boolean {
+export function isHead({ seq, version, type, hash, count }: UncheckedHead): boolean {
   const isNumbered = Number.isSafeInteger(seq) && Number.isSafeInteger(version) && Number.isSafeInteger(count);
   const isTyped = type === 'empty' || type === 'leaf' || type === 'inner';
   return isNumbered && isTyped && hash instanceof Uint8Array && hash.byteLength === 32;
@@ -71,7 +71,7 @@ export interface ShardLog {
   read(shard: ShardKey, afterSeq: number, maxBytes: number): Promise<LogEntry[]>;
   /**
    * Returns the newest entry's head, which survives trimming; null if the shard never had an entry.
-   * Returns an `unsoundHead` if the stored one does not decode or the service did not write it.
+   * Returns an `invalidHead` if the stored one does not decode or the service did not write it.
    */
   head(shard: ShardKey): Promise<ShardHead | null>;
   /**

@@ -15,7 +15,7 @@ import { isShardKey, type ShardKey } from '../shard/key.ts';
 import type { CheckpointInfo, CheckpointStore, FetchedCheckpoint, StoredCheckpoints } from './checkpoints.ts';
 
 /** Name of the marks folder within a node's checkpoint folder. */
-export const MARKS = 'reading';
+export const MARKS_FOLDER = 'reading';
 const MARK_MAX_BYTES = 1_024;
 const NO_MARK = 'this file is not a checkpoint mark that this service wrote; it is removed';
 
@@ -24,7 +24,7 @@ interface Mark {
   seq: number;
 }
 
-export class OnceTriedCheckpoints implements CheckpointStore {
+export class CrashGuardedCheckpoints implements CheckpointStore {
   readonly #stored: StoredCheckpoints;
   readonly #folder: string;
   readonly #marks = new Map<FetchedCheckpoint, string>();
@@ -43,7 +43,7 @@ export class OnceTriedCheckpoints implements CheckpointStore {
     await this.#makeFolder(log);
     for (const name of await readdir(this.#folder)) {
       const file = join(this.#folder, name);
-      const mark = await markIn(file);
+      const mark = await readMark(file);
       if (mark === 'none') log?.error({ file }, NO_MARK);
       else if (mark !== 'cut short') {
         log?.error(mark, 'the process ended while it read this checkpoint, which is set aside');
@@ -114,14 +114,14 @@ export class OnceTriedCheckpoints implements CheckpointStore {
  * links are not followed.
  */
 export async function moveMarks(from: string, to: string): Promise<void> {
-  const marks = join(from, MARKS);
+  const marks = join(from, MARKS_FOLDER);
   for (const folder of [from, marks]) if (!(await lstat(folder).catch(() => null))?.isDirectory()) return;
-  for (const name of await readdir(marks).catch(unlessAbsent<string[]>([])))
-    await rename(join(marks, name), join(to, randomUUID())).catch(unlessAbsent<void>(undefined));
+  for (const name of await readdir(marks).catch(valueIfMissing<string[]>([])))
+    await rename(join(marks, name), join(to, randomUUID())).catch(valueIfMissing<void>(undefined));
 }
 
 /** Ignores ENOENT: another process was faster. */
-function unlessAbsent<T>(instead: T): (error: NodeJS.ErrnoException) => T {
+function valueIfMissing<T>(instead: T): (error: NodeJS.ErrnoException) => T {
   return (error) => {
     if (error.code === 'ENOENT') return instead;
     throw error;
@@ -132,7 +132,7 @@ function unlessAbsent<T>(instead: T): (error: NodeJS.ErrnoException) => T {
  * Reads a mark file. Returns 'cut short' if it is incomplete; its checkpoint was then not read yet.
  * Its content becomes part of file paths, so anything but what `fetch` writes is 'none'.
  */
-async function markIn(file: string): Promise<Mark | 'cut short' | 'none'> {
+async function readMark(file: string): Promise<Mark | 'cut short' | 'none'> {
   const found = await lstat(file);
   if (!found.isFile() || found.size > MARK_MAX_BYTES) return 'none';
   let mark: Partial<Mark> | null;

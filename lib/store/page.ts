@@ -5,19 +5,19 @@ export interface Position {
 }
 
 /** Part of a list; `next` is null at its end. Rows without a valid seal are left out. */
-export interface Page<Row, P = Position> {
+export interface RowPage<Row, P = Position> {
   rows: Row[];
   next: P | null;
 }
 
 /** Rows per call when a whole list is read, so that other calls run in between. */
-const LISTED_AT_ONCE = 100;
+const LIST_PAGE_ROWS = 100;
 
 /**
  * Returns a page of at most `limit` of `rows`; pass one row more than `limit` to show that more
  * follow.
  */
-export function pageOf<Row, P>(rows: Row[], limit: number, positionOf: (row: Row) => P): Page<Row, P> {
+export function pageOf<Row, P>(rows: Row[], limit: number, positionOf: (row: Row) => P): RowPage<Row, P> {
   const page = rows.slice(0, limit);
   return { rows: page, next: rows.length > limit ? positionOf(page[page.length - 1]) : null };
 }
@@ -25,11 +25,11 @@ export function pageOf<Row, P>(rows: Row[], limit: number, positionOf: (row: Row
 export const positionOf = ({ createdAt, id }: Position): Position => ({ createdAt, id });
 
 export async function allPages<Row, P>(
-  read: (after: P | null, limit: number) => Promise<Page<Row, P>>,
+  read: (after: P | null, limit: number) => Promise<RowPage<Row, P>>,
 ): Promise<Row[]> {
   const rows: Row[] = [];
   for (let after: P | null = null; ; ) {
-    const page: Page<Row, P> = await read(after, LISTED_AT_ONCE);
+    const page: RowPage<Row, P> = await read(after, LIST_PAGE_ROWS);
     rows.push(...page.rows);
     if (page.next === null) return rows;
     after = page.next;

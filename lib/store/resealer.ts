@@ -12,36 +12,45 @@ import { isPossibleRow } from './possible-rows.ts';
 import { RowSeals, type SealState, type StoredRow, type StoredSeals } from './resealing.ts';
 
 /** Decides what is resealed although it has no valid seal. */
-export interface Belief {
+export interface TrustPolicy {
   row(stored: StoredRow): boolean;
   log(collectionId: string): boolean;
 }
 
 /** Trusts no row or log without a valid seal. */
-export const NO_BELIEF: Belief = { row: () => false, log: () => false };
+export const TRUST_NOTHING: TrustPolicy = { row: () => false, log: () => false };
 
 /**
  * Result for one row or one log. `isRefused`: it, or part of it, has no valid seal afterwards
  * either.
  */
-export type Finding = { isRefused: boolean } & (
+export type SealFinding = { isRefused: boolean } & (
   | { what: 'row'; stored: StoredRow; state: SealState }
   | { what: 'log'; shard: ShardKey; found: LogFindings }
 );
 
 /** Reports what `resealAll` would do without writing. Throws StoreError. */
-export async function* looked(seals: StoredSeals, keys: StoreKeys, belief: Belief): AsyncIterable<Finding> {
-  yield* each(seals, keys, belief, false);
+export async function* auditSeals(
+  seals: StoredSeals,
+  keys: StoreKeys,
+  belief: TrustPolicy,
+): AsyncIterable<SealFinding> {
+  yield* visitSeals(seals, keys, belief, false);
 }
 
 /** Reseals everything, and the store's own mark last. Throws StoreError. */
-export async function* resealed(seals: StoredSeals, keys: StoreKeys, belief: Belief): AsyncIterable<Finding> {
+export async function* resealAll(seals: StoredSeals, keys: StoreKeys, belief: TrustPolicy): AsyncIterable<SealFinding> {
   await seals.begin();
-  yield* each(seals, keys, belief, true);
+  yield* visitSeals(seals, keys, belief, true);
   await seals.finish();
 }
 
-async function* each(seals: StoredSeals, keys: StoreKeys, belief: Belief, writes: boolean): AsyncIterable<Finding> {
+async function* visitSeals(
+  seals: StoredSeals,
+  keys: StoreKeys,
+  belief: TrustPolicy,
+  writes: boolean,
+): AsyncIterable<SealFinding> {
   for await (const shards of seals.shards()) {
     for (const shard of shards) {
       const believes = belief.log(parseShardKey(shard).collectionId);

@@ -6,18 +6,18 @@
  * completes it; until then the service does not open the half-written parts.
  */
 import type { StoreKeys } from '../secret/keyring.ts';
-import { type Said, Seals } from '../secret/seals.ts';
+import { type MacPayload, Seals } from '../secret/seals.ts';
 import type { ShardKey } from '../shard/key.ts';
 import type { AliasRow } from './aliases.ts';
 import type { AccountRow, AccountState, CollectionRow } from './catalog.ts';
-import { type CheckpointFile, type CheckpointInfo, saidOfCheckpoint } from './checkpoints.ts';
+import { type CheckpointFile, type CheckpointInfo, payloadOfCheckpoint } from './checkpoints.ts';
 import type { KeyRow } from './keys.ts';
 import type { LogFindings } from './log-resealing.ts';
 import type { Store } from './port.ts';
 import type { Sealed } from './sealed.ts';
-import { saidOfAlias } from './sealed-aliases.ts';
-import { type State, saidOfAccount, saidOfCollection } from './sealed-catalog.ts';
-import { saidOfKey } from './sealed-keys.ts';
+import { payloadOfAlias } from './sealed-aliases.ts';
+import { type CollectionState, payloadOfAccount, payloadOfCollection } from './sealed-catalog.ts';
+import { payloadOfKey } from './sealed-keys.ts';
 
 /** A checkpoint as its manifest describes it. */
 export interface CheckpointRow extends CheckpointInfo {
@@ -31,7 +31,7 @@ export interface CheckpointRow extends CheckpointInfo {
 export type StoredRow = { isInPlace: boolean } & (
   | { kind: 'account'; state: AccountState; row: Sealed<AccountRow> }
   | { kind: 'alias'; row: Sealed<AliasRow> }
-  | { kind: 'collection'; state: State; row: Sealed<CollectionRow> }
+  | { kind: 'collection'; state: CollectionState; row: Sealed<CollectionRow> }
   | { kind: 'API key'; row: Sealed<KeyRow> }
   | { kind: 'checkpoint'; row: Sealed<CheckpointRow> }
 );
@@ -50,7 +50,7 @@ export interface ResealLogOptions {
 
 export interface StoredSeals {
   /** Returns whether the store was made under one of the secrets. */
-  isOfInstallation(): Promise<boolean>;
+  matchesInstallation(): Promise<boolean>;
   /** Iterates over every sealed row, logs excepted. */
   rows(): AsyncIterable<StoredRow[]>;
   /** Iterates over every shard that has a log. */
@@ -82,14 +82,14 @@ export class RowSeals {
   }
 
   state(stored: StoredRow): SealState {
-    const [kind, said, { seal }] = [stored.kind, saidOf(stored), stored.row];
-    if (this.#current[kind].fitsHex(said, seal)) return 'current';
-    return this.#accepted[kind].fitsHex(said, seal) ? 'earlier' : 'none';
+    const [kind, said, { seal }] = [stored.kind, payloadOfRow(stored), stored.row];
+    if (this.#current[kind].verifyHex(said, seal)) return 'current';
+    return this.#accepted[kind].verifyHex(said, seal) ? 'earlier' : 'none';
   }
 
   /** Returns the seal of the current secret. */
   seal(stored: StoredRow): string {
-    return this.#current[stored.kind].hex(saidOf(stored));
+    return this.#current[stored.kind].sealHex(payloadOfRow(stored));
   }
 }
 
@@ -113,17 +113,17 @@ function sealsOf({ catalog, apiKeys, checkpoints }: StoreKeys): StoreSeals {
   };
 }
 
-function saidOf(stored: StoredRow): Said {
+function payloadOfRow(stored: StoredRow): MacPayload {
   switch (stored.kind) {
     case 'account':
-      return saidOfAccount(stored.row, stored.state);
+      return payloadOfAccount(stored.row, stored.state);
     case 'alias':
-      return saidOfAlias(stored.row);
+      return payloadOfAlias(stored.row);
     case 'collection':
-      return saidOfCollection(stored.row, stored.state);
+      return payloadOfCollection(stored.row, stored.state);
     case 'API key':
-      return saidOfKey(stored.row);
+      return payloadOfKey(stored.row);
     case 'checkpoint':
-      return saidOfCheckpoint(stored.row.shard, stored.row, stored.row.files);
+      return payloadOfCheckpoint(stored.row.shard, stored.row, stored.row.files);
   }
 }

@@ -4,14 +4,14 @@
  * anywhere else.
  */
 import { randomUUID } from 'node:crypto';
-import type { Said, Seals } from '../secret/seals.ts';
+import type { MacPayload, Seals } from '../secret/seals.ts';
 import type { AliasRow, AliasStore, StoredAliases } from './aliases.ts';
 import type { ForgedRows } from './forged-rows.ts';
-import { allPages, type Page } from './page.ts';
+import { allPages, type RowPage } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
 export function sealedAliases(stored: StoredAliases, seals: Seals, forged: ForgedRows): AliasStore {
-  const sealed = (row: AliasRow): Sealed<AliasRow> => ({ ...row, seal: seals.hex(saidOfAlias(row)) });
+  const sealed = (row: AliasRow): Sealed<AliasRow> => ({ ...row, seal: seals.sealHex(payloadOfAlias(row)) });
   /** Throws StoreError 'damaged' if the stored row is not the service's. */
   const found = async (accountId: string, alias: string): Promise<Sealed<AliasRow> | null> => {
     const row = await stored.find(accountId, alias);
@@ -20,11 +20,11 @@ export function sealedAliases(stored: StoredAliases, seals: Seals, forged: Forge
       throw forged.refusal('alias', row.id);
     return row;
   };
-  const page = async (accountId: string, after: string | null, limit: number): Promise<Page<AliasRow, string>> => {
+  const page = async (accountId: string, after: string | null, limit: number): Promise<RowPage<AliasRow, string>> => {
     const { rows, next } = await stored.page(accountId, after, limit);
     const own = rows.filter((row) => {
       if (row.accountId === accountId && isSealedAlias(row, seals)) return true;
-      forged.tell('alias', row.id);
+      forged.report('alias', row.id);
       return false;
     });
     return { rows: own.map(rowOf), next };
@@ -49,8 +49,8 @@ export function sealedAliases(stored: StoredAliases, seals: Seals, forged: Forge
     },
     page,
     list: (accountId) => allPages((after: string | null, limit) => page(accountId, after, limit)),
-    async standingFor(accountId, collectionId) {
-      const { real } = await standingAliases(stored, seals, accountId, collectionId);
+    async findByCollection(accountId, collectionId) {
+      const { real } = await aliasesOfCollection(stored, seals, accountId, collectionId);
       return real && rowOf(real);
     },
     async remove(accountId, alias) {
@@ -65,10 +65,10 @@ export function sealedAliases(stored: StoredAliases, seals: Seals, forged: Forge
 }
 
 /** Aliases of a collection read per page. Usually there are none, or a real one among the first. */
-const STANDING_AT_ONCE = 16;
+const ALIASES_PER_PAGE = 16;
 
 /** Returns a valid alias of the collection, or else the seals of the forged ones. */
-export async function standingAliases(
+export async function aliasesOfCollection(
   stored: Pick<StoredAliases, 'page'>,
   seals: Seals,
   accountId: string,
@@ -76,7 +76,7 @@ export async function standingAliases(
 ): Promise<{ real: Sealed<AliasRow> | null; forged: string[] }> {
   const forged: string[] = [];
   for (let after: string | null = null; ; ) {
-    const page: Page<Sealed<AliasRow>, string> = await stored.page(accountId, after, STANDING_AT_ONCE, collectionId);
+    const page: RowPage<Sealed<AliasRow>, string> = await stored.page(accountId, after, ALIASES_PER_PAGE, collectionId);
     const real = page.rows.find((row) => row.accountId === accountId && isSealedAlias(row, seals));
     if (real !== undefined) return { real, forged };
     forged.push(...page.rows.map(({ seal }) => seal));
@@ -90,10 +90,10 @@ function rowOf({ seal: _, ...row }: Sealed<AliasRow>): AliasRow {
 }
 
 function isSealedAlias(row: Sealed<AliasRow>, seals: Seals): boolean {
-  return seals.fitsHex(saidOfAlias(row), row.seal);
+  return seals.verifyHex(payloadOfAlias(row), row.seal);
 }
 
 /** Returns what the seal of an alias covers. */
-export function saidOfAlias({ id, accountId, alias, collectionId, createdAt }: AliasRow): Said {
+export function payloadOfAlias({ id, accountId, alias, collectionId, createdAt }: AliasRow): MacPayload {
   return ['alias', id, accountId, alias, collectionId, createdAt];
 }

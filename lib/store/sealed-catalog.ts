@@ -8,7 +8,7 @@
  * a lookup by name or id throws StoreError 'damaged'. Lists leave it out, so that it hides no other
  * row. Changes are compare-and-set on the row's seal.
  */
-import type { Said, Seals } from '../secret/seals.ts';
+import type { MacPayload, Seals } from '../secret/seals.ts';
 import type { StoredAliases } from './aliases.ts';
 import type {
   AccountRow,
@@ -16,18 +16,18 @@ import type {
   Catalog,
   CollectionChange,
   CollectionRow,
-  Creation,
-  Drop,
+  CreateOutcome,
+  DropOutcome,
   StoredAccount,
   StoredCatalog,
 } from './catalog.ts';
 import type { ForgedRows } from './forged-rows.ts';
-import { allPages, type Page, type Position } from './page.ts';
+import { allPages, type Position, type RowPage } from './page.ts';
 import type { Sealed } from './sealed.ts';
-import { standingAliases } from './sealed-aliases.ts';
+import { aliasesOfCollection } from './sealed-aliases.ts';
 
 /** 'dropped' while the collection's data is yet to be removed. */
-export type State = 'live' | 'dropped';
+export type CollectionState = 'live' | 'dropped';
 
 export class SealedCatalog implements Catalog {
   readonly #stored: StoredCatalog;
@@ -46,7 +46,7 @@ export class SealedCatalog implements Catalog {
     this.#forged = forged;
   }
 
-  createCollection(row: CollectionRow, maxCollections: number | null): Promise<Creation> {
+  createCollection(row: CollectionRow, maxCollections: number | null): Promise<CreateOutcome> {
     return this.#stored.createCollection(this.#sealed(row), maxCollections);
   }
 
@@ -60,7 +60,7 @@ export class SealedCatalog implements Catalog {
     return found && this.#theCollection(found, found.id === id);
   }
 
-  async collectionsPage(accountId: string, after: Position | null, limit: number): Promise<Page<CollectionRow>> {
+  async collectionsPage(accountId: string, after: Position | null, limit: number): Promise<RowPage<CollectionRow>> {
     const { rows, next } = await this.#stored.collectionsPage(accountId, after, limit);
     return { rows: this.#collections(rows, 'live').filter((row) => row.accountId === accountId), next };
   }
@@ -88,7 +88,7 @@ export class SealedCatalog implements Catalog {
     }
   }
 
-  async dropCollection(id: string, evenHeld = true): Promise<Drop> {
+  async dropCollection(id: string, evenHeld = true): Promise<DropOutcome> {
     for (;;) {
       const found = await this.#stored.getCollection(id);
       if (found === null) return 'gone';
@@ -96,14 +96,14 @@ export class SealedCatalog implements Catalog {
       if (row.deletionProtection && !evenHeld) return 'protected';
       const forged = evenHeld ? null : await this.#forgedAliases(row);
       if (forged === 'aliased') return 'aliased';
-      const droppedSeal = this.#seals.hex(saidOfCollection(row, 'dropped'));
+      const droppedSeal = this.#seals.sealHex(payloadOfCollection(row, 'dropped'));
       if (await this.#stored.dropCollection(found, droppedSeal, forged)) return 'dropped';
     }
   }
 
   /** Returns the seals of forged aliases of the collection, or 'aliased' if it has a real one. */
   async #forgedAliases({ id, accountId }: CollectionRow): Promise<string[] | 'aliased'> {
-    const { real, forged } = await standingAliases(this.#aliases, this.#seals, accountId, id);
+    const { real, forged } = await aliasesOfCollection(this.#aliases, this.#seals, accountId, id);
     return real === null ? forged : 'aliased';
   }
 
@@ -116,7 +116,7 @@ export class SealedCatalog implements Catalog {
   }
 
   createAccount(row: AccountRow): Promise<void> {
-    return this.#stored.createAccount({ ...row, seal: this.#seals.hex(saidOfAccount(row, 'live')) });
+    return this.#stored.createAccount({ ...row, seal: this.#seals.sealHex(payloadOfAccount(row, 'live')) });
   }
 
   async getAccount(id: string): Promise<AccountRow | null> {
@@ -126,7 +126,7 @@ export class SealedCatalog implements Catalog {
     return found.state === 'live' ? row : null;
   }
 
-  async accountsPage(after: Position | null, limit: number): Promise<Page<AccountRow>> {
+  async accountsPage(after: Position | null, limit: number): Promise<RowPage<AccountRow>> {
     const { rows, next } = await this.#accounts('live', after, limit);
     return { rows: rows.map(({ row }) => row), next };
   }
@@ -142,7 +142,7 @@ export class SealedCatalog implements Catalog {
       const before = this.#theAccount(found, id);
       if (found.state !== 'live') return null;
       const row = { ...before, plan };
-      const seal = this.#seals.hex(saidOfAccount(row, 'live'));
+      const seal = this.#seals.sealHex(payloadOfAccount(row, 'live'));
       if (await this.#stored.replaceAccount({ ...row, seal }, found.seal)) return row;
     }
   }
@@ -153,7 +153,7 @@ export class SealedCatalog implements Catalog {
       if (found === null) return false;
       const row = this.#theAccount(found, id);
       const isAtIt = found.state === 'deleting';
-      const deletingSeal = isAtIt ? found.seal : this.#seals.hex(saidOfAccount(row, 'deleting'));
+      const deletingSeal = isAtIt ? found.seal : this.#seals.sealHex(payloadOfAccount(row, 'deleting'));
       if (await this.#stored.deleteAccount(id, found.seal, deletingSeal)) return true;
     }
   }
@@ -165,7 +165,7 @@ export class SealedCatalog implements Catalog {
   }
 
   #sealed(row: CollectionRow): Sealed<CollectionRow> {
-    return { ...row, seal: this.#seals.hex(saidOfCollection(row, 'live')) };
+    return { ...row, seal: this.#seals.sealHex(payloadOfCollection(row, 'live')) };
   }
 
   /**
@@ -178,10 +178,10 @@ export class SealedCatalog implements Catalog {
     return row;
   }
 
-  #collections(found: Sealed<CollectionRow>[], state: State): CollectionRow[] {
+  #collections(found: Sealed<CollectionRow>[], state: CollectionState): CollectionRow[] {
     return found.flatMap(({ seal, ...row }) => {
-      if (this.#seals.fitsHex(saidOfCollection(row, state), seal)) return [row];
-      this.#forged.tell('collection', row.id);
+      if (this.#seals.verifyHex(payloadOfCollection(row, state), seal)) return [row];
+      this.#forged.report('collection', row.id);
       return [];
     });
   }
@@ -197,7 +197,7 @@ export class SealedCatalog implements Catalog {
     state: AccountState,
     after: Position | null,
     limit: number,
-  ): Promise<Page<{ row: AccountRow; seal: string }>> {
+  ): Promise<RowPage<{ row: AccountRow; seal: string }>> {
     const { rows, next } = await this.#stored.accountsPage(after, limit);
     const found = rows.filter((account) => account.state === state);
     const believed = found.flatMap((account) => {
@@ -208,14 +208,14 @@ export class SealedCatalog implements Catalog {
   }
 
   #account({ seal, state, ...row }: StoredAccount): AccountRow | null {
-    if (this.#seals.fitsHex(saidOfAccount(row, state), seal)) return row;
-    this.#forged.tell('account', row.id);
+    if (this.#seals.verifyHex(payloadOfAccount(row, state), seal)) return row;
+    this.#forged.report('account', row.id);
     return null;
   }
 }
 
 /** Returns what the seal of a collection covers. */
-export function saidOfCollection(row: CollectionRow, state: State): Said {
+export function payloadOfCollection(row: CollectionRow, state: CollectionState): MacPayload {
   const { id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt } =
     row;
   const said = [id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt];
@@ -223,6 +223,6 @@ export function saidOfCollection(row: CollectionRow, state: State): Said {
 }
 
 /** Returns what the seal of an account covers. */
-export function saidOfAccount({ id, name, plan, createdAt }: AccountRow, state: AccountState): Said {
+export function payloadOfAccount({ id, name, plan, createdAt }: AccountRow, state: AccountState): MacPayload {
   return [state === 'live' ? 'account' : 'account that is being deleted', id, name, plan, createdAt];
 }

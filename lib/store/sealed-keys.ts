@@ -1,7 +1,7 @@
-import type { Said, Seals } from '../secret/seals.ts';
+import type { MacPayload, Seals } from '../secret/seals.ts';
 import type { ForgedRows } from './forged-rows.ts';
 import type { KeyRow, KeyStore, StoredKeys } from './keys.ts';
-import { allPages, type Page, type Position } from './page.ts';
+import { allPages, type Position, type RowPage } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
 /**
@@ -13,15 +13,15 @@ export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows)
   const believed = (row: Sealed<KeyRow>): KeyRow[] => {
     const { seal: _, ...key } = row;
     if (isSealed(row, seals)) return [key];
-    forged.tell('API key', key.id);
+    forged.report('API key', key.id);
     return [];
   };
-  const page = async (accountId: string, after: Position | null, limit: number): Promise<Page<KeyRow>> => {
+  const page = async (accountId: string, after: Position | null, limit: number): Promise<RowPage<KeyRow>> => {
     const { rows, next } = await stored.page(accountId, after, limit);
     return { rows: rows.flatMap(believed).filter((row) => row.accountId === accountId), next };
   };
   return {
-    create: (row, maxKeys) => stored.create({ ...row, seal: seals.hex(saidOfKey(row)) }, maxKeys),
+    create: (row, maxKeys) => stored.create({ ...row, seal: seals.sealHex(payloadOfKey(row)) }, maxKeys),
     async findByHash(hash) {
       const found = await stored.findByHash(hash);
       return found?.hash === hash ? (believed(found)[0] ?? null) : null;
@@ -35,15 +35,15 @@ export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows)
 }
 
 /** Returns whether the service made the stored key for this account. */
-export function isBelievedKey(accountId: string, row: Sealed<KeyRow>, seals: Seals): boolean {
+export function isAuthenticKey(accountId: string, row: Sealed<KeyRow>, seals: Seals): boolean {
   return row.accountId === accountId && isSealed(row, seals);
 }
 
 function isSealed(row: Sealed<KeyRow>, seals: Seals): boolean {
-  return seals.fitsHex(saidOfKey(row), row.seal);
+  return seals.verifyHex(payloadOfKey(row), row.seal);
 }
 
 /** Returns what the seal of an API key covers. */
-export function saidOfKey({ id, accountId, name, hash, prefix, scopes, createdAt, expiresAt }: KeyRow): Said {
+export function payloadOfKey({ id, accountId, name, hash, prefix, scopes, createdAt, expiresAt }: KeyRow): MacPayload {
   return ['API key', id, accountId, name, hash, prefix, scopes, createdAt, expiresAt];
 }

@@ -1,15 +1,15 @@
 import type { Seals } from '../secret/seals.ts';
 import { StoreError } from './port.ts';
 
-const SAID = ['installation'] as const;
+const INSTALLATION_PAYLOAD = ['installation'] as const;
 
 /**
  * Returns the seal, 64 hex digits, that is stored with a store's format. It lets a process with
  * another secret fail at once, instead of finding that every row looks forged.
  */
-export const sealOfInstallation = (seals: Seals): string => seals.hex(SAID);
+export const installationSeal = (seals: Seals): string => seals.sealHex(INSTALLATION_PAYLOAD);
 
-export const isOfInstallation = (seals: Seals, seal: unknown): boolean => seals.fitsHex(SAID, seal);
+export const isInstallationSeal = (seals: Seals, seal: unknown): boolean => seals.verifyHex(INSTALLATION_PAYLOAD, seal);
 
 /**
  * Throws StoreError 'damaged' unless `format` is `known`, the only format that this version reads.

@@ -27,7 +27,7 @@ export interface QueriesTaken {
 }
 
 /** Quota that a write occupies from before it is sent until its outcome is known. */
-export interface WriteHold {
+export interface AccountWriteHold {
   /** UUID. */
   id: string;
   writes: number;
@@ -46,10 +46,10 @@ export interface WriteHold {
 }
 
 /** All writes of one account in progress, on any node. */
-export interface WriteHolds {
+export interface AccountWriteHolds {
   /** Number of changes; 0 if nothing was ever held. */
   revision: number;
-  holds: WriteHold[];
+  holds: AccountWriteHold[];
   /** Id of the hold that excludes all others. */
   alone: string | null;
   /** Instances that waited for room in an earlier version; this version always writes it empty. */
@@ -78,10 +78,10 @@ export interface UsageStore {
    * open.
    */
   closeBlock(accountId: string, month: string, id: string, used: number): Promise<boolean>;
-  readHolds(accountId: string): Promise<WriteHolds>;
+  readHolds(accountId: string): Promise<AccountWriteHolds>;
   /**
    * Compare-and-set: writes if the stored revision is `next.revision - 1`; otherwise changes
    * nothing and returns false.
    */
-  replaceHolds(accountId: string, next: WriteHolds): Promise<boolean>;
+  replaceHolds(accountId: string, next: AccountWriteHolds): Promise<boolean>;
 }

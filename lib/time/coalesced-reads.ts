@@ -1,9 +1,9 @@
-import { endedWithin, SYSTEM_TIMERS, type Timers } from './timers.ts';
+import { SYSTEM_TIMERS, settledWithin, type Timers } from './timers.ts';
 
 /** Time after which a slow read no longer delays the next one. */
 const OVERTAKEN_AFTER_MS = 500;
 
-interface Reading<T> {
+interface CoalescedRead<T> {
   value: Promise<T>;
   isSent: boolean;
 }
@@ -18,7 +18,7 @@ interface Reading<T> {
  */
 export class CoalescedReads<T> {
   readonly #timers: Timers;
-  readonly #newest = new Map<string, Reading<T>>();
+  readonly #newest = new Map<string, CoalescedRead<T>>();
 
   constructor(timers: Timers = SYSTEM_TIMERS) {
     this.#timers = timers;
@@ -28,12 +28,12 @@ export class CoalescedReads<T> {
   get(key: string, read: () => Promise<T>): Promise<T> {
     const newest = this.#newest.get(key);
     if (newest?.isSent === false) return newest.value;
-    const reading: Reading<T> = { isSent: newest === undefined, value: Promise.resolve() as Promise<T> };
+    const reading: CoalescedRead<T> = { isSent: newest === undefined, value: Promise.resolve() as Promise<T> };
     const send = (): Promise<T> => {
       reading.isSent = true;
       return read();
     };
-    reading.value = newest ? endedWithin(this.#timers, newest.value, OVERTAKEN_AFTER_MS).then(send) : send();
+    reading.value = newest ? settledWithin(this.#timers, newest.value, OVERTAKEN_AFTER_MS).then(send) : send();
     this.#newest.set(key, reading);
     const ended = (): void => {
       if (this.#newest.get(key) === reading) this.#newest.delete(key);

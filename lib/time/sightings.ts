@@ -1,4 +1,4 @@
-interface Sighting {
+interface ObservedCounter {
   beat: number | null;
   sinceMs: number;
 }
@@ -7,9 +7,9 @@ interface Sighting {
  * Measures how long counters in the store have not changed, on this instance's monotonic clock, to
  * detect dead owners without comparing clocks.
  */
-export class Sightings {
+export class CounterAges {
   readonly #monotonicMs: () => number;
-  #known = new Map<string, Sighting>();
+  #known = new Map<string, ObservedCounter>();
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
@@ -18,7 +18,7 @@ export class Sightings {
   /** Records all counters of one read; forgets those that are not among them. */
   observe(counters: Iterable<readonly [key: string, beat: number | null]>): void {
     const monotonicMs = this.#monotonicMs();
-    const next = new Map<string, Sighting>();
+    const next = new Map<string, ObservedCounter>();
     for (const [key, beat] of counters) {
       const before = this.#known.get(key);
       next.set(key, before?.beat === beat ? before : { beat, sinceMs: monotonicMs });

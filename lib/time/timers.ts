@@ -5,7 +5,7 @@ export interface Timers {
 }
 
 /** Resolves when `work` has settled or `ms` milliseconds have passed. */
-export function endedWithin(timers: Timers, work: Promise<unknown>, ms: number): Promise<void> {
+export function settledWithin(timers: Timers, work: Promise<unknown>, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const cancel = timers.after(ms, resolve);
     const ended = (): void => {
@@ -24,7 +24,7 @@ export const SYSTEM_TIMERS: Timers = {
 };
 
 /** Returns the result of `work` if it arrives within `ms` milliseconds, else that of `late`. */
-export async function within<T>(work: Promise<T>, ms: number, late: () => T | Promise<T>): Promise<T> {
+export async function withTimeLimit<T>(work: Promise<T>, ms: number, late: () => T | Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms);

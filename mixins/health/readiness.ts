@@ -1,7 +1,7 @@
 import type { ServiceBroker } from 'moleculer';
 import { call } from '../../lib/actions/call.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
-import { within } from '../../lib/time/timers.ts';
+import { withTimeLimit } from '../../lib/time/timers.ts';
 import type { Readiness } from './health-pages.ts';
 
 /** Longer than a healthy store takes. */
@@ -46,5 +46,5 @@ function refusalOf(store: Store): Promise<string | null> {
     () => null,
     (error: unknown) => (error instanceof StoreError && error.kind === 'changed' ? error.message : UNREACHABLE),
   );
-  return within(refusal, STORE_WAIT_MS, () => UNREACHABLE);
+  return withTimeLimit(refusal, STORE_WAIT_MS, () => UNREACHABLE);
 }

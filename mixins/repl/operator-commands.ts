@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type Caller, call } from '../../lib/actions/call.ts';
-import type { Slice } from '../../lib/actions/cluster.ts';
+import type { RowRange } from '../../lib/actions/cluster.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { anchorsText, backupText, collectionsText, ledgerText, nodesText, shardsText, verdictText } from './tables.ts';
 import { printable } from './text-table.ts';
@@ -18,13 +18,13 @@ interface OperatorCommand {
   isTable?: true;
   /** A boolean option that it accepts. */
   flag?: string;
-  run(caller: Caller, words: readonly string[], slice: Slice, hasFlag: boolean): Promise<string>;
+  run(caller: Caller, words: readonly string[], slice: RowRange, hasFlag: boolean): Promise<string>;
 }
 
 const HELP_FLAGS = ['--help', '-h'];
 
 /** No timeout: the cluster service limits the steps of these actions. */
-const PATIENT = { timeout: 0 };
+const NO_TIMEOUT = { timeout: 0 };
 
 /** Commands `provec <name> ...`, in the order of the help text. */
 const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
@@ -51,7 +51,7 @@ const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
       usage: '<shard> <node>',
       meaning: 'gives a shard to another node',
       async run(caller, [shard, node]) {
-        const moved = await call(caller, 'cluster.move', { shard: shard!, node: node! }, PATIENT);
+        const moved = await call(caller, 'cluster.move', { shard: shard!, node: node! }, NO_TIMEOUT);
         return `${moved.shard} is on ${moved.to}${moved.from === null ? '' : `; it was on ${moved.from}`}.`;
       },
     },
@@ -59,7 +59,7 @@ const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
       usage: '<node>',
       meaning: 'moves all shards off a node, which takes none until it restarts',
       async run(caller, [node]) {
-        const { left } = await call(caller, 'cluster.drain', { node: node! }, PATIENT);
+        const { left } = await call(caller, 'cluster.drain', { node: node! }, NO_TIMEOUT);
         return left === 0 ? `${node} no longer holds any shards.` : `${node} still holds ${left} shards.`;
       },
     },
@@ -67,7 +67,7 @@ const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
       usage: '<account> <collection>',
       meaning: 'recomputes the root from stored data and compares it with the ledger',
       run: async (caller, [account, collection]) =>
-        verdictText(await call(caller, 'cluster.verify', { account: account!, collection: collection! }, PATIENT)),
+        verdictText(await call(caller, 'cluster.verify', { account: account!, collection: collection! }, NO_TIMEOUT)),
     },
     anchors: {
       usage: '[due|halted]',
@@ -94,14 +94,14 @@ const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
       async run(caller, [folder], _, withoutSecrets) {
         // npm runs scripts in the package's folder; INIT_CWD is the user's.
         const target = resolve(process.env.INIT_CWD ?? '.', folder!);
-        return backupText(await call(caller, 'cluster.backup', { folder: target, withoutSecrets }, PATIENT));
+        return backupText(await call(caller, 'cluster.backup', { folder: target, withoutSecrets }, NO_TIMEOUT));
       },
     },
     resume: {
       usage: '<collection>',
       meaning: 'accepts what the shards of a halted collection hold as right, and anchors it',
       async run(caller, [collection]) {
-        const { collectionId } = await call(caller, 'cluster.resume', { collection: collection! }, PATIENT);
+        const { collectionId } = await call(caller, 'cluster.resume', { collection: collection! }, NO_TIMEOUT);
         return `${collectionId} is anchored again.`;
       },
     },
@@ -160,7 +160,7 @@ export async function runOperatorCommand(caller: Caller, argv: readonly string[]
 
 interface Words {
   words: string[];
-  slice: Slice;
+  slice: RowRange;
   hasSlice: boolean;
   /** Options without values. */
   flags: string[];
@@ -169,7 +169,7 @@ interface Words {
 function readWords(argv: readonly string[]): Words {
   const words: string[] = [];
   const flags: string[] = [];
-  const slice: Slice = {};
+  const slice: RowRange = {};
   const left = [...argv];
   for (let word = left.shift(); word !== undefined; word = left.shift()) {
     const [, name, attached] = /^--(offset|limit)(?:=(.*))?$/s.exec(word) ?? [];
@@ -179,18 +179,18 @@ function readWords(argv: readonly string[]): Words {
     }
     const value = attached ?? left.shift() ?? '';
     if (!/^\d{1,9}$/.test(value)) throw new UsageError(`--${name} takes a whole number.`);
-    slice[name as keyof Slice] = Number(value);
+    slice[name as keyof RowRange] = Number(value);
   }
   return { words, slice, hasSlice: Object.keys(slice).length > 0, flags };
 }
 
 /** Describes an error in one line that an operator can act on. */
 export function errorLine(error: unknown): string {
-  const text = error instanceof Error ? sentenceOf(error) : String(error);
+  const text = error instanceof Error ? operatorMessage(error) : String(error);
   return printable(text.replaceAll(/\s*\n\s*/g, ' '));
 }
 
-function sentenceOf(error: Error): string {
+function operatorMessage(error: Error): string {
   if (isProvecError(error) || error instanceof UsageError) return error.message;
   switch (error.name) {
     case 'ServiceNotFoundError':

@@ -4,15 +4,15 @@ import type {
   ClusterNodes,
   CollectionInCluster,
   LedgerOverview,
-  Part,
   ShardNodeRow,
-  ShardRow,
+  ShardStatus,
+  TablePage,
   Unreachable,
 } from '../../lib/actions/cluster.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { inBytes, inNumber, inTime, printable, textTable } from './text-table.ts';
 
-type FromNodes<Row> = Part<Row> & { unreachable: Unreachable[] };
+type FromNodes<Row> = TablePage<Row> & { unreachable: Unreachable[] };
 
 /** Adds notes about omitted rows and unreachable nodes to a table. */
 function withNotes(table: string, next: number | null, unreachable: readonly Unreachable[] = []): string {
@@ -58,8 +58,8 @@ export function nodesText({ shardNodes, others, omitted }: ClusterNodes): string
   return `${shards}\n\n${rest}${note}`;
 }
 
-export function shardsText({ rows, next, unreachable }: FromNodes<ShardRow>): string {
-  const follower = ({ node, lag }: ShardRow['followers'][number]): string =>
+export function shardsText({ rows, next, unreachable }: FromNodes<ShardStatus>): string {
+  const follower = ({ node, lag }: ShardStatus['followers'][number]): string =>
     lag === null ? `${node} (copying)` : `${node} (${lag === 0 ? 'level' : `-${inNumber(lag)}`})`;
   const table = textTable(
     [
@@ -95,7 +95,7 @@ export function collectionsText({ rows, next, unreachable }: FromNodes<Collectio
   return withNotes(table, next, unreachable);
 }
 
-export function anchorsText({ rows, next }: Part<AnchorOverview>): string {
+export function anchorsText({ rows, next }: TablePage<AnchorOverview>): string {
   const nameOf = ({ collection }: AnchorOverview): string =>
     collection === null ? '(deleted)' : collection.slice(collection.indexOf('/') + 1);
   const table = textTable(

@@ -7,30 +7,30 @@
  */
 import { Errors, type Middleware, type ServiceBroker, type ServiceSchema } from 'moleculer';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import { isShardAway } from '../../lib/shard/away.ts';
+import { isShardUnavailable } from '../../lib/shard/away.ts';
 import { type ShardKey, shardKey } from '../../lib/shard/key.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import type { OwnerStore } from '../../lib/store/owners.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { SYSTEM_TIMERS } from '../../lib/time/timers.ts';
-import { answersCalls } from '../transport/lost-calls.ts';
+import { respondsToPing } from '../transport/lost-calls.ts';
 import { isUnsent } from '../transport/undelivered.ts';
-import { type ShardNodePlace, shardNodesOf } from './shard-nodes.ts';
+import { type RoutableShardNode, shardNodesOf } from './shard-nodes.ts';
 import { type Loss, ShardRouter } from './shard-router.ts';
 import { NodeUnresponsive, UnresponsiveNodes } from './unresponsive-nodes.ts';
 
 /** Calls that change a shard. They are not repeated if their outcome is unknown. */
 const WRITES = new Set(['shards.upsert', 'shards.delete', 'shards.change', 'shards.resume']);
 /** Calls that are repeated if their outcome is unknown. */
-const REPEATED = new Set([
+const RETRYABLE_CALLS = new Set([
   ...['shards.query', 'shards.queries', 'shards.fetch', 'shards.next', 'shards.leave', 'shards.read'],
   ...['shards.previewUpdates', 'shards.metadataBytes', 'shards.countNew', 'shards.prove'],
   ...['shards.head', 'shards.headAt', 'shards.recompute', 'shards.extend', 'shards.keep', 'shards.release'],
   'shards.stats',
 ]);
 /** The field with which a call continues an earlier one. */
-const CONTINUED: Record<string, 'session' | 'rest'> = {
+const CONTINUATION_FIELDS: Record<string, 'session' | 'rest'> = {
   ...{ 'shards.recompute': 'session', 'shards.extend': 'session' },
   ...{ 'shards.keep': 'session', 'shards.release': 'session' },
   ...{ 'shards.query': 'rest', 'shards.queries': 'rest', 'shards.fetch': 'rest', 'shards.read': 'rest' },
@@ -44,7 +44,7 @@ const COPY_MAX_MS = 2_000;
 export const NODE_DEAD = 'shards.nodeDead';
 
 /** Whether a call changes nothing and is repeated if its answer is lost. */
-export const isShardRead = (action: string): boolean => REPEATED.has(action);
+export const isShardRead = (action: string): boolean => RETRYABLE_CALLS.has(action);
 
 interface CallOptions {
   nodeID?: string;
@@ -88,7 +88,7 @@ export class ShardCalls {
     });
     this.#unresponsive = new UnresponsiveNodes({
       timers: SYSTEM_TIMERS,
-      answers: (node, maxMs) => answersCalls(this.#broker!, node, maxMs),
+      answers: (node, maxMs) => respondsToPing(this.#broker!, node, maxMs),
       isThere: (node) => this.nodes().includes(node),
     });
   }
@@ -98,7 +98,7 @@ export class ShardCalls {
     return this.#nodes().map(({ node }) => node);
   }
 
-  #nodes(): ShardNodePlace[] {
+  #nodes(): RoutableShardNode[] {
     return this.#broker ? shardNodesOf(this.#broker) : [];
   }
 
@@ -116,7 +116,7 @@ export class ShardCalls {
         if (action === 'shards.stats') return this.#own(asked);
         if (action === 'shards.drop') return this.#drop(asked);
         if (!isRecord(params)) return next(action, params, options);
-        const field = CONTINUED[action];
+        const field = CONTINUATION_FIELDS[action];
         if (field !== undefined && typeof params[field] === 'string') return this.#goOn(asked, field, params);
         return isAboutShard(params) ? this.#toHolder(asked, params) : next(action, params, options);
       };
@@ -175,8 +175,8 @@ export class ShardCalls {
         ? await this.#fromCopy(key, replicas, deadlineMs, (nodeID, leftMs) => ask(nodeID, leftMs, params))
         : null;
     const result = copied ?? (await this.#router.call({ shard: key, deadlineMs, reads, awayMaxMs, ask: askHolder }));
-    const field = CONTINUED[action];
-    return field === undefined ? result : named(result, field, answeredBy);
+    const field = CONTINUATION_FIELDS[action];
+    return field === undefined ? result : withNodePrefix(result, field, answeredBy);
   }
 
   /** Waits for the node's answer. A read throws NodeUnresponsive if the node stops responding. */
@@ -213,7 +213,7 @@ export class ShardCalls {
       try {
         return await ask(node, Math.min(shareMs, COPY_MAX_MS));
       } catch (error) {
-        if (!(error instanceof ShardMoved) && !isShardAway(error) && lossOf(error) === 'none') throw error;
+        if (!(error instanceof ShardMoved) && !isShardUnavailable(error) && lossOf(error) === 'none') throw error;
       }
     }
     return null;
@@ -229,7 +229,7 @@ export class ShardCalls {
     const nodeID = name.slice(0, slash);
     try {
       const answer = await next(action, { ...params, [field]: name.slice(slash + 1) }, { ...options, nodeID });
-      return named(answer, field, nodeID);
+      return withNodePrefix(answer, field, nodeID);
     } catch (error) {
       // A lost page is gone from the node; null makes the caller read the shard anew.
       if (action === 'shards.next' && lossOf(error) !== 'none') return null;
@@ -250,10 +250,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** Prefixes the ids of remaining pages, in each page of the answer, with the node's name. */
-function named(answer: unknown, field: string, node: string): unknown {
-  if (Array.isArray(answer)) return answer.map((each) => named(each, field, node));
+function withNodePrefix(answer: unknown, field: string, node: string): unknown {
+  if (Array.isArray(answer)) return answer.map((each) => withNodePrefix(each, field, node));
   if (!isRecord(answer)) return answer;
-  if (isRecord(answer.page)) return { ...answer, page: named(answer.page, field, node) };
+  if (isRecord(answer.page)) return { ...answer, page: withNodePrefix(answer.page, field, node) };
   return typeof answer[field] === 'string' ? { ...answer, [field]: `${node}/${answer[field]}` } : answer;
 }
 

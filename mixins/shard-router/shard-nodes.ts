@@ -5,12 +5,12 @@
  */
 import type { ServiceBroker } from 'moleculer';
 import type { Config } from '../../lib/config.ts';
-import { type PlacementNode, WEIGHT_UNSAID } from '../../lib/placement/placement.ts';
+import { DEFAULT_WEIGHT, type PlacementNode } from '../../lib/placement/placement.ts';
 
 const MIB = 2 ** 20;
 
 /** A reachable node that runs the shards service. */
-export interface ShardNodePlace extends PlacementNode {
+export interface RoutableShardNode extends PlacementNode {
   /** Whether the node accepts no new shards. */
   draining: boolean;
 }
@@ -21,12 +21,12 @@ export function shardNodeMetadata({ memoryLimitMiB }: Pick<Config, 'memoryLimitM
 }
 
 /** Returns the shard nodes that this broker knows, including itself. */
-export function shardNodesOf(broker: ServiceBroker): ShardNodePlace[] {
+export function shardNodesOf(broker: ServiceBroker): RoutableShardNode[] {
   const endpoints = broker.registry.actions.get('shards.query')?.endpoints ?? [];
   return endpoints.flatMap((endpoint: { isAvailable: boolean; id: string; node: { metadata: unknown } }) => {
     if (!endpoint.isAvailable) return [];
     const { shardMemoryBytes: bytes, shardsDraining } = (endpoint.node.metadata ?? {}) as Record<string, unknown>;
-    const weight = typeof bytes === 'number' && bytes > 0 ? bytes : WEIGHT_UNSAID;
+    const weight = typeof bytes === 'number' && bytes > 0 ? bytes : DEFAULT_WEIGHT;
     return [{ node: endpoint.id, weight, draining: shardsDraining === true }];
   });
 }

@@ -9,14 +9,14 @@
  */
 import { LRUCache } from 'lru-cache';
 import { Placement } from '../../lib/placement/placement.ts';
-import { type AwayReason, shardAway } from '../../lib/shard/away.ts';
+import { shardUnavailableError, type UnavailableReason } from '../../lib/shard/away.ts';
 import { parseShardKey, type ShardKey } from '../../lib/shard/key.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import type { OwnerStore } from '../../lib/store/owners.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import type { Timers } from '../../lib/time/timers.ts';
-import type { ShardNodePlace } from './shard-nodes.ts';
+import type { RoutableShardNode } from './shard-nodes.ts';
 
 const ROUTES_MAX = 200_000;
 const PAUSE = { minMs: 10, maxMs: 500 };
@@ -29,7 +29,7 @@ export type Loss = 'unsent' | 'unknown' | 'none';
 interface ShardRouterOptions {
   owners: Pick<OwnerStore, 'get'>;
   /** Returns the nodes that can hold shards. */
-  nodes(): readonly ShardNodePlace[];
+  nodes(): readonly RoutableShardNode[];
   lossOf(error: unknown): Loss;
   clock: Pick<Clock, 'monotonicMs'>;
   timers: Timers;
@@ -66,7 +66,7 @@ export class ShardRouter {
     const { clock, lossOf } = this.#options;
     const refused = new Set<string>();
     const awayUntilMs = Math.min(deadlineMs, clock.monotonicMs() + (awayMaxMs ?? Number.POSITIVE_INFINITY));
-    let why: AwayReason = 'has no holder yet';
+    let why: UnavailableReason = 'has no holder yet';
     let hops = 0;
     for (let failures = 0; ; ) {
       const node = await this.#target(shard, refused);
@@ -97,7 +97,7 @@ export class ShardRouter {
       if (monotonicMs + pauseMs > awayUntilMs && awayUntilMs < deadlineMs) break;
       await this.#pause(Math.min(pauseMs, deadlineMs - monotonicMs));
     }
-    throw shardAway(parseShardKey(shard).index, why);
+    throw shardUnavailableError(parseShardKey(shard).index, why);
   }
 
   #follow(shard: ShardKey, asked: string, holder: string | null, refused: Set<string>): void {

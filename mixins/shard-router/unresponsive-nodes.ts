@@ -5,7 +5,7 @@
  * a ping within `ANSWER_MAX_MS`. It recovers when it answers a ping or counts as disconnected. A
  * node that takes long for a request but answers pings is responsive.
  */
-import { endedWithin, type Timers } from '../../lib/time/timers.ts';
+import { settledWithin, type Timers } from '../../lib/time/timers.ts';
 
 const AFTER_MS = 500;
 const ANSWER_MAX_MS = 1_000;
@@ -57,7 +57,7 @@ export class UnresponsiveNodes {
     };
     const over = answer.then(end, end);
     for (;;) {
-      await endedWithin(this.#options.timers, over, AFTER_MS);
+      await settledWithin(this.#options.timers, over, AFTER_MS);
       if (isOver) return answer;
       const answers = await Promise.race([over, this.#answers(node)]);
       if (isOver) return answer;

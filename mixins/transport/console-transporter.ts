@@ -66,7 +66,7 @@ export class ConsoleTransporter extends Transporters.Base {
   override async subscribeBalancedEvent(): Promise<void> {}
 
   override async send(topic: string, data: Buffer): Promise<void> {
-    for (const peer of this.#peers) write(peer, topic, data);
+    for (const peer of this.#peers) writeFrame(peer, topic, data);
   }
 
   async #join(onEnd: () => void): Promise<void> {
@@ -103,7 +103,7 @@ export class ConsoleTransporter extends Transporters.Base {
     // The `close` event follows and handles it.
     socket.on('error', () => undefined);
     socket.once('close', () => this.#peers.delete(socket));
-    const frames = new Frames();
+    const frames = new FrameSplitter();
     socket.on('data', (bytes: Buffer) => {
       for (const frame of frames.take(bytes)) {
         if (frame === null) return socket.destroy();
@@ -116,17 +116,17 @@ export class ConsoleTransporter extends Transporters.Base {
     const command = this.#commands.get(topic);
     if (command !== undefined) this.receive(command, data);
     if (this.#end.side === 'console' || topic.endsWith(`.${this.nodeID}`)) return;
-    for (const peer of this.#peers) if (peer !== from) write(peer, topic, data);
+    for (const peer of this.#peers) if (peer !== from) writeFrame(peer, topic, data);
   }
 }
 
-interface Frame {
+interface ConsoleFrame {
   topic: string;
   data: Buffer;
 }
 
 /** Writes a frame: the length of the rest, the length of the topic, the topic, the data. */
-function write(peer: Socket, topic: string, data: Buffer): void {
+function writeFrame(peer: Socket, topic: string, data: Buffer): void {
   if (peer.writableLength > UNREAD_MAX_BYTES) {
     peer.destroy();
     return;
@@ -139,13 +139,13 @@ function write(peer: Socket, topic: string, data: Buffer): void {
 }
 
 /** Splits the bytes of a connection into frames. */
-class Frames {
+class FrameSplitter {
   #held: Buffer[] = [];
   #bytes = 0;
   #wanted = LENGTH_BYTES;
 
   /** Yields null, as its last item, for an invalid frame. */
-  *take(bytes: Buffer): Iterable<Frame | null> {
+  *take(bytes: Buffer): Iterable<ConsoleFrame | null> {
     this.#held.push(bytes);
     this.#bytes += bytes.length;
     while (this.#bytes >= this.#wanted) {

@@ -6,7 +6,7 @@ import { ShardMoved } from '../../lib/shard/moved.ts';
 import { STORE_ERROR_KINDS, StoreError } from '../../lib/store/port.ts';
 
 /** An error as thrown, or as sent from one node to another. */
-type Carried = Record<string, unknown> & { name: string; message: string };
+type PlainError = Record<string, unknown> & { name: string; message: string };
 
 /** Data of Moleculer's own errors. Any other field may contain a caller's parameters. */
 const HARMLESS_DATA = ['action', 'nodeID', 'service', 'version', 'event', 'size', 'limit', 'level', 'name'];
@@ -28,12 +28,12 @@ export class ErrorRegenerator extends Errors.Regenerator {
     this.#log = log;
   }
 
-  override extractPlainError(thrown: Carried): Errors.PlainMoleculerError {
+  override extractPlainError(thrown: PlainError): Errors.PlainMoleculerError {
     return this.#carried(thrown) as unknown as Errors.PlainMoleculerError;
   }
 
   override restore(plain: Errors.PlainMoleculerError, payload: Record<string, unknown>): Error {
-    const carried = plain as unknown as Carried;
+    const carried = plain as unknown as PlainError;
     if (carried.name === 'ProvecError') return restoreProvecError(carried);
     if (carried.name === 'StoreError') return restoreStoreError(carried);
     if (carried.name === 'ShardMoved') return new ShardMoved(typeof carried.node === 'string' ? carried.node : null);
@@ -41,7 +41,7 @@ export class ErrorRegenerator extends Errors.Regenerator {
     return super.restore(plain, payload);
   }
 
-  #carried(thrown: Carried): Carried {
+  #carried(thrown: PlainError): PlainError {
     const { name, message } = thrown;
     const nodeID = typeof thrown.nodeID === 'string' ? thrown.nodeID : this.#nodeID();
     if (thrown instanceof ProvecError) {
@@ -58,7 +58,7 @@ export class ErrorRegenerator extends Errors.Regenerator {
     if (thrown instanceof Cancelled) return { name, message, nodeID };
     if (thrown instanceof Errors.MoleculerError && name in Errors) {
       const { code, type, retryable, data } = thrown;
-      return { name, message, nodeID, code, type, retryable, data: harmless(data) };
+      return { name, message, nodeID, code, type, retryable, data: harmlessData(data) };
     }
     this.#log.error({ err: thrown }, 'an action failed for another node');
     const isName = /^[A-Za-z_$][\w$]{0,63}$/.test(name);
@@ -70,7 +70,7 @@ export class ErrorRegenerator extends Errors.Regenerator {
   }
 }
 
-function restoreProvecError({ message, code, details, retryAfterSeconds, allow, shards }: Carried): ProvecError {
+function restoreProvecError({ message, code, details, retryAfterSeconds, allow, shards }: PlainError): ProvecError {
   const extras: ErrorExtras = {};
   if (Array.isArray(details)) extras.details = details as ErrorDetail[];
   if (typeof retryAfterSeconds === 'number') extras.retryAfterSeconds = retryAfterSeconds;
@@ -82,11 +82,11 @@ function restoreProvecError({ message, code, details, retryAfterSeconds, allow, 
 }
 
 /** An unknown kind becomes 'unknown', which makes no claim about what was stored. */
-function restoreStoreError({ message, kind }: Carried): StoreError {
+function restoreStoreError({ message, kind }: PlainError): StoreError {
   return new StoreError(STORE_ERROR_KINDS.find((known) => known === kind) ?? 'unknown', message);
 }
 
-function harmless(data: unknown): Record<string, unknown> {
+function harmlessData(data: unknown): Record<string, unknown> {
   if (typeof data !== 'object' || data === null) return {};
   const entries = Object.entries(data).filter(([name, value]) => HARMLESS_DATA.includes(name) && isScalar(value));
   return Object.fromEntries(entries);

@@ -16,7 +16,7 @@ const SENDER_MAX_BYTES = 255;
 export const PART_FRAME_MAX_BYTES = PART_HEAD_BYTES + SENDER_MAX_BYTES;
 
 /** A part of a message: `data` belongs at `offset` of its `messageBytes`. */
-export interface Part {
+export interface FramePart {
   kind: 'part';
   /** Hex, unique among all nodes. */
   id: string;
@@ -44,7 +44,7 @@ export function isFrame(bytes: Uint8Array): boolean {
   return bytes[0] === FRAME;
 }
 
-export function encodePart({ id, sender, acknowledge, offset, messageBytes, data }: Omit<Part, 'kind'>): Buffer {
+export function encodePart({ id, sender, acknowledge, offset, messageBytes, data }: Omit<FramePart, 'kind'>): Buffer {
   const name = Buffer.from(sender, 'utf8');
   if (name.length > SENDER_MAX_BYTES) throw new RangeError(`A node's name is longer than ${SENDER_MAX_BYTES} bytes.`);
   const head = Buffer.alloc(PART_HEAD_BYTES);
@@ -69,7 +69,7 @@ export function encodeAcknowledgement({ id, receivedBytes, refused }: Omit<Ackno
 }
 
 /** Decodes a frame; throws FrameError. The `data` of a part is a view of `bytes`. */
-export function decodeFrame(bytes: Buffer): Part | Acknowledgement {
+export function decodeFrame(bytes: Buffer): FramePart | Acknowledgement {
   const id = bytes.toString('hex', 2, 2 + ID_BYTES);
   if (bytes[1] === ACKNOWLEDGEMENT && bytes.length === ACKNOWLEDGEMENT_BYTES)
     return { kind: 'acknowledgement', id, receivedBytes: bytes.readUInt32BE(18), refused: bytes[22] === 1 };

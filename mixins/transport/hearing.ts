@@ -6,7 +6,7 @@ type Handle = (cmd: string, packet: { payload?: { sender?: string } }) => Promis
 const heardMs = new WeakMap<ServiceBroker, number>();
 
 /** Records when packets of other nodes arrive. Without heartbeats a node is cut off, or alone. */
-export function hearing(monotonicMs: () => number): Middleware {
+export function trackSilence(monotonicMs: () => number): Middleware {
   let own: ServiceBroker | null = null;
   return {
     name: 'Hearing',

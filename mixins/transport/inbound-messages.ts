@@ -1,9 +1,9 @@
-import type { Part } from './frame.ts';
+import type { FramePart } from './frame.ts';
 import type { TransportLimits } from './transport-limits.ts';
 import type { DropReason } from './transport-metrics.ts';
 
 /** A partly received message: the first `receivedBytes` of `bytes`. */
-interface Incomplete {
+interface IncompleteMessage {
   sender: string;
   bytes: Buffer;
   receivedBytes: number;
@@ -25,7 +25,7 @@ interface InboundOptions {
  */
 export class InboundMessages {
   readonly #options: InboundOptions;
-  readonly #incomplete = new Map<string, Incomplete>();
+  readonly #incomplete = new Map<string, IncompleteMessage>();
   #bytes = 0;
 
   constructor(options: InboundOptions) {
@@ -38,7 +38,7 @@ export class InboundMessages {
   }
 
   /** Returns the bytes received so far, and the message if complete; null if refused. */
-  accept(part: Part): { receivedBytes: number; message: Buffer | null } | null {
+  accept(part: FramePart): { receivedBytes: number; message: Buffer | null } | null {
     this.dropAged();
     const incomplete = this.#incomplete.get(part.id) ?? this.#begin(part);
     if (incomplete === null) return null;
@@ -69,13 +69,13 @@ export class InboundMessages {
     }
   }
 
-  #begin(part: Part): Incomplete | null {
+  #begin(part: FramePart): IncompleteMessage | null {
     const refusal = this.#refusalOf(part);
     if (refusal !== null) {
       this.#options.onDrop(refusal, part.sender);
       return null;
     }
-    const incomplete: Incomplete = {
+    const incomplete: IncompleteMessage = {
       sender: part.sender,
       bytes: Buffer.allocUnsafeSlow(part.messageBytes),
       receivedBytes: 0,
@@ -86,7 +86,7 @@ export class InboundMessages {
     return incomplete;
   }
 
-  #refusalOf({ sender, offset, messageBytes }: Part): DropReason | null {
+  #refusalOf({ sender, offset, messageBytes }: FramePart): DropReason | null {
     const { limits } = this.#options;
     if (offset !== 0) return 'out of order';
     if (messageBytes > limits.messageMaxBytes) return 'too large';
@@ -99,12 +99,12 @@ export class InboundMessages {
     return isFull ? 'no room' : null;
   }
 
-  #drop(id: string, incomplete: Incomplete, reason: DropReason): void {
+  #drop(id: string, incomplete: IncompleteMessage, reason: DropReason): void {
     this.#forget(id, incomplete);
     this.#options.onDrop(reason, incomplete.sender);
   }
 
-  #forget(id: string, { bytes }: Incomplete): void {
+  #forget(id: string, { bytes }: IncompleteMessage): void {
     this.#incomplete.delete(id);
     this.#bytes -= bytes.length;
   }

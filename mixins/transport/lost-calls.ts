@@ -27,7 +27,7 @@ type Send = (topic: string, data: Buffer, meta: { packet: Packet }) => Promise<v
 type Handle = (cmd: string, packet: Packet) => Promise<unknown>;
 
 /** Whether `node` answers a ping within `maxMs`. Also true for older versions without pings. */
-export async function answersCalls(broker: ServiceBroker, node: string, maxMs: number): Promise<boolean> {
+export async function respondsToPing(broker: ServiceBroker, node: string, maxMs: number): Promise<boolean> {
   const asked = async (): Promise<boolean> => {
     try {
       await broker.call(CALL_STATUSES, { calls: [] }, { nodeID: node, timeout: maxMs / 2 });

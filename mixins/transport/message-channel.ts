@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import { within } from '../../lib/time/timers.ts';
+import { withTimeLimit } from '../../lib/time/timers.ts';
 import { RepeatedLines } from '../repeated-lines.ts';
-import { decodeFrame, encodeAcknowledgement, isFrame, type Part } from './frame.ts';
+import { decodeFrame, encodeAcknowledgement, type FramePart, isFrame } from './frame.ts';
 import { InboundMessages } from './inbound-messages.ts';
 import { DeliveryError, OutboundMessages } from './outbound-messages.ts';
 import type { TransportLimits } from './transport-limits.ts';
@@ -92,7 +92,7 @@ export class MessageChannel {
   /** Waits for pending sends, up to `drainMaxMs`. */
   async drain(): Promise<void> {
     const ended = Promise.allSettled(this.#sends).then(() => undefined);
-    await within(ended, this.#options.limits.drainMaxMs, () => undefined);
+    await withTimeLimit(ended, this.#options.limits.drainMaxMs, () => undefined);
   }
 
   close(): void {
@@ -123,7 +123,7 @@ export class MessageChannel {
     return null;
   }
 
-  #part(part: Part): Buffer | null {
+  #part(part: FramePart): Buffer | null {
     this.#options.metrics.parts.inc({ direction: 'received' });
     const accepted = this.#inbound.accept(part);
     if (part.acknowledge) {

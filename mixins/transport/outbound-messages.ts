@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Semaphore, type SemaphoreInterface, withTimeout } from 'async-mutex';
-import { within } from '../../lib/time/timers.ts';
+import { withTimeLimit } from '../../lib/time/timers.ts';
 import { type Acknowledgement, encodePart, PART_FRAME_MAX_BYTES } from './frame.ts';
 import type { TransportLimits } from './transport-limits.ts';
 
@@ -10,7 +10,7 @@ export class DeliveryError extends Error {
 }
 
 /** Thrown when nothing of a message was sent because no process listens at the node. */
-export class NobodyListens extends Error {
+export class NoReceiver extends Error {
   override name = 'NobodyListens';
 
   constructor(node: string) {
@@ -19,7 +19,7 @@ export class NobodyListens extends Error {
 }
 
 /** Passes one frame of a message to the wire. Rejects if it cannot be sent. */
-type Carry = (frame: Buffer) => Promise<void>;
+type SendFrame = (frame: Buffer) => Promise<void>;
 
 interface OutboundOptions {
   nodeID: string;
@@ -36,7 +36,7 @@ export class OutboundMessages {
   readonly #options: OutboundOptions;
   readonly #partBytes: number;
   readonly #turns: SemaphoreInterface;
-  readonly #sending = new Map<string, Sending>();
+  readonly #sending = new Map<string, OutgoingMessage>();
 
   constructor(options: OutboundOptions) {
     const { packetMaxBytes, messagesInPartsMax, turnWaitMaxMs } = options.limits;
@@ -50,7 +50,7 @@ export class OutboundMessages {
    * Resolves when the receiver has the whole message. A null `target` is all nodes, without
    * acknowledgements. Throws DeliveryError.
    */
-  async send(target: string | null, message: Buffer, carry: Carry): Promise<void> {
+  async send(target: string | null, message: Buffer, carry: SendFrame): Promise<void> {
     await this.#turns.runExclusive(() =>
       target === null ? this.#broadcast(message, carry) : this.#deliver(target, message, carry),
     );
@@ -69,17 +69,17 @@ export class OutboundMessages {
     }
   }
 
-  async #broadcast(message: Buffer, carry: Carry): Promise<void> {
+  async #broadcast(message: Buffer, carry: SendFrame): Promise<void> {
     const id = randomBytes(16).toString('hex');
     for (let offset = 0; offset < message.length; offset += this.#partBytes) {
       await carry(this.#part(id, message, offset, false));
     }
   }
 
-  async #deliver(target: string, message: Buffer, carry: Carry): Promise<void> {
+  async #deliver(target: string, message: Buffer, carry: SendFrame): Promise<void> {
     const { acknowledgementWaitMaxMs, messageWindowMaxBytes } = this.#options.limits;
     const id = randomBytes(16).toString('hex');
-    const sending = new Sending(target, acknowledgementWaitMaxMs);
+    const sending = new OutgoingMessage(target, acknowledgementWaitMaxMs);
     this.#sending.set(id, sending);
     try {
       for (let offset = 0; offset < message.length; offset += this.#partBytes) {
@@ -102,7 +102,7 @@ export class OutboundMessages {
 }
 
 /** A message being sent to one node. */
-class Sending {
+class OutgoingMessage {
   readonly target: string;
   readonly #waitMaxMs: number;
   #receivedBytes = 0;
@@ -131,7 +131,7 @@ class Sending {
       if (isEnough(this.#receivedBytes)) return;
       const news = Promise.withResolvers<void>();
       this.#wake = news.resolve;
-      await within(news.promise, this.#waitMaxMs, () => this.fail(new DeliveryError('The receiver is silent.')));
+      await withTimeLimit(news.promise, this.#waitMaxMs, () => this.fail(new DeliveryError('The receiver is silent.')));
     }
   }
 }

@@ -52,14 +52,14 @@ export class TransportKey {
   }
 }
 
-export interface Header {
+export interface PacketHeader {
   isForAll: boolean;
   keyId: Buffer;
   session: Buffer;
   counter: bigint;
 }
 
-export interface Content {
+export interface PacketContent {
   /** Whether it only proves that the sender has the key and knows the receiver's session. */
   isProof: boolean;
   /** Whether the sender has no such proof from the receiver. */
@@ -70,7 +70,7 @@ export interface Content {
 }
 
 /** Throws RangeError if the node's name is too long. */
-export function sealPacket(key: Buffer, header: Header, cmd: string, content: Content): Buffer {
+export function sealPacket(key: Buffer, header: PacketHeader, cmd: string, content: PacketContent): Buffer {
   const name = Buffer.from(content.sender, 'utf8');
   if (name.length > NAME_MAX_BYTES) throw new RangeError(`A node's name is longer than ${NAME_MAX_BYTES} bytes.`);
   const head = encodeHeader(header);
@@ -85,7 +85,7 @@ export function sealPacket(key: Buffer, header: Header, cmd: string, content: Co
 }
 
 /** Returns null for bytes that are not a sealed packet. */
-export function headerOf(sealed: Buffer): Header | null {
+export function headerOf(sealed: Buffer): PacketHeader | null {
   const isWhole = sealed.length >= HEADER_BYTES + INNER_HEAD_BYTES + TAG_BYTES;
   if (!isWhole || sealed[0] !== FORMAT || sealed[1]! > 1) return null;
   return {
@@ -97,7 +97,7 @@ export function headerOf(sealed: Buffer): Header | null {
 }
 
 /** Returns null unless the packet was sealed with this key and this type. */
-export function openPacket(key: Buffer, cmd: string, sealed: Buffer): Content | null {
+export function openPacket(key: Buffer, cmd: string, sealed: Buffer): PacketContent | null {
   const head = sealed.subarray(0, HEADER_BYTES);
   const decipher = createDecipheriv(ALGORITHM, key, nonceOf(head), { authTagLength: TAG_BYTES });
   decipher.setAAD(Buffer.concat([head, Buffer.from(cmd, 'utf8')]));
@@ -118,7 +118,7 @@ export function openPacket(key: Buffer, cmd: string, sealed: Buffer): Content | 
   };
 }
 
-function encodeHeader({ isForAll, keyId, session, counter }: Header): Buffer {
+function encodeHeader({ isForAll, keyId, session, counter }: PacketHeader): Buffer {
   const head = Buffer.alloc(HEADER_BYTES);
   head[0] = FORMAT;
   head[1] = isForAll ? 0 : 1;

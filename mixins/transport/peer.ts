@@ -1,8 +1,8 @@
-import { type Content, type Header, openPacket, sealPacket, type TransportKey } from './packet-seal.ts';
+import { openPacket, type PacketContent, type PacketHeader, sealPacket, type TransportKey } from './packet-seal.ts';
 import { ReplayWindow } from './replay-window.ts';
 
 /** A process of another node: the keys shared with it, and the packets received from it. */
-export class Peer {
+export class PeerSession {
   readonly session: Buffer;
   /** Packets addressed to this process. */
   readonly toOne = new ReplayWindow();
@@ -35,7 +35,7 @@ export class Peer {
   }
 
   /** Seals a packet for this peer only. */
-  seal(cmd: string, content: Content): Buffer {
+  seal(cmd: string, content: PacketContent): Buffer {
     const [key] = this.#keys;
     this.#outKey ??= key.forOne(this.#own, this.session);
     const header = { isForAll: false, keyId: key.id, session: this.#own, counter: this.#nextCounter() };
@@ -43,7 +43,7 @@ export class Peer {
   }
 
   /** Returns null unless this peer sealed the packet as a broadcast or for this process. */
-  open({ isForAll }: Header, key: TransportKey, cmd: string, sealed: Buffer): Content | null {
+  open({ isForAll }: PacketHeader, key: TransportKey, cmd: string, sealed: Buffer): PacketContent | null {
     let keys = this.#inKeys.get(key);
     if (!keys) {
       keys = { forAll: key.forAll(this.session), forOne: key.forOne(this.session, this.#own) };

@@ -4,7 +4,7 @@ type CallStatus = 'running' | 'answered' | 'lost' | 'unknown';
 /** Sends a response again. */
 type SendAgain = () => Promise<void>;
 
-interface Answered {
+interface AnsweredCall {
   atMs: number;
   bytes: number;
   /** Null if the response was too large to keep or could not be sent. */
@@ -46,7 +46,7 @@ export class ReceivedCalls {
   /** Actions of running calls, by call id. */
   readonly #running = new Map<string, string>();
   /** Oldest first. */
-  readonly #answered = new Map<string, Answered>();
+  readonly #answered = new Map<string, AnsweredCall>();
   readonly #refused = new Set<string>();
   #answersBytes = 0;
   /** All calls answered after this time are still known. */

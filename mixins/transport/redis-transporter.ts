@@ -12,13 +12,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Errors, Transporters } from 'moleculer';
 import { backoffMs } from '../../lib/time/backoff.ts';
-import { within } from '../../lib/time/timers.ts';
-import { NobodyListens } from './outbound-messages.ts';
+import { withTimeLimit } from '../../lib/time/timers.ts';
+import { NoReceiver } from './outbound-messages.ts';
 import { LinkLost, type OnMessage, type RedisClient, RedisLink } from './redis-link.ts';
 import { redisOptions } from './redis-options.ts';
 import { SealedMessages, type TransportParts } from './sealed-messages.ts';
 import type { TransportLimits } from './transport-limits.ts';
-import { failedAnswer, type Packet } from './undelivered.ts';
+import { failureResponse, type Packet } from './undelivered.ts';
 
 interface RedisTransporterOptions extends TransportParts {
   url: string;
@@ -174,7 +174,7 @@ export class RedisTransporter extends Transporters.Redis {
     if (receivers > 0 || target === null) return;
     void this.#doubt(target);
     // Without this part the message stays incomplete.
-    throw new NobodyListens(target);
+    throw new NoReceiver(target);
   }
 
   /**
@@ -206,7 +206,7 @@ export class RedisTransporter extends Transporters.Redis {
           await link.lost;
           continue;
         }
-        const instead = failedAnswer(packet, this, error);
+        const instead = failureResponse(packet, this, error);
         if (instead === null) throw error;
         return await this.#answer(instead);
       }
@@ -222,7 +222,7 @@ export class RedisTransporter extends Transporters.Redis {
     if (this.#link === null) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#onLink.push(resolve);
-      await within(promise, Math.max(0, endMs - performance.now()), () => undefined);
+      await withTimeLimit(promise, Math.max(0, endMs - performance.now()), () => undefined);
     }
     if (this.#link === null) throw new Errors.BrokerDisconnectedError('');
     return this.#link;

@@ -5,7 +5,7 @@ import { MessageChannel, type Wire } from './message-channel.ts';
 import { SealedWire, type SealedWireOptions } from './sealed-wire.ts';
 import type { TransportLimits } from './transport-limits.ts';
 import type { TransportMetrics } from './transport-metrics.ts';
-import { type Packet, undelivered } from './undelivered.ts';
+import { deliveryErrorFor, type Packet } from './undelivered.ts';
 
 /** Dependencies of both transporters. */
 export interface TransportParts {
@@ -39,7 +39,7 @@ export class SealedMessages {
     try {
       await this.channel.send(cmd, packet.target ?? null, data);
     } catch (error) {
-      throw undelivered(packet, error);
+      throw deliveryErrorFor(packet, error);
     }
   }
 

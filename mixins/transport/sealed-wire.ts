@@ -14,10 +14,10 @@ import type { Logger } from 'pino';
 import type { Keyring } from '../../lib/secret/keyring.ts';
 import { RepeatedLines } from '../repeated-lines.ts';
 import type { Wire } from './message-channel.ts';
-import { NobodyListens } from './outbound-messages.ts';
+import { NoReceiver } from './outbound-messages.ts';
 import { PacketCounters } from './packet-counters.ts';
-import { type Content, headerOf, sealPacket, TransportKey } from './packet-seal.ts';
-import { Peer } from './peer.ts';
+import { headerOf, type PacketContent, sealPacket, TransportKey } from './packet-seal.ts';
+import { PeerSession } from './peer.ts';
 import type { DropReason, TransportMetrics } from './transport-metrics.ts';
 
 /**
@@ -48,11 +48,11 @@ export interface SealedWireOptions {
 }
 
 /** A packet that a member sealed, or that announces where a node listens. */
-type Opened = Pick<Content, 'sender' | 'packet'>;
+type OpenedPacket = Pick<PacketContent, 'sender' | 'packet'>;
 
-interface Awaited {
-  promise: Promise<Peer>;
-  settle(outcome: Peer | Error): void;
+interface AwaitedMember {
+  promise: Promise<PeerSession>;
+  settle(outcome: PeerSession | Error): void;
 }
 
 export class SealedWire {
@@ -65,11 +65,11 @@ export class SealedWire {
   /** Outlives every peer: a peer that is forgotten and returns continues under the same key. */
   readonly #counters = new PacketCounters();
   /** All proven peers, by session. None is forgotten, so that their packets cannot be replayed. */
-  readonly #proven = new Map<string, Peer>();
-  readonly #unproven = new Map<string, Peer>();
+  readonly #proven = new Map<string, PeerSession>();
+  readonly #unproven = new Map<string, PeerSession>();
   /** The newest process of each node. */
-  readonly #members = new Map<string, Peer>();
-  readonly #awaited = new Map<string, Awaited>();
+  readonly #members = new Map<string, PeerSession>();
+  readonly #awaited = new Map<string, AwaitedMember>();
   readonly #repeated = new RepeatedLines();
 
   constructor(wire: Wire, options: SealedWireOptions) {
@@ -99,14 +99,14 @@ export class SealedWire {
    * Returns the content of a packet that may be passed on. Calls `onShown` if a member sent it now:
    * it was sealed for this process and is not a replay.
    */
-  open(cmd: string, sealed: Buffer, onShown?: () => void): Opened | null {
+  open(cmd: string, sealed: Buffer, onShown?: () => void): OpenedPacket | null {
     const header = headerOf(sealed);
     if (header === null) return this.#dropped('unsealed', cmd);
     // Redis returns a node's own broadcasts.
     if (header.session.equals(this.#session)) return null;
     const key = this.#keys.find(({ id }) => id.equals(header.keyId));
     if (!key) return this.#dropped('other secret', cmd);
-    const place = placeOf(header.session);
+    const place = sessionKey(header.session);
     const peer = this.#proven.get(place) ?? this.#unproven.get(place) ?? this.#newPeer(header.session);
     const content = peer.open(header, key, cmd, sealed);
     if (content === null) return this.#dropped('not for this process', cmd);
@@ -120,30 +120,30 @@ export class SealedWire {
   }
 
   close(): void {
-    for (const [nodeID, awaited] of this.#awaited) awaited.settle(new NobodyListens(nodeID));
+    for (const [nodeID, awaited] of this.#awaited) awaited.settle(new NoReceiver(nodeID));
     this.#repeated.close();
   }
 
-  #newPeer(session: Buffer): Peer {
-    return new Peer(session, this.#session, this.#keys, this.#counters.series());
+  #newPeer(session: Buffer): PeerSession {
+    return new PeerSession(session, this.#session, this.#keys, this.#counters.series());
   }
 
-  #takeForAll(peer: Peer, content: Content, cmd: string): Opened | null {
+  #takeForAll(peer: PeerSession, content: PacketContent, cmd: string): OpenedPacket | null {
     const saysWhere = cmd === HELLO || cmd === BEACON;
     // A proven peer sends a HELLO too, when it waits for a proof that was lost.
     if (!peer.isProven || cmd === HELLO) this.#heardOf(peer);
     return peer.isProven || saysWhere ? content : null;
   }
 
-  #takeForOne(peer: Peer, content: Content): Opened | null {
+  #takeForOne(peer: PeerSession, content: PacketContent): OpenedPacket | null {
     if (!peer.isProven) this.#admit(peer, content.saidToAll);
     if (content.asksForProof) this.#prove(peer);
     return content.isProof ? null : content;
   }
 
-  #admit(peer: Peer, saidToAll: bigint): void {
+  #admit(peer: PeerSession, saidToAll: bigint): void {
     const nodeID = peer.nodeID!;
-    const place = placeOf(peer.session);
+    const place = sessionKey(peer.session);
     this.#unproven.delete(place);
     this.#proven.set(place, peer);
     peer.isProven = true;
@@ -154,8 +154,8 @@ export class SealedWire {
     this.#options.onMember(nodeID);
   }
 
-  #heardOf(peer: Peer): void {
-    if (!peer.isProven) this.#unproven.set(placeOf(peer.session), peer);
+  #heardOf(peer: PeerSession): void {
+    if (!peer.isProven) this.#unproven.set(sessionKey(peer.session), peer);
     if (this.#unproven.size > UNPROVEN_MAX) this.#unproven.delete(this.#unproven.keys().next().value!);
     const monotonicMs = this.#options.monotonicMs();
     if (monotonicMs - peer.provedMs < PROVED_AGAIN_MS) return;
@@ -164,30 +164,30 @@ export class SealedWire {
     queueMicrotask(() => this.#prove(peer));
   }
 
-  #prove(peer: Peer): void {
+  #prove(peer: PeerSession): void {
     const content = { ...this.#content(Buffer.alloc(0)), isProof: true, asksForProof: !peer.isProven };
     this.#wire(ADDRESSED, peer.nodeID!, peer.seal(ADDRESSED, content)).catch((error: unknown) =>
       this.#options.log.debug({ err: error }, 'could not authenticate to another node'),
     );
   }
 
-  #content(packet: Buffer): Content {
+  #content(packet: Buffer): PacketContent {
     const { nodeID } = this.#options;
     return { isProof: false, asksForProof: false, saidToAll: this.#saidToAll, sender: nodeID, packet };
   }
 
   /** Returns the process of a node once it has proven itself. */
-  #member(nodeID: string): Promise<Peer> {
+  #member(nodeID: string): Promise<PeerSession> {
     const known = this.#awaited.get(nodeID);
     if (known) return known.promise;
-    const { promise, resolve, reject } = Promise.withResolvers<Peer>();
-    const settle = (outcome: Peer | Error): void => {
+    const { promise, resolve, reject } = Promise.withResolvers<PeerSession>();
+    const settle = (outcome: PeerSession | Error): void => {
       clearTimeout(timer);
       this.#awaited.delete(nodeID);
-      if (outcome instanceof Peer) resolve(outcome);
+      if (outcome instanceof PeerSession) resolve(outcome);
       else reject(outcome);
     };
-    const timer = setTimeout(() => settle(new NobodyListens(nodeID)), this.#options.memberWaitMaxMs).unref();
+    const timer = setTimeout(() => settle(new NoReceiver(nodeID)), this.#options.memberWaitMaxMs).unref();
     this.#awaited.set(nodeID, { promise, settle });
     this.#options.announce(nodeID);
     return promise;
@@ -209,4 +209,4 @@ export class SealedWire {
   }
 }
 
-const placeOf = (session: Buffer): string => session.toString('latin1');
+const sessionKey = (session: Buffer): string => session.toString('latin1');

@@ -14,7 +14,7 @@ import { RepeatedLines } from '../repeated-lines.ts';
 export const TCP_HEADER_BYTES = 6;
 const LENGTH_END = 5;
 
-interface StrangersOptions {
+interface ConnectionGateOptions {
   log: Logger;
   /** Size of the longest packet that a member sends, including its header. */
   packetMaxBytes: number;
@@ -22,13 +22,13 @@ interface StrangersOptions {
   strangerMaxMs: number;
 }
 
-export class Strangers {
-  readonly #options: StrangersOptions;
+export class ConnectionGate {
+  readonly #options: ConnectionGateOptions;
   /** Oldest first. */
   readonly #waiting = new Map<Socket, NodeJS.Timeout>();
   readonly #repeated = new RepeatedLines();
 
-  constructor(options: StrangersOptions) {
+  constructor(options: ConnectionGateOptions) {
     this.#options = options;
   }
 
@@ -39,7 +39,7 @@ export class Strangers {
     socket.on('data', (chunk: Buffer) => {
       if (!take(chunk)) this.#close(socket, 'too long a packet');
     });
-    socket.once('close', () => this.shown(socket));
+    socket.once('close', () => this.markAuthenticated(socket));
     // Data that arrived while this process was blocked is read first.
     const late = (): void => void setImmediate(() => this.#waiting.has(socket) && this.#close(socket, 'too late'));
     this.#waiting.set(socket, setTimeout(late, strangerMaxMs).unref());
@@ -47,7 +47,7 @@ export class Strangers {
   }
 
   /** Marks a connection as authenticated by a member. */
-  shown(socket: Socket): void {
+  markAuthenticated(socket: Socket): void {
     clearTimeout(this.#waiting.get(socket));
     this.#waiting.delete(socket);
   }
@@ -57,7 +57,7 @@ export class Strangers {
   }
 
   #close(socket: Socket, reason: string): void {
-    this.shown(socket);
+    this.markAuthenticated(socket);
     socket.destroy();
     this.#repeated.write(reason, (fields) =>
       this.#options.log.warn({ reason, ...fields }, 'a connection was closed on which no member of this cluster spoke'),

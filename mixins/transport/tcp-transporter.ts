@@ -15,8 +15,8 @@ import { LoopbackBeacon } from './loopback-beacon.ts';
 import { SEAL_MAX_BYTES } from './packet-seal.ts';
 import { SealedMessages, type TransportParts } from './sealed-messages.ts';
 import { BEACON, HELLO } from './sealed-wire.ts';
-import { Strangers, TCP_HEADER_BYTES } from './strangers.ts';
-import { failedAnswer, type Packet } from './undelivered.ts';
+import { ConnectionGate, TCP_HEADER_BYTES } from './strangers.ts';
+import { failureResponse, type Packet } from './undelivered.ts';
 
 interface TcpTransporterOptions extends TransportParts {
   /** Known nodes, `host:port/nodeID` separated by commas. If set, there is no discovery. */
@@ -46,7 +46,7 @@ interface Hello {
 export class TcpTransporter extends Transporters.TCP {
   readonly #options: TcpTransporterOptions;
   #messages!: SealedMessages;
-  #strangers!: Strangers;
+  #strangers!: ConnectionGate;
   #beacon: LoopbackBeacon | null = null;
 
   constructor(options: TcpTransporterOptions) {
@@ -64,7 +64,7 @@ export class TcpTransporter extends Transporters.TCP {
       announce: (nodeID) => void this.sendHello(nodeID).catch(() => undefined),
       onMember: (nodeID) => this.#tell([nodeID]),
     });
-    this.#strangers = new Strangers({
+    this.#strangers = new ConnectionGate({
       log,
       packetMaxBytes: TCP_HEADER_BYTES + limits.tcpPacketMaxBytes + SEAL_MAX_BYTES,
       strangersMax: limits.strangersMax,
@@ -135,7 +135,7 @@ export class TcpTransporter extends Transporters.TCP {
     try {
       await super.prepublish(packet);
     } catch (error) {
-      const instead = failedAnswer(packet, this, error);
+      const instead = failureResponse(packet, this, error);
       if (instead === null) throw error;
       await super.prepublish(instead);
     }
@@ -185,7 +185,7 @@ export class TcpTransporter extends Transporters.TCP {
   }
 
   override receive(...[cmd, packet, socket]: Parameters<Transporters.TCP['receive']>): void | Promise<void> {
-    const message = this.#messages.receive(cmd, packet, () => this.#strangers.shown(socket));
+    const message = this.#messages.receive(cmd, packet, () => this.#strangers.markAuthenticated(socket));
     if (message !== null) return super.receive(cmd, message, socket);
   }
 }

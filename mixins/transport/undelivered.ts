@@ -1,12 +1,12 @@
 import { Errors, type Transporters } from 'moleculer';
 import { MessageTooLarge } from './message-channel.ts';
-import { NobodyListens } from './outbound-messages.ts';
+import { NoReceiver } from './outbound-messages.ts';
 import { LinkLost } from './redis-link.ts';
 
 export type Packet = Parameters<Transporters.Base['prepublish']>[0];
 
 /** Converts a failed delivery into the Moleculer error for the packet's sender. */
-export function undelivered(packet: Packet, cause: unknown): Error {
+export function deliveryErrorFor(packet: Packet, cause: unknown): Error {
   const { type, target, payload } = packet;
   const error =
     cause instanceof MessageTooLarge
@@ -27,7 +27,7 @@ export function isUnsent({ name }: Error): boolean {
 
 /** Whether no process listens at the target, so that nothing was sent. */
 function isRefused(cause: unknown): boolean {
-  if (cause instanceof NobodyListens) return true;
+  if (cause instanceof NoReceiver) return true;
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
 }
 
@@ -35,7 +35,7 @@ function isRefused(cause: unknown): boolean {
  * Returns the error packet to send instead of a response that could not be sent. Null for other
  * packets, or if the caller's node is gone.
  */
-export function failedAnswer(packet: Packet, { broker, transit }: Transporters.Base, cause: unknown): Packet | null {
+export function failureResponse(packet: Packet, { broker, transit }: Transporters.Base, cause: unknown): Packet | null {
   const { type, target, payload } = packet;
   const isThere = target !== undefined && broker.registry.nodes.get(target)?.available === true;
   if (type !== 'RES' || payload.success !== true || !isThere) return null;

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../lib/json/schema.ts';
-import { number, table } from '../markdown.ts';
+import { formatNumber, table } from '../markdown.ts';
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 
@@ -128,15 +128,15 @@ function absence(standing: string): string {
 }
 
 function countOf({ minItems, maxItems }: JsonSchema): string {
-  if (maxItems !== undefined) return `${number(minItems as number)} to ${number(maxItems as number)} `;
+  if (maxItems !== undefined) return `${formatNumber(minItems as number)} to ${formatNumber(maxItems as number)} `;
   return minItems === undefined ? '' : `at least ${minItems} `;
 }
 
 function boundsOf(schema: JsonSchema): string {
   const { minimum, maximum, minLength = 0, maxLength, exclusiveMaximum, format } = schema as Record<string, number>;
   if (exclusiveMaximum !== undefined) return ' within float32';
-  if (maximum !== undefined) return `, ${minimum} to ${number(maximum)}`;
+  if (maximum !== undefined) return `, ${minimum} to ${formatNumber(maximum)}`;
   if (minimum !== undefined) return `, at least ${minimum}`;
-  if (maxLength !== undefined) return `, ${minLength} to ${number(maxLength)} characters`;
+  if (maxLength !== undefined) return `, ${minLength} to ${formatNumber(maxLength)} characters`;
   return format === undefined ? '' : ` (${format})`;
 }

@@ -2,7 +2,7 @@ import type { JsonSchema } from '../../lib/json/schema.ts';
 import { NDJSON_TYPE } from '../../services/gateway/ndjson-type.ts';
 import type { Example } from '../../services/gateway/openapi/examples/example.ts';
 import { STORY } from '../../services/gateway/openapi/examples/story.ts';
-import { table, WIDTH, wrapped } from '../markdown.ts';
+import { table, WIDTH, wrapText } from '../markdown.ts';
 import type { Fields } from './fields.ts';
 import { jsonText } from './json-text.ts';
 
@@ -37,7 +37,7 @@ export function operationText(method: string, path: string, operation: Operation
   return [
     `### ${method} ${path}`,
     `${operation.summary}.`,
-    ...operation.description.split('\n\n').map((paragraph) => wrapped(paragraph)),
+    ...operation.description.split('\n\n').map((paragraph) => wrapText(paragraph)),
     ...bodyText('Parameters:', parameterRows(operation, fields)),
     ...bodyText(
       'Body:',
@@ -45,7 +45,7 @@ export function operationText(method: string, path: string, operation: Operation
       linesOf(operation.requestBody?.content, fields),
     ),
     ...answerText(done.map(([status]) => status).join(' or '), content, fields),
-    wrapped(`Errors: ${refused.map(refusalText).join('; ')}.`),
+    wrapText(`Errors: ${refused.map(refusalText).join('; ')}.`),
     ...examples.flatMap((example) => exampleText(method, path, example, Object.keys(content)[0]!)),
   ].join('\n\n');
 }

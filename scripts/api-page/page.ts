@@ -4,7 +4,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import { openApiDocument } from '../../services/gateway/openapi/document.ts';
 import { STORY } from '../../services/gateway/openapi/examples/story.ts';
 import { FIXED_LIMIT_ROWS, LIMIT_ROWS } from '../limit-rows.ts';
-import { table, wrapped } from '../markdown.ts';
+import { table, wrapText } from '../markdown.ts';
 import { Fields } from './fields.ts';
 import { type Operation, operationText } from './operations.ts';
 
@@ -53,7 +53,7 @@ export function apiPage(mark: string): string {
       .filter(({ operation }) => operation.tags[0] === name)
       .sort((one, other) => firstExample(one.operation) - firstExample(other.operation));
     const texts = ofArea.map(({ method, path, operation }) => operationText(method, path, operation, fields));
-    return [`## ${name}`, wrapped(words), ...texts].join('\n\n');
+    return [`## ${name}`, wrapText(words), ...texts].join('\n\n');
   });
   return `${['# API', mark, INTRODUCTION, scoresText(), errorsText(fields), limitsText(), ...areas, objectsText(fields)].join('\n\n')}\n`;
 }

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../lib/json/schema.ts';
-import { answerOf, describedApi, reachable } from './described-api.ts';
-import { formatted } from './formatted.ts';
+import { describedApi, referencedComponents, successSchemaOf } from './described-api.ts';
+import { formatTypeScript } from './formatted.ts';
 
 /**
  * The shape of a value: a JSON type; `integer`; `any`; `#<name>` for a named shape; or an object
@@ -17,7 +17,7 @@ const ANSWERS = 'What each operation answers; `exportRecords`: each line of the 
 /** Returns client/api/shapes.ts: the response shapes of every operation below `/api/v1`. */
 export function clientShapes(): string {
   const { named, answers } = answerShapes();
-  return formatted(`// ${SOURCE}
+  return formatTypeScript(`// ${SOURCE}
 import type { Shape } from './answer-shape.ts';
 import type { Operations } from './generated.ts';
 
@@ -47,12 +47,12 @@ ANSWERS: dict[str, Any] = ${JSON.stringify(answers, null, 4)}
 
 function answerShapes(): { named: Shapes; answers: Shapes } {
   const { called, schemas } = describedApi();
-  const answered = reachable(called.map(answerOf), schemas);
+  const answered = referencedComponents(called.map(successSchemaOf), schemas);
   const isNamed = (name: string) => schemas[name]!.properties !== undefined;
   const named = Object.keys(schemas).filter((name) => answered.has(name) && isNamed(name));
   return {
     named: Object.fromEntries(named.map((name) => [name, shapeOf(schemas[name]!, schemas)])),
-    answers: Object.fromEntries(called.map((call) => [call.operationId, shapeOf(answerOf(call), schemas)])),
+    answers: Object.fromEntries(called.map((call) => [call.operationId, shapeOf(successSchemaOf(call), schemas)])),
   };
 }
 

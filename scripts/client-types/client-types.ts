@@ -1,18 +1,18 @@
 import type { JsonSchema } from '../../lib/json/schema.ts';
-import { ONCE } from '../second-times.ts';
+import { NON_RETRYABLE_OPERATIONS } from '../second-times.ts';
 import {
-  answerName,
-  answerOf,
   BASE,
-  type Called,
   type Components,
   describedApi,
-  JSON_TYPE,
+  JSON_MEDIA_TYPE,
   parametersOf,
-  reachable,
+  type RoutedOperation,
   recordsPerUpsert,
+  referencedComponents,
+  successSchemaOf,
+  successTypeName,
 } from './described-api.ts';
-import { formatted } from './formatted.ts';
+import { formatTypeScript } from './formatted.ts';
 import { commentText, fieldComment, REQUEST_NUMBERS, typeName, typeText } from './type-text.ts';
 
 /** Types that `client/verify/` declares in more detail. */
@@ -29,20 +29,20 @@ import type { AtLeastOne, ExactlyOne, Numbers } from './choices.ts';
  */
 export function clientTypes(): string {
   const { called, schemas, parameters } = describedApi();
-  const answered = reachable(called.map(answerOf), schemas);
+  const answered = referencedComponents(called.map(successSchemaOf), schemas);
   const components = Object.entries(schemas)
     .filter(([name]) => !VERIFIERS.has(name))
     .map(([name, schema]) => declared(name, schema, answered.has(name) ? 'number[]' : REQUEST_NUMBERS));
   const answers = called.flatMap((operation) => {
-    const schema = answerOf(operation);
-    return schema.$ref === undefined ? [declared(answerName(operation), schema, 'number[]')] : [];
+    const schema = successSchemaOf(operation);
+    return schema.$ref === undefined ? [declared(successTypeName(operation), schema, 'number[]')] : [];
   });
   const params = called.flatMap((operation) => paramsText(operation, parameters));
   const shapes = called.map((operation) => shapeText(operation, parameters));
   const routes = called.map(({ operationId, method, path }) => {
     return `${operationId}: { method: '${method}', path: '${path.slice(BASE.length)}' },`;
   });
-  return formatted(
+  return formatTypeScript(
     [
       HEAD,
       ...components,
@@ -51,7 +51,7 @@ export function clientTypes(): string {
       `/** What each operation takes and answers. */\nexport interface Operations {\n${shapes.join('\n')}\n}\n`,
       `/** Where each operation is, below \`${BASE}\`. */\nexport const ROUTES = {\n${routes.join('\n')}\n} as const;\n`,
       `/** Maximum number of records of an upsert. */\nexport const RECORDS_PER_UPSERT = ${recordsPerUpsert(schemas)};\n`,
-      `/** What no client sends again by itself: a second time answers otherwise. */\nexport const ONCE: ReadonlySet<keyof Operations> = new Set(${JSON.stringify(ONCE)});\n`,
+      `/** What no client sends again by itself: a second time answers otherwise. */\nexport const ONCE: ReadonlySet<keyof Operations> = new Set(${JSON.stringify(NON_RETRYABLE_OPERATIONS)});\n`,
     ].join('\n'),
   );
 }
@@ -73,24 +73,24 @@ function fieldsText(parameters: JsonSchema[]): string {
   return `{\n${texts.join('\n')}\n}`;
 }
 
-const paramsName = ({ operationId }: Called): string =>
+const paramsName = ({ operationId }: RoutedOperation): string =>
   `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Params`;
 
 /** Returns the type of an operation's query parameters, if it has any. */
-function paramsText(operation: Called, components: Components): string[] {
+function paramsText(operation: RoutedOperation, components: Components): string[] {
   const inQuery = parametersOf(operation, components, 'query');
   return inQuery.length === 0 ? [] : [`export interface ${paramsName(operation)} ${fieldsText(inQuery)}\n`];
 }
 
-function shapeText(operation: Called, components: Components): string {
+function shapeText(operation: RoutedOperation, components: Components): string {
   const inPath = parametersOf(operation, components, 'path');
   const hasQuery = parametersOf(operation, components, 'query').length > 0;
-  const body = operation.requestBody?.content[JSON_TYPE]?.schema;
-  const answer = answerOf(operation);
+  const body = operation.requestBody?.content[JSON_MEDIA_TYPE]?.schema;
+  const answer = successSchemaOf(operation);
   return `${commentText(operation.summary)}${operation.operationId}: {
     path: ${inPath.length === 0 ? 'undefined' : fieldsText(inPath)};
     query: ${hasQuery ? paramsName(operation) : 'undefined'};
     body: ${body === undefined ? 'undefined' : typeText(body)};
-    result: ${answer.$ref === undefined ? answerName(operation) : typeText(answer)};
+    result: ${answer.$ref === undefined ? successTypeName(operation) : typeText(answer)};
   };`;
 }

@@ -15,17 +15,17 @@ interface Description {
 }
 
 /** An operation with its method and path. */
-export interface Called extends Operation {
+export interface RoutedOperation extends Operation {
   method: string;
   path: string;
 }
 
 export const BASE = '/api/v1';
-export const JSON_TYPE = 'application/json';
+export const JSON_MEDIA_TYPE = 'application/json';
 
 /** Reads the OpenAPI document of `/api/v1`, including the operator's routes. */
 export function describedApi(): {
-  called: Called[];
+  called: RoutedOperation[];
   schemas: Record<string, JsonSchema>;
   parameters: Record<string, JsonSchema>;
 } {
@@ -39,17 +39,17 @@ export function describedApi(): {
 }
 
 /** Returns the schema of the success response. */
-export function answerOf({ responses }: Called): JsonSchema {
+export function successSchemaOf({ responses }: RoutedOperation): JsonSchema {
   const [, { content }] = Object.entries(responses).find(([status]) => status.startsWith('2'))!;
   return Object.values(content)[0]!.schema;
 }
 
 /** Name of a success response that has no name in the document. */
-export const answerName = ({ operationId }: Called): string =>
+export const successTypeName = ({ operationId }: RoutedOperation): string =>
   `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Result`;
 
 /** Returns the names of all components that these schemas refer to, directly or indirectly. */
-export function reachable(from: JsonSchema[], schemas: Record<string, JsonSchema>): Set<string> {
+export function referencedComponents(from: JsonSchema[], schemas: Record<string, JsonSchema>): Set<string> {
   const found = new Set<string>();
   const queue = from.map((schema) => JSON.stringify(schema));
   for (let text = queue.pop(); text !== undefined; text = queue.pop()) {
@@ -68,7 +68,11 @@ export const recordsPerUpsert = (schemas: Record<string, JsonSchema>): unknown =
 export type Components = Record<string, JsonSchema>;
 
 /** Returns an operation's parameters in its path or query, with references resolved. */
-export const parametersOf = ({ parameters = [] }: Called, components: Components, place: string): JsonSchema[] =>
+export const parametersOf = (
+  { parameters = [] }: RoutedOperation,
+  components: Components,
+  place: string,
+): JsonSchema[] =>
   parameters
     .map(({ $ref, ...own }) => (typeof $ref === 'string' ? components[$ref.slice($ref.lastIndexOf('/') + 1)]! : own))
     .filter((parameter) => parameter.in === place);

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../lib/json/schema.ts';
-import { wrapped } from '../markdown.ts';
+import { wrapText } from '../markdown.ts';
 
 /** Width of comment text. Indentation and comment marks take up to 16 columns more. */
 const COMMENT_COLUMNS = 84;
@@ -82,6 +82,6 @@ export function fieldComment({ description, default: fallback }: JsonSchema): st
 /** A doc comment with its line end; empty without a description. */
 export function commentText(description: unknown): string {
   if (typeof description !== 'string') return '';
-  const lines = wrapped(description.replaceAll('*/', '* /').replaceAll(/\s+/g, ' '), COMMENT_COLUMNS).split('\n');
+  const lines = wrapText(description.replaceAll('*/', '* /').replaceAll(/\s+/g, ' '), COMMENT_COLUMNS).split('\n');
   return lines.length === 1 ? `/** ${lines[0]} */\n` : `/**\n${lines.map((line) => ` * ${line}`).join('\n')}\n */\n`;
 }

@@ -19,7 +19,7 @@ const STEADY_MS = 60_000;
 /** Longest wait after SIGTERM before SIGKILL; longer than a process's own shutdown limit. */
 const STOP_MAX_MS = 40_000;
 
-export interface MemberSettings {
+export interface SupervisedProcessOptions {
   name: string;
   services: readonly string[];
   environment: Record<string, string | undefined>;
@@ -27,9 +27,9 @@ export interface MemberSettings {
   say(line: string): void;
 }
 
-export class Member {
+export class SupervisedProcess {
   readonly name: string;
-  readonly #settings: MemberSettings;
+  readonly #settings: SupervisedProcessOptions;
   #child: ChildProcess | null = null;
   #ended: Promise<void> = Promise.resolve();
   #pauseMs = PAUSE_FIRST_MS;
@@ -38,7 +38,7 @@ export class Member {
   #restart: NodeJS.Timeout | null = null;
   #stdout = '';
 
-  constructor(settings: MemberSettings) {
+  constructor(settings: SupervisedProcessOptions) {
     this.name = settings.name;
     this.#settings = settings;
   }
@@ -59,13 +59,13 @@ export class Member {
   async start(): Promise<void> {
     const child = this.#spawn();
     await this.#running(child);
-    child.once('exit', (code, signal) => this.#gone(signal ?? `exit code ${code}`));
+    child.once('exit', (code, signal) => this.#onExit(signal ?? `exit code ${code}`));
     if (child.exitCode !== null || child.signalCode !== null)
-      this.#gone(child.signalCode ?? `exit code ${child.exitCode}`);
+      this.#onExit(child.signalCode ?? `exit code ${child.exitCode}`);
   }
 
   /** Adds environment variables for later starts. */
-  keep(environment: Record<string, string>): void {
+  setEnvironment(environment: Record<string, string>): void {
     Object.assign(this.#settings.environment, environment);
   }
 
@@ -126,7 +126,7 @@ export class Member {
     });
   }
 
-  #gone(how: string): void {
+  #onExit(how: string): void {
     if (this.#isStopping) return;
     if (performance.now() - this.#startedAtMs > STEADY_MS) this.#pauseMs = PAUSE_FIRST_MS;
     const pauseMs = this.#pauseMs;
@@ -135,7 +135,7 @@ export class Member {
     this.#restart = setTimeout(() => {
       this.start().then(
         () => this.#settings.say(`--- ${this.name} runs again (process ${this.pid}) ---`),
-        () => this.#gone('it did not start'),
+        () => this.#onExit('it did not start'),
       );
     }, pauseMs);
   }

@@ -11,7 +11,7 @@ type Living = Pick<StoreToReseal, 'leases' | 'anchors'>;
  * Thrown while a node is alive: it would keep sealing under its own secret, and what it holds in
  * memory cannot be checked.
  */
-export class NotAlone extends Error {
+export class NodesAlive extends Error {
   override name = 'NotAlone';
 }
 
@@ -20,7 +20,7 @@ export class NotAlone extends Error {
  * any other node the heartbeat must not change for DEAD_AFTER_MS, the time after which nodes
  * consider each other dead, on this process's clock. Throws NotAlone.
  */
-export async function assertAlone(
+export async function assertNoLiveNodes(
   store: Living,
   pause: (ms: number) => Promise<unknown> = delay,
   monotonicMs: () => number = () => performance.now(),
@@ -31,7 +31,7 @@ export async function assertAlone(
     await pause(LOOK_EVERY_MS);
     for (const [who, beat] of await beats(store)) {
       if (first.get(who) !== beat)
-        throw new NotAlone(`${who} is at work on the store: stop every process of Provec first.`);
+        throw new NodesAlive(`${who} is at work on the store: stop every process of Provec first.`);
     }
   }
 }
@@ -45,7 +45,7 @@ async function beats({ leases, anchors }: Living): Promise<Map<string, number>> 
   for (const { node, incarnation, beat, process } of await leases.list()) {
     const alive = await isAlive(process);
     const who = `The node ${node}`;
-    if (alive === true) throw new NotAlone(`${who} is at work on the store: stop every process of Provec first.`);
+    if (alive === true) throw new NodesAlive(`${who} is at work on the store: stop every process of Provec first.`);
     if (alive === 'unknown') found.set(`${who} (${incarnation})`, beat);
   }
   for (const { instance, beat } of await anchors.instances()) found.set(`An anchoring service (${instance})`, beat);

@@ -1,5 +1,5 @@
 /** Options of `npm run reseal`. */
-export interface Asked {
+export interface ResealOptions {
   apply: boolean;
   lost: boolean;
   withoutLedger: boolean;
@@ -8,17 +8,17 @@ export interface Asked {
   newKey: string | null;
 }
 
-export const USAGE =
+export const RESEAL_USAGE =
   'Usage: npm run reseal [-- [--lost [--without-ledger] [--keep-keys]] [--apply]], or npm run reseal -- --new-key <account id>';
 
 /** Throws an error whose message is one line for the operator. */
-export function readArguments(argv: readonly string[]): Asked {
+export function readArguments(argv: readonly string[]): ResealOptions {
   if (argv[0] === '--new-key' && argv.length === 2)
     return { apply: false, lost: false, withoutLedger: false, keepKeys: false, newKey: argv[1] };
   const known = ['--apply', '--lost', '--without-ledger', '--keep-keys'];
   const has = (name: string): boolean => argv.includes(name);
   const isOfLost = has('--without-ledger') || has('--keep-keys');
-  if (!argv.every((each) => known.includes(each)) || (isOfLost && !has('--lost'))) throw new Error(USAGE);
+  if (!argv.every((each) => known.includes(each)) || (isOfLost && !has('--lost'))) throw new Error(RESEAL_USAGE);
   return {
     apply: has('--apply'),
     lost: has('--lost'),

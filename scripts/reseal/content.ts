@@ -1,11 +1,11 @@
-import { type Cut, EMPTY_HEAD, isSameState, isUnsound, type ShardHead } from '../../lib/shard/head.ts';
+import { type Cut, EMPTY_HEAD, isInvalidHead, isSameState, type ShardHead } from '../../lib/shard/head.ts';
 import { shardKey } from '../../lib/shard/key.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { StoreToReseal } from '../../lib/store/resealing.ts';
 import { runThrough } from '../../services/shards/engine/steps.ts';
-import { logRuns } from '../../services/shards/shard/log-run.ts';
+import { contiguousEntries } from '../../services/shards/shard/log-run.ts';
 import { RecomputeSession } from '../../services/shards/worker/recompute-session.ts';
 
 /** The state of one shard, recomputed from its stored bytes by hashing every leaf again. */
@@ -19,7 +19,7 @@ interface ShardContent {
 }
 
 /** The state of a collection, recomputed from its stored bytes. */
-export interface Content {
+export interface StoredContent {
   recorded: Cut;
   /** Heads of the shards at the requested cut. */
   atCut: (ShardHead | null)[];
@@ -29,7 +29,7 @@ export interface Content {
 export type Stored = Pick<StoreToReseal, 'log' | 'records'>;
 
 /** Recomputes a whole collection. `cut`: one head per shard, or null. Throws StoreError. */
-export async function contentOf(store: Stored, collection: CollectionRow, cut: Cut | null): Promise<Content> {
+export async function contentOf(store: Stored, collection: CollectionRow, cut: Cut | null): Promise<StoredContent> {
   const heads = await store.log.heads(collection.id);
   const shards: ShardContent[] = [];
   for (let index = 0; index < collection.shards; index++) {
@@ -58,11 +58,11 @@ async function shardContent(
     isOfOtherLength ||= batch.some(({ vector }) => vector.length !== spec.dimensions);
     runThrough(session.addRecords(batch));
   }
-  session.addLeftOut(scan);
+  session.addSkipped(scan);
   let at = scan.throughSeq;
   const headAtCut = (): ShardHead | null => (cut?.seq === at ? session.head(cut.seq, cut.version) : null);
   let atCut = headAtCut();
-  for await (const entries of logRuns(log, key, at, recorded.seq)) {
+  for await (const entries of contiguousEntries(log, key, at, recorded.seq)) {
     for (const entry of entries) {
       runThrough(session.addEntries([entry]));
       at = entry.seq;
@@ -81,7 +81,7 @@ function contradictionOf(
   contradicting: number,
   isOfOtherLength: boolean,
 ): string | null {
-  if (isUnsound(recorded)) return `The end of the log of shard ${index} does not decode.`;
+  if (isInvalidHead(recorded)) return `The end of the log of shard ${index} does not decode.`;
   if (newest.seq < recorded.seq)
     return `The log of shard ${index} ends at ${newest.seq}, but its head says ${recorded.seq}.`;
   if (newest.seq > recorded.seq)

@@ -10,16 +10,16 @@
 import type { Logger } from 'pino';
 import { collectionRoot, isSameAnchor, isSameRoot } from '../../lib/shard/collection-root.ts';
 import type { Cut } from '../../lib/shard/head.ts';
-import type { AnchorRow, AnchorStore, Confirmed } from '../../lib/store/anchors.ts';
+import type { AnchorRow, AnchorStore, ConfirmedAnchor } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
-import type { AccountState } from '../../services/anchoring/ledger/rpc-responses.ts';
+import type { LedgerAccount } from '../../services/anchoring/ledger/rpc-responses.ts';
 import { type SealedAnchors, sealed } from '../../services/anchoring/outbox/row-seal.ts';
-import { reconcile, shownBy } from '../../services/anchoring/recovery/reconciliation.ts';
-import { type Content, contentOf, type Stored } from './content.ts';
+import { describeAccount, reconcile } from '../../services/anchoring/recovery/reconciliation.ts';
+import { contentOf, type Stored, type StoredContent } from './content.ts';
 
 /** Result of comparing a collection with the ledger. */
-export type Held =
+export type LedgerComparison =
   | { state: 'held' }
   /** Matches up to `version`; `writes` writes followed. */
   | { state: 'held in part'; version: number; writes: number }
@@ -32,8 +32,8 @@ export interface Witness {
   anchors: SealedAnchors;
 }
 
-const notHeld = (why: string): Held => ({ state: 'not held', why });
-const contradicts = (why: string): Held => ({ state: 'contradicts', why });
+const notHeld = (why: string): LedgerComparison => ({ state: 'not held', why });
+const contradicts = (why: string): LedgerComparison => ({ state: 'contradicts', why });
 const QUIET: Pick<Logger, 'error'> = { error: () => undefined };
 
 /** Returns the ledger and the outbox rows, read with the key derived from the ledger's keypair. */
@@ -45,13 +45,21 @@ export function witnessOf(ledger: LedgerClient, anchors: AnchorStore, sealKey: U
  * Checks a collection without a witness: only that its bytes match its own log. `why`: the reason
  * for the missing witness. Throws StoreError.
  */
-export async function heldAgainstItself(store: Stored, collection: CollectionRow, why: string): Promise<Held> {
+export async function compareWithOwnLog(
+  store: Stored,
+  collection: CollectionRow,
+  why: string,
+): Promise<LedgerComparison> {
   const { contradiction } = await contentOf(store, collection, null);
   return contradiction === null ? notHeld(why) : contradicts(contradiction);
 }
 
 /** Throws StoreError, or LedgerUnreachableError when the ledger does not return the account. */
-export async function held(store: Stored, collection: CollectionRow, witness: Witness): Promise<Held> {
+export async function compareWithLedger(
+  store: Stored,
+  collection: CollectionRow,
+  witness: Witness,
+): Promise<LedgerComparison> {
   const { ledger, anchors } = witness;
   const row = await anchors.get(collection.id);
   const isUnsound = anchors.unsound.has(collection.id);
@@ -62,7 +70,7 @@ export async function held(store: Stored, collection: CollectionRow, witness: Wi
   const content = await contentOf(store, collection, confirmed?.cut ?? null);
   if (content.contradiction !== null) return contradicts(content.contradiction);
   if (isUnsound) return notHeld('What the store says of its anchors was not written under this keypair.');
-  if (row?.trusted && row.trusted === shownBy(account))
+  if (row?.trusted && row.trusted === describeAccount(account))
     return notHeld("An operator's decision over what the ledger holds has yet to be anchored.");
   const finding = await reconcile(account, {
     confirmed,
@@ -81,14 +89,14 @@ export async function held(store: Stored, collection: CollectionRow, witness: Wi
  * The row's record of what is on the ledger: the root confirmed last, or the root in flight when
  * the service ended.
  */
-function confirmedBy(account: AccountState, { confirmed, inFlight }: AnchorRow): Confirmed | null {
+function confirmedBy(account: LedgerAccount, { confirmed, inFlight }: AnchorRow): ConfirmedAnchor | null {
   const cut: Cut | null = inFlight?.cut ?? null;
   if (cut === null || account.status !== 'found' || account.fields === null) return confirmed;
   const sent = { ...collectionRoot(cut), decisions: inFlight!.decisions };
   return isSameAnchor(account.fields, sent) ? { ...sent, cut, signature: '', confirmedAt: '' } : confirmed;
 }
 
-function heldUpTo(confirmed: Confirmed, { recorded }: Content): Held {
+function heldUpTo(confirmed: ConfirmedAnchor, { recorded }: StoredContent): LedgerComparison {
   const newest = collectionRoot(recorded);
   if (isSameRoot(newest, confirmed)) return { state: 'held' };
   const writes = newest.version - confirmed.version;
@@ -99,7 +107,7 @@ function heldUpTo(confirmed: Confirmed, { recorded }: Content): Held {
       );
 }
 
-function withoutRoot(account: AccountState, { recorded }: Content): Held {
+function withoutRoot(account: LedgerAccount, { recorded }: StoredContent): LedgerComparison {
   const { version, vectorCount } = collectionRoot(recorded);
   if (account.status === 'found' && account.fields !== null)
     return notHeld(
@@ -110,7 +118,7 @@ function withoutRoot(account: AccountState, { recorded }: Content): Held {
 }
 
 /** Describes the result as a phrase. */
-export function inWords(found: Held): string {
+export function describeComparison(found: LedgerComparison): string {
   switch (found.state) {
     case 'held':
       return 'held';

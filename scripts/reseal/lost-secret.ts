@@ -3,9 +3,15 @@ import type { StoreKeys } from '../../lib/secret/keyring.ts';
 import { parseShardKey, shardKey } from '../../lib/shard/key.ts';
 import type { AccountRow, CollectionRow } from '../../lib/store/catalog.ts';
 import { isPossibleRow } from '../../lib/store/possible-rows.ts';
-import { type Belief, looked } from '../../lib/store/resealer.ts';
+import { auditSeals, type TrustPolicy } from '../../lib/store/resealer.ts';
 import { RowSeals, type StoreToReseal } from '../../lib/store/resealing.ts';
-import { type Held, held, heldAgainstItself, inWords, type Witness } from './holding.ts';
+import {
+  compareWithLedger,
+  compareWithOwnLog,
+  describeComparison,
+  type LedgerComparison,
+  type Witness,
+} from './holding.ts';
 import type { Kind } from './report.ts';
 
 export interface LostSecretOptions {
@@ -29,9 +35,9 @@ interface Found {
 }
 
 /** Result of comparing one collection with the ledger. */
-export interface Judged {
+export interface CollectionVerdict {
   collection: CollectionRow;
-  found: Held;
+  found: LedgerComparison;
   /** Why anchoring must halt until an operator decides; null when it may continue. */
   reason: string | null;
 }
@@ -50,7 +56,7 @@ export class LostSecret {
   }
 
   /** Reads every row. Throws StoreError. */
-  static async look(options: LostSecretOptions): Promise<LostSecret> {
+  static async read(options: LostSecretOptions): Promise<LostSecret> {
     const lost = new LostSecret(options);
     await lost.#readCatalog();
     await lost.#readLogs();
@@ -62,7 +68,7 @@ export class LostSecret {
    * it. Never trusts a row that marks a collection as dropped or an account as being deleted: a
    * forged one would get data removed.
    */
-  get belief(): Belief {
+  get belief(): TrustPolicy {
     const { keepKeys } = this.#options;
     return {
       row: (stored) =>
@@ -90,14 +96,14 @@ export class LostSecret {
   }
 
   /** Compares each collection in turn. Throws StoreError, or LedgerUnreachableError. */
-  async *judged(): AsyncIterable<Judged> {
+  async *verdicts(): AsyncIterable<CollectionVerdict> {
     const { store, witness } = this.#options;
     for (const { collection, isUnsealed, damage } of this.#found.values()) {
       const content =
         typeof witness === 'string'
-          ? await heldAgainstItself(store, collection, witness)
-          : await held(store, collection, witness);
-      const found: Held = damage === null ? content : { state: 'contradicts', why: damage };
+          ? await compareWithOwnLog(store, collection, witness)
+          : await compareWithLedger(store, collection, witness);
+      const found: LedgerComparison = damage === null ? content : { state: 'contradicts', why: damage };
       // A seal of a known secret needs no other witness. A contradiction halts anchoring whatever
       // the account's plan is, because the plan may be forged, too.
       const isUnvouched = found.state !== 'held' && isUnsealed && (await this.#isAnchored(collection));
@@ -107,7 +113,7 @@ export class LostSecret {
   }
 
   /** Halts anchoring of a collection. Call it before any of the collection is sealed. */
-  async contradict({ collection, reason }: Judged): Promise<void> {
+  async contradict({ collection, reason }: CollectionVerdict): Promise<void> {
     const { log, contradictions } = this.#options.store;
     if (reason === null) return;
     const shard = shardKey(collection.id, 0);
@@ -132,7 +138,7 @@ export class LostSecret {
 
   async #readLogs(): Promise<void> {
     const { store, keys } = this.#options;
-    for await (const finding of looked(store.seals, keys, this.belief)) {
+    for await (const finding of auditSeals(store.seals, keys, this.belief)) {
       if (finding.what === 'row') continue;
       const found = this.#found.get(parseShardKey(finding.shard).collectionId);
       if (found === undefined) continue;
@@ -150,5 +156,5 @@ export class LostSecret {
   }
 }
 
-const reasonOf = (found: Held): string =>
-  `The store was sealed anew after its secret was lost, and this collection was found so: ${inWords(found)}`;
+const reasonOf = (found: LedgerComparison): string =>
+  `The store was sealed anew after its secret was lost, and this collection was found so: ${describeComparison(found)}`;

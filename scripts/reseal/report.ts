@@ -1,4 +1,4 @@
-import type { Finding } from '../../lib/store/resealer.ts';
+import type { SealFinding } from '../../lib/store/resealer.ts';
 import type { StoredRow } from '../../lib/store/resealing.ts';
 
 /** Number of findings of one kind, by state. */
@@ -35,13 +35,13 @@ export class Report {
   }
 
   /** Adds a finding. Returns a line to print for a refused one, else null. */
-  add(finding: Finding): string | null {
+  add(finding: SealFinding): string | null {
     if (finding.what === 'row') {
       const { kind } = finding.stored;
       const { state, isRefused } = finding;
       this.leavesEarlier ||= isRefused && state === 'earlier';
       this.#count(kind, { current: 0, earlier: 0, none: 0, refused: isRefused ? 1 : 0, [state]: 1 });
-      return isRefused ? `refused: ${described(finding.stored)} ${whyRefused(finding)}` : null;
+      return isRefused ? `refused: ${describeRow(finding.stored)} ${whyRefused(finding)}` : null;
     }
     const { shard, found } = finding;
     this.#count('log', found);
@@ -80,32 +80,32 @@ export class Report {
 
 const NOTHING: Count = { current: 0, earlier: 0, none: 0, refused: 0 };
 
-function whyRefused({ stored, state }: Finding & { what: 'row' }): string {
+function whyRefused({ stored, state }: SealFinding & { what: 'row' }): string {
   if (stored.kind === 'checkpoint') return 'is not believed: its shard opens from its records';
   if (!stored.isInPlace) return 'stands where it does not belong; stays as it is';
   return state === 'none' ? 'bears no seal of a secret that was given; stays as it is' : 'could not be sealed';
 }
 
 /** Describes a row in terms that its owner knows. */
-export function described(stored: StoredRow): string {
+export function describeRow(stored: StoredRow): string {
   switch (stored.kind) {
     case 'account': {
       const { id, name, plan, createdAt } = stored.row;
       const what = stored.state === 'live' ? 'account' : 'account that is being deleted';
-      return `${what} ${quoted(id)} name ${quoted(name)} plan ${quoted(plan)} created ${quoted(createdAt)}`;
+      return `${what} ${quoteValue(id)} name ${quoteValue(name)} plan ${quoteValue(plan)} created ${quoteValue(createdAt)}`;
     }
     case 'alias': {
       const { id, accountId, alias, collectionId, createdAt } = stored.row;
-      return `alias ${quoted(id)} of account ${quoted(accountId)} name ${quoted(alias)} of collection ${quoted(collectionId)} created ${quoted(createdAt)}`;
+      return `alias ${quoteValue(id)} of account ${quoteValue(accountId)} name ${quoteValue(alias)} of collection ${quoteValue(collectionId)} created ${quoteValue(createdAt)}`;
     }
     case 'collection': {
       const { id, accountId, name, dimensions, metric, shards, createdAt } = stored.row;
       const what = stored.state === 'live' ? 'collection' : 'dropped collection';
-      return `${what} ${quoted(id)} of account ${quoted(accountId)} name ${quoted(name)} dimensions ${quoted(dimensions)} metric ${quoted(metric)} shards ${quoted(shards)} created ${quoted(createdAt)}`;
+      return `${what} ${quoteValue(id)} of account ${quoteValue(accountId)} name ${quoteValue(name)} dimensions ${quoteValue(dimensions)} metric ${quoteValue(metric)} shards ${quoteValue(shards)} created ${quoteValue(createdAt)}`;
     }
     case 'API key': {
       const { id, accountId, name, prefix, scopes, createdAt } = stored.row;
-      return `API key ${quoted(id)} of account ${quoted(accountId)} name ${quoted(name)} prefix ${quoted(prefix)} scopes ${quoted(scopes)} created ${quoted(createdAt)}`;
+      return `API key ${quoteValue(id)} of account ${quoteValue(accountId)} name ${quoteValue(name)} prefix ${quoteValue(prefix)} scopes ${quoteValue(scopes)} created ${quoteValue(createdAt)}`;
     }
     case 'checkpoint':
       return `checkpoint of shard ${stored.row.shard} at ${stored.row.seq}`;
@@ -113,7 +113,7 @@ export function described(stored: StoredRow): string {
 }
 
 /** A value on one line, with anything unprintable escaped. */
-export function quoted(value: unknown): string {
+export function quoteValue(value: unknown): string {
   const text = Array.isArray(value) ? value.join(',') : String(value);
   return /^[\x21-\x7e]{1,128}$/.test(text) ? text : JSON.stringify(text.slice(0, 128));
 }

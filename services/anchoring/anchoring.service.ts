@@ -7,9 +7,9 @@ import type { KeysChanged } from '../../lib/actions/keys.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger/program.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { committedCut } from '../../lib/shard/cut.ts';
-import { EMPTY_HEAD, isUnsound } from '../../lib/shard/head.ts';
+import { EMPTY_HEAD, isInvalidHead } from '../../lib/shard/head.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
-import type { Confirmed } from '../../lib/store/anchors.ts';
+import type { ConfirmedAnchor } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { checkedActions } from '../../mixins/checked-actions.ts';
@@ -23,7 +23,7 @@ import { LedgerClient } from './ledger/ledger-client.ts';
 import { LedgerUnreachableError, type RpcEndpoints, RpcPool } from './ledger/rpc-pool.ts';
 import { closeRow } from './outbox/decisions.ts';
 import { sealed, sealKeyOf } from './outbox/row-seal.ts';
-import { unsoundness } from './recovery/reconciliation.ts';
+import { unsoundHeadReason } from './recovery/reconciliation.ts';
 import { retireAll } from './recovery/retirement.ts';
 
 type Params<A extends keyof Actions> = Context<Actions[A]['params']>;
@@ -91,7 +91,7 @@ export default function anchoringService(
     }
   }
 
-  function receiptOf(confirmed: Confirmed | null): AnchorReceipt {
+  function receiptOf(confirmed: ConfirmedAnchor | null): AnchorReceipt {
     if (!confirmed) return PENDING;
     const { signature } = confirmed;
     return { status: 'confirmed', signature, explorerUrl: link('tx', signature) };
@@ -158,7 +158,7 @@ export default function anchoringService(
         const shown = await running?.anchoring.shown(collectionId);
         const collection = await store.catalog.getCollection(collectionId);
         // Comes first: a shard that opens again must not find the same contradiction.
-        if (collection && (await isDoubted(store, collection, headsAt)))
+        if (collection && (await hasContradiction(store, collection, headsAt)))
           for (const shard of shardSpecs(collection)) await call(broker, 'shards.resume', { shard });
         if (running) await running.anchoring.resume(collectionId, shown!);
         else await store.contradictions.clear(collectionId);
@@ -186,7 +186,7 @@ export default function anchoringService(
 
     events: {
       'anchoring.changed': ({ params, nodeID }: Context<{ collectionId: string }>): void => {
-        if (nodeID !== nodeId) running?.anchoring.told(params.collectionId);
+        if (nodeID !== nodeId) running?.anchoring.rowChanged(params.collectionId);
       },
 
       // Anchors the account's collections without making the client that changed the plan wait.
@@ -252,14 +252,17 @@ export default function anchoringService(
 }
 
 /** Returns true if the shards' data contradicts what was recorded of it. */
-async function isDoubted(
+async function hasContradiction(
   { contradictions, log }: Store,
   collection: CollectionRow,
   headsAt: AnchoringOptions['headsAt'],
 ): Promise<boolean> {
   if ((await contradictions.list(collection.id)).length > 0) return true;
   const cut = await committedCut(log, collection);
-  return unsoundness(cut) !== null || (await headsAt(collection, cut)).some((head) => head !== null && isUnsound(head));
+  return (
+    unsoundHeadReason(cut) !== null ||
+    (await headsAt(collection, cut)).some((head) => head !== null && isInvalidHead(head))
+  );
 }
 
 /** Returns true if anything was ever anchored. A new keypair could not write those accounts. */

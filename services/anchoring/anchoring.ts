@@ -11,17 +11,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AnchoringStats } from '../../lib/actions/anchoring.ts';
 import { ProvecError } from '../../lib/errors.ts';
-import { contains } from '../../lib/shard/cut.ts';
+import { cutContains } from '../../lib/shard/cut.ts';
 import type { Cut } from '../../lib/shard/head.ts';
-import type { AnchorRow, Confirmed } from '../../lib/store/anchors.ts';
+import type { AnchorRow, ConfirmedAnchor } from '../../lib/store/anchors.ts';
 import type { AnchoringContext, AnchoringOptions } from './context.ts';
-import { Membership } from './membership.ts';
+import { InstanceRegistry } from './membership.ts';
 import { AnchorRequests } from './outbox/anchor-requests.ts';
 import { closeRow, haltRow, resumeRow } from './outbox/decisions.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { Schedule } from './outbox/schedule.ts';
 import { CatchUp } from './recovery/catch-up.ts';
-import { shownBy, unsoundness } from './recovery/reconciliation.ts';
+import { describeAccount, unsoundHeadReason } from './recovery/reconciliation.ts';
 import { Waiters } from './waiters.ts';
 
 const LOOK_EVERY_MS = 1_000;
@@ -30,7 +30,7 @@ export class Anchoring {
   readonly #context: AnchoringContext;
   readonly #schedule: Schedule;
   readonly #outboxes = new Map<string, Outbox>();
-  readonly #membership: Membership;
+  readonly #membership: InstanceRegistry;
   readonly #requests: AnchorRequests;
   readonly #catchUp: CatchUp;
   readonly #stopped = new AbortController();
@@ -38,7 +38,7 @@ export class Anchoring {
 
   constructor(options: AnchoringOptions) {
     const { store, clock } = options;
-    this.#membership = new Membership(store.anchors, clock);
+    this.#membership = new InstanceRegistry(store.anchors, clock);
     this.#context = {
       ...options,
       waiters: new Waiters(store.anchors, clock),
@@ -77,7 +77,7 @@ export class Anchoring {
    * Requests an anchor and returns the confirmed root that contains `cut`, or null if there is none
    * after `waitMs`; the request stays. Throws StoreError.
    */
-  async submit(collectionId: string, cut: Cut, waitMs: number): Promise<Confirmed | null> {
+  async submit(collectionId: string, cut: Cut, waitMs: number): Promise<ConfirmedAnchor | null> {
     const startMs = this.#context.clock.monotonicMs();
     const row = await this.want(collectionId, cut);
     return this.#confirmed(row, cut, waitMs - (this.#context.clock.monotonicMs() - startMs));
@@ -87,7 +87,7 @@ export class Anchoring {
    * Like `submit`, but requests and writes nothing. Returns null at once if no anchor of the
    * collection was ever requested. Throws StoreError.
    */
-  async confirmation(collectionId: string, cut: Cut, waitMs: number): Promise<Confirmed | null> {
+  async confirmation(collectionId: string, cut: Cut, waitMs: number): Promise<ConfirmedAnchor | null> {
     const startMs = this.#context.clock.monotonicMs();
     const row = await this.#context.store.anchors.get(collectionId);
     return this.#confirmed(row, cut, waitMs - (this.#context.clock.monotonicMs() - startMs));
@@ -98,7 +98,7 @@ export class Anchoring {
    * or follows a contradiction.
    */
   async want(collectionId: string, cut: Cut): Promise<AnchorRow | null> {
-    const reason = unsoundness(cut) ?? (await this.#contradiction(collectionId, cut));
+    const reason = unsoundHeadReason(cut) ?? (await this.#contradiction(collectionId, cut));
     if (reason === null) return this.#requests.want(collectionId, cut);
     await this.halt(collectionId, reason);
     return this.#context.store.anchors.get(collectionId);
@@ -118,7 +118,7 @@ export class Anchoring {
     const { ledger, store } = this.#context;
     try {
       const believed = await store.anchors.get(collectionId);
-      return shownBy((await ledger.survey(collectionId, believed)).account);
+      return describeAccount((await ledger.survey(collectionId, believed)).account);
     } catch (cause) {
       throw new ProvecError('UNAVAILABLE', 'The ledger cannot be reached to see what it shows; decide once it can.', {
         cause,
@@ -139,8 +139,8 @@ export class Anchoring {
   }
 
   /** Handles a message from another instance that a row has changed. */
-  told(collectionId: string): void {
-    this.#context.waiters.tell(collectionId);
+  rowChanged(collectionId: string): void {
+    this.#context.waiters.rowChanged(collectionId);
     this.#wake(collectionId);
   }
 
@@ -171,16 +171,16 @@ export class Anchoring {
     return first?.reason ?? null;
   }
 
-  async #confirmed(row: AnchorRow | null, cut: Cut, leftMs: number): Promise<Confirmed | null> {
+  async #confirmed(row: AnchorRow | null, cut: Cut, leftMs: number): Promise<ConfirmedAnchor | null> {
     // A halted row is not awaited: an operator's decision will request whatever the log holds then.
     if (row === null || row.halted || row.closing) return null;
-    if (row.confirmed && contains(row.confirmed.cut, cut)) return row.confirmed;
+    if (row.confirmed && cutContains(row.confirmed.cut, cut)) return row.confirmed;
     if (this.#stopped.signal.aborted || leftMs <= 0) return null;
     return this.#context.waiters.wait(row.collectionId, cut, leftMs);
   }
 
   #decided(collectionId: string): void {
-    this.told(collectionId);
+    this.rowChanged(collectionId);
     this.#context.tell(collectionId);
   }
 

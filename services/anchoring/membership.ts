@@ -11,7 +11,7 @@ import { randomUUID } from 'node:crypto';
 import { Placement } from '../../lib/placement/placement.ts';
 import type { AnchoringInstance, AnchorStore } from '../../lib/store/anchors.ts';
 import type { Clock } from '../../lib/time/clock.ts';
-import { Sightings } from '../../lib/time/sightings.ts';
+import { CounterAges } from '../../lib/time/sightings.ts';
 
 /**
  * With a heartbeat and a check every second, collections of a dead instance are taken over within
@@ -22,18 +22,18 @@ const DEAD_AFTER_MS = 4_000;
 type InstanceStore = Pick<AnchorStore, 'beat' | 'instances' | 'endInstance'>;
 type Counts = Pick<AnchoringInstance, 'confirmed' | 'failures'>;
 
-export class Membership {
+export class InstanceRegistry {
   readonly #instance: string = randomUUID();
   readonly #store: InstanceStore;
   readonly #clock: Clock;
-  readonly #sightings: Sightings;
+  readonly #sightings: CounterAges;
   #placement = new Placement([{ node: this.#instance, weight: 1 }]);
   #beat = 0;
 
   constructor(store: InstanceStore, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
-    this.#sightings = new Sightings(() => clock.monotonicMs());
+    this.#sightings = new CounterAges(() => clock.monotonicMs());
   }
 
   isInCharge(collectionId: string): boolean {

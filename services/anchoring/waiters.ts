@@ -7,9 +7,9 @@
  * its deadline. Failed reads are retried.
  */
 
-import { contains } from '../../lib/shard/cut.ts';
+import { cutContains } from '../../lib/shard/cut.ts';
 import type { Cut } from '../../lib/shard/head.ts';
-import type { AnchorRow, AnchorStore, Confirmed } from '../../lib/store/anchors.ts';
+import type { AnchorRow, AnchorStore, ConfirmedAnchor } from '../../lib/store/anchors.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 
 const READING_ROWS = 100;
@@ -20,7 +20,7 @@ const GAP_MAX_MS = 250;
 
 interface Waiter {
   cut: Cut;
-  settle(confirmed: Confirmed | null): void;
+  settle(confirmed: ConfirmedAnchor | null): void;
 }
 
 export class Waiters {
@@ -42,7 +42,7 @@ export class Waiters {
    * Returns the confirmed root that contains `cut`. Returns null after `waitMs`, or if nothing will
    * be confirmed for now.
    */
-  wait(collectionId: string, cut: Cut, waitMs: number): Promise<Confirmed | null> {
+  wait(collectionId: string, cut: Cut, waitMs: number): Promise<ConfirmedAnchor | null> {
     return new Promise((resolve) => {
       const waiter: Waiter = {
         cut,
@@ -61,7 +61,7 @@ export class Waiters {
   }
 
   /** Polls the row soon, since it may have changed. */
-  tell(collectionId: string): void {
+  rowChanged(collectionId: string): void {
     if (!this.#waiting.has(collectionId)) return;
     this.#told.add(collectionId);
     if (this.#timer) clearTimeout(this.#timer);
@@ -73,7 +73,7 @@ export class Waiters {
   settle(row: AnchorRow): void {
     for (const waiter of [...(this.#waiting.get(row.collectionId) ?? [])]) {
       if (row.halted || row.closing) waiter.settle(null);
-      else if (row.confirmed && contains(row.confirmed.cut, waiter.cut)) waiter.settle(row.confirmed);
+      else if (row.confirmed && cutContains(row.confirmed.cut, waiter.cut)) waiter.settle(row.confirmed);
     }
   }
 

@@ -34,7 +34,7 @@ export async function backUp(
   if (!isAbsolute(folder)) throw new ProvecError('INVALID_ARGUMENT', 'folder must be an absolute path.');
   if (isWithin(folder, dataDir) || isWithin(dataDir, folder))
     throw new ProvecError('INVALID_ARGUMENT', `${folder} and the data folder ${dataDir} must not lie in each other.`);
-  const beside = [JOURNAL, KEYPAIR, SECRET].map((name) => ({ name, found: lookAt(join(dataDir, name)) }));
+  const beside = [JOURNAL, KEYPAIR, SECRET].map((name) => ({ name, found: statOrNothing(join(dataDir, name)) }));
   const files = beside.filter(({ found }) => found?.isFile()).map(({ name }) => name);
   const own = withoutSecrets ? files.filter((name) => SECRETS[name] === undefined) : files;
   const secrets = own.flatMap((name) => SECRETS[name] ?? []);
@@ -43,13 +43,13 @@ export async function backUp(
   const at = new Date(clock.wallMs()).toISOString();
   try {
     const { bytes } = await store.backup(folder, own);
-    return { folder, bytes, at, secrets, outside: [...left, ...links, ...outside(config)] };
+    return { folder, bytes, at, secrets, outside: [...left, ...links, ...neededOutside(config)] };
   } catch (error) {
     throw new ProvecError('UNAVAILABLE', `The backup failed: ${(error as Error).message}.`, { cause: error });
   }
 }
 
-const lookAt = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
+const statOrNothing = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
 
 function isWithin(path: string, folder: string): boolean {
   const way = relative(resolve(folder), resolve(path));
@@ -57,7 +57,7 @@ function isWithin(path: string, folder: string): boolean {
 }
 
 /** Returns what a start needs from outside the data folder. */
-function outside({ secret, secretFile, solanaKeypair, solanaRpcUrls }: BackupParts['config']): string[] {
+function neededOutside({ secret, secretFile, solanaKeypair, solanaRpcUrls }: BackupParts['config']): string[] {
   return [
     ...(secret === null ? [] : ['the secret (PROVEC_SECRET)']),
     ...(secretFile === null ? [] : [`the secret (${secretFile})`]),

@@ -6,12 +6,12 @@ import { isShared } from '../../lib/process/node-home.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
 import { backUp } from './backup.ts';
-import { References } from './collection-reference.ts';
-import { anchorTable, collectionTable } from './collection-table.ts';
+import { ReferenceResolver } from './collection-reference.ts';
+import { anchorTable, listCollections } from './collection-table.ts';
 import { type KnownNode, nodeTable } from './node-table.ts';
 import { ROWS_MAX } from './paging.ts';
 import { shardTable } from './shard-table.ts';
-import { Steering } from './steering.ts';
+import { ClusterOperations } from './steering.ts';
 
 type Params<A extends keyof ClusterActions> = ClusterActions[A]['params'];
 type Result<A extends keyof ClusterActions> = Promise<Actions[A]['result']>;
@@ -24,7 +24,7 @@ interface RegisteredNode {
   metadata?: { version?: unknown; startedAtMs?: unknown };
 }
 
-function knownTo(broker: ServiceBroker): KnownNode[] {
+function knownNodes(broker: ServiceBroker): KnownNode[] {
   const nodes = broker.registry.getNodeList({
     onlyAvailable: false,
     withServices: true,
@@ -56,11 +56,11 @@ function checkedAction<A extends keyof ClusterActions>(
 
 /** Shows the cluster to operators and carries out their commands. Its instances are stateless. */
 export default function clusterService({ config, store, clock }: Runtime): ServiceSchema {
-  const references = new References(store.catalog);
+  const references = new ReferenceResolver(store.catalog);
   let broker: ServiceBroker;
-  let steering: Steering;
+  let steering: ClusterOperations;
   const shardNodes = (): string[] =>
-    knownTo(broker).flatMap(({ node, available, services }) =>
+    knownNodes(broker).flatMap(({ node, available, services }) =>
       available && services.includes('shards') ? [node] : [],
     );
 
@@ -73,7 +73,7 @@ export default function clusterService({ config, store, clock }: Runtime): Servi
           caller: broker,
           leases: store.leases,
           clock,
-          known: () => knownTo(broker),
+          known: () => knownNodes(broker),
           isAlone: !isShared(config),
         }),
       ),
@@ -83,7 +83,7 @@ export default function clusterService({ config, store, clock }: Runtime): Servi
         return shardTable(broker, store, { collection, onlyNode }, params);
       }),
       collections: checkedAction<'cluster.collections'>(SLICE, (params) =>
-        collectionTable(broker, store, shardNodes(), params),
+        listCollections(broker, store, shardNodes(), params),
       ),
       anchors: checkedAction<'cluster.anchors'>(
         { standing: { type: 'enum', values: ['due', 'halted'], optional: true }, ...SLICE },
@@ -115,7 +115,12 @@ export default function clusterService({ config, store, clock }: Runtime): Servi
 
     created() {
       broker = this.broker;
-      steering = new Steering({ caller: broker, store, references, isThere: (node) => shardNodes().includes(node) });
+      steering = new ClusterOperations({
+        caller: broker,
+        store,
+        references,
+        isThere: (node) => shardNodes().includes(node),
+      });
     },
   };
 }

@@ -17,7 +17,7 @@ const ABSENT = {
  * Resolves operators' references: accounts by id or name; collections by id, as `<account>/<name>`
  * or by a name that only one account has; shards as `<collection>.<index>`.
  */
-export class References {
+export class ReferenceResolver {
   readonly #catalog: Catalog;
 
   constructor(catalog: Catalog) {
@@ -29,7 +29,7 @@ export class References {
     const byId = UUID.test(reference) ? await this.#catalog.getAccount(reference) : null;
     if (byId !== null) return byId;
     const named = (await this.#catalog.listAccounts()).filter(({ name }) => name === reference);
-    return onlyOne(named, 'ACCOUNT_NOT_FOUND', 'have that name; name one by its id', ({ id }) => id);
+    return onlyMatch(named, 'ACCOUNT_NOT_FOUND', 'have that name; name one by its id', ({ id }) => id);
   }
 
   /** Throws COLLECTION_NOT_FOUND, and what `account` throws. */
@@ -49,7 +49,7 @@ export class References {
     const rows = await pLimit(ASKED_AT_ONCE).map(accounts, ({ id }) => this.#catalog.findCollection(id, name));
     const found = rows.flatMap((row, at) => (row === null ? [] : [{ row, account: accounts[at]!.name }]));
     const several = 'have a collection of that name; say which';
-    return onlyOne(found, 'COLLECTION_NOT_FOUND', several, ({ account }) => `${account}/${name}`).row;
+    return onlyMatch(found, 'COLLECTION_NOT_FOUND', several, ({ account }) => `${account}/${name}`).row;
   }
 
   /** Throws INVALID_ARGUMENT for a bad reference or index, and what `collection` throws. */
@@ -69,7 +69,7 @@ export class References {
  * Returns the only match. Throws `absent`, or INVALID_ARGUMENT with `several`, which completes "<n>
  * accounts ..." and tells the operator what to do.
  */
-function onlyOne<T>(found: readonly T[], absent: keyof typeof ABSENT, several: string, named: (one: T) => string): T {
+function onlyMatch<T>(found: readonly T[], absent: keyof typeof ABSENT, several: string, named: (one: T) => string): T {
   const [only] = found;
   if (only === undefined) throw new ProvecError(absent, ABSENT[absent]);
   if (found.length === 1) return only;

@@ -1,27 +1,33 @@
 import type { Caller } from '../../lib/actions/call.ts';
-import type { AnchorOverview, CollectionInCluster, Part, Slice, Unreachable } from '../../lib/actions/cluster.ts';
+import type {
+  AnchorOverview,
+  CollectionInCluster,
+  RowRange,
+  TablePage,
+  Unreachable,
+} from '../../lib/actions/cluster.ts';
 import type { Cut } from '../../lib/shard/head.ts';
 import { parseShardKey } from '../../lib/shard/key.ts';
-import { type AnchorRow, type AnchorStanding, standingOf } from '../../lib/store/anchors.ts';
+import { type AnchorRow, type OutboxState, outboxStateOf } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
 import type { Clock } from '../../lib/time/clock.ts';
-import { heldBy } from './node-calls.ts';
-import { Window } from './paging.ts';
+import { openShardsOn } from './node-calls.ts';
+import { RowWindow } from './paging.ts';
 
 /** Maximum number of rows per `AnchorStore.getMany`. */
 const ANCHORS_AT_ONCE = 100;
 
 /** Returns collections of all accounts, with the memory of their open shards on `nodes`. */
-export async function collectionTable(
+export async function listCollections(
   caller: Caller,
   store: Pick<Store, 'catalog' | 'log' | 'anchors'>,
   nodes: Iterable<string>,
-  slice: Slice,
-): Promise<Part<CollectionInCluster> & { unreachable: Unreachable[] }> {
+  slice: RowRange,
+): Promise<TablePage<CollectionInCluster> & { unreachable: Unreachable[] }> {
   const { rows, next } = await sliceOfCollections(store, slice);
   const [{ held, unreachable }, anchors, accounts] = await Promise.all([
-    heldBy(caller, nodes),
+    openShardsOn(caller, nodes),
     anchorsOf(store, idsOf(rows)),
     store.catalog.listAccounts(),
   ]);
@@ -47,16 +53,16 @@ export async function collectionTable(
 export async function anchorTable(
   store: Pick<Store, 'catalog' | 'anchors'>,
   clock: Pick<Clock, 'wallMs'>,
-  standing: Exclude<AnchorStanding, 'settled'> | null,
-  slice: Slice,
-): Promise<Part<AnchorOverview>> {
+  standing: Exclude<OutboxState, 'settled'> | null,
+  slice: RowRange,
+): Promise<TablePage<AnchorOverview>> {
   const wallMs = clock.wallMs();
   if (standing === null) {
     const { rows, next } = await sliceOfCollections(store, slice);
     const anchors = await anchorsOf(store, idsOf(rows));
     return { rows: rows.map((row) => overview(row.id, row, anchors.get(row.id), wallMs)), next };
   }
-  const window = new Window(slice);
+  const window = new RowWindow(slice);
   const ids: string[] = [];
   for await (const page of store.anchors.open(standing)) {
     const { from, to } = window.next(page.length);
@@ -71,9 +77,9 @@ export async function anchorTable(
 
 async function sliceOfCollections(
   { catalog }: Pick<Store, 'catalog'>,
-  slice: Slice,
+  slice: RowRange,
 ): Promise<{ rows: CollectionRow[]; next: number | null }> {
-  const window = new Window(slice);
+  const window = new RowWindow(slice);
   const rows: CollectionRow[] = [];
   for await (const page of catalog.allCollections()) {
     const { from, to } = window.next(page.length);
@@ -97,7 +103,7 @@ async function anchorsOf({ anchors }: Pick<Store, 'anchors'>, ids: string[]): Pr
 function stateOf(anchor: AnchorRow | undefined): AnchorOverview['state'] {
   if (anchor === undefined) return 'none';
   if (anchor.closing) return 'closing';
-  const standing = standingOf(anchor);
+  const standing = outboxStateOf(anchor);
   if (standing === 'settled') return anchor.confirmed === null ? 'none' : 'confirmed';
   return standing === 'halted' ? 'halted' : 'pending';
 }

@@ -7,29 +7,29 @@ const ASK_TIMEOUT_MS = 3_000;
 const ASKED_AT_ONCE = 16;
 
 /** A node's answer, or a short error. */
-export type Asked<T> = { answer: T; error: null } | { answer: null; error: string };
+export type NodeAnswer<T> = { answer: T; error: null } | { answer: null; error: string };
 
-type Question = 'shards.stats' | 'shards.held';
+type StatsAction = 'shards.stats' | 'shards.held';
 
 /** Asks nodes for their stats, a few at a time. Errors affect only a node's own row. */
-export async function askNodes<Q extends Question>(
+export async function askNodes<Q extends StatsAction>(
   caller: Caller,
   question: Q,
   nodes: Iterable<string>,
-): Promise<Map<string, Asked<Actions[Q]['result']>>> {
-  const ask = async (node: string): Promise<[string, Asked<Actions[Q]['result']>]> => {
+): Promise<Map<string, NodeAnswer<Actions[Q]['result']>>> {
+  const ask = async (node: string): Promise<[string, NodeAnswer<Actions[Q]['result']>]> => {
     try {
       const answer = await call(caller, question, {}, { nodeID: node, timeout: ASK_TIMEOUT_MS, retries: 0 });
       return [node, { answer, error: null }];
     } catch (error) {
-      return [node, { answer: null, error: inFewWords(error) }];
+      return [node, { answer: null, error: shortError(error) }];
     }
   };
   return new Map(await pLimit(ASKED_AT_ONCE).map(new Set(nodes), ask));
 }
 
 /** Returns the open shards of nodes, and the nodes that did not respond. */
-export async function heldBy(
+export async function openShardsOn(
   caller: Caller,
   nodes: Iterable<string>,
 ): Promise<{ held: Map<string, OpenShardStats & { node: string }>; unreachable: Map<string, string> }> {
@@ -43,7 +43,7 @@ export async function heldBy(
 }
 
 /** Describes an error for operators in a few words. The table shows the node's name next to it. */
-export function inFewWords(error: unknown): string {
+export function shortError(error: unknown): string {
   if (isProvecError(error)) return error.message;
   switch (error instanceof Error ? error.name : '') {
     case 'ServiceNotFoundError':

@@ -1,16 +1,16 @@
-import type { Slice } from '../../lib/actions/cluster.ts';
+import type { RowRange } from '../../lib/actions/cluster.ts';
 
 const ROWS_DEFAULT = 100;
 export const ROWS_MAX = 1_000;
 
 /** Selects the rows of a slice from a sequence of groups, such as collections' shards. */
-export class Window {
+export class RowWindow {
   readonly #first: number;
   readonly #limit: number;
   #seen = 0;
   #taken = 0;
 
-  constructor({ offset = 0, limit = ROWS_DEFAULT }: Slice) {
+  constructor({ offset = 0, limit = ROWS_DEFAULT }: RowRange) {
     this.#first = offset;
     this.#limit = limit;
   }

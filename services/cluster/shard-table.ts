@@ -1,11 +1,11 @@
 import type { Caller } from '../../lib/actions/call.ts';
-import type { Part, ShardRow, Slice, Unreachable } from '../../lib/actions/cluster.ts';
+import type { RowRange, ShardStatus, TablePage, Unreachable } from '../../lib/actions/cluster.ts';
 import { EMPTY_HEAD } from '../../lib/shard/head.ts';
 import { parseShardKey, shardKey } from '../../lib/shard/key.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
-import { heldBy } from './node-calls.ts';
-import { Window } from './paging.ts';
+import { openShardsOn } from './node-calls.ts';
+import { RowWindow } from './paging.ts';
 
 interface Stored {
   row: CollectionRow;
@@ -24,9 +24,9 @@ export async function shardTable(
   caller: Caller,
   store: Pick<Store, 'catalog' | 'owners' | 'log'>,
   { collection, onlyNode }: { collection: CollectionRow | null; onlyNode: string | null },
-  slice: Slice,
-): Promise<Part<ShardRow> & { unreachable: Unreachable[] }> {
-  const window = new Window(slice);
+  slice: RowRange,
+): Promise<TablePage<ShardStatus> & { unreachable: Unreachable[] }> {
+  const window = new RowWindow(slice);
   const stored: Stored[] = [];
   const pages = collection === null ? store.catalog.allCollections() : [[collection]];
   walk: for await (const page of pages) {
@@ -40,8 +40,8 @@ export async function shardTable(
     }
   }
   const holders = stored.flatMap(({ node }) => (node === null ? [] : [node]));
-  const { held, unreachable } = await heldBy(caller, holders);
-  const rows = stored.map(({ row, index, node, epoch, seq, records }): ShardRow => {
+  const { held, unreachable } = await openShardsOn(caller, holders);
+  const rows = stored.map(({ row, index, node, epoch, seq, records }): ShardStatus => {
     const shard = shardKey(row.id, index);
     const open = held.get(`${node} ${shard}`);
     // The node's value may be newer than the one read from the store before.

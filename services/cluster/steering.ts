@@ -12,8 +12,8 @@ import { shardKey } from '../../lib/shard/key.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
 import type { LeaseRow } from '../../lib/store/owners.ts';
 import type { Store } from '../../lib/store/port.ts';
-import type { References } from './collection-reference.ts';
-import { inFewWords } from './node-calls.ts';
+import type { ReferenceResolver } from './collection-reference.ts';
+import { shortError } from './node-calls.ts';
 
 /** Longest time to save a shard and open it on another node. */
 const MOVE_TIMEOUT_MS = 180_000;
@@ -23,25 +23,25 @@ const NAMED_MAX = 10;
 
 type Result<A extends keyof ClusterActions> = Promise<ClusterActions[A]['result']>;
 
-interface SteeringParts {
+interface ClusterOperationsParts {
   caller: Caller;
   store: Pick<Store, 'owners' | 'leases' | 'anchors' | 'contradictions'>;
-  references: References;
+  references: ReferenceResolver;
   /** Whether calls can reach `node` now. */
   isThere(node: string): boolean;
 }
 
-export class Steering {
-  readonly #parts: SteeringParts;
+export class ClusterOperations {
+  readonly #parts: ClusterOperationsParts;
 
-  constructor(parts: SteeringParts) {
+  constructor(parts: ClusterOperationsParts) {
     this.#parts = parts;
   }
 
   async move(reference: string, to: string): Result<'cluster.move'> {
     const { caller, store, references, isThere } = this.#parts;
     const { row, index } = await references.shard(reference);
-    this.#refuseUnless(takersAmong(await store.leases.list(), isThere), to, 'take shards');
+    this.#refuseUnless(acceptingNodes(await store.leases.list(), isThere), to, 'take shards');
     const shard = shardKey(row.id, index);
     const from = (await store.owners.get(shard))?.holder?.node ?? null;
     const timeout = MOVE_TIMEOUT_MS;
@@ -63,7 +63,7 @@ export class Steering {
     const leases = await store.leases.list();
     const live = leases.flatMap((lease) => (isThere(lease.node) ? [lease.node] : []));
     this.#refuseUnless(live, node, 'hold shards');
-    if (!takersAmong(leases, isThere).some((taker) => taker !== node))
+    if (!acceptingNodes(leases, isThere).some((taker) => taker !== node))
       throw new ProvecError('INVALID_ARGUMENT', `No other node could take the shards of ${node}.`);
     return this.#order(node, async () => {
       await call(caller, 'shards.drain', {}, { nodeID: node, timeout: DRAIN_TIMEOUT_MS });
@@ -107,11 +107,11 @@ export class Steering {
       return await give();
     } catch (error) {
       if (isProvecError(error)) throw error;
-      throw new ProvecError('UNAVAILABLE', `${node}: ${inFewWords(error)}.`, { cause: error });
+      throw new ProvecError('UNAVAILABLE', `${node}: ${shortError(error)}.`, { cause: error });
     }
   }
 }
 
-function takersAmong(leases: LeaseRow[], isThere: (node: string) => boolean): string[] {
+function acceptingNodes(leases: LeaseRow[], isThere: (node: string) => boolean): string[] {
   return [...new Set(leases.flatMap(({ node, draining }) => (!draining && isThere(node) ? [node] : [])))];
 }

@@ -6,7 +6,7 @@ import type { FieldReport } from '../../lib/shard/field-report.ts';
  * Merges the reports of all shards. Returns no fields if the shards searched no records, since then
  * the filter is not the mistake.
  */
-export function absentIn(reports: Iterable<FieldReport | undefined>): WithAbsentFields {
+export function mergeFieldReports(reports: Iterable<FieldReport | undefined>): WithAbsentFields {
   let joined: Map<string, string[]> | null = null;
   let isEverywhere = true;
   for (const report of reports) {
@@ -14,14 +14,14 @@ export function absentIn(reports: Iterable<FieldReport | undefined>): WithAbsent
     isEverywhere &&= report.isWhole === true;
     if (report.records === 0) continue;
     const own = new Map(report.absent.map(({ field, meant }) => [field, meant === null ? [] : [meant]]));
-    joined = joined === null ? own : inBoth(joined, own);
+    joined = joined === null ? own : intersectFields(joined, own);
   }
   if (joined === null || joined.size === 0) return {};
   return { absentFields: [...joined].map(([field, meant]) => ({ field, meant: nearest(field, meant), isEverywhere })) };
 }
 
 /** Intersects the fields, and joins the suggestions of both sides. */
-function inBoth(fields: Map<string, string[]>, others: Map<string, string[]>): Map<string, string[]> {
+function intersectFields(fields: Map<string, string[]>, others: Map<string, string[]>): Map<string, string[]> {
   const shared = [...fields].filter(([field]) => others.has(field));
   return new Map(shared.map(([field, meant]) => [field, [...meant, ...others.get(field)!]]));
 }

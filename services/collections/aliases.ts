@@ -37,7 +37,7 @@ export class Aliases {
     const { config, store, clock } = this.#runtime;
     const name = collectionName(config.limits).decode(alias, 'alias', {});
     const { collection } = requestsOf(config.limits).putAlias.decode(body);
-    const target = await this.#catalog.named(accountId, collection);
+    const target = await this.#catalog.byOwnName(accountId, collection);
     const createdAt = new Date(clock.wallMs()).toISOString();
     const { aliasesMax } = config.limits;
     const row = { accountId, alias: name, collectionId: target.id, createdAt };

@@ -8,7 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { ChangeCollection, CreateCollection, Named } from '../../lib/actions/collections.ts';
+import type { ChangeCollection, CreateCollection, NamedCollection } from '../../lib/actions/collections.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
 import { nearest } from '../../lib/nearest.ts';
 import type { PlanLimits } from '../../lib/plans.ts';
@@ -17,7 +17,7 @@ import { isCollectionName } from '../../lib/requests/collection-name.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
 import { withPlace, withTags } from '../../lib/requests/tags.ts';
 import type { Runtime } from '../../lib/runtime.ts';
-import type { CollectionRow, Drop } from '../../lib/store/catalog.ts';
+import type { CollectionRow, DropOutcome } from '../../lib/store/catalog.ts';
 import { CoalescedReads } from '../../lib/time/coalesced-reads.ts';
 
 const CACHED_ROWS_MAX = 10_000;
@@ -28,7 +28,7 @@ const SUGGESTED_FROM_MAX = 100;
  * Outcome of a creation: the row; the plan's number of collections is reached; the collection has
  * more shards than the plan allows; or the account is gone, and the row was dropped again.
  */
-type Creation =
+type CreateCollectionOutcome =
   | { outcome: 'created' | 'no account'; row: CollectionRow }
   | { outcome: 'limit' }
   | { outcome: 'shards'; shards: number };
@@ -63,7 +63,7 @@ export class CollectionCatalog {
     accountId: string,
     request: CreateCollection,
     plan: Pick<PlanLimits, 'collections' | 'shards'>,
-  ): Promise<Creation> {
+  ): Promise<CreateCollectionOutcome> {
     const { limits } = this.#runtime.config;
     const { tags: given = {}, place, ...options } = requestsOf(limits).createIndex.decode(request);
     if (plan.shards !== null && options.shards > plan.shards) return { outcome: 'shards', shards: options.shards };
@@ -120,7 +120,7 @@ export class CollectionCatalog {
   }
 
   /** Finds a collection by its own name only. Throws COLLECTION_NOT_FOUND and NAME_IS_ALIAS. */
-  async named(accountId: string, name: string): Promise<CollectionRow> {
+  async byOwnName(accountId: string, name: string): Promise<CollectionRow> {
     const row = await this.resolve(accountId, name);
     if (row.name === name) return row;
     throw new ProvecError('NAME_IS_ALIAS', `${name} is an alias of ${row.name}; name the collection itself.`);
@@ -153,7 +153,7 @@ export class CollectionCatalog {
   }
 
   /** Runs an operation while keeping the collection's data. Throws COLLECTION_NOT_FOUND. */
-  async use<T>(named: Named, operation: (row: CollectionRow) => Promise<T>): Promise<T> {
+  async use<T>(named: NamedCollection, operation: (row: CollectionRow) => Promise<T>): Promise<T> {
     const { collection } = named;
     const isKnown = collection !== undefined && !this.#dropped.has(collection.id);
     const row = isKnown ? collection : await this.#current(named);
@@ -171,7 +171,12 @@ export class CollectionCatalog {
   }
 
   /** Looks up the row, again if rows changed meanwhile. */
-  async #current({ accountId, name, collection, collectionId = collection?.id }: Named): Promise<CollectionRow> {
+  async #current({
+    accountId,
+    name,
+    collection,
+    collectionId = collection?.id,
+  }: NamedCollection): Promise<CollectionRow> {
     for (;;) {
       const changes = this.#changes;
       const row =
@@ -212,8 +217,8 @@ export class CollectionCatalog {
    * Drops a collection, which frees its name, and returns its row. Throws COLLECTION_NOT_FOUND,
    * NAME_IS_ALIAS, FORBIDDEN if deletion protection is on, and COLLECTION_HAS_ALIAS.
    */
-  async dropNamed(accountId: string, name: string): Promise<CollectionRow> {
-    const row = await this.named(accountId, name);
+  async dropByName(accountId: string, name: string): Promise<CollectionRow> {
+    const row = await this.byOwnName(accountId, name);
     switch (await this.drop(row, false)) {
       case 'dropped':
         return row;
@@ -230,7 +235,7 @@ export class CollectionCatalog {
   }
 
   /** Drops a collection. `evenHeld`: even if it is protected or has an alias. */
-  async drop(row: CollectionRow, evenHeld: boolean): Promise<Drop> {
+  async drop(row: CollectionRow, evenHeld: boolean): Promise<DropOutcome> {
     try {
       const outcome = await this.#runtime.store.catalog.dropCollection(row.id, evenHeld);
       if (outcome === 'dropped') this.#dropped.set(row.id, true);
@@ -242,7 +247,7 @@ export class CollectionCatalog {
 
   async #aliasedError({ id, accountId, name }: CollectionRow): Promise<ProvecError> {
     // Null if the alias was switched a moment ago.
-    const held = await this.#runtime.store.aliases.standingFor(accountId, id);
+    const held = await this.#runtime.store.aliases.findByCollection(accountId, id);
     const which = held ? `The alias ${held.alias}` : 'An alias';
     return new ProvecError('COLLECTION_HAS_ALIAS', `${which} points to ${name}; delete or switch the alias first.`);
   }

@@ -1,7 +1,7 @@
 /** Previews what merges would change in a collection's current records, shard by shard. */
 import { type Caller, call } from '../../lib/actions/call.ts';
-import { invalid } from '../../lib/records/fields.ts';
-import type { ChangePreview, PreviewTerms, RecordUpdate } from '../../lib/shard/change.ts';
+import { invalidValue } from '../../lib/records/fields.ts';
+import type { ChangePreview, PreviewOptions, RecordUpdate } from '../../lib/shard/change.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { MatchingMerge } from './change-rounds.ts';
@@ -27,21 +27,21 @@ export async function previewMatching(
 ): Promise<Previews> {
   const read = { op: 'preview', ...merge, countsChanges } as const;
   const asked = shardSpecs(row).map((shard) => readShard(caller, shard, read, {}));
-  return permitted(new Map((await Promise.all(asked)).entries()));
+  return throwIfRefused(new Map((await Promise.all(asked)).entries()));
 }
 
 /** Previews the updates in the shards of their records. Throws the errors of `previewMatching`. */
 export async function previewUpdates(
   { caller, row }: Previewed,
   updates: RecordUpdate[],
-  terms: PreviewTerms,
+  terms: PreviewOptions,
 ): Promise<Previews> {
   const parts = [...Map.groupBy(updates, ({ id }) => shardIndexOf(id, row.shards))];
   const asked = parts.map(async ([index, part]) => {
     const params = { shard: shardSpec(row, index), updates: part, terms };
     return [index, await call(caller, 'shards.previewUpdates', params)] as const;
   });
-  return permitted(new Map(await Promise.all(asked)));
+  return throwIfRefused(new Map(await Promise.all(asked)));
 }
 
 /**
@@ -73,9 +73,9 @@ export async function refuseTooLong(
 export const withoutValues = (updates: RecordUpdate[]): RecordUpdate[] =>
   updates.map((update) => ({ ...update, values: null }));
 
-function permitted(previews: Previews): Previews {
+function throwIfRefused(previews: Previews): Previews {
   for (const { refused } of previews.values()) {
-    if (refused) throw invalid(refused.path, refused.expected, refused.got);
+    if (refused) throw invalidValue(refused.path, refused.expected, refused.got);
   }
   return previews;
 }

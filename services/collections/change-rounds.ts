@@ -35,7 +35,7 @@ export class PartlyChanged extends ProvecError {
 export type MatchingMerge = MetadataMerge & RecordScope & { metadataMaxBytes: number };
 type MatchingChange = ({ kind: 'delete matching' } & RecordScope) | ({ kind: 'merge matching' } & MatchingMerge);
 
-interface RoundTerms {
+interface RoundOptions {
   shard: ShardSpec;
   waitMs: number;
   openMaxMs: number | undefined;
@@ -47,7 +47,7 @@ interface RoundTerms {
  */
 export async function changeInRounds(
   caller: Caller,
-  { shard, waitMs, openMaxMs }: RoundTerms,
+  { shard, waitMs, openMaxMs }: RoundOptions,
   change: MatchingChange,
   countMax: number,
   options: Record<string, unknown>,
@@ -65,13 +65,13 @@ export async function changeInRounds(
     const ack = await call(caller, 'shards.change', params, { timeout: 0 }).catch((error: unknown) => {
       throw isRefusal(error) ? new PartlyChanged(error) : error;
     });
-    total = together(total, ack);
+    total = addAcks(total, ack);
   }
   return total;
 }
 
 /** Adds up the counts; the later acknowledgement says where to continue. */
-function together(before: WriteAck, after: WriteAck): WriteAck {
+function addAcks(before: WriteAck, after: WriteAck): WriteAck {
   const sum = (name: 'upserted' | 'deleted' | 'created' | 'matched'): number =>
     (before[name] ?? 0) + (after[name] ?? 0);
   return {

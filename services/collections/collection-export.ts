@@ -9,9 +9,9 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { ExportedRecord, ExportPart, ExportPosition } from '../../lib/actions/collections.ts';
 import { unavailable } from '../../lib/errors.ts';
-import { readStoredId } from '../../lib/records/namespace.ts';
+import { parseStoredId } from '../../lib/records/namespace.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
-import type { FetchedRecord, Page } from '../../lib/shard/match.ts';
+import type { AnswerPage, FetchedRecord } from '../../lib/shard/match.ts';
 import type { ShardReads } from '../../lib/shard/read.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
@@ -54,7 +54,7 @@ export async function continueExport(caller: Caller, row: CollectionRow, at: Exp
   const pages = await Promise.all(
     at.rests.map(async ({ index, rest }) => {
       const params = { shard: shardSpec(row, index), rest, pageMaxBytes: pageMaxBytes(at.rests.length) };
-      const page = (await call(caller, 'shards.next', params)) as Page<FetchedRecord> | null;
+      const page = (await call(caller, 'shards.next', params)) as AnswerPage<FetchedRecord> | null;
       if (page === null) throw unavailable('A shard was moved or closed during the export; start the export again.');
       return { index, ...page };
     }),
@@ -81,7 +81,7 @@ async function leave(caller: Caller, row: CollectionRow, { index, rest }: RestOf
 }
 
 function partOf(
-  pages: readonly ({ index: number } & Page<FetchedRecord>)[],
+  pages: readonly ({ index: number } & AnswerPage<FetchedRecord>)[],
   { count: before, ...at }: Omit<ExportPosition, 'rests'>,
 ): ExportPart {
   const records = pages.flatMap(({ items }) => items.map(exported));
@@ -93,7 +93,7 @@ function partOf(
 
 /** An id that no request could contain is exported as it is stored. */
 function exported({ id: stored, ...content }: FetchedRecord): ExportedRecord {
-  const { id, namespace } = readStoredId(stored) ?? { id: stored, namespace: '' };
+  const { id, namespace } = parseStoredId(stored) ?? { id: stored, namespace: '' };
   return { id, namespace, ...content };
 }
 

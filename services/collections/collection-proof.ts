@@ -12,7 +12,7 @@ import { unavailable } from '../../lib/errors.ts';
 import { collectionProof, terminalShard } from '../../lib/merkle/proof.ts';
 import { type NamespacedId, storedId } from '../../lib/records/namespace.ts';
 import { collectionRoot, isSameRoot } from '../../lib/shard/collection-root.ts';
-import { type Cut, isSameNode, type ShardHead } from '../../lib/shard/head.ts';
+import { type Cut, isSameSubtree, type ShardHead } from '../../lib/shard/head.ts';
 import type { ShardProof } from '../../lib/shard/proof.ts';
 import { type ShardSpec, shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
@@ -63,7 +63,7 @@ export async function proveRecord(
 }
 
 function isSame(a: ShardHead, b: ShardHead): boolean {
-  return a.seq === b.seq && isSameNode(a, b);
+  return a.seq === b.seq && isSameSubtree(a, b);
 }
 
 function newestCut(

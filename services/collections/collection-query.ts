@@ -1,13 +1,13 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
 import { Cancelled } from '../../lib/actions/cancelled.ts';
 import type { QueryResult } from '../../lib/actions/collections.ts';
-import { noRecordFor } from '../../lib/errors.ts';
-import { storedId, withoutNamespace } from '../../lib/records/namespace.ts';
+import { recordNotFound } from '../../lib/errors.ts';
+import { storedId, withPlainIds } from '../../lib/records/namespace.ts';
 import type { DecodedRequest } from '../../lib/requests/requests.ts';
-import { withoutShards } from '../../lib/shard/away.ts';
+import { withoutShardIndexes } from '../../lib/shard/away.ts';
 import type { QueryOptions } from '../../lib/shard/match.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
-import { type CollectionRead, scopeOf, termsOf } from './collection-reader.ts';
+import { type CollectionRead, readOptionsOf, scopeOf } from './collection-reader.ts';
 import { PARTIAL_WAIT_MS } from './shard-reader.ts';
 import { shardIndexOf } from './shard-routing.ts';
 
@@ -41,9 +41,9 @@ export async function queryCollection(
     for (const [i, at] of places.entries()) results[at] = found[i];
   };
   try {
-    await countedAsQueries(read, background, queries.length, () => Promise.all([...alike.values()].map(answer)));
+    await withQueryQuota(read, background, queries.length, () => Promise.all([...alike.values()].map(answer)));
   } catch (error) {
-    throw queries.some(({ allowPartial }) => allowPartial) ? withoutShards(error) : error;
+    throw queries.some(({ allowPartial }) => allowPartial) ? withoutShardIndexes(error) : error;
   }
   return results;
 }
@@ -53,7 +53,7 @@ export async function queryCollection(
  * except when the client disconnected, since most of the work may be done. Throws
  * PLAN_LIMIT_REACHED and the errors of `answer`.
  */
-export async function countedAsQueries<T>(
+export async function withQueryQuota<T>(
   { caller, row }: CollectionRead,
   background: Caller,
   count: number,
@@ -76,13 +76,13 @@ async function answersTo(read: CollectionRead, placed: readonly PlacedQuery[]): 
   const { allowPartial, consistency } = placed[0].query;
   const specs = shardSpecs(read.row);
   const options = await Promise.all(placed.map((each) => optionsOf(read, each)));
-  const terms = termsOf(read, consistency);
+  const terms = readOptionsOf(read, consistency);
   const results: QueryResult[] = allowPartial
     ? await shards.queryReachable(caller, specs, options, terms)
     : await shards.query(caller, specs, options, terms);
   return results.map((result, at) => ({
     ...result,
-    matches: withoutNamespace(scopeOf(read, placed[at].query).namespace, result.matches),
+    matches: withPlainIds(scopeOf(read, placed[at].query).namespace, result.matches),
   }));
 }
 
@@ -105,6 +105,6 @@ async function vectorOf(
   const params = { shard, ids: [id], pageMaxBytes: 1, eventual, openMaxMs: options.awayMaxMs };
   const { items } = await call(caller, 'shards.fetch', params, options);
   const [record] = items;
-  if (!record) throw noRecordFor(idPath);
+  if (!record) throw recordNotFound(idPath);
   return record.values;
 }

@@ -1,13 +1,13 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type {
+  AbsentFieldsOption,
   Consistency,
   CountResult,
   FacetsResult,
-  FieldsWanted,
+  RecordSelection,
   RecordsPage,
-  Selected,
 } from '../../lib/actions/collections.ts';
-import { storedIds, storedRange, wholeRange, withoutNamespace } from '../../lib/records/namespace.ts';
+import { allRecordsRange, storedIds, storedRange, withPlainIds } from '../../lib/records/namespace.ts';
 import { cursorAfter, cursorAfterStored, idOfCursor, storedIdOfCursor } from '../../lib/requests/listing-cursor.ts';
 import type { DecodedRequest } from '../../lib/requests/requests.ts';
 import { fieldsToFind } from '../../lib/shard/field-report.ts';
@@ -15,12 +15,12 @@ import type { FetchedRecord } from '../../lib/shard/match.ts';
 import type { RecordScope } from '../../lib/shard/scope.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
-import { absentIn } from './absent-fields.ts';
-import { type ReadTerms, readShard, type ShardReader } from './shard-reader.ts';
+import { mergeFieldReports } from './absent-fields.ts';
+import { type ReadOptions, readShard, type ShardReader } from './shard-reader.ts';
 import { splitIds } from './shard-routing.ts';
 
 /** Read of a collection on behalf of `caller`. */
-export interface CollectionRead extends FieldsWanted {
+export interface CollectionRead extends AbsentFieldsOption {
   caller: Caller;
   row: CollectionRow;
   shards: ShardReader;
@@ -28,27 +28,27 @@ export interface CollectionRead extends FieldsWanted {
   awayMaxMs?: number | undefined;
 }
 
-export function termsOf({ row, awayMaxMs }: CollectionRead, consistency?: Consistency): ReadTerms {
+export function readOptionsOf({ row, awayMaxMs }: CollectionRead, consistency?: Consistency): ReadOptions {
   return { eventual: consistency === 'eventual', account: row.accountId, awayMaxMs };
 }
 
 /** Counts the matching records. Throws the shards' errors. */
-export function countRecords(read: CollectionRead, selected: Selected): Promise<CountResult> {
-  return countScope(read, scopeOf(read, selected), termsOf(read, selected.consistency));
+export function countRecords(read: CollectionRead, selected: RecordSelection): Promise<CountResult> {
+  return countScope(read, scopeOf(read, selected), readOptionsOf(read, selected.consistency));
 }
 
 /** Counts the records in a scope. Throws the shards' errors. */
 export async function countScope(
   { caller, row }: Pick<CollectionRead, 'caller' | 'row'>,
   scope: RecordScope,
-  terms: ReadTerms = {},
+  terms: ReadOptions = {},
 ): Promise<CountResult> {
   const read = { op: 'count', ...scope } as const;
   const answers = await Promise.all(shardSpecs(row).map((shard) => readShard(caller, shard, read, terms)));
   // Shards of earlier versions always return a plain number.
   const counts = answers.map((answer) => (typeof answer === 'number' ? { count: answer, fields: undefined } : answer));
   const count = counts.reduce((total, each) => total + each.count, 0);
-  return { count, ...absentIn(counts.map(({ fields }) => fields)) };
+  return { count, ...mergeFieldReports(counts.map(({ fields }) => fields)) };
 }
 
 /** Counts the stored ids that no record has. Throws the shards' errors. */
@@ -72,7 +72,7 @@ export function countValues(
   { field, limit, ...selected }: DecodedRequest<'facets'>,
 ): Promise<FacetsResult> {
   const asked = { field, limit, ...scopeOf(read, selected, field) };
-  return read.shards.facets(read.caller, shardSpecs(read.row), asked, termsOf(read, selected.consistency));
+  return read.shards.facets(read.caller, shardSpecs(read.row), asked, readOptionsOf(read, selected.consistency));
 }
 
 /**
@@ -87,8 +87,8 @@ export async function listRecords(read: CollectionRead, request: DecodedRequest<
   // One more than the page, to see whether another page follows.
   const part = { ...rangeOf(namespace, cursor, prefix), limit: limit + 1 };
   const listing = { ...scope, ...part, includeValues, includeMetadata };
-  const found = await read.shards.list(read.caller, shardSpecs(read.row), listing, termsOf(read, consistency));
-  const records = withoutNamespace(namespace, found.records.slice(0, limit));
+  const found = await read.shards.list(read.caller, shardSpecs(read.row), listing, readOptionsOf(read, consistency));
+  const records = withPlainIds(namespace, found.records.slice(0, limit));
   const page = { ...found, records };
   if (found.records.length <= limit) return page;
   const nextCursor =
@@ -98,7 +98,7 @@ export async function listRecords(read: CollectionRead, request: DecodedRequest<
 
 /** Throws INVALID_ARGUMENT if a cursor for one namespace is used for all, or the reverse. */
 function rangeOf(namespace: string | null, cursor: string | undefined, prefix: string | undefined) {
-  if (namespace === null) return wholeRange(cursor === undefined ? null : storedIdOfCursor(cursor));
+  if (namespace === null) return allRecordsRange(cursor === undefined ? null : storedIdOfCursor(cursor));
   return storedRange(namespace, cursor === undefined ? null : idOfCursor(cursor), prefix);
 }
 
@@ -107,8 +107,8 @@ function rangeOf(namespace: string | null, cursor: string | undefined, prefix: s
  * shards look for those of the filter and for `field`.
  */
 export function scopeOf(
-  { wantsAbsentFields = false }: FieldsWanted,
-  { namespace: one = '', allNamespaces = false, filter: given }: Selected,
+  { wantsAbsentFields = false }: AbsentFieldsOption,
+  { namespace: one = '', allNamespaces = false, filter: given }: RecordSelection,
   field?: string,
 ): Required<RecordScope> {
   const namespace = allNamespaces ? null : one;
@@ -124,8 +124,8 @@ export async function fetchRecords(
   const { row } = read;
   const stored = storedIds(namespace, ids);
   const parts = [...splitIds(stored, row.shards)].map(([index, part]) => ({ shard: shardSpec(row, index), ids: part }));
-  const byId = await read.shards.fetch(read.caller, parts, termsOf(read, consistency));
-  return withoutNamespace(
+  const byId = await read.shards.fetch(read.caller, parts, readOptionsOf(read, consistency));
+  return withPlainIds(
     namespace,
     stored.flatMap((id) => byId.get(id) ?? []),
   );

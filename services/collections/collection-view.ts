@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { CollectionDetail, CollectionView } from '../../lib/actions/collections.ts';
 import { planOf } from '../../lib/actions/principal.ts';
-import { anchors, type Config } from '../../lib/config.ts';
+import { type Config, isAnchoringEnabled } from '../../lib/config.ts';
 import { readPlace, readTags } from '../../lib/requests/tags.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import type { Cut } from '../../lib/shard/head.ts';
@@ -58,7 +58,7 @@ export async function collectionDetail(
   cut: Cut,
 ): Promise<CollectionDetail> {
   const { merkleRoot, version, vectorCount } = collectionRoot(cut);
-  const anchored = anchors(config, await planOf(caller, row.accountId));
+  const anchored = isAnchoringEnabled(config, await planOf(caller, row.accountId));
   const anchor = anchored ? await anchorOf(caller, row.id, cut) : NO_ANCHOR;
   return { ...collectionView(row, vectorCount), merkleRoot, version, anchor };
 }

@@ -12,20 +12,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { AnchorReceipt } from '../../lib/actions/anchoring.ts';
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type {
+  AbsentFieldsOption,
   DeleteResult,
-  FieldsWanted,
   ImportResult,
   UpdateResult,
   UpsertResult,
   WriteResult,
 } from '../../lib/actions/collections.ts';
 import { planOf } from '../../lib/actions/principal.ts';
-import { anchors } from '../../lib/config.ts';
+import { isAnchoringEnabled } from '../../lib/config.ts';
 import { isProvecError, ProvecError, unavailable } from '../../lib/errors.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger/program.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
 import type { Runtime } from '../../lib/runtime.ts';
-import { withoutShards } from '../../lib/shard/away.ts';
+import { withoutShardIndexes } from '../../lib/shard/away.ts';
 import type { RecordUpdate } from '../../lib/shard/change.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { committedCut } from '../../lib/shard/cut.ts';
@@ -35,13 +35,13 @@ import { type ShardSpec, shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
-import { absentIn } from './absent-fields.ts';
+import { mergeFieldReports } from './absent-fields.ts';
 import { previewMatching, previewUpdates } from './change-preview.ts';
 import { changeInRounds, type MatchingMerge, PartlyChanged } from './change-rounds.ts';
 import type { CollectionHeads } from './collection-heads.ts';
 import { countAbsent, totalOf } from './collection-reader.ts';
 import { shardIndexOf, splitBatch, splitIds } from './shard-routing.ts';
-import { isRefusal, withinQuota } from './write-quota.ts';
+import { isRefusal, withQuota } from './write-quota.ts';
 import type { WriteTime } from './write-time.ts';
 
 const NO_ANCHOR: AnchorReceipt = { status: 'none', signature: null, explorerUrl: null };
@@ -53,7 +53,7 @@ const HAND_OVER_PAUSE = { minMs: 1_000, maxMs: 30_000 };
 const HAND_OVER_TRIES = 6;
 
 /** One write to a collection. Its `caller` outlives the request. */
-export interface Write extends FieldsWanted {
+export interface Write extends AbsentFieldsOption {
   caller: Caller;
   row: CollectionRow;
   time: WriteTime;
@@ -62,7 +62,7 @@ export interface Write extends FieldsWanted {
 }
 
 /** Parameters that every shard gets with its part. */
-interface Terms {
+interface ShardWriteParams {
   shard: ShardSpec;
   waitMs: number;
   openMaxMs: number | undefined;
@@ -100,7 +100,7 @@ export class CollectionWriter {
     const metered = { accountId: row.accountId, most: { writes, vectors: writes }, writesMin: writes, count };
     // Quota is reserved only until the commit, so waiting for the anchor does not block other
     // writes.
-    const committed = await withinQuota(caller, this.#runtime.log, metered, () =>
+    const committed = await withQuota(caller, this.#runtime.log, metered, () =>
       this.#commit(write, parts, ({ shard, ...times }, part, options) =>
         call(caller, 'shards.upsert', { shard, batch: part, ...times }, options),
       ),
@@ -137,7 +137,7 @@ export class CollectionWriter {
     );
     const acks = [...committed.acks.values()];
     const deletedCount = sumOf(acks, ({ deleted }) => deleted);
-    const absent = absentIn(acks.map(({ fields }) => fields));
+    const absent = mergeFieldReports(acks.map(({ fields }) => fields));
     return { deleted: true, deletedCount, ...(await this.#result(write, committed)), ...absent };
   }
 
@@ -189,7 +189,7 @@ export class CollectionWriter {
     const { accountId } = write.row;
     const count = async () => ({ writes: await countChanged(), vectors: 0 });
     const metered = { accountId, most: { writes: recordsMax, vectors: 0 }, writesMin: 0, count };
-    const committed = await withinQuota(write.caller, this.#runtime.log, metered, commit);
+    const committed = await withQuota(write.caller, this.#runtime.log, metered, commit);
     const acks = [...committed.acks.values()];
     const matchedCount = sumOf(acks, ({ matched = 0 }) => matched);
     const updatedCount = sumOf(acks, ({ upserted }) => upserted);
@@ -203,7 +203,7 @@ export class CollectionWriter {
   async #commit<Part>(
     write: Write,
     parts: Map<number, Part>,
-    send: (terms: Terms, part: Part, options: Record<string, unknown>) => Promise<WriteAck>,
+    send: (terms: ShardWriteParams, part: Part, options: Record<string, unknown>) => Promise<WriteAck>,
     isInRounds = false,
   ): Promise<Committed> {
     const { row, time } = write;
@@ -230,7 +230,7 @@ export class CollectionWriter {
       // A 400 would mean that nothing was written.
       if (wrote && isProvecError(reason) && reason.status === 400) throw new PartlyChanged(reason);
       // Do not retry the whole write: some shards may have committed it.
-      throw parts.size > 1 ? withoutShards(reason) : reason;
+      throw parts.size > 1 ? withoutShardIndexes(reason) : reason;
     }
     time.committed();
     const acks = outcomes.map((outcome) => (outcome as PromiseFulfilledResult<WriteAck>).value);
@@ -291,7 +291,7 @@ export class CollectionWriter {
   async #anchor({ caller, row, time, isAnchorAwaited = true }: Write, cut: Cut): Promise<AnchorReceipt> {
     const { config, log } = this.#runtime;
     try {
-      if (!anchors(config, await planOf(caller, row.accountId))) return NO_ANCHOR;
+      if (!isAnchoringEnabled(config, await planOf(caller, row.accountId))) return NO_ANCHOR;
       const waitMs = isAnchorAwaited ? Math.min(config.anchorWaitMs, Math.floor(time.leftToAnswerMs)) : 0;
       const options = { timeout: waitMs + SUBMIT_GRACE_MS };
       return await call(caller, 'anchoring.submit', { collectionId: row.id, cut, waitMs }, options);
@@ -309,7 +309,7 @@ export class CollectionWriter {
     const { config, log, store } = this.#runtime;
     for (let failures = 0; ; failures++) {
       try {
-        if (!anchors(config, await planOf(caller, row.accountId))) return;
+        if (!isAnchoringEnabled(config, await planOf(caller, row.accountId))) return;
         const cut = await committedCut(store.log, row);
         if (cut.every(({ seq }) => seq === 0)) return;
         await call(caller, 'anchoring.submit', { collectionId: row.id, cut, waitMs: 0 });

@@ -13,7 +13,7 @@ const READ_BYTES = 64 * 1024;
 /** Approximate size of a collection as JSON, without its name and tags. */
 const VIEW_BYTES = 300;
 
-interface Asked {
+interface PageRequest {
   accountId: string;
   limit: number;
   cursor?: string | undefined;
@@ -21,7 +21,7 @@ interface Asked {
 }
 
 /** Remaining room on a page. */
-class Room {
+class PageBudget {
   #bytes = 0;
   #rows = 0;
   #shards = 0;
@@ -50,10 +50,10 @@ class Room {
  */
 export async function collectionsPage(
   { catalog, log }: Pick<Store, 'catalog' | 'log'>,
-  { accountId, limit, cursor, isUncounted = false }: Asked,
+  { accountId, limit, cursor, isUncounted = false }: PageRequest,
 ): Promise<CollectionsPage> {
   const collections: CollectionView[] = [];
-  const room = new Room();
+  const room = new PageBudget();
   for (let after = positionOfCursor(cursor); ; ) {
     const left = limit - collections.length;
     const { rows, next } = await catalog.collectionsPage(accountId, after, Math.min(left, room.rowsAtOnce));

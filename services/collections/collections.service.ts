@@ -1,18 +1,18 @@
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
-import { endingWith } from '../../lib/actions/cancelled.ts';
-import type { CollectionsActions, FieldsWanted, Named } from '../../lib/actions/collections.ts';
+import { abortingWith } from '../../lib/actions/cancelled.ts';
+import type { AbsentFieldsOption, CollectionsActions, NamedCollection } from '../../lib/actions/collections.ts';
 import { planOf } from '../../lib/actions/principal.ts';
-import { anchors } from '../../lib/config.ts';
+import { isAnchoringEnabled } from '../../lib/config.ts';
 import { unauthenticated, unavailable } from '../../lib/errors.ts';
 import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
 import { storedBatch } from '../../lib/records/namespace.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
 import type { Runtime } from '../../lib/runtime.ts';
-import { withCollection } from '../../lib/shard/away.ts';
+import { withCollectionName } from '../../lib/shard/away.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
-import { within } from '../../lib/time/timers.ts';
+import { withTimeLimit } from '../../lib/time/timers.ts';
 import { checkedActions } from '../../mixins/checked-actions.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
 import { Aliases } from './aliases.ts';
@@ -22,7 +22,7 @@ import { CollectionCatalog } from './catalog.ts';
 import { beginExport, continueExport, keepExport, leaveExport } from './collection-export.ts';
 import { CollectionHeads } from './collection-heads.ts';
 import { proveRecord } from './collection-proof.ts';
-import { countedAsQueries, queryCollection } from './collection-query.ts';
+import { queryCollection, withQueryQuota } from './collection-query.ts';
 import { type CollectionRead, countRecords, countValues, fetchRecords, listRecords } from './collection-reader.ts';
 import { collectionDetail, collectionView } from './collection-view.ts';
 import { CollectionWriter, type Write } from './collection-writer.ts';
@@ -79,7 +79,7 @@ type Result<A extends keyof CollectionsActions> = Promise<Actions[A]['result']>;
 const REMOVAL_WAIT_MS = 10_000;
 
 /** Returns a caller whose calls continue after the request's timeout. */
-function outliving(ctx: Context<object, object>): Caller {
+function detachedCaller(ctx: Context<object, object>): Caller {
   return {
     meta: ctx.meta,
     call: (action, params, options) => ctx.broker.call(action, params, { ...options, parentCtx: ctx }),
@@ -87,7 +87,7 @@ function outliving(ctx: Context<object, object>): Caller {
 }
 
 /** Returns true for a write that changes nothing, and so may be abandoned. */
-function isDryRun(asked: Named & { decoded?: object; dryRun?: boolean }): boolean {
+function isDryRun(asked: NamedCollection & { decoded?: object; dryRun?: boolean }): boolean {
   return ((asked.decoded ?? asked) as { dryRun?: boolean }).dryRun === true;
 }
 
@@ -118,11 +118,11 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
 
   /** Runs a write on a collection and returns its result within the caller's timeout. */
   function write<T>(
-    ctx: Context<Named & FieldsWanted & { isAnchorAwaited?: boolean }, object>,
+    ctx: Context<NamedCollection & AbsentFieldsOption & { isAnchorAwaited?: boolean }, object>,
     operation: (write: Write) => Promise<T>,
   ): Promise<T> {
     const { isAnchorAwaited, wantsAbsentFields } = ctx.params;
-    const caller = isDryRun(ctx.params) ? endingWith(outliving(ctx), ctx.options) : outliving(ctx);
+    const caller = isDryRun(ctx.params) ? abortingWith(detachedCaller(ctx), ctx.options) : detachedCaller(ctx);
     const time = new WriteTime(clock, ctx.options.timeout || timeoutMs, awayMaxMsOf(ctx));
     return time.answer(
       use(ctx.params, (row) =>
@@ -133,20 +133,20 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
 
   /** Runs a read of a collection, which ends when its caller disconnects. */
   function read<T>(
-    ctx: Context<Named & FieldsWanted, object>,
+    ctx: Context<NamedCollection & AbsentFieldsOption, object>,
     operation: (read: CollectionRead) => Promise<T>,
   ): Promise<T> {
     const { wantsAbsentFields } = ctx.params;
-    const caller = endingWith(ctx, ctx.options);
+    const caller = abortingWith(ctx, ctx.options);
     const terms = { shards: reader, awayMaxMs: awayMaxMsOf(ctx), wantsAbsentFields };
     return use(ctx.params, (row) => operation({ ...terms, caller: pace.of(caller, row), row }));
   }
 
   /** Runs `catalog.use`, and adds the collection's name to errors about unavailable shards. */
-  function use<T>(named: Named, work: (row: CollectionRow) => Promise<T>): Promise<T> {
+  function use<T>(named: NamedCollection, work: (row: CollectionRow) => Promise<T>): Promise<T> {
     return catalog.use(named, (row) =>
       work(row).catch((error: unknown) => {
-        throw withCollection(error, row.name);
+        throw withCollectionName(error, row.name);
       }),
     );
   }
@@ -190,8 +190,8 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
 
       async remove(ctx: Params<'collections.remove'>): Result<'collections.remove'> {
         const { accountId, name } = ctx.params;
-        const row = await catalog.dropNamed(accountId, name);
-        await within(removal.clear(row), REMOVAL_WAIT_MS, () => false);
+        const row = await catalog.dropByName(accountId, name);
+        await withTimeLimit(removal.clear(row), REMOVAL_WAIT_MS, () => false);
         return { deleted: true };
       },
 
@@ -252,7 +252,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
         const { at } = ctx.params;
         return use(ctx.params, (row) =>
           at === undefined
-            ? beginExport(pace.of(endingWith(ctx, ctx.options), row), outliving(ctx), row, awayMaxMsOf(ctx))
+            ? beginExport(pace.of(abortingWith(ctx, ctx.options), row), detachedCaller(ctx), row, awayMaxMsOf(ctx))
             : continueExport(ctx, row, at),
         );
       },
@@ -295,7 +295,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       facets(ctx: Params<'collections.facets'>): Result<'collections.facets'> {
         return read(ctx, async (one) => {
           const asked = requests.facets.of(ctx.params);
-          return countedAsQueries(one, broker, 1, () => countValues(one, asked));
+          return withQueryQuota(one, broker, 1, () => countValues(one, asked));
         });
       },
 
@@ -321,9 +321,9 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
             id: decodeId(id, 'id', limits),
             namespace: decodeNamespace(namespace, 'namespace', limits),
           };
-          const isAnchored = anchors(config, await planOf(ctx, accountId));
+          const isAnchored = isAnchoringEnabled(config, await planOf(ctx, accountId));
           return proveRecord(ctx, row, record, isAnchored, (shard) =>
-            heads.newest(pace.of(outliving(ctx), row), shard),
+            heads.newest(pace.of(detachedCaller(ctx), row), shard),
           );
         });
       },

@@ -3,7 +3,7 @@ import type { Limits } from '../../lib/limits.ts';
 import { decodeNamespace } from '../../lib/records/ids.ts';
 import { cursorAfter, nameOfCursor } from '../../lib/requests/listing-cursor.ts';
 import { shardSpecs } from '../../lib/shard/spec.ts';
-import { type CollectionRead, termsOf } from './collection-reader.ts';
+import { type CollectionRead, readOptionsOf } from './collection-reader.ts';
 
 /**
  * Returns one page of the namespaces with records, by name. Each shard counts its records at its
@@ -21,7 +21,7 @@ export async function namespacesPage(
     // One more than the page, to see whether another page follows.
     limit: most + 1,
   };
-  const found = await read.shards.namespaces(read.caller, shardSpecs(read.row), asked, termsOf(read));
+  const found = await read.shards.namespaces(read.caller, shardSpecs(read.row), asked, readOptionsOf(read));
   const page = found.slice(0, most).map(([name, vectorCount]) => ({ name, vectorCount }));
   const last = page.at(-1);
   if (last === undefined || found.length <= most) return { namespaces: page };

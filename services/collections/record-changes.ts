@@ -2,11 +2,11 @@
 import type { DeleteRecords, DeleteResult, UpdateRecords, UpdateResult } from '../../lib/actions/collections.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { invalid } from '../../lib/records/fields.ts';
+import { invalidValue } from '../../lib/records/fields.ts';
 import { storedId, storedIds } from '../../lib/records/namespace.ts';
 import { mergeOf } from '../../lib/requests/update-request.ts';
 import type { MetadataMerge } from '../../lib/shard/change.ts';
-import { absentIn } from './absent-fields.ts';
+import { mergeFieldReports } from './absent-fields.ts';
 import { type Previews, previewMatching, previewUpdates, refuseTooLong, withoutValues } from './change-preview.ts';
 import { countAbsent, countScope, scopeOf, totalOf } from './collection-reader.ts';
 import type { CollectionWriter, Write } from './collection-writer.ts';
@@ -69,9 +69,9 @@ export async function updateRecords(
   const matchedCount = totalOf(matching);
   if (matchedCount > updateMatchesMax) {
     const most = updateMatchesMax.toLocaleString('en');
-    throw invalid('filter', `a filter that at most ${most} records match`, `one that ${matchedCount} match`);
+    throw invalidValue('filter', `a filter that at most ${most} records match`, `one that ${matchedCount} match`);
   }
-  const found = absentIn([...previews.values()].map(({ fields }) => fields));
+  const found = mergeFieldReports([...previews.values()].map(({ fields }) => fields));
   if (dryRun || matchedCount === 0)
     return { matchedCount, updatedCount: 0, ...(await writer.unchanged(write)), ...found };
   const some = new Map([...matching].filter(([, count]) => count > 0));
@@ -91,8 +91,8 @@ function checkedMerge({ updates, setMetadata, unsetMetadata }: UpdateRecords): M
   const isGiven = set !== null || unset.length > 0;
   if (updates && isGiven) {
     const name = set === null ? 'unsetMetadata' : 'setMetadata';
-    throw invalid(name, 'in each of updates, where there are updates', 'beside them');
+    throw invalidValue(name, 'in each of updates, where there are updates', 'beside them');
   }
-  if (!updates && !isGiven) throw invalid('setMetadata', 'given, or unsetMetadata, or both', 'missing');
+  if (!updates && !isGiven) throw invalidValue('setMetadata', 'given, or unsetMetadata, or both', 'missing');
   return { set, unset };
 }

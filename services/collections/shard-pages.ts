@@ -11,7 +11,7 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import { recordBytes } from '../../lib/admission/answer-size.ts';
 import type { MemoryBudget } from '../../lib/admission/memory-budget.ts';
 import { ProvecError } from '../../lib/errors.ts';
-import type { Page, PageItem } from '../../lib/shard/match.ts';
+import type { AnswerPage, PageItem } from '../../lib/shard/match.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import type { OrderedList } from './merge-lists.ts';
 
@@ -26,19 +26,19 @@ const PAGES_MAX = 4;
 const ATTEMPTS_MAX = 4;
 
 /** Timeouts in ms; `awayMaxMs` is for an unavailable shard. Default: the call's own. */
-export type Waits = { timeout?: number; awayMaxMs?: number | undefined };
+export type CallTimeouts = { timeout?: number; awayMaxMs?: number | undefined };
 
 /** Returns a shard's items from the first page on; `reach` wraps the call for each later page. */
-export type Follow = <T extends PageItem>(shard: ShardSpec, first: Page<T>, reach?: Reach) => OrderedList<T>;
-type Reach = (page: Promise<Page<PageItem>>) => Promise<Page<PageItem>>;
+export type Follow = <T extends PageItem>(shard: ShardSpec, first: AnswerPage<T>, reach?: Reach) => OrderedList<T>;
+type Reach = (page: Promise<AnswerPage<PageItem>>) => Promise<AnswerPage<PageItem>>;
 
 /** Thrown when the shard no longer has the snapshot that was being read. */
-export class Forgotten extends Error {
+export class SnapshotLostError extends Error {
   override name = 'Forgotten';
 }
 
 /** Thrown when a shard becomes unreachable after its first page. Its items must not be returned. */
-export class Lost extends Error {
+export class ShardLostError extends Error {
   override name = 'Lost';
 }
 
@@ -54,8 +54,8 @@ export class ShardPages {
    * Runs `read`, and repeats it if a shard has forgotten its snapshot. Reserves memory for the
    * items meanwhile. Throws UNAVAILABLE if memory runs out or if shards keep moving.
    */
-  gather<T>(caller: Caller, account: string, waits: Waits, read: (follow: Follow) => Promise<T>): Promise<T> {
-    return whileForgotten(async () => {
+  gather<T>(caller: Caller, account: string, waits: CallTimeouts, read: (follow: Follow) => Promise<T>): Promise<T> {
+    return retryLostSnapshots(async () => {
       const hold = this.#budget.take(account, 0);
       const leaves: (() => void)[] = [];
       let bytes = 0;
@@ -66,7 +66,11 @@ export class ShardPages {
         if (!isOver) hold.resize(bytes);
         return items;
       };
-      const follow: Follow = <I extends PageItem>(shard: ShardSpec, first: Page<I>, reach: Reach = (page) => page) => {
+      const follow: Follow = <I extends PageItem>(
+        shard: ShardSpec,
+        first: AnswerPage<I>,
+        reach: Reach = (page) => page,
+      ) => {
         let { rest } = first;
         // Best effort: the shard forgets the rest after a while anyway.
         leaves.push(() => {
@@ -76,7 +80,7 @@ export class ShardPages {
         });
         const more = async (): Promise<I[]> => {
           if (rest === null) return [];
-          const page = (await reach(this.#next(caller, shard, rest, waits))) as Page<I>;
+          const page = (await reach(this.#next(caller, shard, rest, waits))) as AnswerPage<I>;
           rest = page.rest;
           return counted(page.items);
         };
@@ -93,11 +97,11 @@ export class ShardPages {
   }
 
   /** Throws SnapshotLostError. */
-  async #next(caller: Caller, shard: ShardSpec, rest: string, waits: Waits): Promise<Page<PageItem>> {
+  async #next(caller: Caller, shard: ShardSpec, rest: string, waits: CallTimeouts): Promise<AnswerPage<PageItem>> {
     const [, release] = await this.#pages.acquire();
     try {
       const page = await call(caller, 'shards.next', { shard, rest, pageMaxBytes: PAGE_MAX_BYTES }, { ...waits });
-      if (page === null) throw new Forgotten();
+      if (page === null) throw new SnapshotLostError();
       return page;
     } finally {
       // Released in the next turn of the event loop, so that no turn decodes more pages than the
@@ -112,14 +116,14 @@ export function firstPageMaxBytes(answers: number): number {
   return Math.min(FIRST_PAGE_MAX_BYTES, Math.ceil(FIRST_PAGES_MAX_BYTES / answers));
 }
 
-async function whileForgotten<T>(read: () => Promise<T>): Promise<T> {
+async function retryLostSnapshots<T>(read: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; ) {
     try {
       return await read();
     } catch (error) {
       // Ends, since each time there is one shard fewer to lose.
-      if (error instanceof Lost) continue;
-      if (!(error instanceof Forgotten)) throw error;
+      if (error instanceof ShardLostError) continue;
+      if (!(error instanceof SnapshotLostError)) throw error;
       if (attempt++ === ATTEMPTS_MAX)
         throw new ProvecError('UNAVAILABLE', 'Shards of the collection moved while the service read them; try again.', {
           cause: error,

@@ -11,16 +11,30 @@ import { answerBudget } from '../../lib/admission/answer-size.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { TopValues, type ValueCount, ValueCounts } from '../../lib/filter/value-counts.ts';
 import { compareUtf8 } from '../../lib/records/utf8-order.ts';
-import { isShardAway } from '../../lib/shard/away.ts';
+import { isShardUnavailable } from '../../lib/shard/away.ts';
 import type { FieldReport } from '../../lib/shard/field-report.ts';
-import type { FetchedRecord, ListedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
-import type { Listing, NamespacesAfter, ShardRead, ShardReadOp, ShardReads } from '../../lib/shard/read.ts';
+import type {
+  AnswerPage,
+  FetchedRecord,
+  ListedRecord,
+  PageItem,
+  QueryOptions,
+  ShardMatch,
+} from '../../lib/shard/match.ts';
+import type { ListOptions, NamespaceRange, ShardRead, ShardReadOp, ShardReads } from '../../lib/shard/read.ts';
 import type { RecordScope } from '../../lib/shard/scope.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
-import { absentIn } from './absent-fields.ts';
+import { mergeFieldReports } from './absent-fields.ts';
 import { mergeInto, mergeLists, type OrderedList } from './merge-lists.ts';
 import { namesAtOnce, shardNames } from './shard-names.ts';
-import { type Follow, Forgotten, firstPageMaxBytes, Lost, ShardPages, type Waits } from './shard-pages.ts';
+import {
+  type CallTimeouts,
+  type Follow,
+  firstPageMaxBytes,
+  ShardLostError,
+  ShardPages,
+  SnapshotLostError,
+} from './shard-pages.ts';
 import { TurnMeter } from './turn-meter.ts';
 
 /** Estimated time in ns to process one record or name. */
@@ -30,7 +44,7 @@ export const PARTIAL_WAIT_MS = 3_000;
 
 type IdsByShard = readonly { shard: ShardSpec; ids: string[] }[];
 
-export interface ReadTerms {
+export interface ReadOptions {
   /** True if replicas may answer. */
   eventual?: boolean;
   account?: string;
@@ -50,12 +64,12 @@ export class ShardReader {
   }
 
   /** Returns the records that exist, by id. */
-  fetch(caller: Caller, parts: IdsByShard, terms: ReadTerms = {}): Promise<Map<string, FetchedRecord>> {
+  fetch(caller: Caller, parts: IdsByShard, terms: ReadOptions = {}): Promise<Map<string, FetchedRecord>> {
     return this.#gather(caller, terms, async (follow) => {
       const pageMaxBytes = firstPageMaxBytes(parts.length);
       const found = new Map<string, FetchedRecord>();
       const read = async ({ shard, ids }: IdsByShard[number]): Promise<void> => {
-        const params = { shard, ids, pageMaxBytes, ...openingOf(terms) };
+        const params = { shard, ids, pageMaxBytes, ...openOptionsOf(terms) };
         const page = await call(caller, 'shards.fetch', params, waitsOf(terms));
         await this.#readAll(caller, follow(shard, page), (record) => {
           found.set(record.id, record);
@@ -72,11 +86,11 @@ export class ShardReader {
     caller: Caller,
     shards: readonly ShardSpec[],
     queries: readonly QueryOptions[],
-    terms: ReadTerms = {},
+    terms: ReadOptions = {},
   ): Promise<QueryResult[]> {
     return this.#gather(caller, terms, async (follow) => {
       const answer = async (shard: ShardSpec): Promise<ShardAnswer[]> => {
-        const pages = await askQueries(caller, shard, shards.length, queries, openingOf(terms), waitsOf(terms));
+        const pages = await askQueries(caller, shard, shards.length, queries, openOptionsOf(terms), waitsOf(terms));
         return pages.map((page) => ({ list: follow(shard, page), fields: page.fields }));
       };
       return bestOf(await Promise.all(shards.map(answer)), queries);
@@ -88,7 +102,7 @@ export class ShardReader {
     caller: Caller,
     shards: readonly ShardSpec[],
     queries: readonly QueryOptions[],
-    { eventual, account = '' }: ReadTerms = {},
+    { eventual, account = '' }: ReadOptions = {},
   ): Promise<QueryResult[]> {
     const waits = { timeout: PARTIAL_WAIT_MS };
     // Shards that sent their first page but not a later one in time. The repeated read skips them.
@@ -97,7 +111,7 @@ export class ShardReader {
       const answer = async (shard: ShardSpec): Promise<ShardAnswer[] | null> => {
         const asked = askQueries(caller, shard, shards.length, queries, { eventual }, waits);
         const pages = await this.#unlessUnreachable(asked, caller);
-        const reach = (next: Promise<Page<PageItem>>) => this.#orLost(next, shard, lost, caller);
+        const reach = (next: Promise<AnswerPage<PageItem>>) => this.#orLost(next, shard, lost, caller);
         return pages?.map((page) => ({ list: follow(shard, page, reach), fields: page.fields })) ?? null;
       };
       const asked = shards.filter((shard) => !lost.has(shard));
@@ -118,8 +132,8 @@ export class ShardReader {
   list(
     caller: Caller,
     shards: readonly ShardSpec[],
-    listing: Listing & RecordScope,
-    terms: ReadTerms = {},
+    listing: ListOptions & RecordScope,
+    terms: ReadOptions = {},
   ): Promise<{ records: ListedRecord[] } & WithAbsentFields> {
     return this.#gather(caller, terms, async (follow) => {
       const asked = { op: 'list', ...listing, pageMaxBytes: firstPageMaxBytes(shards.length) } as const;
@@ -130,7 +144,7 @@ export class ShardReader {
       const answers = await Promise.all(shards.map(answer));
       const lists = answers.map(({ list }) => list);
       const records = await mergeLists(lists, listing.limit, (a, b) => compareUtf8(a.id, b.id) < 0);
-      return { records, ...absentIn(answers.map(({ fields }) => fields)) };
+      return { records, ...mergeFieldReports(answers.map(({ fields }) => fields)) };
     });
   }
 
@@ -139,7 +153,7 @@ export class ShardReader {
     caller: Caller,
     shards: readonly ShardSpec[],
     { field, limit, ...scope }: RecordScope & { field: string; limit: number },
-    terms: ReadTerms = {},
+    terms: ReadOptions = {},
   ): Promise<FacetsResult> {
     return this.#gather(caller, terms, async (follow) => {
       const pageMaxBytes = firstPageMaxBytes(shards.length);
@@ -156,7 +170,7 @@ export class ShardReader {
       };
       const reports = await Promise.all(shards.map(read));
       const values = await this.#topValues(caller, counts, limit);
-      return { values: values.map(([value, count]) => ({ value, count })), missing, ...absentIn(reports) };
+      return { values: values.map(([value, count]) => ({ value, count })), missing, ...mergeFieldReports(reports) };
     });
   }
 
@@ -167,8 +181,8 @@ export class ShardReader {
   namespaces(
     caller: Caller,
     shards: readonly ShardSpec[],
-    asked: NamespacesAfter,
-    terms: ReadTerms = {},
+    asked: NamespaceRange,
+    terms: ReadOptions = {},
   ): Promise<[name: string, count: number][]> {
     return this.#gather(caller, terms, async (follow) => {
       const read = { op: 'namespaces', ...asked, pageMaxBytes: firstPageMaxBytes(shards.length) } as const;
@@ -214,21 +228,21 @@ export class ShardReader {
     return top.best;
   }
 
-  #gather<T>(caller: Caller, terms: ReadTerms, read: (follow: Follow) => Promise<T>): Promise<T> {
+  #gather<T>(caller: Caller, terms: ReadOptions, read: (follow: Follow) => Promise<T>): Promise<T> {
     return this.#pages.gather(caller, terms.account ?? '', waitsOf(terms), read);
   }
 
   /** Returns the page. Adds an unreachable shard to `lost` and throws ShardLostError. */
   async #orLost(
-    next: Promise<Page<PageItem>>,
+    next: Promise<AnswerPage<PageItem>>,
     shard: ShardSpec,
     lost: Set<ShardSpec>,
     caller: Caller,
-  ): Promise<Page<PageItem>> {
+  ): Promise<AnswerPage<PageItem>> {
     const page = await this.#unlessUnreachable(next, caller);
     if (page !== null) return page;
     lost.add(shard);
-    throw new Lost();
+    throw new ShardLostError();
   }
 
   /**
@@ -240,8 +254,8 @@ export class ShardReader {
       return await answer;
     } catch (error) {
       signal?.throwIfAborted();
-      const isFinal = isProvecError(error) && error.code !== 'UNAVAILABLE' && !isShardAway(error);
-      if (error instanceof Forgotten || isFinal) throw error;
+      const isFinal = isProvecError(error) && error.code !== 'UNAVAILABLE' && !isShardUnavailable(error);
+      if (error instanceof SnapshotLostError || isFinal) throw error;
       if (!isProvecError(error) && !(error instanceof Error && error.name === 'RequestTimeoutError'))
         this.#onFault(error);
       return null;
@@ -259,16 +273,16 @@ export function ranksBefore(a: ShardMatch, b: ShardMatch): boolean {
   return a.score === b.score ? compareUtf8(a.id, b.id) < 0 : a.score > b.score;
 }
 
-function waitsOf({ awayMaxMs }: ReadTerms): Waits {
+function waitsOf({ awayMaxMs }: ReadOptions): CallTimeouts {
   return { awayMaxMs };
 }
 
-interface Opening {
+interface OpenOptions {
   eventual?: boolean | undefined;
   openMaxMs?: number | undefined;
 }
 
-function openingOf({ eventual = false, awayMaxMs }: ReadTerms): Opening {
+function openOptionsOf({ eventual = false, awayMaxMs }: ReadOptions): OpenOptions {
   return { eventual, openMaxMs: awayMaxMs };
 }
 
@@ -278,9 +292,9 @@ async function askQueries(
   shard: ShardSpec,
   shards: number,
   queries: readonly QueryOptions[],
-  opening: Opening,
-  waits: Waits,
-): Promise<Page<ShardMatch>[]> {
+  opening: OpenOptions,
+  waits: CallTimeouts,
+): Promise<AnswerPage<ShardMatch>[]> {
   const params = { shard, pageMaxBytes: firstPageMaxBytes(shards * queries.length), ...opening };
   if (queries.length > 1) return call(caller, 'shards.queries', { ...params, queries }, waits);
   return [await call(caller, 'shards.query', { ...params, query: queries[0] }, waits)];
@@ -297,7 +311,7 @@ function bestOf(answers: readonly ShardAnswer[][], queries: readonly QueryOption
     const own = answers.map((each) => each[at]);
     const lists = own.map(({ list }) => list);
     const matches = await mergeLists(lists, topK, ranksBefore);
-    return { matches, ...absentIn(own.map(({ fields }) => fields)) };
+    return { matches, ...mergeFieldReports(own.map(({ fields }) => fields)) };
   });
   return Promise.all(best);
 }
@@ -307,8 +321,8 @@ export function readShard<O extends ShardReadOp>(
   caller: Caller,
   shard: ShardSpec,
   read: ShardRead<O>,
-  terms: ReadTerms,
+  terms: ReadOptions,
 ): Promise<ShardReads[O]['result']> {
-  const params = { shard, read: read as ShardRead, ...openingOf(terms) };
+  const params = { shard, read: read as ShardRead, ...openOptionsOf(terms) };
   return call(caller, 'shards.read', params, waitsOf(terms)) as Promise<ShardReads[O]['result']>;
 }

@@ -12,7 +12,7 @@ import { isProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { StoreError } from '../../lib/store/port.ts';
 
-interface Room {
+interface QuotaUse {
   writes: number;
   /** Number of new records among them. */
   vectors: number;
@@ -22,18 +22,18 @@ interface Room {
 interface MeteredWrite {
   accountId: string;
   /** Maximum quota that the write can use. */
-  most: Room;
+  most: QuotaUse;
   /** Minimum number of records that it writes. */
   writesMin: number;
   /** Computes the exact quota. Called only near a limit, while no other write runs. */
-  count(): Promise<Room>;
+  count(): Promise<QuotaUse>;
 }
 
 /**
  * Runs `write` with its quota reserved. `write` must settle exactly when its outcome is known.
  * `caller` outlives the request. Throws PLAN_LIMIT_REACHED before anything is written.
  */
-export async function withinQuota<T>(
+export async function withQuota<T>(
   caller: Caller,
   log: Logger,
   { accountId, most, writesMin, count }: MeteredWrite,

@@ -1,7 +1,7 @@
 import { unavailable } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/time/clock.ts';
-import { within } from '../../lib/time/timers.ts';
+import { withTimeLimit } from '../../lib/time/timers.ts';
 
 /** Part of a request's timeout, in ms, that is kept for building and sending the response. */
 const ANSWER_MAX_MS = 5_000;
@@ -51,7 +51,7 @@ export class WriteTime {
 
   /** Returns the result of `write`. Throws UNAVAILABLE if it is not committed in time. */
   answer<T>(write: Promise<T>): Promise<T> {
-    return within(write, this.leftToCommitMs, () => {
+    return withTimeLimit(write, this.leftToCommitMs, () => {
       if (!this.#isCommitted) throw unavailable(LATE);
       return write;
     });
@@ -59,6 +59,6 @@ export class WriteTime {
 
   /** Returns the result of `work`, or `otherwise` if the response must be sent before that. */
   untilAnswer<T>(work: Promise<T>, otherwise: T): Promise<T> {
-    return within(work, this.leftToAnswerMs, () => otherwise);
+    return withTimeLimit(work, this.leftToAnswerMs, () => otherwise);
   }
 }

@@ -16,7 +16,7 @@ export interface HeadRefusal {
  * JSON (which needs no preflight), with the page's origin, or to the page's own host name.
  * `readers` are the origins whose pages may use the ledger.
  */
-export function headRefusal(
+export function originRefusal(
   { method, headers: { host = '', origin, 'content-type': type = '' } }: IncomingMessage,
   readers: readonly string[],
 ): HeadRefusal | null {

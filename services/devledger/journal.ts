@@ -23,21 +23,21 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { NO_FOLLOW, REWRITTEN } from '../../lib/process/own-files.ts';
-import type { AccountState, TransactionRecord } from './ledger-state.ts';
+import { NO_FOLLOW, OVERWRITE_FLAGS } from '../../lib/process/own-files.ts';
+import type { KeptAccount, TransactionRecord } from './ledger-state.ts';
 
 export type JournalLine =
   | { kind: 'genesis'; format: 1; hash: string; height: number; createdAt: string }
   /** Highest height that may have been shown to a client. */
   | { kind: 'blocks'; height: number }
-  | { kind: 'account'; account: AccountState }
+  | { kind: 'account'; account: KeptAccount }
   /** An address whose transactions have a bound of their own in the history. */
   | { kind: 'payer'; address: string }
   /**
    * `accounts` has the new states of all accounts that the transaction could write. Empty in a
    * replaced journal, which has lines for the accounts instead.
    */
-  | { kind: 'transaction'; transaction: TransactionRecord; accounts: AccountState[] };
+  | { kind: 'transaction'; transaction: TransactionRecord; accounts: KeptAccount[] };
 
 const FILE = 'journal.ndjson';
 const APPENDED = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | NO_FOLLOW;
@@ -118,7 +118,7 @@ export class Journal {
 
   replace(lines: Iterable<JournalLine>): void {
     const fresh = `${this.#path}.new`;
-    const descriptor = openSync(fresh, REWRITTEN, 0o600);
+    const descriptor = openSync(fresh, OVERWRITE_FLAGS, 0o600);
     this.#bytes = 0;
     for (const line of lines) this.#write(descriptor, encodeLine(line));
     fsyncSync(descriptor);

@@ -4,7 +4,7 @@ import type { FailedTransactionMetadata } from 'litesvm';
 export type TransactionError = string | { [kind: string]: unknown };
 
 /** State of an account. `lamports` is decimal, '0' for a deleted account; `data` is base64. */
-export interface AccountState {
+export interface KeptAccount {
   address: string;
   lamports: string;
   owner: string;
@@ -50,11 +50,11 @@ export interface TransactionContent {
  * }`, or `InstructionError(index, Kind)`, where the last kind may have a number or text. The
  * error's own values are numbers, whose names exist only in type declarations.
  */
-const SAID = /^\w+\(\w+ \{ err: (\w+)(?:\((\d+)(?:, (\w+)(?:\((\d+))?)?| \{ account_index: (\d+))?/;
+const ERROR_TEXT = /^\w+\(\w+ \{ err: (\w+)(?:\((\d+)(?:, (\w+)(?:\((\d+))?)?| \{ account_index: (\d+))?/;
 
 /** Converts LiteSVM's error to the form of Solana's JSON-RPC. */
 export function transactionError(failed: FailedTransactionMetadata): TransactionError {
-  const [, kind = 'ClusterMaintenance', index, inner, code, account] = SAID.exec(failed.toString()) ?? [];
+  const [, kind = 'ClusterMaintenance', index, inner, code, account] = ERROR_TEXT.exec(failed.toString()) ?? [];
   if (account !== undefined) return { [kind]: { account_index: Number(account) } };
   if (index === undefined) return kind;
   if (inner === undefined) return { [kind]: Number(index) };

@@ -15,8 +15,8 @@ import { BlockClock } from './block-clock.ts';
 import { Faucet } from './faucet.ts';
 import type { Journal, JournalLine } from './journal.ts';
 import {
-  type AccountState,
   type CompiledInstruction,
+  type KeptAccount,
   type TransactionError,
   type TransactionRecord,
   transactionError,
@@ -85,7 +85,7 @@ export class Ledger {
     this.#faucet = new Faucet(this.#genesis.hash);
     const payers = lines.flatMap((line) => (line.kind === 'payer' ? [line.address] : []));
     this.history = new TransactionHistory(transactionsKept, height, payers);
-    const accounts = new Map<string, AccountState>();
+    const accounts = new Map<string, KeptAccount>();
     for (const line of lines) {
       if (line.kind === 'blocks') height = Math.max(height, line.height);
       if (line.kind === 'account') accounts.set(line.account.address, line.account);
@@ -111,7 +111,7 @@ export class Ledger {
     return this.#genesis.hash;
   }
 
-  account(address: string): AccountState | null {
+  account(address: string): KeptAccount | null {
     const account = this.#svm.getAccount(address as SvmAddress);
     if (!account.exists || account.lamports === 0n) return null;
     return {
@@ -163,12 +163,12 @@ export class Ledger {
 
   /** Creates lamports for a wallet with a transaction of the faucet, and returns its signature. */
   airdrop(address: string, amount: number): string {
-    const account = this.account(address) ?? goneAccount(address);
+    const account = this.account(address) ?? emptyAccount(address);
     const lamports = BigInt(account.lamports) + BigInt(amount);
     if (account.owner !== SYSTEM_PROGRAM || account.data !== '') throw invalidParams('the account is no wallet');
     // Keeps every balance an exact number in JSON.
     if (lamports > Number.MAX_SAFE_INTEGER) throw invalidParams('the wallet would hold too much');
-    this.#set({ ...goneAccount(this.#faucet.address), lamports: String(FAUCET_LAMPORTS) });
+    this.#set({ ...emptyAccount(this.#faucet.address), lamports: String(FAUCET_LAMPORTS) });
     return this.send(this.#faucet.transfer(address, amount, this.blocks.latestBlockhash));
   }
 
@@ -194,7 +194,7 @@ export class Ledger {
 
   #record(transaction: TransactionRecord, written: readonly string[]): void {
     for (const address of written) this.#touched.add(address);
-    const accounts = written.map((address) => this.account(address) ?? goneAccount(address));
+    const accounts = written.map((address) => this.account(address) ?? emptyAccount(address));
     this.#append({ kind: 'transaction', transaction, accounts });
     this.blocks.advance();
     this.history.add(transaction);
@@ -205,7 +205,7 @@ export class Ledger {
     return result instanceof this.#module.FailedTransactionMetadata ? transactionError(result) : null;
   }
 
-  #set({ address, lamports, owner, executable, data }: AccountState): void {
+  #set({ address, lamports, owner, executable, data }: KeptAccount): void {
     this.#touched.add(address);
     const bytes = Buffer.from(data, 'base64');
     this.#svm.setAccount({
@@ -272,6 +272,6 @@ function executionOf(meta: ExecutionMeta) {
   };
 }
 
-function goneAccount(address: string): AccountState {
+function emptyAccount(address: string): KeptAccount {
   return { address, lamports: '0', owner: SYSTEM_PROGRAM, executable: false, data: '' };
 }

@@ -7,7 +7,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { REWRITTEN } from '../../lib/process/own-files.ts';
+import { OVERWRITE_FLAGS } from '../../lib/process/own-files.ts';
 import { isAlive, ownIdentity, type ProcessIdentity } from '../../lib/process/process-identity.ts';
 import { Journal } from './journal.ts';
 import { Ledger } from './ledger.ts';
@@ -16,7 +16,7 @@ import { serveRpc } from './rpc-server.ts';
 const PREDECESSOR_WAIT_MS = 5_000;
 const PORT_FILE = 'port';
 
-function tellAndExit(message: string): void {
+function reportAndExit(message: string): void {
   if (process.connected) process.send?.({ kind: 'failed', message }, () => process.exit(1));
   else process.exit(1);
 }
@@ -33,7 +33,7 @@ async function takeFolder(folder: string): Promise<void> {
     if (performance.now() > deadline) throw new Error(`Another process is using the ledger in ${folder}.`);
     await delay(10);
   }
-  await writeFile(path, JSON.stringify(await ownIdentity()), { mode: 0o600, flag: REWRITTEN });
+  await writeFile(path, JSON.stringify(await ownIdentity()), { mode: 0o600, flag: OVERWRITE_FLAGS });
 }
 
 /** Returns an identity that matches no process if none can be read. */
@@ -64,9 +64,9 @@ async function run(folder: string, asked: number, readers: string[]): Promise<vo
   // The port used last, because explorer links that were given out contain it.
   const before = asked || Number(await readFile(remembered, 'utf8').catch(() => 0));
   const preferredPort = Number.isInteger(before) && before > 0 && before < 65_536 ? before : 0;
-  const onFatal = (error: Error) => tellAndExit(error.message);
+  const onFatal = (error: Error) => reportAndExit(error.message);
   const port = await serveRpc(ledger, { preferredPort, readers, onFatal });
-  await writeFile(remembered, String(port), { mode: 0o600, flag: REWRITTEN });
+  await writeFile(remembered, String(port), { mode: 0o600, flag: OVERWRITE_FLAGS });
   process.on('message', ({ payer }: { payer: string }) => {
     try {
       ledger.keepOf(payer);
@@ -84,5 +84,5 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {}
 if (!process.connected) process.exit(1);
 const [folder = '', port, ...readers] = process.argv.slice(2);
 run(folder, Number(port ?? 0), readers).catch((error: unknown) => {
-  tellAndExit(error instanceof Error ? error.message : String(error));
+  reportAndExit(error instanceof Error ? error.message : String(error));
 });

@@ -1,12 +1,12 @@
 import { type Option, unwrapOption } from '@solana/web3.js';
 import { type Extension, getMintDecoder, TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
-import type { AccountState } from './ledger-state.ts';
+import type { KeptAccount } from './ledger-state.ts';
 
 /**
  * Returns a Token-2022 mint as validators format it for `jsonParsed`, with the extensions that
  * collections' accounts use; null for any other account.
  */
-export function parsedMint({ owner, data }: AccountState) {
+export function parsedMint({ owner, data }: KeptAccount) {
   if (owner !== TOKEN_2022_PROGRAM_ADDRESS) return null;
   const bytes = Buffer.from(data, 'base64');
   try {

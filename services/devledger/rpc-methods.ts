@@ -1,6 +1,6 @@
 import { BLOCKHASH_BLOCKS } from './block-clock.ts';
 import { HISTORY_METHODS } from './history-methods.ts';
-import type { AccountState, TransactionRecord } from './ledger-state.ts';
+import type { KeptAccount, TransactionRecord } from './ledger-state.ts';
 import { parsedMint } from './parsed-mint.ts';
 import { invalidParams } from './rpc-error.ts';
 import { ACCOUNT_MAX_BYTES, type AccountOptions, inContext, type Method, method } from './rpc-params.ts';
@@ -8,7 +8,7 @@ import { ACCOUNT_MAX_BYTES, type AccountOptions, inContext, type Method, method 
 /** Slots per epoch, as on Solana. Nothing here depends on epochs. */
 const EPOCH_SLOTS = 432_000;
 
-function accountAnswer(account: AccountState | null, { dataSlice, encoding }: AccountOptions) {
+function accountAnswer(account: KeptAccount | null, { dataSlice, encoding }: AccountOptions) {
   if (account === null) return null;
   const { data, executable, lamports, owner } = account;
   const bytes = Buffer.from(data, 'base64');
@@ -28,7 +28,7 @@ const statusAnswer = (record: TransactionRecord | null) =>
 const ACCOUNTS_MAX_CHARS = 16 * 1024 * 1024;
 
 /** Throws RpcError if several accounts are too large for one response. */
-function accountsAnswer(accounts: readonly (AccountState | null)[], options: AccountOptions) {
+function accountsAnswer(accounts: readonly (KeptAccount | null)[], options: AccountOptions) {
   const chars = accounts.reduce((sum, account) => sum + (account?.data.length ?? 0), 0);
   if (accounts.length > 1 && chars > ACCOUNTS_MAX_CHARS)
     throw invalidParams(`the accounts have more than ${ACCOUNTS_MAX_CHARS} characters of data; ask for fewer`);
@@ -36,7 +36,7 @@ function accountsAnswer(accounts: readonly (AccountState | null)[], options: Acc
 }
 
 /** Methods that change nothing, the only ones that web pages may call. */
-export const READS: ReadonlyMap<unknown, Method> = new Map(
+export const READ_METHODS: ReadonlyMap<unknown, Method> = new Map(
   Object.entries<Method>({
     getHealth: () => 'ok',
     getBlockHeight: method(['options'], ({ blocks }) => blocks.height),
@@ -99,4 +99,4 @@ const WRITES = Object.entries<Method>({
 });
 
 /** Methods of Solana's JSON-RPC that Provec, its verifiers and explorers use. */
-export const METHODS: ReadonlyMap<unknown, Method> = new Map([...READS, ...WRITES]);
+export const METHODS: ReadonlyMap<unknown, Method> = new Map([...READ_METHODS, ...WRITES]);

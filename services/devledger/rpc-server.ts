@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { headRefusal } from './head-refusal.ts';
+import { originRefusal } from './head-refusal.ts';
 import { type Ledger, LedgerStoppedError } from './ledger.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
-import { METHODS, READS } from './rpc-methods.ts';
+import { METHODS, READ_METHODS } from './rpc-methods.ts';
 
 const BODY_MAX_BYTES = 1024 * 1024;
 const BATCH_MAX = 100;
@@ -45,7 +45,7 @@ export function serveRpc(ledger: Ledger, options: RpcServerOptions): Promise<num
 }
 
 async function serve(ledger: Ledger, options: RpcServerOptions, request: IncomingMessage, response: ServerResponse) {
-  const refusal = headRefusal(request, options.readers);
+  const refusal = originRefusal(request, options.readers);
   if (refusal !== null) {
     response.writeHead(refusal.status, { allow: 'POST', connection: 'close', 'content-type': 'text/plain' });
     return void response.end(`${refusal.message}\n`);
@@ -96,7 +96,7 @@ function answerOne(ledger: Ledger, { onFatal }: RpcServerOptions, request: unkno
     const name: unknown = fields.get('method');
     const method = METHODS.get(name);
     if (!method) throw new RpcError(RPC_ERROR.METHOD_NOT_FOUND, 'Method not found');
-    if (isFromPage && !READS.has(name))
+    if (isFromPage && !READ_METHODS.has(name))
       throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'A web page may only read this ledger');
     ledger.blocks.tick();
     return { jsonrpc: '2.0', id, result: method(ledger, fields.get('params')) };

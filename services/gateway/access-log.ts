@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/time/clock.ts';
 import type { Metrics } from '../../mixins/metrics.ts';
-import type { Exchange } from './exchange.ts';
+import type { RequestContext } from './exchange.ts';
 
 /** Status logged when the client closes the connection before the response ends, as in nginx. */
 const CLIENT_CLOSED = 499;
@@ -21,7 +21,7 @@ const PROBES = new Set(['/livez', '/readyz', '/metrics']);
  * - `OUT_OF_CAPACITY`, whatever the status (403 below /pinecone);
  * - a response that the gateway aborted; the line has the reason.
  */
-export function watch(exchange: Exchange, log: Logger, metrics: Metrics, clock: Clock): void {
+export function observeRequest(exchange: RequestContext, log: Logger, metrics: Metrics, clock: Clock): void {
   metrics.requestsInFlight.inc();
   exchange.res.once('close', () => {
     const { res, methodLabel: method, pattern: route } = exchange;

@@ -1,4 +1,4 @@
-import type { Exchange } from './exchange.ts';
+import type { RequestContext } from './exchange.ts';
 
 /** Request headers of all dialects, since a preflight does not show which one it is for. */
 const ALLOWED_HEADERS = 'Authorization, Content-Type, X-Request-Id, Api-Key, X-Pinecone-Api-Version';
@@ -9,7 +9,11 @@ const PREFLIGHT_MAX_AGE_SECONDS = 600;
  * Sets the CORS headers for browsers of the configured origins. Sets none if no origin is
  * configured. `methods` are those of the path, for preflights.
  */
-export function applyCors(origins: readonly string[], { req, res }: Exchange, methods: readonly string[] | null): void {
+export function applyCors(
+  origins: readonly string[],
+  { req, res }: RequestContext,
+  methods: readonly string[] | null,
+): void {
   if (origins.length === 0) return;
   const any = origins.includes('*');
   if (!any) res.setHeader('Vary', 'Origin');

@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { notFound, ProvecError } from '../../lib/errors.ts';
-import { watch } from './access-log.ts';
+import { observeRequest } from './access-log.ts';
 import { applyCors } from './cors.ts';
-import { Exchange } from './exchange.ts';
-import { headRefusal, isFramedOtherwise, OTHER_CODING } from './head-checks.ts';
+import { RequestContext } from './exchange.ts';
+import { hasAmbiguousFraming, headRefusal, UNSUPPORTED_TRANSFER_CODING } from './head-checks.ts';
 import { headTooLarge } from './large-heads.ts';
-import type { Page } from './operations.ts';
+import type { WebPage } from './operations.ts';
 import { runPipeline } from './pipeline.ts';
 import type { Route } from './route.ts';
 import { Router } from './router.ts';
@@ -15,9 +15,9 @@ import type { StepParts } from './steps/step.ts';
 
 const PAGE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
-interface EdgeParts extends StepParts {
+interface RequestHandlerParts extends StepParts {
   log: Logger;
-  pages: ReadonlyMap<string, Page>;
+  pages: ReadonlyMap<string, WebPage>;
   routes: readonly Route[];
 }
 
@@ -25,14 +25,14 @@ interface EdgeParts extends StepParts {
  * First handler of every request: reads the head, answers pages, OPTIONS and CORS itself, and
  * passes the rest to the router, whose routes run through the pipeline.
  */
-export class Edge {
+export class RequestHandler {
   readonly router: Router;
-  readonly #parts: EdgeParts;
-  readonly #exchanges = new WeakMap<IncomingMessage, Exchange>();
+  readonly #parts: RequestHandlerParts;
+  readonly #exchanges = new WeakMap<IncomingMessage, RequestContext>();
   /** Connections whose bytes another HTTP parser might split into different requests. */
   readonly #unclear = new WeakSet<Socket>();
 
-  constructor(parts: EdgeParts) {
+  constructor(parts: RequestHandlerParts) {
     this.#parts = parts;
     this.router = new Router(parts.routes, {
       requestId: (req) => this.#of(req).id,
@@ -50,10 +50,10 @@ export class Edge {
     // The connection closes after the response to the earlier request.
     if (this.#unclear.has(req.socket)) return;
     const { clock, config, log, metrics, pages, responder } = this.#parts;
-    const exchange = new Exchange(req, res, clock.monotonicMs(), awaitsContinue);
+    const exchange = new RequestContext(req, res, clock.monotonicMs(), awaitsContinue);
     this.#exchanges.set(req, exchange);
     res.on('error', () => {});
-    watch(exchange, log, metrics, clock);
+    observeRequest(exchange, log, metrics, clock);
     const page = pages.get(exchange.path) ?? null;
     if (page !== null) exchange.pattern = exchange.path;
     // The router looks these up only for OPTIONS, since only OPTIONS uses them.
@@ -66,24 +66,24 @@ export class Edge {
     else this.#route(exchange, page);
   }
 
-  #refusalOf({ req, res, surface }: Exchange): ProvecError | null {
+  #refusalOf({ req, res, surface }: RequestContext): ProvecError | null {
     const large = headTooLarge(req, surface.hasLongPaths);
-    if (large === null && !isFramedOtherwise(req)) return headRefusal(req);
+    if (large === null && !hasAmbiguousFraming(req)) return headRefusal(req);
     this.#unclear.add(req.socket);
     res.shouldKeepAlive = false;
-    return large ?? OTHER_CODING;
+    return large ?? UNSUPPORTED_TRANSFER_CODING;
   }
 
-  #options(exchange: Exchange, methods: string[] | null): void {
+  #options(exchange: RequestContext, methods: string[] | null): void {
     if (methods === null) this.#parts.responder.fail(exchange, notFound('ROUTE_NOT_FOUND'));
     else this.#parts.responder.allow(exchange, methods);
   }
 
-  #route(exchange: Exchange, page: Page | null): void {
+  #route(exchange: RequestContext, page: WebPage | null): void {
     const { req, res } = exchange;
     const { responder } = this.#parts;
     if (req.method === 'HEAD') req.method = 'GET';
-    if (isCutShort(exchange)) responder.fail(exchange, CUT_SHORT);
+    if (isShortenedDelete(exchange)) responder.fail(exchange, SHORTENED_DELETE);
     else if (page === null) {
       // The router gets the path only; the query string is parsed strictly later.
       this.router.handle(req, res, exchange.path);
@@ -92,14 +92,14 @@ export class Edge {
   }
 
   /** Refuses a path, or a method of a path, that no route has. */
-  #unrouted(exchange: Exchange): void {
+  #unrouted(exchange: RequestContext): void {
     const { method, path, surface } = exchange;
     const methods = this.router.methodsOf(path);
     const refusal = methods === null ? notFound('ROUTE_NOT_FOUND') : methodNotAllowed(method, methods);
     this.#parts.responder.fail(exchange, surface.whyUnrouted(path) ?? refusal);
   }
 
-  #of(req: IncomingMessage): Exchange {
+  #of(req: IncomingMessage): RequestContext {
     return this.#exchanges.get(req)!;
   }
 }
@@ -108,8 +108,8 @@ export class Edge {
  * A client that resolves dot segments turns `/collections/c/namespaces/..` into `/collections/c/`.
  * That request must not delete the collection.
  */
-const isCutShort = ({ method, path }: Exchange): boolean => method === 'DELETE' && path.endsWith('/');
-const CUT_SHORT = new ProvecError(
+const isShortenedDelete = ({ method, path }: RequestContext): boolean => method === 'DELETE' && path.endsWith('/');
+const SHORTENED_DELETE = new ProvecError(
   'ROUTE_NOT_FOUND',
   'The path of a DELETE must not end in a slash. Clients shorten paths that contain "." or "..": to delete the records of such a namespace, send POST /delete with {"all": true}.',
 );

@@ -8,14 +8,14 @@ import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Permit } from './overload/fair-queue.ts';
 import { patternOf, type Route, type RouteInput } from './route.ts';
 import type { PathParameters } from './router.ts';
-import type { Surface } from './surface.ts';
-import { surfaceOf } from './surfaces.ts';
+import type { Dialect } from './surface.ts';
+import { dialectOf } from './surfaces.ts';
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 const CONTROL_METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
 
 /** One request and its response in the gateway, with the findings of each step. */
-export class Exchange {
+export class RequestContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   /** Request id, sent in every response and written to the log. */
@@ -27,7 +27,7 @@ export class Exchange {
   /** Undecoded text after the `?`. */
   readonly search: string;
   readonly startedMs: number;
-  readonly surface: Surface;
+  readonly surface: Dialect;
   /** True if the client waits for `100 Continue` before it sends the body. */
   awaitsContinue: boolean;
   /** Route pattern for logs and metrics. */
@@ -88,7 +88,7 @@ export class Exchange {
     const mark = target.indexOf('?');
     this.path = mark < 0 ? target : target.slice(0, mark);
     this.search = mark < 0 ? '' : target.slice(mark + 1);
-    this.surface = surfaceOf(this.path);
+    this.surface = dialectOf(this.path);
   }
 
   routed(route: Route, { target, item }: PathParameters, caller: Caller): void {
@@ -118,7 +118,7 @@ export class Exchange {
   }
 
   /** Aborts a response after its head. Does nothing if the client has disconnected. */
-  cut(reason: 'slow_client' | ErrorCode): void {
+  abort(reason: 'slow_client' | ErrorCode): void {
     if (!this.res.destroyed) this.cutOff = reason;
     this.res.destroy();
   }
@@ -130,7 +130,7 @@ export class Exchange {
   }
 
   /** Releases everything that is held for the request. */
-  ended(): void {
+  release(): void {
     this.actionEnded();
     this.answerMemory?.release();
   }

@@ -11,12 +11,12 @@ import { unavailable } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { livezPage, readyzPage } from '../../mixins/health/health-pages.ts';
-import { Exchange } from './exchange.ts';
-import { isFramedOtherwise } from './head-checks.ts';
-import { HttpServer, type HttpTimeouts, type RequestHandler } from './http-server.ts';
-import type { Page } from './operations.ts';
+import { RequestContext } from './exchange.ts';
+import { hasAmbiguousFraming } from './head-checks.ts';
+import { type HttpHandler, HttpServer, type HttpTimeouts } from './http-server.ts';
+import type { WebPage } from './operations.ts';
 import { Responder } from './responder.ts';
-import { ResponseTurns } from './responses/response-turns.ts';
+import { ResponseScheduler } from './responses/response-turns.ts';
 import { Sender } from './responses/sender.ts';
 
 const TIMEOUTS: HttpTimeouts = {
@@ -32,7 +32,7 @@ export class FrontDoor {
   readonly #config: Address;
   readonly #responder: Responder;
   readonly #server: HttpServer;
-  readonly #pages: ReadonlyMap<string, Page>;
+  readonly #pages: ReadonlyMap<string, WebPage>;
 
   constructor(config: Address, log: Logger, timeouts = TIMEOUTS) {
     this.#config = config;
@@ -40,10 +40,10 @@ export class FrontDoor {
       bytesPerSecond: INTERNAL_LIMITS.answerReadMinBytesPerSecond,
       windowMs: INTERNAL_LIMITS.answerReadWindowMs,
     };
-    const sender = new Sender(new ResponseTurns(INTERNAL_LIMITS.answersTurnMs), pace);
+    const sender = new Sender(new ResponseScheduler(INTERNAL_LIMITS.answersTurnMs), pace);
     this.#responder = new Responder(config, log, sender);
     this.#server = new HttpServer(timeouts, (...request) => this.#refuse(...request));
-    this.#pages = new Map<string, Page>([
+    this.#pages = new Map<string, WebPage>([
       ['/livez', livezPage],
       ['/readyz', () => readyzPage({ readiness: async () => NOT_READY, isStopping: () => this.isDraining })],
     ]);
@@ -59,8 +59,8 @@ export class FrontDoor {
   }
 
   /** Passes all later requests to `handler`. */
-  open(handler: RequestHandler): void {
-    this.#server.handTo(handler);
+  open(handler: HttpHandler): void {
+    this.#server.setHandler(handler);
   }
 
   /** Closes the server like `HttpServer.close`. Does nothing when called again. */
@@ -69,12 +69,12 @@ export class FrontDoor {
   }
 
   #refuse(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
-    if (isFramedOtherwise(req)) {
+    if (hasAmbiguousFraming(req)) {
       req.socket.destroy();
       return;
     }
     res.on('error', () => {});
-    const exchange = new Exchange(req, res, SYSTEM_CLOCK.monotonicMs(), awaitsContinue);
+    const exchange = new RequestContext(req, res, SYSTEM_CLOCK.monotonicMs(), awaitsContinue);
     const page = this.#pages.get(exchange.path);
     if (page === undefined) this.#responder.fail(exchange, STARTING);
     else void this.#responder.page(exchange, page);

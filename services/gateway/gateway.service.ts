@@ -7,11 +7,11 @@ import type { Readiness } from '../../mixins/health/health-pages.ts';
 import { Metrics } from '../../mixins/metrics.ts';
 import { serviceGauges } from '../../mixins/metrics-gauges.ts';
 import { BodyPool, bodyWorkers } from './bodies/body-pool.ts';
-import { Edge } from './edge.ts';
+import { RequestHandler } from './edge.ts';
 import { FrontDoor } from './front-door.ts';
 import type { HttpTimeouts } from './http-server.ts';
 import { openApiDocument } from './openapi/document.ts';
-import { pagesOf } from './operations.ts';
+import { webPages } from './operations.ts';
 import { Overload, type OverloadBounds } from './overload/overload.ts';
 import { PINECONE_DOCUMENT_PATH, pineconeDocument } from './pinecone/openapi/document.ts';
 import { PINECONE_ROUTES } from './pinecone/routes.ts';
@@ -19,7 +19,7 @@ import { rateLimitOf } from './rate-limit.ts';
 import { RECALL_ROUTES } from './recall/routes.ts';
 import { Responder } from './responder.ts';
 import type { MinimumPace } from './responses/reading-pace.ts';
-import { ResponseTurns } from './responses/response-turns.ts';
+import { ResponseScheduler } from './responses/response-turns.ts';
 import { Sender } from './responses/sender.ts';
 import { routesOf } from './routes.ts';
 
@@ -59,10 +59,10 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   const bodies = new BodyPool(INTERNAL_LIMITS.bodyParsedOffThreadMinBytes, parsers, (request) =>
     overload.queues.parse.enter(request),
   );
-  const sender = new Sender(new ResponseTurns(INTERNAL_LIMITS.answersTurnMs), options.minimumPace ?? MINIMUM_PACE);
+  const sender = new Sender(new ResponseScheduler(INTERNAL_LIMITS.answersTurnMs), options.minimumPace ?? MINIMUM_PACE);
   const responder = new Responder(config, log, sender);
   const rateLimit = rateLimitOf(config.rateLimitPerSecond);
-  const pages = pagesOf({
+  const pages = webPages({
     readiness: options.readiness ?? (async () => ({ ready: true, reasons: [] })),
     isStopping: () => door.isDraining,
     clock,
@@ -75,7 +75,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   });
   const routes = [...routesOf(config.adminToken !== null), ...PINECONE_ROUTES, ...RECALL_ROUTES];
   const parts = { config, clock, timers, log, metrics, overload, rateLimit, bodies, sender, responder };
-  const edge = new Edge({ ...parts, pages, routes });
+  const edge = new RequestHandler({ ...parts, pages, routes });
   const { door = new FrontDoor(config, log, options.timeouts) } = options;
   const { actions, ...mixin } = edge.router.mixin;
 

@@ -21,10 +21,10 @@ export function headRefusal({ headers, headersDistinct, httpVersion }: IncomingM
  * Whether another HTTP parser might split the same bytes into different requests. Node's parser
  * looks only at the last transfer coding.
  */
-export const isFramedOtherwise = ({ headers }: IncomingMessage): boolean =>
+export const hasAmbiguousFraming = ({ headers }: IncomingMessage): boolean =>
   (headers['transfer-encoding']?.trim().toLowerCase() ?? 'chunked') !== 'chunked';
 
-export const OTHER_CODING = new ProvecError(
+export const UNSUPPORTED_TRANSFER_CODING = new ProvecError(
   'INVALID_ARGUMENT',
   'Provec supports only "Transfer-Encoding: chunked"; send the body without another encoding.',
 );

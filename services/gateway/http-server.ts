@@ -24,28 +24,28 @@ export interface HttpTimeouts {
 }
 
 /** Requests without a body timeout. Their reader enforces a minimum rate instead. */
-const unhurried = new WeakSet<IncomingMessage>();
-export const takesItsTime = (req: IncomingMessage): void => void unhurried.add(req);
+const withoutBodyTimeout = new WeakSet<IncomingMessage>();
+export const exemptFromBodyTimeout = (req: IncomingMessage): void => void withoutBodyTimeout.add(req);
 
-export type RequestHandler = (req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean) => void;
+export type HttpHandler = (req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean) => void;
 
 export class HttpServer {
   readonly #server: Server;
   readonly #inFlight = new Set<ServerResponse>();
   readonly #pipelined = new PipelinedRequests();
   readonly #largeHeads = new LargeHeads((socket) => this.#refuse(HEADS_FULL, socket));
-  #handler: RequestHandler;
+  #handler: HttpHandler;
   #draining = false;
   #idle: (() => void) | null = null;
 
-  constructor(timeouts: HttpTimeouts, handler: RequestHandler) {
+  constructor(timeouts: HttpTimeouts, handler: HttpHandler) {
     this.#handler = handler;
     const accept = (awaitsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) => {
       this.#inFlight.add(res);
       this.#largeHeads.began(req, hasBody(req));
       res.once('close', () => this.#left(res));
       if (this.#draining) res.shouldKeepAlive = false;
-      this.#pipelined.came(req, res, () => {
+      this.#pipelined.add(req, res, () => {
         this.#timeBody(req, res, timeouts.requestMs - timeouts.headerMs);
         this.#handler(req, res, awaitsContinue);
       });
@@ -84,7 +84,7 @@ export class HttpServer {
   }
 
   /** Passes all later requests to another handler. */
-  handTo(handler: RequestHandler): void {
+  setHandler(handler: HttpHandler): void {
     this.#handler = handler;
   }
 
@@ -158,7 +158,7 @@ export class HttpServer {
   #timeBody(req: IncomingMessage, res: ServerResponse, maxMs: number): void {
     if (!hasBody(req)) return;
     const timer = setTimeout(() => {
-      if (!req.complete && !unhurried.has(req)) this.#refuse(BODY_LATE, req.socket);
+      if (!req.complete && !withoutBodyTimeout.has(req)) this.#refuse(BODY_LATE, req.socket);
     }, maxMs);
     timer.unref();
     // If the response ends before the body has arrived in full, the timeout applies to the rest.

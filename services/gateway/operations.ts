@@ -22,15 +22,15 @@ interface OperationsParts {
 }
 
 /** Renders a page; `host` is the request's Host header. */
-export type Page = (host: string) => PlainAnswer | Promise<PlainAnswer>;
+export type WebPage = (host: string) => PlainAnswer | Promise<PlainAnswer>;
 
 /** Returns the pages for monitors, orchestrators and browsers, by exact path. */
-export function pagesOf(parts: OperationsParts): ReadonlyMap<string, Page> {
+export function webPages(parts: OperationsParts): ReadonlyMap<string, WebPage> {
   const metrics = new SharedPage(
     () => metricsPage(parts),
     () => parts.clock.monotonicMs(),
   );
-  return new Map<string, Page>([
+  return new Map<string, WebPage>([
     ['/', async (host) => frontPage(host, await parts.readiness(), parts.isStopping())],
     ['/livez', livezPage],
     ['/readyz', () => readyzPage(parts)],
@@ -40,7 +40,7 @@ export function pagesOf(parts: OperationsParts): ReadonlyMap<string, Page> {
 }
 
 /** All responses share one copy of the document. */
-function documentPage([path, document]: [string, object]): [string, Page] {
+function documentPage([path, document]: [string, object]): [string, WebPage] {
   const body = Buffer.from(JSON.stringify(document));
   return [path, () => ({ status: 200, type: JSON_TYPE, body })];
 }

@@ -7,7 +7,7 @@
 import { call } from '../../lib/actions/call.ts';
 import { notFound } from '../../lib/errors.ts';
 import { isCollectionName } from '../../lib/requests/collection-name.ts';
-import type { Exchange } from './exchange.ts';
+import type { RequestContext } from './exchange.ts';
 import type { Route } from './route.ts';
 import { answer } from './steps/answer.ts';
 import { authenticate, requireScopes } from './steps/authenticate.ts';
@@ -60,7 +60,7 @@ function stepsOf({ streams }: Route): readonly Step[] {
 }
 
 /** Runs a request from its route to its response. Never rejects. */
-export async function runPipeline(exchange: Exchange, parts: StepParts): Promise<void> {
+export async function runPipeline(exchange: RequestContext, parts: StepParts): Promise<void> {
   try {
     for (const step of stepsOf(exchange.route)) await step(exchange, parts);
   } catch (error) {
@@ -69,7 +69,7 @@ export async function runPipeline(exchange: Exchange, parts: StepParts): Promise
 }
 
 /** Counts a request against its key's limit. Throws RATE_LIMITED. */
-async function limitRate({ identity }: Exchange, { rateLimit }: StepParts): Promise<void> {
+async function limitRate({ identity }: RequestContext, { rateLimit }: StepParts): Promise<void> {
   if (identity !== null) await rateLimit(identity.keyId);
 }
 
@@ -77,7 +77,7 @@ async function limitRate({ identity }: Exchange, { rateLimit }: StepParts): Prom
  * Looks up the collection in the path if the body can only be decoded with its shape. An invalid
  * name or id gets the same 404 as an unknown one. Throws the route's 404.
  */
-async function resolveCollection(exchange: Exchange, { clock, config }: StepParts): Promise<void> {
+async function resolveCollection(exchange: RequestContext, { clock, config }: StepParts): Promise<void> {
   const { accountId, caller, route, target } = exchange;
   if (!route.path.includes('{name}')) {
     if (!route.path.includes('{id}') || ID.test(target)) return;
@@ -93,7 +93,7 @@ async function resolveCollection(exchange: Exchange, { clock, config }: StepPart
  * Parses the query string, which may contain only the route's parameters, and switches to the route
  * that a parameter selects. Throws INVALID_ARGUMENT, and the errors of `resolveCollection`.
  */
-async function readQueryString(exchange: Exchange, parts: StepParts): Promise<void> {
+async function readQueryString(exchange: RequestContext, parts: StepParts): Promise<void> {
   const { route, search } = exchange;
   exchange.query = route.surface.parseQuery(search, route.query);
   for (const name of exchange.query.keys()) exchange.route = route.whenGiven[name] ?? exchange.route;
@@ -101,7 +101,7 @@ async function readQueryString(exchange: Exchange, parts: StepParts): Promise<vo
 }
 
 /** Reserves memory for the vectors in the response. Throws UNAVAILABLE. */
-function reserveAnswer(exchange: Exchange, { overload }: StepParts): void {
+function reserveAnswer(exchange: RequestContext, { overload }: StepParts): void {
   const { accountId, collection, input, route } = exchange;
   if (collection !== null) exchange.expectedBytes = route.expectedBytes(input!, collection.dimensions);
   exchange.answerMemory = overload.answers.take(accountId, exchange.expectedBytes);

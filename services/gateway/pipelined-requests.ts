@@ -33,7 +33,7 @@ export class PipelinedRequests {
   #heldBytes = 0;
 
   /** Calls `handle` now, or once earlier requests on the connection have been answered. */
-  came(req: IncomingMessage, res: ServerResponse, handle: () => void): void {
+  add(req: IncomingMessage, res: ServerResponse, handle: () => void): void {
     const { socket } = req;
     // Node goes on parsing what it has read, even from a connection that was closed here.
     if (socket.destroyed) return;

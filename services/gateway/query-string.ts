@@ -1,4 +1,4 @@
-import { describe, ProvecError } from '../../lib/errors.ts';
+import { describeValue, ProvecError } from '../../lib/errors.ts';
 import { unknownField } from '../../lib/records/fields.ts';
 
 function decoded(text: string): string {
@@ -13,7 +13,7 @@ function decoded(text: string): string {
 
 /** Describes a parameter's value for an error: the value itself if it is short and printable. */
 export function describeParameter(text: string): string {
-  return /^[\x21-\x7e]{1,32}$/.test(text) ? text : describe(text);
+  return /^[\x21-\x7e]{1,32}$/.test(text) ? text : describeValue(text);
 }
 
 /** Parses a query string. Only `known` parameters may occur, each once. Throws INVALID_ARGUMENT. */

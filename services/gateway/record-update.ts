@@ -1,6 +1,6 @@
 import type { Actions } from '../../lib/actions/call.ts';
 import { isProvecError } from '../../lib/errors.ts';
-import { invalid } from '../../lib/records/fields.ts';
+import { invalidValue } from '../../lib/records/fields.ts';
 import { isTooLongOnceMerged } from '../../lib/shard/change.ts';
 import type { Bodies } from './bodies/decoders.ts';
 import type { RouteCall, RouteInput } from './route.ts';
@@ -12,7 +12,7 @@ type Updating = Actions['collections.updateRecords'];
  * Updates records. If metadata would become too long, only a key with the scope `read` learns which
  * record's, where the request does not name it, and how long. Throws as the action does.
  */
-export async function updateRecords(
+export async function updateForKey(
   { body, mayRead }: Update,
   call: RouteCall,
   params: Updating['params'],
@@ -22,6 +22,6 @@ export async function updateRecords(
   } catch (error) {
     const detail = isProvecError(error) ? error.details?.find(isTooLongOnceMerged) : undefined;
     if (mayRead || detail === undefined) throw error;
-    throw invalid(body.updates ? detail.path : 'setMetadata', detail.expected, 'longer for a record');
+    throw invalidValue(body.updates ? detail.path : 'setMetadata', detail.expected, 'longer for a record');
   }
 }

@@ -4,8 +4,8 @@ import type { ProvecError } from '../../lib/errors.ts';
 import { toFailure } from '../../lib/failure.ts';
 import { type RepeatedFields, RepeatedLines } from '../../mixins/repeated-lines.ts';
 import { ClientGoneError } from './client-gone.ts';
-import type { Exchange } from './exchange.ts';
-import type { Page } from './operations.ts';
+import type { RequestContext } from './exchange.ts';
+import type { WebPage } from './operations.ts';
 import { type Head, JSON_HEADERS, type Sender } from './responses/sender.ts';
 
 /** Sends errors, pages and OPTIONS responses, and logs the gateway's faults. */
@@ -22,8 +22,8 @@ export class Responder {
   }
 
   /** Responds with an error for whatever was thrown, and releases what the request holds. */
-  fail(exchange: Exchange, thrown: unknown): void {
-    exchange.ended();
+  fail(exchange: RequestContext, thrown: unknown): void {
+    exchange.release();
     if (thrown instanceof ClientGoneError) {
       exchange.res.destroy();
       return;
@@ -32,7 +32,7 @@ export class Responder {
     exchange.failedWith = error.code;
     if (isFault) this.#logFault(exchange, error, thrown);
     if (exchange.res.headersSent) {
-      exchange.cut(error.code);
+      exchange.abort(error.code);
       return;
     }
     const { body, headers, status } = exchange.surface.errorResponse(error, exchange.id, this.#config);
@@ -40,11 +40,11 @@ export class Responder {
   }
 
   /** Responds to an OPTIONS request. */
-  allow(exchange: Exchange, methods: readonly string[]): void {
+  allow(exchange: RequestContext, methods: readonly string[]): void {
     this.#reply(exchange, { status: 204, headers: { Allow: methods.join(', ') } }, Buffer.alloc(0));
   }
 
-  async page(exchange: Exchange, page: Page): Promise<void> {
+  async page(exchange: RequestContext, page: WebPage): Promise<void> {
     try {
       const { status, body, type, headers, sent } = await page(exchange.req.headers.host ?? '');
       const all = { 'Content-Type': type, 'Cache-Control': 'no-store', ...headers };
@@ -60,7 +60,7 @@ export class Responder {
     this.#repeated.close();
   }
 
-  #reply(exchange: Exchange, head: Head, body: Buffer): void {
+  #reply(exchange: RequestContext, head: Head, body: Buffer): void {
     this.#sender.send(exchange, head, body).catch((error: unknown) => this.fail(exchange, error));
   }
 
@@ -68,7 +68,7 @@ export class Responder {
    * Logs a fault. While a dependency is down, every request fails with the same cause, so one line
    * per second reports it with a count.
    */
-  #logFault(exchange: Exchange, { code }: ProvecError, thrown: unknown): void {
+  #logFault(exchange: RequestContext, { code }: ProvecError, thrown: unknown): void {
     const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
     const { id: requestId, pattern: route, collection } = exchange;
     const fields = { err: cause, requestId, route, ...(collection && { collectionId: collection.id }) };

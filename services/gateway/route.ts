@@ -5,7 +5,7 @@ import type { Scope } from '../../lib/store/keys.ts';
 import type { Bodies, BodyName } from './bodies/decoders.ts';
 import type { QueueName } from './overload/queues.ts';
 import type { Pieces } from './responses/splice.ts';
-import type { Surface } from './surface.ts';
+import type { Dialect } from './surface.ts';
 
 /** Replaces a path segment that cannot be decoded. No resource can have this name. */
 export const UNDECODABLE = '\0';
@@ -44,7 +44,7 @@ export type RouteCall = <N extends ActionName>(
 export type Answer = object | Pieces | null;
 
 export interface Route {
-  surface: Surface;
+  surface: Dialect;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path below the dialect's base, with parameters in braces. */
   path: string;
@@ -119,7 +119,7 @@ type InputOf<K> = RouteInput & { body: K extends BodyName ? Bodies[K] : null };
 
 /** Builds routes, checked against the types of their actions. */
 export const routesBelow =
-  (surface: Surface) =>
+  (surface: Dialect) =>
   <N extends ActionName, K extends BodyName | null = null, R = Actions[N]['result']>(
     method: Route['method'],
     path: string,
@@ -157,10 +157,13 @@ export const routesBelow =
     }) as Route;
 
 /** Parameters of an action on the collection in the path. */
-export const named = ({ accountId, target }: Pick<RouteInput, 'accountId' | 'target'>) => ({ accountId, name: target });
+export const collectionParams = ({ accountId, target }: Pick<RouteInput, 'accountId' | 'target'>) => ({
+  accountId,
+  name: target,
+});
 
 /** Parameters with the decoded body. */
-export const asked = (input: RouteInput) => ({ ...named(input), decoded: input.body as object });
+export const decodedParams = (input: RouteInput) => ({ ...collectionParams(input), decoded: input.body as object });
 
 /** Pattern of a route in logs, metrics and the OpenAPI document. */
 export const patternOf = ({ surface, path }: Pick<Route, 'surface' | 'path'>): string => surface.base + path;

@@ -1,18 +1,27 @@
 import { recordBytes, vectorBytes } from '../../lib/admission/answer-size.ts';
-import { invalid } from '../../lib/records/fields.ts';
+import { invalidValue } from '../../lib/records/fields.ts';
 import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
 import { headsWidth, LIST_WIDTH, namesWidth, scanWidth } from './overload/queues.ts';
 import { describeParameter } from './query-string.ts';
-import { updateRecords } from './record-update.ts';
+import { updateForKey } from './record-update.ts';
 import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/splice.ts';
-import { asked, named, type Route, type RouteInput, routesBelow, UNDECODABLE, VERIFY_TIMEOUT_MS } from './route.ts';
+import {
+  collectionParams,
+  decodedParams,
+  type Route,
+  type RouteInput,
+  routesBelow,
+  UNDECODABLE,
+  VERIFY_TIMEOUT_MS,
+} from './route.ts';
 import { PROVEC } from './surface.ts';
 import { warningsOf, withWarnings } from './warnings.ts';
 
 const route = routesBelow(PROVEC);
 
 function namespaceOf({ item, limits }: RouteInput): string {
-  if (item === UNDECODABLE) throw invalid('namespace', 'percent-encoded UTF-8 without U+0000', 'bytes that are not');
+  if (item === UNDECODABLE)
+    throw invalidValue('namespace', 'percent-encoded UTF-8 without U+0000', 'bytes that are not');
   return decodeNamespace(item, 'namespace', limits);
 }
 
@@ -23,7 +32,7 @@ function namespaceOf({ item, limits }: RouteInput): string {
 function pageOf(query: RouteInput['query'], maxItems: number): { limit?: number; cursor?: string } {
   const [limit, cursor] = [query.get('limit'), query.get('cursor')];
   const isCount = limit === undefined || (/^\d{1,9}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= maxItems);
-  if (!isCount) throw invalid('limit', `a whole number from 1 to ${maxItems}`, describeParameter(limit));
+  if (!isCount) throw invalidValue('limit', `a whole number from 1 to ${maxItems}`, describeParameter(limit));
   return { ...(limit !== undefined && { limit: Number(limit) }), ...(cursor !== undefined && { cursor }) };
 }
 
@@ -37,7 +46,7 @@ const PROOF = route('GET', '/collections/{name}/proof', 'collections.proof', 're
   width: headsWidth,
   query: ['id', 'namespace'],
   params: ({ accountId, target, query, limits }) => ({
-    ...named({ accountId, target }),
+    ...collectionParams({ accountId, target }),
     id: decodeId(query.get('id'), 'id', limits),
     namespace: decodeNamespace(query.get('namespace') ?? '', 'namespace', limits),
   }),
@@ -45,14 +54,14 @@ const PROOF = route('GET', '/collections/{name}/proof', 'collections.proof', 're
 });
 
 /** Parameters with the decoded body, for responses that warn of fields that no record has. */
-const askedWithFields = (input: RouteInput) => ({ ...asked(input), wantsAbsentFields: true });
+const decodedParamsWithFields = (input: RouteInput) => ({ ...decodedParams(input), wantsAbsentFields: true });
 
 const VECTOR_ROUTES = [
   route('POST', '/collections/{name}/query', 'collections.query', 'read', {
     mayBeAway: true,
     queue: 'query',
     body: 'query',
-    params: askedWithFields,
+    params: decodedParamsWithFields,
     answer: (result, input) => resultJson(result, warningsOf(result, input)),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
@@ -62,7 +71,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'queries',
-    params: askedWithFields,
+    params: decodedParamsWithFields,
     answer: (given, { body, mayRead }) => {
       const { queries, roundedInteger } = body;
       const warned = given.results.map((result, at) => {
@@ -83,7 +92,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'upsert',
-    params: asked,
+    params: decodedParams,
     answer: withWarnings,
   }),
   route('POST', '/collections/{name}/import', 'collections.import', 'write', {
@@ -94,7 +103,7 @@ const VECTOR_ROUTES = [
   route('POST', '/collections/{name}/fetch', 'collections.fetch', 'read', {
     mayBeAway: true,
     body: 'fetch',
-    params: asked,
+    params: decodedParams,
     answer: (records) => vectorsJson(records),
     expectedBytes: ({ body }, dimensions) => vectorBytes(body.ids.length, dimensions),
     heldBytes: recordBytes,
@@ -103,7 +112,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'count',
-    params: askedWithFields,
+    params: decodedParamsWithFields,
     answer: withWarnings,
   }),
   route('POST', '/collections/{name}/facets', 'collections.facets', 'read', {
@@ -111,7 +120,7 @@ const VECTOR_ROUTES = [
     queue: 'query',
     width: namesWidth,
     body: 'facets',
-    params: askedWithFields,
+    params: decodedParamsWithFields,
     answer: (result, input) => facetsJson(result, warningsOf(result, input)),
     heldBytes: ({ values }) => recordBytes(values.map(({ value, count }) => [value, count])),
     countedQueries: () => 1,
@@ -120,7 +129,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'list',
-    params: askedWithFields,
+    params: decodedParamsWithFields,
     answer: (page, input) => recordsJson(page, warningsOf(page, input)),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.limit, dimensions) : 0),
     heldBytes: ({ records }) => recordBytes(records),
@@ -129,14 +138,14 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'update',
-    perform: (input, call) => updateRecords(input, call, askedWithFields(input)),
+    perform: (input, call) => updateForKey(input, call, decodedParamsWithFields(input)),
     answer: withWarnings,
   }),
   route('POST', '/collections/{name}/delete', 'collections.delete', 'write', {
     mayBeAway: true,
     queue: 'unshared',
     body: 'delete',
-    params: askedWithFields,
+    params: decodedParamsWithFields,
     answer: withWarnings,
   }),
   route('GET', '/collections/{name}/namespaces', 'collections.namespaces', 'read', {
@@ -146,7 +155,7 @@ const VECTOR_ROUTES = [
     width: namesWidth,
     query: ['prefix', 'limit', 'cursor'],
     params: (input) => ({
-      ...named(input),
+      ...collectionParams(input),
       ...pageOf(input.query, input.limits.namespacesPageMax),
       prefix: decodeNamespace(input.query.get('prefix') ?? '', 'prefix', input.limits),
     }),
@@ -156,7 +165,7 @@ const VECTOR_ROUTES = [
     needsCollection: true,
     queue: 'unshared',
     width: scanWidth,
-    params: (input) => ({ ...named(input), namespace: namespaceOf(input) }),
+    params: (input) => ({ ...collectionParams(input), namespace: namespaceOf(input) }),
   }),
 ];
 
@@ -164,7 +173,7 @@ const COLLECTION_ROUTES = [
   route('GET', '/collections/{name}', 'collections.get', 'read', {
     needsCollection: true,
     width: headsWidth,
-    params: named,
+    params: collectionParams,
     answer: (collection) => ({ collection }),
   }),
   route('GET', '/collections', 'collections.list', 'read', {
@@ -182,41 +191,44 @@ const COLLECTION_ROUTES = [
   route('PATCH', '/collections/{name}', 'collections.update', 'manage', {
     width: headsWidth,
     body: 'changeCollection',
-    params: (input) => ({ ...named(input), ...input.body }),
+    params: (input) => ({ ...collectionParams(input), ...input.body }),
     answer: (collection) => ({ collection }),
   }),
-  route('DELETE', '/collections/{name}', 'collections.remove', 'manage', { queue: 'unshared', params: named }),
+  route('DELETE', '/collections/{name}', 'collections.remove', 'manage', {
+    queue: 'unshared',
+    params: collectionParams,
+  }),
   route('GET', '/collections/{name}/verify', 'verification.verify', 'read', {
     queue: 'verify',
     query: ['id', 'namespace'],
     timeoutMs: VERIFY_TIMEOUT_MS,
     params(input) {
-      if (input.query.has('namespace')) throw invalid('namespace', 'given with an id', 'given alone');
-      return named(input);
+      if (input.query.has('namespace')) throw invalidValue('namespace', 'given with an id', 'given alone');
+      return collectionParams(input);
     },
     whenGiven: { id: PROOF },
   }),
   PROOF,
   route('POST', '/collections/{name}/verifications', 'verification.begin', 'read', {
     status: 202,
-    params: named,
+    params: collectionParams,
     answer: ({ collection: _, ...verification }) => verification,
     // Names the collection, not an alias, which may be switched before the verification ends.
     location: ({ collection, id }) =>
       `${PROVEC.base}/collections/${encodeURIComponent(collection)}/verifications/${encodeURIComponent(id)}`,
   }),
   route('GET', '/collections/{name}/verifications/{id}', 'verification.get', 'read', {
-    params: (input) => ({ ...named(input), id: input.item }),
+    params: (input) => ({ ...collectionParams(input), id: input.item }),
   }),
   route('GET', '/collections/{name}/export', 'collections.export', 'read', {
     mayBeAway: true,
     queue: 'query',
     streams: 'response',
-    params: named,
+    params: collectionParams,
   }),
   route('GET', '/collections/{name}/anchors', 'collections.anchors', 'read', {
     query: ['limit', 'cursor'],
-    params: (input) => ({ ...named(input), ...pageOf(input.query, input.limits.anchorsPageMax) }),
+    params: (input) => ({ ...collectionParams(input), ...pageOf(input.query, input.limits.anchorsPageMax) }),
   }),
 ];
 

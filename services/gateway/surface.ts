@@ -6,7 +6,7 @@ import { parseQueryString } from './query-string.ts';
 import { bearerOf, type SecretKind } from './steps/bearer.ts';
 
 /** Conventions that all routes below one base path share. */
-export interface Surface {
+export interface Dialect {
   /** Prefix of the paths. */
   base: string;
   /** Whether a path may be longer than the limit for all headers. */
@@ -21,7 +21,7 @@ export interface Surface {
 }
 
 /** Dialect of `/api/v1`, and of every path that belongs to no other. */
-export const PROVEC: Surface = {
+export const PROVEC: Dialect = {
   base: '/api/v1',
   hasLongPaths: false,
   secretOf: bearerOf,

@@ -1,9 +1,9 @@
 import { PINECONE } from './pinecone/surface.ts';
 import { RECALL } from './recall/surface.ts';
-import { PROVEC, type Surface } from './surface.ts';
+import { type Dialect, PROVEC } from './surface.ts';
 
 const OTHERS = [PINECONE, RECALL];
 
-export function surfaceOf(path: string): Surface {
+export function dialectOf(path: string): Dialect {
   return OTHERS.find(({ base }) => path === base || path.startsWith(`${base}/`)) ?? PROVEC;
 }

@@ -27,7 +27,7 @@ export async function makeFirstKey(parts: Parts, plan: PlanName, secret: string 
   const { store, clock } = parts;
   const accountId = await store.firstKey.dueFor();
   if (accountId === null) {
-    await tellOfNoAccount(parts);
+    await reportNoAccount(parts);
     return null;
   }
   if ((await store.catalog.getAccount(accountId)) === null) await makeFirstAccount(parts, accountId, plan);
@@ -49,7 +49,7 @@ async function makeFirstAccount({ store, clock }: Parts, id: string, plan: PlanN
 }
 
 /** Logs an error if no account exists and none will be created. docs/operations.md quotes it. */
-async function tellOfNoAccount({ store, log }: Parts): Promise<void> {
+async function reportNoAccount({ store, log }: Parts): Promise<void> {
   if (await hasAccount(store.catalog)) return;
   log.error('the store has no account, but Provec already made its first key and makes no other one');
 }

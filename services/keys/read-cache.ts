@@ -12,9 +12,9 @@ import { LRUCache } from 'lru-cache';
 import { unavailable } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/time/clock.ts';
-import { within } from '../../lib/time/timers.ts';
+import { withTimeLimit } from '../../lib/time/timers.ts';
 
-interface Reading<T> {
+interface CacheRead<T> {
   sentAtMs: number;
   value: Promise<T | null>;
 }
@@ -22,7 +22,7 @@ interface Reading<T> {
 export class ReadCache<T extends object> {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #entries: LRUCache<string, T>;
-  #underWay = new Map<string, Reading<T>>();
+  #underWay = new Map<string, CacheRead<T>>();
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
     this.#clock = clock;
@@ -43,7 +43,7 @@ export class ReadCache<T extends object> {
     const underWay = this.#underWay.get(key);
     const isShared = underWay !== undefined && this.#ageMs(underWay) < INTERNAL_LIMITS.keyCacheMaxAgeMs;
     const reading = isShared ? underWay : this.#send(key, read);
-    const value = await within(reading.value, INTERNAL_LIMITS.keyReadMaxMs, late);
+    const value = await withTimeLimit(reading.value, INTERNAL_LIMITS.keyReadMaxMs, late);
     if (this.#ageMs(reading) > INTERNAL_LIMITS.keyReadMaxMs) late();
     return value;
   }
@@ -53,9 +53,9 @@ export class ReadCache<T extends object> {
     this.#entries.clear();
   }
 
-  #send(key: string, read: () => Promise<T | null>): Reading<T> {
+  #send(key: string, read: () => Promise<T | null>): CacheRead<T> {
     const underWay = this.#underWay;
-    const reading: Reading<T> = { sentAtMs: this.#clock.monotonicMs(), value: read() };
+    const reading: CacheRead<T> = { sentAtMs: this.#clock.monotonicMs(), value: read() };
     underWay.set(key, reading);
     const ended = (value: T | null): void => {
       // The cache was cleared, or a later read has taken over.
@@ -68,7 +68,7 @@ export class ReadCache<T extends object> {
     return reading;
   }
 
-  #ageMs({ sentAtMs }: Reading<T>): number {
+  #ageMs({ sentAtMs }: CacheRead<T>): number {
     return this.#clock.monotonicMs() - sentAtMs;
   }
 }

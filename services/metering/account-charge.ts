@@ -8,7 +8,7 @@
  * carried out, so only actions that may run twice are forwarded.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
-import type { ChargedActions } from '../../lib/actions/metering.ts';
+import type { RoutedActions } from '../../lib/actions/metering.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { Placement } from '../../lib/placement/placement.ts';
@@ -16,7 +16,7 @@ import type { Clock } from '../../lib/time/clock.ts';
 import { SYSTEM_TIMERS } from '../../lib/time/timers.ts';
 import { UnresponsiveNodes } from '../../mixins/shard-router/unresponsive-nodes.ts';
 
-interface AccountChargeOptions {
+interface AccountRouterOptions {
   readonly node: string;
   clock: Pick<Clock, 'monotonicMs'>;
   /** Returns the nodes of the other connected instances. */
@@ -25,14 +25,14 @@ interface AccountChargeOptions {
   answers(node: string, maxMs: number): Promise<boolean>;
 }
 
-export class AccountCharge {
-  readonly #options: AccountChargeOptions;
+export class AccountRouter {
+  readonly #options: AccountRouterOptions;
   readonly #unresponsive: UnresponsiveNodes;
   /** When each node last failed. */
   readonly #failedMs = new Map<string, number>();
   #placement = new Placement([]);
 
-  constructor(options: AccountChargeOptions) {
+  constructor(options: AccountRouterOptions) {
     this.#options = options;
     const isThere = (node: string): boolean => options.peers().includes(node);
     this.#unresponsive = new UnresponsiveNodes({ ...options, timers: SYSTEM_TIMERS, isThere });
@@ -46,19 +46,19 @@ export class AccountCharge {
    * Runs an action on the responsible instance; `work` does it here. `undo` gets the result of
    * another instance that arrives after `work` took over.
    */
-  async run<N extends keyof ChargedActions>(
+  async run<N extends keyof RoutedActions>(
     caller: Caller,
     action: N,
-    params: ChargedActions[N]['params'],
-    work: () => Promise<ChargedActions[N]['result']>,
-    undo: (late: ChargedActions[N]['result']) => void = () => undefined,
-  ): Promise<ChargedActions[N]['result']> {
+    params: RoutedActions[N]['params'],
+    work: () => Promise<RoutedActions[N]['result']>,
+    undo: (late: RoutedActions[N]['result']) => void = () => undefined,
+  ): Promise<RoutedActions[N]['result']> {
     const { node, clock } = this.#options;
     const nodeID = this.#nodeOf(params.accountId);
     if (nodeID === node) return work();
     // Not tracked: a graceful stop must not wait for a node that does not respond.
     const forwarded = call(caller, 'metering.forwarded', { action, params }, { nodeID, tracking: false });
-    const answer = forwarded as Promise<ChargedActions[N]['result']>;
+    const answer = forwarded as Promise<RoutedActions[N]['result']>;
     try {
       return await this.#unresponsive.answerFrom(nodeID, answer);
     } catch (error) {

@@ -1,10 +1,10 @@
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { QueriesTaken, QueryBlock } from '../../lib/store/usage.ts';
-import { Sightings } from '../../lib/time/sightings.ts';
+import { CounterAges } from '../../lib/time/sightings.ts';
 import type { Allowance } from './allowance.ts';
 
 /** Queries reserved in advance. */
-interface Block {
+interface LocalBlock {
   id: string;
   /** A block belongs to one month; unused queries do not carry over. */
   month: string;
@@ -33,15 +33,15 @@ export interface QueryWaiter {
 /** An instance's state of an account's queries. */
 export class AccountQueries {
   readonly id: string;
-  block: Block | null = null;
+  block: LocalBlock | null = null;
   /** Blocks still to be closed in the store, by id. */
-  readonly closing = new Map<string, Pick<Block, 'month' | 'used'>>();
+  readonly closing = new Map<string, Pick<LocalBlock, 'month' | 'used'>>();
   /** By month. */
   readonly credits = new Map<string, Credit>();
   waiting: QueryWaiter[] = [];
   refilling = false;
   /** Open blocks of other instances, seen when no queries were left. */
-  readonly foreign: Sightings;
+  readonly foreign: CounterAges;
   /** Settles when the last requested store operation has ended. */
   tail: Promise<unknown> = Promise.resolve();
   operations = 0;
@@ -52,7 +52,7 @@ export class AccountQueries {
 
   constructor(id: string, monotonicMs: () => number) {
     this.id = id;
-    this.foreign = new Sightings(monotonicMs);
+    this.foreign = new CounterAges(monotonicMs);
     this.lastTakenMs = monotonicMs();
   }
 }
@@ -61,7 +61,7 @@ export class AccountQueries {
  * Returns how many queries to reserve in advance: as many as were taken recently, but at most a
  * sixteenth of `remaining` (null: no limit), so that a crash near a limit loses little.
  */
-export function spare({ taken, takenBefore }: AccountQueries, remaining: number | null): number {
+export function reserveSize({ taken, takenBefore }: AccountQueries, remaining: number | null): number {
   const max =
     remaining === null
       ? INTERNAL_LIMITS.queryBlockUnlimitedMax
@@ -86,7 +86,7 @@ export function usedOf(
 }
 
 /** Stops using the account's block and schedules it to be closed in the store. */
-export function dissolve(account: AccountQueries): void {
+export function retireBlock(account: AccountQueries): void {
   const { block } = account;
   account.block = null;
   if (block !== null) account.closing.set(block.id, block);

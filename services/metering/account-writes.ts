@@ -1,10 +1,10 @@
-import { HoldSightings } from './hold-sightings.ts';
+import { HoldAges } from './hold-sightings.ts';
 import type { Decision, WriteRequest } from './write-decisions.ts';
 
 export type WriteAnswer = { outcome: 'reserved'; id: string | null } | { outcome: 'count'; ticket: string };
 
 /** A write that waits for room. */
-export interface Waiter extends WriteRequest {
+export interface WaitingReservation extends WriteRequest {
   giveUpAtMs: number;
   /** The last decision for it, if it is unknown whether the store recorded that. */
   unsure: Decision | null;
@@ -15,7 +15,7 @@ export interface Waiter extends WriteRequest {
 /** An instance's state of an account's writes. */
 export class AccountWrites {
   readonly id: string;
-  waiting: Waiter[] = [];
+  waiting: WaitingReservation[] = [];
   /** Ids of holds to end, with the promise of each caller. */
   readonly ending = new Map<string, PromiseWithResolvers<void>>();
   readonly renewing = new Set<string>();
@@ -23,7 +23,7 @@ export class AccountWrites {
   runsOutAtMs = Number.POSITIVE_INFINITY;
   /** True until the first turn has ended. */
   isNew = true;
-  readonly sightings: HoldSightings;
+  readonly sightings: HoldAges;
   deciding = false;
   /** Whether something arrived while a decision was being made. */
   again = false;
@@ -31,11 +31,11 @@ export class AccountWrites {
 
   constructor(id: string, monotonicMs: () => number) {
     this.id = id;
-    this.sightings = new HoldSightings(monotonicMs);
+    this.sightings = new HoldAges(monotonicMs);
   }
 }
 
 /** Whether anything waits for the account's next turn. */
-export function isBusy({ waiting, ending, renewing }: AccountWrites): boolean {
+export function isAccountBusy({ waiting, ending, renewing }: AccountWrites): boolean {
   return waiting.length > 0 || ending.size > 0 || renewing.size > 0;
 }

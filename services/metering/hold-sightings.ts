@@ -1,6 +1,6 @@
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { WriteHold, WriteHolds } from '../../lib/store/usage.ts';
-import { Sightings } from '../../lib/time/sightings.ts';
+import type { AccountWriteHold, AccountWriteHolds } from '../../lib/store/usage.ts';
+import { CounterAges } from '../../lib/time/sightings.ts';
 
 /** Key of a ticket's age, which runs from the start of its count even if the holder renews it. */
 const countOf = (id: string): string => `${id} count`;
@@ -9,15 +9,15 @@ const countOf = (id: string): string => `${id} count`;
  * What an instance has observed of an account's holds, on its monotonic clock. A read's time is
  * when it was sent.
  */
-export class HoldSightings {
+export class HoldAges {
   readonly #monotonicMs: () => number;
-  readonly #sightings: Sightings;
+  readonly #sightings: CounterAges;
   /** End of the last store read that took longer than the renewal interval. */
   #stalledUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
-    this.#sightings = new Sightings(monotonicMs);
+    this.#sightings = new CounterAges(monotonicMs);
   }
 
   /** Records the end of a read. During a slow read holders cannot renew either. */
@@ -27,7 +27,7 @@ export class HoldSightings {
   }
 
   /** Records a row that was read or written. */
-  observe({ holds }: WriteHolds): void {
+  observe({ holds }: AccountWriteHolds): void {
     this.#sightings.observe([
       ...holds.map(({ id, beat }) => [id, beat] as const),
       ...holds.map(({ id, baseline }) => [countOf(id), baseline] as const),
@@ -35,14 +35,14 @@ export class HoldSightings {
   }
 
   /** Returns the remaining time of a hold; 0 or less if it has expired. */
-  leftMs({ id, baseline }: WriteHold, askedAtMs: number): number {
+  leftMs({ id, baseline }: AccountWriteHold, askedAtMs: number): number {
     return baseline === null
       ? INTERNAL_LIMITS.writeReservationMaxMs - this.#sightings.unchangedMs(id, askedAtMs)
       : INTERNAL_LIMITS.writeTicketMaxMs - this.#sightings.unchangedMs(countOf(id), askedAtMs);
   }
 
   /** Whether its holder stopped renewing: it died, or does not know the outcome of its write. */
-  isOrphaned({ id }: WriteHold, askedAtMs: number): boolean {
+  isOrphaned({ id }: AccountWriteHold, askedAtMs: number): boolean {
     const quietMs = Math.min(this.#sightings.unchangedMs(id, askedAtMs), askedAtMs - this.#stalledUntilMs);
     return quietMs >= INTERNAL_LIMITS.writeHoldOrphanedAfterMs;
   }

@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto';
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
 import type { KeysChanged } from '../../lib/actions/keys.ts';
-import type { ChargedActions, MeteringActions } from '../../lib/actions/metering.ts';
+import type { MeteringActions, RoutedActions } from '../../lib/actions/metering.ts';
 import { planOf } from '../../lib/actions/principal.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { isShared } from '../../lib/process/node-home.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { peersWith } from '../../mixins/peers.ts';
-import { answersCalls } from '../../mixins/transport/lost-calls.ts';
-import { AccountCharge } from './account-charge.ts';
+import { respondsToPing } from '../../mixins/transport/lost-calls.ts';
+import { AccountRouter } from './account-charge.ts';
 import type { Allowance } from './allowance.ts';
 import { QueryQuota } from './query-quota.ts';
 import { planLimitReached, tooManyShards } from './refusal.ts';
@@ -20,11 +20,11 @@ import { WriteQuota } from './write-quota.ts';
 type Call<N extends keyof MeteringActions> = Context<Actions[N]['params']>;
 
 /** Implementation of each action on the responsible instance. */
-type ChargedWork = {
-  [N in keyof ChargedActions]: (
+type RoutedHandlers = {
+  [N in keyof RoutedActions]: (
     caller: Caller,
-    params: ChargedActions[N]['params'],
-  ) => Promise<ChargedActions[N]['result']>;
+    params: RoutedActions[N]['params'],
+  ) => Promise<RoutedActions[N]['result']>;
 };
 
 const count = { type: 'number', integer: true, min: 0 };
@@ -32,7 +32,7 @@ const count = { type: 'number', integer: true, min: 0 };
 /** Usage and plan limits. */
 export default function meteringService({ config, store, clock, log }: Runtime): ServiceSchema {
   let broker: ServiceBroker;
-  let charge: AccountCharge;
+  let charge: AccountRouter;
   let timer: NodeJS.Timeout | undefined;
   const { usage } = store;
   const { pricingUrl } = config;
@@ -60,13 +60,13 @@ export default function meteringService({ config, store, clock, log }: Runtime):
     const plan = await planOf(ctx, accountId);
     return { plan, limits: config.plans[plan] };
   };
-  const reserve = (params: ChargedActions['metering.reserveWrite']['params'], allowance: Allowance) => {
+  const reserve = (params: RoutedActions['metering.reserveWrite']['params'], allowance: Allowance) => {
     const { accountId, id, writes: records, writesMin = records, vectors, ticket } = params;
     const need = { writes: records, vectors };
     assert(id !== undefined, 'The instance that received the request must set its id.');
     return writes.reserve(accountId, { id, need, writesMin, allowance, isCounted: ticket !== undefined });
   };
-  const work: ChargedWork = {
+  const work: RoutedHandlers = {
     async 'metering.usage'(caller, { accountId }) {
       const allowance = await allowanceOf(caller, accountId);
       const [used, collections, keys] = await Promise.all([
@@ -92,8 +92,8 @@ export default function meteringService({ config, store, clock, log }: Runtime):
     },
   };
   const charged =
-    <N extends keyof ChargedActions>(action: N) =>
-    (ctx: Context<ChargedActions[N]['params']>) =>
+    <N extends keyof RoutedActions>(action: N) =>
+    (ctx: Context<RoutedActions[N]['params']>) =>
       charge.run(ctx, action, ctx.params, () => work[action](ctx, ctx.params));
   const look = (): void => {
     queries
@@ -193,9 +193,9 @@ export default function meteringService({ config, store, clock, log }: Runtime):
     },
     created() {
       broker = this.broker;
-      const answers = (node: string, maxMs: number) => answersCalls(broker, node, maxMs);
+      const answers = (node: string, maxMs: number) => respondsToPing(broker, node, maxMs);
       const others = { peers: () => peers('metering.forwarded'), answers };
-      charge = new AccountCharge({ node: broker.nodeID, clock, ...others });
+      charge = new AccountRouter({ node: broker.nodeID, clock, ...others });
     },
     started() {
       timer = setInterval(() => {

@@ -20,14 +20,14 @@ import { monthOf } from '../../lib/time/month.ts';
 import {
   AccountQueries,
   type Credit,
-  dissolve,
   isWritten,
   type QueryWaiter,
-  spare,
+  reserveSize,
+  retireBlock,
   usedOf,
 } from './account-queries.ts';
 import type { Allowance } from './allowance.ts';
-import { planLimitReached, unavailable } from './refusal.ts';
+import { meteringUnavailable, planLimitReached } from './refusal.ts';
 
 export interface QueryQuotaOptions {
   usage: UsageStore;
@@ -63,7 +63,7 @@ export class QueryQuota {
     account.taken += count;
     if (this.#draw(account, month, { allowance, count })) return { month };
     if (account.waiting.length >= INTERNAL_LIMITS.queryQueueMaxRequests)
-      throw unavailable('Too many queries of this account at once: try again.');
+      throw meteringUnavailable('Too many queries of this account at once: try again.');
     return new Promise((resolve, reject) => {
       account.waiting.push({ count, allowance, resolve, reject });
       void this.#refill(account);
@@ -121,7 +121,7 @@ export class QueryQuota {
       account.taken = 0;
       const isIdle = monotonicMs - account.lastTakenMs >= INTERNAL_LIMITS.queryBlockIdleMaxMs;
       const isElsewhere = account.block?.limit !== null && !this.#options.isOurs(account.id);
-      if (isIdle || account.block?.month !== month || isElsewhere) dissolve(account);
+      if (isIdle || account.block?.month !== month || isElsewhere) retireBlock(account);
       if (!isWritten(account)) await this.#writeOut(account);
       const isUnused = account.block === null && isWritten(account);
       if (!isIdle || !isUnused || account.waiting.length + account.operations > 0) return;
@@ -187,7 +187,7 @@ export class QueryQuota {
 
   #writeOut(account: AccountQueries, withBlock = this.#closed): Promise<void> {
     return this.#inTurn(account, () => {
-      if (withBlock || this.#closed) dissolve(account);
+      if (withBlock || this.#closed) retireBlock(account);
       return this.#write(account);
     });
   }
@@ -232,7 +232,7 @@ export class QueryQuota {
         const [first] = account.waiting;
         const open = await this.#inTurn(account, () => this.#take(account, asked));
         if (account.waiting[0] !== first) fruitless = 0;
-        else if (fruitless++ === FRUITLESS_MAX) throw notKnown();
+        else if (fruitless++ === FRUITLESS_MAX) throw queriesUnknown();
         if (open.length === 0) continue;
         for (const { id } of open) asked.add(id);
         await this.#options.recall(account.id, nodesOf(open));
@@ -268,7 +268,7 @@ export class QueryQuota {
     if (first === undefined) return [];
     const limit = first.allowance.limits.queries;
     const month = this.#month();
-    dissolve(account);
+    retireBlock(account);
     await this.#write(account);
     const askedAtMs = this.#monotonicMs();
     const stored = limit === null ? null : await usage.readQueries(account.id, month);
@@ -290,7 +290,7 @@ export class QueryQuota {
   async #endLost(account: AccountQueries, month: string, blocks: QueryBlock[], askedAtMs: number): Promise<void> {
     const isHeld = ({ id }: QueryBlock): boolean =>
       account.foreign.unchangedMs(id, askedAtMs) < INTERNAL_LIMITS.queryBlockLostAfterMs;
-    if (blocks.some(isHeld)) throw notKnown();
+    if (blocks.some(isHeld)) throw queriesUnknown();
     for (const { id, granted } of blocks) await this.#options.usage.closeBlock(account.id, month, id, granted);
   }
 
@@ -302,7 +302,7 @@ export class QueryQuota {
     const { node } = this.#options;
     const block = { id: randomUUID(), month, limit, used: 0 };
     const asking = account.waiting.reduce((sum, { count }) => sum + count, 0);
-    const more = this.#closed ? 0 : spare(account, limit === null ? null : limit - taken - asking);
+    const more = this.#closed ? 0 : reserveSize(account, limit === null ? null : limit - taken - asking);
     // If opening fails, whatever the store created is closed.
     account.closing.set(block.id, block);
     const granted = await this.#open(account.id, month, { id: block.id, node }, asking + more, limit);
@@ -383,6 +383,6 @@ async function all<T>(items: Iterable<T>, act: (item: T) => Promise<void>): Prom
   if (failed !== undefined) throw failed.reason;
 }
 
-function notKnown(): ProvecError {
-  return unavailable('It is not known yet whether the plan has queries left: try again.');
+function queriesUnknown(): ProvecError {
+  return meteringUnavailable('It is not known yet whether the plan has queries left: try again.');
 }

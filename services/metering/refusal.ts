@@ -51,11 +51,13 @@ export function tooManyShards(requested: number, { plan, limits }: Allowance, pr
 }
 
 /** Builds an UNAVAILABLE error; the request may be retried after `retryAfterSeconds`. */
-export function unavailable(message: string, retryAfterSeconds = 1): ProvecError {
+export function meteringUnavailable(message: string, retryAfterSeconds = 1): ProvecError {
   return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds });
 }
 
 /** Builds the error of a write that waited too long for others, or finds too many waiting. */
 export function tooBusy(): ProvecError {
-  return unavailable('Other writes of this account are still under way and the plan leaves little room: try again.');
+  return meteringUnavailable(
+    'Other writes of this account are still under way and the plan leaves little room: try again.',
+  );
 }

@@ -1,4 +1,4 @@
-import type { UsageRow, WriteHold } from '../../lib/store/usage.ts';
+import type { AccountWriteHold, UsageRow } from '../../lib/store/usage.ts';
 import { type Allowance, passes } from './allowance.ts';
 
 /** Number of records to write, and by how many the stored vectors can grow. */
@@ -28,20 +28,25 @@ export type Decision =
   | { outcome: 'gone' };
 
 /** An account's holds. `orphaned`: remaining ms of each hold whose holder has stopped renewing. */
-export interface Held {
-  holds: WriteHold[];
+export interface AccountHolds {
+  holds: AccountWriteHold[];
   alone: string | null;
   orphaned: ReadonlyMap<string, number>;
 }
 
 /** Decides requests in order, as far as possible. Adds to `holds`; a ticket becomes `alone`. */
-export function decideWrites(held: Held, stored: UsageRow, requests: WriteRequest[], holdsMax: number): Decision[] {
+export function decideWrites(
+  held: AccountHolds,
+  stored: UsageRow,
+  requests: WriteRequest[],
+  holdsMax: number,
+): Decision[] {
   const upper = { writes: stored.writes, vectors: stored.vectors };
   for (const hold of held.holds) add(upper, hold);
   const decisions: Decision[] = [];
   const orphans = orphansOf(held);
   for (const { id, need, writesMin, allowance } of requests) {
-    const forMs = uncertainForMs(held, orphans, stored, { need, allowance }, holdsMax);
+    const forMs = blockedForMs(held, orphans, stored, { need, allowance }, holdsMax);
     if (held.alone !== null && forMs === null) break;
     if (passes(allowance.limits.writes, stored.writes, writesMin)) {
       // Committed writes stay, so waiting would not help.
@@ -66,7 +71,7 @@ export function decideWrites(held: Held, stored: UsageRow, requests: WriteReques
  * decision, if it is unknown whether the store recorded it.
  */
 export function decideCounted(
-  held: Held,
+  held: AccountHolds,
   stored: UsageRow,
   { id, need, allowance: { limits } }: WriteRequest,
   before: Decision | null,
@@ -98,7 +103,7 @@ function add(sum: Pick<UsageRow, 'writes' | 'vectors'>, { writes, vectors }: Wri
 }
 
 /** Returns orphaned holds, those with the most time left first. */
-function orphansOf({ holds, orphaned }: Held): { hold: WriteHold; inMs: number }[] {
+function orphansOf({ holds, orphaned }: AccountHolds): { hold: AccountWriteHold; inMs: number }[] {
   const orphans = holds.flatMap((hold) => {
     const inMs = orphaned.get(hold.id);
     return inMs === undefined ? [] : [{ hold, inMs }];
@@ -107,9 +112,9 @@ function orphansOf({ holds, orphaned }: Held): { hold: WriteHold; inMs: number }
 }
 
 /** Returns for how many ms orphaned holds alone block a request; null if they do not. */
-function uncertainForMs(
-  { alone, orphaned }: Held,
-  orphans: { hold: WriteHold; inMs: number }[],
+function blockedForMs(
+  { alone, orphaned }: AccountHolds,
+  orphans: { hold: AccountWriteHold; inMs: number }[],
   stored: UsageRow,
   request: Need,
   holdsMax: number,

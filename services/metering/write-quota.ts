@@ -13,21 +13,21 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { StoreError } from '../../lib/store/port.ts';
-import type { UsageRow, UsageStore, WriteHold, WriteHolds } from '../../lib/store/usage.ts';
+import type { AccountWriteHold, AccountWriteHolds, UsageRow, UsageStore } from '../../lib/store/usage.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { monthOf } from '../../lib/time/month.ts';
-import { AccountWrites, isBusy, type Waiter, type WriteAnswer } from './account-writes.ts';
-import { planLimitReached, tooBusy, unavailable } from './refusal.ts';
-import { type Decision, decideCounted, decideWrites, type Held, type WriteRequest } from './write-decisions.ts';
+import { AccountWrites, isAccountBusy, type WaitingReservation, type WriteAnswer } from './account-writes.ts';
+import { meteringUnavailable, planLimitReached, tooBusy } from './refusal.ts';
+import { type AccountHolds, type Decision, decideCounted, decideWrites, type WriteRequest } from './write-decisions.ts';
 
 /** The state of a turn. */
 interface Turn {
-  row: WriteHolds;
+  row: AccountWriteHolds;
   /** The row to store. */
-  next: WriteHolds & Held;
+  next: AccountWriteHolds & AccountHolds;
   ending: ReadonlyMap<string, PromiseWithResolvers<void>>;
   renewing: readonly string[];
-  decided: Map<Waiter, Decision>;
+  decided: Map<WaitingReservation, Decision>;
 }
 
 export interface WriteQuotaOptions {
@@ -96,7 +96,7 @@ export class WriteQuota {
       const late = account.waiting.filter((waiter) => waiter.giveUpAtMs <= monotonicMs);
       account.waiting = account.waiting.filter((waiter) => waiter.giveUpAtMs > monotonicMs);
       for (const waiter of late) waiter.reject(tooBusy());
-      if (isBusy(account) || account.runsOutAtMs <= monotonicMs) this.#wake(account);
+      if (isAccountBusy(account) || account.runsOutAtMs <= monotonicMs) this.#wake(account);
       // Observations of other instances' holds are kept as long as they may be useful.
       else if (monotonicMs - account.lastUsedMs > INTERNAL_LIMITS.meteringMemoryMaxMs)
         this.#accounts.delete(account.id);
@@ -173,14 +173,15 @@ export class WriteQuota {
     }
   }
 
-  #answer({ id, need, allowance, resolve, reject }: Waiter, decision: Decision): void {
+  #answer({ id, need, allowance, resolve, reject }: WaitingReservation, decision: Decision): void {
     const { clock, pricingUrl } = this.#options;
     if (decision.outcome === 'refused') {
       const { limit, used } = decision;
       reject(planLimitReached({ limit, used, requested: need[limit] }, allowance, clock, pricingUrl));
     } else if (decision.outcome === 'uncertain') {
-      reject(unavailable(ROOM_UNCERTAIN, Math.ceil(decision.forMs / 1_000)));
-    } else if (decision.outcome === 'gone') reject(unavailable('The room held for this write has run out: try again.'));
+      reject(meteringUnavailable(ROOM_UNCERTAIN, Math.ceil(decision.forMs / 1_000)));
+    } else if (decision.outcome === 'gone')
+      reject(meteringUnavailable('The room held for this write has run out: try again.'));
     else resolve(decision.outcome === 'reserved' ? { outcome: 'reserved', id } : { outcome: 'count', ticket: id });
   }
 
@@ -192,7 +193,7 @@ export class WriteQuota {
     const row = await this.#options.usage.readHolds(account.id).finally(() => sightings.read(askedAtMs));
     const waiting = new Set(account.waiting.map(({ id }) => id));
     sightings.observe(row);
-    const isOver = (hold: WriteHold): boolean => {
+    const isOver = (hold: AccountWriteHold): boolean => {
       if (ending.has(hold.id)) return true;
       if (this.#options.isAlone && account.isNew && !waiting.has(hold.id)) return true;
       return sightings.leftMs(hold, askedAtMs) <= 0;
@@ -211,7 +212,7 @@ export class WriteQuota {
     return { row, next, ending, renewing, decided: new Map() };
   }
 
-  async #replace(account: AccountWrites, next: WriteHolds): Promise<'yes' | 'no' | 'unknown'> {
+  async #replace(account: AccountWrites, next: AccountWriteHolds): Promise<'yes' | 'no' | 'unknown'> {
     const { revision, holds, alone, line } = next;
     try {
       if (!(await this.#options.usage.replaceHolds(account.id, { revision, holds, alone, line }))) return 'no';
@@ -233,9 +234,9 @@ export class WriteQuota {
 }
 
 /** Decides as many waiting requests as possible, in order. */
-function serve({ next, decided }: Turn, waiting: Waiter[], stored: UsageRow): void {
+function serve({ next, decided }: Turn, waiting: WaitingReservation[], stored: UsageRow): void {
   const holds = new Map(next.holds.map((hold) => [hold.id, hold]));
-  const requests: Waiter[] = [];
+  const requests: WaitingReservation[] = [];
   for (const waiter of waiting) {
     const hold = holds.get(waiter.id);
     if (waiter.isCounted) decided.set(waiter, decideCounted(next, stored, waiter, waiter.unsure));

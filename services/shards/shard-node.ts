@@ -9,10 +9,10 @@ import type { Limits } from '../../lib/limits.ts';
 import { keyHashOf } from '../../lib/merkle/leaf.ts';
 import { batchBytes, type RecordBatch } from '../../lib/records/batch.ts';
 import type { Runtime } from '../../lib/runtime.ts';
-import type { ChangePreview, PreviewTerms, RecordUpdate, ShardChange } from '../../lib/shard/change.ts';
+import type { ChangePreview, PreviewOptions, RecordUpdate, ShardChange } from '../../lib/shard/change.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey } from '../../lib/shard/key.ts';
-import type { FetchedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
+import type { AnswerPage, FetchedRecord, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import type { ShardProof } from '../../lib/shard/proof.ts';
 import type { ShardRead, ShardReadOp } from '../../lib/shard/read.ts';
@@ -22,8 +22,8 @@ import { type Store, StoreError } from '../../lib/store/port.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { CoalescedReads } from '../../lib/time/coalesced-reads.ts';
 import { ClusterMember } from './cluster/member.ts';
-import { soleClaims } from './cluster/ownership/claims.ts';
-import { Membership } from './cluster/ownership/membership.ts';
+import { singleNodeClaims } from './cluster/ownership/claims.ts';
+import { NodeMembership } from './cluster/ownership/membership.ts';
 import type { Peers } from './cluster/peers.ts';
 import { Replicas } from './cluster/replicas.ts';
 import { isOfShard } from './engine/staging.ts';
@@ -31,12 +31,12 @@ import type { ShardWrite } from './engine/write.ts';
 import { diskGuard, warnOfReserve } from './memory/disk-guard.ts';
 import { NodeMemory } from './memory/node-memory.ts';
 import { OpenList } from './memory/open-list.ts';
-import type { OwnHeads } from './memory/own-heads.ts';
+import type { HeadHistory } from './memory/own-heads.ts';
 import { ShardCache } from './memory/shard-cache.ts';
 import type { ShardActor } from './shard/actor.ts';
 import { Checkpointer } from './shard/checkpointer.ts';
 import { Materialiser } from './shard/materialiser.ts';
-import { unlessDeleted } from './shard/open.ts';
+import { orNotFound } from './shard/open.ts';
 import { Recomputation } from './verify/recomputation.ts';
 import { type ShardWorker, WorkerPool } from './worker/pool.ts';
 import type { WorkerOps } from './worker/protocol.ts';
@@ -58,7 +58,7 @@ type ReadOp =
   | 'countNew'
   | 'prove';
 
-interface Reading {
+interface ShardReadOptions {
   /** Maximum size of the first page, in bytes. Default: unlimited. */
   pageMaxBytes?: number;
   /** Whether a copy may answer. */
@@ -69,7 +69,7 @@ interface Reading {
   signal?: AbortSignal | undefined;
 }
 
-const COPY_WILL_DO: Reading = { eventual: true };
+const COPY_ALLOWED: ShardReadOptions = { eventual: true };
 
 /** All shards of one node. The shards service delegates to it. */
 export class ShardNode {
@@ -82,7 +82,7 @@ export class ShardNode {
   readonly #limits: Limits;
   readonly #memory: NodeMemory;
   readonly #pool: WorkerPool;
-  readonly #ownHeads = new Map<ShardKey, OwnHeads>();
+  readonly #ownHeads = new Map<ShardKey, HeadHistory>();
   /** Heads in the log, by collection. */
   readonly #loggedHeads = new CoalescedReads<Map<number, ShardHead>>();
   readonly #checkpointer: Checkpointer;
@@ -126,14 +126,14 @@ export class ShardNode {
       contradicted(collectionId, index, reason);
     });
     const membership = peers && membershipOf(peers, { store, clock, log }, memory, pool);
-    const claims = membership?.ownership ?? soleClaims(store.log);
+    const claims = membership?.ownership ?? singleNodeClaims(store.log);
     const copies = new Replicas({ store, clock, log, pool, memory });
     const parts = { claims, pool, memory, copies, materialiser, checkpointer, ownHeads };
     const shardCache = new ShardCache({ store, clock, log }, parts);
     shardCache.events.on('contradicted', ({ collectionId, index }, reason) =>
       contradicted(collectionId, index, reason),
     );
-    const opensAtOnce = (actor: ShardActor): boolean => checkpointer.opensAtOnce(actor);
+    const opensAtOnce = (actor: ShardActor): boolean => checkpointer.opensQuickly(actor);
     this.#cluster = membership
       ? new ClusterMember({ store, clock, log }, { peers: peers!, membership, shardCache, pool, copies, opensAtOnce })
       : null;
@@ -227,7 +227,7 @@ export class ShardNode {
       } catch (error) {
         // If the collection was deleted, its log is gone and the outcome of the append is unknown.
         const isUnknown = error instanceof StoreError && error.kind === 'unknown';
-        throw isUnknown ? await unlessDeleted(error, shard, this.#store) : error;
+        throw isUnknown ? await orNotFound(error, shard, this.#store) : error;
       }
     };
     return this.shardCache.use(shard, run, { openMaxMs });
@@ -247,7 +247,7 @@ export class ShardNode {
     shard: ShardSpec,
     op: O,
     asked: Omit<WorkerOps[O]['params'], 'key'>,
-    { eventual = false, openMaxMs, signal }: Omit<Reading, 'pageMaxBytes'> = {},
+    { eventual = false, openMaxMs, signal }: Omit<ShardReadOptions, 'pageMaxBytes'> = {},
   ): Promise<WorkerOps[O]['result']> {
     const ask = ({ key, worker }: { key: ShardKey; worker: ShardWorker }) =>
       worker.request(op, { key, ...asked } as WorkerOps[O]['params'], [], signal);
@@ -255,27 +255,27 @@ export class ShardNode {
     return this.shardCache.read(shard, ask, openMaxMs);
   }
 
-  async query(shard: ShardSpec, query: QueryOptions, how: Reading = {}): Promise<Page<ShardMatch>> {
+  async query(shard: ShardSpec, query: QueryOptions, how: ShardReadOptions = {}): Promise<AnswerPage<ShardMatch>> {
     const filter = this.#parsed(query.filter);
     const { pageMaxBytes = Number.POSITIVE_INFINITY } = how;
     return this.#read(shard, 'query', { query: { ...query, filter }, pageMaxBytes }, how);
   }
 
-  async read(shard: ShardSpec, { op, ...asked }: ShardRead, how: Reading = {}): Promise<unknown> {
+  async read(shard: ShardSpec, { op, ...asked }: ShardRead, how: ShardReadOptions = {}): Promise<unknown> {
     const parsed = 'filter' in asked ? { ...asked, filter: this.#parsed(asked.filter) } : asked;
     return this.#read(shard, op, parsed, how);
   }
 
-  fetch(shard: ShardSpec, ids: string[], how: Reading = {}): Promise<Page<FetchedRecord>> {
+  fetch(shard: ShardSpec, ids: string[], how: ShardReadOptions = {}): Promise<AnswerPage<FetchedRecord>> {
     return this.#read(shard, 'fetch', { ids, pageMaxBytes: how.pageMaxBytes ?? Number.POSITIVE_INFINITY }, how);
   }
 
   /** Returns the next page of a query or fetch, or null if it is no longer kept. */
-  async next(shard: ShardSpec, rest: string, pageMaxBytes: number): Promise<Page<PageItem> | null> {
+  async next(shard: ShardSpec, rest: string, pageMaxBytes: number): Promise<AnswerPage<PageItem> | null> {
     // A shard that is neither open nor copied has lost its cursors.
     if (!this.shardCache.peek(shard) && !this.#cluster) return null;
     try {
-      return await this.#read(shard, 'next', { rest, pageMaxBytes }, COPY_WILL_DO);
+      return await this.#read(shard, 'next', { rest, pageMaxBytes }, COPY_ALLOWED);
     } catch (error) {
       if (error instanceof ShardMoved) return null;
       throw error;
@@ -284,10 +284,10 @@ export class ShardNode {
 
   /** Ends a paged answer whose remaining pages are not needed. */
   async leave(shard: ShardSpec, rest: string): Promise<void> {
-    if (this.shardCache.peek(shard) || this.#cluster) await this.#read(shard, 'leave', { rest }, COPY_WILL_DO);
+    if (this.shardCache.peek(shard) || this.#cluster) await this.#read(shard, 'leave', { rest }, COPY_ALLOWED);
   }
 
-  previewUpdates(shard: ShardSpec, updates: RecordUpdate[], terms: PreviewTerms): Promise<ChangePreview> {
+  previewUpdates(shard: ShardSpec, updates: RecordUpdate[], terms: PreviewOptions): Promise<ChangePreview> {
     return this.#read(shard, 'previewUpdates', { updates, terms });
   }
 
@@ -430,14 +430,14 @@ function membershipOf(
   { store, clock, log }: Pick<Runtime, 'store' | 'clock' | 'log'>,
   memory: NodeMemory,
   pool: WorkerPool,
-): Membership {
+): NodeMembership {
   const use = () => ({
     bytes: memory.held,
     memoryLimitBytes: memory.limit,
     load: pool.busyThreads,
     workers: pool.workers.length,
   });
-  return new Membership({ store, clock, log, node, process, silenceMs, use });
+  return new NodeMembership({ store, clock, log, node, process, silenceMs, use });
 }
 
 function openListOf(dataDir: string, shardCache: ShardCache): OpenList {

@@ -40,7 +40,7 @@ function peersOf(broker: ServiceBroker, process: ProcessIdentity): Peers {
       await call(broker, 'shards.adopt', { shard }, { nodeID, timeout: Math.round(maxMs) });
     },
     // Moleculer logs a warning for each call to a node that has left.
-    isThere: (nodeID) =>
+    isReachable: (nodeID) =>
       broker.registry.actions.get('shards.follow')?.getEndpointByNodeID(nodeID)?.isAvailable === true,
     offer: (nodeID, arrival) => call(broker, 'shards.offer', arrival, { nodeID, timeout: FOLLOW_TIMEOUT_MS }),
     follow: (nodeID, shard, seq) =>
@@ -126,7 +126,7 @@ function answersOf(node: () => ShardNode, tell: (progress: ShardRecomputing) => 
     adopt: [{ shard }, ({ shard }) => node().adopt(shard)],
     move: [{ key: 'string', node: 'string' }, ({ key, node: to }) => node().cluster.move(key, to)],
     follow: [{ shard, seq }, ({ shard, seq }) => node().cluster.follow(shard, seq)],
-    offer: [{ bytes, load, reason }, (arrival) => node().cluster.rebalancer.offered(arrival)],
+    offer: [{ bytes, load, reason }, (arrival) => node().cluster.rebalancer.considerOffer(arrival)],
     drain: [{}, () => node().cluster.drain()],
     held: [{}, () => node().held()],
     stats: [{}, () => node().stats()],

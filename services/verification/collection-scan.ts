@@ -2,7 +2,7 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { type CollectionRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
 import { type Cut, isSameState } from '../../lib/shard/head.ts';
-import type { Recomputed, RecordDifference } from '../../lib/shard/recomputed.ts';
+import type { RecomputedShard, RecordDifference } from '../../lib/shard/recomputed.ts';
 import { shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ScanProgress } from './scan-progress.ts';
@@ -19,9 +19,9 @@ const KEEP_EVERY_MS = INTERNAL_LIMITS.recomputeSessionIdleMaxMs / 3;
  */
 export class CollectionScan {
   #caller: Caller;
-  #shards: Recomputed[];
+  #shards: RecomputedShard[];
 
-  private constructor(caller: Caller, shards: Recomputed[]) {
+  private constructor(caller: Caller, shards: RecomputedShard[]) {
     this.#caller = caller;
     this.#shards = shards;
   }
@@ -29,7 +29,7 @@ export class CollectionScan {
   /** Reads every record of the collection. Throws what the shards throw. */
   static async begin(caller: Caller, row: CollectionRow, progress: ScanProgress): Promise<CollectionScan> {
     const { run } = progress;
-    const scanned: Recomputed[] = [];
+    const scanned: RecomputedShard[] = [];
     const keeping = setInterval(() => {
       for (const { session } of scanned) call(caller, 'shards.keep', { session }).catch(() => undefined);
     }, KEEP_EVERY_MS).unref();

@@ -6,7 +6,7 @@
  * first.
  */
 import type { Verification } from '../../lib/actions/verification.ts';
-import { Shares } from '../../lib/admission/fair-share.ts';
+import { FairShares } from '../../lib/admission/fair-share.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Clock } from '../../lib/time/clock.ts';
@@ -27,7 +27,7 @@ export class EndedVerifications {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   /** By id, in the order in which they ended. */
   readonly #kept = new Map<string, Ended>();
-  readonly #bytes = new Shares(SHARE_FACTOR, INTERNAL_LIMITS.verificationsKeptMaxBytes);
+  readonly #bytes = new FairShares(SHARE_FACTOR, INTERNAL_LIMITS.verificationsKeptMaxBytes);
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
     this.#clock = clock;

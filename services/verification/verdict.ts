@@ -11,7 +11,7 @@ import type { OnChain } from '../../lib/actions/anchoring.ts';
 import type { VerifyState } from '../../lib/actions/verification.ts';
 import {
   type AnchoredRoot,
-  anchorInWords,
+  anchorText,
   type CollectionRoot,
   collectionRoot,
   isSameAnchor,
@@ -52,7 +52,7 @@ export interface AnchorRecord {
 }
 
 /** Returns a contradiction that is visible without the ledger; null if there is none. */
-export function contradiction(scan: CollectionScan, { row, contradictions }: AnchorRecord): Verdict | null {
+export function localContradiction(scan: CollectionScan, { row, contradictions }: AnchorRecord): Verdict | null {
   if (!scan.intact) {
     const named = scan.differences.length;
     return mismatch(
@@ -73,7 +73,7 @@ export function contradiction(scan: CollectionScan, { row, contradictions }: Anc
  */
 export function judge(scan: CollectionScan, record: AnchorRecord, onChain: OnChain, cut: Cut | null): Verdict {
   const { row } = record;
-  const local = contradiction(scan, record);
+  const local = localContradiction(scan, record);
   if (local) return local;
   switch (onChain.status) {
     case 'unreachable':
@@ -101,9 +101,9 @@ const waiting = (computed: CollectionRoot, chain: CollectionRoot): Verdict =>
  * Whether the ledger's root may be replaced: the last one before the plan stopped anchoring, or one
  * that an operator decided to replace.
  */
-function isPutUpWith(chain: AnchoredRoot, row: AnchorRow | null, computed: CollectionRoot): boolean {
+function isReplaceable(chain: AnchoredRoot, row: AnchorRow | null, computed: CollectionRoot): boolean {
   if (row === null || row.confirmed !== null) return false;
-  if (row.trusted === anchorInWords(chain)) return true;
+  if (row.trusted === anchorText(chain)) return true;
   const isNoOlder = computed.version > chain.version || isSameRoot(computed, chain);
   return isNoOlder && (row.lapsed ?? []).some((root) => isSameAnchor(root, chain));
 }
@@ -116,7 +116,7 @@ function judgeRoots(scan: CollectionScan, row: AnchorRow | null, chain: Anchored
     );
   }
   if (cut === null) {
-    return isPutUpWith(chain, row, computed)
+    return isReplaceable(chain, row, computed)
       ? waiting(computed, chain)
       : mismatch(`The ledger holds version ${chain.version}, which this service did not anchor.`);
   }

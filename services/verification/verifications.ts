@@ -8,7 +8,7 @@
  */
 import type { Logger } from 'pino';
 import type { Verification } from '../../lib/actions/verification.ts';
-import { Shares } from '../../lib/admission/fair-share.ts';
+import { FairShares } from '../../lib/admission/fair-share.ts';
 import { unavailable } from '../../lib/errors.ts';
 import { toFailure } from '../../lib/failure.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
@@ -31,7 +31,7 @@ export class Verifications {
   readonly #log: Logger;
   /** By collection. */
   readonly #running = new Map<string, Running>();
-  readonly #places = new Shares(SHARE_FACTOR, INTERNAL_LIMITS.verificationsMax);
+  readonly #places = new FairShares(SHARE_FACTOR, INTERNAL_LIMITS.verificationsMax);
   readonly #ended: EndedVerifications;
   #isStopped = false;
 

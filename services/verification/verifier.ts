@@ -12,9 +12,9 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import { planOf } from '../../lib/actions/principal.ts';
 import type { ShardRecomputing } from '../../lib/actions/shards.ts';
 import type { NamedDifference, VerifyResult } from '../../lib/actions/verification.ts';
-import { anchors } from '../../lib/config.ts';
+import { isAnchoringEnabled } from '../../lib/config.ts';
 import { LEDGER_LAG_MAX_MS } from '../../lib/ledger/lag.ts';
-import { readStoredId } from '../../lib/records/namespace.ts';
+import { parseStoredId } from '../../lib/records/namespace.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import type { RecordDifference } from '../../lib/shard/recomputed.ts';
 import { shardSpecs } from '../../lib/shard/spec.ts';
@@ -22,7 +22,7 @@ import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { CollectionScan } from './collection-scan.ts';
 import { ScanProgress } from './scan-progress.ts';
-import { type AnchorRecord, contradiction, cutOnChain, judge, type Verdict } from './verdict.ts';
+import { type AnchorRecord, cutOnChain, judge, localContradiction, type Verdict } from './verdict.ts';
 
 const REREAD_MS = 200;
 /** Reads of the row and the account until they match, or a lagging RPC node has caught up. */
@@ -85,7 +85,7 @@ export class Verifier {
       this.#close(row.id);
       await scan.extend(await this.#heads(row));
       // Read after the scan, which may have taken minutes.
-      const anchored = anchors(this.#runtime.config, await planOf(this.#caller, row.accountId));
+      const anchored = isAnchoringEnabled(this.#runtime.config, await planOf(this.#caller, row.accountId));
       return await (anchored ? this.#againstLedger(row, scan) : this.#unanchored(row.id, scan));
     } finally {
       await scan.release();
@@ -99,14 +99,17 @@ export class Verifier {
   async #unanchored(collectionId: string, scan: CollectionScan): Promise<VerifyResult> {
     const who = this.#runtime.config.ledger === 'on' ? 'The plan' : 'This service';
     const reason = `${who} does not anchor roots on the ledger, so there is nothing to compare with.`;
-    const verdict = contradiction(scan, await this.#anchorRecord(collectionId)) ?? { state: 'not_anchored', reason };
+    const verdict = localContradiction(scan, await this.#anchorRecord(collectionId)) ?? {
+      state: 'not_anchored',
+      reason,
+    };
     return this.#result(scan, verdict, null);
   }
 
   async #againstLedger(collection: CollectionRow, scan: CollectionScan): Promise<VerifyResult> {
     const collectionId = collection.id;
     const record = await this.#anchorRecord(collectionId);
-    if (contradiction(scan, record) === null) await this.#awaitAnchor(collectionId, scan);
+    if (localContradiction(scan, record) === null) await this.#awaitAnchor(collectionId, scan);
     const view = await this.#ledger(collectionId, scan);
     const cut = cutOnChain(view.onChain, view.record.row);
     if (cut !== null && !scan.isPast(cut)) await scan.extend(cut);
@@ -127,7 +130,7 @@ export class Verifier {
       const onChain = await call(this.#caller, 'anchoring.onChain', { collectionId });
       const record = await this.#anchorRecord(collectionId);
       const isKnown = onChain.status !== 'found' || cutOnChain(onChain, record.row) !== null;
-      const isContradicted = contradiction(scan, record) !== null;
+      const isContradicted = localContradiction(scan, record) !== null;
       const isSettled = isContradicted || (isKnown && !mayBeBehind(onChain, record.row));
       if (isSettled || reads === READS_MAX) return { record, onChain };
       await this.#delay(REREAD_MS);
@@ -156,14 +159,14 @@ export class Verifier {
       ledgerAddress: onChain?.address ?? null,
       checkedAt: new Date(this.#runtime.clock.wallMs()).toISOString(),
       ...(reason === null ? {} : { reason }),
-      ...(differences.length === 0 ? {} : { differences: differences.map(named) }),
+      ...(differences.length === 0 ? {} : { differences: differences.map(withNamespace) }),
     };
   }
 }
 
 /** Adds the id and namespace that clients use for the record. */
-function named({ id: stored, what }: RecordDifference): NamedDifference {
-  const { id, namespace } = readStoredId(stored) ?? { id: stored, namespace: '' };
+function withNamespace({ id: stored, what }: RecordDifference): NamedDifference {
+  const { id, namespace } = parseStoredId(stored) ?? { id: stored, namespace: '' };
   return { id, ...(namespace !== '' && { namespace }), what };
 }
 

@@ -5,14 +5,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { KeyView } from '../../lib/actions/keys.ts';
 import type { UsageReport } from '../../lib/actions/metering.ts';
-import { HandClock } from '../support/accounts.ts';
+import { ManualClock } from '../support/accounts.ts';
 import { type Answer, type Api, apiClient } from '../support/api-client.ts';
 import { refusal, refusalOf } from '../support/refusal.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { ADMIN_TOKEN, createTenant, operatorApi, TEST_KEY, type Tenant } from '../support/tenant.ts';
 
 const PRICING = 'https://pricing.example/plans';
-const clock = new HandClock('2026-10-31T23:40:00.000Z');
+const clock = new ManualClock('2026-10-31T23:40:00.000Z');
 const moveTo = (iso: string) => clock.advance(Date.parse(iso) - clock.wallMs());
 
 let service: TestService;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Example } from '../../services/gateway/openapi/examples/example.ts';
 import { STORY } from '../../services/gateway/openapi/examples/story.ts';
 import { ApiDocument } from '../support/api-document.ts';
-import { Likeness } from '../support/likeness.ts';
+import { RecordedResponses } from '../support/likeness.ts';
 import { rawRequest } from '../support/raw-request.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { ADMIN_TOKEN, TEST_KEY } from '../support/tenant.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 /** Sends an example's request and returns the differences from the example's response. */
-async function differences(example: Example, likeness: Likeness): Promise<string[]> {
+async function differences(example: Example, likeness: RecordedResponses): Promise<string[]> {
   const { operation: id, isExcerpt, answer: written } = example;
   const { method, path, operation } = document.operations.find((each) => each.operation.operationId === id)!;
   const given = likeness.inThisRun(example);
@@ -56,7 +56,7 @@ function targetOf(pattern: string, { path = {}, query = {} }: Example): string {
 }
 
 test('a fresh service answers every example as it is written', async () => {
-  const likeness = new Likeness(SAME);
+  const likeness = new RecordedResponses(SAME);
   for (const example of STORY) {
     const told = `${example.operation}: ${example.summary}`;
     if (SETTLING.includes(example.operation))

@@ -5,14 +5,14 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { KeyView } from '../../lib/actions/keys.ts';
-import { HandClock } from '../support/accounts.ts';
+import { ManualClock } from '../support/accounts.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 /** Time until a revocation applies to everything. */
 const HOLDS_WITHIN_MS = 1_000;
 
-const clock = new HandClock();
+const clock = new ManualClock();
 let service: TestService;
 beforeAll(async () => {
   service = await startService({ PROVEC_LEDGER: 'off' }, { clock });

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { type AnchorHistoryItem, type AnchorRow, type AnchorStore, emptyRow } from '../../lib/store/anchors.ts';
-import { beginFiling } from '../../services/anchoring/outbox/filing.ts';
+import { type AnchorHistoryItem, type AnchorRow, type AnchorStore, emptyAnchorRow } from '../../lib/store/anchors.ts';
+import { beginIndexCheck } from '../../services/anchoring/outbox/filing.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { at, collect, head, newCollection } from './store-rows.ts';
 
 function row(collectionId: string, revision: number, change: Partial<AnchorRow> = {}): AnchorRow {
-  return { ...emptyRow(collectionId, 'So11111111111111111111111111111111111111112', revision), ...change };
+  return { ...emptyAnchorRow(collectionId, 'So11111111111111111111111111111111111111112', revision), ...change };
 }
 
 function item(version: number): AnchorHistoryItem {
@@ -147,7 +147,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
       const look = async (unsound: string[] = []) => {
         const log = { error: (what: unknown) => told.push(what) };
         const context = { store: { anchors }, log, isInCharge: () => true, unsound: new Set(unsound) };
-        const filing = await beginFiling(context);
+        const filing = await beginIndexCheck(context);
         for await (const page of anchors.all()) for (const each of page) filing.at(each);
         await filing.end();
       };

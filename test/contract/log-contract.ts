@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { unsoundHead } from '../../lib/shard/head.ts';
+import { invalidHead } from '../../lib/shard/head.ts';
 import { damagedEntry } from '../../lib/store/log.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { entry, head, newCollection } from './store-rows.ts';
@@ -138,10 +138,10 @@ export function logContract(subject: StoreUnderTest): void {
       await log.append(entry(beside, 1));
       await subject.forge((forger) => forger.log.append(entry(shard, 3)));
       expect(await log.read(shard, 1, MIB)).toEqual([own[1], damagedEntry(shard, 3)]);
-      expect(await log.head(shard)).toEqual(unsoundHead(3));
+      expect(await log.head(shard)).toEqual(invalidHead(3));
       expect(await log.heads(id)).toEqual(
         new Map([
-          [0, unsoundHead(3)],
+          [0, invalidHead(3)],
           [1, head(1)],
         ]),
       );

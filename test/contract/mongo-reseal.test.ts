@@ -6,7 +6,7 @@ import { Binary, MongoClient } from 'mongodb';
 import { joined, numberPart, shardPart } from '../../lib/store/mongo/document-id.ts';
 import { openMongoToReseal } from '../../lib/store/mongo/resealing.ts';
 import { openMongoStore } from '../../lib/store/mongo/store.ts';
-import { forgersDatabase } from '../support/mongo-forger.ts';
+import { openDatabaseAsForger } from '../support/mongo-forger.ts';
 import { anyMongoServer, isMongoThere, type MongoServer, ownDatabase } from '../support/mongo-server.ts';
 import { resealContract } from './reseal-contract.ts';
 
@@ -32,7 +32,7 @@ if (isMongoThere(start)) {
       open: (keys) => openMongoStore({ keys, url, folder, callTimeoutMs }),
       // Batches of one document, so that a run can be interrupted between any two documents.
       toReseal: (keys, believes, onStep) => openMongoToReseal({ url, keys, believes, callTimeoutMs, batch: 1, onStep }),
-      forger: () => forgersDatabase(url, `${folder}-forged`),
+      forger: () => openDatabaseAsForger(url, `${folder}-forged`),
       changeBody: (shard, seq, body) =>
         inDatabase((client) =>
           client

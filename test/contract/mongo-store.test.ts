@@ -5,7 +5,7 @@ import { afterAll, beforeAll } from '@jest/globals';
 import { Binary, MongoClient, type ObjectId } from 'mongodb';
 import { idPart, joined, numberPart, recordPart, shardPart, under } from '../../lib/store/mongo/document-id.ts';
 import { openMongoStore } from '../../lib/store/mongo/store.ts';
-import { forgersDatabase } from '../support/mongo-forger.ts';
+import { openDatabaseAsForger } from '../support/mongo-forger.ts';
 import { anyMongoServer, isMongoThere, type MongoServer, ownDatabase } from '../support/mongo-server.ts';
 import { TEST_KEYS } from '../support/store-keys.ts';
 import { storeContract } from './store-contract.ts';
@@ -39,7 +39,7 @@ if (isMongoThere(start)) {
         await client.close();
         await rm(folder, { recursive: true });
       },
-      forger: () => forgersDatabase(url, `${folder}-forged`),
+      forger: () => openDatabaseAsForger(url, `${folder}-forged`),
       async spoil(shard, seq, name) {
         const client = new MongoClient(url);
         const manifest = await client

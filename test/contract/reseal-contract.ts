@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type StoreKeys, storeKeys } from '../../lib/secret/keyring.ts';
-import { isUnsound } from '../../lib/shard/head.ts';
+import { isInvalidHead } from '../../lib/shard/head.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
-import { type Belief, type Finding, looked, NO_BELIEF, resealed } from '../../lib/store/resealer.ts';
+import { auditSeals, resealAll, type SealFinding, TRUST_NOTHING, type TrustPolicy } from '../../lib/store/resealer.ts';
 import type { StoredSeals, StoreToReseal } from '../../lib/store/resealing.ts';
 import { isThorough } from '../support/effort.ts';
 import { TEST_SECRET } from '../support/store-keys.ts';
@@ -26,7 +26,7 @@ export interface StoreUnderSecrets {
 const MIB = 1024 * 1024;
 const secret = (number: number): string => `the secret of the installation, number ${number}`;
 const under = (...numbers: number[]): StoreKeys => storeKeys(numbers.map(secret) as [string, ...string[]]);
-const BELIEVE_ALL: Belief = { row: () => true, log: () => true };
+const BELIEVE_ALL: TrustPolicy = { row: () => true, log: () => true };
 /** Interrupts at every n-th possible point. */
 const EVERY = isThorough ? 1 : 5;
 const CUT_OFF = new Error('cut off');
@@ -57,14 +57,14 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
     };
 
     async function reseal(
-      run: typeof resealed,
+      run: typeof resealAll,
       keysOfRun: StoreKeys,
-      belief: Belief = NO_BELIEF,
+      belief: TrustPolicy = TRUST_NOTHING,
       step: () => Promise<void> = async () => undefined,
-    ): Promise<Finding[]> {
-      const store = await subject.toReseal(keysOfRun, belief !== NO_BELIEF, step);
+    ): Promise<SealFinding[]> {
+      const store = await subject.toReseal(keysOfRun, belief !== TRUST_NOTHING, step);
       try {
-        const findings: Finding[] = [];
+        const findings: SealFinding[] = [];
         for await (const finding of run(stepped(store.seals, step), keysOfRun, belief)) findings.push(finding);
         return findings;
       } finally {
@@ -110,7 +110,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       for (const shard of [GROWING, TRIMMED, SHORT])
         expect([shard, await log.audit(shard, 100)]).toEqual([shard, null]);
       const heads = await log.heads(collection.id);
-      expect([...heads].map(([index, head]) => [index, head.seq, isUnsound(head)])).toEqual([
+      expect([...heads].map(([index, head]) => [index, head.seq, isInvalidHead(head)])).toEqual([
         [0, throughSeq, false],
         [1, 2, false],
         [2, 1, false],
@@ -119,7 +119,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
 
     test('what was sealed under any of the secrets is sound under the first alone, and goes on', async () => {
       await fill();
-      const findings = await reseal(resealed, under(3, 2, 1));
+      const findings = await reseal(resealAll, under(3, 2, 1));
       expect(findings.filter(({ isRefused }) => isRefused)).toEqual([]);
       await within(subject.open(under(3)), async (store) => {
         await expectSound(store);
@@ -129,17 +129,17 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
           expect(await store.log.append(entry(shard, seq))).toBe('committed');
         for (const shard of [GROWING, TRIMMED]) expect(await store.log.audit(shard, 10)).toBeNull();
       });
-      const again = await reseal(looked, under(3));
+      const again = await reseal(auditSeals, under(3));
       expect(again.map(stateOf)).toEqual(again.map(() => 'current'));
     });
 
     test('whoever only looks is told the same, and changes nothing', async () => {
       await fill();
-      const before = await reseal(looked, under(3, 2, 1));
-      expect(await reseal(looked, under(3, 2, 1))).toEqual(before);
+      const before = await reseal(auditSeals, under(3, 2, 1));
+      expect(await reseal(auditSeals, under(3, 2, 1))).toEqual(before);
       expect(before.map(stateOf)).toEqual(before.map(() => 'earlier'));
       await within(subject.open(under(2, 1)), (store) => expectSound(store));
-      expect(await reseal(resealed, under(3, 2, 1))).toEqual(before);
+      expect(await reseal(resealAll, under(3, 2, 1))).toEqual(before);
     });
 
     test('what somebody wrote without the secret gets no seal', async () => {
@@ -155,7 +155,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
         await store.log.append(entry(SHORT, 2));
         await store.log.append(entry(TRIMMED, 1));
       });
-      const findings = await reseal(resealed, storeKeys([secret(3), TEST_SECRET]));
+      const findings = await reseal(resealAll, storeKeys([secret(3), TEST_SECRET]));
       const refused = findings.filter(({ isRefused }) => isRefused);
       expect(refused.map((finding) => (finding.what === 'row' ? finding.stored.kind : finding.shard)).sort()).toEqual(
         [SHORT, TRIMMED, 'account', 'collection', 'API key'].sort(),
@@ -165,18 +165,18 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
         await expect(store.catalog.getCollection(forged.collection.id)).rejects.toMatchObject({ kind: 'damaged' });
         expect(await store.keys.findByHash(forged.key.hash)).toBeNull();
         expect((await store.log.read(SHORT, 0, MIB)).map(({ kind }) => kind)).toEqual(['write', 'damaged']);
-        for (const shard of [SHORT, TRIMMED]) expect(isUnsound((await store.log.head(shard))!)).toBe(true);
+        for (const shard of [SHORT, TRIMMED]) expect(isInvalidHead((await store.log.head(shard))!)).toBe(true);
       });
     });
 
     test('cut off anywhere it is sound with both secrets, or refused until it was run again', async () => {
       await fill();
-      await reseal(resealed, under(3, 2, 1));
+      await reseal(resealAll, under(3, 2, 1));
       let isCutOff = true;
       let isEverRefused = false;
       for (let at = 0, last = 3; isCutOff; at += EVERY, last++) {
         const next = last + 1;
-        isCutOff = await isCutOffAt(at, (cut) => reseal(resealed, under(next, last), NO_BELIEF, cut));
+        isCutOff = await isCutOffAt(at, (cut) => reseal(resealAll, under(next, last), TRUST_NOTHING, cut));
         const opening = subject.open(under(next, last));
         const refusal = await opening.then(
           () => null,
@@ -189,7 +189,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
           expect(String(refusal)).toMatch(/is being resealed/);
           expect(isCutOff).toBe(true);
         }
-        const findings = await reseal(resealed, under(next, last));
+        const findings = await reseal(resealAll, under(next, last));
         expect(findings.filter(({ isRefused }) => isRefused)).toEqual([]);
         await within(subject.open(under(next)), (store) => expectSound(store));
       }
@@ -200,7 +200,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       await fill();
       await subject.changeBody(GROWING, 4, Buffer.from('of somebody else'));
       const onlyLost = { ...BELIEVE_ALL, row: ({ kind }: { kind: string }) => kind !== 'API key' };
-      const findings = await reseal(resealed, under(3), onlyLost);
+      const findings = await reseal(resealAll, under(3), onlyLost);
       const refused = findings.filter(({ isRefused }) => isRefused);
       expect(
         refused.map((finding) => (finding.what === 'row' ? finding.stored.kind : finding.found.refusedSeqs)),
@@ -215,9 +215,9 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
           'write',
         ]);
         expect(await store.log.audit(GROWING, 10)).toBe(4);
-        expect(isUnsound((await store.log.head(GROWING))!)).toBe(false);
+        expect(isInvalidHead((await store.log.head(GROWING))!)).toBe(false);
       });
-      await reseal(resealed, under(3), BELIEVE_ALL);
+      await reseal(resealAll, under(3), BELIEVE_ALL);
       await within(subject.open(under(3)), async (store) => expect(await store.keys.list(account.id)).toHaveLength(2));
     });
 
@@ -226,9 +226,9 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       let isCutOff = true;
       for (let at = 0, last = 2; isCutOff; at += EVERY, last++) {
         const next = last + 1;
-        isCutOff = await isCutOffAt(at, (cut) => reseal(resealed, under(next), BELIEVE_ALL, cut));
+        isCutOff = await isCutOffAt(at, (cut) => reseal(resealAll, under(next), BELIEVE_ALL, cut));
         if (isCutOff) await expect(subject.open(under(next))).rejects.toThrow(/another secret|is being resealed/);
-        await reseal(resealed, under(next), BELIEVE_ALL);
+        await reseal(resealAll, under(next), BELIEVE_ALL);
         await within(subject.open(under(next)), (store) => expectSound(store));
       }
     });
@@ -242,8 +242,8 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
         'write',
         'write',
       ]);
-      expect(isUnsound((await store.log.head(TRIMMED))!)).toBe(false);
-      expect(await store.seals.isOfInstallation()).toBe(false);
+      expect(isInvalidHead((await store.log.head(TRIMMED))!)).toBe(false);
+      expect(await store.seals.matchesInstallation()).toBe(false);
       await store.close();
     });
   });
@@ -271,7 +271,7 @@ function stepped(seals: StoredSeals, step: () => Promise<void>): StoredSeals {
     return write();
   };
   return {
-    isOfInstallation: () => seals.isOfInstallation(),
+    matchesInstallation: () => seals.matchesInstallation(),
     rows: () => seals.rows(),
     shards: () => seals.shards(),
     begin: () => after(() => seals.begin()),
@@ -281,7 +281,7 @@ function stepped(seals: StoredSeals, step: () => Promise<void>): StoredSeals {
   };
 }
 
-function stateOf(finding: Finding): string {
+function stateOf(finding: SealFinding): string {
   if (finding.what === 'row') return finding.state;
   const { current, earlier, none } = finding.found;
   return none > 0 ? 'none' : earlier > 0 ? 'earlier' : current > 0 ? 'current' : 'empty';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseShardKey } from '../../lib/shard/key.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
-import { forgersStore } from '../support/forger.ts';
+import { openStoreAsForger } from '../support/forger.ts';
 import { inStoreFile } from '../support/store-file.ts';
 import { TEST_KEYS } from '../support/store-keys.ts';
 import type { OpenedStore } from './store-contract.ts';
@@ -25,7 +25,7 @@ export async function openedSqliteStore(): Promise<OpenedStore> {
       await current.close();
       await rm(folder, { recursive: true });
     },
-    forger: () => forgersStore(folder),
+    forger: () => openStoreAsForger(folder),
     async spoil(shard, seq, name) {
       const file = join((await current.checkpoints.fetch(shard, seq))!.folder, name);
       const bytes = await readFile(file);

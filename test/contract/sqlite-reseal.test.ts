@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { parseShardKey } from '../../lib/shard/key.ts';
 import { openSqliteToReseal } from '../../lib/store/sqlite/resealing.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
-import { ChangedRows } from '../support/changed-rows.ts';
-import { forgersStore } from '../support/forger.ts';
+import { TamperedRows } from '../support/changed-rows.ts';
+import { openStoreAsForger } from '../support/forger.ts';
 import { resealContract } from './reseal-contract.ts';
 
 resealContract('SQLite', async () => {
@@ -13,9 +13,9 @@ resealContract('SQLite', async () => {
   return {
     open: (keys) => openSqliteStore(folder, { keys }),
     toReseal: (keys, believes) => openSqliteToReseal(folder, keys, believes),
-    forger: () => forgersStore(folder),
+    forger: () => openStoreAsForger(folder),
     async changeBody(shard, seq, body) {
-      const rows = new ChangedRows(folder, parseShardKey(shard).collectionId);
+      const rows = new TamperedRows(folder, parseShardKey(shard).collectionId);
       rows.log('UPDATE entries SET body = :body WHERE shard = :shard AND seq = :seq', { body, seq });
     },
     destroy: () => rm(folder, { recursive: true }),

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { AnchorStanding } from '../../lib/store/anchors.ts';
+import type { OutboxState } from '../../lib/store/anchors.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
 import { aliasesContract } from './aliases-contract.ts';
 import { anchorsContract } from './anchors-contract.ts';
@@ -32,7 +32,7 @@ export interface OpenedStore {
   spoil(shard: string, seq: number, file: string): Promise<void>;
   setAside(shard: string): Promise<number[]>;
   /** Writes next to an outbox row, behind the store's back, where the row is filed. */
-  misfile(collectionId: string, standing: AnchorStanding): Promise<void>;
+  misfile(collectionId: string, standing: OutboxState): Promise<void>;
   /** Copies a record's row behind the store's back, with these bytes as its id. */
   respell(shard: string, id: string, bytes: Uint8Array): Promise<void>;
   /** Changes the mark of the first key behind the store's back; returns the new mark. */
@@ -53,7 +53,7 @@ export interface StoreUnderTest {
   forge(work: (store: Store) => Promise<unknown>): Promise<void>;
   spoil(shard: string, seq: number, file: string): Promise<void>;
   setAside(shard: string): Promise<number[]>;
-  misfile(collectionId: string, standing: AnchorStanding): Promise<void>;
+  misfile(collectionId: string, standing: OutboxState): Promise<void>;
   respell(shard: string, id: string, bytes: Uint8Array): Promise<void>;
   remark(change?: (mark: unknown) => unknown): Promise<unknown>;
   /** Closes the store; it is reopened after the test. */

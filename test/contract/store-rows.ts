@@ -3,7 +3,7 @@ import type { ShardHead } from '../../lib/shard/head.ts';
 import type { AccountRow, CollectionRow } from '../../lib/store/catalog.ts';
 import type { KeyRow } from '../../lib/store/keys.ts';
 import type { LogEntry } from '../../lib/store/log.ts';
-import type { Page } from '../../lib/store/page.ts';
+import type { RowPage } from '../../lib/store/page.ts';
 import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../../lib/store/records.ts';
 import type { QueryBlock } from '../../lib/store/usage.ts';
 
@@ -125,12 +125,12 @@ export async function recordsOf(records: RecordStore, shard: string, ids: string
 
 /** All pages of a list, each with at most `limit` rows. */
 export async function pagesOf<Row, P>(
-  read: (after: P | null, limit: number) => Promise<Page<Row, P>>,
+  read: (after: P | null, limit: number) => Promise<RowPage<Row, P>>,
   limit: number,
 ): Promise<Row[][]> {
   const pages: Row[][] = [];
   for (let after: P | null = null; ; ) {
-    const page: Page<Row, P> = await read(after, limit);
+    const page: RowPage<Row, P> = await read(after, limit);
     pages.push(page.rows);
     if (page.next === null) return pages;
     after = page.next;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { WriteHolds } from '../../lib/store/usage.ts';
+import type { AccountWriteHolds } from '../../lib/store/usage.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { entry, newBlock, newCollection, WEIRD_IDS } from './store-rows.ts';
 
@@ -95,7 +95,7 @@ export function usageContract(subject: StoreUnderTest): void {
     test('holds are replaced by compare-and-set', async () => {
       const { usage } = subject.store;
       expect(await usage.readHolds(a)).toEqual({ revision: 0, holds: [], alone: null, line: [] });
-      const next = (revision: number): WriteHolds => {
+      const next = (revision: number): AccountWriteHolds => {
         const id = randomUUID();
         const hold = { id, writes: revision, vectors: 2, baseline: revision % 2 === 0 ? null : 7, beat: 0 };
         return { revision, holds: [hold], alone: id, line: [{ instance: randomUUID(), beat: 3 }] };

@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { namesOf, readConfig, VARIABLES } from '../../lib/config.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { SERVICE_NAMES } from '../../lib/process/service-names.ts';
-import { openSecrets } from '../../lib/secret/secret-file.ts';
+import { loadSecrets } from '../../lib/secret/secret-file.ts';
 import { composeNodes, composeServices } from './compose.ts';
 import { copiedInto, instructions, packagesOf } from './dockerfile.ts';
 import { type Manifest, nodesOf, parseManifests, ROOT, readText, readYaml, workloadsOf } from './manifest.ts';
@@ -90,7 +90,7 @@ describe('variables', () => {
         mongoUrl: expect.any(String),
         redisUrl: expect.any(String),
       });
-      expect(await openSecrets(config, false, pino({ level: 'silent' }))).toHaveLength(1);
+      expect(await loadSecrets(config, false, pino({ level: 'silent' }))).toHaveLength(1);
     }
     await rm(folder, { recursive: true });
   });

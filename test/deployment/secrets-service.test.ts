@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { readConfig } from '../../lib/config.ts';
-import { secretsIn } from '../../lib/secret/secrets-text.ts';
+import { parseSecrets } from '../../lib/secret/secrets-text.ts';
 import { composeNodes } from './compose.ts';
 import { inFolder, isRoot, makeSecrets } from './secrets-service.ts';
 
@@ -37,7 +37,7 @@ async function made(): Promise<Record<string, string>> {
 /** Expects the nodes' secrets to match those of the stores. */
 function expectConsistent(files: Record<string, string>): void {
   expect(Object.keys(files)).toEqual(FILES);
-  expect(secretsIn(files['provec/secret']!)).toHaveLength(1);
+  expect(parseSecrets(files['provec/secret']!)).toHaveLength(1);
   const [environment] = composeNodes.map((node) => node.environment!);
   const { mongoUrl, redisUrl } = readConfig({
     PROVEC_MONGO_URL_FILE: inFolder(folder, environment!.PROVEC_MONGO_URL_FILE!),

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Likeness } from '../support/likeness.ts';
+import { RecordedResponses } from '../support/likeness.ts';
 import { blocksOf, type PageBlock } from '../support/page-blocks.ts';
 import { ReaderTerminal } from '../support/reader-terminal.ts';
 import { StartedProcess } from '../support/service-process.ts';
@@ -107,7 +107,7 @@ describe('a reader who follows them', () => {
   let home: string;
   let terminal: ReaderTerminal;
   let service: StartedProcess | undefined;
-  const likeness = new Likeness();
+  const likeness = new RecordedResponses();
 
   beforeAll(async () => {
     home = await realpath(await mkdtemp(join(tmpdir(), 'provec-first-hour-')));

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { newKey } from '../contract/store-rows.ts';
 import { apiClient } from '../support/api-client.ts';
-import { forgersStore } from '../support/forger.ts';
+import { openStoreAsForger } from '../support/forger.ts';
 import { invariant } from '../support/invariant.ts';
 import { reseal, storeBytes } from '../support/reseal-run.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
@@ -83,7 +83,7 @@ function change(sql: string, ...values: string[]): void {
 }
 
 test('while rows are refused no earlier secret can be dropped: one of them, put right, still needs it', async () => {
-  const forger = await forgersStore(service.dataDir);
+  const forger = await openStoreAsForger(service.dataDir);
   await forger.keys.create(newKey({ name: 'forged' }), null);
   await forger.close();
   change('UPDATE keys SET name = ? WHERE name = ?', 'renamed', 'another');
@@ -106,7 +106,7 @@ test('put right they can, and then all is well under the current secret alone', 
 });
 
 test('a forged key stays refused, and opens nothing', async () => {
-  const forger = await forgersStore(service.dataDir);
+  const forger = await openStoreAsForger(service.dataDir);
   await forger.keys.create(newKey({ name: 'forged' }), null);
   await forger.close();
   expect(await reseal(environment(2), '--apply')).toMatchObject({

@@ -17,10 +17,10 @@ import { monthOf } from '../../lib/time/month.ts';
 import keysService from '../../services/keys/keys.service.ts';
 import meteringService from '../../services/metering/metering.service.ts';
 import { TEST_KEYS } from './store-keys.ts';
-import { quiet, watched } from './store-watch.ts';
+import { untilStoreIdle, withCallCount } from './store-watch.ts';
 
 /** A clock that stands still until the test moves it. */
-export class HandClock implements Clock {
+export class ManualClock implements Clock {
   #wallMs: number;
   #monotonicMs = 1_000_000;
   constructor(iso = '2026-11-15T12:00:00.000Z') {
@@ -41,7 +41,7 @@ export class HandClock implements Clock {
 /** Opens an SQLite store in a temporary folder; `destroy` removes the folder. */
 export async function openTemporaryStore(): Promise<{ store: Store; folder: string; destroy(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'provec-accounts-'));
-  const store = watched(await openSqliteStore(folder, { keys: TEST_KEYS }));
+  const store = withCallCount(await openSqliteStore(folder, { keys: TEST_KEYS }));
   return {
     store,
     folder,
@@ -122,7 +122,7 @@ export async function eventually(check: () => Promise<boolean> | boolean): Promi
 }
 
 /** Returns the ProvecError that a promise rejects with; throws any other error. */
-export async function refusal(promise: Promise<unknown>): Promise<ProvecError> {
+export async function rejectedError(promise: Promise<unknown>): Promise<ProvecError> {
   const error = await promise.then(
     (answer) => new Error(`not refused but ${JSON.stringify(answer)}`),
     (reason: unknown) => reason,
@@ -140,6 +140,6 @@ export async function isPending(promise: Promise<unknown>): Promise<boolean> {
     pending = false;
   };
   promise.then(done, done);
-  await quiet();
+  await untilStoreIdle();
   return pending;
 }

@@ -6,7 +6,7 @@ import { inStoreFile, type StoreFile } from './store-file.ts';
  * Rows of one collection of one shard in the files of a SQLite store, as an attacker with the disk
  * in hand sees and changes them.
  */
-export class ChangedRows {
+export class TamperedRows {
   readonly #folder: string;
   readonly #collectionId: string;
 

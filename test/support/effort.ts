@@ -8,4 +8,4 @@ export const isThorough = process.env.PROVEC_TEST_LONG === '1';
  * Number of cases per property: `thorough` in the long suites; in the gate a quarter, always the
  * same cases.
  */
-export const cases = (thorough: number): number => (isThorough ? thorough : Math.ceil(thorough / 4));
+export const propertyRuns = (thorough: number): number => (isThorough ? thorough : Math.ceil(thorough / 4));

@@ -3,7 +3,7 @@
  * jest.config.js).
  */
 import fc from 'fast-check';
-import { cases } from './effort.ts';
+import { propertyRuns } from './effort.ts';
 import { seed } from './seed.ts';
 
-fc.configureGlobal({ ...fc.readConfigureGlobal(), seed, numRuns: cases(200) });
+fc.configureGlobal({ ...fc.readConfigureGlobal(), seed, numRuns: propertyRuns(200) });

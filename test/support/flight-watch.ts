@@ -17,7 +17,7 @@ interface Sent {
  * Watches every transaction on its way to the ledger and records breaches: a transaction sent while
  * another of the same collection may still land, or a version on chain that decreases.
  */
-export class FlightWatch {
+export class TransactionWatch {
   readonly breaches: string[] = [];
   /** Versions on chain after each transaction, by collection. */
   readonly versions = new Map<string, number[]>();

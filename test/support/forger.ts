@@ -10,7 +10,7 @@ import { FORGED_KEYS } from './store-keys.ts';
  * Opens the embedded store of `folder` as a forger who can write there and has the program, but not
  * the secret: everything written is valid except for the seals. The caller closes it.
  */
-export async function forgersStore(folder: string): Promise<Store> {
+export async function openStoreAsForger(folder: string): Promise<Store> {
   const mark = join(folder, FORMAT_FILE);
   const own = await readFile(mark);
   await writeFormat(folder, new Seals(FORGED_KEYS.installation));

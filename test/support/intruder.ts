@@ -9,7 +9,7 @@ export const float32Bytes = (values: number[]) => Buffer.from(Float32Array.from(
  * occurrence of `bytes` with `instead` in place, so that a service with the file open sees it, too.
  * `files` matches file names. Returns the number of places changed.
  */
-export function overwriteOnDisk(
+export function tamperOnDisk(
   folder: string,
   bytes: Buffer | string,
   instead: Buffer | string,

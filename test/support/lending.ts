@@ -79,7 +79,7 @@ export const ENVIRONMENTS = {
 export type LentService = keyof typeof ENVIRONMENTS;
 
 /** Description of a lent service. */
-export interface Loan {
+export interface LentServiceInfo {
   readonly url: string;
   /**
    * The embedded ledger, and the base58 address of the key that signs anchors; null without a

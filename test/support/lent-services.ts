@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { getBase58Decoder } from '@solana/web3.js';
 import { watchParent } from '../../lib/process/parent-watch.ts';
-import { ENVIRONMENTS, LENDER_VARIABLE, type LentService, type Loan } from './lending.ts';
+import { ENVIRONMENTS, LENDER_VARIABLE, type LentService, type LentServiceInfo } from './lending.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
 
 const started = new Map<LentService, Promise<ServiceProcess>>();
@@ -24,7 +24,7 @@ function lend(kind: LentService): Promise<ServiceProcess> {
   return service;
 }
 
-async function loanOf({ url, dataDir, stdout }: ServiceProcess): Promise<Loan> {
+async function loanOf({ url, dataDir, stdout }: ServiceProcess): Promise<LentServiceInfo> {
   const ledgerUrl = /, RPC (http:\S+),/.exec(stdout)?.[1];
   if (ledgerUrl === undefined) return { url, ledger: null };
   const numbers = JSON.parse(await readFile(join(dataDir, 'ledger-keypair.json'), 'utf8')) as number[];

@@ -23,7 +23,7 @@ const VARYING = [
 const SHAPES = [TIME, ...VARYING];
 
 /** Maps varying strings in recorded responses to the strings of this run. */
-export class Likeness {
+export class RecordedResponses {
   readonly #standsFor = new Map<string, string>();
   readonly #taken = new Set<string>();
   readonly #same: readonly string[];

@@ -4,7 +4,7 @@ import type { Store } from '../../lib/store/port.ts';
 import type { WriteAnswer } from '../../services/metering/account-writes.ts';
 import type { Allowance } from '../../services/metering/allowance.ts';
 import type { WriteNeed, WriteRequest } from '../../services/metering/write-decisions.ts';
-import { commitTally, HandClock, openTemporaryStore, startNode, type TestNode } from './accounts.ts';
+import { commitTally, ManualClock, openTemporaryStore, startNode, type TestNode } from './accounts.ts';
 
 const LIMITS = { writes: 100, vectors: 20 };
 
@@ -14,7 +14,7 @@ const LIMITS = { writes: 100, vectors: 20 };
  */
 export class MeteredAccount {
   store!: Store;
-  clock!: HandClock;
+  clock!: ManualClock;
   node!: TestNode;
   id!: string;
 
@@ -26,7 +26,7 @@ export class MeteredAccount {
     });
     afterAll(() => opened.destroy());
     beforeEach(async () => {
-      this.clock = new HandClock();
+      this.clock = new ManualClock();
       this.node = await startNode(this.store, this.clock, { free: LIMITS });
       this.id = (await this.node.call('keys.createAccount', { name: 'someone', plan: 'free' })).account.id;
     });
@@ -49,12 +49,12 @@ export class MeteredAccount {
 }
 
 /** A write request that asks for quota, with a `ticket` or for the first time. */
-export function asking(need: WriteNeed, allowance: Allowance, ticket?: string): WriteRequest {
+export function writeRequestFor(need: WriteNeed, allowance: Allowance, ticket?: string): WriteRequest {
   return { id: ticket ?? randomUUID(), need, writesMin: need.writes, allowance, isCounted: ticket !== undefined };
 }
 
 /** Returns the id of the reservation; throws any other response. */
-export async function reserved(promise: Promise<WriteAnswer>): Promise<string> {
+export async function reservationId(promise: Promise<WriteAnswer>): Promise<string> {
   const answer = await promise;
   if (answer.outcome !== 'reserved' || answer.id === null)
     throw new Error(`not reserved but ${JSON.stringify(answer)}`);

@@ -2,18 +2,18 @@ import { MongoClient } from 'mongodb';
 import { Seals } from '../../lib/secret/seals.ts';
 import { openMongoStore } from '../../lib/store/mongo/store.ts';
 import type { Store } from '../../lib/store/port.ts';
-import { sealOfInstallation } from '../../lib/store/store-mark.ts';
+import { installationSeal } from '../../lib/store/store-mark.ts';
 import { FORGED_KEYS } from './store-keys.ts';
 
 /**
  * Opens a database's store as a forger who can write there and has the program, but not the secret.
  * The caller closes it.
  */
-export async function forgersDatabase(url: string, folder: string): Promise<Store> {
+export async function openDatabaseAsForger(url: string, folder: string): Promise<Store> {
   const client = new MongoClient(url);
   const formats = client.db().collection<{ _id: string; installation: string }>('format');
   const own = (await formats.findOne({ _id: 'format' }))!;
-  const installation = sealOfInstallation(new Seals(FORGED_KEYS.installation));
+  const installation = installationSeal(new Seals(FORGED_KEYS.installation));
   await formats.updateOne({ _id: 'format' }, { $set: { installation } });
   try {
     return await openMongoStore({ keys: FORGED_KEYS, url, folder });

@@ -26,7 +26,7 @@ export function writeOutdatedCheckpoint(folder: string, spec: ShardSpec, vectors
     multi: false,
   });
   for (const [i, vector] of vectors.entries()) {
-    slots.show(slots.take(Buffer.from(`r${i}`), vector, Buffer.from('{}'), 1));
+    slots.makeLive(slots.allocate(Buffer.from(`r${i}`), vector, Buffer.from('{}'), 1));
     index.add(
       BigInt(i),
       vector.map((value) => value / slots.norm(i)),

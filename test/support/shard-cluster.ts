@@ -14,7 +14,7 @@ import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { SYSTEM_TIMERS } from '../../lib/time/timers.ts';
 import { ShardRouter } from '../../mixins/shard-router/shard-router.ts';
-import type { Arrival } from '../../services/shards/cluster/rebalancing/arrival.ts';
+import type { ShardOffer } from '../../services/shards/cluster/rebalancing/arrival.ts';
 import { ShardNode } from '../../services/shards/shard-node.ts';
 import { SeverableStore } from './severed-store.ts';
 import { TEST_KEYS } from './store-keys.ts';
@@ -129,8 +129,8 @@ export async function shardCluster(
         process: await identityOf(child),
         silenceMs: () => 0,
         adopt: async (to: string, shard: ShardSpec) => reached(name, to).adopt(shard),
-        isThere: (to: string) => members.get(to)?.isUp ?? false,
-        offer: async (to: string, arrival: Arrival) => reached(name, to).cluster.rebalancer.offered(arrival),
+        isReachable: (to: string) => members.get(to)?.isUp ?? false,
+        offer: async (to: string, arrival: ShardOffer) => reached(name, to).cluster.rebalancer.considerOffer(arrival),
         follow: async (to: string, shard: ShardSpec, seq: number) => reached(name, to).cluster.follow(shard, seq),
         onDead: () => undefined,
         onDraining: () => {

@@ -165,7 +165,7 @@ function referenceScore(metric: ShardSpec['metric'], a: ArrayLike<number>, b: Ar
  * Number of `found` matches whose score reaches that of the last of the true `best` rows within
  * 1e-5, at most the number of rows. The data set has unit vectors.
  */
-export function reachedTruth(
+export function matchesInTruth(
   found: ShardMatch[],
   best: number[],
   { vectors, dimensions }: { vectors: Float32Array; dimensions: number },

@@ -11,7 +11,7 @@ import { type Clock, SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { ShardNode } from '../../services/shards/shard-node.ts';
 import { SeverableStore } from './severed-store.ts';
 import { TEST_KEYS } from './store-keys.ts';
-import { watched } from './store-watch.ts';
+import { withCallCount } from './store-watch.ts';
 
 /** A fixture's catalog contains the collections of `specOf` 1 to this number. */
 const COLLECTIONS = 32;
@@ -72,7 +72,7 @@ export async function shardFixture(
     PROVEC_DISK_RESERVE_MB: '0',
     ...environment,
   });
-  const store = watched(await openSqliteStore(folder, { keys: TEST_KEYS }));
+  const store = withCallCount(await openSqliteStore(folder, { keys: TEST_KEYS }));
   await store.catalog.createAccount({
     id: ACCOUNT,
     name: 'test',

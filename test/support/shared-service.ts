@@ -1,9 +1,9 @@
 import { type Api, apiClient } from './api-client.ts';
-import { LENDER_VARIABLE, type LentService, type Loan } from './lending.ts';
+import { LENDER_VARIABLE, type LentService, type LentServiceInfo } from './lending.ts';
 import { createTenant, TEST_KEY } from './tenant.ts';
 
 /** An account in a service that other test files also use. */
-export interface SharedService extends Loan {
+export interface SharedService extends LentServiceInfo {
   /** The account's first key, with all scopes. */
   readonly key: string;
   /** API client with that key. */
@@ -21,7 +21,7 @@ export async function shareService(kind: LentService = 'plain'): Promise<SharedS
   const response = await fetch(`${process.env[LENDER_VARIABLE]}/${kind}`);
   const text = await response.text();
   if (!response.ok) throw new Error(`the shared service did not start: ${text}`);
-  const loan = JSON.parse(text) as Loan;
+  const loan = JSON.parse(text) as LentServiceInfo;
   const key = kind === 'unmanaged' ? TEST_KEY : (await createTenant(loan, 'enterprise', ACCOUNT_NAME)).key.secret;
   return { ...loan, key, api: apiClient(loan.url, key) };
 }

@@ -4,7 +4,7 @@ const TURNS = 20;
 let underWay = 0;
 
 /** Wraps a store to count its running calls, for `quiet`. */
-export function watched(store: Store): Store {
+export function withCallCount(store: Store): Store {
   const parts = Object.entries(store).map(([name, part]) => [name, typeof part === 'object' ? counted(part) : part]);
   return Object.fromEntries(parts) as Store;
 }
@@ -13,7 +13,7 @@ export function watched(store: Store): Store {
  * Resolves when no watched store has had a running call for several turns: all work that needs
  * neither the clock nor the caller is done.
  */
-export async function quiet(): Promise<void> {
+export async function untilStoreIdle(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn++) {
     await new Promise((resolve) => setImmediate(resolve));
     if (underWay > 0) turn = -1;

@@ -6,7 +6,7 @@ import { recordsOf } from '../contract/store-rows.ts';
  * Tampers with the store: changes one materialised record, or removes it (null), without a log
  * entry. Leaf and seq stay the same.
  */
-export async function changedBytes(
+export async function tamperWithRecord(
   store: Store,
   shard: string,
   id: string,

@@ -1,5 +1,5 @@
 import type { Api } from './api-client.ts';
-import { FlightWatch } from './flight-watch.ts';
+import { TransactionWatch } from './flight-watch.ts';
 import { LedgerRelay } from './ledger-relay.ts';
 
 interface Sent {
@@ -14,9 +14,9 @@ interface Sent {
  */
 export async function watchedLedger(
   isLost: (number: number) => boolean = () => false,
-): Promise<{ relay: LedgerRelay; watch: FlightWatch }> {
+): Promise<{ relay: LedgerRelay; watch: TransactionWatch }> {
   const relay = await LedgerRelay.open();
-  const watch = new FlightWatch(relay.ledgerUrl, await relay.client('authority'));
+  const watch = new TransactionWatch(relay.ledgerUrl, await relay.client('authority'));
   const passed = new Set<string>();
   relay.intercept = ({ asked, forward }) => {
     const { id, method, params } = JSON.parse(asked) as Sent;
@@ -34,7 +34,11 @@ export async function watchedLedger(
  * Creates `count` watched collections of 2 dimensions, every other one with two shards. Returns
  * their ids by name.
  */
-export async function watchedCollections(api: Api, watch: FlightWatch, count: number): Promise<Map<string, string>> {
+export async function watchedCollections(
+  api: Api,
+  watch: TransactionWatch,
+  count: number,
+): Promise<Map<string, string>> {
   const ids = new Map<string, string>();
   for (let at = 0; at < count; at++) {
     const name = `c${at}`;

@@ -11,12 +11,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
 import type { AliasRow, StoredAliases } from '../aliases.ts';
-import { type Page, pageOf } from '../page.ts';
+import { pageOf, type RowPage } from '../page.ts';
 import type { Sealed } from '../sealed.ts';
 import type { Connection } from './connection.ts';
 import { rowIn } from './document-form.ts';
 import { idPart, joined } from './document-id.ts';
-import { unlessTaken } from './store-failure.ts';
+import { nullOnDuplicate } from './store-failure.ts';
 
 export interface AliasDocument {
   _id: string;
@@ -53,7 +53,7 @@ export class MongoAliases implements StoredAliases {
       if (taken !== null) return taken.state === 'alias' ? 'alias' : 'collection';
       if ((await this.#documents.countDocuments({ account, state: 'alias' })) >= maxAliases) return 'limit';
       const document = { _id, state: 'alias' as const, account, place, slot: _id, row: { ...row } };
-      if ((await unlessTaken(this.#documents.insertOne(document))) !== null) {
+      if ((await nullOnDuplicate(this.#documents.insertOne(document))) !== null) {
         if (await this.#mark(row.collectionId)) return 'created';
         await this.remove(row.accountId, row.alias, row.seal);
         return 'no target';
@@ -74,7 +74,7 @@ export class MongoAliases implements StoredAliases {
     after: string | null,
     limit: number,
     collectionId?: string,
-  ): Promise<Page<Sealed<AliasRow>, string>> {
+  ): Promise<RowPage<Sealed<AliasRow>, string>> {
     const own = { account: idPart(accountId), state: 'alias' as const, 'row.alias': { $gt: after ?? '' } };
     const target = collectionId === undefined ? {} : { 'row.collectionId': collectionId };
     const found = await this.#documents
@@ -97,7 +97,7 @@ export class MongoAliases implements StoredAliases {
     return 'no target';
   }
 
-  async standsFor(accountId: string, collectionId: string, besides: readonly string[]): Promise<boolean> {
+  async existsFor(accountId: string, collectionId: string, besides: readonly string[]): Promise<boolean> {
     const filter = { 'row.collectionId': collectionId, 'row.seal': { $nin: besides } };
     const found = await this.#documents.findOne({ account: idPart(accountId), state: 'alias', ...filter });
     return found !== null;

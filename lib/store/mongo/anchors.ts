@@ -5,19 +5,19 @@ import {
   type AnchoringInstance,
   type AnchorRow,
   type AnchorRowWith,
-  type AnchorStanding,
   type AnchorStore,
+  mapCuts,
   type OpenAnchor,
-  standingOf,
-  unreadableRow,
-  withCuts,
+  type OutboxState,
+  outboxStateOf,
+  unreadableAnchorRow,
 } from '../anchors.ts';
 import type { Connection } from './connection.ts';
-import { fields, ofForm, text, whole } from './document-form.ts';
+import { fields, text, validated, whole } from './document-form.ts';
 import { idPart, joined, numbered, numberPart, under } from './document-id.ts';
 import { decodeHead, encodeHead, type HeadDocument } from './head-codec.ts';
 import { deleteRange, pagesOf } from './slices.ts';
-import { damaged, unlessTaken } from './store-failure.ts';
+import { damagedDocument, nullOnDuplicate } from './store-failure.ts';
 
 const PAGE_ROWS = 100;
 const OPEN_PAGE_ROWS = 1_000;
@@ -28,7 +28,7 @@ type CutDocument = HeadDocument[];
 interface AnchorDocument extends AnchorRowWith<CutDocument> {
   _id: string;
   /** Absent if 'settled', so that a sparse index holds only open rows. */
-  standing?: Exclude<AnchorStanding, 'settled'>;
+  standing?: Exclude<OutboxState, 'settled'>;
   /** Newest history item, with the revision of the row that it came with. */
   newest: { item: AnchorHistoryItem; revision: number } | null;
 }
@@ -66,22 +66,22 @@ export class MongoAnchors implements AnchorStore {
 
   async get(collectionId: string): Promise<AnchorRow | null> {
     const found = await this.#rows.findOne({ _id: idPart(collectionId) });
-    return found && decodeAnchor(found);
+    return found && decodeAnchorDocument(found);
   }
 
   async getMany(collectionIds: string[]): Promise<AnchorRow[]> {
     const found = await this.#rows.find({ _id: { $in: collectionIds.map(idPart) } }).toArray();
-    return found.map(decodeAnchor);
+    return found.map(decodeAnchorDocument);
   }
 
   async add(row: AnchorRow): Promise<boolean> {
-    const document = { _id: idPart(row.collectionId), ...encodeAnchor(row), newest: null };
-    return (await unlessTaken(this.#rows.insertOne(document))) !== null;
+    const document = { _id: idPart(row.collectionId), ...encodeAnchorDocument(row), newest: null };
+    return (await nullOnDuplicate(this.#rows.insertOne(document))) !== null;
   }
 
   async put(row: AnchorRow, history?: AnchorHistoryItem): Promise<boolean> {
     const _id = idPart(row.collectionId);
-    const fields = encodeAnchor(row);
+    const fields = encodeAnchorDocument(row);
     const stored = await this.#stored(_id);
     if (stored?.revision !== row.revision - 1) return false;
     const before = newestOf(stored);
@@ -92,10 +92,10 @@ export class MongoAnchors implements AnchorStore {
   }
 
   async *all(): AsyncIterable<AnchorRow[]> {
-    for await (const page of pagesOf(this.#connection, this.#rows, {}, PAGE_ROWS)) yield page.map(decodeAnchor);
+    for await (const page of pagesOf(this.#connection, this.#rows, {}, PAGE_ROWS)) yield page.map(decodeAnchorDocument);
   }
 
-  async *open(standing: Exclude<AnchorStanding, 'settled'>): AsyncIterable<OpenAnchor[]> {
+  async *open(standing: Exclude<OutboxState, 'settled'>): AsyncIterable<OpenAnchor[]> {
     const fields = { collectionId: 1, wantedAt: 1 } as const;
     for await (const page of pagesOf(this.#connection, this.#rows, { standing }, OPEN_PAGE_ROWS, fields))
       yield page.flatMap(openIn);
@@ -137,7 +137,7 @@ export class MongoAnchors implements AnchorStore {
 
   async instances(): Promise<AnchoringInstance[]> {
     const found = await this.#instances.find().sort({ _id: 1 }).toArray();
-    return found.map(({ row }) => ofForm(row, INSTANCE, 'An instance of anchoring'));
+    return found.map(({ row }) => validated(row, INSTANCE, 'An instance of anchoring'));
   }
 
   async endInstance(instance: string): Promise<void> {
@@ -153,7 +153,7 @@ export class MongoAnchors implements AnchorStore {
   async #copy(collection: string, { item, revision }: NonNullable<AnchorDocument['newest']>): Promise<void> {
     const _id = joined(collection, numberPart(item.version));
     // A duplicate key means that the item was already copied.
-    await unlessTaken(
+    await nullOnDuplicate(
       this.#history.updateOne({ _id, revision: { $lt: revision } }, { $set: { revision, item } }, { upsert: true }),
     );
   }
@@ -180,25 +180,25 @@ function openIn({
   return [{ collectionId, wantedAt: typeof wantedAt === 'string' ? wantedAt : null }];
 }
 
-export function encodeAnchor(row: AnchorRow): Omit<AnchorDocument, '_id' | 'newest'> {
-  const standing = standingOf(row);
+export function encodeAnchorDocument(row: AnchorRow): Omit<AnchorDocument, '_id' | 'newest'> {
+  const standing = outboxStateOf(row);
   return {
-    ...withCuts(row, (cut) => cut.map(encodeHead)),
+    ...mapCuts(row, (cut) => cut.map(encodeHead)),
     ...(standing === 'settled' ? {} : { standing }),
   };
 }
 
-export function decodeAnchor({ _id, newest: _, standing: __, ...document }: AnchorDocument): AnchorRow {
+export function decodeAnchorDocument({ _id, newest: _, standing: __, ...document }: AnchorDocument): AnchorRow {
   const { collectionId, revision } = document;
   try {
-    if (Number.isSafeInteger(revision) && idPart(collectionId) === _id) return withCuts(document, decodeCut);
+    if (Number.isSafeInteger(revision) && idPart(collectionId) === _id) return mapCuts(document, decodeCut);
   } catch {
     // Handled below.
   }
-  return unreadableRow(_id, Number.isSafeInteger(revision) ? revision : 0);
+  return unreadableAnchorRow(_id, Number.isSafeInteger(revision) ? revision : 0);
 }
 
 function decodeCut(cut: CutDocument): Cut {
-  if (!Array.isArray(cut)) throw damaged('The cut of an anchor row');
+  if (!Array.isArray(cut)) throw damagedDocument('The cut of an anchor row');
   return cut.map(decodeHead);
 }

@@ -6,8 +6,15 @@
  *   that the limit is exact without a separate count. Otherwise, and after the drop, its own id.
  */
 import type { Collection, Filter } from 'mongodb';
-import type { AccountRow, AccountState, CollectionRow, Creation, StoredAccount, StoredCatalog } from '../catalog.ts';
-import { type Page, type Position, pageOf, positionOf } from '../page.ts';
+import type {
+  AccountRow,
+  AccountState,
+  CollectionRow,
+  CreateOutcome,
+  StoredAccount,
+  StoredCatalog,
+} from '../catalog.ts';
+import { type Position, pageOf, positionOf, type RowPage } from '../page.ts';
 import type { Sealed } from '../sealed.ts';
 import type { MongoAliases } from './aliases.ts';
 import { freeSlots } from './collection-slots.ts';
@@ -16,7 +23,7 @@ import { rowIn } from './document-form.ts';
 import { idPart, joined } from './document-id.ts';
 import type { MongoKeys } from './keys.ts';
 import { pagesOf } from './slices.ts';
-import { unlessTaken } from './store-failure.ts';
+import { nullOnDuplicate } from './store-failure.ts';
 import type { MongoUsage } from './usage.ts';
 
 const PAGE_ROWS = 500;
@@ -64,14 +71,14 @@ export class MongoCatalog implements StoredCatalog {
     this.#accounts = connection.collection('accounts');
   }
 
-  async createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): Promise<Creation> {
+  async createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): Promise<CreateOutcome> {
     const [_id, account] = [idPart(row.id), idPart(row.accountId)];
     const place = joined(account, idPart(row.name));
     const document = { _id, state: 'live' as const, account, place, row: { ...row } };
     for (;;) {
       const slot = maxCollections === null ? _id : await this.#freeSlot(account, place, maxCollections);
       if (slot === 'exists' || slot === 'alias' || slot === 'limit') return slot;
-      if ((await unlessTaken(this.#collections.insertOne({ ...document, slot }))) !== null) return 'created';
+      if ((await nullOnDuplicate(this.#collections.insertOne({ ...document, slot }))) !== null) return 'created';
       const holder = await this.#holderOf(place);
       if (holder !== null) return holder;
       if ((await this.#collections.findOne({ _id })) !== null)
@@ -94,7 +101,7 @@ export class MongoCatalog implements StoredCatalog {
     accountId: string,
     after: Position | null,
     limit: number,
-  ): Promise<Page<Sealed<CollectionRow>>> {
+  ): Promise<RowPage<Sealed<CollectionRow>>> {
     const own = { account: idPart(accountId), state: 'live' as const };
     const found = await this.#collections
       .find({ ...own, ...beyond(after, '$lt') })
@@ -131,7 +138,7 @@ export class MongoCatalog implements StoredCatalog {
     let filter: Filter<CollectionDocument> = { _id, state: 'live', 'row.seal': seal };
     if (besides !== null) {
       const found = await this.#collections.findOne(filter, { projection: { aliasMark: 1 } });
-      if (found === null || (await this.#aliases.standsFor(accountId, id, besides))) return false;
+      if (found === null || (await this.#aliases.existsFor(accountId, id, besides))) return false;
       const { aliasMark } = found;
       filter = { ...filter, aliasMark: aliasMark === undefined ? { $exists: false } : { $eq: aliasMark } };
     }
@@ -154,7 +161,7 @@ export class MongoCatalog implements StoredCatalog {
     // step comes before the insert, because a crash in between must not leave an account whose
     // usage is not counted.
     await this.#usage.revive(_id);
-    const made = await unlessTaken(this.#accounts.insertOne({ _id, row: { ...row } }));
+    const made = await nullOnDuplicate(this.#accounts.insertOne({ _id, row: { ...row } }));
     if (made === null) throw new RangeError('the id of the account is already taken');
   }
 
@@ -163,7 +170,7 @@ export class MongoCatalog implements StoredCatalog {
     return found && accountOf(found);
   }
 
-  async accountsPage(after: Position | null, limit: number): Promise<Page<StoredAccount>> {
+  async accountsPage(after: Position | null, limit: number): Promise<RowPage<StoredAccount>> {
     const found = await this.#accounts
       .find(beyond(after, '$gt'))
       .sort(byAge(1))

@@ -18,8 +18,8 @@ import type { ShardKey } from '../../shard/key.ts';
 import {
   type CheckpointInfo,
   type FetchedCheckpoint,
+  payloadOfCheckpoint,
   type StoredCheckpoints,
-  saidOfCheckpoint,
   UNSOUND_CHECKPOINT,
 } from '../checkpoints.ts';
 import { StoreError } from '../port.ts';
@@ -33,7 +33,7 @@ const FILE = fields({ name: text, bytes: whole, sha256: text, file: (value) => v
 const MANIFEST = fields({ seq: count, bytes: whole, createdAt: text, files: listOf(FILE) });
 
 /** `_id`: shard, seq, attempt. */
-export interface Manifest {
+export interface GridManifest {
   _id: string;
   seq: number;
   state: 'writing' | 'whole' | 'unsound' | 'removed';
@@ -46,7 +46,7 @@ export interface Manifest {
 
 export class GridCheckpoints implements StoredCheckpoints {
   readonly #connection: Connection;
-  readonly #manifests: Collection<Manifest>;
+  readonly #manifests: Collection<GridManifest>;
   readonly #files: CheckpointFiles;
   readonly #staging: string;
   readonly #fetched: string;
@@ -139,8 +139,8 @@ export class GridCheckpoints implements StoredCheckpoints {
     await this.#removeFetched(shards.$gte);
   }
 
-  #isSealed(shard: ShardKey, { files, seal, ...info }: Manifest): boolean {
-    return this.#seals.fitsHex(saidOfCheckpoint(shard, info, files), seal);
+  #isSealed(shard: ShardKey, { files, seal, ...info }: GridManifest): boolean {
+    return this.#seals.verifyHex(payloadOfCheckpoint(shard, info, files), seal);
   }
 
   async #setAside(part: string, seq: number): Promise<void> {
@@ -164,7 +164,7 @@ export class GridCheckpoints implements StoredCheckpoints {
     const info = { seq, bytes, createdAt: new Date().toISOString() };
     const { matchedCount } = await this.#manifests.updateOne(
       { _id, state: 'writing' },
-      { $set: { ...info, files, state: 'whole', seal: this.#seals.hex(saidOfCheckpoint(shard, info, files)) } },
+      { $set: { ...info, files, state: 'whole', seal: this.#seals.sealHex(payloadOfCheckpoint(shard, info, files)) } },
     );
     // Another node now owns the shard, has written a newer checkpoint and removed the older ones.
     if (matchedCount === 0) {
@@ -185,7 +185,7 @@ export class GridCheckpoints implements StoredCheckpoints {
     await this.#removeAll(all.filter((manifest) => manifest.seq <= seq && !kept.has(manifest._id)));
   }
 
-  async #removeAll(manifests: Manifest[]): Promise<void> {
+  async #removeAll(manifests: GridManifest[]): Promise<void> {
     for (const { _id, files } of manifests) {
       this.#connection.assertOpen();
       await this.#manifests.updateOne({ _id }, { $set: { state: 'removed' } });
@@ -202,7 +202,7 @@ export class GridCheckpoints implements StoredCheckpoints {
     }
   }
 
-  async #unsound(part: string): Promise<Manifest[]> {
+  async #unsound(part: string): Promise<GridManifest[]> {
     const found = await this.#manifests.find({ _id: under(part), state: 'unsound' }).toArray();
     return found.sort((a, b) => b.seq - a.seq || Date.parse(b.createdAt) - Date.parse(a.createdAt));
   }
@@ -211,7 +211,7 @@ export class GridCheckpoints implements StoredCheckpoints {
    * Returns the whole checkpoints in a range, newest first, and only the latest attempt of each
    * seq.
    */
-  async #whole(range: IdRange): Promise<Manifest[]> {
+  async #whole(range: IdRange): Promise<GridManifest[]> {
     const found = await this.#manifests.find({ _id: range, state: 'whole' }).sort({ _id: -1 }).toArray();
     const newest = found
       .filter(MANIFEST)
@@ -219,7 +219,7 @@ export class GridCheckpoints implements StoredCheckpoints {
     return newest.filter((manifest, at) => manifest.seq !== newest[at - 1]?.seq);
   }
 
-  async #download(manifest: Manifest, folder: string): Promise<boolean> {
+  async #download(manifest: GridManifest, folder: string): Promise<boolean> {
     for (const file of manifest.files) {
       if (/[\\/]/.test(file.name) || !(await this.#files.download(file, folder))) return false;
     }

@@ -9,7 +9,7 @@
  */
 import { type Collection, type Db, type Document, MongoClient, ReadConcern } from 'mongodb';
 import { StoreError } from '../port.ts';
-import { type Effect, storeFailure } from './store-failure.ts';
+import { type Effect, mongoFailure } from './store-failure.ts';
 
 const MAX_CONNECTIONS = 50;
 const DATABASE = 'provec';
@@ -93,7 +93,7 @@ async function attempt<T>(effect: Effect, doing: string, work: () => Promise<T>)
   try {
     return await work();
   } catch (error) {
-    throw storeFailure(error, effect, doing);
+    throw mongoFailure(error, effect, doing);
   }
 }
 

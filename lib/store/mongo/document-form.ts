@@ -2,7 +2,7 @@
  * Validators for stored documents. MongoDB accepts any value in any field, so documents without a
  * seal are checked against the form in which Provec writes them.
  */
-import { damaged } from './store-failure.ts';
+import { damagedDocument } from './store-failure.ts';
 
 export type Form = (value: unknown) => boolean;
 
@@ -46,8 +46,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
  * Returns the value. Throws StoreError 'damaged' if it does not have the form; `what` names it in
  * the message.
  */
-export function ofForm<T>(value: T, form: Form, what: string): T {
-  if (!form(value)) throw damaged(what);
+export function validated<T>(value: T, form: Form, what: string): T {
+  if (!form(value)) throw damagedDocument(what);
   return value;
 }
 

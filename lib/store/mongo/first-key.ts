@@ -1,7 +1,7 @@
-import type { StoredFirstKey, StoredMark } from '../first-key.ts';
+import type { StoredFirstKey, StoredFirstKeyMark } from '../first-key.ts';
 import type { Connection } from './connection.ts';
 import { idPart } from './document-id.ts';
-import { FORMAT_ID, storedFormat, theFormat } from './format.ts';
+import { FORMAT_ID, formatCollection, readFormat } from './format.ts';
 
 /** Collections in which any document proves earlier use. */
 const TRACES = [
@@ -29,11 +29,11 @@ export class MongoFirstKey implements StoredFirstKey {
   }
 
   async read(): Promise<unknown> {
-    return (await storedFormat(this.#connection))?.firstKey;
+    return (await readFormat(this.#connection))?.firstKey;
   }
 
-  async write(mark: StoredMark): Promise<void> {
-    await theFormat(this.#connection).updateOne({ _id: FORMAT_ID }, { $set: { firstKey: mark } });
+  async write(mark: StoredFirstKeyMark): Promise<void> {
+    await formatCollection(this.#connection).updateOne({ _id: FORMAT_ID }, { $set: { firstKey: mark } });
   }
 
   async isUsed(besides: string): Promise<boolean> {

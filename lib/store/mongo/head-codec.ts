@@ -1,7 +1,7 @@
 import { Binary } from 'mongodb';
 import type { ShardHead } from '../../shard/head.ts';
 import { isHead } from '../log.ts';
-import { damaged } from './store-failure.ts';
+import { damagedDocument } from './store-failure.ts';
 
 export interface HeadDocument {
   seq: number;
@@ -19,7 +19,7 @@ export function encodeHead({ seq, version, type, hash, count }: ShardHead): Head
 export function decodeHead(head: HeadDocument | undefined): ShardHead {
   const { seq, version, type, count } = head ?? ({} as HeadDocument);
   const hash = bytesOf(head?.hash);
-  if (hash === null || !isHead({ seq, version, type, hash, count })) throw damaged('A shard head');
+  if (hash === null || !isHead({ seq, version, type, hash, count })) throw damagedDocument('A shard head');
   return { seq, version, type, hash, count };
 }
 

@@ -1,13 +1,13 @@
 import type { Collection } from 'mongodb';
 import type { Seals } from '../../secret/seals.ts';
 import { canManage, KEYS_MAX, type KeyRow, type StoredKeys, standsInFor } from '../keys.ts';
-import { type Page, type Position, pageOf, positionOf } from '../page.ts';
+import { type Position, pageOf, positionOf, type RowPage } from '../page.ts';
 import type { Sealed } from '../sealed.ts';
-import { isBelievedKey } from '../sealed-keys.ts';
+import { isAuthenticKey } from '../sealed-keys.ts';
 import type { Connection } from './connection.ts';
-import { fields, listOf, ofForm, text, whole } from './document-form.ts';
+import { fields, listOf, text, validated, whole } from './document-form.ts';
 import { idPart } from './document-id.ts';
-import { unlessTaken } from './store-failure.ts';
+import { nullOnDuplicate } from './store-failure.ts';
 
 const TOUCH_ATTEMPTS = 3;
 
@@ -43,7 +43,7 @@ export class MongoKeys implements StoredKeys {
     const _id = idPart(row.accountId);
     for (;;) {
       const stored = await this.#account(_id);
-      const keys = stored === null ? [] : keysIn(ofForm(stored, ACCOUNT, 'The keys of an account'));
+      const keys = stored === null ? [] : keysIn(validated(stored, ACCOUNT, 'The keys of an account'));
       // The document has no room for more, even if some keys are forged.
       if (keys.length >= KEYS_MAX) return 'limit';
       if (maxKeys !== null && this.#believed(row.accountId, keys).length >= maxKeys) return 'limit';
@@ -62,7 +62,7 @@ export class MongoKeys implements StoredKeys {
     return account === null ? null : (keysIn(account)[0] ?? null);
   }
 
-  async page(accountId: string, after: Position | null, limit: number): Promise<Page<Sealed<KeyRow>>> {
+  async page(accountId: string, after: Position | null, limit: number): Promise<RowPage<Sealed<KeyRow>>> {
     const keys = (await this.#keys(accountId)).sort(newestFirst);
     const rest = after === null ? keys : keys.filter((key) => newestFirst(after, key) < 0);
     return pageOf(rest.slice(0, limit + 1), limit, positionOf);
@@ -110,7 +110,7 @@ export class MongoKeys implements StoredKeys {
   }
 
   #isBelieved(accountId: string, row: Sealed<KeyRow>): boolean {
-    return isBelievedKey(accountId, row, this.#seals);
+    return isAuthenticKey(accountId, row, this.#seals);
   }
 
   /**
@@ -163,12 +163,14 @@ export class MongoKeys implements StoredKeys {
   /** Returns false on a conflict; the caller reads again to find the cause. */
   async #insert(_id: string, row: Sealed<KeyRow>): Promise<boolean> {
     const lookups = [`@${_id}`, ...lookupsOf(row)];
-    return (await unlessTaken(this.#accounts.insertOne({ _id, revision: 1, keys: [{ ...row }], lookups }))) !== null;
+    return (
+      (await nullOnDuplicate(this.#accounts.insertOne({ _id, revision: 1, keys: [{ ...row }], lookups }))) !== null
+    );
   }
 
   async #push({ _id, revision }: AccountKeys, row: Sealed<KeyRow>): Promise<boolean> {
     const $push = { keys: { ...row }, lookups: { $each: lookupsOf(row) } };
-    const pushed = await unlessTaken(this.#accounts.updateOne({ _id, revision }, { $push, $inc: { revision: 1 } }));
+    const pushed = await nullOnDuplicate(this.#accounts.updateOne({ _id, revision }, { $push, $inc: { revision: 1 } }));
     return pushed !== null && pushed.matchedCount > 0;
   }
 }

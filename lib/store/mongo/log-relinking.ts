@@ -17,7 +17,7 @@ import { isSameLink } from '../log-seals.ts';
 import type { ResealLogOptions } from '../resealing.ts';
 import type { Connection } from './connection.ts';
 import { lastNumber, numbered, shardPart } from './document-id.ts';
-import { FORMAT_ID, theFormat } from './format.ts';
+import { FORMAT_ID, formatCollection } from './format.ts';
 import { bytesOf } from './head-codec.ts';
 import { decodeEntry, type EntryDocument } from './log-entry-codec.ts';
 import type { LogShards } from './log-shards.ts';
@@ -133,6 +133,6 @@ export class LogRelinking {
   }
 
   async #name(relinking: string | null): Promise<void> {
-    await theFormat(this.#connection).updateOne({ _id: FORMAT_ID }, { $set: { resealing: { relinking } } });
+    await formatCollection(this.#connection).updateOne({ _id: FORMAT_ID }, { $set: { resealing: { relinking } } });
   }
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Collection } from 'mongodb';
 import type { Connection } from './connection.ts';
-import { count, fields, listOf, ofForm, optional, text } from './document-form.ts';
+import { count, fields, listOf, optional, text, validated } from './document-form.ts';
 import { idPart, under } from './document-id.ts';
 
 export interface LogShardDocument {
@@ -44,17 +44,17 @@ export class LogShards {
     this.#charged.set(key, true);
   }
 
-  async of(collectionId: string): Promise<LogShardDocument[]> {
+  async ofCollection(collectionId: string): Promise<LogShardDocument[]> {
     const found = await this.#shards
       .find({ _id: under(idPart(collectionId)) })
       .sort({ _id: 1 })
       .toArray();
-    return found.map((shard) => ofForm(shard, FORM, WHAT));
+    return found.map((shard) => validated(shard, FORM, WHAT));
   }
 
   async trimmedThrough(shard: string): Promise<number> {
     const found = await this.#shards.findOne({ _id: shard });
-    return found === null ? 0 : ofForm(found, FORM, WHAT).trimmedThrough;
+    return found === null ? 0 : validated(found, FORM, WHAT).trimmedThrough;
   }
 
   async raiseTrimmed(shard: string, throughSeq: number): Promise<void> {

@@ -12,7 +12,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Collection } from 'mongodb';
 import pLimit from 'p-limit';
-import { SEQ_MAX, type ShardHead, unsoundHead } from '../../shard/head.ts';
+import { invalidHead, SEQ_MAX, type ShardHead } from '../../shard/head.ts';
 import { type ShardKey, shardKey } from '../../shard/key.ts';
 import { damagedEntry, type LogEntry, type ShardLog } from '../log.ts';
 import { type LinkedSeq, type LogSeals, NO_LINK } from '../log-seals.ts';
@@ -67,7 +67,7 @@ export class MongoLog implements ShardLog {
   }
 
   async heads(collectionId: string): Promise<Map<number, ShardHead>> {
-    const indexes = (await this.#shards.of(collectionId)).map(({ index }) => index);
+    const indexes = (await this.#shards.ofCollection(collectionId)).map(({ index }) => index);
     const heads = await pLimit(HEADS_AT_ONCE).map(indexes, (index) => this.#head(shardKey(collectionId, index)));
     return new Map(heads.flatMap((head, at) => (head === null ? [] : [[indexes[at]!, head]])));
   }
@@ -99,7 +99,7 @@ export class MongoLog implements ShardLog {
   }
 
   /** Resolves when all appends to a collection requested so far have ended. */
-  appended(collectionId: string): Promise<void> {
+  waitForAppends(collectionId: string): Promise<void> {
     return this.#turns.settled(under(idPart(collectionId)).$gte);
   }
 
@@ -180,7 +180,7 @@ export class MongoLog implements ShardLog {
     const found = await this.#newestOf(shardPart(shard));
     if (found === null) return null;
     const entry = this.#sound(shard, found);
-    return entry === null ? unsoundHead(lastNumber(found._id)) : entry.head;
+    return entry === null ? invalidHead(lastNumber(found._id)) : entry.head;
   }
 
   #newestOf(part: string): Promise<EntryDocument | null> {

@@ -1,8 +1,8 @@
 import type { Holder, LeaseRow, LeaseStore, OwnerRow, OwnerStore } from '../owners.ts';
 import type { Connection } from './connection.ts';
-import { fields, flag, nullable, number, ofForm, optional, text, whole } from './document-form.ts';
+import { fields, flag, nullable, number, optional, text, validated, whole } from './document-form.ts';
 import { idPart, shardPart, under } from './document-id.ts';
-import { unlessTaken } from './store-failure.ts';
+import { nullOnDuplicate } from './store-failure.ts';
 
 interface OwnerDocument {
   _id: string;
@@ -34,7 +34,7 @@ export function mongoOwners(connection: Connection): DroppableOwners {
     async claim({ shard, epoch, holder }) {
       const _id = shardPart(shard);
       const row = { shard, epoch, holder: holder && holderOf(holder) };
-      if (epoch === 1) return (await unlessTaken(rows.insertOne({ _id, row }))) !== null;
+      if (epoch === 1) return (await nullOnDuplicate(rows.insertOne({ _id, row }))) !== null;
       return (await rows.replaceOne({ _id, 'row.epoch': epoch - 1 }, { row })).matchedCount > 0;
     },
 
@@ -56,7 +56,7 @@ export function mongoLeases(connection: Connection): LeaseStore {
     async begin(row) {
       const { beat, draining, process, use } = row;
       const lease = { ...holderOf(row), beat, draining, process: { ...process }, ...(use && { use: { ...use } }) };
-      await unlessTaken(rows.insertOne({ _id: idPart(row.incarnation), row: lease }));
+      await nullOnDuplicate(rows.insertOne({ _id: idPart(row.incarnation), row: lease }));
     },
 
     async renew(incarnation, beat, draining, use) {
@@ -87,7 +87,7 @@ function holderOf({ node, incarnation }: Holder): Holder {
 }
 
 function decodeOwner({ row }: OwnerDocument): OwnerRow {
-  return ofForm(row, OWNER, 'An owner');
+  return validated(row, OWNER, 'An owner');
 }
 
 const HOLDER = { node: text, incarnation: text };
@@ -97,5 +97,5 @@ const PROCESS = fields({ pid: number, startedAt: nullable(text), place: text });
 const LEASE = fields({ ...HOLDER, beat: whole, process: PROCESS, draining: flag, use: optional(fields(USE)) });
 
 function leaseIn({ row }: LeaseDocument): LeaseRow {
-  return ofForm(row, LEASE, 'A lease');
+  return validated(row, LEASE, 'A lease');
 }

@@ -10,7 +10,7 @@ import type { Connection } from './connection.ts';
 import { type IdRange, joined, numberPart, under } from './document-id.ts';
 import type { KeyedMutex } from './keyed-mutex.ts';
 import { type RecordDocument, RecordRows, sizeOf } from './record-rows.ts';
-import { generationPart, type RecordShard, RecordShards } from './record-shards.ts';
+import { generationPart, type RecordShardState, RecordShards } from './record-shards.ts';
 import { deleteRange } from './slices.ts';
 
 const PAGE_BYTES = 4 * 1024 * 1024;
@@ -20,8 +20,8 @@ const PAGE_ROWS_MAX = 1_000;
 const CHANGED_MAX = 100_000;
 
 /** A new generation being written. */
-interface Attempt {
-  state: RecordShard;
+interface CompactionAttempt {
+  state: RecordShardState;
   /** Id parts of records changed since the attempt began. */
   changed: Set<string>;
   /**
@@ -38,7 +38,7 @@ export class RecordCompaction {
   readonly #rows: RecordRows;
   readonly #turns: KeyedMutex;
   readonly #minTombstones: number;
-  readonly #attempts = new Map<string, Attempt | null>();
+  readonly #attempts = new Map<string, CompactionAttempt | null>();
   /** Deletes left until the tombstones are worth counting again. */
   readonly #untilCount = new Map<string, number>();
   readonly #running = new Set<Promise<void>>();
@@ -55,7 +55,7 @@ export class RecordCompaction {
    * Must be called in the shard's turn, before records are changed, with the applied seq that was
    * read.
    */
-  changing(shard: string, mark: number, ids: string[]): void {
+  beforeChange(shard: string, mark: number, ids: string[]): void {
     const attempt = this.#attempts.get(shard);
     if (!attempt) return;
     if (mark !== attempt.mark) attempt.stopped = true;
@@ -67,7 +67,7 @@ export class RecordCompaction {
    * Must be called in the same turn, after the applied seq was raised; `count` is the number of
    * deletes. Starts a compaction in the background if it may be worthwhile.
    */
-  changed(shard: string, mark: number, count: number): void {
+  afterChange(shard: string, mark: number, count: number): void {
     const attempt = this.#attempts.get(shard);
     if (attempt) attempt.mark = mark;
     const left = (this.#untilCount.get(shard) ?? this.#minTombstones) - count;
@@ -91,7 +91,7 @@ export class RecordCompaction {
     for (const shard of [...this.#untilCount.keys()]) if (shard.startsWith(prefix)) this.#untilCount.delete(shard);
   }
 
-  async ended(): Promise<void> {
+  async whenIdle(): Promise<void> {
     await Promise.all(this.#running);
   }
 
@@ -125,7 +125,7 @@ export class RecordCompaction {
     return tombstones >= this.#minTombstones && rows < limit;
   }
 
-  async #copy(from: string, to: string, attempt: Attempt): Promise<boolean> {
+  async #copy(from: string, to: string, attempt: CompactionAttempt): Promise<boolean> {
     let after = `${from}.`;
     let limit = PAGE_ROWS_FIRST;
     for (;;) {
@@ -144,7 +144,7 @@ export class RecordCompaction {
    * Runs in the shard's turn: copies what changed in the meantime and makes the new generation
    * current.
    */
-  async #finish(shard: string, { state, changed, mark, stopped }: Attempt): Promise<boolean> {
+  async #finish(shard: string, { state, changed, mark, stopped }: CompactionAttempt): Promise<boolean> {
     // From here on an apply writes to whichever generation is current by then.
     if (stopped) return false;
     const [from, to] = [generationPart(shard, state.generation), generationPart(shard, state.attempts)];
@@ -157,7 +157,7 @@ export class RecordCompaction {
       const some = gone.slice(at, at + PAGE_ROWS_MAX).map((id) => joined(to, id));
       await this.#rows.collection.deleteMany({ _id: { $in: some } });
     }
-    return this.#shards.flip({ ...state, mark }, state.attempts);
+    return this.#shards.makeCurrent({ ...state, mark }, state.attempts);
   }
 }
 

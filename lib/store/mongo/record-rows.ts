@@ -3,7 +3,7 @@ import type { StoredRecord } from '../records.ts';
 import type { Connection } from './connection.ts';
 import { lastRecordId } from './document-id.ts';
 import { bytesOf } from './head-codec.ts';
-import { unlessTaken } from './store-failure.ts';
+import { nullOnDuplicate } from './store-failure.ts';
 
 const LEAF_BYTES = 32;
 const SLICE_ROWS = 1_000;
@@ -68,7 +68,7 @@ export class RecordRows {
     const absent = rows.filter(({ _id }) => !stored.has(_id));
     const older = rows.filter(({ _id, seq }) => (stored.get(_id) ?? seq) < seq);
     // Another process may insert some of them in the meantime.
-    if (absent.length > 0 && (await unlessTaken(this.collection.insertMany(absent, { ordered: false }))) === null)
+    if (absent.length > 0 && (await nullOnDuplicate(this.collection.insertMany(absent, { ordered: false }))) === null)
       older.push(...absent);
     if (older.length === 0) return;
     const replacements = older.map((row): AnyBulkWriteOperation<RecordDocument> => {

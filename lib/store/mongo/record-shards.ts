@@ -1,10 +1,10 @@
 import type { Collection } from 'mongodb';
 import type { Connection } from './connection.ts';
-import { count, fields, ofForm } from './document-form.ts';
+import { count, fields, validated } from './document-form.ts';
 import { idPart, joined, numberPart, under } from './document-id.ts';
-import { unlessTaken } from './store-failure.ts';
+import { nullOnDuplicate } from './store-failure.ts';
 
-export interface RecordShard {
+export interface RecordShardState {
   _id: string;
   /** The last seq applied. */
   mark: number;
@@ -21,19 +21,20 @@ export interface RecordShard {
 
 const FORM = fields({ mark: count, reach: count, generation: count, attempts: count });
 
-const shardIn = (document: RecordShard): RecordShard => ofForm(document, FORM, "What is stored of a shard's records");
+const shardIn = (document: RecordShardState): RecordShardState =>
+  validated(document, FORM, "What is stored of a shard's records");
 
 const ABSENT = { mark: 0, reach: 0, generation: 0, attempts: 0 };
 
 /** One document per shard that says which of its rows count. */
 export class RecordShards {
-  readonly #shards: Collection<RecordShard>;
+  readonly #shards: Collection<RecordShardState>;
 
   constructor(connection: Connection) {
     this.#shards = connection.collection('record-shards');
   }
 
-  async read(shard: string): Promise<RecordShard> {
+  async read(shard: string): Promise<RecordShardState> {
     const found = await this.#shards.findOne({ _id: shard });
     return found === null ? { _id: shard, ...ABSENT } : shardIn(found);
   }
@@ -42,9 +43,9 @@ export class RecordShards {
    * Raises `reach` to `throughSeq` before rows are written; returns null if `mark` is already
    * there, or below `fromSeq`.
    */
-  async announce(shard: string, fromSeq: number, throughSeq: number): Promise<RecordShard | null> {
+  async raiseReach(shard: string, fromSeq: number, throughSeq: number): Promise<RecordShardState | null> {
     const { reach: _, ...$setOnInsert } = ABSENT;
-    const state = await unlessTaken(
+    const state = await nullOnDuplicate(
       this.#shards.findOneAndUpdate(
         { _id: shard, mark: { $gte: fromSeq, $lt: throughSeq } },
         { $max: { reach: throughSeq }, $setOnInsert },
@@ -60,7 +61,7 @@ export class RecordShards {
    * Raises `mark` after the rows were written; returns false if their generation is no longer
    * current.
    */
-  async complete({ _id, generation }: RecordShard, throughSeq: number): Promise<boolean> {
+  async raiseApplied({ _id, generation }: RecordShardState, throughSeq: number): Promise<boolean> {
     return (await this.#shards.updateOne({ _id, generation }, { $max: { mark: throughSeq } })).matchedCount > 0;
   }
 
@@ -68,7 +69,7 @@ export class RecordShards {
    * Returns the shard's state with a new, unique generation number in `attempts`; null if the shard
    * has no records.
    */
-  async beginGeneration(shard: string): Promise<RecordShard | null> {
+  async beginGeneration(shard: string): Promise<RecordShardState | null> {
     for (;;) {
       const state = await this.#shards.findOne({ _id: shard });
       if (state === null) return null;
@@ -82,7 +83,7 @@ export class RecordShards {
   }
 
   /** Makes `next` the current generation if generation and `mark` are unchanged. */
-  async flip({ _id, generation, mark }: RecordShard, next: number): Promise<boolean> {
+  async makeCurrent({ _id, generation, mark }: RecordShardState, next: number): Promise<boolean> {
     const flipped = await this.#shards.updateOne({ _id, generation, mark }, { $set: { generation: next } });
     return flipped.matchedCount > 0;
   }

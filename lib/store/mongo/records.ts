@@ -66,8 +66,8 @@ export class MongoRecords implements RecordStore {
   }
 
   /** Resolves when no compaction is running. */
-  compacted(): Promise<void> {
-    return this.#compaction.ended();
+  waitForCompaction(): Promise<void> {
+    return this.#compaction.whenIdle();
   }
 
   async #removeForeign(shard: string, isOwn: (id: string) => boolean): Promise<void> {
@@ -94,19 +94,19 @@ export class MongoRecords implements RecordStore {
     last: Map<string, StoredRecord | null>,
   ): Promise<void> {
     for (;;) {
-      const state = await this.#shards.announce(shard, fromSeq, throughSeq);
+      const state = await this.#shards.raiseReach(shard, fromSeq, throughSeq);
       if (state === null) return;
       const prefix = generationPart(shard, state.generation);
       const rows = [...last].map(([id, record]): RecordDocument => {
         const _id = joined(prefix, id);
         return record ? encodeRecord(_id, record) : { _id, seq: throughSeq, gone: prefix };
       });
-      this.#compaction.changing(shard, state.mark, [...last.keys()]);
+      this.#compaction.beforeChange(shard, state.mark, [...last.keys()]);
       await this.#rows.write(rows);
-      if (await this.#shards.complete(state, throughSeq)) break;
+      if (await this.#shards.raiseApplied(state, throughSeq)) break;
     }
     let deletes = 0;
     for (const record of last.values()) if (record === null) deletes++;
-    this.#compaction.changed(shard, throughSeq, deletes);
+    this.#compaction.afterChange(shard, throughSeq, deletes);
   }
 }

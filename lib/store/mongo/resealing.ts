@@ -4,20 +4,20 @@ import { Seals } from '../../secret/seals.ts';
 import { type ShardKey, shardKey } from '../../shard/key.ts';
 import { resealedMark } from '../first-key.ts';
 import type { KeyRow } from '../keys.ts';
-import { BelievingLogSeals, type LogFindings } from '../log-resealing.ts';
+import { type LogFindings, UnverifiedLogSeals } from '../log-resealing.ts';
 import { LogSeals } from '../log-seals.ts';
 import { StoreError } from '../port.ts';
 import type { ResealLogOptions, StoredRow, StoredSeals, StoreToReseal } from '../resealing.ts';
 import type { Sealed } from '../sealed.ts';
-import { isOfInstallation, sealOfInstallation } from '../store-mark.ts';
+import { installationSeal, isInstallationSeal } from '../store-mark.ts';
 import type { AliasDocument } from './aliases.ts';
 import { MongoAnchors } from './anchors.ts';
 import { type AccountDocument, type CollectionDocument, stateOf } from './catalog.ts';
-import type { Manifest } from './checkpoints.ts';
+import type { GridManifest } from './checkpoints.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { mongoContradictions } from './contradictions.ts';
 import { idPart, joined } from './document-id.ts';
-import { FORMAT_ID, storedFormat, theFormat } from './format.ts';
+import { FORMAT_ID, formatCollection, readFormat } from './format.ts';
 import { guarded } from './guarded.ts';
 import type { AccountKeys } from './keys.ts';
 import { MongoLog } from './log.ts';
@@ -27,7 +27,7 @@ import { mongoLeases } from './owners.ts';
 import { MongoRecords } from './records.ts';
 import { checkSchema } from './schema.ts';
 import { pagesOf } from './slices.ts';
-import { storeFailure } from './store-failure.ts';
+import { mongoFailure } from './store-failure.ts';
 import { TallyFolding } from './tally-folding.ts';
 
 const CALL_TIMEOUT_MS = 10_000;
@@ -50,12 +50,11 @@ export async function openMongoToReseal(options: MongoToResealOptions): Promise<
   const { url, keys, believes, callTimeoutMs = CALL_TIMEOUT_MS } = options;
   const connection = new Connection({ url, callTimeoutMs });
   try {
-    if ((await storedFormat(connection)) === null)
-      throw new StoreError('damaged', 'There is no store in the database.');
+    if ((await readFormat(connection)) === null) throw new StoreError('damaged', 'There is no store in the database.');
     await checkSchema(connection.db);
     const shards = new LogShards(connection);
     const folding = new TallyFolding(connection, shards);
-    const logSeals = believes ? new BelievingLogSeals(keys.log) : new LogSeals(keys.log);
+    const logSeals = believes ? new UnverifiedLogSeals(keys.log) : new LogSeals(keys.log);
     const relinking = new LogRelinking(connection, shards, keys.log, options);
     return {
       log: guarded(connection, 'log', new MongoLog(connection, shards, folding, logSeals)),
@@ -68,7 +67,7 @@ export async function openMongoToReseal(options: MongoToResealOptions): Promise<
     };
   } catch (error) {
     await connection.close();
-    throw storeFailure(error, 'read', 'opening the store');
+    throw mongoFailure(error, 'read', 'opening the store');
   }
 }
 
@@ -83,7 +82,7 @@ class MongoSeals implements StoredSeals {
   readonly #accounts: Collection<AccountDocument>;
   readonly #collections: Collection<CollectionDocument | AliasDocument>;
   readonly #keys: Collection<AccountKeys>;
-  readonly #checkpoints: Collection<Manifest>;
+  readonly #checkpoints: Collection<GridManifest>;
 
   constructor(connection: Connection, installation: Seals, relinking: LogRelinking) {
     this.#connection = connection;
@@ -95,9 +94,9 @@ class MongoSeals implements StoredSeals {
     this.#checkpoints = connection.collection('checkpoints');
   }
 
-  async isOfInstallation(): Promise<boolean> {
-    const found = await this.#connection.run('read', 'reading the format', () => storedFormat(this.#connection));
-    return isOfInstallation(this.#installation, found?.installation);
+  async matchesInstallation(): Promise<boolean> {
+    const found = await this.#connection.run('read', 'reading the format', () => readFormat(this.#connection));
+    return isInstallationSeal(this.#installation, found?.installation);
   }
 
   async *rows(): AsyncIterable<StoredRow[]> {
@@ -114,8 +113,8 @@ class MongoSeals implements StoredSeals {
 
   async begin(): Promise<void> {
     await this.#connection.run('write', 'starting to reseal', async () => {
-      const relinking = (await storedFormat(this.#connection))?.resealing?.relinking ?? null;
-      const formats = theFormat(this.#connection);
+      const relinking = (await readFormat(this.#connection))?.resealing?.relinking ?? null;
+      const formats = formatCollection(this.#connection);
       await formats.updateOne({ _id: FORMAT_ID }, { $set: { resealing: { relinking } } });
       await this.#relinking.complete(relinking);
       await formats.updateOne({ _id: FORMAT_ID }, { $set: { resealing: { relinking: null } } });
@@ -134,10 +133,10 @@ class MongoSeals implements StoredSeals {
   }
 
   async finish(): Promise<void> {
-    const installation = sealOfInstallation(this.#installation);
+    const installation = installationSeal(this.#installation);
     await this.#connection.run('write', 'finishing to reseal', async () => {
-      const firstKey = resealedMark(this.#installation, (await storedFormat(this.#connection))?.firstKey);
-      await theFormat(this.#connection).updateOne(
+      const firstKey = resealedMark(this.#installation, (await readFormat(this.#connection))?.firstKey);
+      await formatCollection(this.#connection).updateOne(
         { _id: FORMAT_ID },
         { $set: { installation, ...(firstKey && { firstKey }) }, $unset: { resealing: '' as const } },
       );
@@ -200,7 +199,7 @@ function keysOf({ _id, keys }: AccountKeys): StoredRow[] {
   return keys.map((row) => ({ kind: 'API key', isInPlace: partOf(row?.accountId) === _id, row: { ...row } }));
 }
 
-function checkpointOf({ _id, state, seq, bytes, createdAt, files, seal }: Manifest): StoredRow[] {
+function checkpointOf({ _id, state, seq, bytes, createdAt, files, seal }: GridManifest): StoredRow[] {
   const shard = shardOf(_id.slice(0, _id.indexOf('.') + 4));
   if (state !== 'whole' || shard === null || !Array.isArray(files)) return [];
   const row = { id: _id, shard, seq, bytes, createdAt, files, seal };

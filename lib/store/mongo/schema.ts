@@ -1,7 +1,7 @@
 import type { CollectionInfo, Db, Document } from 'mongodb';
 import { StoreError } from '../port.ts';
 
-interface MadeIndex {
+interface IndexSpec {
   key: Record<string, 1>;
   unique?: true;
   sparse?: true;
@@ -10,7 +10,7 @@ interface MadeIndex {
 const GRID_FILES = 'checkpoint-files.files';
 
 /** The collections, with their indexes beside the one on `_id`. */
-const INDEXES: Record<string, Record<string, MadeIndex>> = {
+const INDEXES: Record<string, Record<string, IndexSpec>> = {
   'account-keys': { lookups_1: { key: { lookups: 1 }, unique: true } },
   accounts: {},
   'anchor-history': {},
@@ -37,10 +37,10 @@ const INDEXES: Record<string, Record<string, MadeIndex>> = {
   records: { gone_1: { key: { gone: 1 }, sparse: true } },
   usage: {},
 };
-const ID_INDEX: MadeIndex = { key: { _id: 1 } };
+const ID_INDEX: IndexSpec = { key: { _id: 1 } };
 
 /** Creates missing collections and indexes, except those that GridFS creates itself. */
-export async function makeIndexes(db: Db): Promise<void> {
+export async function createIndexes(db: Db): Promise<void> {
   for (const [collection, indexes] of Object.entries(INDEXES)) {
     if (collection === GRID_FILES) continue;
     for (const { key, ...options } of Object.values(indexes)) await db.collection(collection).createIndex(key, options);
@@ -48,12 +48,12 @@ export async function makeIndexes(db: Db): Promise<void> {
 }
 
 /** Fields that servers return for every index and that make no difference. */
-const SAID_OF_ANY_INDEX = ['name', 'v', 'ns', 'background'];
+const COMMON_INDEX_FIELDS = ['name', 'v', 'ns', 'background'];
 /**
  * Options that servers return for every collection. The last two only matter beside a validator,
  * which is refused anyway.
  */
-const SAID_OF_ANY_COLLECTION = ['autoIndexId', 'validationLevel', 'validationAction'];
+const COMMON_COLLECTION_OPTIONS = ['autoIndexId', 'validationLevel', 'validationAction'];
 
 /**
  * Refuses a database in which one of Provec's collections was altered so that it stores or returns
@@ -66,7 +66,7 @@ export async function checkSchema(db: Db): Promise<void> {
     if (INDEXES[collection.name] === undefined) continue;
     const isPlain = collection.type === undefined || collection.type === 'collection';
     const indexes = isPlain ? await db.collection(collection.name).listIndexes().toArray() : [];
-    const difference = differenceIn(collection, indexes);
+    const difference = collectionDifference(collection, indexes);
     if (difference === null) continue;
     throw new StoreError(
       'damaged',
@@ -76,17 +76,17 @@ export async function checkSchema(db: Db): Promise<void> {
 }
 
 /** Describes how a collection was altered; returns null if it was not. */
-export function differenceIn(
+export function collectionDifference(
   { name, type, options }: Pick<CollectionInfo, 'name' | 'type' | 'options'>,
   indexes: readonly (Document & { name: string })[],
 ): string | null {
   if (type !== undefined && type !== 'collection') return `${name} is a ${type}`;
-  const option = fieldsOf(options ?? {}, SAID_OF_ANY_COLLECTION)[0];
+  const option = fieldsOf(options ?? {}, COMMON_COLLECTION_OPTIONS)[0];
   if (option !== undefined) return `the collection ${name} has the option ${option}`;
   for (const index of indexes) {
     const made = index.name === '_id_' ? ID_INDEX : INDEXES[name]?.[index.name];
     if (made === undefined) return `the collection ${name} has the index ${index.name}`;
-    const field = differenceOf(index, made);
+    const field = indexDifference(index, made);
     if (field !== null) return `the collection ${name} has the index ${index.name} with another ${field}`;
   }
   return null;
@@ -95,13 +95,13 @@ export function differenceIn(
 /**
  * Returns the first field in which an index differs from the expected one; null if there is none.
  */
-function differenceOf(index: Document, made: MadeIndex): string | null {
+function indexDifference(index: Document, made: IndexSpec): string | null {
   const { key, ...others } = made;
   // The order of the key's fields matters.
   if (JSON.stringify(Object.entries(index.key ?? {})) !== JSON.stringify(Object.entries(key))) return 'key';
   // Some servers also report `unique` for the index on `_id`.
   const said = made === ID_INDEX ? ['key', 'unique'] : ['key'];
-  const found = fieldsOf(index, [...SAID_OF_ANY_INDEX, ...said]);
+  const found = fieldsOf(index, [...COMMON_INDEX_FIELDS, ...said]);
   const differs = (field: string): boolean => index[field] !== (others as Document)[field];
   return [...new Set([...found, ...Object.keys(others)])].find(differs) ?? null;
 }

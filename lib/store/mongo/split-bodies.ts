@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts';
 import { idPart, joined, lastNumber, numberPart, under } from './document-id.ts';
 import { bytesOf } from './head-codec.ts';
 import type { EntryDocument } from './log-entry-codec.ts';
-import { unlessTaken } from './store-failure.ts';
+import { nullOnDuplicate } from './store-failure.ts';
 
 /** Documents hold at most 16 MiB. */
 const PART_MAX_BYTES = 12 * 1024 * 1024;
@@ -38,7 +38,7 @@ export class SplitBodies {
     for (let part = 0; part < parts; part++) {
       const bytes = new Binary(body.subarray(part * PART_MAX_BYTES, (part + 1) * PART_MAX_BYTES));
       // A duplicate key means that an earlier attempt at this same entry stored the part.
-      await unlessTaken(this.collection.insertOne({ _id: partId(shard, seq, entryId, part), bytes }));
+      await nullOnDuplicate(this.collection.insertOne({ _id: partId(shard, seq, entryId, part), bytes }));
     }
     return parts;
   }

@@ -30,7 +30,7 @@ const FULL = new Set([14_031]);
  * Codes for changing a field that holds a value of another type: TypeMismatch, PathNotViable,
  * InvalidIdField, and the one of $addToSet.
  */
-const OF_OTHER_FORM = new Set([14, 28, 53, 10_141]);
+const TYPE_CONFLICTS = new Set([14, 28, 53, 10_141]);
 const FULL_WORDS = /no space left|out of disk space|disk quota|storage (limit|quota)|ENOSPC|EDQUOT|EFBIG/i;
 /** Pool errors that occur before anything is sent; the driver exports no classes for them. */
 const NOT_SENT = new Set(['MongoPoolClosedError', 'MongoPoolClearedError', 'MongoWaitQueueTimeoutError']);
@@ -39,11 +39,11 @@ const NOT_SENT = new Set(['MongoPoolClosedError', 'MongoPoolClearedError', 'Mong
  * Converts an error of the driver or of the local disk to a StoreError; returns the caller's own
  * errors (RangeError and the like) unchanged.
  */
-export function storeFailure(error: unknown, effect: Effect, doing: string): unknown {
+export function mongoFailure(error: unknown, effect: Effect, doing: string): unknown {
   if (error instanceof StoreError) return error;
-  if (error instanceof MongoServerError && OF_OTHER_FORM.has(Number(error.code)))
-    return damaged(`What was read or changed (${doing})`);
-  if (error instanceof MongoError) return new StoreError(kindOf(error, effect), sentence(error, doing), error);
+  if (error instanceof MongoServerError && TYPE_CONFLICTS.has(Number(error.code)))
+    return damagedDocument(`What was read or changed (${doing})`);
+  if (error instanceof MongoError) return new StoreError(kindOf(error, effect), describeFailure(error, doing), error);
   const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (typeof code !== 'string' || syscall === undefined) return error;
   const full = FULL_WORDS.test(code);
@@ -60,7 +60,7 @@ export function isDuplicateKey(error: unknown): boolean {
 }
 
 /** Returns the result of a write; null if a unique index prevented it. */
-export async function unlessTaken<T>(write: Promise<T>): Promise<T | null> {
+export async function nullOnDuplicate<T>(write: Promise<T>): Promise<T | null> {
   try {
     return await write;
   } catch (error) {
@@ -70,7 +70,7 @@ export async function unlessTaken<T>(write: Promise<T>): Promise<T | null> {
 }
 
 /** Error for stored documents that Provec did not write this way. */
-export function damaged(what: string): StoreError {
+export function damagedDocument(what: string): StoreError {
   return new StoreError('damaged', `${what} in the database does not have the form that Provec writes.`);
 }
 
@@ -94,7 +94,7 @@ function isBeforeEffect(error: MongoError): boolean {
   );
 }
 
-function sentence(error: MongoError, doing: string): string {
+function describeFailure(error: MongoError, doing: string): string {
   const code = error.code === undefined ? '' : ` ${error.code}`;
   // Server messages can contain values of documents.
   const what = error instanceof MongoServerError ? `${error.codeName ?? error.name}${code}` : error.message;

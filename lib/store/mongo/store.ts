@@ -6,7 +6,7 @@ import { Seals } from '../../secret/seals.ts';
 import { firstKeyMark } from '../first-key.ts';
 import { ForgedRows } from '../forged-rows.ts';
 import { LogSeals } from '../log-seals.ts';
-import { MARKS, OnceTriedCheckpoints } from '../once-tried-checkpoints.ts';
+import { CrashGuardedCheckpoints, MARKS_FOLDER } from '../once-tried-checkpoints.ts';
 import type { Store } from '../port.ts';
 import { sealedAliases } from '../sealed-aliases.ts';
 import { SealedCatalog } from '../sealed-catalog.ts';
@@ -26,8 +26,8 @@ import { MongoLog } from './log.ts';
 import { LogShards } from './log-shards.ts';
 import { mongoLeases, mongoOwners } from './owners.ts';
 import { MongoRecords } from './records.ts';
-import { checkSchema, makeIndexes } from './schema.ts';
-import { storeFailure } from './store-failure.ts';
+import { checkSchema, createIndexes } from './schema.ts';
+import { mongoFailure } from './store-failure.ts';
 import { TallyFolding } from './tally-folding.ts';
 import { MongoUsage } from './usage.ts';
 
@@ -74,7 +74,7 @@ export async function openMongoStore(options: MongoStoreOptions): Promise<Store>
     return await assemble(connection, leases, options);
   } catch (error) {
     await Promise.all([connection.close(), leases.close()]);
-    throw storeFailure(error, 'read', 'opening the store');
+    throw mongoFailure(error, 'read', 'opening the store');
   }
 }
 
@@ -94,13 +94,16 @@ async function assemble(
   const log = new MongoLog(connection, shards, folding, new LogSeals(sealKeys.log));
   const records = new MongoRecords(connection, compactionMinTombstones);
   const files = new GridCheckpoints(connection, new Seals(sealKeys.checkpoints), folder, logger);
-  const checkpoints = new OnceTriedCheckpoints(guarded(connection, 'checkpoints', files), join(folder, MARKS));
+  const checkpoints = new CrashGuardedCheckpoints(
+    guarded(connection, 'checkpoints', files),
+    join(folder, MARKS_FOLDER),
+  );
   const contradictions = mongoContradictions(connection);
   const owners = mongoOwners(connection);
   const anchors = new MongoAnchors(connection);
   const firstKey = new MongoFirstKey(connection);
 
-  await makeIndexes(connection.db);
+  await createIndexes(connection.db);
   await files.open();
   await checkpoints.open(logger);
   const forged = new ForgedRows(logger);
@@ -136,8 +139,8 @@ async function assemble(
 
     async dropCollectionData(collectionId) {
       await connection.run('write', 'dropping a collection', async () => {
-        await log.appended(collectionId);
-        await folding.takeOff(idPart(collectionId), collectionId);
+        await log.waitForAppends(collectionId);
+        await folding.subtractCollection(idPart(collectionId), collectionId);
         // The log goes first, because records could be rebuilt from it.
         await log.remove(collectionId);
         await owners.remove(collectionId);

@@ -8,13 +8,13 @@
  * docs/internals/store.md.
  */
 import type { Collection, Filter, UpdateFilter } from 'mongodb';
-import type { WriteHolds } from '../usage.ts';
+import type { AccountWriteHolds } from '../usage.ts';
 import type { Connection } from './connection.ts';
-import { fields, flag, listOf, mapOf, nullable, ofForm, optional, text, whole } from './document-form.ts';
+import { fields, flag, listOf, mapOf, nullable, optional, text, validated, whole } from './document-form.ts';
 import { lastNumber, numbered } from './document-id.ts';
 import type { EntryDocument } from './log-entry-codec.ts';
 import type { LogShards } from './log-shards.ts';
-import { unlessTaken } from './store-failure.ts';
+import { nullOnDuplicate } from './store-failure.ts';
 
 /**
  * `v`: vectors of the collection. `s`: shard index -> seq through which its entries are counted.
@@ -43,7 +43,7 @@ export interface UsageDocument {
   drops?: number;
   vectors?: number;
   months?: Record<string, MonthPart>;
-  holds?: WriteHolds;
+  holds?: AccountWriteHolds;
   shards?: Record<string, CollectionShare>;
 }
 
@@ -76,12 +76,12 @@ const TALLY = nullable(fields({ accountId: text, month: isMonth, writes: whole, 
 
 /** Validates a usage document or a projection of one. Throws StoreError 'damaged'. */
 export function usageIn(document: UsageDocument | null): UsageDocument | null {
-  return document && ofForm(document, USAGE, WHAT);
+  return document && validated(document, USAGE, WHAT);
 }
 
 /** Validates entries whose tallies are not folded yet. Throws StoreError 'damaged'. */
 export function uncountedIn(entries: UncountedEntry[]): UncountedEntry[] {
-  return entries.map((entry) => ofForm(entry, fields({ tally: TALLY }), 'The tally of a log entry'));
+  return entries.map((entry) => validated(entry, fields({ tally: TALLY }), 'The tally of a log entry'));
 }
 
 const SLICE_ENTRIES = 1_000;
@@ -108,7 +108,7 @@ export class TallyFolding {
       const found = await this.#entries.findOne(range, { projection: { uncounted: 1 } });
       if (found === null) return;
       this.#connection.assertOpen();
-      const account = ofForm(found.uncounted!, text, 'The account of a log entry');
+      const account = validated(found.uncounted!, text, 'The account of a log entry');
       await this.#shards.charge(shard, account);
       await this.#foldSlice(shard, account, throughSeq);
     }
@@ -118,9 +118,9 @@ export class TallyFolding {
    * Folds the remaining tallies of a collection's shards, then subtracts its vectors from its
    * account. Does nothing the second time.
    */
-  async takeOff(collection: string, collectionId: string): Promise<void> {
-    for (const { _id } of await this.#shards.of(collectionId)) await this.fold(_id, LAST_SEQ);
-    const shards = await this.#shards.of(collectionId);
+  async subtractCollection(collection: string, collectionId: string): Promise<void> {
+    for (const { _id } of await this.#shards.ofCollection(collectionId)) await this.fold(_id, LAST_SEQ);
+    const shards = await this.#shards.ofCollection(collectionId);
     for (const account of new Set(shards.flatMap(({ accounts }) => accounts))) {
       while (!(await this.#takeOffFrom(account, collection)));
     }
@@ -171,7 +171,7 @@ export class TallyFolding {
       [path]: from > 0 ? from : { $exists: false },
     } as Filter<UsageDocument>;
     const update = { $inc: sumsOf(shard, entries), $set: { [path]: through } } as UpdateFilter<UsageDocument>;
-    const counted = await unlessTaken(this.#usage.updateOne(filter, update, { upsert: document === null }));
+    const counted = await nullOnDuplicate(this.#usage.updateOne(filter, update, { upsert: document === null }));
     return counted !== null && counted.matchedCount + counted.upsertedCount > 0;
   }
 

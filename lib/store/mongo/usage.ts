@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Collection, Filter } from 'mongodb';
-import type { QueriesTaken, QueryBlock, UsageRow, UsageStore, WriteHolds } from '../usage.ts';
+import type { AccountWriteHolds, QueriesTaken, QueryBlock, UsageRow, UsageStore } from '../usage.ts';
 import type { Connection } from './connection.ts';
 import { idPart, lastNumber } from './document-id.ts';
 import type { EntryDocument } from './log-entry-codec.ts';
-import { unlessTaken } from './store-failure.ts';
+import { nullOnDuplicate } from './store-failure.ts';
 import {
   type BlockPart,
   foldedSeq,
@@ -86,18 +86,18 @@ export class MongoUsage implements UsageStore {
     return this.#change(there, { $inc: { [queriesPath(month)]: -unused }, $unset: { [place]: '' } });
   }
 
-  async readHolds(accountId: string): Promise<WriteHolds> {
+  async readHolds(accountId: string): Promise<AccountWriteHolds> {
     const document = usageIn(await this.#usage.findOne({ _id: idPart(accountId) }, { projection: { holds: 1 } }));
     return document?.holds ?? { revision: 0, holds: [], alone: null, line: [] };
   }
 
-  async replaceHolds(accountId: string, next: WriteHolds): Promise<boolean> {
+  async replaceHolds(accountId: string, next: AccountWriteHolds): Promise<boolean> {
     const _id = idPart(accountId);
     const isFirst = next.revision === 1;
     const present = isFirst ? { holds: { $exists: false } } : { 'holds.revision': next.revision - 1 };
     const filter = { ...living(_id), ...present } as Filter<UsageDocument>;
     const update = { $set: { holds: copyOf(next) } };
-    const replaced = await unlessTaken(this.#usage.updateOne(filter, update, { upsert: isFirst }));
+    const replaced = await nullOnDuplicate(this.#usage.updateOne(filter, update, { upsert: isFirst }));
     return replaced !== null && replaced.matchedCount + replaced.upsertedCount > 0;
   }
 
@@ -153,7 +153,7 @@ export class MongoUsage implements UsageStore {
   /** Returns false for a deleted account. */
   async #makeMonth(account: string, path: string): Promise<boolean> {
     const [there, update] = [living(account), { $inc: { [path]: 0 } }];
-    if ((await unlessTaken(this.#usage.updateOne(there, update, { upsert: true }))) !== null) return true;
+    if ((await nullOnDuplicate(this.#usage.updateOne(there, update, { upsert: true }))) !== null) return true;
     // Either another call created the document at the same time, or the account is deleted.
     return this.#change(there, update);
   }
@@ -184,7 +184,7 @@ function blockPath(month: string, id: string): string {
 }
 
 /** Copies the known fields only. */
-function copyOf({ revision, holds, alone, line }: WriteHolds): WriteHolds {
+function copyOf({ revision, holds, alone, line }: AccountWriteHolds): AccountWriteHolds {
   return {
     revision,
     holds: holds.map(({ id, writes, vectors, baseline, beat }) => ({ id, writes, vectors, baseline, beat })),

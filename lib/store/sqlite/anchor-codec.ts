@@ -2,13 +2,13 @@ import type { Cut, NodeType } from '../../shard/head.ts';
 import {
   type AnchorRow,
   type AnchorRowWith,
-  type AnchorStanding,
-  standingOf,
-  unreadableRow,
-  withCuts,
+  mapCuts,
+  type OutboxState,
+  outboxStateOf,
+  unreadableAnchorRow,
 } from '../anchors.ts';
 import { decodeRow, headOf } from './row-codec.ts';
-import { damaged } from './store-failure.ts';
+import { damagedValue } from './store-failure.ts';
 
 /**
  * An outbox row as stored: the whole row as JSON with hashes in hex, and the fields used in
@@ -17,7 +17,7 @@ import { damaged } from './store-failure.ts';
 export interface EncodedAnchor {
   collectionId: string;
   revision: number;
-  standing: AnchorStanding;
+  standing: OutboxState;
   wantedAt: string | null;
   row: string;
 }
@@ -26,8 +26,8 @@ type CutJson = { seq: number; version: number; type: NodeType; hash: string; cou
 
 export function encodeAnchor(anchor: AnchorRow): EncodedAnchor {
   const { collectionId, revision, wantedAt } = anchor;
-  const row = JSON.stringify(withCuts(anchor, cutToJson));
-  return { collectionId, revision, standing: standingOf(anchor), wantedAt, row };
+  const row = JSON.stringify(mapCuts(anchor, cutToJson));
+  return { collectionId, revision, standing: outboxStateOf(anchor), wantedAt, row };
 }
 
 /** A row as read from the table. */
@@ -39,12 +39,12 @@ export interface StoredAnchor {
 
 export function decodeAnchor({ collection, revision, row }: StoredAnchor): AnchorRow {
   try {
-    const decoded = withCuts(decodeRow<AnchorRowWith<CutJson>>(row, 'An anchor row'), cutFromJson);
+    const decoded = mapCuts(decodeRow<AnchorRowWith<CutJson>>(row, 'An anchor row'), cutFromJson);
     if (decoded.collectionId === collection) return { ...decoded, revision };
   } catch {
     // Handled below.
   }
-  return unreadableRow(collection, revision);
+  return unreadableAnchorRow(collection, revision);
 }
 
 function cutToJson(cut: Cut): CutJson {
@@ -54,6 +54,6 @@ function cutToJson(cut: Cut): CutJson {
 }
 
 function cutFromJson(json: CutJson): Cut {
-  if (!Array.isArray(json)) throw damaged('The cut of an anchor row');
+  if (!Array.isArray(json)) throw damagedValue('The cut of an anchor row');
   return json.map((head) => headOf({ ...head, hash: Buffer.from(String(head.hash), 'hex') }));
 }

@@ -63,7 +63,7 @@ async function* named<Row extends { collectionId: unknown }>(
 ): AsyncIterable<Row[]> {
   for await (const page of rows) {
     yield page.filter(({ collectionId }) => {
-      if (typeof collectionId !== 'string') forged.tell('anchor', collectionId);
+      if (typeof collectionId !== 'string') forged.report('anchor', collectionId);
       return typeof collectionId === 'string';
     });
   }
@@ -80,6 +80,6 @@ function itemOf(collectionId: string, { version, item }: StoredItem, forged: For
   } catch {
     // Handled below.
   }
-  forged.tell('anchor', `${collectionId} ${version}`);
+  forged.report('anchor', `${collectionId} ${version}`);
   return null;
 }

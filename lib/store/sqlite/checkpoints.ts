@@ -2,19 +2,19 @@ import { createHash, hash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
-import { linkAmong } from '../../process/own-files.ts';
+import { firstSymbolicLink } from '../../process/own-files.ts';
 import type { Seals } from '../../secret/seals.ts';
 import { parseShardKey, type ShardKey } from '../../shard/key.ts';
 import {
   type CheckpointFile,
   type CheckpointInfo,
   type FetchedCheckpoint,
+  payloadOfCheckpoint,
   type StoredCheckpoints,
-  saidOfCheckpoint,
   UNSOUND_CHECKPOINT,
 } from '../checkpoints.ts';
 import { StoreError } from '../port.ts';
-import { damagedFile, storeFailure } from './store-failure.ts';
+import { damagedFile, sqliteFailure } from './store-failure.ts';
 
 /**
  * Checkpoints are folders: `<root>/<collection>/<shard index>/<seq>/` holds the caller's files and
@@ -31,7 +31,7 @@ const DIGEST_STEP_BYTES = 1024 * 1024;
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Content of `manifest.json`. */
-export interface Manifest extends CheckpointInfo {
+export interface FolderManifest extends CheckpointInfo {
   files: CheckpointFile[];
   seal: string;
 }
@@ -85,8 +85,8 @@ export class FolderCheckpoints implements StoredCheckpoints {
       try {
         await this.#refuseLinks(shard);
         const described = await describe(stagedFolder, seq);
-        const seal = this.#seals.hex(saidOfCheckpoint(shard, described, described.files));
-        const manifest: Manifest = { ...described, seal };
+        const seal = this.#seals.sealHex(payloadOfCheckpoint(shard, described, described.files));
+        const manifest: FolderManifest = { ...described, seal };
         await writeFile(join(stagedFolder, MANIFEST), JSON.stringify(manifest), {
           mode: 0o600,
           flag: 'wx',
@@ -152,7 +152,8 @@ export class FolderCheckpoints implements StoredCheckpoints {
   drop(collectionId: string): Promise<void> {
     return this.#guarded('removing checkpoints', async () => {
       // If a path below the root is a symbolic link, `rm` removes only the link.
-      if ((await linkAmong([this.#root])) !== null) throw damagedFile(this.#root, 'is a symbolic link', 'remove it');
+      if ((await firstSymbolicLink([this.#root])) !== null)
+        throw damagedFile(this.#root, 'is a symbolic link', 'remove it');
       await rm(join(this.#root, collectionFolder(collectionId)), { recursive: true, force: true });
     });
   }
@@ -179,7 +180,7 @@ export class FolderCheckpoints implements StoredCheckpoints {
    */
   async #linkAt(shard: ShardKey): Promise<string | null> {
     const folder = join(this.#root, shardFolder(shard));
-    const link = await linkAmong([this.#staging, this.#root, dirname(folder), folder]);
+    const link = await firstSymbolicLink([this.#staging, this.#root, dirname(folder), folder]);
     if (link !== null) this.#log?.error({ path: link }, LINKED);
     return link;
   }
@@ -191,10 +192,10 @@ export class FolderCheckpoints implements StoredCheckpoints {
   }
 
   /** Returns the manifest, or null if there is none that this service wrote. */
-  async #manifest(shard: ShardKey, seq: number): Promise<Manifest | null> {
+  async #manifest(shard: ShardKey, seq: number): Promise<FolderManifest | null> {
     const manifest = await readManifest(join(this.#root, shardFolder(shard), String(seq)), seq);
     if (manifest === null) return null;
-    return this.#seals.fitsHex(saidOfCheckpoint(shard, manifest, manifest.files), manifest.seal) ? manifest : null;
+    return this.#seals.verifyHex(payloadOfCheckpoint(shard, manifest, manifest.files), manifest.seal) ? manifest : null;
   }
 
   async #unsound(shard: ShardKey, seq: number): Promise<void> {
@@ -208,7 +209,7 @@ export class FolderCheckpoints implements StoredCheckpoints {
     const aside = join(folder, `${ASIDE}${seq}`);
     await rm(aside, { recursive: true, force: true });
     // Another process may have removed it in the meantime.
-    await rename(join(folder, String(seq)), aside).catch(unlessAbsent);
+    await rename(join(folder, String(seq)), aside).catch(ignoreMissing);
     await this.#keepNewestAside(shard);
   }
 
@@ -222,7 +223,7 @@ export class FolderCheckpoints implements StoredCheckpoints {
   async #remove(folder: string): Promise<void> {
     const gone = join(this.#staging, `gone-${randomUUID()}`);
     await mkdir(this.#staging, { recursive: true, mode: 0o700 });
-    await rename(folder, gone).catch(unlessAbsent);
+    await rename(folder, gone).catch(ignoreMissing);
     await rm(gone, { recursive: true, force: true });
   }
 
@@ -233,14 +234,14 @@ export class FolderCheckpoints implements StoredCheckpoints {
     try {
       return await running;
     } catch (error) {
-      throw storeFailure(error, doing);
+      throw sqliteFailure(error, doing);
     } finally {
       this.#running.delete(running);
     }
   }
 }
 
-function unlessAbsent(error: NodeJS.ErrnoException): void {
+function ignoreMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error;
 }
 
@@ -254,8 +255,8 @@ function shardFolder(shard: ShardKey): string {
   return join(collectionFolder(collectionId), String(index));
 }
 
-async function describe(folder: string, seq: number): Promise<Omit<Manifest, 'seal'>> {
-  const files: Manifest['files'] = [];
+async function describe(folder: string, seq: number): Promise<Omit<FolderManifest, 'seal'>> {
+  const files: FolderManifest['files'] = [];
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (!entry.isFile()) throw new RangeError(`a checkpoint may contain only files, not ${entry.name}`);
     if (entry.name === MANIFEST) throw new RangeError(`${MANIFEST} is reserved for the manifest`);
@@ -286,10 +287,10 @@ async function digest(path: string): Promise<{ bytes: number; sha256: string }> 
 }
 
 /** Returns the manifest in a folder; null if there is none or it is malformed. */
-export async function readManifest(folder: string, seq: number): Promise<Manifest | null> {
-  let manifest: Manifest;
+export async function readManifest(folder: string, seq: number): Promise<FolderManifest | null> {
+  let manifest: FolderManifest;
   try {
-    manifest = JSON.parse(await readFile(join(folder, MANIFEST), 'utf8')) as Manifest;
+    manifest = JSON.parse(await readFile(join(folder, MANIFEST), 'utf8')) as FolderManifest;
   } catch (error) {
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
@@ -303,7 +304,7 @@ export async function readManifest(folder: string, seq: number): Promise<Manifes
   return sound ? manifest : null;
 }
 
-async function matches(folder: string, manifest: Manifest): Promise<boolean> {
+async function matches(folder: string, manifest: FolderManifest): Promise<boolean> {
   for (const file of manifest.files) {
     try {
       const found = await digest(join(folder, file.name));

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Seals } from '../../secret/seals.ts';
-import type { StoredMark } from '../first-key.ts';
+import type { StoredFirstKeyMark } from '../first-key.ts';
 import { StoreError } from '../port.ts';
-import { assertFormat, isOfInstallation, sealOfInstallation } from '../store-mark.ts';
+import { assertFormat, installationSeal, isInstallationSeal } from '../store-mark.ts';
 import { sync } from './checkpoints.ts';
 
 /** Version of the file layout. A service refuses a folder with any other version. */
@@ -12,7 +12,7 @@ export const STORE_FORMAT = 8;
 export const FORMAT_FILE = 'provec.json';
 
 /** What the format file holds beside the format; not to be trusted. */
-export interface StoreMark {
+export interface FormatFile {
   /** See store-mark.ts. */
   installation: unknown;
   /** See first-key.ts. Undefined in stores made before it existed. */
@@ -24,8 +24,8 @@ export interface StoreMark {
  * `readFormatFile` does.
  */
 export async function checkInstallation(folder: string, installation: Seals): Promise<void> {
-  const mark = await storeMark(folder);
-  if (mark === null || isOfInstallation(installation, mark.installation)) return;
+  const mark = await readFormatFile(folder);
+  if (mark === null || isInstallationSeal(installation, mark.installation)) return;
   throw new StoreError(
     'damaged',
     'The data directory was made under another secret: put back the one that PROVEC_SECRET_FILE or PROVEC_SECRET held then. If it is lost, docs/operations.md says what to do.',
@@ -36,7 +36,7 @@ export async function checkInstallation(folder: string, installation: Seals): Pr
  * Reads the format file; returns null if there is none. Throws StoreError 'damaged' if it is
  * unreadable or has another format.
  */
-export async function storeMark(folder: string): Promise<StoreMark | null> {
+export async function readFormatFile(folder: string): Promise<FormatFile | null> {
   let text: string;
   try {
     text = await readFile(join(folder, FORMAT_FILE), 'utf8');
@@ -56,18 +56,18 @@ export async function storeMark(folder: string): Promise<StoreMark | null> {
 }
 
 /** Writes the format file, durably. This is the last step of creating a store. */
-export function writeFormat(folder: string, installation: Seals, firstKey?: StoredMark): Promise<void> {
-  return writeMark(folder, { installation: sealOfInstallation(installation), firstKey });
+export function writeFormat(folder: string, installation: Seals, firstKey?: StoredFirstKeyMark): Promise<void> {
+  return writeFormatFile(folder, { installation: installationSeal(installation), firstKey });
 }
 
 /** Replaces the mark of the first key, durably. */
-export async function writeFirstKey(folder: string, firstKey: StoredMark): Promise<void> {
-  const mark = await storeMark(folder);
+export async function writeFirstKey(folder: string, firstKey: StoredFirstKeyMark): Promise<void> {
+  const mark = await readFormatFile(folder);
   if (mark === null) throw new StoreError('damaged', `${FORMAT_FILE} was removed from the data directory.`);
-  await writeMark(folder, { ...mark, firstKey });
+  await writeFormatFile(folder, { ...mark, firstKey });
 }
 
-async function writeMark(folder: string, mark: StoreMark): Promise<void> {
+async function writeFormatFile(folder: string, mark: FormatFile): Promise<void> {
   const draft = join(folder, `${FORMAT_FILE}.${randomUUID()}`);
   const whole = { format: STORE_FORMAT, createdBy: 'provec', ...mark };
   await writeFile(draft, `${JSON.stringify(whole)}\n`, { mode: 0o600, flag: 'wx', flush: true });
@@ -75,9 +75,9 @@ async function writeMark(folder: string, mark: StoreMark): Promise<void> {
   await sync(folder);
 }
 
-function formatOf(text: string): StoreMark & { format: number | null } {
+function formatOf(text: string): FormatFile & { format: number | null } {
   try {
-    const { format, installation, firstKey } = JSON.parse(text) as StoreMark & { format: unknown };
+    const { format, installation, firstKey } = JSON.parse(text) as FormatFile & { format: unknown };
     const isFormat = Number.isSafeInteger(format) && (format as number) >= 1;
     return { format: isFormat ? (format as number) : null, installation, firstKey };
   } catch {

@@ -1,4 +1,4 @@
-import type { Page } from '../page.ts';
+import type { RowPage } from '../page.ts';
 
 /** Rows that one request to the thread reads, in a few milliseconds. */
 export const SLICE_ROWS = 100;
@@ -19,10 +19,10 @@ export async function* pages<Row>(
 
 /** Reads one page of a list in slices, between which the thread can serve other requests. */
 export async function inSlices<Row, P>(
-  read: (after: P | null, limit: number) => Promise<Page<Row, P>>,
+  read: (after: P | null, limit: number) => Promise<RowPage<Row, P>>,
   after: P | null,
   limit: number,
-): Promise<Page<Row, P>> {
+): Promise<RowPage<Row, P>> {
   const page = await read(after, Math.min(limit, SLICE_ROWS));
   while (page.next !== null && page.rows.length < limit) {
     const { rows, next } = await read(page.next, Math.min(limit - page.rows.length, SLICE_ROWS));

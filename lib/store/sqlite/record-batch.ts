@@ -61,7 +61,7 @@ export function idOf({ bytes, idBytes }: RecordRow): Uint8Array {
   return bytes.subarray(0, idBytes);
 }
 
-export function textOf(id: Uint8Array): string {
+export function decodeRecordId(id: Uint8Array): string {
   return UTF8.decode(id);
 }
 
@@ -121,7 +121,7 @@ export function recordsIn(batch: ArrayBuffer): StoredRecord[] {
     if (parts === null) continue;
     const { seq, vector, metadata, leaf } = parts;
     records.push({
-      id: textOf(id),
+      id: decodeRecordId(id),
       seq,
       vector: new Float32Array(new Uint8Array(vector).buffer),
       metadata: new Uint8Array(metadata),

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { STORED_ID_MAX_BYTES } from '../../records/namespace.ts';
 import { StoreError } from '../port.ts';
 import type { RecordScan, RecordStore, StoredRecord } from '../records.ts';
-import { batchesOf, isRecordId, recordsIn, textOf } from './record-batch.ts';
+import { batchesOf, decodeRecordId, isRecordId, recordsIn } from './record-batch.ts';
 import type { Remote } from './requests.ts';
 import type { StoreThread } from './store-thread.ts';
 
@@ -39,7 +39,9 @@ export function recordsOf(thread: StoreThread): RecordStore {
     async removeForeign(shard, isOwn) {
       for (let after = -1; ; ) {
         const rows = await tables.rowsAfter(shard, after, PAGE_ROWS);
-        const foreign = rows.filter(({ isOfNumber, id }) => !isOfNumber || !isRecordId(id) || !isOwn(textOf(id)));
+        const foreign = rows.filter(
+          ({ isOfNumber, id }) => !isOfNumber || !isRecordId(id) || !isOwn(decodeRecordId(id)),
+        );
         if (foreign.length > 0) {
           const places = foreign.map(({ place }) => place);
           await tables.removeAt(shard, places);

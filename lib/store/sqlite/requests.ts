@@ -97,7 +97,7 @@ export interface Request {
   buffers: ArrayBuffer[];
 }
 
-export interface Opening {
+export interface StoreThreadOptions {
   role: Role;
   folder: string;
   keys: StoreKeys;

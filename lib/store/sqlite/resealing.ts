@@ -7,16 +7,16 @@ import { resealedMark } from '../first-key.ts';
 import { ForgedRows } from '../forged-rows.ts';
 import { StoreError } from '../port.ts';
 import type { StoredRow, StoredSeals, StoreToReseal } from '../resealing.ts';
-import { isOfInstallation } from '../store-mark.ts';
+import { isInstallationSeal } from '../store-mark.ts';
 import { anchorsOf } from './anchors.ts';
 import { checkpointRows, replaceManifestSeal } from './checkpoint-manifests.ts';
-import { storeMark, writeFormat } from './format-file.ts';
+import { readFormatFile, writeFormat } from './format-file.ts';
 import { logOf } from './log.ts';
 import { recordsOf } from './records.ts';
 import type { Remote } from './requests.ts';
-import { storeFailure } from './store-failure.ts';
+import { sqliteFailure } from './store-failure.ts';
 import { StoreThread } from './store-thread.ts';
-import type { Numbered } from './thread/reseal-tables.ts';
+import type { RowWithNumber } from './thread/reseal-tables.ts';
 
 /**
  * Opens the embedded store in `folder` for resealing under the first of the secrets. `believes`:
@@ -26,7 +26,7 @@ import type { Numbered } from './thread/reseal-tables.ts';
 export async function openSqliteToReseal(folder: string, keys: StoreKeys, believes: boolean): Promise<StoreToReseal> {
   const threads: StoreThread[] = [];
   try {
-    if ((await storeMark(folder)) === null || !existsSync(join(folder, 'log.db')))
+    if ((await readFormatFile(folder)) === null || !existsSync(join(folder, 'log.db')))
       throw new StoreError('damaged', `There is no store in ${folder}.`);
     const resealing = { believes };
     const opening = { folder, keys, made: true, maxPages: null, resealing };
@@ -43,7 +43,7 @@ export async function openSqliteToReseal(folder: string, keys: StoreKeys, believ
     };
   } catch (error) {
     await closeAll(threads);
-    throw storeFailure(error, `opening ${folder}`);
+    throw sqliteFailure(error, `opening ${folder}`);
   }
 }
 
@@ -63,8 +63,8 @@ class SqliteSeals implements StoredSeals {
     this.#tables = tables;
   }
 
-  async isOfInstallation(): Promise<boolean> {
-    return isOfInstallation(this.#installation, (await storeMark(this.#folder))?.installation);
+  async matchesInstallation(): Promise<boolean> {
+    return isInstallationSeal(this.#installation, (await readFormatFile(this.#folder))?.installation);
   }
 
   async *rows(): AsyncIterable<StoredRow[]> {
@@ -85,7 +85,7 @@ class SqliteSeals implements StoredSeals {
     try {
       return await replaceManifestSeal(row, row.seal, seal);
     } catch (error) {
-      throw storeFailure(error, 'sealing a checkpoint');
+      throw sqliteFailure(error, 'sealing a checkpoint');
     }
   }
 
@@ -94,12 +94,12 @@ class SqliteSeals implements StoredSeals {
   }
 
   async finish(): Promise<void> {
-    const firstKey = resealedMark(this.#installation, (await storeMark(this.#folder))?.firstKey);
+    const firstKey = resealedMark(this.#installation, (await readFormatFile(this.#folder))?.firstKey);
     await writeFormat(this.#folder, this.#installation, firstKey);
   }
 }
 
-async function* numbered<Row>(read: (after: number) => Promise<Numbered<Row>[]>): AsyncIterable<Row[]> {
+async function* numbered<Row>(read: (after: number) => Promise<RowWithNumber<Row>[]>): AsyncIterable<Row[]> {
   for (let after = Number.MIN_SAFE_INTEGER; ; ) {
     const page = await read(after);
     if (page.length === 0) return;

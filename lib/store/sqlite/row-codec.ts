@@ -1,18 +1,18 @@
 import type { NodeType, ShardHead } from '../../shard/head.ts';
 import { isHead } from '../log.ts';
-import { damaged } from './store-failure.ts';
+import { damagedValue } from './store-failure.ts';
 
 /** Throws StoreError 'damaged' if the text is not a JSON object. */
 export function decodeRow<T extends object>(text: string, what: string): T {
   const row = parse(text, what);
-  if (typeof row !== 'object' || row === null || Array.isArray(row)) throw damaged(what);
+  if (typeof row !== 'object' || row === null || Array.isArray(row)) throw damagedValue(what);
   return row as T;
 }
 
 /** Throws StoreError 'damaged' if the text is not a JSON array. */
 export function decodeList<T>(text: string, what: string): T[] {
   const list = parse(text, what);
-  if (!Array.isArray(list)) throw damaged(what);
+  if (!Array.isArray(list)) throw damagedValue(what);
   return list as T[];
 }
 
@@ -20,7 +20,7 @@ function parse(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw damaged(what, error);
+    throw damagedValue(what, error);
   }
 }
 
@@ -34,7 +34,7 @@ export interface HeadRow {
 
 /** Throws StoreError 'damaged' if the head is malformed. */
 export function headOf(row: HeadRow): ShardHead {
-  if (!isHead(row)) throw damaged('A shard head');
+  if (!isHead(row)) throw damagedValue('A shard head');
   const { seq, version, type, hash, count } = row;
   return { seq, version, type: type as NodeType, hash: new Uint8Array(hash), count };
 }

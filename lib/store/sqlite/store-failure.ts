@@ -32,7 +32,7 @@ function isPrimary(error: unknown, ...primary: number[]): boolean {
   return code !== null && primary.includes(code & 0xff);
 }
 
-export function isOfSqlite(error: unknown): boolean {
+export function isSqliteError(error: unknown): boolean {
   return resultCode(error) !== null;
 }
 
@@ -45,17 +45,17 @@ export function isBusy(error: unknown): boolean {
 }
 
 /** Returns whether the disk was too full for the write. */
-export function isFull(error: unknown): boolean {
+export function isDiskFull(error: unknown): boolean {
   return isPrimary(error, SQLITE.full) || resultCode(error) === IO_ERROR_SHM_SIZE;
 }
 
 /** Returns whether the file's content is not a valid database. */
-export function isOfDamage(error: unknown): boolean {
+export function isCorruption(error: unknown): boolean {
   return isPrimary(error, SQLITE.corrupt, SQLITE.notADatabase);
 }
 
 /** Returns whether only one statement failed, and the transaction around it is unchanged. */
-export function isOfStatement(error: unknown): boolean {
+export function isStatementError(error: unknown): boolean {
   return isPrimary(error, SQLITE.constraint, SQLITE.corrupt, SQLITE.tooBig);
 }
 
@@ -63,19 +63,19 @@ export function isOfStatement(error: unknown): boolean {
  * Returns whether a row to be changed holds a value of a wrong type. SQLite checks all columns of
  * the row, and its message names the column.
  */
-function isOfTypes(error: unknown): boolean {
+function isTypeMismatch(error: unknown): boolean {
   const code = resultCode(error);
   return code === CONSTRAINT_DATATYPE || code === CONSTRAINT_NOT_NULL;
 }
 
 /** Converts an error of SQLite or the file system to a StoreError. */
-export function storeFailure(error: unknown, doing: string): StoreError {
+export function sqliteFailure(error: unknown, doing: string): StoreError {
   if (error instanceof StoreError) return error;
   const { code, message } = (error ?? {}) as NodeJS.ErrnoException;
-  if (isFull(error) || NO_ROOM.test(String(code))) return full(doing, error);
+  if (isDiskFull(error) || NO_ROOM.test(String(code))) return diskFull(doing, error);
   // node:sqlite throws for integers that a number cannot represent exactly.
-  if (code === 'ERR_OUT_OF_RANGE') return damaged('A number', error);
-  if (isOfDamage(error) || isOfTypes(error)) {
+  if (code === 'ERR_OUT_OF_RANGE') return damagedValue('A number', error);
+  if (isCorruption(error) || isTypeMismatch(error)) {
     const kind = message.startsWith(MALFORMED_SCHEMA) ? 'changed' : 'damaged';
     return new StoreError(kind, `The store is damaged (${doing}): ${message}.`, error);
   }
@@ -95,12 +95,12 @@ export function storeFailure(error: unknown, doing: string): StoreError {
 }
 
 /** Error for a full disk; nothing of the operation was written. */
-export function full(doing: string, cause?: unknown): StoreError {
+export function diskFull(doing: string, cause?: unknown): StoreError {
   return new StoreError('capacity', `The disk of the data directory is full (${doing}).`, cause);
 }
 
 /** Error for stored bytes that do not decode. */
-export function damaged(what: string, cause?: unknown): StoreError {
+export function damagedValue(what: string, cause?: unknown): StoreError {
   return new StoreError(
     'damaged',
     `${what} in the store does not decode: the data directory is damaged; put back a backup of it.`,

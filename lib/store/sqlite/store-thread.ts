@@ -3,11 +3,11 @@ import { StoreError } from '../port.ts';
 import {
   type Fault,
   type FromThread,
-  type Opening,
   READS,
   type Remote,
   type Reply,
   type Request,
+  type StoreThreadOptions,
   type TableName,
   type ToThread,
 } from './requests.ts';
@@ -37,7 +37,7 @@ export class StoreThread {
   #closing: Promise<void> | null = null;
   #lost: StoreError | null = null;
 
-  private constructor(opening: Opening) {
+  private constructor(opening: StoreThreadOptions) {
     this.#worker = new Worker(new URL('./thread/main.ts', import.meta.url), {
       name: `provec-store-${opening.role}`,
       workerData: opening,
@@ -54,7 +54,7 @@ export class StoreThread {
   }
 
   /** Opens the files of a role. Throws StoreError. */
-  static async open(opening: Opening): Promise<StoreThread> {
+  static async open(opening: StoreThreadOptions): Promise<StoreThread> {
     const thread = new StoreThread(opening);
     const outcome = await new Promise<StoreError | { mistyped: string[] }>((resolve) => {
       thread.#opened = resolve;

@@ -8,7 +8,7 @@ import type { StoredAliases } from '../aliases.ts';
 import type { StoredCatalog } from '../catalog.ts';
 import { firstKeyMark, newMark } from '../first-key.ts';
 import { ForgedRows } from '../forged-rows.ts';
-import { MARKS, OnceTriedCheckpoints } from '../once-tried-checkpoints.ts';
+import { CrashGuardedCheckpoints, MARKS_FOLDER } from '../once-tried-checkpoints.ts';
 import type { Store } from '../port.ts';
 import { sealedAliases } from '../sealed-aliases.ts';
 import { SealedCatalog } from '../sealed-catalog.ts';
@@ -17,13 +17,13 @@ import { anchorsOf } from './anchors.ts';
 import { copyStore } from './backup.ts';
 import { FolderCheckpoints } from './checkpoints.ts';
 import { firstKeyOf } from './first-key.ts';
-import { checkInstallation, storeMark, writeFormat } from './format-file.ts';
+import { checkInstallation, readFormatFile, writeFormat } from './format-file.ts';
 import { keysOf } from './keys.ts';
 import { logOf } from './log.ts';
 import { inSlices, pages, SLICE_ROWS } from './pages.ts';
 import { recordsOf } from './records.ts';
 import type { Role } from './requests.ts';
-import { damagedFile, storeFailure } from './store-failure.ts';
+import { damagedFile, sqliteFailure } from './store-failure.ts';
 import { StoreThread } from './store-thread.ts';
 
 export interface SqliteStoreOptions {
@@ -61,7 +61,7 @@ export async function openSqliteStore(folder: string, options: SqliteStoreOption
     const made = await checkFiles(folder, installation);
     const folders = new FolderCheckpoints(root, new Seals(keys.checkpoints), join(nodeFolder, 'staging'), logger);
     await folders.open();
-    const checkpoints = new OnceTriedCheckpoints(folders, join(nodeFolder, MARKS));
+    const checkpoints = new CrashGuardedCheckpoints(folders, join(nodeFolder, MARKS_FOLDER));
     await checkpoints.open(logger);
     const open = async (role: Role): Promise<StoreThread> => {
       const thread = await StoreThread.open({ role, folder, keys, made, maxPages });
@@ -75,7 +75,7 @@ export async function openSqliteStore(folder: string, options: SqliteStoreOption
     return store;
   } catch (error) {
     await Promise.all(threads.map((thread) => thread.close()));
-    throw storeFailure(error, `opening ${folder}`);
+    throw sqliteFailure(error, `opening ${folder}`);
   }
 }
 
@@ -83,7 +83,7 @@ export async function openSqliteStore(folder: string, options: SqliteStoreOption
  * Returns whether the folder holds a store. Throws StoreError 'damaged' if it has another format.
  */
 export async function isStoreMade(folder: string): Promise<boolean> {
-  return (await storeMark(folder)) !== null;
+  return (await readFormatFile(folder)) !== null;
 }
 
 /**
@@ -109,7 +109,7 @@ function assemble(
   folder: string,
   log: StoreThread,
   materialised: StoreThread,
-  { folders, checkpoints }: { folders: FolderCheckpoints; checkpoints: OnceTriedCheckpoints },
+  { folders, checkpoints }: { folders: FolderCheckpoints; checkpoints: CrashGuardedCheckpoints },
   { keys, log: logger }: SqliteStoreOptions,
 ): Store {
   const forged = new ForgedRows(logger);
@@ -148,7 +148,7 @@ function assemble(
     },
 
     async dropCollectionData(collectionId) {
-      await usage.takeOffShare(collectionId);
+      await usage.subtractShare(collectionId);
       // The log goes first, because records could be rebuilt from it.
       while (!(await logTables.dropSlice(collectionId, DROP_SLICE_ROWS)));
       await contradictions.clear(collectionId);
@@ -167,7 +167,7 @@ function assemble(
 
 function measure(folder: string): Promise<StatsFs> {
   return statfs(folder).catch((error: unknown) => {
-    throw storeFailure(error, 'measuring the disk');
+    throw sqliteFailure(error, 'measuring the disk');
   });
 }
 

@@ -25,7 +25,7 @@ import { LEDGER_PROGRAM } from '../../../lib/ledger/program.ts';
 import type { AnchoredRoot } from '../../../lib/shard/collection-root.ts';
 
 /** `fields` is null between the creation of the account and its first root. */
-export type AccountReading = { status: 'found'; fields: AnchoredRoot | null } | { status: 'foreign'; reason: string };
+export type ParsedAccount = { status: 'found'; fields: AnchoredRoot | null } | { status: 'foreign'; reason: string };
 
 const TITLE = { name: 'Provec collection', symbol: 'PROVEC', uri: '' };
 const NUMBER_DIGITS = 20;
@@ -156,8 +156,8 @@ export function closeInstructions(authority: KeyPairSigner, mint: Address, micro
  * Parses an account and checks that it is the collection's and was written by the authority. Uses
  * the verifier's parser, so that verification never accepts an account that a client rejects.
  */
-export function readAccount(data: Uint8Array, owner: string, authority: string, address: string): AccountReading {
-  const foreign = (reason: string): AccountReading => ({ status: 'foreign', reason });
+export function readAccount(data: Uint8Array, owner: string, authority: string, address: string): ParsedAccount {
+  const foreign = (reason: string): ParsedAccount => ({ status: 'foreign', reason });
   if (owner !== LEDGER_PROGRAM) return foreign('The account belongs to another program.');
   let metadata: TokenMetadata;
   try {

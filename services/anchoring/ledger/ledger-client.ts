@@ -25,16 +25,16 @@ import {
 import { EndpointError } from './http-transport.ts';
 import { LedgerUnreachableError, type Rpc, type RpcPool, type Send } from './rpc-pool.ts';
 import {
-  type AccountState,
-  type AccountView,
   accountAt,
   balanceOf,
   type FinalizedBlock,
   finalizedBlock,
-  handTo,
+  type LedgerAccount,
+  type LedgerAccountView,
+  submitTransaction,
   type TransactionStatus,
 } from './rpc-responses.ts';
-import { gatheredStatuses } from './signature-statuses.ts';
+import { batchedStatuses } from './signature-statuses.ts';
 import { blockhash, priorityFee, rentOf } from './signing-terms.ts';
 import { cached } from './ttl-cache.ts';
 
@@ -48,13 +48,13 @@ export interface SignedTransaction {
 }
 
 /** What the store expects of a collection's account; an anchor row has these fields. */
-interface Believed {
+interface ExpectedAccount {
   created: boolean;
   confirmed: { version: number } | null;
 }
 
 /** Expectation for a collection without a row. */
-const NOTHING: Believed = { created: false, confirmed: null };
+const EXPECT_NOTHING: ExpectedAccount = { created: false, confirmed: null };
 
 /** Maximum age of the cached block. An older one makes transactions seem alive for longer. */
 const FINALIZED_MAX_AGE_MS = 500;
@@ -89,7 +89,7 @@ export class LedgerClient {
   constructor(pool: RpcPool, signer: KeyPairSigner, monotonicMs: () => number) {
     this.#pool = pool;
     this.#monotonicMs = monotonicMs;
-    this.status = gatheredStatuses(pool);
+    this.status = batchedStatuses(pool);
     this.#signer = signer;
     this.authority = signer.address;
     this.finalizedBlock = cached(() => this.#askFinalizedBlock(), FINALIZED_MAX_AGE_MS, monotonicMs);
@@ -105,7 +105,7 @@ export class LedgerClient {
   }
 
   /** Reads the account from a node that has reached `atSlot`. */
-  async read(collectionId: string, atSlot = 0n): Promise<AccountState> {
+  async read(collectionId: string, atSlot = 0n): Promise<LedgerAccount> {
     return (await this.#pool.call(await this.#accountOf(collectionId, atSlot))).account;
   }
 
@@ -114,10 +114,10 @@ export class LedgerClient {
    * LedgerUnreachableError if that one shows less than the store expects while another endpoint,
    * which may be ahead, did not answer. `believed` is null if nothing is expected.
    */
-  async survey(collectionId: string, believed: Believed | null): Promise<AccountView> {
+  async survey(collectionId: string, believed: ExpectedAccount | null): Promise<LedgerAccountView> {
     const { answers, missing, cause } = await this.#pool.callEach(await this.#accountOf(collectionId));
     const view = furthest(answers);
-    if (missing > 0 && !bearsOut(view.account, believed ?? NOTHING))
+    if (missing > 0 && !meetsExpectation(view.account, believed ?? EXPECT_NOTHING))
       throw new LedgerUnreachableError('The ledger endpoints that can be reached may be behind.', { cause });
     return view;
   }
@@ -144,7 +144,7 @@ export class LedgerClient {
    * still accept it later, so only its status and the block height decide.
    */
   async send(wire: string): Promise<string | null> {
-    const { answers } = await this.#pool.callEach((rpc, abortSignal) => handTo(rpc, abortSignal, wire));
+    const { answers } = await this.#pool.callEach((rpc, abortSignal) => submitTransaction(rpc, abortSignal, wire));
     return answers.includes(null) ? null : answers[0];
   }
 
@@ -184,7 +184,7 @@ export class LedgerClient {
     );
   }
 
-  async #accountOf(collectionId: string, atSlot = 0n): Promise<Send<AccountView>> {
+  async #accountOf(collectionId: string, atSlot = 0n): Promise<Send<LedgerAccountView>> {
     const asked = { address: await this.address(collectionId), authority: this.authority, atSlot };
     return (rpc, abortSignal) => accountAt(rpc, abortSignal, asked);
   }
@@ -213,7 +213,7 @@ const furthest = <T extends { slot: bigint }>(answers: [T, ...T[]]): T =>
   answers.reduce((best, each) => (each.slot > best.slot ? each : best));
 
 /** Returns true if an account is at, or past, the expected state. */
-function bearsOut(account: AccountState, { created, confirmed }: Believed): boolean {
+function meetsExpectation(account: LedgerAccount, { created, confirmed }: ExpectedAccount): boolean {
   if (account.status !== 'found') return account.status === 'absent' && !created && confirmed === null;
   return (account.fields?.version ?? 0) >= (confirmed?.version ?? 0);
 }

@@ -10,10 +10,10 @@ export interface Rate {
  * Waits for the caller's turn. Returns true when it comes, or false at once, without using a turn,
  * if that would take longer than `maxMs`. Rejects if the signal aborts.
  */
-export type Turns = (maxMs: number, signal: AbortSignal) => Promise<boolean>;
+export type RateLimiter = (maxMs: number, signal: AbortSignal) => Promise<boolean>;
 
 /** Spaces calls to a rate, first come, first served (generic cell rate algorithm, ITU-T I.371). */
-export function turnsAt({ perSecond, burst }: Rate, monotonicMs: () => number): Turns {
+export function createRateLimiter({ perSecond, burst }: Rate, monotonicMs: () => number): RateLimiter {
   const intervalMs = 1_000 / perSecond;
   const burstMs = (burst - 1) * intervalMs;
   let nextMs = Number.NEGATIVE_INFINITY;

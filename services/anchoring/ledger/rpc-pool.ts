@@ -15,7 +15,7 @@ import {
 } from '@solana/web3.js';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import { httpTransport } from './http-transport.ts';
-import { type Rate, type Turns, turnsAt } from './rate-limiter.ts';
+import { createRateLimiter, type Rate, type RateLimiter } from './rate-limiter.ts';
 
 export type Rpc = RpcOf<SolanaRpcApi>;
 
@@ -48,7 +48,7 @@ const PAUSE = { minMs: 250, maxMs: 30_000 };
  * three for an invalid request. After any other error (node behind, rate limit, internal error) the
  * endpoint is skipped for a while.
  */
-const ANSWERS = new Set([-32002, -32003, -32600, -32601, -32602]);
+const LEDGER_ERROR_CODES = new Set([-32002, -32003, -32600, -32601, -32602]);
 
 /** Makes a call to one endpoint. */
 export type Send<T> = (rpc: Rpc, abortSignal: AbortSignal) => Promise<T>;
@@ -67,7 +67,7 @@ export class RpcPool {
   readonly #known = new Map<string, Endpoint>();
   readonly #monotonicMs: () => number;
   readonly #closed = new AbortController();
-  readonly #turn: Turns;
+  readonly #turn: RateLimiter;
   readonly #lateMs: number;
 
   /**
@@ -81,7 +81,7 @@ export class RpcPool {
     lateMs = LATE_MS,
   ) {
     this.#lateMs = lateMs;
-    this.#turn = turnsAt(rate, monotonicMs);
+    this.#turn = createRateLimiter(rate, monotonicMs);
     this.#endpoints = endpoints;
     this.#monotonicMs = monotonicMs;
   }
@@ -106,7 +106,7 @@ export class RpcPool {
       } catch (error) {
         // Another endpoint may accept what this one refuses, such as a method or a blockhash that
         // it does not know.
-        if (isAnswer(error)) refusal ??= error;
+        if (isLedgerError(error)) refusal ??= error;
         else cause = error;
       }
     }
@@ -158,7 +158,7 @@ export class RpcPool {
       return answer;
     } catch (error) {
       // Concurrent calls that fail together count as one failure.
-      if (!isAnswer(error) && !late.aborted && endpoint.failures === failures) {
+      if (!isLedgerError(error) && !late.aborted && endpoint.failures === failures) {
         endpoint.pausedUntilMs = this.#monotonicMs() + backoffMs(failures, PAUSE);
         endpoint.failures += 1;
       }
@@ -209,8 +209,8 @@ function newEndpoint(url: string): Endpoint {
 }
 
 /** Returns true if a ledger node refused the request, which is no fault of the endpoint. */
-export function isAnswer(error: unknown): error is SolanaError {
-  return isSolanaError(error) && ANSWERS.has(error.context.__code);
+export function isLedgerError(error: unknown): error is SolanaError {
+  return isSolanaError(error) && LEDGER_ERROR_CODES.has(error.context.__code);
 }
 
 function isCutOff(error: unknown): boolean {

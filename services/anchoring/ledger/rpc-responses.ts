@@ -7,19 +7,19 @@ import type { Address, Base64EncodedWireTransaction, Signature, SolanaError } fr
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { ACCOUNT_BYTES_MAX } from '../../../client/verify/token-metadata.ts';
 import { isJsonObject } from '../../../lib/records/fields.ts';
-import { type AccountReading, readAccount } from './collection-account.ts';
+import { type ParsedAccount, readAccount } from './collection-account.ts';
 import { EndpointError } from './http-transport.ts';
-import { isAnswer, type Rpc } from './rpc-pool.ts';
+import { isLedgerError, type Rpc } from './rpc-pool.ts';
 
 /** Two thirds of the stake have voted on a confirmed block; newer ones may be reverted. */
 export const COMMITMENT = 'confirmed';
 
-export type AccountState = AccountReading | { status: 'absent' };
+export type LedgerAccount = ParsedAccount | { status: 'absent' };
 
 /** Account as one endpoint showed it, and the slot that the endpoint had reached. */
-export interface AccountView {
+export interface LedgerAccountView {
   slot: bigint;
-  account: AccountState;
+  account: LedgerAccount;
 }
 
 /**
@@ -41,7 +41,7 @@ export async function accountAt(
   rpc: Rpc,
   abortSignal: AbortSignal,
   { address, authority, atSlot }: { address: Address; authority: string; atSlot: bigint },
-): Promise<AccountView> {
+): Promise<LedgerAccountView> {
   // One byte over the limit, to detect longer data.
   const dataSlice = { offset: 0, length: ACCOUNT_BYTES_MAX + 1 };
   const options = { encoding: 'base64', commitment: COMMITMENT, dataSlice, minContextSlot: atSlot } as const;
@@ -49,8 +49,8 @@ export async function accountAt(
   const slot = slotOf(answer, atSlot);
   const { value } = answer;
   if (value === null) return { slot, account: { status: 'absent' } };
-  demand(isJsonObject(value) && typeof value.owner === 'string', 'the owner of an account');
-  demand(Array.isArray(value.data) && typeof value.data[0] === 'string', 'the data of an account');
+  checkResponse(isJsonObject(value) && typeof value.owner === 'string', 'the owner of an account');
+  checkResponse(Array.isArray(value.data) && typeof value.data[0] === 'string', 'the data of an account');
   const bytes = Buffer.from(value.data[0], 'base64');
   // Anyone can send lamports to an address, but only the authority can assign it to a program.
   if (value.owner === SYSTEM_PROGRAM_ADDRESS && bytes.length === 0) return { slot, account: { status: 'absent' } };
@@ -68,13 +68,13 @@ export async function statusesOf(
   const answer = await rpc.getSignatureStatuses(signatures as Signature[], options).send({ abortSignal });
   slotOf(answer, atSlot);
   const value: readonly unknown[] = answer.value;
-  demand(Array.isArray(value) && value.length === signatures.length, 'a status for each transaction');
+  checkResponse(Array.isArray(value) && value.length === signatures.length, 'a status for each transaction');
   return value.map(statusOf);
 }
 
 export async function finalizedBlock(rpc: Rpc, abortSignal: AbortSignal): Promise<FinalizedBlock> {
   const { absoluteSlot, blockHeight } = await rpc.getEpochInfo({ commitment: 'finalized' }).send({ abortSignal });
-  demand(typeof absoluteSlot === 'bigint' && typeof blockHeight === 'bigint', 'the slot and the block height');
+  checkResponse(typeof absoluteSlot === 'bigint' && typeof blockHeight === 'bigint', 'the slot and the block height');
   return { slot: absoluteSlot, height: blockHeight };
 }
 
@@ -82,14 +82,14 @@ export async function finalizedBlock(rpc: Rpc, abortSignal: AbortSignal): Promis
  * Sends a transaction (base64). Returns null if the endpoint accepts it or the ledger already has
  * it, else the reason for the refusal.
  */
-export async function handTo(rpc: Rpc, abortSignal: AbortSignal, wire: string): Promise<string | null> {
+export async function submitTransaction(rpc: Rpc, abortSignal: AbortSignal, wire: string): Promise<string | null> {
   const options = { encoding: 'base64', preflightCommitment: COMMITMENT, maxRetries: 0n } as const;
   try {
     const taken = await rpc.sendTransaction(wire as Base64EncodedWireTransaction, options).send({ abortSignal });
-    demand(typeof taken === 'string', 'the signature of a transaction');
+    checkResponse(typeof taken === 'string', 'the signature of a transaction');
     return null;
   } catch (error) {
-    if (!isAnswer(error)) throw error;
+    if (!isLedgerError(error)) throw error;
     const reason = reasonOf(error);
     return /already been processed/.test(reason) ? null : reason;
   }
@@ -104,14 +104,14 @@ function reasonOf({ cause, context, message }: SolanaError): string {
 /** Returns a wallet's balance in lamports. */
 export async function balanceOf(rpc: Rpc, abortSignal: AbortSignal, address: Address): Promise<bigint> {
   const { value } = await rpc.getBalance(address, { commitment: COMMITMENT }).send({ abortSignal });
-  demand(typeof value === 'bigint', 'the balance of a wallet');
+  checkResponse(typeof value === 'bigint', 'the balance of a wallet');
   return value;
 }
 
 /** Returns the slot of a response. Throws EndpointError if it is before `atSlot`. */
 export function slotOf(answer: { context: { slot: bigint } }, atSlot = 0n): bigint {
   const slot: unknown = isJsonObject(answer) && isJsonObject(answer.context) ? answer.context.slot : null;
-  demand(typeof slot === 'bigint', 'its slot');
+  checkResponse(typeof slot === 'bigint', 'its slot');
   if (slot < atSlot) throw new EndpointError(`The endpoint has not reached slot ${atSlot} yet.`);
   return slot;
 }
@@ -119,23 +119,23 @@ export function slotOf(answer: { context: { slot: bigint } }, atSlot = 0n): bigi
 function statusOf(found: unknown): TransactionStatus {
   if (found === null) return { status: 'unknown' };
   const what = 'the status of a transaction';
-  demand(isJsonObject(found) && 'err' in found && found.err !== undefined, what);
+  checkResponse(isJsonObject(found) && 'err' in found && found.err !== undefined, what);
   const { confirmations, err } = found;
   let { confirmationStatus } = found;
   // Older nodes report only a number of confirmations, which becomes null once no fork can revert
   // the transaction.
   if (confirmationStatus === null || confirmationStatus === undefined) {
-    demand(confirmations !== undefined, what);
+    checkResponse(confirmations !== undefined, what);
     confirmationStatus = confirmations === null ? 'finalized' : 'processed';
   }
   if (confirmationStatus === 'processed') return { status: 'processed' };
-  demand(confirmationStatus === 'confirmed' || confirmationStatus === 'finalized', what);
+  checkResponse(confirmationStatus === 'confirmed' || confirmationStatus === 'finalized', what);
   if (err === null) return { status: 'confirmed' };
   const reason = JSON.stringify(err, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
   return { status: 'failed', reason };
 }
 
 /** Throws EndpointError if the response is not as expected. */
-export function demand(isSaid: boolean, what: string): asserts isSaid {
+export function checkResponse(isSaid: boolean, what: string): asserts isSaid {
   if (!isSaid) throw new EndpointError(`The endpoint's response lacks ${what}.`);
 }

@@ -6,7 +6,7 @@ const SIGNATURES_MAX = 256;
 /** Time in ms that the first request waits for others. */
 const GATHER_MS = 10;
 
-interface Question {
+interface StatusRequest {
   signature: string;
   atSlot: bigint;
   resolve(status: TransactionStatus): void;
@@ -18,8 +18,8 @@ interface Question {
  * one call. The answering node has reached `atSlot`, whichever endpoint named that slot. Throws
  * LedgerUnreachableError, or the ledger's own errors.
  */
-export function gatheredStatuses(pool: RpcPool): (signature: string, atSlot?: bigint) => Promise<TransactionStatus> {
-  let gathered: Question[] = [];
+export function batchedStatuses(pool: RpcPool): (signature: string, atSlot?: bigint) => Promise<TransactionStatus> {
+  let gathered: StatusRequest[] = [];
   const ask = async (): Promise<void> => {
     // Separate calls, so that a slot that no endpoint has reached does not hold up the other
     // requests.
@@ -35,7 +35,7 @@ export function gatheredStatuses(pool: RpcPool): (signature: string, atSlot?: bi
     });
 }
 
-async function askAt(pool: RpcPool, atSlot: bigint, questions: Question[]): Promise<void> {
+async function askAt(pool: RpcPool, atSlot: bigint, questions: StatusRequest[]): Promise<void> {
   const signatures = questions.map(({ signature }) => signature);
   try {
     const found = await pool.call((rpc, abortSignal) => statusesOf(rpc, abortSignal, { signatures, atSlot }));

@@ -7,7 +7,7 @@ import { isAddress } from '@solana/web3.js';
 import { isJsonObject } from '../../../lib/records/fields.ts';
 import { EndpointError } from './http-transport.ts';
 import type { Rpc } from './rpc-pool.ts';
-import { COMMITMENT, demand, type FinalizedBlock, slotOf } from './rpc-responses.ts';
+import { COMMITMENT, checkResponse, type FinalizedBlock, slotOf } from './rpc-responses.ts';
 
 /** Number of blocks for which a blockhash is valid (MAX_PROCESSING_AGE on validators). */
 const BLOCKHASH_BLOCKS = 150n;
@@ -34,8 +34,11 @@ export async function blockhash(rpc: Rpc, abortSignal: AbortSignal, finalized: F
   const answer = await rpc.getLatestBlockhash({ commitment: COMMITMENT }).send({ abortSignal });
   const slot = slotOf(answer, finalized.slot);
   const { value } = answer;
-  demand(isJsonObject(value) && typeof value.blockhash === 'string' && isAddress(value.blockhash), 'a blockhash');
-  demand(typeof value.lastValidBlockHeight === 'bigint', 'the last valid block height');
+  checkResponse(
+    isJsonObject(value) && typeof value.blockhash === 'string' && isAddress(value.blockhash),
+    'a blockhash',
+  );
+  checkResponse(typeof value.lastValidBlockHeight === 'bigint', 'the last valid block height');
   const blocks = value.lastValidBlockHeight - finalized.height;
   if (blocks < BLOCKHASH_BLOCKS || blocks > BLOCKHASH_BLOCKS + FINALITY_LAG_BLOCKS)
     throw new EndpointError(`The endpoint has a blockhash that is valid for ${blocks} blocks past the finalized one.`);
@@ -45,7 +48,7 @@ export async function blockhash(rpc: Rpc, abortSignal: AbortSignal, finalized: F
 /** Returns the minimum balance of an account of this size, in lamports. */
 export async function rentOf(rpc: Rpc, abortSignal: AbortSignal, bytes: number): Promise<bigint> {
   const rent = await rpc.getMinimumBalanceForRentExemption(BigInt(bytes)).send({ abortSignal });
-  demand(typeof rent === 'bigint', 'the rent of an account');
+  checkResponse(typeof rent === 'bigint', 'the rent of an account');
   if (rent > RENT_MAX_LAMPORTS || rent < BigInt(bytes) * RENT_MIN_LAMPORTS_PER_BYTE)
     throw new EndpointError(`The endpoint asks for a rent of ${rent} lamports.`);
   return rent;
@@ -58,9 +61,12 @@ export async function rentOf(rpc: Rpc, abortSignal: AbortSignal, bytes: number):
 export async function priorityFee(rpc: Rpc, abortSignal: AbortSignal): Promise<bigint> {
   const recent: unknown = await rpc.getRecentPrioritizationFees().send({ abortSignal });
   const what = 'recent priority fees';
-  demand(Array.isArray(recent), what);
+  checkResponse(Array.isArray(recent), what);
   const fees = recent.map((each: unknown) => {
-    demand(isJsonObject(each) && typeof each.prioritizationFee === 'bigint' && each.prioritizationFee >= 0n, what);
+    checkResponse(
+      isJsonObject(each) && typeof each.prioritizationFee === 'bigint' && each.prioritizationFee >= 0n,
+      what,
+    );
     return each.prioritizationFee;
   });
   fees.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));

@@ -9,7 +9,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { contains, mergeCuts } from '../../../lib/shard/cut.ts';
+import { cutContains, mergeCuts } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import type { AnchorRow } from '../../../lib/store/anchors.ts';
 import type { AnchoringContext } from '../context.ts';
@@ -91,7 +91,7 @@ export class AnchorRequests {
       } else {
         if (row.closing || row.halted) return row;
         const { wanted, confirmed } = row;
-        if ((confirmed && contains(confirmed.cut, cut)) || (wanted && contains(wanted, cut))) return row;
+        if ((confirmed && cutContains(confirmed.cut, cut)) || (wanted && cutContains(wanted, cut))) return row;
         const next = {
           ...row,
           revision: row.revision + 1,

@@ -4,15 +4,15 @@ import {
   type AnchorHistoryItem,
   type AnchorRow,
   type AnchorStore,
-  emptyRow,
-  isWanting,
+  emptyAnchorRow,
+  hasUnconfirmedCut,
 } from '../../../lib/store/anchors.ts';
 
 const FIRST_REVISION_MAX = 2 ** 40;
 
 /** Returns a collection's first row, without a request. */
 export function newRow(collectionId: string, address: string): AnchorRow {
-  return emptyRow(collectionId, address, randomInt(1, FIRST_REVISION_MAX));
+  return emptyAnchorRow(collectionId, address, randomInt(1, FIRST_REVISION_MAX));
 }
 
 /** Logs that a collection is no longer anchored. docs/operations.md quotes the message. */
@@ -34,7 +34,7 @@ export async function changeRow(
   let newest: AnchorRow | null = row;
   while (newest !== null && newest.epoch === row.epoch) {
     const next: AnchorRow = { ...newest, ...change(newest), revision: newest.revision + 1, epoch: row.epoch + 1 };
-    if (!isWanting(next)) next.wantedAt = null;
+    if (!hasUnconfirmedCut(next)) next.wantedAt = null;
     if (await anchors.put(next, history)) return next;
     newest = await anchors.get(row.collectionId);
   }

@@ -7,28 +7,28 @@
  * change itself updates the entry.
  */
 import type { Logger } from 'pino';
-import { type AnchorRow, type AnchorStore, standingOf } from '../../../lib/store/anchors.ts';
+import { type AnchorRow, type AnchorStore, outboxStateOf } from '../../../lib/store/anchors.ts';
 import type { AnchoringContext } from '../context.ts';
 
 const OPEN = ['due', 'halted'] as const;
 
 /** Time of each index entry, by standing and collection. */
-type Filed = Record<(typeof OPEN)[number], Map<string, string | null>>;
+type RowIndex = Record<(typeof OPEN)[number], Map<string, string | null>>;
 
-type FilingContext = Pick<AnchoringContext, 'isInCharge' | 'unsound'> & {
+type IndexCheckContext = Pick<AnchoringContext, 'isInCharge' | 'unsound'> & {
   store: { anchors: AnchorStore };
   log: Pick<Logger, 'error'>;
 };
 
 /** Begins one check of all rows. Throws StoreError. */
-export async function beginFiling({ store: { anchors }, log, isInCharge, unsound }: FilingContext) {
-  const before = await readFiled(anchors);
+export async function beginIndexCheck({ store: { anchors }, log, isInCharge, unsound }: IndexCheckContext) {
+  const before = await readRowIndex(anchors);
   const suspects: AnchorRow[] = [];
   return {
     /** Checks a row that was read after the beginning. */
     at(row: AnchorRow): void {
       const { collectionId } = row;
-      if (isFiled(row, before) || unsound.has(collectionId) || !isInCharge(collectionId)) return;
+      if (isInRowIndex(row, before) || unsound.has(collectionId) || !isInCharge(collectionId)) return;
       suspects.push(row);
     },
 
@@ -36,14 +36,14 @@ export async function beginFiling({ store: { anchors }, log, isInCharge, unsound
     async end(): Promise<void> {
       if (suspects.length === 0) return;
       // Most suspects only changed between the two reads of the index.
-      const filed = await readFiled(anchors);
+      const filed = await readRowIndex(anchors);
       for (const row of suspects) {
-        if (isFiled(row, filed)) continue;
+        if (isInRowIndex(row, filed)) continue;
         // Fails if the row changed meanwhile; the change itself then updated the index.
         if (!(await anchors.put({ ...row, revision: row.revision + 1 }))) continue;
         const { collectionId } = row;
         log.error(
-          { collectionId, standing: standingOf(row) },
+          { collectionId, standing: outboxStateOf(row) },
           'the store did not list a collection as due for anchoring; corrected',
         );
       }
@@ -51,16 +51,16 @@ export async function beginFiling({ store: { anchors }, log, isInCharge, unsound
   };
 }
 
-async function readFiled(anchors: AnchorStore): Promise<Filed> {
-  const filed: Filed = { due: new Map(), halted: new Map() };
+async function readRowIndex(anchors: AnchorStore): Promise<RowIndex> {
+  const filed: RowIndex = { due: new Map(), halted: new Map() };
   for (const standing of OPEN)
     for await (const page of anchors.open(standing))
       for (const { collectionId, wantedAt } of page) filed[standing].set(collectionId, wantedAt);
   return filed;
 }
 
-function isFiled(row: AnchorRow, filed: Filed): boolean {
-  const own = standingOf(row);
+function isInRowIndex(row: AnchorRow, filed: RowIndex): boolean {
+  const own = outboxStateOf(row);
   return OPEN.every((standing) => {
     const wantedAt = filed[standing].get(row.collectionId);
     return standing === own ? wantedAt === row.wantedAt : wantedAt === undefined;

@@ -9,21 +9,21 @@
  */
 import { LEDGER_LAG_MAX_MS } from '../../../lib/ledger/lag.ts';
 import { collectionRoot, isSameAnchor } from '../../../lib/shard/collection-root.ts';
-import { committedCut, contains, mergeCuts } from '../../../lib/shard/cut.ts';
+import { committedCut, cutContains, mergeCuts } from '../../../lib/shard/cut.ts';
 import { type Cut, isSameState } from '../../../lib/shard/head.ts';
 import {
   type AnchorHistoryItem,
   type AnchorRow,
-  type Confirmed,
-  type InFlight,
-  isWanting,
+  type ConfirmedAnchor,
+  hasUnconfirmedCut,
+  type InFlightTransaction,
 } from '../../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../../lib/store/catalog.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { AnchoringContext, OutboxStep } from '../context.ts';
 import type { SignedTransaction } from '../ledger/ledger-client.ts';
 import { NOT_DELETED, wasDeleted } from '../recovery/deletion.ts';
-import { type Finding, reconcile, shownBy, unsoundness } from '../recovery/reconciliation.ts';
+import { describeAccount, type Reconciliation, reconcile, unsoundHeadReason } from '../recovery/reconciliation.ts';
 import { changeRow, logHalt } from './anchor-row.ts';
 
 /** What to do next: wait, drop the outbox, or run another turn after `afterMs`. */
@@ -77,7 +77,7 @@ export class Outbox {
     if (row.halted && !row.closing) return IDLE;
     if (row.inFlight) return this.#follow(row, row.inFlight);
     if (row.closing) return this.#close(row);
-    if (!isWanting(row)) return IDLE;
+    if (!hasUnconfirmedCut(row)) return IDLE;
     const collection = await store.catalog.getCollection(this.collectionId);
     if (collection === null) {
       if (!(await wasDeleted(row, store))) return this.#halt(row, NOT_DELETED);
@@ -107,8 +107,8 @@ export class Outbox {
     const { ledger, store, headsAt } = this.#context;
     const { account, slot } = await ledger.survey(this.collectionId, row);
     const logged = await committedCut(store.log, collection);
-    const finding: Finding =
-      row.trusted === shownBy(account)
+    const finding: Reconciliation =
+      row.trusted === describeAccount(account)
         ? { outcome: 'sound' }
         : await reconcile(account, { ...row, logged, headsAt: (cut) => headsAt(collection, cut) });
     // The next turn comes after a pause, and sees contradictions recorded meanwhile.
@@ -122,7 +122,7 @@ export class Outbox {
     if (account.status === 'foreign') return this.#halt(row, account.reason);
     const created = account.status === 'found';
     const adopted = finding.outcome === 'adopt' ? finding.cut : null;
-    const isKnown = row.created === created && (adopted === null || contains(row.wanted!, adopted));
+    const isKnown = row.created === created && (adopted === null || cutContains(row.wanted!, adopted));
     const sound = isKnown
       ? row
       : await this.#change(row, ({ wanted }) => ({ created, wanted: adopted ? mergeCuts(wanted!, adopted) : wanted }));
@@ -139,7 +139,7 @@ export class Outbox {
     // Before the first anchor, records may be ahead of any root, so the first root covers the whole
     // log.
     const cut = mergeCuts(row.wanted!, row.confirmed?.cut ?? (await committedCut(store.log, collection)));
-    const reason = unsoundness(cut) ?? (await this.#heldAgainstShards(cut, collection));
+    const reason = unsoundHeadReason(cut) ?? (await this.#heldAgainstShards(cut, collection));
     if (reason !== null) return this.#halt(row, reason);
     this.#signedAt = new Date(clock.wallMs()).toISOString();
     const decisions = this.#decisions ?? row.confirmed?.decisions ?? 0;
@@ -195,7 +195,7 @@ export class Outbox {
   /** Makes a signed transaction durable, then sends it. */
   async #launch(
     row: AnchorRow,
-    what: Pick<InFlight, 'step' | 'cut' | 'decisions'>,
+    what: Pick<InFlightTransaction, 'step' | 'cut' | 'decisions'>,
     signed: SignedTransaction,
   ): Promise<Turn> {
     await this.#reach('signed');
@@ -207,7 +207,7 @@ export class Outbox {
     return this.#follow(stored, inFlight);
   }
 
-  async #follow(row: AnchorRow, inFlight: InFlight): Promise<Turn> {
+  async #follow(row: AnchorRow, inFlight: InFlightTransaction): Promise<Turn> {
     const { ledger } = this.#context;
     const { signature, wire } = inFlight;
     if (this.#sent.signature !== signature) this.#sent = { signature, atMs: null, polls: 0 };
@@ -253,7 +253,7 @@ export class Outbox {
   }
 
   /** Returns true if the account shows the effect of a transaction without a known status. */
-  async #isCarriedOut({ step, cut, decisions }: InFlight, atSlot: bigint): Promise<boolean> {
+  async #isCarriedOut({ step, cut, decisions }: InFlightTransaction, atSlot: bigint): Promise<boolean> {
     const account = await this.#context.ledger.read(this.collectionId, atSlot);
     if (step === 'close') return account.status === 'absent';
     if (account.status !== 'found') return false;
@@ -261,7 +261,7 @@ export class Outbox {
     return account.fields !== null && isSameAnchor(account.fields, { ...collectionRoot(cut!), decisions });
   }
 
-  async #land(row: AnchorRow, { step, cut, decisions, signature }: InFlight): Promise<Turn> {
+  async #land(row: AnchorRow, { step, cut, decisions, signature }: InFlightTransaction): Promise<Turn> {
     await this.#reach('confirmed');
     this.#soundSlot = null;
     switch (step) {
@@ -284,7 +284,7 @@ export class Outbox {
     const { clock, counts } = this.#context;
     const root = collectionRoot(cut);
     const history = { ...root, signature, confirmedAt: new Date(clock.wallMs()).toISOString() };
-    const confirmed: Confirmed = { cut, decisions, ...history };
+    const confirmed: ConfirmedAnchor = { cut, decisions, ...history };
     this.#decisions = null;
     const stored = await this.#change(
       row,
@@ -303,7 +303,7 @@ export class Outbox {
     if (stored === null) return AT_ONCE;
     counts.confirmed += 1;
     this.#tell(stored);
-    return stored.closing || isWanting(stored) ? AT_ONCE : IDLE;
+    return stored.closing || hasUnconfirmedCut(stored) ? AT_ONCE : IDLE;
   }
 
   /** Gives up a dead transaction. The next one is signed after the account is checked again. */

@@ -8,9 +8,9 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { type Said, Seals } from '../../../lib/secret/seals.ts';
+import { type MacPayload, Seals } from '../../../lib/secret/seals.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
-import { type AnchorRow, type AnchorStore, emptyRow } from '../../../lib/store/anchors.ts';
+import { type AnchorRow, type AnchorStore, emptyAnchorRow } from '../../../lib/store/anchors.ts';
 import { logHalt } from './anchor-row.ts';
 
 const SECRET_BYTES = 32;
@@ -43,17 +43,17 @@ export function sealed(
 ): SealedAnchors {
   const unsound = new Set<string>();
   const seals = new Seals([key]);
-  const seal = (row: AnchorRow): AnchorRow => ({ ...row, seal: seals.hex(saidOf(row)) });
+  const seal = (row: AnchorRow): AnchorRow => ({ ...row, seal: seals.sealHex(payloadOfAnchorRow(row)) });
   const read = (row: AnchorRow): AnchorRow => {
     const { collectionId, address, revision, epoch } = row;
-    if (isSound(row, seals)) {
+    if (hasValidSeal(row, seals)) {
       unsound.delete(collectionId);
       return row;
     }
     if (!unsound.has(collectionId)) logHalt(log, collectionId, REASON);
     unsound.add(collectionId);
     const halted = { reason: REASON, at: new Date(wallMs()).toISOString() };
-    return { ...emptyRow(collectionId, address, revision), epoch, halted };
+    return { ...emptyAnchorRow(collectionId, address, revision), epoch, halted };
   };
   return {
     unsound,
@@ -85,16 +85,16 @@ export function sealed(
   };
 }
 
-function isSound(row: AnchorRow, seals: Seals): boolean {
+function hasValidSeal(row: AnchorRow, seals: Seals): boolean {
   try {
-    return seals.fitsHex(saidOf(row), row.seal);
+    return seals.verifyHex(payloadOfAnchorRow(row), row.seal);
   } catch {
     // A tampered row need not match its type.
     return false;
   }
 }
 
-function saidOf(row: AnchorRow): Said {
+function payloadOfAnchorRow(row: AnchorRow): MacPayload {
   const { collectionId, revision, epoch, address, created, wanted, wantedAt, halted, trusted, lapsed, closing } = row;
   const { inFlight, confirmed } = row;
   return [

@@ -1,12 +1,12 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import { committedCut, contains } from '../../../lib/shard/cut.ts';
+import { committedCut, cutContains } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import type { AnchorRow } from '../../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../../lib/store/catalog.ts';
 import { StoreError } from '../../../lib/store/port.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { AnchoringContext } from '../context.ts';
-import { beginFiling } from '../outbox/filing.ts';
+import { beginIndexCheck } from '../outbox/filing.ts';
 import { NOT_DELETED, wasDeleted } from './deletion.ts';
 import { mayRetire, retire } from './retire.ts';
 
@@ -93,7 +93,7 @@ export class CatchUp {
   async #all(): Promise<void> {
     const { store } = this.#context;
     const signal = this.#signal;
-    const filing = await beginFiling(this.#context);
+    const filing = await beginIndexCheck(this.#context);
     for await (const rows of store.anchors.all()) {
       for (const row of rows) {
         if (signal.aborted) return;
@@ -136,7 +136,7 @@ export class CatchUp {
     const row = await store.anchors.get(collection.id);
     if (row?.halted) return;
     const cut = await committedCut(store.log, collection);
-    const isAnchored = row?.confirmed ? contains(row.confirmed.cut, cut) : cut.every(({ version }) => version === 0);
+    const isAnchored = row?.confirmed ? cutContains(row.confirmed.cut, cut) : cut.every(({ version }) => version === 0);
     if (!isAnchored) await this.#remedies.want(collection.id, cut);
   }
 

@@ -7,16 +7,16 @@
  */
 import {
   type AnchoredRoot,
-  anchorInWords,
+  anchorText,
   collectionRoot,
   isSameAnchor,
   isSameRoot,
 } from '../../../lib/shard/collection-root.ts';
-import { type Cut, isUnsound, type ShardHead } from '../../../lib/shard/head.ts';
-import type { AnchorRow, Confirmed } from '../../../lib/store/anchors.ts';
-import type { AccountState } from '../ledger/rpc-responses.ts';
+import { type Cut, isInvalidHead, type ShardHead } from '../../../lib/shard/head.ts';
+import type { AnchorRow, ConfirmedAnchor } from '../../../lib/store/anchors.ts';
+import type { LedgerAccount } from '../ledger/rpc-responses.ts';
 
-export type Finding =
+export type Reconciliation =
   /** Nothing contradicts the store. */
   | { outcome: 'sound' }
   /**
@@ -29,7 +29,7 @@ export type Finding =
   /** A shard does not know its head at the confirmed root. It reopens meanwhile; retry later. */
   | { outcome: 'unsaid' };
 
-export interface Belief extends Pick<AnchorRow, 'confirmed' | 'lapsed'> {
+export interface StoredAnchorState extends Pick<AnchorRow, 'confirmed' | 'lapsed'> {
   /** Cut that the log contains now. */
   logged: Cut;
   /**
@@ -39,27 +39,27 @@ export interface Belief extends Pick<AnchorRow, 'confirmed' | 'lapsed'> {
   headsAt(cut: Cut): Promise<(ShardHead | null)[]>;
 }
 
-const halt = (reason: string, mayBeLag = false): Finding => ({ outcome: 'halt', reason, mayBeLag });
+const halt = (reason: string, mayBeLag = false): Reconciliation => ({ outcome: 'halt', reason, mayBeLag });
 
 /** Describes an account; equal states have equal descriptions. */
-export function shownBy(account: AccountState): string {
+export function describeAccount(account: LedgerAccount): string {
   if (account.status !== 'found') return account.status;
   const { fields } = account;
-  return fields === null ? 'no root' : anchorInWords(fields);
+  return fields === null ? 'no root' : anchorText(fields);
 }
 
 /**
  * Returns why a cut from the log cannot be anchored, as a sentence for the operator, or null if the
  * service wrote all its heads.
  */
-export function unsoundness(cut: Cut): string | null {
-  const shard = cut.findIndex(isUnsound);
+export function unsoundHeadReason(cut: Cut): string | null {
+  const shard = cut.findIndex(isInvalidHead);
   return shard < 0
     ? null
     : `The end of the log of shard ${shard} was not written by this service, or under another secret.`;
 }
 
-export async function reconcile(account: AccountState, belief: Belief): Promise<Finding> {
+export async function reconcile(account: LedgerAccount, belief: StoredAnchorState): Promise<Reconciliation> {
   const { confirmed, lapsed, logged } = belief;
   if (account.status === 'foreign') return halt(account.reason);
   if (account.status === 'absent' || account.fields === null) {
@@ -87,7 +87,7 @@ export async function reconcile(account: AccountState, belief: Belief): Promise<
   return halt(`The ledger holds version ${onChain.version}, which this store never anchored.`);
 }
 
-function checkShards(confirmed: Confirmed, heads: (ShardHead | null)[]): Finding {
+function checkShards(confirmed: ConfirmedAnchor, heads: (ShardHead | null)[]): Reconciliation {
   const known = heads.filter((head) => head !== null);
   if (known.length < heads.length) return { outcome: 'unsaid' };
   if (collectionRoot(known).merkleRoot !== confirmed.merkleRoot) {
@@ -100,7 +100,7 @@ function checkShards(confirmed: Confirmed, heads: (ShardHead | null)[]): Finding
  * Checks a collection that was not anchored for a while. Its changes since then cannot be verified;
  * the stored data only has to be as new as the ledger's root, or newer.
  */
-function checkSince(onChain: AnchoredRoot, logged: Cut): Finding {
+function checkSince(onChain: AnchoredRoot, logged: Cut): Reconciliation {
   const stored = collectionRoot(logged);
   if (isSameRoot(stored, onChain)) return { outcome: 'adopt', cut: logged };
   if (stored.version > onChain.version) return { outcome: 'sound' };

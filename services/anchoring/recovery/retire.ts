@@ -10,20 +10,20 @@
  */
 import { type AnchoredRoot, collectionRoot } from '../../../lib/shard/collection-root.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
-import { type AnchorRow, standingOf } from '../../../lib/store/anchors.ts';
+import { type AnchorRow, outboxStateOf } from '../../../lib/store/anchors.ts';
 import type { AnchoringOptions } from '../context.ts';
 import { changeRow } from '../outbox/anchor-row.ts';
 
 type RetireOptions = Pick<AnchoringOptions, 'store' | 'headsAt'>;
 
 /** Returns true if the row has no work left but has cuts to forget. */
-export const mayRetire = (row: AnchorRow): boolean => standingOf(row) === 'settled' && row.wanted !== null;
+export const mayRetire = (row: AnchorRow): boolean => outboxStateOf(row) === 'settled' && row.wanted !== null;
 
 /**
  * Returns true if the row has cuts to forget and may forget them with work left. While the ledger
  * is off, no work can be done.
  */
-export const mayRetireUndone = ({ wanted, halted, closing, trusted, inFlight }: AnchorRow): boolean =>
+export const mayRetireWithLedgerOff = ({ wanted, halted, closing, trusted, inFlight }: AnchorRow): boolean =>
   wanted !== null && !halted && !closing && !(trusted !== null && inFlight);
 
 /** Retires the row; false if it must not, or not yet. Throws StoreError and shards' errors. */

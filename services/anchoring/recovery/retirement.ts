@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { AnchoringOptions } from '../context.ts';
-import { mayRetireUndone, retire } from './retire.ts';
+import { mayRetireWithLedgerOff, retire } from './retire.ts';
 
 const PAUSE = { minMs: 250, maxMs: 60_000 };
 
@@ -26,7 +26,7 @@ async function retireOnce(options: Options, signal: AbortSignal): Promise<boolea
     for await (const rows of options.store.anchors.all()) {
       for (const row of rows) {
         if (signal.aborted) return true;
-        if (!mayRetireUndone(row)) continue;
+        if (!mayRetireWithLedgerOff(row)) continue;
         await retire(row, options).catch(() => {
           isDone = false;
         });

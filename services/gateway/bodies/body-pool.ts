@@ -4,7 +4,7 @@ import { ProvecError, unavailable } from '../../../lib/errors.ts';
 import { memoryLimitMiB } from '../../../lib/process/memory-limit.ts';
 import type { Permit, QueueRequest } from '../overload/fair-queue.ts';
 import type { BodyJob, BodyOutcome } from './body-worker.ts';
-import { type Bodies, type BodyContext, type BodyName, decodeBody } from './decoders.ts';
+import { type Bodies, type BodyContext, type BodyName, decodeBytes } from './decoders.ts';
 
 /** Heap that the largest body within the limits needs, and the most heap that one worker gets. */
 const WORKER_HEAP_MIN_MIB = 768;
@@ -29,7 +29,7 @@ export function bodyWorkers(processors = availableParallelism(), memoryMiB = mem
   return { workers, heapMiB };
 }
 
-type Turn = (request: QueueRequest) => Promise<Permit>;
+type AcquirePermit = (request: QueueRequest) => Promise<Permit>;
 
 /**
  * Decodes bodies. Small bodies are decoded at once on the main thread. Large bodies, and bodies
@@ -38,12 +38,12 @@ type Turn = (request: QueueRequest) => Promise<Permit>;
  */
 export class BodyPool {
   readonly #offThreadMinBytes: number;
-  readonly #turn: Turn;
+  readonly #turn: AcquirePermit;
   readonly #threads: Tinypool;
   #closed = false;
 
   /** `turn` acquires a permit. At most `workers` threads run, with `heapMiB` of heap each. */
-  constructor(offThreadMinBytes: number, { workers, heapMiB }: ReturnType<typeof bodyWorkers>, turn: Turn) {
+  constructor(offThreadMinBytes: number, { workers, heapMiB }: ReturnType<typeof bodyWorkers>, turn: AcquirePermit) {
     this.#offThreadMinBytes = offThreadMinBytes;
     this.#turn = turn;
     this.#threads = new Tinypool({
@@ -65,7 +65,7 @@ export class BodyPool {
     context: BodyContext,
     request: QueueRequest,
   ): Promise<Bodies[K]> {
-    if (bytes.byteLength < this.#offThreadMinBytes && !hasManyEscapes(bytes)) return decodeBody(kind, bytes, context);
+    if (bytes.byteLength < this.#offThreadMinBytes && !hasManyEscapes(bytes)) return decodeBytes(kind, bytes, context);
     const permit = await this.#turn(request);
     try {
       return bodyOf(await this.#run({ kind, bytes, context })) as Bodies[K];
@@ -85,7 +85,7 @@ export class BodyPool {
     try {
       return (await this.#threads.run(job, { transferList: [job.bytes.buffer] })) as BodyOutcome;
     } catch (error) {
-      throw this.#closed ? stopping() : deathOf(error);
+      throw this.#closed ? stopping() : workerErrorOf(error);
     }
   }
 }
@@ -112,7 +112,7 @@ function bodyOf(outcome: BodyOutcome): unknown {
  * Maps the death of a worker to an error. A body that needs more memory than any valid body is
  * reported as too large, whatever its length.
  */
-function deathOf(cause: unknown): Error {
+function workerErrorOf(cause: unknown): Error {
   if (cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY') {
     return new ProvecError('BODY_TOO_LARGE', 'The body holds too many values; send it in several requests.');
   }

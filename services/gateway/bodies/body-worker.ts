@@ -1,7 +1,7 @@
 /** Thread of the body pool: parses and checks one large body, off the main thread. */
 import { Tinypool } from 'tinypool';
 import { type ErrorCode, type ErrorDetail, ProvecError } from '../../../lib/errors.ts';
-import { type Bodies, type BodyContext, type BodyName, decodeBody, requestNameOf } from './decoders.ts';
+import { type Bodies, type BodyContext, type BodyName, decodeBytes, requestNameOf } from './decoders.ts';
 
 /** Request to decode one body; `bytes` is transferred to the thread. */
 export interface BodyJob {
@@ -20,7 +20,7 @@ export type BodyOutcome =
  */
 export default function decode({ kind, bytes, context }: BodyJob): unknown {
   try {
-    const body: unknown = decodeBody(kind, bytes, context);
+    const body: unknown = decodeBytes(kind, bytes, context);
     const outcome: BodyOutcome = { status: 'decoded', body };
     return Tinypool.move({
       [Tinypool.transferableSymbol]: buffersOf(kind, body),

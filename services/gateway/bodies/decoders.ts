@@ -5,7 +5,7 @@ import { type DecodedRequest, type RequestName, requestsOf } from '../../../lib/
 import { PINECONE_BODIES } from '../pinecone/bodies.ts';
 import { RECALL_BODIES } from '../recall/bodies.ts';
 import { parseJsonBody } from './json-body.ts';
-import { EACH, type TextBounds, type VectorPlace } from './lifted-vectors.ts';
+import { ANY_INDEX, type TextBounds, type VectorPlace } from './lifted-vectors.ts';
 import { RoundedInteger } from './rounded-integer.ts';
 import type { Translation } from './translation.ts';
 
@@ -24,13 +24,13 @@ export type BodyName = RequestName | TranslatedBody;
 type Translated<N extends BodyName> = N extends TranslatedBody ? (typeof TRANSLATIONS)[N]['request'] : N;
 
 /** Facts found by scanning the text of a body. */
-export interface FromText {
+export interface TextFindings {
   /** First integer in the body that a double cannot represent. Absent if there is none. */
   roundedInteger?: string;
 }
 
 /** Type of the decoded body of each kind. */
-export type Bodies = { [N in BodyName]: DecodedRequest<Extract<Translated<N>, RequestName>> & FromText };
+export type Bodies = { [N in BodyName]: DecodedRequest<Extract<Translated<N>, RequestName>> & TextFindings };
 
 /** Returns the request that a kind of body translates to, or the kind itself. */
 export const requestNameOf = (kind: BodyName): RequestName => translationOf(kind)?.request ?? (kind as RequestName);
@@ -51,13 +51,14 @@ function vectorPlace(kind: BodyName, { limits, shape }: BodyContext): VectorPlac
     );
   const { dimensions } = shape;
   if (kind === 'query') return { path: ['vector'], countMax: 1, dimensions };
-  if (kind === 'import') return { path: ['lines', EACH, 'values'], countMax: limits.recordsPerUpsertMax, dimensions };
+  if (kind === 'import')
+    return { path: ['lines', ANY_INDEX, 'values'], countMax: limits.recordsPerUpsertMax, dimensions };
   if (kind === 'queries')
-    return { path: ['queries', EACH, 'vector'], countMax: limits.queriesPerRequestMax, dimensions };
+    return { path: ['queries', ANY_INDEX, 'vector'], countMax: limits.queriesPerRequestMax, dimensions };
   if (kind === 'update')
-    return { path: ['updates', EACH, 'values'], countMax: limits.updatesPerRequestMax, dimensions };
+    return { path: ['updates', ANY_INDEX, 'values'], countMax: limits.updatesPerRequestMax, dimensions };
   if (kind !== 'upsert') return null;
-  return { path: ['records', EACH, 'values'], countMax: limits.recordsPerUpsertMax, dimensions };
+  return { path: ['records', ANY_INDEX, 'values'], countMax: limits.recordsPerUpsertMax, dimensions };
 }
 
 export const boundsOf = ({ jsonMaxLevels }: Limits): TextBounds => ({
@@ -69,7 +70,7 @@ export const boundsOf = ({ jsonMaxLevels }: Limits): TextBounds => ({
  * Parses and checks a body of one kind, on the main thread or in a body worker. Throws the
  * ProvecError for the client.
  */
-export function decodeBody<N extends BodyName>(kind: N, bytes: Uint8Array, context: BodyContext): Bodies[N] {
+export function decodeBytes<N extends BodyName>(kind: N, bytes: Uint8Array, context: BodyContext): Bodies[N] {
   const translation = translationOf(kind);
   const request = requestsOf(context.limits)[requestNameOf(kind)];
   if (translation !== null) return request.decode(...translated(translation, kind, bytes, context)) as Bodies[N];

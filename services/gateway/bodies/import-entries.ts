@@ -5,7 +5,7 @@
  * INVALID_ARGUMENT for a line longer than the longest possible record.
  */
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import { invalid } from '../../../lib/records/fields.ts';
+import { invalidValue } from '../../../lib/records/fields.ts';
 import { GrowingBytes } from './growing-bytes.ts';
 
 const LINE_MAX_BYTES = INTERNAL_LIMITS.importLineMaxBytes;
@@ -28,8 +28,8 @@ export async function* importEntries(
   linesMax: number,
   held: (bytes: number) => void,
 ): AsyncIterable<ImportEntry> {
-  const cutter = new LineCutter();
-  let entry = new OpenEntry(linesMax);
+  const cutter = new LineSplitter();
+  let entry = new EntryBuilder(linesMax);
   const tell = (): void => held(entry.bytes * 2 + cutter.bytes);
   for await (const chunk of chunks) {
     for (const line of cutter.linesOf(chunk)) {
@@ -37,7 +37,7 @@ export async function* importEntries(
       if (entry.size < linesMax && entry.bytes < ENTRY_MAX_BYTES) continue;
       tell();
       yield entry.closed();
-      entry = new OpenEntry(linesMax);
+      entry = new EntryBuilder(linesMax);
     }
     tell();
   }
@@ -46,7 +46,7 @@ export async function* importEntries(
   if (entry.size > 0) yield entry.closed();
 }
 
-class OpenEntry {
+class EntryBuilder {
   readonly #text: GrowingBytes;
   /** Start and end of each line in the text. */
   readonly #places: [number, number][] = [];
@@ -78,7 +78,7 @@ class OpenEntry {
   }
 }
 
-class LineCutter {
+class LineSplitter {
   /** Number of the line returned last. */
   number = 0;
   /** Start of the line whose end has not arrived yet. */
@@ -110,7 +110,7 @@ class LineCutter {
 
   #keep(part: Buffer): void {
     if (!this.#begun.add(part))
-      throw invalid(`line ${this.number + 1}`, `at most ${LINE_MAX_BYTES} bytes long`, 'longer');
+      throw invalidValue(`line ${this.number + 1}`, `at most ${LINE_MAX_BYTES} bytes long`, 'longer');
   }
 }
 

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { parse } from 'secure-json-parse';
-import { describe, ProvecError } from '../../../lib/errors.ts';
+import { describeValue, ProvecError } from '../../../lib/errors.ts';
 import { parseJson, TooManyEscapedKeys } from '../../../lib/json/text.ts';
-import { invalid, isJsonObject, type JsonObject } from '../../../lib/records/fields.ts';
+import { invalidValue, isJsonObject, type JsonObject } from '../../../lib/records/fields.ts';
 import { jsonFault, repeatedMember } from './json-fault.ts';
-import { liftVectors, lowerVectors, type TextBounds, type VectorPlace } from './lifted-vectors.ts';
+import { extractVectors, restoreVectors, type TextBounds, type VectorPlace } from './lifted-vectors.ts';
 import type { RoundedInteger } from './rounded-integer.ts';
 
 const invalidJson = (message: string) => new ProvecError('INVALID_JSON', message);
@@ -23,11 +23,11 @@ export function parseJsonBody(
 ): JsonObject {
   if (bytes.length === 0) throw invalidJson('The request has no body; send a JSON object.');
   if (!isUtf8(bytes)) throw invalidJson('The body is not UTF-8.');
-  const lifted = liftVectors(bytes, bounds, place, rounded);
+  const lifted = extractVectors(bytes, bounds, place, rounded);
   if (lifted === 'levelsMax') throw invalidJson(`The body nests deeper than ${bounds.levelsMax} levels.`);
   if (lifted === 'keysMax') {
     const most = bounds.keysMax.toLocaleString('en');
-    throw invalid('body', `JSON with at most ${most} keys in each object`, 'JSON with an object that has more');
+    throw invalidValue('body', `JSON with at most ${most} keys in each object`, 'JSON with an object that has more');
   }
   const { text, vectors, keys } = lifted;
   let value: unknown;
@@ -39,8 +39,8 @@ export function parseJsonBody(
     throw notJson(error, text);
   }
   if (isNested(value) && countKeys(value) < keys) throw repeated(text);
-  if (!isJsonObject(value)) throw invalidJson(`The body must be a JSON object, but is ${describe(value)}.`);
-  if (place === null || lowerVectors(value, place.path, vectors) === vectors.length) return value;
+  if (!isJsonObject(value)) throw invalidJson(`The body must be a JSON object, but is ${describeValue(value)}.`);
+  if (place === null || restoreVectors(value, place.path, vectors) === vectors.length) return value;
   // Some vectors were extracted where this kind of body has none.
   return parseJsonBody(bytes, bounds);
 }

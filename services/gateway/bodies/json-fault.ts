@@ -1,6 +1,6 @@
 import { type ParseErrorCode, printParseErrorCode, visit } from 'jsonc-parser';
 import { ValueMap } from '../../../lib/filter/value-map.ts';
-import { shownName } from '../../../lib/records/fields.ts';
+import { printableName } from '../../../lib/records/fields.ts';
 
 export interface JsonFault {
   /** Path of the value, such as `records[3].values[17]`; empty for the whole text. */
@@ -66,7 +66,11 @@ export function jsonFault(text: string): JsonFault | null {
   const { stop, steps } = visited(text);
   if (stop === null || stop.code === null) return null;
   const { code, offset } = stop;
-  return { path: pathOf(steps), ...saidOf(text, offset, printParseErrorCode(code)), where: whereOf(text, offset) };
+  return {
+    path: pathOf(steps),
+    ...expectedAndGot(text, offset, printParseErrorCode(code)),
+    where: whereOf(text, offset),
+  };
 }
 
 /**
@@ -144,11 +148,11 @@ const pathOf = (steps: Steps): string =>
   steps.reduce<string>((path, step) => {
     if (typeof step === 'number') return `${path}[${step}]`;
     if (step === null) return path;
-    const name = step === '' ? '""' : shownName(step);
+    const name = step === '' ? '""' : printableName(step);
     return path === '' ? name : `${path}.${name}`;
   }, '');
 
-function saidOf(text: string, offset: number, code: string): { expected: string; got: string } {
+function expectedAndGot(text: string, offset: number, code: string): { expected: string; got: string } {
   const rest = text.slice(offset, offset + 16);
   const mistake = MISTAKES.find(({ looks }) => looks.test(rest));
   if (mistake !== undefined) return { expected: mistake.expected, got: mistake.got };

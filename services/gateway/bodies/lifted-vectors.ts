@@ -35,18 +35,18 @@ const MARK = `${randomUUID()}:`;
 const FAILURES_MAX = 8;
 
 /** Matches every element of an array in a path. */
-export const EACH = Symbol('each');
+export const ANY_INDEX = Symbol('each');
 
 /** Path of a body's vectors, their maximum number, and the length of each. */
 export interface VectorPlace {
-  path: readonly (string | typeof EACH)[];
+  path: readonly (string | typeof ANY_INDEX)[];
   countMax: number;
   dimensions: number;
 }
 
 const NOWHERE: VectorPlace = { path: [], countMax: 0, dimensions: 0 };
 
-export interface LiftedText {
+export interface ExtractedText {
   text: string;
   /** Vectors in the order of their marks. */
   vectors: Float32Array[];
@@ -65,12 +65,12 @@ export interface TextBounds {
  * Returns UTF-8 JSON as text without the vectors at `place`, or the name of the first bound that it
  * exceeds. `rounded` examines the other numbers.
  */
-export function liftVectors(
+export function extractVectors(
   bytes: Uint8Array,
   { levelsMax, keysMax }: TextBounds,
   place: VectorPlace | null,
   rounded: RoundedInteger = new RoundedInteger(),
-): LiftedText | keyof TextBounds {
+): ExtractedText | keyof TextBounds {
   const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { countMax, dimensions, path } = place ?? NOWHERE;
   const vectorLevel = path.length < levelsMax ? path.length : 0;
@@ -112,20 +112,20 @@ export function liftVectors(
     else if (byte === COLON) {
       colons++;
       if (++keys[level] > keysMax) return 'keysMax';
-    } else if (byte >= ZERO && byte <= NINE) at = rounded.look(source, at) - 1;
+    } else if (byte >= ZERO && byte <= NINE) at = rounded.examine(source, at) - 1;
   }
   return { text: text + source.toString('utf8', taken, end), vectors, keys: colons + vectors.length };
 }
 
 /** Replaces marks with their vectors, as Float32Arrays. Returns how many it replaced. */
-export function lowerVectors(value: unknown, path: VectorPlace['path'], vectors: readonly Float32Array[]): number {
+export function restoreVectors(value: unknown, path: VectorPlace['path'], vectors: readonly Float32Array[]): number {
   const [step, ...rest] = path;
-  if (step === EACH) {
+  if (step === ANY_INDEX) {
     if (!Array.isArray(value)) return 0;
-    return value.reduce<number>((count, element) => count + lowerVectors(element, rest, vectors), 0);
+    return value.reduce<number>((count, element) => count + restoreVectors(element, rest, vectors), 0);
   }
   if (step === undefined || !isJsonObject(value)) return 0;
-  if (rest.length > 0) return lowerVectors(value[step], rest, vectors);
+  if (rest.length > 0) return restoreVectors(value[step], rest, vectors);
   const vector = vectorOf(value[step], vectors);
   if (vector === undefined) return 0;
   value[step] = vector;

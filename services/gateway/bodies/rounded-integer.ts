@@ -14,7 +14,7 @@ export class RoundedInteger {
   #left = LOOKED_AT_MAX;
 
   /** Examines the number whose first digit is at `start`. Returns the offset after it. */
-  look(bytes: Buffer, start: number): number {
+  examine(bytes: Buffer, start: number): number {
     let at = start;
     while (isDigit(bytes[at])) at++;
     const end = endOfNumber(bytes, at);

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ProvecError } from '../../../lib/errors.ts';
-import { within } from '../../../lib/time/timers.ts';
+import { withTimeLimit } from '../../../lib/time/timers.ts';
 import { ClientGoneError } from '../client-gone.ts';
 
 /** Minimum sending rate of a client, averaged over `windowMs` of waiting for it. */
@@ -44,7 +44,7 @@ export async function* pacedBody(req: IncomingMessage, pace: SendingPace): Async
       const arrival = new Promise<void>((resolve) => {
         wake = resolve;
       });
-      await within(arrival, Math.max(1, pace.windowMs - waitedMs), () => undefined);
+      await withTimeLimit(arrival, Math.max(1, pace.windowMs - waitedMs), () => undefined);
       waitedMs += performance.now() - startedMs;
     }
   } finally {

@@ -1,17 +1,17 @@
 import { plan, scopes } from '../../../lib/requests/account-requests.ts';
-import type { AllWords } from './operation.ts';
+import type { Descriptions } from './operation.ts';
 import {
-  count,
-  flag,
-  list,
+  countSchema,
+  flagSchema,
+  listSchema,
   MORE,
-  nullable,
+  nullableSchema,
+  type OpenApiSchema,
+  type OpenApiSchemas,
   object,
   ref,
-  type Schema,
-  type Schemas,
   TRUE,
-  text,
+  textSchema,
   time,
 } from './schema.ts';
 
@@ -22,48 +22,53 @@ const COUNTS = {
   collection_count: 'Collections.',
   key_count: 'API keys that are not revoked.',
 };
-const counts = (of: (description: string) => Schema): Schema =>
+const counts = (of: (description: string) => OpenApiSchema): OpenApiSchema =>
   object(Object.fromEntries(Object.entries(COUNTS).map(([name, description]) => [name, of(description)])));
 
-const KEY: Schemas = {
-  id: text('Id of the key, for revoking it.'),
-  name: text('Name of the key.'),
-  key_prefix: text('First 12 characters of the secret.'),
+const KEY: OpenApiSchemas = {
+  id: textSchema('Id of the key, for revoking it.'),
+  name: textSchema('Name of the key.'),
+  key_prefix: textSchema('First 12 characters of the secret.'),
   scopes: scopes.schema,
   created_at: time(),
-  expires_at: nullable(time()),
-  last_used_at: nullable(time('Last use, to the minute.')),
-  revoked: flag('Always false in lists.'),
+  expires_at: nullableSchema(time()),
+  last_used_at: nullableSchema(time('Last use, to the minute.')),
+  revoked: flagSchema('Always false in lists.'),
 };
 
-export const ACCOUNT_SCHEMAS: Schemas = {
+export const ACCOUNT_SCHEMAS: OpenApiSchemas = {
   Usage: object({
-    month: text('UTC month.', { pattern: '^\\d{4}-\\d{2}$' }),
+    month: textSchema('UTC month.', { pattern: '^\\d{4}-\\d{2}$' }),
     plan: plan.schema,
-    usage: counts(count),
-    limits: counts((description) => nullable(count(`${description} Null: no limit.`))),
-    query_count_uncertainty: count(
+    usage: counts(countSchema),
+    limits: counts((description) => nullableSchema(countSchema(`${description} Null: no limit.`))),
+    query_count_uncertainty: countSchema(
       'Number of queries in `usage.query_count` that may never have run: a node that stopped responding had reserved them. Usually 0.',
     ),
     resets_at: time('When the monthly counts reset.'),
-    pricing_url: text('Plans and prices.', { format: 'uri' }),
+    pricing_url: textSchema('Plans and prices.', { format: 'uri' }),
   }),
   ApiKey: object(KEY),
-  NewApiKey: object({ ...KEY, secret: text('Secret of the key, shown only in this response.') }),
+  NewApiKey: object({ ...KEY, secret: textSchema('Secret of the key, shown only in this response.') }),
 };
 /** Schemas that only operator routes use. */
-export const OPERATOR_SCHEMAS: Schemas = {
-  Account: object({ id: text('UUID.'), name: text('Name of the account.'), plan: plan.schema, created_at: time() }),
+export const OPERATOR_SCHEMAS: OpenApiSchemas = {
+  Account: object({
+    id: textSchema('UUID.'),
+    name: textSchema('Name of the account.'),
+    plan: plan.schema,
+    created_at: time(),
+  }),
 };
 
 const [account, key] = [ref('Account'), ref('NewApiKey')];
 
-export const ACCOUNT_WORDS: AllWords = {
+export const ACCOUNT_DESCRIPTIONS: Descriptions = {
   'metering.usage': ['getUsage', "This month's usage and the plan's limits", ref('Usage')],
   'keys.page': [
     'listKeys',
     'List keys, newest first, without their secrets',
-    object({ keys: list(ref('ApiKey')), nextCursor: MORE }, ['nextCursor']),
+    object({ keys: listSchema(ref('ApiKey')), nextCursor: MORE }, ['nextCursor']),
   ],
   'keys.create': [
     'createKey',
@@ -76,7 +81,7 @@ export const ACCOUNT_WORDS: AllWords = {
   'keys.accountsPage': [
     'listAccounts',
     'List accounts, oldest first',
-    object({ accounts: list(account), nextCursor: MORE }, ['nextCursor']),
+    object({ accounts: listSchema(account), nextCursor: MORE }, ['nextCursor']),
   ],
   'keys.setPlan': ['changePlan', "Change an account's plan", object({ account })],
   'keys.deleteAccount': ['deleteAccount', 'Delete an account with everything it owns', object({ deleted: TRUE })],

@@ -3,60 +3,62 @@ import type { Limits } from '../../../lib/limits.ts';
 import { collectionFields, collectionName } from '../../../lib/requests/collection-requests.ts';
 import { updateSchema } from '../../../lib/requests/update-request.ts';
 import { namespace, recordId, recordSchema, vector } from '../../../lib/requests/vector-requests.ts';
-import type { AllWords } from './operation.ts';
+import type { Descriptions } from './operation.ts';
 import {
-  count,
-  flag,
-  integer,
-  list,
+  countSchema,
+  flagSchema,
+  integerSchema,
+  listSchema,
   MORE,
-  nullable,
+  nullableSchema,
+  type OpenApiSchema,
+  type OpenApiSchemas,
   object,
   ref,
-  type Schema,
-  type Schemas,
   TRUE,
-  text,
+  textSchema,
   time,
 } from './schema.ts';
 
-const METADATA: Schema = { type: 'object', description: 'Free-form JSON object.', additionalProperties: true };
-const hex = (description: string): Schema => text(description, { pattern: '^[0-9a-f]{64}$' });
-const uuid = text('UUID.', { format: 'uuid' });
+const METADATA: OpenApiSchema = { type: 'object', description: 'Free-form JSON object.', additionalProperties: true };
+const hex = (description: string): OpenApiSchema => textSchema(description, { pattern: '^[0-9a-f]{64}$' });
+const uuid = textSchema('UUID.', { format: 'uuid' });
 const id = ref('RecordId');
 const merkleRoot = hex('Root over all records: 64 hex digits.');
-const version = integer('Number of commits behind the root; several writes may share a commit. It never decreases.');
-const ledgerAddress = nullable(text("The collection's account on the ledger."));
-const transactionUrl = text(
+const version = integerSchema(
+  'Number of commits behind the root; several writes may share a commit. It never decreases.',
+);
+const ledgerAddress = nullableSchema(textSchema("The collection's account on the ledger."));
+const transactionUrl = textSchema(
   'Link to that transaction in an explorer. Null if no explorer can open it, as with the embedded ledger.',
 );
 
 const ANCHOR = object({
-  status: text(
+  status: textSchema(
     '`none` on plans without anchoring, and before the first write. `halted`: the stored data or the ledger contradicts what Provec recorded (see verify); Provec anchors nothing until the operator decides.',
     { enum: ['confirmed', 'pending', 'none', 'halted'] },
   ),
-  version: nullable(integer('Version of the newest confirmed root.')),
-  merkleRoot: nullable(merkleRoot),
-  ledgerTx: nullable(text('Transaction that anchored it.')),
+  version: nullableSchema(integerSchema('Version of the newest confirmed root.')),
+  merkleRoot: nullableSchema(merkleRoot),
+  ledgerTx: nullableSchema(textSchema('Transaction that anchored it.')),
   ledgerAddress,
-  ledgerExplorerUrl: nullable(transactionUrl),
-  confirmedAt: nullable(time()),
+  ledgerExplorerUrl: nullableSchema(transactionUrl),
+  confirmedAt: nullableSchema(time()),
 });
 
-const WRITTEN: Schemas = {
+const WRITTEN: OpenApiSchemas = {
   merkleRoot,
-  ledgerProgram: text('Address of the anchoring program on the ledger.'),
-  ledgerTx: nullable(
-    text('Transaction that anchored a root with this write; null while pending and on plans without anchoring.'),
+  ledgerProgram: textSchema('Address of the anchoring program on the ledger.'),
+  ledgerTx: nullableSchema(
+    textSchema('Transaction that anchored a root with this write; null while pending and on plans without anchoring.'),
   ),
-  ledgerExplorerUrl: nullable(transactionUrl),
+  ledgerExplorerUrl: nullableSchema(transactionUrl),
   version,
-  vectorCount: integer('Stored vectors after the write.'),
+  vectorCount: integerSchema('Stored vectors after the write.'),
   anchor: object({ status: ref('AnchorStatus') }),
 };
 
-const warnings = list(
+const warnings = listSchema(
   { type: 'string' },
   {
     description:
@@ -67,8 +69,8 @@ const warnings = list(
 
 const UPDATE_RESULT = object(
   {
-    matchedCount: count('Records found, whether or not they changed.'),
-    updatedCount: count('Records that changed; 0 for a dry run.'),
+    matchedCount: countSchema('Records found, whether or not they changed.'),
+    updatedCount: countSchema('Records that changed; 0 for a dry run.'),
     ...WRITTEN,
     warnings,
   },
@@ -76,54 +78,57 @@ const UPDATE_RESULT = object(
 );
 const DELETE_RESULT = object(
   {
-    deleted: flag('False for a dry run.'),
-    deletedCount: count('Records deleted, or found by a dry run.'),
+    deleted: flagSchema('False for a dry run.'),
+    deletedCount: countSchema('Records deleted, or found by a dry run.'),
     ...WRITTEN,
     warnings,
   },
   ['warnings'],
 );
 
-const SHARD_COUNTS: Schemas = {
-  total: integer('Shards of the collection.'),
-  ok: integer('Shards that responded.'),
-  failed: integer('Shards that did not respond in time; their matches are missing.'),
+const SHARD_COUNTS: OpenApiSchemas = {
+  total: integerSchema('Shards of the collection.'),
+  ok: integerSchema('Shards that responded.'),
+  failed: integerSchema('Shards that did not respond in time; their matches are missing.'),
 };
 
-const VERIFY_RESULT: Schemas = {
-  verified: flag('True only for the state `match`.'),
-  onChainRoot: nullable(merkleRoot),
+const VERIFY_RESULT: OpenApiSchemas = {
+  verified: flagSchema('True only for the state `match`.'),
+  onChainRoot: nullableSchema(merkleRoot),
   computedRoot: merkleRoot,
-  match: flag('Whether the two roots are equal.'),
-  vectorCount: integer('Vectors in the collection.'),
-  ledgerExplorerUrl: nullable(
-    text("Link to the collection's account in an explorer. Null if no explorer can open it."),
+  match: flagSchema('Whether the two roots are equal.'),
+  vectorCount: integerSchema('Vectors in the collection.'),
+  ledgerExplorerUrl: nullableSchema(
+    textSchema("Link to the collection's account in an explorer. Null if no explorer can open it."),
   ),
-  state: text(
+  state: textSchema(
     '`unreachable`: the ledger is down. `none`: the collection was never written to, so the ledger has no root. `not_anchored`: the plan has no anchoring.',
     { enum: ['match', 'mismatch', 'pending', 'unreachable', 'none', 'not_anchored'] },
   ),
-  version: integer('Version of the computed root.'),
-  anchoredVersion: nullable(integer('Version on the ledger.')),
+  version: integerSchema('Version of the computed root.'),
+  anchoredVersion: nullableSchema(integerSchema('Version on the ledger.')),
   ledgerAddress,
   checkedAt: time(),
-  reason: text('Why the state is not `match`.'),
-  differences: list(object({ id, namespace: ref('Namespace'), what: text('What differs.') }, ['namespace']), {
-    description: 'Records that differ.',
-  }),
+  reason: textSchema('Why the state is not `match`.'),
+  differences: listSchema(
+    object({ id, namespace: ref('Namespace'), what: textSchema('What differs.') }, ['namespace']),
+    {
+      description: 'Records that differ.',
+    },
+  ),
 };
 
-const VERIFICATION: Schemas = {
-  id: text('Opaque id.'),
-  state: text('`done`: the verdict is in `result`. `failed`: the verification ended without a verdict.', {
+const VERIFICATION: OpenApiSchemas = {
+  id: textSchema('Opaque id.'),
+  state: textSchema('`done`: the verdict is in `result`. `failed`: the verification ended without a verdict.', {
     enum: ['running', 'done', 'failed'],
   }),
   progress: object({
-    scanned: count('Records hashed so far; equals `total` when done.'),
-    total: count('Records in the collection at the start.'),
+    scanned: countSchema('Records hashed so far; equals `total` when done.'),
+    total: countSchema('Records in the collection at the start.'),
   }),
   result: { ...ref('VerifyResult'), description: 'Verdict, when done.' },
-  error: object({ code: text('Error code.'), message: text('Error message.') }, [], {
+  error: object({ code: textSchema('Error code.'), message: textSchema('Error message.') }, [], {
     description: 'Error, when failed.',
   }),
 };
@@ -133,14 +138,14 @@ const LEAF = object({
   vecHash: hex('Hash of the values.'),
   metaHash: hex('Hash of the metadata.'),
 });
-const RECORD_PROOF: Schemas = {
+const RECORD_PROOF: OpenApiSchemas = {
   format: { type: 'string', const: 'PV1' },
   id,
   namespace: ref('Namespace'),
-  present: flag('True for a proof of presence, false for a proof of absence.'),
+  present: flagSchema('True for a proof of presence, false for a proof of absence.'),
   merkleRoot,
-  version: integer('Version of that root.'),
-  siblings: list(hex('Hash of a subtree next to the path; 64 zeros if it is empty.'), {
+  version: integerSchema('Version of that root.'),
+  siblings: listSchema(hex('Hash of a subtree next to the path; 64 zeros if it is empty.'), {
     description: "Ordered from the collection's root down.",
   }),
   terminal: {
@@ -149,22 +154,22 @@ const RECORD_PROOF: Schemas = {
   },
   collectionId: uuid,
   ledgerAddress,
-  ledgerTx: nullable(
-    text(
+  ledgerTx: nullableSchema(
+    textSchema(
       'Transaction that anchored that root. Null while its anchor is pending: to keep the proof, fetch it again until it names one.',
     ),
   ),
 };
 
-export function collectionSchemas(limits: Limits): Schemas {
-  const values = (description: string): Schema => vector(limits, description).schema;
+export function collectionSchemas(limits: Limits): OpenApiSchemas {
+  const values = (description: string): OpenApiSchema => vector(limits, description).schema;
   const fields = Object.entries(collectionFields(limits)).map(([field, { schema }]) => [field, schema]);
-  const { name, dimensions, metric, ...options } = Object.fromEntries(fields) as Schemas;
-  const vector_count = count('Number of stored vectors.');
+  const { name, dimensions, metric, ...options } = Object.fromEntries(fields) as OpenApiSchemas;
+  const vector_count = countSchema('Number of stored vectors.');
   const collection = { id: uuid, name, dimensions, metric, vector_count, created_at: time(), ...options };
   const score = 'Higher is better: cosine similarity, dot product, or 1 / (1 + distance) for euclidean.';
   const namespaced = { ...ref('Namespace'), description: 'Only with `allNamespaces`.' };
-  const match: Schemas = {
+  const match: OpenApiSchemas = {
     id,
     namespace: namespaced,
     score: { type: 'number', description: score },
@@ -178,9 +183,9 @@ export function collectionSchemas(limits: Limits): Schemas {
     CollectionDetail: object({ ...collection, merkleRoot, version, anchor: ANCHOR }, ['tags', 'place']),
     RecordId: recordId(limits).schema,
     Namespace: namespace(limits).schema,
-    AnchorStatus: text('`none` on plans without anchoring.', { enum: ['confirmed', 'pending', 'none'] }),
+    AnchorStatus: textSchema('`none` on plans without anchoring.', { enum: ['confirmed', 'pending', 'none'] }),
     Record: recordSchema(limits),
-    UpsertResult: object({ upsertedCount: integer('Records written.'), ...WRITTEN, warnings }, ['warnings']),
+    UpsertResult: object({ upsertedCount: integerSchema('Records written.'), ...WRITTEN, warnings }, ['warnings']),
     RecordUpdate: updateSchema(limits, values('The new vector.')),
     UpdateResult: UPDATE_RESULT,
     DeleteResult: DELETE_RESULT,
@@ -201,14 +206,14 @@ export function collectionSchemas(limits: Limits): Schemas {
         object({
           export: object({
             ...{ collectionId: uuid, name: ref('CollectionName'), dimensions, metric, version, merkleRoot },
-            vectorCount: count('Number of records that follow.'),
+            vectorCount: countSchema('Number of records that follow.'),
           }),
         }),
         object({ id, values: values('Stored as float32.'), metadata: METADATA, namespace: ref('Namespace') }, [
           'metadata',
           'namespace',
         ]),
-        object({ end: object({ count: count('Number of records sent.'), merkleRoot }) }),
+        object({ end: object({ count: countSchema('Number of records sent.'), merkleRoot }) }),
       ],
     },
     StoredRecord: object({ id, values: values('Stored as float32.'), metadata: METADATA }),
@@ -219,11 +224,11 @@ export function collectionSchemas(limits: Limits): Schemas {
       description: 'The verifier in `client/` checks it offline, without this service.',
     }),
     Anchor: object({
-      version: integer('Version of the root.'),
+      version: integerSchema('Version of the root.'),
       merkleRoot,
-      vectorCount: integer('Vectors under that root.'),
-      ledgerTx: text('Transaction that anchored the root.'),
-      ledgerExplorerUrl: nullable(transactionUrl),
+      vectorCount: integerSchema('Vectors under that root.'),
+      ledgerTx: textSchema('Transaction that anchored the root.'),
+      ledgerExplorerUrl: nullableSchema(transactionUrl),
       confirmedAt: time(),
     }),
   };
@@ -232,10 +237,10 @@ export function collectionSchemas(limits: Limits): Schemas {
 const DETAIL = object({ collection: ref('CollectionDetail') });
 const PROOF = object({ proof: ref('RecordProof') });
 const SHARDS = object(SHARD_COUNTS, [], { description: 'Only with `allowPartial`.' });
-const MATCHES = object({ matches: list(ref('Match')), shards: SHARDS, warnings }, ['shards', 'warnings']);
+const MATCHES = object({ matches: listSchema(ref('Match')), shards: SHARDS, warnings }, ['shards', 'warnings']);
 const BY_ID = { type: 'object', description: 'Records by id.', additionalProperties: ref('StoredRecord') };
 
-export const COLLECTION_WORDS: AllWords = {
+export const COLLECTION_DESCRIPTIONS: Descriptions = {
   'collections.putAlias': [
     'putAlias',
     'Create an alias of a collection, or switch it to another one',
@@ -246,14 +251,14 @@ export const COLLECTION_WORDS: AllWords = {
   'collections.aliasesPage': [
     'listAliases',
     'List aliases, by name',
-    object({ aliases: list(ref('Alias')), nextCursor: MORE }, ['nextCursor']),
+    object({ aliases: listSchema(ref('Alias')), nextCursor: MORE }, ['nextCursor']),
   ],
   'collections.deleteAlias': ['deleteAlias', 'Delete an alias; its collection stays', object({ deleted: TRUE })],
   'collections.create': ['createCollection', 'Create a collection', object({ collection: ref('Collection') })],
   'collections.list': [
     'listCollections',
     'List collections, newest first',
-    object({ collections: list(ref('Collection')), nextCursor: MORE }, ['nextCursor']),
+    object({ collections: listSchema(ref('Collection')), nextCursor: MORE }, ['nextCursor']),
     'A page has at most about 400 kB, and so may have fewer than `limit` collections.',
   ],
   'collections.get': ['getCollection', 'Get a collection with its root and its newest anchor', DETAIL],
@@ -278,7 +283,7 @@ export const COLLECTION_WORDS: AllWords = {
   'collections.import': [
     'importRecords',
     'Write any number of records, one per line',
-    object({ importedCount: count('Records written.'), ...WRITTEN, warnings }, ['warnings']),
+    object({ importedCount: countSchema('Records written.'), ...WRITTEN, warnings }, ['warnings']),
     'Newline-delimited JSON of any size: a whole export, or only records, each with its `namespace` unless that is the default one. An import that begins with the first line of an export must end with its last line, whose `count` is the number of records. If the first line has other dimensions or another metric than the collection, the response is 400, and no record is written. To import an export under another metric, leave out its first line. Records are written in batches of up to 1,000 lines as they arrive. An error names the line and says how many records were stored before it; sending the whole import again does not change those.',
   ],
   'collections.query': [
@@ -290,7 +295,7 @@ export const COLLECTION_WORDS: AllWords = {
   'collections.queries': [
     'queryMany',
     'Find the most similar records for many vectors',
-    object({ results: list(MATCHES) }),
+    object({ results: listSchema(MATCHES) }),
     'Each query is a body of `/query`, and its result has the same position. Each counts as one query of the plan. If one of them is invalid, none is run.',
   ],
   'collections.fetch': ['fetchVectors', 'Get records by id; missing ones are left out', object({ vectors: BY_ID })],
@@ -299,7 +304,7 @@ export const COLLECTION_WORDS: AllWords = {
     'Count records',
     object(
       {
-        count: count(
+        count: countSchema(
           'Number of matching records; without `filter`, of all records in the namespace, or with `allNamespaces` in the collection.',
         ),
         warnings,
@@ -312,8 +317,8 @@ export const COLLECTION_WORDS: AllWords = {
     'Count the values of a metadata field',
     object(
       {
-        values: list(object({ value: ref('FilterScalar'), count: count('Records with that value.') })),
-        missing: count('Records without the field.'),
+        values: listSchema(object({ value: ref('FilterScalar'), count: countSchema('Records with that value.') })),
+        missing: countSchema('Records without the field.'),
         warnings,
       },
       ['warnings'],
@@ -323,7 +328,7 @@ export const COLLECTION_WORDS: AllWords = {
   'collections.listRecords': [
     'listRecords',
     'List records in the order of their ids',
-    object({ records: list(ref('ListedRecord')), nextCursor: MORE, warnings }, ['nextCursor', 'warnings']),
+    object({ records: listSchema(ref('ListedRecord')), nextCursor: MORE, warnings }, ['nextCursor', 'warnings']),
     'Ids are sorted by their UTF-8 bytes. With `allNamespaces`, the records of named namespaces come first, by namespace and id, and those of the default namespace last. A cursor is valid only with the same `allNamespaces`. A record that exists from the first page to the last is listed exactly once, whatever is written meanwhile; with `eventual`, replicas that are behind may miss it. Does not count against the plan.',
   ],
   'collections.namespaces': [
@@ -331,7 +336,7 @@ export const COLLECTION_WORDS: AllWords = {
     'List the namespaces with records, by name',
     object(
       {
-        namespaces: list(object({ name: ref('Namespace'), vectorCount: count('Number of records.') })),
+        namespaces: listSchema(object({ name: ref('Namespace'), vectorCount: countSchema('Number of records.') })),
         nextCursor: MORE,
       },
       ['nextCursor'],
@@ -383,6 +388,6 @@ export const COLLECTION_WORDS: AllWords = {
   'collections.anchors': [
     'listAnchors',
     'List all confirmed roots, newest first',
-    object({ anchors: list(ref('Anchor')), nextCursor: nullable(text('Null on the last page.')) }),
+    object({ anchors: listSchema(ref('Anchor')), nextCursor: nullableSchema(textSchema('Null on the last page.')) }),
   ],
 };

@@ -4,40 +4,49 @@ import { requestNameOf } from '../bodies/decoders.ts';
 import { patternOf } from '../route.ts';
 import { routesOf } from '../routes.ts';
 import { PROVEC } from '../surface.ts';
-import { ACCOUNT_SCHEMAS, ACCOUNT_WORDS, OPERATOR_SCHEMAS } from './accounts.ts';
-import { COLLECTION_WORDS, collectionSchemas } from './collections.ts';
+import { ACCOUNT_DESCRIPTIONS, ACCOUNT_SCHEMAS, OPERATOR_SCHEMAS } from './accounts.ts';
+import { COLLECTION_DESCRIPTIONS, collectionSchemas } from './collections.ts';
 import { withExamples } from './examples/attached.ts';
 import { errorResponses, HEADER_COMPONENTS, operationOf, requestSchemas, TAGS } from './operation.ts';
-import { integer, list, object, ref, type Schema, type Schemas, text } from './schema.ts';
+import {
+  integerSchema,
+  listSchema,
+  type OpenApiSchema,
+  type OpenApiSchemas,
+  object,
+  ref,
+  textSchema,
+} from './schema.ts';
 
-const WORDS = { ...COLLECTION_WORDS, ...ACCOUNT_WORDS };
+const DESCRIPTIONS = { ...COLLECTION_DESCRIPTIONS, ...ACCOUNT_DESCRIPTIONS };
 
-const ERROR: Schema = object(
+const ERROR: OpenApiSchema = object(
   {
-    error: text('What is wrong and what to do, for people.'),
-    code: text('Error code, for programs.', { enum: Object.keys(ERROR_TABLE) }),
-    status: integer('HTTP status.'),
-    requestId: text('Same as `X-Request-Id`; quote it when asking for help.'),
-    details: list(
+    error: textSchema('What is wrong and what to do, for people.'),
+    code: textSchema('Error code, for programs.', { enum: Object.keys(ERROR_TABLE) }),
+    status: integerSchema('HTTP status.'),
+    requestId: textSchema('Same as `X-Request-Id`; quote it when asking for help.'),
+    details: listSchema(
       object({
-        path: text('Path of the field, such as `records[3].values[17]`.'),
-        expected: text('What it must be.'),
-        got: text('What it is.'),
+        path: textSchema('Path of the field, such as `records[3].values[17]`.'),
+        expected: textSchema('What it must be.'),
+        got: textSchema('What it is.'),
       }),
     ),
-    pricingUrl: text('Only with `PLAN_LIMIT_REACHED`.'),
-    statusUrl: text('Only with `INTERNAL`.'),
-    retryAfterSeconds: integer('Same as `Retry-After`.'),
+    pricingUrl: textSchema('Only with `PLAN_LIMIT_REACHED`.'),
+    statusUrl: textSchema('Only with `INTERNAL`.'),
+    retryAfterSeconds: integerSchema('Same as `Retry-After`.'),
   },
   ['details', 'pricingUrl', 'statusUrl', 'retryAfterSeconds'],
 );
 
-const content = (description: string, type: string, schema: Schema): Schema => ({
+const content = (description: string, type: string, schema: OpenApiSchema): OpenApiSchema => ({
   description,
   content: { [type]: { schema } },
 });
-const json = (description: string, schema: Schema): Schema => content(description, 'application/json', schema);
-const page = (operationId: string, summary: string, description: string, responses: Schemas): Schema => ({
+const json = (description: string, schema: OpenApiSchema): OpenApiSchema =>
+  content(description, 'application/json', schema);
+const page = (operationId: string, summary: string, description: string, responses: OpenApiSchemas): OpenApiSchema => ({
   get: withExamples({
     operationId,
     tags: ['Operations'],
@@ -48,18 +57,21 @@ const page = (operationId: string, summary: string, description: string, respons
   }),
 });
 
-const AWAY = object({ status: { type: 'string', enum: ['starting', 'stopping'] }, reasons: list({ type: 'string' }) });
+const AWAY = object({
+  status: { type: 'string', enum: ['starting', 'stopping'] },
+  reasons: listSchema({ type: 'string' }),
+});
 
 /** Paths outside `/api/v1`. They need no key and show no tenant's data. */
-const OPERATION_PATHS: Schemas = {
+const OPERATION_PATHS: OpenApiSchemas = {
   '/': page('about', 'About this service, with links', 'What Provec is, its state, and a first request.', {
     200: content('HTML page.', 'text/html', { type: 'string' }),
   }),
   '/livez': page('livez', 'Liveness', 'Restart a process that does not respond.', {
-    200: json('The process runs.', object({ status: text('`live`') })),
+    200: json('The process runs.', object({ status: textSchema('`live`') })),
   }),
   '/readyz': page('readyz', 'Readiness', 'Send requests only to a service that responds with 200.', {
-    200: json('The service is ready.', object({ status: text('`ready`') })),
+    200: json('The service is ready.', object({ status: textSchema('`ready`') })),
     503: json('The service is starting or stopping.', AWAY),
   }),
   '/metrics': page('metrics', 'Metrics for Prometheus', 'Metrics of this process.', {
@@ -81,12 +93,12 @@ const OPERATION_PATHS: Schemas = {
  */
 export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): object {
   const { adminToken, limits } = config;
-  const paths: Record<string, Record<string, Schema>> = {};
+  const paths: Record<string, Record<string, OpenApiSchema>> = {};
   const routes = routesOf(adminToken !== null);
   for (const route of routes) {
     const path = patternOf(route);
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationOf(route, limits, WORDS);
+    paths[path][route.method.toLowerCase()] = operationOf(route, limits, DESCRIPTIONS);
   }
   const whole = routes.filter(({ streams }) => streams !== 'request');
   const bodies = new Set(whole.flatMap(({ body }) => (body === null ? [] : [requestNameOf(body)])));

@@ -7,11 +7,11 @@ import { type RequestName, requestsOf } from '../../../lib/requests/requests.ts'
 import { NDJSON_TYPE } from '../ndjson-type.ts';
 import type { Route } from '../route.ts';
 import { withExamples } from './examples/attached.ts';
-import { ref, type Schema, type Schemas } from './schema.ts';
+import { type OpenApiSchema, type OpenApiSchemas, ref } from './schema.ts';
 
 /** Descriptions of operations by action: what neither the route nor its request schema contains. */
-export type AllWords = {
-  readonly [A in ActionName]?: readonly [id: string, summary: string, answer: Schema, description?: string];
+export type Descriptions = {
+  readonly [A in ActionName]?: readonly [id: string, summary: string, answer: OpenApiSchema, description?: string];
 };
 
 const QUERIES = ['collections.query', 'collections.queries'] as const;
@@ -56,18 +56,18 @@ const WITH_BODY = ['INVALID_JSON', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', '
 
 const JSON_TYPE = 'application/json';
 
-export const HEADER_COMPONENTS: Schemas = {
+export const HEADER_COMPONENTS: OpenApiSchemas = {
   RequestId: {
     description: "The request's X-Request-Id if it matches `^[A-Za-z0-9._:-]{1,128}$`, else a new one.",
     schema: { type: 'string' },
   },
   RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 1 } },
 };
-const header = (name: string): Schema => ({ $ref: `#/components/headers/${name}` });
-const REQUEST_ID: Schemas = { 'X-Request-Id': header('RequestId') };
-const RETRY_AFTER: Schemas = { 'Retry-After': header('RetryAfter') };
+const header = (name: string): OpenApiSchema => ({ $ref: `#/components/headers/${name}` });
+const REQUEST_ID: OpenApiSchemas = { 'X-Request-Id': header('RequestId') };
+const RETRY_AFTER: OpenApiSchemas = { 'Retry-After': header('RetryAfter') };
 /** Response headers by status, in addition to the request id. */
-export const HEADERS: Readonly<Record<number, Schemas>> = {
+export const HEADERS: Readonly<Record<number, OpenApiSchemas>> = {
   401: { 'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string', const: 'Bearer' } } },
   405: { Allow: { description: 'Methods that the path supports.', schema: { type: 'string' } } },
   429: RETRY_AFTER,
@@ -81,10 +81,10 @@ const LOCATIONS: Readonly<Record<number, string>> = {
 /** A null schema describes an empty body. */
 export const response = (
   description: string,
-  schema: Schema | null,
-  headers: Schemas = {},
+  schema: OpenApiSchema | null,
+  headers: OpenApiSchemas = {},
   type = JSON_TYPE,
-): Schema => ({
+): OpenApiSchema => ({
   description,
   headers: { ...REQUEST_ID, ...headers },
   ...(schema && { content: { [type]: { schema } } }),
@@ -95,7 +95,7 @@ export function errorResponses(
   statusOf = (code: ErrorCode): number => ERROR_TABLE[code].status,
   meaningOf = (code: ErrorCode) => `\`${code}\`: ${ERROR_TABLE[code].when}`,
   headers = HEADERS,
-): Schemas {
+): OpenApiSchemas {
   const responses = [...Map.groupBy(codes, statusOf)].map(([status, ofStatus]) => {
     const meanings = new Set(ofStatus.map(meaningOf));
     return [status, response([...meanings].join('\n\n'), ref('Error'), headers[status])];
@@ -126,12 +126,12 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
 };
 
 /** Bounds of a `limit` whose default is its maximum. */
-const ofFullPage = (maximum: number): Schema => ({ maximum, default: maximum });
+const ofFullPage = (maximum: number): OpenApiSchema => ({ maximum, default: maximum });
 
-function parametersOf(route: Route, limits: Limits): Schema[] {
+function parametersOf(route: Route, limits: Limits): OpenApiSchema[] {
   const [target, namespace] = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
   const isProofAsWell = route.whenGiven.id !== undefined;
-  const pages: { [A in ActionName]?: Schema } = {
+  const pages: { [A in ActionName]?: OpenApiSchema } = {
     'collections.list': ofFullPage(limits.collectionsPageMax),
     'collections.aliasesPage': ofFullPage(limits.aliasesPageMax),
     'keys.page': ofFullPage(limits.keysPageMax),
@@ -139,7 +139,7 @@ function parametersOf(route: Route, limits: Limits): Schema[] {
     'collections.namespaces': { maximum: limits.namespacesPageMax, default: limits.namespacesPageDefault },
     'collections.anchors': { maximum: limits.anchorsPageMax, default: limits.anchorsPageDefault },
   };
-  const query: Schemas = {
+  const query: OpenApiSchemas = {
     limit: {
       description: 'Maximum number of items on the page.',
       schema: { type: 'integer', minimum: 1, ...pages[route.action] },
@@ -202,18 +202,18 @@ function tagOf({ access, action, path }: Route): Tag {
 const capitalized = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
 /** Returns the schemas of request bodies by component name, derived from the request decoders. */
-export function requestSchemas(limits: Limits, names: Iterable<RequestName>): Schemas {
+export function requestSchemas(limits: Limits, names: Iterable<RequestName>): OpenApiSchemas {
   const requests = requestsOf(limits);
   return Object.fromEntries([...names].map((name) => [capitalized(name), requests[name].schema]));
 }
 
-function locationOf({ location }: Route, status: number): Schemas {
+function locationOf({ location }: Route, status: number): OpenApiSchemas {
   const description = location && LOCATIONS[status];
   return description ? { Location: { description, schema: { type: 'string' } } } : {};
 }
 
 /** Returns the operation object of a route. Throws if the route has no description. */
-export function operationOf(route: Route, limits: Limits, allWords: AllWords): Schema {
+export function operationOf(route: Route, limits: Limits, allWords: Descriptions): OpenApiSchema {
   const words = allWords[route.action];
   if (words === undefined) throw new Error(`no description of ${route.action}`);
   const [operationId, summary, answer, description] = words;

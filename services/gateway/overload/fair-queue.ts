@@ -8,7 +8,7 @@
  * Source: start-time fair queueing, SFQ(D), of Jin, Chase and Kaur, "Interposed Proportional
  * Sharing for a Storage Service Utility" (2004). See docs/internals/overload.md.
  */
-import { Shares } from '../../../lib/admission/fair-share.ts';
+import { FairShares } from '../../../lib/admission/fair-share.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
 import { ClientGoneError } from '../client-gone.ts';
@@ -31,7 +31,7 @@ export interface QueueBounds {
   waitMaxMs: number;
 }
 
-export type Refusal = 'account full' | 'all full' | 'waited' | 'stopping';
+export type QueueRefusal = 'account full' | 'all full' | 'waited' | 'stopping';
 
 /** Receives the queue's events, without account names. */
 export interface QueueObserver {
@@ -39,7 +39,7 @@ export interface QueueObserver {
   taken(permits: number): void;
   /** Called when a request starts. */
   waited(seconds: number): void;
-  refused(reason: Refusal): void;
+  refused(reason: QueueRefusal): void;
 }
 
 export interface QueueRequest {
@@ -83,7 +83,7 @@ interface Flow {
 export class FairQueue {
   readonly #bounds: QueueBounds;
   readonly #parts: QueueParts;
-  readonly #shares: Shares;
+  readonly #shares: FairShares;
   readonly #flows = new Map<string, Flow>();
   /** The flows with waiting requests. */
   readonly #backlogged = new Set<Flow>();
@@ -94,7 +94,7 @@ export class FairQueue {
   constructor(bounds: QueueBounds, parts: QueueParts) {
     this.#bounds = bounds;
     this.#parts = parts;
-    this.#shares = new Shares(bounds.shareFactor);
+    this.#shares = new FairShares(bounds.shareFactor);
   }
 
   /** Resolves when the request may start. Rejects with UNAVAILABLE or ClientGoneError. */
@@ -249,7 +249,7 @@ export class FairQueue {
   }
 
   /** Returns the error; the retry delay is how long the flow's first request has waited. */
-  #refusal(reason: Refusal, flow?: Flow): ProvecError {
+  #refusal(reason: QueueRefusal, flow?: Flow): ProvecError {
     this.#parts.observer.refused(reason);
     const first = flow?.waiting[0];
     const waitedMs = first === undefined ? 0 : this.#parts.monotonicMs() - first.sinceMs;
@@ -261,7 +261,7 @@ export class FairQueue {
 
 const isIdle = ({ permits, waiting }: Flow) => permits === 0 && waiting.length === 0;
 
-const MESSAGES: { readonly [reason in Refusal]: string } = {
+const MESSAGES: { readonly [reason in QueueRefusal]: string } = {
   'account full': 'This account already has too many requests waiting; send this one again later.',
   'all full': 'The service is overloaded; send the request again later.',
   waited: 'The service is overloaded and did not get to this request in time; send it again later.',

@@ -41,7 +41,7 @@ const TOO_LARGE_BODIES = 'The service is receiving too many large requests; send
 export class Overload {
   readonly queues: Readonly<Record<QueueName, FairQueue>>;
   /** Requests waiting for an unavailable shard. */
-  readonly away: ShardWaits;
+  readonly shardWaits: ShardWaits;
   readonly bodies: MemoryBudget;
   /** Memory budget of action results that responses are built from. */
   readonly answers: MemoryBudget;
@@ -63,7 +63,7 @@ export class Overload {
     };
     const queues = Object.entries(queueBounds(queryPermits, parsePermits)).map(queueOf);
     this.queues = Object.fromEntries(queues) as Record<QueueName, FairQueue>;
-    this.away = new ShardWaits({ caller, timers, monotonicMs, observer: seen.observerOf('away') });
+    this.shardWaits = new ShardWaits({ caller, timers, monotonicMs, observer: seen.observerOf('away') });
     const bodiesObserver = seen.memoryObserverOf('bodies', metrics.bodyBytes);
     this.bodies = new MemoryBudget(bounds.bodies ?? BODIES, TOO_LARGE_BODIES, bodiesObserver);
     this.answers = answerBudget(seen.memoryObserverOf('answers', metrics.answerBytes));
@@ -90,6 +90,6 @@ export class Overload {
   /** Refuses all waiting and later requests. */
   close(): void {
     for (const queue of Object.values(this.queues)) queue.close();
-    this.away.close();
+    this.shardWaits.close();
   }
 }

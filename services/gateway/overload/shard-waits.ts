@@ -11,7 +11,7 @@
 import { type Caller, call } from '../../../lib/actions/call.ts';
 import type { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import { isShardAway } from '../../../lib/shard/away.ts';
+import { isShardUnavailable } from '../../../lib/shard/away.ts';
 import { type Backoff, backoffMs } from '../../../lib/time/backoff.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
 import { ClientGoneError } from '../client-gone.ts';
@@ -22,7 +22,7 @@ export const SHARD_WAIT_MS = 300;
 /** Delay in ms before a retry if the readiness check failed. */
 const AGAIN_AFTER_MS = 500;
 /** Delay between retries when shards are reported ready at once. */
-const ATTEMPTS_APART: Backoff = { minMs: 20, maxMs: AGAIN_AFTER_MS };
+const RETRY_BACKOFF: Backoff = { minMs: 20, maxMs: AGAIN_AFTER_MS };
 /** Minimum remaining time in ms that is worth another attempt. */
 const ATTEMPT_MIN_MS = 100;
 
@@ -79,11 +79,11 @@ export class ShardWaits {
       try {
         if (wait === null) return await attempt(leftMs);
       } catch (error) {
-        if (!isShardAway(error) || !error.shards?.length) throw error;
+        if (!isShardUnavailable(error) || !error.shards?.length) throw error;
         wait = this.#waitFor(waiter, error, error.shards);
       }
       waiter.leave();
-      const pauseMs = waits === 0 ? 0 : backoffMs(waits - 1, ATTEMPTS_APART);
+      const pauseMs = waits === 0 ? 0 : backoffMs(waits - 1, RETRY_BACKOFF);
       await this.#wait(waiter, wait, pauseMs);
       await waiter.enter();
       leftMs = this.#left(waiter);

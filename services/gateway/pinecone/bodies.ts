@@ -4,9 +4,9 @@
  * known one.
  */
 import { randomUUID } from 'node:crypto';
-import { invalid, isJsonObject, type JsonObject, refuseMisspelt } from '../../../lib/records/fields.ts';
+import { invalidValue, isJsonObject, type JsonObject, refuseMisspelt } from '../../../lib/records/fields.ts';
 import { PLACE_FIELDS, placeText } from '../../../lib/requests/place.ts';
-import { EACH } from '../bodies/lifted-vectors.ts';
+import { ANY_INDEX } from '../bodies/lifted-vectors.ts';
 import type { Translation } from '../bodies/translation.ts';
 import { filterOf } from './filter.ts';
 import { metricOf } from './metric.ts';
@@ -18,7 +18,7 @@ export const PINECONE_BODIES = {
   pineconeUpsert: {
     request: 'upsert',
     members: ['vectors', 'namespace'],
-    vectorsAt: ['vectors', EACH, 'values'],
+    vectorsAt: ['vectors', ANY_INDEX, 'values'],
     translate: ({ vectors, namespace }) => ({
       records: Array.isArray(vectors) ? vectors.map(recordOf) : vectors,
       namespace: namespaceOf(namespace),
@@ -46,8 +46,8 @@ export const PINECONE_BODIES = {
       refuseSparse(body.sparseVector, 'sparseVector');
       const isById = isGiven(body.id) && body.id !== '';
       return {
-        ...taken(body, ['topK', 'includeValues']),
-        ...(isById ? { id: body.id } : taken(body, ['vector'])),
+        ...pickGiven(body, ['topK', 'includeValues']),
+        ...(isById ? { id: body.id } : pickGiven(body, ['vector'])),
         includeMetadata: body.includeMetadata ?? false,
         ...selectedBy(body),
       };
@@ -61,7 +61,7 @@ export const PINECONE_BODIES = {
       const all = deleteAll === false ? undefined : deleteAll;
       const targets = [ids, filter, all].filter(isGiven).length;
       if (targets !== 1)
-        throw invalid(
+        throw invalidValue(
           'ids',
           'given, or filter, or deleteAll: exactly one of them',
           targets === 0 ? 'missing' : 'not alone',
@@ -80,16 +80,16 @@ export const PINECONE_BODIES = {
     vectorsAt: ['values'],
     translate(body) {
       refuseSparse(body.sparseValues, 'sparseValues');
-      const changes = taken(body, ['values']);
+      const changes = pickGiven(body, ['values']);
       if (isGiven(body.setMetadata) && !isEmpty(body.setMetadata)) changes.setMetadata = body.setMetadata;
       const isById = isGiven(body.id) && body.id !== '';
       const isByFilter = isGiven(body.filter);
       if (isById === isByFilter)
-        throw invalid('id', 'given, or filter: exactly one of them', isById ? 'not alone' : 'missing');
-      if (isByFilter && isGiven(body.values)) throw invalid('values', 'absent where a filter is given', 'given');
+        throw invalidValue('id', 'given, or filter: exactly one of them', isById ? 'not alone' : 'missing');
+      if (isByFilter && isGiven(body.values)) throw invalidValue('values', 'absent where a filter is given', 'given');
       return {
         ...(isById ? { updates: [{ id: body.id, ...changes }] } : { ...changes, filter: filterOf(body.filter) }),
-        ...taken(body, ['dryRun']),
+        ...pickGiven(body, ['dryRun']),
         namespace: namespaceOf(body.namespace),
       };
     },
@@ -99,7 +99,7 @@ export const PINECONE_BODIES = {
     members: ['filter', 'limit', 'paginationToken', 'namespace'],
     vectorsAt: null,
     translate: (body) => ({
-      ...taken(body, ['limit']),
+      ...pickGiven(body, ['limit']),
       ...(isGiven(body.paginationToken) && body.paginationToken !== '' && { cursor: body.paginationToken }),
       includeValues: true,
       includeMetadata: true,
@@ -111,7 +111,7 @@ export const PINECONE_BODIES = {
     members: ['filter'],
     vectorsAt: null,
     translate({ filter }) {
-      if (isGiven(filter) && !isEmpty(filter)) throw invalid('filter', 'absent or empty', 'a filter');
+      if (isGiven(filter) && !isEmpty(filter)) throw invalidValue('filter', 'absent or empty', 'a filter');
       return {};
     },
   },
@@ -120,7 +120,7 @@ export const PINECONE_BODIES = {
     members: ['name', 'schema'],
     vectorsAt: null,
     translate({ name }) {
-      if (!isGiven(name)) throw invalid('name', 'the name of a namespace', 'missing');
+      if (!isGiven(name)) throw invalidValue('name', 'the name of a namespace', 'missing');
       return { namespace: namespaceOf(name) };
     },
   },
@@ -143,7 +143,7 @@ export const PINECONE_BODIES = {
     vectorsAt: null,
     translate(body) {
       refuseSource(body);
-      return { name: body.name ?? someName(), ...fieldsOf(body), ...changesOf(body), ...placeOf(body) };
+      return { name: body.name ?? generatedName(), ...fieldsOf(body), ...changesOf(body), ...placeOf(body) };
     },
   },
   pineconeConfigure: {
@@ -153,7 +153,7 @@ export const PINECONE_BODIES = {
     translate(body) {
       const changes = changesOf(body);
       if (Object.keys(changes).length > 0) return changes;
-      throw invalid('deletion_protection', 'given (at least one of deletion_protection, tags)', 'missing');
+      throw invalidValue('deletion_protection', 'given (at least one of deletion_protection, tags)', 'missing');
     },
   },
 } as const satisfies Record<string, Translation>;
@@ -162,12 +162,12 @@ const isGiven = (value: unknown): boolean => value !== undefined && value !== nu
 const isEmpty = (value: unknown): boolean => isJsonObject(value) && Object.keys(value).length === 0;
 
 /** Returns the given fields among `names`. */
-function taken(body: JsonObject, names: readonly string[]): JsonObject {
+function pickGiven(body: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.flatMap((name) => (isGiven(body[name]) ? [[name, body[name]]] : [])));
 }
 
 /** Generates a name: since 2026-07 an index may be created without one. */
-const someName = (): string => `index-${randomUUID().slice(0, 8)}`;
+const generatedName = (): string => `index-${randomUUID().slice(0, 8)}`;
 
 /** Fields that select the records of a read. */
 const selectedBy = ({ filter, namespace }: JsonObject): JsonObject => ({
@@ -179,7 +179,7 @@ function recordOf(vector: unknown, at: number): unknown {
   if (!isJsonObject(vector)) return vector;
   refuseMisspelt(Object.keys(vector), VECTOR_MEMBERS, `vectors[${at}]`);
   refuseSparse(vector.sparseValues, `vectors[${at}].sparseValues`);
-  return taken(vector, ['id', 'values', 'metadata']);
+  return pickGiven(vector, ['id', 'values', 'metadata']);
 }
 
 /** Refuses a sparse vector. An empty one counts as absent, since clients send it by default. */
@@ -188,14 +188,14 @@ function refuseSparse(value: unknown, path: string): void {
     isJsonObject(value) &&
     [value.indices ?? [], value.values ?? []].every((list) => Array.isArray(list) && !list.length);
   if (isGiven(value) && !isEmptyVector)
-    throw invalid(path, 'absent, since Provec supports only dense vectors', 'given');
+    throw invalidValue(path, 'absent, since Provec supports only dense vectors', 'given');
 }
 
 /** Refuses to create an index from another one: Provec would create it empty. */
 function refuseSource({ source_collection: own, spec }: JsonObject): void {
   const pod = isJsonObject(spec) && isJsonObject(spec.pod) ? spec.pod : {};
   if (isGiven(own ?? pod.source_collection))
-    throw invalid(
+    throw invalidValue(
       'source_collection',
       'absent, since Provec does not copy indexes: export and import instead',
       'given',
@@ -205,13 +205,13 @@ function refuseSource({ source_collection: own, spec }: JsonObject): void {
 /** Returns dimensions and metric, from the body or, since 2026-07, from its schema. */
 function fieldsOf({ dimension, metric, vector_type: type, schema }: JsonObject): JsonObject {
   if (isGiven(type) && type !== 'dense')
-    throw invalid('vector_type', '"dense", the only type that Provec supports', 'another');
+    throw invalidValue('vector_type', '"dense", the only type that Provec supports', 'another');
   if (!isJsonObject(schema))
     return { dimensions: dimension, ...(isGiven(metric) && { metric: metricOf(metric, 'metric') }) };
   const fields = isJsonObject(schema.fields) ? Object.values(schema.fields) : [];
   const [field] = fields.filter(isJsonObject);
   if (fields.length !== 1 || field?.type !== 'dense_vector')
-    throw invalid('schema.fields', 'one field, of the type "dense_vector"', 'something else');
+    throw invalidValue('schema.fields', 'one field, of the type "dense_vector"', 'something else');
   return {
     dimensions: field.dimension,
     ...(isGiven(field.metric) && { metric: metricOf(field.metric, 'schema.fields') }),
@@ -233,6 +233,6 @@ function changesOf({ deletion_protection: protection, tags }: JsonObject): JsonO
   const noted = isGiven(tags) ? { tags } : {};
   if (!isGiven(protection)) return noted;
   if (protection !== 'enabled' && protection !== 'disabled')
-    throw invalid('deletion_protection', '"enabled" or "disabled"', 'something else');
+    throw invalidValue('deletion_protection', '"enabled" or "disabled"', 'something else');
   return { ...noted, deletionProtection: protection === 'enabled' };
 }

@@ -5,7 +5,7 @@ import { readPlace, readTags } from '../../../lib/requests/tags.ts';
 import type { CollectionRow } from '../../../lib/store/catalog.ts';
 import { headsWidth, LIST_WIDTH } from '../overload/queues.ts';
 import type { Pieces } from '../responses/splice.ts';
-import { named, type RouteCall, type RouteInput } from '../route.ts';
+import { collectionParams, type RouteCall, type RouteInput } from '../route.ts';
 import { pineconeMetric } from './metric.ts';
 import { INDEX, route } from './route.ts';
 import { PINECONE } from './surface.ts';
@@ -114,17 +114,17 @@ export const INDEX_ROUTES = [
     more: (list, call) => list.next(call),
     heldBytes: (list) => list.heldBytes,
   }),
-  route('GET', INDEX, 'collections.resolve', 'read', { params: named, answer: modelOf }),
+  route('GET', INDEX, 'collections.resolve', 'read', { params: collectionParams, answer: modelOf }),
   route('PATCH', INDEX, 'collections.update', 'manage', {
     width: headsWidth,
     body: 'pineconeConfigure',
-    params: (input) => ({ ...named(input), ...input.body }),
+    params: (input) => ({ ...collectionParams(input), ...input.body }),
     answer: modelOf,
   }),
   route('DELETE', INDEX, 'collections.remove', 'manage', {
     queue: 'unshared',
     status: 202,
-    params: named,
+    params: collectionParams,
     answer: () => null,
   }),
 ];

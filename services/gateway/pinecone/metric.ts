@@ -1,4 +1,4 @@
-import { invalid } from '../../../lib/records/fields.ts';
+import { invalidValue } from '../../../lib/records/fields.ts';
 import type { Metric } from '../../../lib/store/catalog.ts';
 
 /** Provec's metric for each of Pinecone's. */
@@ -11,7 +11,7 @@ const METRICS: Readonly<Record<string, Metric>> = { cosine: 'cosine', dotproduct
 export function metricOf(theirs: unknown, path: string): Metric {
   if (typeof theirs === 'string' && Object.hasOwn(METRICS, theirs)) return METRICS[theirs]!;
   const got = typeof theirs === 'string' ? 'another word' : 'no string';
-  throw invalid(path, `one of ${Object.keys(METRICS).join(', ')}`, got);
+  throw invalidValue(path, `one of ${Object.keys(METRICS).join(', ')}`, got);
 }
 
 export const pineconeMetric = (ours: Metric): string => (ours === 'dot' ? 'dotproduct' : ours);

@@ -1,12 +1,12 @@
 /** Routes of an index's namespaces and statistics. */
 import type { NamespacesPage } from '../../../lib/actions/collections.ts';
 import { notFound } from '../../../lib/errors.ts';
-import { invalid } from '../../../lib/records/fields.ts';
+import { invalidValue } from '../../../lib/records/fields.ts';
 import { decodeNamespace } from '../../../lib/records/ids.ts';
 import { namesWidth, scanWidth } from '../overload/queues.ts';
-import { asked, named, type RouteCall, type RouteInput, UNDECODABLE } from '../route.ts';
+import { collectionParams, decodedParams, type RouteCall, type RouteInput, UNDECODABLE } from '../route.ts';
 import { namespaceOf, pineconeNamespace } from './namespace.ts';
-import { askedWith, INDEX, pagination, route } from './route.ts';
+import { INDEX, pagination, paramsWith, route } from './route.ts';
 import { Statistics } from './statistics.ts';
 
 type Namespace = NamespacesPage['namespaces'][number];
@@ -15,7 +15,7 @@ type Namespace = NamespacesPage['namespaces'][number];
 async function countNamespaces(input: RouteInput, call: RouteCall, prefix: string, from: string): Promise<number> {
   let count = 0;
   for (let cursor: string | undefined = from; cursor !== undefined; ) {
-    const asking = { ...named(input), prefix, limit: input.limits.namespacesPageMax, cursor };
+    const asking = { ...collectionParams(input), prefix, limit: input.limits.namespacesPageMax, cursor };
     const page: NamespacesPage = await call('collections.namespaces', asking);
     count += page.namespaces.length;
     cursor = page.nextCursor;
@@ -25,7 +25,8 @@ async function countNamespaces(input: RouteInput, call: RouteCall, prefix: strin
 
 /** Returns the namespace in the path. Throws INVALID_ARGUMENT for an invalid name. */
 function itemOf({ item, limits }: RouteInput): string {
-  if (item === UNDECODABLE) throw invalid('namespace', 'percent-encoded UTF-8 without U+0000', 'bytes that are not');
+  if (item === UNDECODABLE)
+    throw invalidValue('namespace', 'percent-encoded UTF-8 without U+0000', 'bytes that are not');
   return decodeNamespace(namespaceOf(item), 'namespace', limits);
 }
 
@@ -40,7 +41,7 @@ function limitOf({ limits, query }: RouteInput): { limit?: number } {
   const limit = Number(given);
   if (given === undefined) return {};
   if (Number.isInteger(limit) && limit >= 1 && limit <= limits.namespacesPageMax) return { limit };
-  throw invalid('limit', `a whole number from 1 to ${limits.namespacesPageMax}`, 'something else');
+  throw invalidValue('limit', `a whole number from 1 to ${limits.namespacesPageMax}`, 'something else');
 }
 
 /**
@@ -63,7 +64,12 @@ export const NAMESPACE_ROUTES = [
       const { limits, query } = input;
       const prefix = decodeNamespace(query.get('prefix') ?? '', 'prefix', limits);
       const { counted, cursor } = continuation(query.get('paginationToken') || undefined);
-      const page = await call('collections.namespaces', { ...named(input), prefix, cursor, ...limitOf(input) });
+      const page = await call('collections.namespaces', {
+        ...collectionParams(input),
+        prefix,
+        cursor,
+        ...limitOf(input),
+      });
       if (counted !== undefined) return { ...page, total: counted };
       const rest = page.nextCursor === undefined ? 0 : await countNamespaces(input, call, prefix, page.nextCursor);
       return { ...page, total: page.namespaces.length + rest };
@@ -79,7 +85,7 @@ export const NAMESPACE_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'pineconeNamespace',
-    params: asked,
+    params: decodedParams,
     answer: ({ count }, { body: { namespace } }) => viewOf({ name: namespace, vectorCount: count }),
   }),
   route('GET', `${INDEX}/namespaces/{namespace}`, 'collections.count', 'read', {
@@ -87,7 +93,7 @@ export const NAMESPACE_ROUTES = [
     queue: 'query',
     async perform(input, call) {
       const params = { namespace: itemOf(input), consistency: 'strong' };
-      const result = await call('collections.count', askedWith(input, params));
+      const result = await call('collections.count', paramsWith(input, params));
       if (result.count === 0) throw notFound('NAMESPACE_NOT_FOUND');
       return result;
     },
@@ -98,7 +104,7 @@ export const NAMESPACE_ROUTES = [
     needsCollection: true,
     queue: 'unshared',
     width: scanWidth,
-    params: (input) => ({ ...named(input), namespace: itemOf(input), isAnchorAwaited: false }),
+    params: (input) => ({ ...collectionParams(input), namespace: itemOf(input), isAnchorAwaited: false }),
     answer: () => ({}),
   }),
   ...(['POST', 'GET'] as const).map((method) =>

@@ -1,4 +1,4 @@
-import { named, type RouteInput, routesBelow } from '../route.ts';
+import { collectionParams, type RouteInput, routesBelow } from '../route.ts';
 import { PINECONE } from './surface.ts';
 
 export const route = routesBelow(PINECONE);
@@ -7,10 +7,10 @@ export const route = routesBelow(PINECONE);
 export const INDEX = '/indexes/{name}';
 
 /** Returns the action's parameters with the decoded query string. */
-export const askedWith = (input: RouteInput, decoded: object) => ({ ...named(input), decoded });
+export const paramsWith = (input: RouteInput, decoded: object) => ({ ...collectionParams(input), decoded });
 
 /** Pinecone bills read units. Provec bills requests, so the number is constant. */
-export const USAGE = { usage: { readUnits: 1 } };
+export const READ_USAGE = { usage: { readUnits: 1 } };
 
 /** Returns a page's `pagination`; empty for the last page. */
 export const pagination = (next: string | undefined) => (next === undefined ? {} : { pagination: { next } });

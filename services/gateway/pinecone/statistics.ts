@@ -1,9 +1,9 @@
 import type { NamespacesPage } from '../../../lib/actions/collections.ts';
 import type { Pieces } from '../responses/splice.ts';
-import { named, type RouteCall, type RouteInput } from '../route.ts';
+import { collectionParams, type RouteCall, type RouteInput } from '../route.ts';
 import { pineconeMetric } from './metric.ts';
 import { DEFAULT_NAMESPACE, pineconeNamespace } from './namespace.ts';
-import { askedWith } from './route.ts';
+import { paramsWith } from './route.ts';
 
 /** Estimated memory in bytes of one namespace on a page, without its name. */
 const NAMESPACE_BYTES = 100;
@@ -30,7 +30,7 @@ export class Statistics {
   static async begin(input: RouteInput, call: RouteCall): Promise<Statistics> {
     const page = await readPage(input, call);
     if (page.namespaces[0]?.name !== '') return new Statistics(input, page, 0);
-    const params = askedWith(input, { namespace: DEFAULT_NAMESPACE, consistency: 'strong' });
+    const params = paramsWith(input, { namespace: DEFAULT_NAMESPACE, consistency: 'strong' });
     return new Statistics(input, page, (await call('collections.count', params)).count);
   }
 
@@ -84,5 +84,5 @@ export class Statistics {
 }
 
 function readPage(input: RouteInput, call: RouteCall, cursor?: string): Promise<NamespacesPage> {
-  return call('collections.namespaces', { ...named(input), limit: input.limits.namespacesPageMax, cursor });
+  return call('collections.namespaces', { ...collectionParams(input), limit: input.limits.namespacesPageMax, cursor });
 }

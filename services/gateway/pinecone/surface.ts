@@ -5,7 +5,7 @@
 import { ERROR_TABLE, type ErrorCode, ProvecError, unauthenticated } from '../../../lib/errors.ts';
 import { refuseMisspelt } from '../../../lib/records/fields.ts';
 import { errorResponse } from '../error-response.ts';
-import type { Surface } from '../surface.ts';
+import type { Dialect } from '../surface.ts';
 
 const KEY = /^[\x21-\x7e]{1,512}$/;
 
@@ -46,7 +46,7 @@ const FIELDS: Readonly<Record<string, string>> = {
 };
 
 /** Features of Pinecone that Provec does not have, by path below `/pinecone`. */
-const MISSING: readonly [RegExp, string][] = [
+const UNSUPPORTED_FEATURES: readonly [RegExp, string][] = [
   [/^\/indexes\/create-for-model$/, 'Provec does not embed text: create an index with a dimension, and upsert vectors'],
   [/^\/indexes\/[^/]+\/records\//, 'Provec does not embed text: upsert vectors, and query with a vector'],
   [
@@ -64,7 +64,7 @@ const MISSING: readonly [RegExp, string][] = [
   ],
 ];
 
-export const PINECONE: Surface = {
+export const PINECONE: Dialect = {
   base: '/pinecone',
   hasLongPaths: true,
 
@@ -89,19 +89,19 @@ export const PINECONE: Surface = {
     } = errorResponse(error, requestId, config);
     const status = statusOf(error.code);
     const [code, number] = CODES[status] ?? (status >= 500 ? INTERNAL : UNKNOWN);
-    const message = inTheirWords(error, body.error);
+    const message = withClientFieldNames(error, body.error);
     return { status, headers, body: { status, error: { code, message }, code: number, message, details: [] } };
   },
 
   whyUnrouted(path) {
     const below = path.slice(PINECONE.base.length);
-    const found = MISSING.find(([pattern]) => pattern.test(below));
+    const found = UNSUPPORTED_FEATURES.find(([pattern]) => pattern.test(below));
     return found ? new ProvecError('NOT_IMPLEMENTED', `${found[1]}.`) : null;
   },
 };
 
 /** Replaces our field names in the message with the names that the client used. */
-function inTheirWords({ details = [] }: ProvecError, sentence: string): string {
+function withClientFieldNames({ details = [] }: ProvecError, sentence: string): string {
   return details.reduce((text, { path }) => text.replace(path, () => nameOf(path)), sentence);
 }
 

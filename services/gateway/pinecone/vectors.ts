@@ -6,12 +6,12 @@ import { isProvecError, notFound } from '../../../lib/errors.ts';
 import { decodeIds } from '../../../lib/records/ids.ts';
 import { requestsOf } from '../../../lib/requests/requests.ts';
 import type { Bodies } from '../bodies/decoders.ts';
-import { updateRecords } from '../record-update.ts';
+import { updateForKey } from '../record-update.ts';
 import { matchesJson, vectorsJson } from '../responses/splice.ts';
-import { asked, type RouteCall, type RouteInput } from '../route.ts';
+import { decodedParams, type RouteCall, type RouteInput } from '../route.ts';
 import { matchOf, recordOf } from './answers.ts';
 import { namespaceOf } from './namespace.ts';
-import { askedWith, INDEX, pagination, route, USAGE } from './route.ts';
+import { INDEX, pagination, paramsWith, READ_USAGE, route } from './route.ts';
 
 type Query = RouteInput & { body: Bodies['pineconeQuery'] };
 type Delete = RouteInput & { body: Bodies['pineconeDelete'] };
@@ -23,7 +23,7 @@ async function search(input: Query, call: RouteCall): Promise<QueryResult & { is
   // direction, cannot find it. An exact search can.
   const exact = collection!.metric === 'cosine' && body.vector?.every((component) => component === 0);
   try {
-    const params = exact ? askedWith(input, { ...body, exact }) : asked(input);
+    const params = exact ? paramsWith(input, { ...body, exact }) : decodedParams(input);
     return { ...(await call('collections.query', params)), isCounted: true };
   } catch (error) {
     if (isProvecError(error) && error.code === 'RECORD_NOT_FOUND') return { matches: [], isCounted: false };
@@ -34,9 +34,9 @@ async function search(input: Query, call: RouteCall): Promise<QueryResult & { is
 /** Deletes vectors. Throws NAMESPACE_NOT_FOUND if the namespace has no record. */
 async function deleteVectors(input: Delete, call: RouteCall) {
   const { namespace } = input.body;
-  const result = await call('collections.delete', { ...asked(input), isAnchorAwaited: false });
+  const result = await call('collections.delete', { ...decodedParams(input), isAnchorAwaited: false });
   if (result.deletedCount > 0 || namespace === '') return result;
-  const { count } = await call('collections.count', askedWith(input, { namespace, consistency: 'strong' }));
+  const { count } = await call('collections.count', paramsWith(input, { namespace, consistency: 'strong' }));
   if (count === 0) throw notFound('NAMESPACE_NOT_FOUND');
   return result;
 }
@@ -64,7 +64,7 @@ export const VECTOR_ROUTES = [
     queue: 'query',
     body: 'pineconeQuery',
     perform: search,
-    answer: ({ matches }, { body: { namespace } }) => matchesJson(matches.map(matchOf), { namespace, ...USAGE }),
+    answer: ({ matches }, { body: { namespace } }) => matchesJson(matches.map(matchOf), { namespace, ...READ_USAGE }),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
     countedQueries: ({ isCounted }) => Number(isCounted),
@@ -73,15 +73,15 @@ export const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'pineconeUpsert',
-    params: (input) => ({ ...asked(input), isAnchorAwaited: false }),
+    params: (input) => ({ ...decodedParams(input), isAnchorAwaited: false }),
     answer: ({ upsertedCount }) => ({ upsertedCount }),
   }),
   route('GET', `${INDEX}/vectors/fetch`, 'collections.fetch', 'read', {
     mayBeAway: true,
     needsCollection: true,
     query: ['ids', 'namespace'],
-    params: (input) => askedWith(input, fetched(input)),
-    answer: (records, input) => vectorsJson(records.map(recordOf), { ...namespaceIn(input), ...USAGE }),
+    params: (input) => paramsWith(input, fetched(input)),
+    answer: (records, input) => vectorsJson(records.map(recordOf), { ...namespaceIn(input), ...READ_USAGE }),
     expectedBytes: (input, dimensions) => vectorBytes(fetched(input).ids.length, dimensions),
     heldBytes: recordBytes,
   }),
@@ -89,9 +89,9 @@ export const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'pineconeFetch',
-    params: asked,
+    params: decodedParams,
     answer: ({ records, nextCursor }, { body: { namespace } }) =>
-      vectorsJson(records.map(recordOf), { namespace, ...pagination(nextCursor), ...USAGE }),
+      vectorsJson(records.map(recordOf), { namespace, ...pagination(nextCursor), ...READ_USAGE }),
     expectedBytes: ({ body }, dimensions) => vectorBytes(body.limit, dimensions),
     heldBytes: ({ records }) => recordBytes(records),
   }),
@@ -99,12 +99,12 @@ export const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     query: ['prefix', 'limit', 'paginationToken', 'namespace'],
-    params: (input) => askedWith(input, listed(input)),
+    params: (input) => paramsWith(input, listed(input)),
     answer: ({ records, nextCursor }, input) => ({
       vectors: records.map(({ id }) => ({ id })),
       ...pagination(nextCursor),
       ...namespaceIn(input),
-      ...USAGE,
+      ...READ_USAGE,
     }),
   }),
   route('POST', `${INDEX}/vectors/delete`, 'collections.delete', 'write', {
@@ -118,7 +118,7 @@ export const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'pineconeUpdate',
-    perform: (input, call) => updateRecords(input, call, { ...asked(input), isAnchorAwaited: false }),
+    perform: (input, call) => updateForKey(input, call, { ...decodedParams(input), isAnchorAwaited: false }),
     answer: ({ matchedCount }, { body: { filter } }) => (filter === undefined ? {} : { matchedRecords: matchedCount }),
   }),
 ];

@@ -1,4 +1,4 @@
-import { EACH } from '../bodies/lifted-vectors.ts';
+import { ANY_INDEX } from '../bodies/lifted-vectors.ts';
 import type { Translation } from '../bodies/translation.ts';
 
 /**
@@ -8,7 +8,7 @@ import type { Translation } from '../bodies/translation.ts';
 export const RECALL_BODIES = {
   recallUpsert: {
     request: 'upsert',
-    vectorsAt: ['records', EACH, 'values'],
+    vectorsAt: ['records', ANY_INDEX, 'values'],
     relaxed: (context) => ({ ...context, recordsMin: 0 }),
     translate: ({ records }) => ({ records }),
   },

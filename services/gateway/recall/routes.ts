@@ -4,7 +4,7 @@ import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
 import { headsWidth } from '../overload/queues.ts';
 import { matchesJson, vectorsJson } from '../responses/splice.ts';
-import { asked, named, routesBelow, VERIFY_TIMEOUT_MS } from '../route.ts';
+import { collectionParams, decodedParams, routesBelow, VERIFY_TIMEOUT_MS } from '../route.ts';
 import { RECALL } from './surface.ts';
 
 const route = routesBelow(RECALL);
@@ -66,8 +66,8 @@ export const RECALL_ROUTES = [
     queue: 'write',
     body: 'recallUpsert',
     async perform(input, call) {
-      if (input.body.records.ids.length > 0) return call('collections.upsert', asked(input));
-      const { merkleRoot } = await call('collections.get', named(input));
+      if (input.body.records.ids.length > 0) return call('collections.upsert', decodedParams(input));
+      const { merkleRoot } = await call('collections.get', collectionParams(input));
       return { upsertedCount: 0, merkleRoot, ledgerTx: null };
     },
     answer: ({ upsertedCount, ...rest }) => inBothStyles({ upsertedCount, ...rootOf(rest) }),
@@ -76,7 +76,7 @@ export const RECALL_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'recallQuery',
-    params: asked,
+    params: decodedParams,
     answer: ({ matches }) => matchesJson(matches),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
@@ -85,7 +85,7 @@ export const RECALL_ROUTES = [
   route('POST', `${COLLECTION}/fetch`, 'collections.fetch', 'read', {
     mayBeAway: true,
     body: 'fetch',
-    params: asked,
+    params: decodedParams,
     answer: (records) => vectorsJson(records.map((record) => ({ ...record, score: 1 }))),
     expectedBytes: ({ body }, dimensions) => vectorBytes(body.ids.length, dimensions),
     heldBytes: recordBytes,
@@ -94,20 +94,20 @@ export const RECALL_ROUTES = [
     mayBeAway: true,
     queue: 'unshared',
     body: 'delete',
-    params: asked,
+    params: decodedParams,
     answer: ({ deletedCount, ...rest }) => inBothStyles({ deletedCount, ...rootOf(rest) }),
   }),
   route('GET', `${COLLECTION}/verify`, 'verification.verify', 'read', {
     queue: 'verify',
     timeoutMs: VERIFY_TIMEOUT_MS,
-    params: named,
+    params: collectionParams,
     answer: verdictOf,
   }),
   route('GET', `${COLLECTION}/inspect`, 'collections.get', 'read', {
     needsCollection: true,
     width: headsWidth,
     query: ['limit', 'offset'],
-    params: named,
+    params: collectionParams,
     answer: inspectionOf,
   }),
 ];

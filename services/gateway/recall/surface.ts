@@ -1,7 +1,7 @@
-import { PROVEC, type Surface } from '../surface.ts';
+import { type Dialect, PROVEC } from '../surface.ts';
 
 /**
  * Dialect of the earlier service's SDKs, with `<address>/recall` as their address. Like `/api/v1`,
  * except for the names of a few fields.
  */
-export const RECALL: Surface = { ...PROVEC, base: '/recall/api/v1' };
+export const RECALL: Dialect = { ...PROVEC, base: '/recall/api/v1' };

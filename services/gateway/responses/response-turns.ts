@@ -4,7 +4,7 @@
  * All responses together take about `turnMs` of a turn, first come, first served. The limit is
  * checked between pieces of work, so each piece should take no more than a millisecond or two.
  */
-export class ResponseTurns {
+export class ResponseScheduler {
   readonly #turnMs: number;
   readonly #waiting: (() => void)[] = [];
   #spentMs = 0;

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import type { Exchange } from '../exchange.ts';
+import type { RequestContext } from '../exchange.ts';
 import { JsonBuffer } from './json-buffer.ts';
 import { type MinimumPace, ReadingPace } from './reading-pace.ts';
-import type { ResponseTurns } from './response-turns.ts';
+import type { ResponseScheduler } from './response-turns.ts';
 import type { Pieces } from './splice.ts';
 
 export const JSON_HEADERS = Object.freeze({
@@ -23,7 +23,7 @@ const UNREAD_KEPT_MAX_BYTES = 64 * 1024;
 const LINGER_MS = 2_000;
 
 /** Returns true if the rest of the request's body is, or may be, too large to read and discard. */
-function hasMuchUnread(exchange: Exchange): boolean {
+function hasMuchUnread(exchange: RequestContext): boolean {
   if (exchange.req.complete || !exchange.hasBody) return false;
   return exchange.awaitsContinue || exchange.declaredBytes === 0 || exchange.declaredBytes > UNREAD_KEPT_MAX_BYTES;
 }
@@ -32,7 +32,7 @@ function hasMuchUnread(exchange: Exchange): boolean {
  * Discards what the client still sends: closing the connection earlier could reset it before the
  * client has read the response.
  */
-async function linger({ req }: Exchange): Promise<void> {
+async function linger({ req }: RequestContext): Promise<void> {
   req.resume();
   const signal = AbortSignal.timeout(LINGER_MS);
   await Promise.race([once(req, 'end', { signal }), once(req, 'close', { signal })]).catch(() => {});
@@ -40,10 +40,10 @@ async function linger({ req }: Exchange): Promise<void> {
 
 /** Sends responses. Large ones are sent in turns, no faster than their clients read. */
 export class Sender {
-  readonly #turns: ResponseTurns;
+  readonly #turns: ResponseScheduler;
   readonly #minimumPace: MinimumPace;
 
-  constructor(turns: ResponseTurns, minimumPace: MinimumPace) {
+  constructor(turns: ResponseScheduler, minimumPace: MinimumPace) {
     this.#turns = turns;
     this.#minimumPace = minimumPace;
   }
@@ -54,7 +54,7 @@ export class Sender {
    * handed to the system, the client has disconnected, or a slow client was cut off; until then the
    * response's memory stays reserved. Rejects if building a piece fails.
    */
-  async send(exchange: Exchange, head: Head, content: Buffer | Pieces, more: More = NO_MORE): Promise<void> {
+  async send(exchange: RequestContext, head: Head, content: Buffer | Pieces, more: More = NO_MORE): Promise<void> {
     const { res } = exchange;
     if (res.headersSent || res.destroyed) return;
     if (typeof content !== 'function') return this.#sendWhole(exchange, head, content);
@@ -67,7 +67,7 @@ export class Sender {
   }
 
   /** Sends a response with a Content-Length. */
-  async #sendWhole(exchange: Exchange, head: Head, body: Buffer): Promise<void> {
+  async #sendWhole(exchange: RequestContext, head: Head, body: Buffer): Promise<void> {
     const { res } = exchange;
     const lingers = start(exchange, head) && !exchange.awaitsContinue;
     if (head.status !== 204) res.setHeader('Content-Length', body.byteLength);
@@ -85,7 +85,7 @@ export class Sender {
     await this.#end(exchange, pace, NOTHING);
   }
 
-  async #stream(exchange: Exchange, json: JsonBuffer, pieces: Iterator<void>, more: More): Promise<void> {
+  async #stream(exchange: RequestContext, json: JsonBuffer, pieces: Iterator<void>, more: More): Promise<void> {
     const pace = new ReadingPace(this.#minimumPace);
     for (let left: Iterator<void> | null = pieces; left !== null; ) {
       if (!(await this.#write(exchange, pace, json.take()))) return;
@@ -95,16 +95,16 @@ export class Sender {
   }
 
   /** Returns false if the client disconnected or was cut off. */
-  async #write(exchange: Exchange, pace: ReadingPace, piece: Buffer): Promise<boolean> {
+  async #write(exchange: RequestContext, pace: ReadingPace, piece: Buffer): Promise<boolean> {
     exchange.res.write(piece);
     if (await pace.keeps(exchange.res, piece.byteLength)) return true;
-    exchange.cut('slow_client');
+    exchange.abort('slow_client');
     return false;
   }
 
-  async #end(exchange: Exchange, pace: ReadingPace, last: Buffer): Promise<void> {
+  async #end(exchange: RequestContext, pace: ReadingPace, last: Buffer): Promise<void> {
     exchange.res.end(last);
-    if (!(await pace.finishes(exchange.res))) exchange.cut('slow_client');
+    if (!(await pace.finishes(exchange.res))) exchange.abort('slow_client');
   }
 
   /** Builds one piece and returns the iterator that builds the next one, or null after the last. */
@@ -128,7 +128,7 @@ function fill(json: JsonBuffer, pieces: Iterator<void>): boolean {
 const NOTHING = Buffer.alloc(0);
 
 /** Sets status and headers. Returns true if the connection closes after the response. */
-function start(exchange: Exchange, { status, headers }: Head): boolean {
+function start(exchange: RequestContext, { status, headers }: Head): boolean {
   const { res } = exchange;
   const close = hasMuchUnread(exchange);
   res.statusCode = status;

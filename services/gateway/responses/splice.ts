@@ -97,7 +97,7 @@ export function exportLines({ head, records, end }: ExportPart): Pieces {
   };
 }
 
-interface ToldRecord {
+interface ResponseRecord {
   id: string;
   /** Similarity, for clients that expect one with fetched records. */
   score?: number;
@@ -107,7 +107,7 @@ interface ToldRecord {
 }
 
 /** `{"vectors": {<id>: {id, score?, values, metadata?}}, ...tail}`. */
-export function vectorsJson(records: readonly ToldRecord[], tail: Readonly<Record<string, unknown>> = {}): Pieces {
+export function vectorsJson(records: readonly ResponseRecord[], tail: Readonly<Record<string, unknown>> = {}): Pieces {
   return function* write(json) {
     json.text('{"vectors":{');
     let separator = '';

@@ -1,7 +1,7 @@
 import { call } from '../../../lib/actions/call.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { monthOf } from '../../../lib/time/month.ts';
-import type { Exchange } from '../exchange.ts';
+import type { RequestContext } from '../exchange.ts';
 import { type Head, JSON_HEADERS } from '../responses/sender.ts';
 import type { Pieces } from '../responses/splice.ts';
 import { nextPart } from './call-action.ts';
@@ -11,7 +11,7 @@ import type { StepParts } from './step.ts';
  * Sends the action's result. Resolves when it is sent or was cut off. Throws UNAVAILABLE if no
  * memory is left for it.
  */
-export async function answer(exchange: Exchange, parts: StepParts): Promise<void> {
+export async function answer(exchange: RequestContext, parts: StepParts): Promise<void> {
   const { input, result, route } = exchange;
   try {
     exchange.answerMemory?.resize(route.heldBytes(result));
@@ -29,7 +29,7 @@ export async function answer(exchange: Exchange, parts: StepParts): Promise<void
 }
 
 /** Sends a response in pieces, followed by the parts that the route still reads. */
-function sendPieces(exchange: Exchange, parts: StepParts, head: Head, pieces: Pieces): Promise<void> {
+function sendPieces(exchange: RequestContext, parts: StepParts, head: Head, pieces: Pieces): Promise<void> {
   return parts.sender.send(exchange, head, pieces, async () => {
     const next = await nextPart(exchange, parts);
     exchange.answerMemory?.resize(exchange.route.heldBytes(exchange.result));
@@ -38,7 +38,12 @@ function sendPieces(exchange: Exchange, parts: StepParts, head: Head, pieces: Pi
 }
 
 /** Sends a response as a single text. Its memory replaces that of the result. */
-async function sendText(exchange: Exchange, { overload, sender }: StepParts, head: Head, answered: object | null) {
+async function sendText(
+  exchange: RequestContext,
+  { overload, sender }: StepParts,
+  head: Head,
+  answered: object | null,
+) {
   const body = Buffer.from(answered === null ? '' : JSON.stringify(answered));
   exchange.result = null;
   exchange.answerMemory?.release();
@@ -49,7 +54,7 @@ async function sendText(exchange: Exchange, { overload, sender }: StepParts, hea
   await sender.send(exchange, head, body).finally(() => memory.release());
 }
 
-function headOf({ input, result, route }: Exchange): Head {
+function headOf({ input, result, route }: RequestContext): Head {
   const status = route.made?.(result) ? 201 : route.status;
   if (status === 200 || route.location === null) return { status, headers: JSON_HEADERS };
   return { status, headers: { ...JSON_HEADERS, Location: route.location(result, input) } };
@@ -59,7 +64,7 @@ function headOf({ input, result, route }: Exchange): Head {
  * Gives back queries that were counted but could not be answered, in the month in which they
  * arrived: in the next month, this would allow more queries than the plan.
  */
-function giveBackQueries({ accountId, caller, startedMs }: Exchange, { clock }: StepParts, count: number): void {
+function giveBackQueries({ accountId, caller, startedMs }: RequestContext, { clock }: StepParts, count: number): void {
   const month = monthOf(clock.wallMs() - (clock.monotonicMs() - startedMs));
   call(caller, 'metering.giveBackQuery', { accountId, month, count }).catch(() => {});
 }

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { call } from '../../../lib/actions/call.ts';
 import { isProvecError, ProvecError, unauthenticated } from '../../../lib/errors.ts';
 import type { Scope } from '../../../lib/store/keys.ts';
-import type { Exchange } from '../exchange.ts';
+import type { RequestContext } from '../exchange.ts';
 import type { StepParts } from './step.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { StepParts } from './step.ts';
  * cannot be charged to an account yet. Throws UNAUTHENTICATED, UNAVAILABLE, or the error of the
  * keys service.
  */
-export async function authenticate(exchange: Exchange, parts: StepParts): Promise<void> {
+export async function authenticate(exchange: RequestContext, parts: StepParts): Promise<void> {
   const { access, queue } = exchange.route;
   if (access === 'operator') return authenticateOperator(parts.config.adminToken, exchange);
   // Delete requests free up space, so they are admitted regardless of the number of arrivals.
@@ -18,7 +18,7 @@ export async function authenticate(exchange: Exchange, parts: StepParts): Promis
 }
 
 /** Looks up the key, and stores the identity and the time. */
-export async function identify(exchange: Exchange, { clock, config }: Pick<StepParts, 'clock' | 'config'>) {
+export async function identify(exchange: RequestContext, { clock, config }: Pick<StepParts, 'clock' | 'config'>) {
   const askedMs = clock.monotonicMs();
   const secret = exchange.surface.secretOf(exchange.req, 'API key');
   try {
@@ -36,7 +36,7 @@ export async function identify(exchange: Exchange, { clock, config }: Pick<StepP
  * Throws FORBIDDEN if the key lacks a scope that the request needs. Called again after decoding,
  * since the body may need more than the route.
  */
-export function requireScopes(exchange: Exchange): void {
+export function requireScopes(exchange: RequestContext): void {
   const missing = scopesOf(exchange).find((scope) => !exchange.identity!.scopes.includes(scope));
   if (missing === undefined) return;
   const message =
@@ -47,13 +47,13 @@ export function requireScopes(exchange: Exchange): void {
 }
 
 /** A dry run writes nothing and reveals what a read reveals. */
-function scopesOf({ input, route }: Exchange): readonly Scope[] {
+function scopesOf({ input, route }: RequestContext): readonly Scope[] {
   if (route.access === 'operator') return [];
   const isDryRun = (input?.body as { dryRun?: boolean } | null | undefined)?.dryRun === true;
   return isDryRun ? [route.access, 'read'] : [route.access];
 }
 
-function authenticateOperator(token: string | null, exchange: Exchange): void {
+function authenticateOperator(token: string | null, exchange: RequestContext): void {
   if (token === null) throw new Error('an operator route without an operator');
   const given = exchange.surface.secretOf(exchange.req, "operator's token");
   if (isOperators(given, token)) return;

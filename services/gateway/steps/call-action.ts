@@ -5,7 +5,7 @@ import type { Principal } from '../../../lib/actions/principal.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { ClientGoneError } from '../client-gone.ts';
-import type { Exchange } from '../exchange.ts';
+import type { RequestContext } from '../exchange.ts';
 import { SHARD_WAIT_MS, type Waiter } from '../overload/shard-waits.ts';
 import type { Pieces } from '../responses/splice.ts';
 import type { RouteCall } from '../route.ts';
@@ -21,7 +21,7 @@ const OVER = `The request exceeded its time limit of ${INTERNAL_LIMITS.actionTim
  * while the request waited. Read-only work ends when the client disconnects or with the first
  * error. Throws the errors of the action and of those steps.
  */
-export async function callAction(exchange: Exchange, parts: StepParts): Promise<void> {
+export async function callAction(exchange: RequestContext, parts: StepParts): Promise<void> {
   const { input, params, route } = exchange;
   const attempt = (options: CallOptions): Promise<unknown> => {
     if (route.perform !== null) return route.perform(input!, callsWithin(exchange, parts, options));
@@ -29,9 +29,9 @@ export async function callAction(exchange: Exchange, parts: StepParts): Promise<
   };
   const act = (signal?: AbortSignal): Promise<unknown> =>
     route.mayBeAway
-      ? whenBack(exchange, parts, (options) => attempt({ ...options, signal }))
+      ? retryUnavailableShards(exchange, parts, (options) => attempt({ ...options, signal }))
       : attempt(signal === undefined ? {} : { signal });
-  exchange.result = await (changesNothing(exchange) ? whileThere(exchange, act) : act());
+  exchange.result = await (isAbortable(exchange) ? untilDisconnect(exchange, act) : act());
   exchange.actionEnded();
 }
 
@@ -39,24 +39,24 @@ export async function callAction(exchange: Exchange, parts: StepParts): Promise<
  * Reads the next part of a response that is being sent. Returns null after the last part, and for
  * HEAD. Throws the errors of `callAction`.
  */
-export function nextPart(exchange: Exchange, parts: StepParts): Promise<Pieces | null> {
+export function nextPart(exchange: RequestContext, parts: StepParts): Promise<Pieces | null> {
   const { method, result, route } = exchange;
   if (route.more === null || method === 'HEAD') return Promise.resolve(null);
   exchange.deadlineMs = parts.clock.monotonicMs() + INTERNAL_LIMITS.actionTimeoutMs;
-  return whileThere(exchange, (signal) => route.more!(result, callsInTurn(exchange, parts, signal)));
+  return untilDisconnect(exchange, (signal) => route.more!(result, callsInTurn(exchange, parts, signal)));
 }
 
 /**
  * Returns a function that makes the calls for a later part. Each call waits for a permit, holds it
  * until it ends, and waits for unavailable shards.
  */
-function callsInTurn(exchange: Exchange, parts: StepParts, signal: AbortSignal): RouteCall {
+function callsInTurn(exchange: RequestContext, parts: StepParts, signal: AbortSignal): RouteCall {
   const calling = async (action: ActionName, given: never): Promise<unknown> => {
     exchange.permit = await exchange.enter!();
     const attempt = (options: CallOptions): Promise<unknown> =>
       callsWithin(exchange, parts, { ...options, signal })(action, given);
     try {
-      return await (exchange.route.mayBeAway ? whenBack(exchange, parts, attempt) : attempt({}));
+      return await (exchange.route.mayBeAway ? retryUnavailableShards(exchange, parts, attempt) : attempt({}));
     } finally {
       exchange.permit?.release();
     }
@@ -65,7 +65,7 @@ function callsInTurn(exchange: Exchange, parts: StepParts, signal: AbortSignal):
 }
 
 /** Returns a function that makes the calls of a route. Together, the calls get the time of one. */
-function callsWithin(exchange: Exchange, parts: StepParts, options: CallOptions): RouteCall {
+function callsWithin(exchange: RequestContext, parts: StepParts, options: CallOptions): RouteCall {
   const { deadlineMs, route } = exchange;
   const calling = (action: ActionName, given: unknown): Promise<unknown> => {
     const own = forCollection(exchange, parts, given);
@@ -82,7 +82,7 @@ function callsWithin(exchange: Exchange, parts: StepParts, options: CallOptions)
  * Returns true for work that may be aborted. A verification runs to its end, since other requests
  * may wait for the same result.
  */
-function changesNothing(exchange: Exchange): boolean {
+function isAbortable(exchange: RequestContext): boolean {
   const { access, queue } = exchange.route;
   return isDryRun(exchange) || (access === 'read' && queue !== 'verify');
 }
@@ -91,8 +91,8 @@ function changesNothing(exchange: Exchange): boolean {
  * Returns the result of `act`. Its signal aborts when the client disconnects (ClientGoneError), and
  * when `act` fails, so that nothing it started continues.
  */
-async function whileThere<T>(
-  exchange: Pick<Exchange, 'whenGone'>,
+async function untilDisconnect<T>(
+  exchange: Pick<RequestContext, 'whenGone'>,
   act: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const work = new AbortController();
@@ -109,7 +109,7 @@ async function whileThere<T>(
 
 /** Calls the route's action once, after checking that the key is still valid. */
 export async function attemptCall(
-  exchange: Exchange,
+  exchange: RequestContext,
   parts: StepParts,
   params: unknown,
   options: CallOptions = {},
@@ -118,14 +118,14 @@ export async function attemptCall(
 }
 
 async function callOnce(
-  exchange: Exchange,
+  exchange: RequestContext,
   parts: StepParts,
   action: ActionName,
   params: unknown,
   options: CallOptions,
 ): Promise<unknown> {
   const { caller, route } = exchange;
-  await recheck(exchange, parts);
+  await reauthenticate(exchange, parts);
   // Without a timeout of the route, the action's own applies; one set here could cut a write short.
   const timeout = route.timeoutMs === null ? {} : { timeout: route.timeoutMs };
   const meta = { ...principalOf(exchange), ...options.meta };
@@ -142,42 +142,42 @@ interface CallOptions {
  * Adds the collection that the body was decoded for. If its row may be stale, adds only its id, so
  * that the action looks the row up again by id, not by name.
  */
-function forCollection({ collection, resolvedMs }: Exchange, { clock }: StepParts, params: unknown): unknown {
+function forCollection({ collection, resolvedMs }: RequestContext, { clock }: StepParts, params: unknown): unknown {
   if (collection === null) return params;
   const isKnown = clock.monotonicMs() - resolvedMs <= INTERNAL_LIMITS.keyCacheMaxAgeMs;
   return { ...(params as object), ...(isKnown ? { collection } : { collectionId: collection.id }) };
 }
 
 /** Identity of the request, passed on to the calls that the action makes. */
-function principalOf({ identity }: Exchange): { principal?: Principal } {
+function principalOf({ identity }: RequestContext): { principal?: Principal } {
   return identity === null ? {} : { principal: { accountId: identity.accountId, plan: identity.plan } };
 }
 
-async function recheck(exchange: Exchange, parts: StepParts): Promise<void> {
+async function reauthenticate(exchange: RequestContext, parts: StepParts): Promise<void> {
   const askedMsAgo = parts.clock.monotonicMs() - exchange.identifiedMs;
   if (exchange.route.access === 'operator' || askedMsAgo <= INTERNAL_LIMITS.keyCacheMaxAgeMs) return;
   await identify(exchange, parts);
   requireScopes(exchange);
 }
 
-interface ReadTerms {
+interface ReadConsistency {
   allowPartial?: boolean;
   consistency?: Consistency;
 }
 
-const isStrongRead = ({ allowPartial, consistency }: ReadTerms): boolean =>
+const isStrongRead = ({ allowPartial, consistency }: ReadConsistency): boolean =>
   allowPartial !== true && consistency !== 'eventual';
 
-function whenBack(
-  exchange: Exchange,
+function retryUnavailableShards(
+  exchange: RequestContext,
   { overload }: StepParts,
   attempt: (options: CallOptions) => Promise<unknown>,
 ): Promise<unknown> {
-  const terms = (exchange.input?.body ?? {}) as ReadTerms & { queries?: ReadTerms[] };
+  const terms = (exchange.input?.body ?? {}) as ReadConsistency & { queries?: ReadConsistency[] };
   // Other reads try first: replicas may answer them, or partial results may be enough.
   const isStrong = (terms.queries ?? [terms]).some(isStrongRead);
   const needsAll = exchange.route.queue === 'query' && isStrong;
-  return overload.away.run(waiterOf(exchange), needsAll, (leftMs) =>
+  return overload.shardWaits.run(waiterOf(exchange), needsAll, (leftMs) =>
     attempt({ meta: { shardWaitMs: SHARD_WAIT_MS }, ...(leftMs !== null && { timeout: leftMs }) }),
   );
 }
@@ -186,7 +186,7 @@ function whenBack(
  * Returns the request as a waiter for a shard. While it waits, it holds no permit, and no memory
  * for its response unless the response has begun: the gateway then still holds the previous part.
  */
-function waiterOf(exchange: Exchange): Waiter {
+function waiterOf(exchange: RequestContext): Waiter {
   const reserve = (bytes: number): void => {
     if (exchange.result === null) exchange.answerMemory?.resize(bytes);
   };

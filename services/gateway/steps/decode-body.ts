@@ -1,5 +1,5 @@
 import { batchBytes, type RecordBatch } from '../../../lib/records/batch.ts';
-import type { Exchange } from '../exchange.ts';
+import type { RequestContext } from '../exchange.ts';
 import type { StepParts } from './step.ts';
 import { queueRequestOf } from './wait-turn.ts';
 
@@ -10,7 +10,7 @@ const HOST = /^[\w.-]+(:\d+)?$|^\[[\da-fA-F:.]+\](:\d+)?$/;
  * Parses and checks the body and builds the action's parameters. A body with fields where none is
  * expected is refused, because the client meant something else. Throws the 400 that names them.
  */
-export async function decodeBody(exchange: Exchange, parts: StepParts): Promise<void> {
+export async function decodeBody(exchange: RequestContext, parts: StepParts): Promise<void> {
   const { accountId, bytes, collection, item, query, req, route, search, target } = exchange;
   const { limits } = parts.config;
   const isSent = route.body !== null || bytes.byteLength > 0;
@@ -22,7 +22,7 @@ export async function decodeBody(exchange: Exchange, parts: StepParts): Promise<
   exchange.params = route.params(exchange.input);
 }
 
-async function decoded(exchange: Exchange, { bodies, clock, config, metrics }: StepParts): Promise<unknown> {
+async function decoded(exchange: RequestContext, { bodies, clock, config, metrics }: StepParts): Promise<unknown> {
   const kind = exchange.route.body ?? 'none';
   const { limits } = config;
   const { collection } = exchange;

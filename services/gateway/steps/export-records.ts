@@ -1,8 +1,13 @@
 import { call } from '../../../lib/actions/call.ts';
-import type { CollectionsActions, ExportPart, ExportPosition, Named } from '../../../lib/actions/collections.ts';
+import type {
+  CollectionsActions,
+  ExportPart,
+  ExportPosition,
+  NamedCollection,
+} from '../../../lib/actions/collections.ts';
 import { recordBytes } from '../../../lib/admission/answer-size.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import type { Exchange } from '../exchange.ts';
+import type { RequestContext } from '../exchange.ts';
 import { NDJSON_TYPE } from '../ndjson-type.ts';
 import { JSON_HEADERS } from '../responses/sender.ts';
 import { exportLines, type Pieces } from '../responses/splice.ts';
@@ -18,7 +23,7 @@ const KEEP_EVERY_MS = INTERNAL_LIMITS.unaskedPageMaxMs / 3;
  * Resolves when all is sent or the response was cut off. A part that cannot be read cuts the
  * response off.
  */
-export async function exportRecords(exchange: Exchange, parts: StepParts): Promise<void> {
+export async function exportRecords(exchange: RequestContext, parts: StepParts): Promise<void> {
   const run = new ExportRun(exchange, parts);
   try {
     await parts.sender.send(exchange, { status: 200, headers: HEADERS }, run.first(), () => run.next());
@@ -33,13 +38,13 @@ export async function exportRecords(exchange: Exchange, parts: StepParts): Promi
  * releases them at the end.
  */
 class ExportRun {
-  readonly #exchange: Exchange;
+  readonly #exchange: RequestContext;
   readonly #parts: StepParts;
   /** Part that was read last. */
   #part: ExportPart;
   #stopKeeping: () => void = () => undefined;
 
-  constructor(exchange: Exchange, parts: StepParts) {
+  constructor(exchange: RequestContext, parts: StepParts) {
     this.#exchange = exchange;
     this.#parts = parts;
     this.#part = exchange.result as ExportPart;
@@ -73,7 +78,7 @@ class ExportRun {
   }
 
   /** Returns the parameters for the next part, or null after the last. */
-  #following(): (Named & { at: ExportPosition }) | null {
+  #following(): (NamedCollection & { at: ExportPosition }) | null {
     const { next } = this.#part;
     if (next === undefined) return null;
     const named = this.#exchange.params as CollectionsActions['collections.export']['params'];

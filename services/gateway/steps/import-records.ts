@@ -10,17 +10,17 @@ import type { ImportResult } from '../../../lib/actions/collections.ts';
 import { isProvecError, ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS, type Limits } from '../../../lib/limits.ts';
 import { batchBytes, type RecordBatch } from '../../../lib/records/batch.ts';
-import { invalid } from '../../../lib/records/fields.ts';
+import { invalidValue } from '../../../lib/records/fields.ts';
 import type { ImportedLines } from '../../../lib/requests/import-request.ts';
 import { boundsOf } from '../bodies/decoders.ts';
 import { type ImportEntry, importEntries } from '../bodies/import-entries.ts';
 import { parseJsonBody } from '../bodies/json-body.ts';
 import { pacedBody } from '../bodies/sending-pace.ts';
-import type { Exchange } from '../exchange.ts';
-import { takesItsTime } from '../http-server.ts';
+import type { RequestContext } from '../exchange.ts';
+import { exemptFromBodyTimeout } from '../http-server.ts';
 import { NDJSON_TYPE } from '../ndjson-type.ts';
 import type { Warned } from '../responses/splice.ts';
-import { roundingOf } from '../warnings.ts';
+import { roundingWarning } from '../warnings.ts';
 import { attemptCall } from './call-action.ts';
 import { refuseMediaType } from './read-body.ts';
 import type { StepParts } from './step.ts';
@@ -30,10 +30,10 @@ const MEDIA_TYPES = [NDJSON_TYPE, 'application/ndjson', 'application/jsonl', 'ap
 const PACE = { bytesPerSecond: 1024, windowMs: INTERNAL_LIMITS.requestBodyTimeoutMs };
 
 /** Imports the body. Throws the errors of its lines and of the writes. */
-export async function importRecords(exchange: Exchange, parts: StepParts): Promise<void> {
+export async function importRecords(exchange: RequestContext, parts: StepParts): Promise<void> {
   const { accountId, req, res } = exchange;
   refuseMediaType(req, MEDIA_TYPES, 'newline-delimited JSON');
-  takesItsTime(req);
+  exemptFromBodyTimeout(req);
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false;
     res.writeContinue();
@@ -54,7 +54,7 @@ export async function importRecords(exchange: Exchange, parts: StepParts): Promi
 }
 
 class ImportRun {
-  readonly #exchange: Exchange;
+  readonly #exchange: RequestContext;
   readonly #parts: StepParts;
   #stored = 0;
   /** Decoded entry, written as soon as it is known whether it is the last. */
@@ -67,7 +67,7 @@ class ImportRun {
   /** First integer that a double cannot represent. */
   #rounded: string | undefined;
 
-  constructor(exchange: Exchange, parts: StepParts) {
+  constructor(exchange: RequestContext, parts: StepParts) {
     this.#exchange = exchange;
     this.#parts = parts;
   }
@@ -95,8 +95,8 @@ class ImportRun {
     this.#waiting = null;
     const result = await this.#write(last, true);
     if (this.#headLine > 0 && this.#endLine === 0)
-      throw invalid('body', 'a complete export with its last line', 'one without it');
-    const warned = this.#rounded !== undefined && { warnings: [roundingOf(this.#rounded)] };
+      throw invalidValue('body', 'a complete export with its last line', 'one without it');
+    const warned = this.#rounded !== undefined && { warnings: [roundingWarning(this.#rounded)] };
     return { ...result, importedCount: this.#stored, ...warned };
   }
 
@@ -166,7 +166,7 @@ class ImportRun {
 
   /** Checks that an export's head is first and its end last, with the number of records. */
   #checkFrame({ headAt, endAt, endCount, values }: ImportedLines, numbers: readonly number[]): void {
-    const wrong = (at: number, got: string) => invalid(`line ${numbers[at]}`, 'a record', got);
+    const wrong = (at: number, got: string) => invalidValue(`line ${numbers[at]}`, 'a record', got);
     if (this.#endLine > 0) throw wrong(0, 'a line after the end of an export');
     if (headAt > 0 || (headAt === 0 && !this.#isFirst)) throw wrong(headAt, 'the head of an export');
     if (endAt >= 0 && endAt < values - 1) throw wrong(endAt + 1, 'a line after the end of an export');
@@ -176,7 +176,7 @@ class ImportRun {
     this.#records += [headAt, endAt].reduce((count, at) => (at < 0 ? count : count - 1), values);
     // Without a head, the lines may be a selection from an export, so the count need not match.
     if (this.#headLine > 0 && endCount !== null && endCount !== this.#records)
-      throw invalid(`line ${this.#endLine}.end.count`, `${this.#records}, the number of records`, `${endCount}`);
+      throw invalidValue(`line ${this.#endLine}.end.count`, `${this.#records}, the number of records`, `${endCount}`);
   }
 }
 

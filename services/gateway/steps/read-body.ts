@@ -3,7 +3,7 @@ import type { MemoryBudget, MemoryHold } from '../../../lib/admission/memory-bud
 import { ProvecError } from '../../../lib/errors.ts';
 import { GrowingBytes } from '../bodies/growing-bytes.ts';
 import { ClientGoneError } from '../client-gone.ts';
-import type { Exchange } from '../exchange.ts';
+import type { RequestContext } from '../exchange.ts';
 import type { StepParts } from './step.ts';
 
 const UTF8_PARAMETER = /^charset\s*=\s*"?utf-?8"?$/;
@@ -49,7 +49,7 @@ const tooLarge = (maxBytes: number) =>
   new ProvecError('BODY_TOO_LARGE', `The body is larger than ${maxBytes} bytes; send it in several requests.`);
 
 /** Reads the body. Comes before the permit, so that a slow sender blocks no other request. */
-export async function readBody(exchange: Exchange, { config, overload }: StepParts): Promise<void> {
+export async function readBody(exchange: RequestContext, { config, overload }: StepParts): Promise<void> {
   exchange.bytes = await bodyOf(exchange, config.limits.bodyMaxBytes, overload.bodies);
   if (exchange.res.destroyed) throw new ClientGoneError();
 }
@@ -60,7 +60,7 @@ export async function readBody(exchange: Exchange, { config, overload }: StepPar
  * too much memory, or ClientGoneError.
  */
 export async function bodyOf(
-  exchange: Exchange,
+  exchange: RequestContext,
   maxBytes: number,
   budget: MemoryBudget,
 ): Promise<Uint8Array<ArrayBuffer>> {

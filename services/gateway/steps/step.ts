@@ -3,7 +3,7 @@ import type { Clock } from '../../../lib/time/clock.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
 import type { Metrics } from '../../../mixins/metrics.ts';
 import type { BodyPool } from '../bodies/body-pool.ts';
-import type { Exchange } from '../exchange.ts';
+import type { RequestContext } from '../exchange.ts';
 import type { Overload } from '../overload/overload.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import type { Responder } from '../responder.ts';
@@ -23,4 +23,4 @@ export interface StepParts {
 }
 
 /** Step of the pipeline. Throws the ProvecError for the client, or ClientGoneError. */
-export type Step = (exchange: Exchange, parts: StepParts) => void | Promise<void>;
+export type Step = (exchange: RequestContext, parts: StepParts) => void | Promise<void>;

@@ -1,11 +1,11 @@
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import type { Exchange } from '../exchange.ts';
+import type { RequestContext } from '../exchange.ts';
 import type { QueueRequest } from '../overload/fair-queue.ts';
 import { type QueueName, scanWidth } from '../overload/queues.ts';
 import type { StepParts } from './step.ts';
 
 /** Waits for the request's turn in its queue. Throws UNAVAILABLE. */
-export async function waitTurn(exchange: Exchange, { clock, overload }: StepParts): Promise<void> {
+export async function waitTurn(exchange: RequestContext, { clock, overload }: StepParts): Promise<void> {
   const request = queueRequestOf(exchange);
   exchange.deadlineMs = clock.monotonicMs() + INTERNAL_LIMITS.actionTimeoutMs;
   exchange.enter = () => overload.queues[exchange.route.queue].enter(request);
@@ -17,7 +17,7 @@ export async function waitTurn(exchange: Exchange, { clock, overload }: StepPart
  * queries, because it writes nothing; a delete or an update by filter in its own queue. Throws
  * UNAVAILABLE.
  */
-export async function waitForShards(exchange: Exchange, { overload }: StepParts): Promise<void> {
+export async function waitForShards(exchange: RequestContext, { overload }: StepParts): Promise<void> {
   const found = readingOf(exchange);
   if (found === null) return;
   const [queue, width] = found;
@@ -28,7 +28,7 @@ export async function waitForShards(exchange: Exchange, { overload }: StepParts)
 }
 
 /** The queue and the permits to wait for; null if the request has its permits already. */
-function readingOf(exchange: Exchange): [queue: QueueName, width: number] | null {
+function readingOf(exchange: RequestContext): [queue: QueueName, width: number] | null {
   const { collection, input, route } = exchange;
   const shards = collection?.shards ?? 1;
   if (isDryRun(exchange)) return ['query', shards];
@@ -37,10 +37,10 @@ function readingOf(exchange: Exchange): [queue: QueueName, width: number] | null
   return [route.queue, route.queue === 'unshared' ? scanWidth(shards) : shards];
 }
 
-export const isDryRun = ({ input }: Exchange): boolean =>
+export const isDryRun = ({ input }: RequestContext): boolean =>
   (input?.body as { dryRun?: boolean } | null | undefined)?.dryRun === true;
 
-export function queueRequestOf(exchange: Exchange): QueueRequest {
+export function queueRequestOf(exchange: RequestContext): QueueRequest {
   const { accountId, collection, route } = exchange;
   return {
     account: accountId,

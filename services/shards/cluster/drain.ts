@@ -16,11 +16,11 @@ import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { StoreError } from '../../../lib/store/port.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
-import { OPENINGS_AT_ONCE } from '../memory/opening-gate.ts';
+import { CONCURRENT_OPENINGS_MAX } from '../memory/opening-gate.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { ShardActor } from '../shard/actor.ts';
 import type { HandOver } from './hand-over.ts';
-import type { Membership } from './ownership/membership.ts';
+import type { NodeMembership } from './ownership/membership.ts';
 
 /** Lanes for shards that open quickly, however many nodes receive them. */
 const QUICK_LANES_MAX = 16;
@@ -33,14 +33,14 @@ const FOLLOW_SHARE = 0.5;
 /** Assumed speed of writing a checkpoint. One that would not finish in time is not started. */
 const SAVED_BYTES_PER_SECOND = 32 * 2 ** 20;
 /** Maximum number of nodes tried for one shard. */
-const HEIRS_MAX = 3;
+const SUCCESSORS_MAX = 3;
 /** Maximum number of shards named in one log line. */
 const NAMED_MAX = 20;
 
 export interface DrainOptions {
   handOver: Pick<HandOver, 'give' | 'specOf'>;
   shardCache: Pick<ShardCache, 'keys' | 'open' | 'close' | 'save'>;
-  membership: Pick<Membership, 'node' | 'ownership' | 'placement' | 'drain'>;
+  membership: Pick<NodeMembership, 'node' | 'ownership' | 'placement' | 'drain'>;
   /** Nodes that have a copy of the shard in memory. */
   followersOf?(shard: ShardKey): string[];
   /** Whether another node can open the shard quickly from its stored state. */
@@ -79,14 +79,14 @@ export class Drain {
     const told = await failureOf(membership.drain(), signal);
     // From here on this node takes no shards, whether or not the other nodes know.
     if (told) log.warn({ err: told }, 'could not tell the other nodes that this node is leaving');
-    await this.#releaseResting(signal);
+    await this.#releaseUnloaded(signal);
     const open = new Map(shardCache.open().map((actor) => [actor.key, actor]));
     const { quick = [], slow = [] } = Object.groupBy(shardCache.keys(), (key) => {
       const actor = open.get(key);
       return actor && isQuick(actor) ? 'quick' : 'slow';
     });
     const heirs = membership.placement.nodes.filter(({ node }) => node !== membership.node).length;
-    const lanes = Math.min(QUICK_LANES_MAX, OPENINGS_AT_ONCE * Math.max(1, heirs));
+    const lanes = Math.min(QUICK_LANES_MAX, CONCURRENT_OPENINGS_MAX * Math.max(1, heirs));
     const followMs = Math.min(FOLLOW_MAX_MS, (forMs * FOLLOW_SHARE * COPYING_LANES) / Math.max(1, slow.length));
     const give = (key: ShardKey, isQuick: boolean): Promise<void> =>
       this.#give(key, open.get(key) ?? null, { isQuick, followMs: isQuick ? 0 : followMs, endMs, signal });
@@ -95,7 +95,7 @@ export class Drain {
       inLanes(COPYING_LANES, slow, signal, (key) => give(key, false)),
     ]);
     // Releases shards that were closed in the meantime to free memory.
-    await this.#releaseResting(signal);
+    await this.#releaseUnloaded(signal);
   }
 
   /**
@@ -127,11 +127,11 @@ export class Drain {
   }
 
   /** Releases unloaded shards. Nothing has to be copied or closed first. */
-  async #releaseResting(signal: AbortSignal): Promise<void> {
+  async #releaseUnloaded(signal: AbortSignal): Promise<void> {
     const { ownership } = this.#options.membership;
-    const keys = ownership.resting().map(({ shard }) => shard);
+    const keys = ownership.unloadedShards().map(({ shard }) => shard);
     await inLanes(RELEASE_LANES, keys, signal, async (key) => {
-      await failureOf(ownership.releaseResting(key), signal);
+      await failureOf(ownership.releaseUnloaded(key), signal);
     });
   }
 
@@ -153,17 +153,17 @@ export class Drain {
       // shard back.
       this.#waiting.delete(key);
     };
-    for (let to = this.#heir(key, tried); to !== null; to = this.#heir(key, tried)) {
+    for (let to = this.#successor(key, tried); to !== null; to = this.#successor(key, tried)) {
       const error = await failureOf(give(to), signal);
       if (signal.aborted) return;
       if (error === null) break;
       log.warn({ err: error, shard: key, to }, 'another node did not take a shard over');
-      if (!isAnswer(error)) this.#unresponsive.add(to);
-      if (tried.push(to) === HEIRS_MAX) break;
+      if (!isRemoteError(error)) this.#unresponsive.add(to);
+      if (tried.push(to) === SUCCESSORS_MAX) break;
     }
     // With no node to give the shard to, use the time for a checkpoint: it speeds up the next
     // opening.
-    if (tried.length === 0 && this.#heir(key, tried) === null && !isQuick && saves()) {
+    if (tried.length === 0 && this.#successor(key, tried) === null && !isQuick && saves()) {
       waitsFor('its checkpoint');
       const error = await failureOf(shardCache.save(key), signal);
       if (error) log.warn({ err: error, shard: key }, 'handing over a shard without a checkpoint');
@@ -175,7 +175,7 @@ export class Drain {
    * Returns the node that should take the shard, preferring nodes that respond; null if none is
    * left.
    */
-  #heir(key: ShardKey, tried: readonly string[]): string | null {
+  #successor(key: ShardKey, tried: readonly string[]): string | null {
     const { membership, followersOf } = this.#options;
     const { placement } = membership;
     const others = new Set(placement.nodes.map(({ node }) => node));
@@ -187,7 +187,7 @@ export class Drain {
 }
 
 /** Whether the other node itself reported the error. */
-function isAnswer(error: unknown): boolean {
+function isRemoteError(error: unknown): boolean {
   return error instanceof ShardMoved || error instanceof ProvecError || error instanceof StoreError;
 }
 

@@ -11,8 +11,8 @@ import type { Timers } from '../../../lib/time/timers.ts';
 import type { ShardActor } from '../shard/actor.ts';
 import type { Peers } from './peers.ts';
 
-const TELL_EVERY_MS = 2_000;
-const TELL_COMMITS_AFTER_MS = 25;
+const NOTIFY_EVERY_MS = 2_000;
+const COMMIT_NOTIFY_DELAY_MS = 25;
 
 export interface Follower {
   node: string;
@@ -21,7 +21,7 @@ export interface Follower {
 }
 
 interface FollowersOptions {
-  peers: Pick<Peers, 'node' | 'isThere' | 'follow'>;
+  peers: Pick<Peers, 'node' | 'isReachable' | 'follow'>;
   /** Nodes that may receive shards, in placement order. */
   placement(): Placement;
   open(): ShardActor[];
@@ -42,11 +42,11 @@ export class Followers {
   start(): void {
     const turn = (): void => {
       if (this.#stopped) return;
-      this.#cancel = this.#options.timers.after(TELL_EVERY_MS, turn);
+      this.#cancel = this.#options.timers.after(NOTIFY_EVERY_MS, turn);
       const open = this.#options.open();
       const keys = new Set(open.map(({ key }) => key));
       for (const key of this.#followers.keys()) if (!keys.has(key)) this.#followers.delete(key);
-      for (const actor of open) this.#tell(actor);
+      for (const actor of open) this.#notify(actor);
     };
     turn();
   }
@@ -60,9 +60,9 @@ export class Followers {
   /** Notifies the followers of a commit. Commits close together share one notification. */
   committed(actor: ShardActor): void {
     if (this.#stopped || !actor.spec.replicas || this.#due.has(actor.key)) return;
-    const cancel = this.#options.timers.after(TELL_COMMITS_AFTER_MS, () => {
+    const cancel = this.#options.timers.after(COMMIT_NOTIFY_DELAY_MS, () => {
       this.#due.delete(actor.key);
-      this.#tell(actor);
+      this.#notify(actor);
     });
     this.#due.set(actor.key, cancel);
   }
@@ -71,7 +71,7 @@ export class Followers {
     return [...(this.#followers.get(key) ?? [])].map(([node, seq]) => ({ node, seq }));
   }
 
-  #tell(actor: ShardActor): void {
+  #notify(actor: ShardActor): void {
     const count = actor.spec.replicas ?? 0;
     if (count === 0 || this.#stopped) return;
     const known = this.#followers.get(actor.key);
@@ -95,6 +95,6 @@ export class Followers {
    */
   #chosen(key: ShardKey, count: number): string[] {
     const { peers, placement } = this.#options;
-    return placement().order(key, count, (node) => node !== peers.node && peers.isThere(node));
+    return placement().order(key, count, (node) => node !== peers.node && peers.isReachable(node));
   }
 }

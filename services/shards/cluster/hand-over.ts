@@ -17,16 +17,16 @@ import type { Holder } from '../../../lib/store/owners.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
-import type { Membership } from './ownership/membership.ts';
+import type { NodeMembership } from './ownership/membership.ts';
 import type { Peers } from './peers.ts';
 
 /** Longest time, in ms, to wait for the copy to catch up. */
 const FOLLOW_MAX_MS = 30_000;
-const TELL_EVERY_MS = 50;
+const FOLLOW_POLL_MS = 50;
 
 export interface HandOverOptions {
   shardCache: Pick<ShardCache, 'peek' | 'save' | 'close'>;
-  membership: Pick<Membership, 'node' | 'ownership' | 'live'>;
+  membership: Pick<NodeMembership, 'node' | 'ownership' | 'live'>;
   catalog: Pick<Catalog, 'getCollection'>;
   peers: Pick<Peers, 'adopt' | 'follow'>;
   clock: Pick<Clock, 'monotonicMs'>;
@@ -35,7 +35,7 @@ export interface HandOverOptions {
 }
 
 /** How a node that is leaving hands over one shard. */
-export interface GivingTerms {
+export interface TransferOptions {
   /** Whether the shard opens quickly, so that it needs neither a checkpoint nor a copy. */
   isQuick: boolean;
   saves: boolean;
@@ -69,8 +69,8 @@ export class HandOver {
    * Gives an unloaded shard to another node, which opens it on the first request. Throws
    * StoreError.
    */
-  async leaveResting(key: ShardKey, to: string): Promise<void> {
-    await this.#options.membership.ownership.releaseResting(key, this.#heirAt(to));
+  async giveUnloaded(key: ShardKey, to: string): Promise<void> {
+    await this.#options.membership.ownership.releaseUnloaded(key, this.#successorAt(to));
   }
 
   /**
@@ -87,7 +87,7 @@ export class HandOver {
    * Gives a shard held here to another node. Resolves once that node has opened it, or once a third
    * node has claimed it. Rejects with the error of the opening.
    */
-  async give(spec: ShardSpec, to: string, terms: GivingTerms): Promise<void> {
+  async give(spec: ShardSpec, to: string, terms: TransferOptions): Promise<void> {
     const { shardCache, membership, peers } = this.#options;
     const { ownership } = membership;
     const { isQuick, saves, followMs, adoptMs, signal, waitsFor } = terms;
@@ -97,7 +97,7 @@ export class HandOver {
       if (saves) await this.#save(key);
       signal.throwIfAborted();
       waitsFor(`a copy at ${to}`);
-      await this.#isFollowed(spec, to, followMs);
+      await this.#catchesUp(spec, to, followMs);
     }
     signal.throwIfAborted();
     ownership.redirect(key, to);
@@ -105,7 +105,7 @@ export class HandOver {
       waitsFor('the end of its writes');
       await shardCache.close(key, false);
       waitsFor('the store to reassign it');
-      if (!(await ownership.release(key, this.#heirAt(to)))) return;
+      if (!(await ownership.release(key, this.#successorAt(to)))) return;
       waitsFor(`${to} to open it`);
       await peers.adopt(to, spec, adoptMs);
     } finally {
@@ -113,7 +113,7 @@ export class HandOver {
     }
   }
 
-  #heirAt(to: string): Holder | undefined {
+  #successorAt(to: string): Holder | undefined {
     const heir = this.#options.membership.live().find(({ node, draining }) => node === to && !draining);
     return heir && { node: to, incarnation: heir.incarnation };
   }
@@ -125,12 +125,12 @@ export class HandOver {
     if (spec === null) return;
     if (to === membership.node) return peers.adopt(to, spec);
     await this.#save(key);
-    const isFollowed = await this.#isFollowed(spec, to, FOLLOW_MAX_MS);
+    const isFollowed = await this.#catchesUp(spec, to, FOLLOW_MAX_MS);
     ownership.redirect(key, to);
     try {
       // A copy that has nearly caught up needs no checkpoint, and writing one would delay callers.
       await shardCache.close(key, !isFollowed);
-      await ownership.release(key, this.#heirAt(to));
+      await ownership.release(key, this.#successorAt(to));
       await peers.adopt(to, spec);
     } finally {
       ownership.redirect(key, null);
@@ -149,7 +149,7 @@ export class HandOver {
    * the previous call; it then lacks only the newest entries. Returns false on timeout. Throws if
    * the node cannot be reached or refuses to follow.
    */
-  async #isFollowed(spec: ShardSpec, to: string, forMs: number): Promise<boolean> {
+  async #catchesUp(spec: ShardSpec, to: string, forMs: number): Promise<boolean> {
     const { shardCache, peers, clock, timers, log } = this.#options;
     const endMs = clock.monotonicMs() + forMs;
     let toldSeq = Number.POSITIVE_INFINITY;
@@ -162,7 +162,7 @@ export class HandOver {
         log.warn({ shard: actor.key, to }, 'the copy of a moving shard was not ready in time');
         return false;
       }
-      await new Promise<void>((resolve) => timers.after(TELL_EVERY_MS, resolve));
+      await new Promise<void>((resolve) => timers.after(FOLLOW_POLL_MS, resolve));
     }
     return false;
   }

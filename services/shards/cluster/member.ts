@@ -16,9 +16,9 @@ import type { WorkerPool } from '../worker/pool.ts';
 import { Drain } from './drain.ts';
 import { Followers } from './followers.ts';
 import { HandOver } from './hand-over.ts';
-import type { Membership } from './ownership/membership.ts';
+import type { NodeMembership } from './ownership/membership.ts';
 import type { Peers } from './peers.ts';
-import { type HeldShard, Rebalancer } from './rebalancing/rebalancer.ts';
+import { type NodeShard, Rebalancer } from './rebalancing/rebalancer.ts';
 import type { Replicas } from './replicas.ts';
 
 /** Time for a drain that an operator requests, in ms. */
@@ -33,7 +33,7 @@ const TIDY_EVERY_MS = 10_000;
 /** The parts a cluster member combines. None of them depends on it. */
 export interface ClusterParts {
   peers: Peers;
-  membership: Membership;
+  membership: NodeMembership;
   shardCache: ShardCache;
   pool: WorkerPool;
   copies: Replicas;
@@ -42,7 +42,7 @@ export interface ClusterParts {
 }
 
 export class ClusterMember {
-  readonly membership: Membership;
+  readonly membership: NodeMembership;
   readonly followers: Followers;
   readonly rebalancer: Rebalancer;
   readonly #parts: ClusterParts;
@@ -143,8 +143,8 @@ export class ClusterMember {
    * shards.
    */
   async move(key: ShardKey, to: string): Promise<void> {
-    if (!this.membership.takers().includes(to)) await this.membership.refresh();
-    if (!this.membership.takers().includes(to))
+    if (!this.membership.eligibleNodes().includes(to)) await this.membership.refresh();
+    if (!this.membership.eligibleNodes().includes(to))
       throw invalidArgument('node', 'a shard node that is alive and not draining', to);
     await this.#handOver.move(key, to);
   }
@@ -165,7 +165,7 @@ export class ClusterMember {
     return this.#parts.copies.forget(collectionId);
   }
 
-  #held(): HeldShard[] {
+  #held(): NodeShard[] {
     const { membership, shardCache } = this.#parts;
     const open = shardCache.open().map(({ key, size, worker }) => ({
       shard: key,
@@ -173,7 +173,7 @@ export class ClusterMember {
       busyMs: worker.busyMs.get(key) ?? 0,
       followers: this.followers.of(key).map(({ node }) => node),
     }));
-    const resting = membership.ownership.resting().map((shard) => ({ ...shard, busyMs: null, followers: [] }));
+    const resting = membership.ownership.unloadedShards().map((shard) => ({ ...shard, busyMs: null, followers: [] }));
     return [...open, ...resting];
   }
 }

@@ -1,7 +1,7 @@
 import type { ReplicaState } from '../../../lib/actions/shards.ts';
 import type { ProcessIdentity } from '../../../lib/process/process-identity.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { Arrival, Refusal } from './rebalancing/arrival.ts';
+import type { OfferRefusal, ShardOffer } from './rebalancing/arrival.ts';
 
 /** The other shard nodes on the same store. */
 export interface Peers {
@@ -16,9 +16,9 @@ export interface Peers {
   /** Time since this node last heard from any other node, in ms. */
   silenceMs(): number;
   /** Whether calls can reach `node` now. */
-  isThere(node: string): boolean;
+  isReachable(node: string): boolean;
   /** Offers a shard to `node`. Returns null if the node accepts. */
-  offer(node: string, arrival: Arrival): Promise<Refusal | null>;
+  offer(node: string, arrival: ShardOffer): Promise<OfferRefusal | null>;
   /** Makes `node` follow a shard whose seq here is `seq`. */
   follow(node: string, shard: ShardSpec, seq: number): Promise<ReplicaState>;
   onDead(node: string): void;

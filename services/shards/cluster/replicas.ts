@@ -19,7 +19,7 @@ import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
 import type { NodeMemory } from '../memory/node-memory.ts';
 import { isUnavailable } from '../shard/failure.ts';
-import { followShard, sizeInMemory, type Warm } from '../shard/open.ts';
+import { followShard, type LoadedCopy, sizeInMemory } from '../shard/open.ts';
 import { type ShardWorker, WorkerLost, type WorkerPool } from '../worker/pool.ts';
 
 /**
@@ -33,7 +33,7 @@ interface Replica {
   spec: ShardSpec;
   worker: ShardWorker;
   /** Null until the copy is complete. */
-  at: Warm | null;
+  at: LoadedCopy | null;
   /** Newest seq known of the holder. */
   holderSeq: number;
   bytes: number;
@@ -48,7 +48,7 @@ export interface ReplicasOptions {
   store: Store;
   clock: Pick<Clock, 'monotonicMs'>;
   log: Logger;
-  pool: Pick<WorkerPool, 'lightest'>;
+  pool: Pick<WorkerPool, 'leastLoaded'>;
   memory: Pick<NodeMemory, 'copies' | 'fitsCopy' | 'isTight'>;
 }
 
@@ -83,7 +83,7 @@ export class Replicas {
     if (!replica) {
       replica = {
         spec,
-        worker: this.#options.pool.lightest(),
+        worker: this.#options.pool.leastLoaded(),
         at: null,
         holderSeq,
         bytes: 0,
@@ -118,7 +118,7 @@ export class Replicas {
   }
 
   /** Gives a complete copy, if there is one, to the caller, who then owns it and its worker. */
-  async take(key: ShardKey): Promise<{ worker: ShardWorker; warm: Warm } | null> {
+  async take(key: ShardKey): Promise<{ worker: ShardWorker; warm: LoadedCopy } | null> {
     // A dropped copy must be out of its worker before the shard is opened there.
     await this.#endings.get(key);
     const replica = this.#replicas.get(key);

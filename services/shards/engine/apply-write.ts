@@ -2,7 +2,7 @@
  * Applies one write of a group to the staging area, one record per step. A write is applied as a
  * whole or, if its outcome says `refused`, not at all.
  */
-import { idIn } from '../../../lib/records/namespace.ts';
+import { plainId } from '../../../lib/records/namespace.ts';
 import type { RecordUpdate } from '../../../lib/shard/change.ts';
 import type { FieldReport } from '../../../lib/shard/field-report.ts';
 import { mergeRecord } from './record-merge.ts';
@@ -14,12 +14,12 @@ export type MatchingWrite = Extract<ShardWrite, { filter: unknown }>;
 type Write<K extends ShardWrite['kind']> = Extract<ShardWrite, { kind: K }>;
 
 /** The records that a write by filter matches. `next` is set if more match than one round takes. */
-export interface Found {
+export interface MatchedRecords {
   ids: string[];
   next?: { throughSeq: number };
   fields?: FieldReport | undefined;
 }
-export type FindMatching = (write: MatchingWrite) => Steps<Found>;
+export type FindMatching = (write: MatchingWrite) => Steps<MatchedRecords>;
 
 interface Changed {
   id: string;
@@ -48,7 +48,7 @@ export function* applyWrite(staging: Staging, write: ShardWrite, find: FindMatch
         values: null,
         set,
         unset,
-        path: `the record ${JSON.stringify(idIn(write.namespace ?? '', id))}`,
+        path: `the record ${JSON.stringify(plainId(write.namespace ?? '', id))}`,
       }));
       // The next round selects records older than this round. So this round must also rewrite the
       // records it leaves unchanged, or they would match again.

@@ -67,7 +67,7 @@ export function forEachBit(words: Uint32Array, visit: (i: number) => void): void
 }
 
 /** Whether the two share a set bit. Either may be shorter. */
-export function haveCommon(words: Uint32Array, others: Uint32Array): boolean {
+export function intersects(words: Uint32Array, others: Uint32Array): boolean {
   const shared = Math.min(words.length, others.length);
   for (let i = 0; i < shared; i++) if ((words[i] & others[i]) !== 0) return true;
   return false;

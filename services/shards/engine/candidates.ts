@@ -2,7 +2,7 @@ import type { FoundNodes, Graph } from './graph.ts';
 import type { IndexQuery } from './index-space.ts';
 
 /** Maximum number of slots that one `fill` inspects. */
-const LOOKED_AT_MAX = 4_096;
+const INSPECTED_MAX = 4_096;
 
 /**
  * Iterates over the slots of the nodes a graph search found, nearest first. Both the query and the
@@ -37,7 +37,7 @@ export class Candidates {
     const { nodes } = this.#found;
     let count = 0;
     this.passed = 0;
-    for (let looked = 0; count < most && looked < LOOKED_AT_MAX && this.#at < nodes.length; looked++) {
+    for (let looked = 0; count < most && looked < INSPECTED_MAX && this.#at < nodes.length; looked++) {
       const slot = this.#slot < 0 ? this.#graph.firstSlot(nodes[this.#at]) : this.#slot;
       if (slot >= 0 && matches(slot)) batch[count++] = slot;
       else this.passed++;

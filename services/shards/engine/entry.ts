@@ -29,7 +29,7 @@ export interface EntryBody {
 }
 
 /** Encodes an entry into its own buffer, which can be transferred between threads. */
-export function encodeEntry(entry: EntryBody): Uint8Array<ArrayBuffer> {
+export function encodeEntryBody(entry: EntryBody): Uint8Array<ArrayBuffer> {
   const { dimensions, upserts, deletes } = entry;
   let bytes = HEADER_BYTES + upserts.length * (dimensions * 4 + LEAF_BYTES + 6) + deletes.length * 2;
   for (const { id, metadata } of upserts) bytes += Buffer.byteLength(id) + metadata.length;
@@ -67,7 +67,7 @@ export function encodeEntry(entry: EntryBody): Uint8Array<ArrayBuffer> {
  * Decodes an entry. Vectors and metadata are views of `body`. Throws UnreadableBytes if it is
  * malformed.
  */
-export function decodeEntry(body: Uint8Array): EntryBody {
+export function decodeEntryBody(body: Uint8Array): EntryBody {
   if (body.length === 0) return { dimensions: 0, upserts: [], deletes: [] };
   const aligned = body.byteOffset % 4 === 0 ? body : body.slice();
   const bytes = Buffer.from(aligned.buffer, aligned.byteOffset, aligned.byteLength);
@@ -107,7 +107,7 @@ export function decodeEntry(body: Uint8Array): EntryBody {
  * UnreadableBytes if the body is malformed.
  */
 export function changesOf(body: Uint8Array, seq: number): RecordChange[] {
-  const { upserts, deletes } = decodeEntry(body);
+  const { upserts, deletes } = decodeEntryBody(body);
   const changes: RecordChange[] = upserts.map((record) => ({ id: record.id, record: { ...record, seq } }));
   for (const id of deletes) changes.push({ id, record: null });
   return changes;

@@ -21,7 +21,7 @@ const PASS_NS = 8;
 /**
  * The first `limit` ids that sort after `after` and begin with `prefix`; null for no such bound.
  */
-export interface IdRange {
+export interface ListRange {
   after: string | null;
   prefix: string | null;
   limit: number;
@@ -68,7 +68,7 @@ export class IdOrder {
   }
 
   /** Returns the slots of the records in a range, limited to the bitmap `selected` if given. */
-  *slotsIn(range: IdRange, selected: Uint32Array | null, meter: StepMeter): Steps<Uint32Array> {
+  *slotsIn(range: ListRange, selected: Uint32Array | null, meter: StepMeter): Steps<Uint32Array> {
     const { limit } = range;
     const { from, end } = this.#bounds(range);
     const found: number[] = [];
@@ -113,7 +113,7 @@ export class IdOrder {
 
   #insert(slot: number): void {
     const key = this.#slots.idBytes(slot);
-    let { chunk, at } = this.#firstNot((other) => this.#slots.compareId(other, key) < 0);
+    let { chunk, at } = this.#lowerBound((other) => this.#slots.compareId(other, key) < 0);
     if (this.#chunks.length === 0) this.#chunks.push(this.#newChunk());
     if (this.#chunks[chunk].size === this.#chunkMax) {
       const isLast = chunk === this.#chunks.length - 1 && at === this.#chunkMax;
@@ -164,10 +164,10 @@ export class IdOrder {
     return true;
   }
 
-  #bounds({ after, prefix }: IdRange): { from: Place; end: Place } {
+  #bounds({ after, prefix }: ListRange): { from: Place; end: Place } {
     const afterBytes = after === null ? null : Buffer.from(after);
     const first = prefix === null ? null : Buffer.from(prefix);
-    const from = this.#firstNot((slot) => {
+    const from = this.#lowerBound((slot) => {
       const id = this.#slots.idBytes(slot);
       if (afterBytes !== null && Buffer.compare(id, afterBytes) <= 0) return true;
       return first !== null && Buffer.compare(id, first) < 0;
@@ -176,14 +176,14 @@ export class IdOrder {
     if (first === null || last < 0) return { from, end: { chunk: last, at: this.#chunks[last]?.size ?? 0 } };
     const isInOrBefore = (slot: number): boolean =>
       Buffer.compare(this.#slots.idBytes(slot).subarray(0, first.length), first) <= 0;
-    return { from, end: this.#firstNot(isInOrBefore) };
+    return { from, end: this.#lowerBound(isInOrBefore) };
   }
 
   /** Returns the place of a slot in the order. `key` is the id of its record. */
   #placeOf(slot: number, key: Uint8Array): Place {
     // The record may have moved, so that the slot itself is no longer readable.
     const isBefore = (other: number): boolean => other !== slot && this.#slots.compareId(other, key) < 0;
-    let { chunk, at } = this.#firstNot(isBefore);
+    let { chunk, at } = this.#lowerBound(isBefore);
     if (at === this.#chunks[chunk]?.size) {
       chunk += 1;
       at = 0;
@@ -193,16 +193,16 @@ export class IdOrder {
   }
 
   /** Returns the first place where `isBefore` is false. It must be true of all places before it. */
-  #firstNot(isBefore: (slot: number) => boolean): Place {
-    const chunk = partition(0, this.#chunks.length, (at) => isBefore(this.#chunks[at].slots[0])) - 1;
+  #lowerBound(isBefore: (slot: number) => boolean): Place {
+    const chunk = partitionPoint(0, this.#chunks.length, (at) => isBefore(this.#chunks[at].slots[0])) - 1;
     if (chunk < 0) return { chunk: 0, at: 0 };
     const { slots, size } = this.#chunks[chunk];
-    return { chunk, at: partition(1, size, (at) => isBefore(slots[at])) };
+    return { chunk, at: partitionPoint(1, size, (at) => isBefore(slots[at])) };
   }
 }
 
 /** Returns the first number from `low` to `high` where `isBefore` is false, else `high`. */
-function partition(low: number, high: number, isBefore: (at: number) => boolean): number {
+function partitionPoint(low: number, high: number, isBefore: (at: number) => boolean): number {
   let [from, to] = [low, high];
   while (from < to) {
     const middle = (from + to) >>> 1;

@@ -2,8 +2,8 @@
  * Computes what a merge would change in the committed records. A record is merged only if changes
  * are counted or its metadata could become too long; for other records its length is enough.
  */
-import { idIn } from '../../../lib/records/namespace.ts';
-import type { ChangePreview, MetadataMerge, PreviewTerms, RecordUpdate } from '../../../lib/shard/change.ts';
+import { plainId } from '../../../lib/records/namespace.ts';
+import type { ChangePreview, MetadataMerge, PreviewOptions, RecordUpdate } from '../../../lib/shard/change.ts';
 import { nextBit } from './bitmap.ts';
 import { readingNs } from './filter/metadata-object.ts';
 import type { Selection } from './filter/selection.ts';
@@ -12,7 +12,7 @@ import type { Slots } from './slots.ts';
 import type { StepMeter, Steps } from './steps.ts';
 
 /** Estimated costs of checking a record's length, and of a merge besides reading the metadata. */
-const LOOK_NS = 100;
+const CHECK_NS = 100;
 const MERGE_NS = 2_000;
 
 export interface UpdatedSlot {
@@ -21,10 +21,10 @@ export interface UpdatedSlot {
 }
 
 /** Previews a merge of all records of a selection. The shard must not change between its steps. */
-export function* previewMatching(
+export function* previewMerge(
   slots: Slots,
   { words, count }: Selection,
-  { namespace, set, unset, ...terms }: MetadataMerge & PreviewTerms & { namespace?: string | null | undefined },
+  { namespace, set, unset, ...terms }: MetadataMerge & PreviewOptions & { namespace?: string | null | undefined },
   meter: StepMeter,
 ): Steps<ChangePreview> {
   const growth = growthMaxBytes({ set, unset });
@@ -32,9 +32,9 @@ export function* previewMatching(
   let changed = 0;
   for (let slot = -1, left = count; left > 0; left--) {
     slot = nextBit(words, slot + 1);
-    const looked = look(slots, slot, { values: null, set, unset }, growth, terms, meter);
+    const looked = previewRecord(slots, slot, { values: null, set, unset }, growth, terms, meter);
     if (looked.refused) {
-      const path = `the record ${JSON.stringify(idIn(namespace ?? '', slots.id(slot)))}`;
+      const path = `the record ${JSON.stringify(plainId(namespace ?? '', slots.id(slot)))}`;
       return { matched: count, changed, refused: { path, ...looked.refused } };
     }
     if (looked.changes) changed++;
@@ -47,10 +47,10 @@ export function* previewMatching(
  * Previews updates by id. It sees the records as they are at its first step, whatever is committed
  * before its last.
  */
-export function* previewUpdates(
+export function* previewUpdateList(
   slots: Slots,
   updated: UpdatedSlot[],
-  terms: PreviewTerms,
+  terms: PreviewOptions,
   meter: StepMeter,
 ): Steps<ChangePreview> {
   const pinned = Uint32Array.from(updated, ({ slot }) => slot);
@@ -58,7 +58,7 @@ export function* previewUpdates(
   try {
     let changed = 0;
     for (const { slot, update } of updated) {
-      const looked = look(slots, slot, update, growthMaxBytes(update), terms, meter);
+      const looked = previewRecord(slots, slot, update, growthMaxBytes(update), terms, meter);
       if (looked.refused)
         return { matched: updated.length, changed, refused: { path: update.path, ...looked.refused } };
       if (looked.changes) changed++;
@@ -70,15 +70,15 @@ export function* previewUpdates(
   }
 }
 
-function look(
+function previewRecord(
   slots: Slots,
   slot: number,
   update: Pick<RecordUpdate, 'values' | 'set' | 'unset'>,
   growth: number,
-  { metadataMaxBytes, countsChanges }: PreviewTerms,
+  { metadataMaxBytes, countsChanges }: PreviewOptions,
   meter: StepMeter,
 ): { changes: boolean; refused: ReturnType<typeof mergeRecord>['refused'] } {
-  meter.spentNs += LOOK_NS;
+  meter.spentNs += CHECK_NS;
   const metadata = slots.metadata(slot);
   if (!countsChanges && metadata.length + growth <= metadataMaxBytes) return { changes: true, refused: null };
   meter.spentNs += MERGE_NS + 2 * readingNs(metadata);

@@ -1,5 +1,5 @@
 import type { Metric } from '../../../lib/store/catalog.ts';
-import { kernelRows, rowsAtATime, squareOf, sumsOf } from './kernel/similarity-kernel.ts';
+import { kernelRows, rowsPerCall, sumOfSquares, sumsOf } from './kernel/similarity-kernel.ts';
 import type { Slots } from './slots.ts';
 
 /**
@@ -25,8 +25,8 @@ export class Scorer {
     this.#metric = metric;
     this.#slots = slots;
     this.#query = Float64Array.from(vector);
-    this.#square = squareOf(vector);
-    this.batchMax = rowsAtATime(vector.length);
+    this.#square = sumOfSquares(vector);
+    this.batchMax = rowsPerCall(vector.length);
     this.#closeness = new Float64Array(this.batchMax);
   }
 

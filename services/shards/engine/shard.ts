@@ -13,23 +13,23 @@ import { join } from 'node:path';
 import type { ValueCount } from '../../../lib/filter/value-counts.ts';
 import { keyHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import { MerkleMap } from '../../../lib/merkle/map.ts';
-import type { ChangePreview, MetadataMerge, PreviewTerms, RecordUpdate } from '../../../lib/shard/change.ts';
+import type { ChangePreview, MetadataMerge, PreviewOptions, RecordUpdate } from '../../../lib/shard/change.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
-import type { FetchedRecord, Included, ListedRecord, ShardMatch } from '../../../lib/shard/match.ts';
+import type { FetchedRecord, IncludedFields, ListedRecord, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardProof } from '../../../lib/shard/proof.ts';
-import type { NamespacesAfter } from '../../../lib/shard/read.ts';
+import type { NamespaceRange } from '../../../lib/shard/read.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import { type LogEntry, versionAfter } from '../../../lib/store/log.ts';
 import type { StoredRecord } from '../../../lib/store/records.ts';
-import { applyWrite, type Found, type MatchingWrite } from './apply-write.ts';
+import { applyWrite, type MatchedRecords, type MatchingWrite } from './apply-write.ts';
 import { type CheckpointHeader, GRAPH_FILE, NO_KEY, readCheckpoint, writeCheckpoint } from './checkpoint.ts';
-import { decodeEntry, encodeEntry } from './entry.ts';
+import { decodeEntryBody, encodeEntryBody } from './entry.ts';
 import type { FieldCounts } from './filter/facets.ts';
 import type { Selection } from './filter/selection.ts';
 import type { Graph } from './graph.ts';
-import { IdOrder, type IdRange } from './id-order.ts';
-import { previewMatching, previewUpdates } from './preview.ts';
+import { IdOrder, type ListRange } from './id-order.ts';
+import { previewMerge, previewUpdateList } from './preview.ts';
 import { withPrivateCopy } from './private-copy.ts';
 import type { ParsedScope, ShardQuery } from './query.ts';
 import { type Ranking, Search, type SearchOptions } from './search.ts';
@@ -95,8 +95,8 @@ export class Shard {
   }
 
   /** Number of records that no request can name, because their stored id cannot be parsed. */
-  get unnamed(): number {
-    return this.#search.selector.unnamed;
+  get unaddressable(): number {
+    return this.#search.selector.unaddressable;
   }
 
   /** Whether a group is staged or being staged. */
@@ -121,7 +121,7 @@ export class Shard {
       }
       const head = this.#headAt(this.#head.seq + 1, this.#head.version + 1);
       yield 'staging';
-      const body = encodeEntry(staging.entry());
+      const body = encodeEntryBody(staging.entry());
       this.#staged = { staging, head };
       return { outcomes, commit: { head, body } };
     } catch (error) {
@@ -157,7 +157,7 @@ export class Shard {
     const staging = new Staging(this.spec, this.#map, this.#slots, entry.seq);
     let readable = entry.kind !== 'damaged';
     try {
-      const { upserts, deletes } = decodeEntry(entry.body);
+      const { upserts, deletes } = decodeEntryBody(entry.body);
       for (const { id, vector, metadata } of upserts) {
         assertMetadata(metadata);
         staging.upsert(id, vector, metadata);
@@ -212,19 +212,19 @@ export class Shard {
   }
 
   /** Computes what a merge into the records of a scope would do. */
-  *previewSteps(change: ParsedScope & MetadataMerge & PreviewTerms): Steps<ChangePreview> {
+  *previewSteps(change: ParsedScope & MetadataMerge & PreviewOptions): Steps<ChangePreview> {
     const meter = this.#meter();
     const { namespace, filter, fields } = change;
     const selection = yield* this.#search.selector.select({ namespace, filter, fields }, meter);
-    return { ...(yield* previewMatching(this.#slots, selection, change, meter)), fields: selection.fields };
+    return { ...(yield* previewMerge(this.#slots, selection, change, meter)), fields: selection.fields };
   }
 
   /** Computes what updates by id (no id twice) would do to the current records. */
-  previewUpdatesSteps(updates: RecordUpdate[], terms: PreviewTerms): Steps<ChangePreview> {
+  previewUpdatesSteps(updates: RecordUpdate[], terms: PreviewOptions): Steps<ChangePreview> {
     this.#assertNothingStaged();
     const updated = updates.map((update) => ({ update, slot: this.#map.find(keyHashOf(update.id)) }));
     const present = updated.filter(({ slot }) => slot >= 0);
-    return previewUpdates(this.#slots, present, terms, this.#meter());
+    return previewUpdateList(this.#slots, present, terms, this.#meter());
   }
 
   /** Counts how often each value of a field occurs in the records of a scope. */
@@ -233,12 +233,12 @@ export class Shard {
   }
 
   /** Lists the non-empty namespaces by name, with the number of records in each. */
-  namespacesSteps(asked: NamespacesAfter): Steps<ValueCount[]> {
+  namespacesSteps(asked: NamespaceRange): Steps<ValueCount[]> {
     return this.#search.selector.namespaces(asked, this.#meter());
   }
 
   /** Returns the slots of the first matching records in a range, in id order. */
-  *listSteps({ namespace, filter, fields, ...range }: IdRange & ParsedScope): Steps<Listed> {
+  *listSteps({ namespace, filter, fields, ...range }: ListRange & ParsedScope): Steps<Listed> {
     const meter = this.#meter();
     // Build first: a build allows changes, but after the selection the shard must not change.
     yield* this.#idOrder.build(meter);
@@ -264,16 +264,16 @@ export class Shard {
   }
 
   /** Takes a snapshot: the slots of all records, as a bitmap. Release each slot once it is read. */
-  holdAll(): Uint32Array {
-    return this.#slots.holdAll();
+  snapshot(): Uint32Array {
+    return this.#slots.snapshot();
   }
 
-  letGo(held: Uint32Array, slot: number): void {
-    this.#slots.letGo(held, slot);
+  releaseSlot(held: Uint32Array, slot: number): void {
+    this.#slots.releaseSlot(held, slot);
   }
 
-  letGoAll(held: Uint32Array): void {
-    this.#slots.letGoAll(held);
+  endSnapshot(held: Uint32Array): void {
+    this.#slots.endSnapshot(held);
   }
 
   /** Returns the slots of those records that exist, in the order of `ids`. */
@@ -287,7 +287,7 @@ export class Shard {
     return { id: slots.id(slot), values: slots.vector(slot).slice(), metadata: slots.metadata(slot).toString() };
   }
 
-  listedAt(slot: number, { includeValues, includeMetadata }: Included): ListedRecord {
+  listedAt(slot: number, { includeValues, includeMetadata }: IncludedFields): ListedRecord {
     const record: ListedRecord = { id: this.#slots.id(slot) };
     if (includeValues) record.values = this.#slots.vector(slot).slice();
     if (includeMetadata) record.metadata = this.#slots.metadata(slot).toString();
@@ -434,7 +434,7 @@ export class Shard {
   }
 
   /** Finds up to `max` matching records written at or before `throughSeq`. */
-  *#matching({ throughSeq, max, ...scope }: MatchingWrite): Steps<Found> {
+  *#matching({ throughSeq, max, ...scope }: MatchingWrite): Steps<MatchedRecords> {
     const through = throughSeq ?? this.#head.seq;
     const { words, fields } = yield* this.#search.selector.select(scope, this.#meter());
     const ids: string[] = [];
@@ -455,9 +455,9 @@ export class Shard {
     assertMetadata(metadata);
     const { key, leaf } = hashRecord(this.spec, id, vector, metadata);
     if (this.#map.find(key) >= 0) throw new UnreadableBytes('A record to be restored occurs twice.');
-    const slot = this.#slots.take(Buffer.from(id), vector, metadata, seq);
+    const slot = this.#slots.allocate(Buffer.from(id), vector, metadata, seq);
     this.#map.set(key, leaf, slot);
-    this.#slots.show(slot);
+    this.#slots.makeLive(slot);
     this.#changed(-1, slot);
     return slot;
   }
@@ -468,7 +468,7 @@ export class Shard {
         if (newSlot >= 0) this.#slots.setSeq(newSlot, staging.seq);
         continue;
       }
-      if (newSlot >= 0) this.#slots.show(newSlot);
+      if (newSlot >= 0) this.#slots.makeLive(newSlot);
       this.#changed(oldSlot, newSlot);
       if (oldSlot >= 0) this.#slots.free(oldSlot);
     }

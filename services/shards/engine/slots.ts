@@ -9,7 +9,7 @@
  * content until its last reader is done.
  */
 import { Bitmap } from './bitmap.ts';
-import { squareOf } from './kernel/similarity-kernel.ts';
+import { sumOfSquares } from './kernel/similarity-kernel.ts';
 import { NO_ADDRESS, RecordArena } from './record-arena.ts';
 
 const CHUNK_VECTOR_BYTES = 1024 * 1024;
@@ -59,7 +59,7 @@ export class Slots {
    * Takes a slot for a record without making it live. Throws RangeError, taking none, when memory
    * or addresses run out.
    */
-  take(id: Uint8Array, vector: Float32Array, metadata: Uint8Array, seq: number): number {
+  allocate(id: Uint8Array, vector: Float32Array, metadata: Uint8Array, seq: number): number {
     const slot = this.#free.pop() ?? this.#extend();
     const chunk = this.#chunks[slot >>> this.shift];
     const row = slot & this.mask;
@@ -70,12 +70,12 @@ export class Slots {
       throw error;
     }
     chunk.vectors.set(vector, row * this.dimensions);
-    chunk.squares[row] = squareOf(vector);
+    chunk.squares[row] = sumOfSquares(vector);
     chunk.seqs[row] = seq;
     return slot;
   }
 
-  show(slot: number): void {
+  makeLive(slot: number): void {
     this.live.add(slot);
     this.liveCount++;
   }
@@ -86,7 +86,7 @@ export class Slots {
       this.liveCount--;
     }
     if (this.#isRead(slot)) this.#left.add(slot);
-    else this.#giveBack(slot);
+    else this.#reclaim(slot);
   }
 
   /**
@@ -102,7 +102,7 @@ export class Slots {
       if (others > 0) this.#pins.set(slot, others);
       else {
         this.#pins.delete(slot);
-        this.#unread(slot);
+        this.#reclaimIfUnread(slot);
       }
     }
   }
@@ -111,21 +111,21 @@ export class Slots {
    * Takes a snapshot and returns the live slots as a bitmap. Each keeps its content until released.
    * Costs the bitmap, plus any of these slots that are freed in the meantime.
    */
-  holdAll(): Uint32Array {
+  snapshot(): Uint32Array {
     const held = this.live.words.slice();
     this.#holds.add(held);
     return held;
   }
 
   /** Releases one slot that the snapshot has read. */
-  letGo(held: Uint32Array, slot: number): void {
+  releaseSlot(held: Uint32Array, slot: number): void {
     held[slot >>> 5] &= ~(1 << (slot & 31));
-    this.#unread(slot);
+    this.#reclaimIfUnread(slot);
   }
 
   /** Ends the snapshot and releases its remaining slots. */
-  letGoAll(held: Uint32Array): void {
-    if (this.#holds.delete(held)) for (const slot of [...this.#left]) this.#unread(slot);
+  endSnapshot(held: Uint32Array): void {
+    if (this.#holds.delete(held)) for (const slot of [...this.#left]) this.#reclaimIfUnread(slot);
   }
 
   id(slot: number): string {
@@ -233,14 +233,14 @@ export class Slots {
   }
 
   /** Frees the slot if its last reader is gone. */
-  #unread(slot: number): void {
+  #reclaimIfUnread(slot: number): void {
     if (this.#left.has(slot) && !this.#isRead(slot)) {
       this.#left.delete(slot);
-      this.#giveBack(slot);
+      this.#reclaim(slot);
     }
   }
 
-  #giveBack(slot: number): void {
+  #reclaim(slot: number): void {
     const chunk = this.#chunks[slot >>> this.shift];
     const row = slot & this.mask;
     this.arena.release(chunk.addresses[row]);

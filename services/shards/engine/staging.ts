@@ -60,7 +60,7 @@ export class Staging {
     const slot =
       change.oldLeaf !== null && leaf.equals(change.oldLeaf)
         ? change.oldSlot
-        : this.#slots.take(Buffer.from(id), vector, metadata, this.seq);
+        : this.#slots.allocate(Buffer.from(id), vector, metadata, this.seq);
     this.#discard(change);
     change.newSlot = slot;
     change.newLeaf = leaf;

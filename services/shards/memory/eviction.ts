@@ -25,7 +25,7 @@ export class Eviction {
    * Closes idle shards if that makes `bytes` fit, otherwise none. Returns whether they fit now or
    * no shard is open.
    */
-  async make(bytes: number, overdraft: boolean): Promise<boolean> {
+  async makeRoom(bytes: number, overdraft: boolean): Promise<boolean> {
     const { memory } = this.#options;
     // A shard too large to ever fit may open alone, so idle shards are closed for it only if that
     // leaves it alone.
@@ -60,9 +60,9 @@ export class Eviction {
    * Allocates `bytes` of work memory, closing idle shards if necessary. Returns false if they do
    * not fit.
    */
-  async hold(bytes: number): Promise<boolean> {
+  async allocateWorkMemory(bytes: number): Promise<boolean> {
     const isHeld = await this.#fit(bytes, false, () => false);
-    if (isHeld) this.#options.memory.beside += bytes;
+    if (isHeld) this.#options.memory.workMemory += bytes;
     return isHeld;
   }
 

@@ -1,4 +1,4 @@
-import { Shares } from '../../../lib/admission/fair-share.ts';
+import { FairShares } from '../../../lib/admission/fair-share.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 
 /**
@@ -24,11 +24,11 @@ export class NodeMemory {
    * Bytes of queued and running writes, with a share per account. An account that floods the node
    * with writes causes no refusals for other accounts.
    */
-  readonly writes: Shares;
+  readonly writes: FairShares;
   /** Open shards. Maintained by ShardCache. */
   shards = 0;
   /** Work memory used besides the shards, such as the maps of a recomputation. */
-  beside = 0;
+  workMemory = 0;
   /** Copies of shards that other nodes hold. Maintained by Replicas. */
   copies = 0;
   /** Number of shards about to open, and their expected size in bytes. */
@@ -37,12 +37,15 @@ export class NodeMemory {
 
   constructor(limit: number) {
     this.limit = limit;
-    this.writes = new Shares(ACCOUNT_WRITES_FACTOR, Math.min(INTERNAL_LIMITS.nodeWritesMaxBytes, limit * WRITES_SHARE));
+    this.writes = new FairShares(
+      ACCOUNT_WRITES_FACTOR,
+      Math.min(INTERNAL_LIMITS.nodeWritesMaxBytes, limit * WRITES_SHARE),
+    );
   }
 
   /** Bytes used by open shards and work memory. */
   get own(): number {
-    return this.shards + this.beside;
+    return this.shards + this.workMemory;
   }
 
   get held(): number {
@@ -83,7 +86,7 @@ export class NodeMemory {
   }
 
   /** Bytes that should be free now, or 0 while memory use is low enough. */
-  get due(): number {
+  get freeTarget(): number {
     return this.excess(this.limit * (1 - CLOSE_ABOVE)) > 0 ? this.limit * (1 - CLOSE_UNTIL) : 0;
   }
 

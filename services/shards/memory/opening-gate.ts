@@ -1,9 +1,9 @@
 import type { Clock } from '../../../lib/time/clock.ts';
-import { ShardUnsettled, unavailable } from '../shard/failure.ts';
+import { ShardTransitioning, shardUnavailable } from '../shard/failure.ts';
 import type { NodeMemory } from './node-memory.ts';
 
 /** Maximum number of shards opening on one node at the same time. */
-export const OPENINGS_AT_ONCE = 8;
+export const CONCURRENT_OPENINGS_MAX = 8;
 const OVERDRAFT_AFTER_MS = 2_000;
 const REFUSE_AFTER_MS = 20_000;
 
@@ -83,7 +83,7 @@ export class OpeningGate {
       while (this.#again) {
         this.#again = false;
         for (const candidate of [...this.#queue]) {
-          if (this.#memory.opening >= OPENINGS_AT_ONCE) break;
+          if (this.#memory.opening >= CONCURRENT_OPENINGS_MAX) break;
           await this.#consider(candidate);
         }
       }
@@ -106,9 +106,9 @@ export class OpeningGate {
       this.#memory.opening++;
       this.#memory.reserved += candidate.bytes;
       candidate.enter();
-    } else candidate.refuse(unavailable('There is no memory to open the collection now; try again.'));
+    } else candidate.refuse(shardUnavailable('There is no memory to open the collection now; try again.'));
   }
 }
 
 /** The caller then tries another node, which may have the memory. */
-const stopping = () => new ShardUnsettled('The service is stopping.');
+const stopping = () => new ShardTransitioning('The service is stopping.');

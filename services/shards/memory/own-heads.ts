@@ -1,14 +1,14 @@
-import { type ShardHead, unsoundHead } from '../../../lib/shard/head.ts';
+import { invalidHead, type ShardHead } from '../../../lib/shard/head.ts';
 
 /** Maximum number of heads kept per shard, in addition to the head at the confirmed root. */
-export const OWN_HEADS_MAX = 1_024;
+export const HEAD_HISTORY_MAX = 1_024;
 
 /**
  * Heads of an open shard at the seqs it passed in memory. They are compared with roots on the
  * ledger, because what the store reports later proves nothing. Keeps the newest 1,024 heads after
  * the confirmed one; older heads are not needed.
  */
-export class OwnHeads {
+export class HeadHistory {
   #anchored: ShardHead | null;
   /**
    * Contradiction found in the stored bytes when the shard opened, as a sentence. Null if there was
@@ -35,7 +35,7 @@ export class OwnHeads {
   add(head: ShardHead): void {
     this.#recent.set(head.seq, head);
     const [oldest] = this.#recent.keys();
-    if (this.#recent.size > OWN_HEADS_MAX) this.#recent.delete(oldest!);
+    if (this.#recent.size > HEAD_HISTORY_MAX) this.#recent.delete(oldest!);
   }
 
   /**
@@ -43,7 +43,7 @@ export class OwnHeads {
    * head that matches no shard (`isUnsound`).
    */
   at(seq: number): ShardHead | null {
-    if (this.contradiction !== null) return unsoundHead(seq);
+    if (this.contradiction !== null) return invalidHead(seq);
     return this.#anchored?.seq === seq ? this.#anchored : (this.#recent.get(seq) ?? null);
   }
 

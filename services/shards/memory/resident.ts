@@ -7,7 +7,7 @@ import type { Checkpointer } from '../shard/checkpointer.ts';
 import type { Materialiser } from '../shard/materialiser.ts';
 import type { WorkerPool } from '../worker/pool.ts';
 import type { NodeMemory } from './node-memory.ts';
-import type { OwnHeads } from './own-heads.ts';
+import type { HeadHistory } from './own-heads.ts';
 
 /** A shard that is open, opening or closing. */
 export interface Resident {
@@ -36,13 +36,13 @@ export type Copies = Pick<Replicas, 'bytesOf' | 'take' | 'shed'>;
 /** The parts that a shard cache uses. None of them depends on it. */
 export interface ShardCacheParts {
   claims: Claims;
-  pool: Pick<WorkerPool, 'lightest'>;
+  pool: Pick<WorkerPool, 'leastLoaded'>;
   memory: NodeMemory;
   copies: Copies;
   materialiser: Materialiser;
   checkpointer: Checkpointer;
   /** Head histories of the open shards. */
-  ownHeads: Map<ShardKey, OwnHeads>;
+  ownHeads: Map<ShardKey, HeadHistory>;
 }
 
 export interface ShardCacheEvents {

@@ -13,21 +13,21 @@ import { EventEmitter } from 'node:events';
 import { ProvecError } from '../../../lib/errors.ts';
 import { GarbageAfterGrowth } from '../../../lib/process/garbage.ts';
 import type { Runtime } from '../../../lib/runtime.ts';
-import { type AwayReason, shardAway } from '../../../lib/shard/away.ts';
+import { shardUnavailableError, type UnavailableReason } from '../../../lib/shard/away.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import { within } from '../../../lib/time/timers.ts';
+import { withTimeLimit } from '../../../lib/time/timers.ts';
 import type { Claim } from '../cluster/ownership/claims.ts';
 import { type ActorContext, ShardActor } from '../shard/actor.ts';
-import { isUnavailable, logCutShort, ShardUnsettled, storeFailure } from '../shard/failure.ts';
-import { assertThere, type OpenedShard, openShard, sizeInMemory } from '../shard/open.ts';
+import { clientErrorOf, isUnavailable, logIncomplete, ShardTransitioning } from '../shard/failure.ts';
+import { assertExists, type OpenedShard, openShard, sizeInMemory } from '../shard/open.ts';
 import { type ShardWorker, WorkerLost } from '../worker/pool.ts';
 import type { ShardSize } from '../worker/protocol.ts';
 import { Eviction } from './eviction.ts';
 import { OpeningGate } from './opening-gate.ts';
-import { OwnHeads } from './own-heads.ts';
+import { HeadHistory } from './own-heads.ts';
 import {
   assertOpen,
   type OpenResident,
@@ -36,9 +36,9 @@ import {
   type ShardCacheParts,
 } from './resident.ts';
 
-const UNNAMED = 'holds records whose ids begin with U+0000, which no request can name';
+const UNADDRESSABLE = 'holds records whose ids begin with U+0000, which no request can name';
 
-interface Use {
+interface UseOptions {
   /** Worker to open the shard in. Default: the least loaded one. */
   on?: ShardWorker | undefined;
   /** Longest time to wait for the opening, in ms. Default: no limit. */
@@ -70,7 +70,7 @@ export class ShardCache {
       residents: () => this.#residents.values(),
       close: (resident) => this.#close(resident, true),
     });
-    this.#gate = new OpeningGate(clock, memory, (bytes, overdraft) => this.#eviction.make(bytes, overdraft));
+    this.#gate = new OpeningGate(clock, memory, (bytes, overdraft) => this.#eviction.makeRoom(bytes, overdraft));
     this.#actors = {
       log: store.log,
       clock,
@@ -119,7 +119,7 @@ export class ShardCache {
   }
 
   /** Runs `work` on the shard, opening it if necessary. Throws UNAVAILABLE if its worker ends. */
-  use<T>(spec: ShardSpec, work: (actor: ShardActor) => Promise<T>, how: Use = {}): Promise<T> {
+  use<T>(spec: ShardSpec, work: (actor: ShardActor) => Promise<T>, how: UseOptions = {}): Promise<T> {
     return this.#with(spec, how, ({ actor }) => work(actor));
   }
 
@@ -133,7 +133,9 @@ export class ShardCache {
       } catch (error) {
         // The worker closed the shard during the read.
         const isLeaving = resident.closing !== null || this.#residents.get(resident.actor.key) !== resident;
-        throw isLeaving && isUnavailable(error) ? new ShardUnsettled('The shard is closing; try again.', error) : error;
+        throw isLeaving && isUnavailable(error)
+          ? new ShardTransitioning('The shard is closing; try again.', error)
+          : error;
       }
     });
   }
@@ -143,7 +145,7 @@ export class ShardCache {
     for (const { actor } of [...this.#residents.values()]) if (actor) this.#discard(actor, 'the lease is over');
   }
 
-  async #with<T>(spec: ShardSpec, how: Use, work: (open: OpenResident) => Promise<T>): Promise<T> {
+  async #with<T>(spec: ShardSpec, how: UseOptions, work: (open: OpenResident) => Promise<T>): Promise<T> {
     try {
       const resident = await this.#acquire(spec, how);
       try {
@@ -153,7 +155,7 @@ export class ShardCache {
         if (!(error instanceof WorkerLost)) throw error;
         // The worker that ended may not be the shard's own.
         if (resident.actor.worker.isGone) this.#discard(resident.actor, 'its worker ended');
-        throw new ShardUnsettled('The shard is reopening; try again.', error);
+        throw new ShardTransitioning('The shard is reopening; try again.', error);
       } finally {
         resident.uses--;
         resident.lastUsedMs = this.#runtime.clock.monotonicMs();
@@ -161,7 +163,7 @@ export class ShardCache {
       }
     } catch (error) {
       // Other nodes may hold the shard, so the caller must look up its holder again.
-      throw error instanceof ShardUnsettled && this.#parts.claims.isShared ? new ShardMoved(null) : error;
+      throw error instanceof ShardTransitioning && this.#parts.claims.isShared ? new ShardMoved(null) : error;
     }
   }
 
@@ -195,12 +197,12 @@ export class ShardCache {
   }
 
   /** Allocates `bytes` of work memory until they are freed. Returns false if they do not fit. */
-  hold(bytes: number): Promise<boolean> {
-    return this.#eviction.hold(bytes);
+  allocateWorkMemory(bytes: number): Promise<boolean> {
+    return this.#eviction.allocateWorkMemory(bytes);
   }
 
-  giveBack(bytes: number): void {
-    this.#parts.memory.beside -= bytes;
+  freeWorkMemory(bytes: number): void {
+    this.#parts.memory.workMemory -= bytes;
     this.#gate.changed();
   }
 
@@ -217,11 +219,11 @@ export class ShardCache {
     await Promise.all([...this.#residents.values()].map((resident) => this.#close(resident, save)));
   }
 
-  async #acquire(spec: ShardSpec, how: Use): Promise<OpenResident> {
+  async #acquire(spec: ShardSpec, how: UseOptions): Promise<OpenResident> {
     const key = shardKey(spec.collectionId, spec.index);
     const endMs = performance.now() + (how.openMaxMs ?? Number.POSITIVE_INFINITY);
     for (;;) {
-      if (this.#stopping) throw new ShardUnsettled('The service is stopping.');
+      if (this.#stopping) throw new ShardTransitioning('The service is stopping.');
       const resident = this.#residents.get(key) ?? this.#open(spec, key, how.on);
       if (resident.closing) {
         await openWithin(resident.closing, endMs, spec, 'is being closed');
@@ -235,8 +237,8 @@ export class ShardCache {
       } catch (error) {
         resident.uses--;
         throw error instanceof WorkerLost
-          ? new ShardUnsettled('The shard could not be opened; try again.', error)
-          : storeFailure(error);
+          ? new ShardTransitioning('The shard could not be opened; try again.', error)
+          : clientErrorOf(error);
       }
     }
   }
@@ -248,16 +250,16 @@ export class ShardCache {
       // Appends of the previous actor may still commit, and must be read.
       await this.#endings.get(key);
       // A late request must not leave a claim on the shard of a deleted collection.
-      await assertThere(spec, store);
+      await assertExists(spec, store);
       const claim = await claims.acquire(key);
       // Only after the claim, because a copy taken in vain is lost.
       const copy = await copies.take(key);
-      const worker = copy?.worker ?? on ?? pool.lightest();
+      const worker = copy?.worker ?? on ?? pool.leastLoaded();
       worker.placed++;
       try {
         const opened = await openShard({ spec, key, recorded: claim.head, worker, store, log }, clock, copy?.warm);
         const size = await worker.request('size', { key });
-        if (size.unnamed > 0) log.warn({ shard: key, records: size.unnamed }, UNNAMED);
+        if (size.unnamed > 0) log.warn({ shard: key, records: size.unnamed }, UNADDRESSABLE);
         // Without this check, nothing would ever close a shard opened under a lease that has ended.
         if (!claims.holds(claim)) throw new ShardMoved(null);
         resident.claim = claim;
@@ -296,10 +298,10 @@ export class ShardCache {
     const { spec } = resident;
     const { head } = opened;
     const holds = (): boolean => claims.holds(claim);
-    const barrier = opened.isCutShort ? logCutShort() : null;
+    const barrier = opened.isCutShort ? logIncomplete() : null;
     const actor = new ShardActor({ spec, worker, head, epoch: claim.epoch, holds, barrier }, this.#actors);
     resident.actor = actor;
-    ownHeads.set(actor.key, new OwnHeads(opened.anchored, opened.passed, opened.contradiction));
+    ownHeads.set(actor.key, new HeadHistory(opened.anchored, opened.passed, opened.contradiction));
     worker.watchSize(actor.key, (grown) => this.#resized(actor, grown));
     checkpointer.opened(actor.key, opened.checkpointSeq, opened.replayedBytes, opened.isContradicted);
     materialiser.wake(actor.key);
@@ -321,7 +323,7 @@ export class ShardCache {
     if (this.#residents.get(actor.key)?.actor !== actor) return;
     this.#count(actor, size.bytes);
     actor.size = size;
-    this.#garbage.grewTo(this.#parts.memory.shards);
+    this.#garbage.reportSize(this.#parts.memory.shards);
     if (this.#parts.checkpointer.isDue(actor)) {
       this.#parts.checkpointer
         .run(actor)
@@ -329,7 +331,7 @@ export class ShardCache {
           this.#runtime.log.warn({ err: error, shard: actor.key }, 'a checkpoint failed; the log stays longer'),
         );
     }
-    const dueBytes = this.#parts.memory.due;
+    const dueBytes = this.#parts.memory.freeTarget;
     // Keep the shard in use: its next request would reopen it, and so would every later one.
     if (dueBytes > 0) void this.freeMemory(dueBytes, actor);
   }
@@ -355,7 +357,7 @@ export class ShardCache {
     if (this.#residents.get(actor.key) !== resident) return;
     await checkpointer.closed(actor.key);
     if (this.#residents.get(actor.key) !== resident) return;
-    if (resident.claim) this.#parts.claims.rest(resident.claim, actor.size.bytes);
+    if (resident.claim) this.#parts.claims.markUnloaded(resident.claim, actor.size.bytes);
     this.#remove(actor);
     this.events.emit('changed');
   }
@@ -392,7 +394,12 @@ export class ShardCache {
 }
 
 /** Waits for `work` until `endMs`, then throws SHARD_UNAVAILABLE while `work` continues. */
-async function openWithin(work: Promise<unknown>, endMs: number, { index }: ShardSpec, why: AwayReason): Promise<void> {
+async function openWithin(
+  work: Promise<unknown>,
+  endMs: number,
+  { index }: ShardSpec,
+  why: UnavailableReason,
+): Promise<void> {
   if (endMs === Number.POSITIVE_INFINITY) await work;
-  else await within(work, endMs - performance.now(), () => Promise.reject(shardAway(index, why)));
+  else await withTimeLimit(work, endMs - performance.now(), () => Promise.reject(shardUnavailableError(index, why)));
 }

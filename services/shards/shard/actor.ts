@@ -9,9 +9,9 @@
  * node took the seq, or when its worker ends. See docs/internals/shard.md.
  */
 import { randomUUID } from 'node:crypto';
-import type { Shares } from '../../../lib/admission/fair-share.ts';
+import type { FairShares } from '../../../lib/admission/fair-share.ts';
 import { ProvecError } from '../../../lib/errors.ts';
-import { invalid } from '../../../lib/records/fields.ts';
+import { invalidValue } from '../../../lib/records/fields.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
@@ -23,9 +23,9 @@ import type { Clock } from '../../../lib/time/clock.ts';
 import { monthOf } from '../../../lib/time/month.ts';
 import type { ShardWrite, Staged, WriteOutcome } from '../engine/write.ts';
 import { type ShardWorker, WorkerLost } from '../worker/pool.ts';
-import { posted } from '../worker/posted-write.ts';
+import { toPosted } from '../worker/posted-write.ts';
 import type { ShardSize, WorkerRequests } from '../worker/protocol.ts';
-import { ShardUnsettled, storeFailure, unavailable } from './failure.ts';
+import { clientErrorOf, ShardTransitioning, shardUnavailable } from './failure.ts';
 import { appendEntry } from './log-append.ts';
 import { type QueuedWrite, WriteQueue } from './write-queue.ts';
 
@@ -37,7 +37,7 @@ export interface ActorEvents<W extends WorkerRequests = ShardWorker> {
   broken(actor: ShardActor<W>, reason: string): void;
 }
 
-export interface OpenTerms<W extends WorkerRequests = ShardWorker> {
+export interface ActorOptions<W extends WorkerRequests = ShardWorker> {
   spec: ShardSpec;
   /** The worker that holds the shard, at `head`. */
   worker: W;
@@ -56,7 +56,7 @@ export interface ActorContext<W extends WorkerRequests = ShardWorker> {
   clock: Clock;
   events: ActorEvents<W>;
   /** Bytes of queued writes of all shards. */
-  writes: Shares;
+  writes: FairShares;
   /** Whether callers in this process retry a write after the shard has moved. */
   keepsWrites: boolean;
 }
@@ -77,14 +77,14 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
   /** Maintained by ShardCache, which also maintains the totals. */
   size: ShardSize = { bytes: 0, records: 0, unindexed: 0, unnamed: 0 };
   #head: ShardHead;
-  readonly #terms: OpenTerms<W>;
+  readonly #terms: ActorOptions<W>;
   readonly #context: ActorContext<W>;
   #queue: WriteQueue;
   #running: Promise<void> | null = null;
   #closed = false;
   #broken = false;
 
-  constructor(terms: OpenTerms<W>, context: ActorContext<W>) {
+  constructor(terms: ActorOptions<W>, context: ActorContext<W>) {
     const { spec, worker, head } = terms;
     this.key = shardKey(spec.collectionId, spec.index);
     this.spec = spec;
@@ -114,7 +114,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
   write(write: ShardWrite, deadlineMs: number): Promise<WriteAck> {
     const { barrier } = this.#terms;
     if (barrier) return Promise.reject(barrier);
-    if (this.#closed) return Promise.reject(new ShardUnsettled('The shard is closing; try again.'));
+    if (this.#closed) return Promise.reject(new ShardTransitioning('The shard is closing; try again.'));
     const answer = this.#queue.push(write, deadlineMs);
     if (this.#queue.length > 0) this.#running ??= this.#run();
     return answer;
@@ -128,7 +128,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     while (this.#running) await this.#running;
     const { barrier, epoch } = this.#terms;
     if (barrier) throw barrier;
-    if (this.#closed) throw new ShardUnsettled('The shard is closing; try again.');
+    if (this.#closed) throw new ShardTransitioning('The shard is closing; try again.');
     const { contradicted: _, ...before } = this.#head;
     const head = { ...before, seq: before.seq + 1 };
     const entry = {
@@ -142,10 +142,10 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     } as const;
     const append = async (): Promise<void> => {
       const outcome = await appendEntry(this.#context.log, { ...entry, body: new Uint8Array(0) }, before);
-      if (outcome.fate === 'barred') await this.#replay(outcome.bar);
-      else if (outcome.fate === 'committed') await this.#replay({ ...entry, body: new Uint8Array(0) });
+      if (outcome.kind === 'voided') await this.#replay(outcome.voidEntry);
+      else if (outcome.kind === 'committed') await this.#replay({ ...entry, body: new Uint8Array(0) });
       else this.#break('the root could not be recorded');
-      if (this.#broken) throw unavailable('The root of a shard could not be recorded; try again.');
+      if (this.#broken) throw shardUnavailable('The root of a shard could not be recorded; try again.');
     };
     const appended = append();
     const run = appended.catch(() => undefined).then(() => this.#run());
@@ -165,7 +165,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
    */
   refuseQueued(): void {
     this.#closed = true;
-    this.#queue.refuse(new ShardUnsettled('The shard is closing; try again.'));
+    this.#queue.refuse(new ShardTransitioning('The shard is closing; try again.'));
   }
 
   async #run(): Promise<void> {
@@ -181,7 +181,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
   async #answerGroup(group: QueuedWrite[]): Promise<void> {
     if (group.length === 0) return;
     try {
-      if (this.#broken) throw openingAgain();
+      if (this.#broken) throw reopeningError();
       await this.#writeGroup(group);
     } catch (error) {
       if (error instanceof EngineFault && group.length > 1) {
@@ -236,31 +236,31 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
       // so they are copied.
       if (group.length > 1)
         return await this.worker.request('stage', { key: this.key, writes: group.map(({ write }) => write) });
-      const { write, transfer } = await posted(group[0]!.write, this.#context.keepsWrites);
+      const { write, transfer } = await toPosted(group[0]!.write, this.#context.keepsWrites);
       return await this.worker.request('stage', { key: this.key, writes: [write] }, transfer);
     } catch (error) {
       if (!(error instanceof WorkerLost) && !(error instanceof ProvecError)) throw new EngineFault(error);
       this.#break('staging failed');
-      throw new ShardUnsettled('The shard could not accept the write; try again.', error);
+      throw new ShardTransitioning('The shard could not accept the write; try again.', error);
     }
   }
 
   /** Returns once the entry is durable. Otherwise undoes the staged group and throws the reason. */
   async #append(entry: LogEntry): Promise<void> {
     const outcome = await appendEntry(this.#context.log, entry, this.#head);
-    switch (outcome.fate) {
+    switch (outcome.kind) {
       case 'committed':
         return;
       case 'refused':
-        await this.#takeBack();
-        throw storeFailure(outcome.reason);
-      case 'barred':
-        await this.#takeBack();
-        await this.#replay(outcome.bar);
-        throw unavailable('The write was not stored; try again.', outcome.reason);
-      case 'deposed':
+        await this.#undoStaged();
+        throw clientErrorOf(outcome.reason);
+      case 'voided':
+        await this.#undoStaged();
+        await this.#replay(outcome.voidEntry);
+        throw shardUnavailable('The write was not stored; try again.', outcome.reason);
+      case 'fenced':
         this.#break('another owner wrote to the log');
-        throw new ShardUnsettled('The shard has moved; try again.');
+        throw new ShardTransitioning('The shard has moved; try again.');
       case 'unknown':
         this.#break('the outcome of an append is unknown');
         throw new StoreError('unknown', 'The outcome of an append is unknown.', outcome.reason);
@@ -283,7 +283,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     }
   }
 
-  async #takeBack(): Promise<void> {
+  async #undoStaged(): Promise<void> {
     try {
       await this.worker.request('abort', { key: this.key });
     } catch {
@@ -303,7 +303,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
   #break(reason: string): void {
     this.#closed = true;
     this.#broken = true;
-    this.#queue.refuse(openingAgain());
+    this.#queue.refuse(reopeningError());
     this.#context.events.broken(this, reason);
   }
 }
@@ -311,7 +311,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
 function acknowledge(group: QueuedWrite[], outcomes: WriteOutcome[], head: ShardHead): void {
   group.forEach(({ resolve, reject }, at) => {
     const { refused, ...outcome } = outcomes[at]!;
-    if (refused) reject(invalid(refused.path, refused.expected, refused.got));
+    if (refused) reject(invalidValue(refused.path, refused.expected, refused.got));
     else resolve({ head, ...outcome });
   });
 }
@@ -324,6 +324,6 @@ function faultyWrite({ cause }: EngineFault): ProvecError {
   return new ProvecError('INTERNAL', 'The service failed on this write; none of it was stored.', { cause });
 }
 
-function openingAgain(): ProvecError {
-  return new ShardUnsettled('The shard is reopening; try again.');
+function reopeningError(): ProvecError {
+  return new ShardTransitioning('The shard is reopening; try again.');
 }

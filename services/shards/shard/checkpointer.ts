@@ -30,12 +30,12 @@ const TAIL_MAX_BYTES = 64 * 2 ** 20;
 const TAIL_URGENT_BYTES = 4 * TAIL_MAX_BYTES;
 const SMALL_TAIL_MAX_BYTES = 4 * 2 ** 20;
 /** Sizes of a shard and of its log tail up to which it opens quickly. */
-const MOMENT_MAX_BYTES = 2 ** 20;
-const MOMENT_MAX_TAIL_BYTES = 2 ** 18;
+const QUICK_MAX_BYTES = 2 ** 20;
+const QUICK_MAX_TAIL_BYTES = 2 ** 18;
 const PAUSE = { minMs: 1_000, maxMs: 300_000 };
 
 /** State of one shard from its opening to its closing. */
-interface Opening {
+interface CheckpointState {
   /** Bytes of log bodies that reopening the shard would replay. */
   tailBytes: number;
   /** Seq of the newest checkpoint, loaded or taken since; 0 if there is none. */
@@ -58,7 +58,7 @@ export class Checkpointer {
   #clock: Clock;
   #diskReserveBytes: number;
   #onContradiction: (key: ShardKey, reason: string) => void;
-  #openings = new Map<ShardKey, Opening>();
+  #openings = new Map<ShardKey, CheckpointState>();
   /** Includes runs of shards that have closed since. */
   #runs = new Set<{ key: ShardKey; done: Promise<void> }>();
   #pauses = new Map<ShardKey, Pause>();
@@ -89,7 +89,13 @@ export class Checkpointer {
    * `replayedBytes` of log bodies.
    */
   opened(key: ShardKey, checkpointSeq: number, replayedBytes: number, isContradicted = false): void {
-    const opening: Opening = { tailBytes: replayedBytes, checkpointSeq, run: null, ended: false, isContradicted };
+    const opening: CheckpointState = {
+      tailBytes: replayedBytes,
+      checkpointSeq,
+      run: null,
+      ended: false,
+      isContradicted,
+    };
     this.#openings.set(key, opening);
     // Trims what an earlier process could not. If this fails, the shard's next run does it.
     const trim = async (): Promise<void> => {
@@ -120,9 +126,9 @@ export class Checkpointer {
   }
 
   /** Whether the shard would reopen quickly: both it and its log tail are small. */
-  opensAtOnce({ key, size }: ShardActor): boolean {
+  opensQuickly({ key, size }: ShardActor): boolean {
     const tail = this.#openings.get(key)?.tailBytes ?? Number.POSITIVE_INFINITY;
-    return size.records < CHECKPOINT_MIN_RECORDS && size.bytes <= MOMENT_MAX_BYTES && tail <= MOMENT_MAX_TAIL_BYTES;
+    return size.records < CHECKPOINT_MIN_RECORDS && size.bytes <= QUICK_MAX_BYTES && tail <= QUICK_MAX_TAIL_BYTES;
   }
 
   /**
@@ -181,7 +187,7 @@ export class Checkpointer {
     for (const key of this.#pauses.keys()) if (isOwn(key)) this.#pauses.delete(key);
   }
 
-  #start(actor: ShardActor, opening: Opening): Promise<void> {
+  #start(actor: ShardActor, opening: CheckpointState): Promise<void> {
     const { key } = actor;
     const done = this.#run(actor, opening)
       .then(
@@ -200,7 +206,7 @@ export class Checkpointer {
     return done;
   }
 
-  async #run(actor: ShardActor, opening: Opening): Promise<void> {
+  async #run(actor: ShardActor, opening: CheckpointState): Promise<void> {
     const { key, worker } = actor;
     const tail = opening.tailBytes;
     const mark = await this.#materialiser.catchUp(key);
@@ -227,7 +233,7 @@ export class Checkpointer {
     return newest === undefined || newest.seq <= (await anchoredBound(this.#store.anchors, key));
   }
 
-  async #checkpoint({ key, worker }: ShardActor, opening: Opening, shardBytes: number): Promise<void> {
+  async #checkpoint({ key, worker }: ShardActor, opening: CheckpointState, shardBytes: number): Promise<void> {
     const { checkpoints } = this.#store;
     const freeBytes = await this.#store.freeBytes();
     if (freeBytes !== null && freeBytes - this.#stagedBytes - shardBytes < this.#diskReserveBytes)
@@ -254,7 +260,7 @@ export class Checkpointer {
    * `mark` may be outdated. That is safe: it only grows, and anyone who pins the log from now on
    * scans at a later one.
    */
-  async #trim(key: ShardKey, opening: Opening, mark: number, keepCheckpoints: boolean): Promise<void> {
+  async #trim(key: ShardKey, opening: CheckpointState, mark: number, keepCheckpoints: boolean): Promise<void> {
     if (this.#pins.has(key) || opening.isContradicted) return;
     const { log, checkpoints } = this.#store;
     const oldest = keepCheckpoints ? (await checkpoints.list(key)).at(-1) : undefined;

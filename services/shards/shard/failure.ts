@@ -3,7 +3,7 @@ import { ProvecError } from '../../../lib/errors.ts';
 import { StoreError } from '../../../lib/store/port.ts';
 
 /** The shard cannot answer now; the client may retry the request. */
-export function unavailable(message: string, cause?: unknown): ProvecError {
+export function shardUnavailable(message: string, cause?: unknown): ProvecError {
   return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1, cause });
 }
 
@@ -16,22 +16,22 @@ export function isUnavailable(error: unknown): boolean {
  * The shard is opening, closing or moving. Nothing of the request was or will be done; the next
  * holder can answer it.
  */
-export class ShardUnsettled extends ProvecError {
+export class ShardTransitioning extends ProvecError {
   constructor(message: string, cause?: unknown) {
     super('UNAVAILABLE', message, { retryAfterSeconds: 1, cause });
   }
 }
 
 /** Converts an error of the store to the error a client sees. */
-export function storeFailure(error: unknown): Error {
+export function clientErrorOf(error: unknown): Error {
   if (!(error instanceof StoreError)) return error instanceof Error ? error : new Error(String(error));
   if (error.kind === 'capacity') return outOfCapacity({ of: 'disk' }, error);
   if (error.kind === 'damaged' || error.kind === 'changed') return error;
-  return unavailable('The store cannot be reached; try again.', error);
+  return shardUnavailable('The store cannot be reached; try again.', error);
 }
 
 /** The error for writes to a log with missing entries, to which nothing can be appended. */
-export function logCutShort(): ProvecError {
+export function logIncomplete(): ProvecError {
   return new ProvecError(
     'INTERNAL',
     'Stored data of the collection is missing. What remains can be read; to write again, put back a backup.',

@@ -3,8 +3,8 @@
  *
  * - 'committed': the entry is durable.
  * - 'refused': the entry is not in the log and never will be; the log is unchanged.
- * - 'barred': as 'refused', but an empty entry now has its seq.
- * - 'deposed': another node's entry has its seq.
+ * - 'voided': as 'refused', but an empty entry now has its seq.
+ * - 'fenced': another node's entry has its seq.
  * - 'unknown': the store does not respond. Claim the shard again before any other append.
  *
  * See docs/internals/shard.md.
@@ -14,12 +14,12 @@ import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { LogEntry, ShardLog } from '../../../lib/store/log.ts';
 import { StoreError } from '../../../lib/store/port.ts';
 
-export type Fate =
-  | { fate: 'committed' }
-  | { fate: 'refused'; reason: StoreError }
-  | { fate: 'barred'; bar: LogEntry; reason: unknown }
-  | { fate: 'deposed' }
-  | { fate: 'unknown'; reason: unknown };
+export type AppendOutcome =
+  | { kind: 'committed' }
+  | { kind: 'refused'; reason: StoreError }
+  | { kind: 'voided'; voidEntry: LogEntry; reason: unknown }
+  | { kind: 'fenced' }
+  | { kind: 'unknown'; reason: unknown };
 
 /** What the tail of the log shows after an attempt to append an entry. */
 type TailState =
@@ -30,29 +30,29 @@ type TailState =
   | { there: 'unreadable'; reason: unknown };
 
 /** `before` is the shard's head without the entry. */
-export async function appendEntry(log: ShardLog, entry: LogEntry, before: ShardHead): Promise<Fate> {
+export async function appendEntry(log: ShardLog, entry: LogEntry, before: ShardHead): Promise<AppendOutcome> {
   const first = await attempt(log, entry);
   switch (first.there) {
     case 'own':
-      return { fate: 'committed' };
+      return { kind: 'committed' };
     case 'other':
-      return { fate: 'deposed' };
+      return { kind: 'fenced' };
     case 'nothing for good':
-      return { fate: 'refused', reason: first.reason };
+      return { kind: 'refused', reason: first.reason };
     case 'unreadable':
-      return { fate: 'unknown', reason: first.reason };
+      return { kind: 'unknown', reason: first.reason };
     case 'nothing':
-      return bar(log, entry, before, first.reason);
+      return appendVoid(log, entry, before, first.reason);
   }
 }
 
-async function bar(log: ShardLog, entry: LogEntry, before: ShardHead, reason: unknown): Promise<Fate> {
+async function appendVoid(log: ShardLog, entry: LogEntry, before: ShardHead, reason: unknown): Promise<AppendOutcome> {
   const head = { ...before, seq: entry.seq };
   const empty: LogEntry = { ...entry, entryId: randomUUID(), kind: 'void', head, tally: null, body: new Uint8Array(0) };
   const second = await attempt(log, empty);
-  if (second.there === 'own') return { fate: 'barred', bar: empty, reason };
-  if (second.there !== 'other') return { fate: 'unknown', reason: second.reason };
-  return second.entry.entryId === entry.entryId ? { fate: 'committed' } : { fate: 'deposed' };
+  if (second.there === 'own') return { kind: 'voided', voidEntry: empty, reason };
+  if (second.there !== 'other') return { kind: 'unknown', reason: second.reason };
+  return second.entry.entryId === entry.entryId ? { kind: 'committed' } : { kind: 'fenced' };
 }
 
 async function attempt(log: ShardLog, entry: LogEntry): Promise<TailState> {

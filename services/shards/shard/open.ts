@@ -18,12 +18,12 @@ import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import { versionAfter } from '../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../lib/store/port.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
-import { OWN_HEADS_MAX } from '../memory/own-heads.ts';
+import { HEAD_HISTORY_MAX } from '../memory/own-heads.ts';
 import type { WorkerOps, WorkerRequests } from '../worker/protocol.ts';
-import { logRuns } from './log-run.ts';
+import { contiguousEntries } from './log-run.ts';
 
 /** Maximum number of restarts of an opening because the log was trimmed in the meantime. */
-const OVERTAKEN_MAX = 5;
+const RESTARTS_MAX = 5;
 /**
  * Estimated bytes of a record besides its vector: 190, plus 150 for metadata. In the graph it takes
  * 200 more for links, plus the quantized vector.
@@ -65,13 +65,13 @@ export interface OpenedShard {
 }
 
 /** A shard that a worker already has in memory, at `head`. */
-export interface Warm {
+export interface LoadedCopy {
   head: ShardHead;
   /** Seq of the checkpoint it was loaded from; 0 if loaded from records. */
   checkpointSeq: number;
 }
 
-export interface Loading {
+export interface OpenContext {
   spec: ShardSpec;
   key: ShardKey;
   /** The head up to which its log is read. */
@@ -81,7 +81,7 @@ export interface Loading {
   log: Logger;
 }
 
-interface Progress {
+interface ReplayResult {
   head: ShardHead;
   anchored: ShardHead | null;
   passed: ShardHead[];
@@ -93,16 +93,16 @@ interface Progress {
  * Where recovery starts: a copy in memory, the newest usable checkpoint (the records if there is
  * none), or the records.
  */
-type Start = Warm | 'checkpoint' | 'records';
+type RecoveryStart = LoadedCopy | 'checkpoint' | 'records';
 
-interface WayUp {
-  base: Warm;
-  end: Progress;
+interface Recovery {
+  base: LoadedCopy;
+  end: ReplayResult;
   /** The contradiction found, as a sentence, or null. */
   contradiction: string | null;
 }
 
-type ReplayTerms = Pick<WorkerOps['replay']['params'], 'watchSeq' | 'exactFromSeq'> & { orClose: boolean };
+type ReplayOptions = Pick<WorkerOps['replay']['params'], 'watchSeq' | 'exactFromSeq'> & { orClose: boolean };
 
 /** Estimates the bytes a closed shard takes once open. Throws StoreError. */
 export async function sizeInMemory(spec: ShardSpec, { log }: Store): Promise<number> {
@@ -117,9 +117,12 @@ export async function sizeInMemory(spec: ShardSpec, { log }: Store): Promise<num
  * without judging the store. Returns 'differs' if its root is not the recorded one and 'behind' if
  * the log no longer reaches back to it; the copy is then closed. Throws StoreError or WorkerLost.
  */
-export async function followShard(loading: Loading, from: Warm | null): Promise<Warm | 'differs' | 'behind'> {
+export async function followShard(
+  loading: OpenContext,
+  from: LoadedCopy | null,
+): Promise<LoadedCopy | 'differs' | 'behind'> {
   const { spec, key, recorded, worker, store } = loading;
-  const base = await baseOf(loading, from ?? 'checkpoint');
+  const base = await loadBase(loading, from ?? 'checkpoint');
   const { exactFromSeq } = base;
   // The holder keeps writing. Records read after the log's head may be ahead of it, in a state
   // without a recorded root.
@@ -136,17 +139,17 @@ export async function followShard(loading: Loading, from: Warm | null): Promise<
 }
 
 /** Throws COLLECTION_NOT_FOUND if the shard's collection is not in the catalog. */
-export async function assertThere(spec: ShardSpec, store: Store): Promise<void> {
-  if ((await store.catalog.getCollection(spec.collectionId)) === null) throw notThere();
+export async function assertExists(spec: ShardSpec, store: Store): Promise<void> {
+  if ((await store.catalog.getCollection(spec.collectionId)) === null) throw collectionNotFound();
 }
 
 /** Returns COLLECTION_NOT_FOUND if the collection has been deleted, otherwise `failure`. */
-export async function unlessDeleted(failure: unknown, spec: ShardSpec, store: Store): Promise<unknown> {
+export async function orNotFound(failure: unknown, spec: ShardSpec, store: Store): Promise<unknown> {
   const row = await store.catalog.getCollection(spec.collectionId).catch(() => undefined);
-  return row === null ? notThere() : failure;
+  return row === null ? collectionNotFound() : failure;
 }
 
-function notThere(): ProvecError {
+function collectionNotFound(): ProvecError {
   return new ProvecError('COLLECTION_NOT_FOUND', 'The collection does not exist.');
 }
 
@@ -156,15 +159,15 @@ function notThere(): ProvecError {
  * shard since `recorded`. On failure nothing stays in the worker.
  */
 export async function openShard(
-  loading: Loading,
+  loading: OpenContext,
   clock: Pick<Clock, 'wallMs'>,
-  warm: Warm | null = null,
+  warm: LoadedCopy | null = null,
 ): Promise<OpenedShard> {
   const { spec, key, recorded, worker, store } = loading;
   // A late request must not reopen a shard of a deleted collection.
-  await assertThere(spec, store);
+  await assertExists(spec, store);
   try {
-    const { base, end, ...way } = await bestWayUp(loading, warm);
+    const { base, end, ...way } = await bestRecovery(loading, warm);
     const contradiction = way.contradiction ?? (recorded.contradicted ? UNDECIDED : null);
     if (contradiction !== null) {
       const at = new Date(clock.wallMs()).toISOString();
@@ -191,15 +194,15 @@ export async function openShard(
  * copy or a checkpoint is no evidence against the store. Throws ShardMoved if another node claimed
  * the shard and wrote to it in the meantime, because then the reads saw different states.
  */
-async function bestWayUp(loading: Loading, warm: Warm | null): Promise<WayUp> {
+async function bestRecovery(loading: OpenContext, warm: LoadedCopy | null): Promise<Recovery> {
   const { key, recorded, worker, store, log } = loading;
-  const starts: Start[] = warm ? [warm, 'checkpoint', 'records'] : ['checkpoint', 'records'];
+  const starts: RecoveryStart[] = warm ? [warm, 'checkpoint', 'records'] : ['checkpoint', 'records'];
   let refutedSeq = 0;
   for (let overtaken = 0; ; ) {
     const start = starts[0]!;
-    const way = await wayUp(loading, start);
+    const way = await recoverFrom(loading, start);
     if (await isOvertaken(key, way.end.head, recorded, store)) {
-      if (++overtaken === OVERTAKEN_MAX)
+      if (++overtaken === RESTARTS_MAX)
         throw new StoreError('unavailable', 'The log is trimmed faster than it can be read.');
       // The copy is closed below and then gone.
       if (start === warm) starts.shift();
@@ -220,9 +223,9 @@ async function bestWayUp(loading: Loading, warm: Warm | null): Promise<WayUp> {
   }
 }
 
-async function wayUp(loading: Loading, start: Start): Promise<WayUp> {
+async function recoverFrom(loading: OpenContext, start: RecoveryStart): Promise<Recovery> {
   const { spec, recorded, store } = loading;
-  const base = await baseOf(loading, start);
+  const base = await loadBase(loading, start);
   // Read the confirmed root after the base: records are never ahead of the root confirmed by the
   // time they are read.
   const confirmed = await confirmedHead(spec, store);
@@ -233,9 +236,9 @@ async function wayUp(loading: Loading, start: Start): Promise<WayUp> {
 }
 
 /** `leftOut` is the number of stored rows that cannot be records of the shard. */
-type Base = Warm & { exactFromSeq: number; leftOut: number };
+type RecoveryBase = LoadedCopy & { exactFromSeq: number; leftOut: number };
 
-async function baseOf(loading: Loading, start: Start): Promise<Base> {
+async function loadBase(loading: OpenContext, start: RecoveryStart): Promise<RecoveryBase> {
   if (typeof start === 'object') return { ...start, exactFromSeq: start.head.seq, leftOut: 0 };
   const loaded = start === 'checkpoint' ? await fromCheckpoint(loading) : null;
   return loaded ?? fromRecords(loading);
@@ -254,7 +257,7 @@ async function isOvertaken(key: ShardKey, head: ShardHead, recorded: ShardHead, 
   return head.seq < recorded.seq && (await store.records.appliedSeq(key)) > head.seq;
 }
 
-async function fromCheckpoint({ spec, key, recorded: { seq: throughSeq }, worker, store, log }: Loading) {
+async function fromCheckpoint({ spec, key, recorded: { seq: throughSeq }, worker, store, log }: OpenContext) {
   const checkpoints = await store.checkpoints.list(key);
   // A small shard has none; returning early saves trips to the store.
   if (checkpoints.length === 0) return null;
@@ -278,7 +281,7 @@ async function fromCheckpoint({ spec, key, recorded: { seq: throughSeq }, worker
   return null;
 }
 
-async function fromRecords({ spec, key, recorded, worker, store }: Loading) {
+async function fromRecords({ spec, key, recorded, worker, store }: OpenContext) {
   await worker.request('create', { key, spec });
   const scan = await store.records.scan(key);
   let leftOut = 0;
@@ -319,24 +322,24 @@ async function versionBefore(key: ShardKey, seq: number, log: Store['log']): Pro
 }
 
 async function replay(
-  { key, worker, store }: Loading,
+  { key, worker, store }: OpenContext,
   base: ShardHead,
   throughSeq: number,
-  terms: ReplayTerms,
-): Promise<Progress> {
+  terms: ReplayOptions,
+): Promise<ReplayResult> {
   const { watchSeq, exactFromSeq, orClose } = terms;
   let head = base;
   let anchored = base.seq === watchSeq && watchSeq >= exactFromSeq ? base : null;
   let passed = base.seq >= exactFromSeq ? [base] : [];
   let differs: number | null = null;
   let bytes = 0;
-  for await (const entries of logRuns(store.log, key, base.seq, throughSeq)) {
+  for await (const entries of contiguousEntries(store.log, key, base.seq, throughSeq)) {
     const step = await worker.request('replay', { key, entries, watchSeq, exactFromSeq, orClose });
     head = step.head;
     anchored = step.watched ?? anchored;
     differs ??= step.differs;
     const exact = entries.filter(({ seq }) => seq >= exactFromSeq).map(({ head }) => head);
-    passed = [...passed, ...exact].slice(-OWN_HEADS_MAX);
+    passed = [...passed, ...exact].slice(-HEAD_HISTORY_MAX);
     bytes += entries.reduce((total, { body }) => total + body.byteLength, 0);
     if (orClose && differs !== null) break;
   }
@@ -349,8 +352,8 @@ async function replay(
  */
 function contradictionOf(
   recorded: ShardHead,
-  base: Base,
-  end: Progress,
+  base: RecoveryBase,
+  end: ReplayResult,
   confirmed: ShardHead | null,
   isStored: boolean,
 ): string | null {

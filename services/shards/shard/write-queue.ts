@@ -1,10 +1,10 @@
-import type { Shares } from '../../../lib/admission/fair-share.ts';
+import type { FairShares } from '../../../lib/admission/fair-share.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { MetadataMerge } from '../../../lib/shard/change.ts';
 import type { WriteAck } from '../../../lib/shard/write-ack.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
 import { isByFilter, type ShardWrite } from '../engine/write.ts';
-import { unavailable } from './failure.ts';
+import { shardUnavailable } from './failure.ts';
 
 export interface QueuedWrite {
   write: ShardWrite;
@@ -28,12 +28,12 @@ const isDelete = ({ kind }: ShardWrite): boolean => kind === 'delete' || kind ==
 export class WriteQueue {
   readonly #clock: Clock;
   readonly #accountId: string;
-  readonly #budget: Shares;
+  readonly #budget: FairShares;
   #waiting: QueuedWrite[] = [];
   #bytes = 0;
 
   /** `budget` covers the queues of all shards on the node; `accountId` owns the shard. */
-  constructor(clock: Clock, accountId: string, budget: Shares) {
+  constructor(clock: Clock, accountId: string, budget: FairShares) {
     this.#clock = clock;
     this.#accountId = accountId;
     this.#budget = budget;
@@ -51,10 +51,10 @@ export class WriteQueue {
   push(write: ShardWrite, deadlineMs: number): Promise<WriteAck> {
     const bytes = sizeOfWrite(write);
     if (!this.#hasRoom(write, bytes)) {
-      return Promise.reject(unavailable('Too many writes are queued for this collection; try again.'));
+      return Promise.reject(shardUnavailable('Too many writes are queued for this collection; try again.'));
     }
     if (!isDelete(write) && !this.#budget.fits(this.#accountId, bytes)) {
-      return Promise.reject(unavailable('Too many writes of this account are queued; try again.'));
+      return Promise.reject(shardUnavailable('Too many writes of this account are queued; try again.'));
     }
     this.#grow(bytes);
     return new Promise((resolve, reject) => {
@@ -107,7 +107,7 @@ export class WriteQueue {
       deadlineMs <= monotonicMs ? 'late' : 'inTime',
     );
     this.#waiting = inTime;
-    this.#refuse(late, unavailable('The write was queued too long; try again.'));
+    this.#refuse(late, shardUnavailable('The write was queued too long; try again.'));
   }
 
   #refuse(writes: QueuedWrite[], reason: Error): void {

@@ -13,16 +13,16 @@ import { Semaphore } from 'async-mutex';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
-import type { AlteredEntry, Recomputed } from '../../../lib/shard/recomputed.ts';
+import type { AlteredEntry, RecomputedShard } from '../../../lib/shard/recomputed.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
-import type { OwnHeads } from '../memory/own-heads.ts';
+import type { HeadHistory } from '../memory/own-heads.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { Checkpointer } from '../shard/checkpointer.ts';
-import { storeFailure, unavailable } from '../shard/failure.ts';
-import { logRuns } from '../shard/log-run.ts';
-import { assertThere, unlessDeleted } from '../shard/open.ts';
+import { clientErrorOf, shardUnavailable } from '../shard/failure.ts';
+import { contiguousEntries } from '../shard/log-run.ts';
+import { assertExists, orNotFound } from '../shard/open.ts';
 import { type ShardWorker, WorkerLost, type WorkerPool } from '../worker/pool.ts';
 
 const DIFFERENCES_MAX = 1_000;
@@ -67,14 +67,14 @@ interface RecomputationParts {
   checkpointer: Checkpointer;
   clock: Pick<Clock, 'monotonicMs'>;
   /** Head histories of the open shards. */
-  ownHeads: ReadonlyMap<ShardKey, OwnHeads>;
+  ownHeads: ReadonlyMap<ShardKey, HeadHistory>;
 }
 
 export class Recomputation {
   readonly #parts: RecomputationParts;
   readonly #store: Store;
   readonly #sessions = new Map<string, Session>();
-  readonly #scans = new Semaphore(INTERNAL_LIMITS.recomputeScansMax, unavailable('The service is stopping.'));
+  readonly #scans = new Semaphore(INTERNAL_LIMITS.recomputeScansMax, shardUnavailable('The service is stopping.'));
   #waiting = 0;
   #stopped = false;
 
@@ -88,10 +88,10 @@ export class Recomputation {
    * collection was deleted in the meantime, or StoreError 'damaged' if stored bytes cannot be
    * decoded.
    */
-  async begin(spec: ShardSpec, onProgress: OnProgress = () => undefined): Promise<Recomputed> {
-    if (this.#stopped) throw unavailable('The service is stopping.');
+  async begin(spec: ShardSpec, onProgress: OnProgress = () => undefined): Promise<RecomputedShard> {
+    if (this.#stopped) throw shardUnavailable('The service is stopping.');
     if (this.#sessions.size + this.#waiting >= INTERNAL_LIMITS.recomputeSessionsMax)
-      throw unavailable('Too many verifications are running; try again.');
+      throw shardUnavailable('Too many verifications are running; try again.');
     this.#waiting++;
     return this.#scans.runExclusive(() => {
       this.#waiting--;
@@ -99,14 +99,14 @@ export class Recomputation {
     });
   }
 
-  #begin(spec: ShardSpec, onProgress: OnProgress): Promise<Recomputed> {
+  #begin(spec: ShardSpec, onProgress: OnProgress): Promise<RecomputedShard> {
     const { shardCache, pool, checkpointer } = this.#parts;
     const key = shardKey(spec.collectionId, spec.index);
     const session: Session = {
       id: randomUUID(),
       spec,
       key,
-      worker: shardCache.peek(spec)?.worker ?? pool.lightest(),
+      worker: shardCache.peek(spec)?.worker ?? pool.leastLoaded(),
       recorded: EMPTY_HEAD,
       laidSeq: 0,
       altered: null,
@@ -119,9 +119,9 @@ export class Recomputation {
     this.#sessions.set(session.id, session);
     return this.#guarded(session, async () => {
       // The collection may have been deleted while the scan waited for its turn.
-      await assertThere(spec, this.#store);
+      await assertExists(spec, this.#store);
       const { count } = (await this.#store.log.head(key)) ?? EMPTY_HEAD;
-      await this.#hold(session, SESSION_BYTES + count * RECORD_BYTES);
+      await this.#allocate(session, SESSION_BYTES + count * RECORD_BYTES);
       await session.worker.request('recomputeBegin', { session: session.id, spec });
       const [throughSeq, altered] = await Promise.all([
         this.#scan(session),
@@ -129,7 +129,7 @@ export class Recomputation {
       ]);
       if (altered !== null) session.altered = await this.#alteredEntry(session, altered);
       const recorded = (await this.#store.log.head(key)) ?? EMPTY_HEAD;
-      return this.#lay(session, throughSeq, recorded);
+      return this.#applyLog(session, throughSeq, recorded);
     });
   }
 
@@ -138,15 +138,15 @@ export class Recomputation {
     const scan = await this.#store.records.scan(session.key);
     for await (const records of scan.batches) {
       const longIds = records.reduce((sum, { id }) => sum + Math.max(0, id.length - ID_MAX_CHARS), 0);
-      if (longIds > 0) await this.#hold(session, longIds * CHAR_BYTES);
-      this.#tell(session, await session.worker.request('recomputeRecords', { session: session.id, records }));
+      if (longIds > 0) await this.#allocate(session, longIds * CHAR_BYTES);
+      this.#reportProgress(session, await session.worker.request('recomputeRecords', { session: session.id, records }));
     }
     const { unreadable, stray } = scan;
     await session.worker.request('recomputeLeftOut', { session: session.id, unreadable, stray });
     return scan.throughSeq;
   }
 
-  #tell(session: Session, records: number): void {
+  #reportProgress(session: Session, records: number): void {
     const monotonicMs = this.#parts.clock.monotonicMs();
     if (monotonicMs - session.toldMs < PROGRESS_EVERY_MS) return;
     session.toldMs = monotonicMs;
@@ -163,12 +163,12 @@ export class Recomputation {
   }
 
   /** Applies the log through `seq`. Throws UNAVAILABLE if the session has expired. */
-  async extend(id: string, seq: number): Promise<Recomputed> {
+  async extend(id: string, seq: number): Promise<RecomputedShard> {
     const session = this.#sessions.get(id);
-    if (!session) throw unavailable('The verification took too long; try again.');
+    if (!session) throw shardUnavailable('The verification took too long; try again.');
     return this.#guarded(session, async () => {
       const recorded = (await this.#store.log.head(session.key)) ?? EMPTY_HEAD;
-      return this.#lay(session, session.laidSeq, recorded, seq);
+      return this.#applyLog(session, session.laidSeq, recorded, seq);
     });
   }
 
@@ -183,7 +183,7 @@ export class Recomputation {
     this.#sessions.delete(id);
     if (session.expiry) clearTimeout(session.expiry);
     session.unpin();
-    this.#parts.shardCache.giveBack(session.heldBytes);
+    this.#parts.shardCache.freeWorkMemory(session.heldBytes);
     session.worker.request('recomputeEnd', { session: id }).catch(() => undefined);
   }
 
@@ -198,32 +198,37 @@ export class Recomputation {
     for (const id of [...this.#sessions.keys()]) this.release(id);
   }
 
-  async #hold(session: Session, bytes: number): Promise<void> {
+  async #allocate(session: Session, bytes: number): Promise<void> {
     const { shardCache } = this.#parts;
-    if (!(await shardCache.hold(bytes)))
-      throw unavailable('There is not enough memory to verify the collection now; try again.');
+    if (!(await shardCache.allocateWorkMemory(bytes)))
+      throw shardUnavailable('There is not enough memory to verify the collection now; try again.');
     session.heldBytes += bytes;
     if (this.#sessions.has(session.id)) return;
     // The session was released while shards were being closed for it.
-    shardCache.giveBack(bytes);
-    throw unavailable('The verification was interrupted; try again.');
+    shardCache.freeWorkMemory(bytes);
+    throw shardUnavailable('The verification was interrupted; try again.');
   }
 
-  async #lay(session: Session, fromSeq: number, newest: ShardHead, throughSeq = newest.seq): Promise<Recomputed> {
+  async #applyLog(
+    session: Session,
+    fromSeq: number,
+    newest: ShardHead,
+    throughSeq = newest.seq,
+  ): Promise<RecomputedShard> {
     let at = fromSeq;
     let recorded = at === newest.seq ? newest : session.recorded;
-    for await (const entries of logRuns(this.#store.log, session.key, fromSeq, throughSeq)) {
+    for await (const entries of contiguousEntries(this.#store.log, session.key, fromSeq, throughSeq)) {
       // A rewritten record takes a new slot in the map.
       const bodies = entries.reduce((sum, { body }) => sum + body.byteLength, 0);
-      await this.#hold(session, Math.ceil(bodies / (session.spec.dimensions * VALUE_BYTES)) * RECORD_BYTES);
-      this.#tell(session, await session.worker.request('recomputeEntries', { session: session.id, entries }));
+      await this.#allocate(session, Math.ceil(bodies / (session.spec.dimensions * VALUE_BYTES)) * RECORD_BYTES);
+      this.#reportProgress(session, await session.worker.request('recomputeEntries', { session: session.id, entries }));
       recorded = entries.at(-1)!.head;
       at = entries.at(-1)!.seq;
     }
     if (at < throughSeq) {
-      await assertThere(session.spec, this.#store);
+      await assertExists(session.spec, this.#store);
       if ((await this.#store.records.appliedSeq(session.key)) > at)
-        throw unavailable('The log was trimmed during the verification; try again.');
+        throw shardUnavailable('The log was trimmed during the verification; try again.');
       // Compare the state reached with the head at which the log claims to end, so that missing
       // entries count as a contradiction.
       recorded = newest;
@@ -234,7 +239,7 @@ export class Recomputation {
     const { head, contradicting } = await session.worker.request('recomputeHead', place);
     const isSame = isSameState(head, recorded) && contradicting === 0 && !(await this.#isSuspect(session, recorded));
     // A partly deleted collection contradicts whatever was recorded.
-    if (!isSame) await assertThere(session.spec, this.#store);
+    if (!isSame) await assertExists(session.spec, this.#store);
     const differences = isSame ? [] : await this.#compare(session);
     const contradiction = this.#parts.ownHeads.get(session.key)?.contradiction ?? null;
     return { session: session.id, head, recorded, differences, altered: session.altered, contradiction };
@@ -249,7 +254,7 @@ export class Recomputation {
     return (await contradictions.list(spec.collectionId)).length > 0;
   }
 
-  async #compare(session: Session): Promise<Recomputed['differences']> {
+  async #compare(session: Session): Promise<RecomputedShard['differences']> {
     if (session.altered === null) await this.#addWitness(session);
     return this.#parts.shardCache.use(
       session.spec,
@@ -265,11 +270,11 @@ export class Recomputation {
   async #addWitness({ id, key, worker, laidSeq }: Session): Promise<void> {
     const { log } = this.#store;
     const firstSeq = await log.firstSeq(key);
-    for await (const entries of logRuns(log, key, (firstSeq ?? laidSeq + 1) - 1, laidSeq))
+    for await (const entries of contiguousEntries(log, key, (firstSeq ?? laidSeq + 1) - 1, laidSeq))
       await worker.request('recomputeWitness', { session: id, entries });
   }
 
-  async #guarded(session: Session, work: () => Promise<Recomputed>): Promise<Recomputed> {
+  async #guarded(session: Session, work: () => Promise<RecomputedShard>): Promise<RecomputedShard> {
     if (session.expiry) clearTimeout(session.expiry);
     session.expiry = null;
     try {
@@ -279,9 +284,9 @@ export class Recomputation {
     } catch (error) {
       const isReleased = !this.#sessions.has(session.id);
       this.release(session.id);
-      if (!isReleased && !(error instanceof WorkerLost)) throw storeFailure(error);
-      const interrupted = unavailable('The verification was interrupted; try again.', error);
-      throw await unlessDeleted(interrupted, session.spec, this.#store);
+      if (!isReleased && !(error instanceof WorkerLost)) throw clientErrorOf(error);
+      const interrupted = shardUnavailable('The verification was interrupted; try again.', error);
+      throw await orNotFound(interrupted, session.spec, this.#store);
     }
   }
 }

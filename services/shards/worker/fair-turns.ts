@@ -1,11 +1,11 @@
-import type { HeldShard } from './held-shard.ts';
+import type { HostedShard } from './held-shard.ts';
 
 /** Kinds of turns, in the order in which an account's kinds alternate. */
 const KINDS = ['query', 'stage', 'maintain'] as const;
 export type TurnKind = (typeof KINDS)[number];
 
 /** Runs one slice of each kind of work, without blocking. */
-export type TurnWork = { readonly [kind in TurnKind]: (held: HeldShard) => void };
+export type TurnWork = { readonly [kind in TurnKind]: (held: HostedShard) => void };
 
 /** Minimum charge per turn, in ms, so that many short turns count as well. */
 const LEAST_MS = 0.1;
@@ -13,10 +13,10 @@ const LEAST_MS = 0.1;
 const OVERDUE_MS = 8;
 
 /** The shards of one account that want a turn. */
-class AccountTurns {
+class AccountQueue {
   /** Virtual time at which its next turn begins. */
   startMs: number;
-  readonly #waiting: Readonly<Record<TurnKind, Set<HeldShard>>> = {
+  readonly #waiting: Readonly<Record<TurnKind, Set<HostedShard>>> = {
     query: new Set(),
     stage: new Set(),
     maintain: new Set(),
@@ -35,11 +35,11 @@ class AccountTurns {
     return this.#waiting[kind].size > 0;
   }
 
-  add(kind: TurnKind, held: HeldShard): void {
+  add(kind: TurnKind, held: HostedShard): void {
     this.#waiting[kind].add(held);
   }
 
-  delete(held: HeldShard): void {
+  delete(held: HostedShard): void {
     for (const kind of KINDS) this.#waiting[kind].delete(held);
   }
 
@@ -47,7 +47,7 @@ class AccountTurns {
    * Removes and returns the next turn, alternating between kinds and, within a kind, between
    * shards.
    */
-  take(): { kind: TurnKind; held: HeldShard } | null {
+  take(): { kind: TurnKind; held: HostedShard } | null {
     const next = KINDS.indexOf(this.#last) + 1;
     for (const kind of [...KINDS.slice(next), ...KINDS.slice(0, next)]) {
       for (const held of this.#waiting[kind]) {
@@ -70,11 +70,11 @@ class AccountTurns {
  *
  * Not charged: recomputation for a verification. See docs/internals/shard.md.
  */
-export class FairTurns {
+export class TurnScheduler {
   readonly #later: (run: () => void) => void;
   readonly #monotonicMs: () => number;
   readonly #work: TurnWork;
-  readonly #accounts = new Map<string, AccountTurns>();
+  readonly #accounts = new Map<string, AccountQueue>();
   #virtualMs = 0;
   #comes = false;
   #lastTurnMs = 0;
@@ -93,30 +93,30 @@ export class FairTurns {
   }
 
   /** Queues the shard for a turn, unless it is already queued for one of this kind. */
-  give(kind: TurnKind, held: HeldShard): void {
+  enqueue(kind: TurnKind, held: HostedShard): void {
     this.#accountOf(held).add(kind, held);
-    this.#come();
+    this.#schedule();
   }
 
   /**
    * Charges a shard's account for time its requests took outside its turns, while any turn is
    * queued.
    */
-  charge(held: HeldShard, tookMs: number): void {
+  charge(held: HostedShard, tookMs: number): void {
     if (this.#comes) this.#accountOf(held).startMs += tookMs;
   }
 
   /** Runs a turn if one has waited too long. Call it after each request. */
-  takeOverdue(): void {
-    if (this.#comes && this.#monotonicMs() - this.#lastTurnMs >= OVERDUE_MS) this.#take();
+  runOverdue(): void {
+    if (this.#comes && this.#monotonicMs() - this.#lastTurnMs >= OVERDUE_MS) this.#runNext();
   }
 
   /** Removes the shard from all queues. */
-  leave(held: HeldShard): void {
+  remove(held: HostedShard): void {
     this.#accounts.get(held.shard.spec.accountId)?.delete(held);
   }
 
-  #accountOf(held: HeldShard): AccountTurns {
+  #accountOf(held: HostedShard): AccountQueue {
     const { accountId } = held.shard.spec;
     const known = this.#accounts.get(accountId);
     if (known !== undefined) {
@@ -124,24 +124,24 @@ export class FairTurns {
       if (known.isEmpty) known.startMs = Math.max(known.startMs, this.#virtualMs);
       return known;
     }
-    const account = new AccountTurns(this.#virtualMs);
+    const account = new AccountQueue(this.#virtualMs);
     this.#accounts.set(accountId, account);
     return account;
   }
 
-  #come(): void {
+  #schedule(): void {
     if (this.#comes) return;
     this.#comes = true;
     this.#lastTurnMs = this.#monotonicMs();
     this.#later(() => {
       this.#comes = false;
-      this.#take();
-      if (this.#first() !== null) this.#come();
+      this.#runNext();
+      if (this.#first() !== null) this.#schedule();
       else this.#accounts.clear();
     });
   }
 
-  #take(): void {
+  #runNext(): void {
     const account = this.#first();
     const turn = account?.take() ?? null;
     if (account === null || turn === null) return;
@@ -155,8 +155,8 @@ export class FairTurns {
   }
 
   /** Returns the account whose turn is next. */
-  #first(): AccountTurns | null {
-    let first: AccountTurns | null = null;
+  #first(): AccountQueue | null {
+    let first: AccountQueue | null = null;
     for (const account of this.#accounts.values()) {
       if (!account.isEmpty && (first === null || account.startMs < first.startMs)) first = account;
     }

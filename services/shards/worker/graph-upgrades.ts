@@ -4,21 +4,21 @@
  * A shard holds two graphs while it replaces one. After an upgrade every loaded graph is outdated;
  * replacing them all at once would exhaust the node's memory limit.
  */
-import type { HeldShard } from './held-shard.ts';
+import type { HostedShard } from './held-shard.ts';
 
 export class GraphUpgrades {
-  #current: HeldShard | null = null;
-  readonly #waiting = new Set<HeldShard>();
+  #current: HostedShard | null = null;
+  readonly #waiting = new Set<HostedShard>();
 
   /** Returns whether the shard may replace its graph now; otherwise it joins the queue. */
-  enter(held: HeldShard): boolean {
+  enter(held: HostedShard): boolean {
     this.#current ??= held;
     if (this.#current !== held) this.#waiting.add(held);
     return this.#current === held;
   }
 
   /** Removes the shard. Returns the shard whose turn begins now, which the caller must wake. */
-  leave(held: HeldShard): HeldShard | null {
+  leave(held: HostedShard): HostedShard | null {
     this.#waiting.delete(held);
     if (this.#current !== held) return null;
     const [next = null] = this.#waiting;

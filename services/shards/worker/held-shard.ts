@@ -10,10 +10,10 @@
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { Shard } from '../engine/shard.ts';
 import type { Staged } from '../engine/write.ts';
-import { IndexDebt } from './index-debt.ts';
+import { IndexBackpressure } from './index-debt.ts';
 import type { ShardSize, WorkerOp, WorkerRequest } from './protocol.ts';
 import type { ReadRun } from './read-run.ts';
-import { Readings } from './reading.ts';
+import { PageCursors } from './reading.ts';
 import type { StepRun } from './step-run.ts';
 
 /** Maximum number of queries that a commit waits for. */
@@ -31,12 +31,12 @@ export type Waiting =
   | { kind: 'query'; run: ReadRun; version: number }
   | { kind: 'maintenance' };
 
-export class HeldShard {
+export class HostedShard {
   readonly key: ShardKey;
   readonly shard: Shard;
-  readonly readings = new Readings();
+  readonly readings = new PageCursors();
   staging: StepRun<Staged> | null = null;
-  readonly indexDebt = new IndexDebt();
+  readonly indexDebt = new IndexBackpressure();
   readonly #running: ReadRun[] = [];
   readonly #waiting: Waiting[] = [];
   #requestsWaiting = 0;
@@ -50,7 +50,7 @@ export class HeldShard {
   }
 
   get size(): ShardSize {
-    const { bytes, records, unindexed, unnamed } = this.shard;
+    const { bytes, records, unindexed, unaddressable: unnamed } = this.shard;
     return { bytes, records, unindexed, unnamed };
   }
 
@@ -112,7 +112,7 @@ export class HeldShard {
   }
 
   /** Removes a running or waiting query. Returns null if there is none with this id. */
-  takeOut(id: number): ReadRun | null {
+  remove(id: number): ReadRun | null {
     const running = this.#running.findIndex((run) => run.id === id);
     if (running >= 0) return this.#running.splice(running, 1)[0];
     const waiting = this.#waiting.findIndex((each) => each.kind === 'query' && each.run.id === id);

@@ -16,11 +16,11 @@ const SLICE_MIN_MS = 8;
 const SLICE_MAX_MS = 32;
 const OWED_MAX_MS = 100;
 
-export class IndexDebt {
+export class IndexBackpressure {
   #owedMs = 0;
 
   /** Notes that a request took `tookMs` while `unindexed` records were waiting. */
-  note(tookMs: number, unindexed: number): void {
+  add(tookMs: number, unindexed: number): void {
     const factor = unindexed < BACKLOG_MIN_RECORDS ? 0 : Math.min(FACTOR_MAX, unindexed / BACKLOG_EVEN_RECORDS);
     this.#owedMs = factor === 0 ? 0 : Math.min(OWED_MAX_MS, this.#owedMs + tookMs * factor);
   }
@@ -34,7 +34,7 @@ export class IndexDebt {
    * Returns the duration of the next slice of building in ms, at least `atLeastMs`, and deducts it
    * from what is due.
    */
-  take(atLeastMs: number): number {
+  nextSliceMs(atLeastMs: number): number {
     const sliceMs = Math.max(atLeastMs, Math.min(SLICE_MAX_MS, this.#owedMs));
     this.#owedMs = Math.max(0, this.#owedMs - sliceMs);
     return sliceMs;

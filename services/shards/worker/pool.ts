@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { type ErrorCode, ProvecError } from '../../../lib/errors.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
-import type { Page } from '../../../lib/shard/match.ts';
+import type { AnswerPage } from '../../../lib/shard/match.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 // V8 shares the code of a WebAssembly module among threads and frees it with the last one. Threads
 // that exit during that have crashed the process (nodejs/node#64500). Loading it in this thread
@@ -179,7 +179,7 @@ export class ShardWorker implements WorkerRequests {
 /** Returns the cursor of a paged answer, or null if no pages are left. */
 function restOf(result: unknown): string | null {
   const { page = result } = (result ?? {}) as { page?: unknown };
-  return (page as Page<unknown> | null)?.rest ?? null;
+  return (page as AnswerPage<unknown> | null)?.rest ?? null;
 }
 
 /**
@@ -201,11 +201,11 @@ export class WorkerPool {
     const graphThreads = size === 1 ? Math.min(2, availableParallelism()) : 1;
     this.#start = () => new ShardWorker(log, graphThreads);
     this.workers = Array.from({ length: size }, this.#start);
-    for (const at of this.workers.keys()) void this.#keep(at);
+    for (const at of this.workers.keys()) void this.#respawn(at);
   }
 
   /** Returns the live worker with the least load. */
-  lightest(): ShardWorker {
+  leastLoaded(): ShardWorker {
     const living = this.workers.filter(({ isGone }) => !isGone);
     const weight = ({ load, placed }: ShardWorker): number => load + placed * PLACED_BYTES;
     return (living.length > 0 ? living : this.workers).reduce((best, worker) =>
@@ -218,7 +218,7 @@ export class WorkerPool {
     await Promise.all(this.workers.map((worker) => worker.end()));
   }
 
-  async #keep(at: number): Promise<void> {
+  async #respawn(at: number): Promise<void> {
     for (let failures = 0; ; ) {
       const startedMs = performance.now();
       await this.workers[at]!.lost;

@@ -25,7 +25,7 @@ export type PostedWrite = ShardWrite | PackedUpsert;
  * Prepares a single write for posting. Transfers its buffers, so they become unusable here, unless
  * the sender may retry the write (`isKept`).
  */
-export async function posted(
+export async function toPosted(
   write: ShardWrite,
   isKept = false,
 ): Promise<{ write: PostedWrite; transfer: ArrayBuffer[] }> {
@@ -39,7 +39,7 @@ export async function posted(
 }
 
 /** Restores the write as it was before it was posted. */
-export function received(write: PostedWrite): ShardWrite {
+export function fromPosted(write: PostedWrite): ShardWrite {
   if (write.kind !== 'packed upsert') return write;
   const { ids, dimensions, vectors } = write;
   const bytes = Buffer.from(write.metadata.buffer);

@@ -10,10 +10,10 @@
  */
 
 import type { ProvecError } from '../../../lib/errors.ts';
-import type { ChangePreview, PreviewTerms, RecordUpdate } from '../../../lib/shard/change.ts';
+import type { ChangePreview, PreviewOptions, RecordUpdate } from '../../../lib/shard/change.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
-import type { FetchedRecord, Page, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
+import type { AnswerPage, FetchedRecord, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardProof } from '../../../lib/shard/proof.ts';
 import type { ShardReadOp, ShardReads } from '../../../lib/shard/read.ts';
 import type { RecordDifference } from '../../../lib/shard/recomputed.ts';
@@ -75,12 +75,12 @@ export interface WorkerOps extends ReadOps {
   stage: OfShard<{ writes: PostedWrite[] }, Staged>;
   commit: OfShard<unknown, ShardSize>;
   abort: OfShard;
-  query: OfShard<{ query: ShardQuery; pageMaxBytes: number }, Page<ShardMatch>>;
-  fetch: OfShard<{ ids: string[]; pageMaxBytes: number }, Page<FetchedRecord>>;
+  query: OfShard<{ query: ShardQuery; pageMaxBytes: number }, AnswerPage<ShardMatch>>;
+  fetch: OfShard<{ ids: string[]; pageMaxBytes: number }, AnswerPage<FetchedRecord>>;
   /** Returns the next page of a query or fetch, or null if it is no longer kept. */
-  next: OfShard<{ rest: string; pageMaxBytes: number }, Page<PageItem> | null>;
+  next: OfShard<{ rest: string; pageMaxBytes: number }, AnswerPage<PageItem> | null>;
   leave: OfShard<{ rest: string }>;
-  previewUpdates: OfShard<{ updates: RecordUpdate[]; terms: PreviewTerms }, ChangePreview>;
+  previewUpdates: OfShard<{ updates: RecordUpdate[]; terms: PreviewOptions }, ChangePreview>;
   metadataBytes: OfShard<{ ids: string[] }, number[]>;
   countNew: OfShard<{ ids: string[] }, number>;
   prove: OfShard<{ id: string }, ShardProof>;

@@ -1,9 +1,9 @@
 import { ProvecError } from '../../../lib/errors.ts';
 import type { Phase, Steps } from '../engine/steps.ts';
 import type { WorkerReply } from './protocol.ts';
-import { faultOf } from './worker-fault.ts';
+import { workerFaultOf } from './worker-fault.ts';
 
-export interface ReadTerms {
+export interface ReadSlices {
   /** Longest time a read works before other work gets a turn, in ms. */
   sliceMs: number;
   /**
@@ -35,14 +35,14 @@ export class ReadRun {
   /** Duration of its last slice, in ms. */
   lastSliceMs = 0;
   readonly #work: ReadWork;
-  readonly #terms: ReadTerms;
+  readonly #terms: ReadSlices;
   readonly #receivedMs: number;
   #steps: Steps<unknown>;
   #phase: Phase = 'building';
   #usedMs = 0;
   #readingMs = 0;
 
-  constructor(id: number, work: ReadWork, terms: ReadTerms) {
+  constructor(id: number, work: ReadWork, terms: ReadSlices) {
     this.id = id;
     this.#work = work;
     this.#terms = terms;
@@ -75,7 +75,7 @@ export class ReadRun {
         return this.#readingMs > cpuMaxMs ? this.refuse(this.#tooExpensive()) : null;
       }
     } catch (error) {
-      return { id: this.id, fault: faultOf(error) };
+      return { id: this.id, fault: workerFaultOf(error) };
     }
   }
 
@@ -89,7 +89,7 @@ export class ReadRun {
   /** Ends the read with 503. */
   refuse(message: string): WorkerReply {
     this.#steps.return(null);
-    return { id: this.id, fault: faultOf(new ProvecError('UNAVAILABLE', message)) };
+    return { id: this.id, fault: workerFaultOf(new ProvecError('UNAVAILABLE', message)) };
   }
 
   #tooExpensive(): string {

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ValueCount } from '../../../lib/filter/value-counts.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import type { Included, Page, PageItem } from '../../../lib/shard/match.ts';
+import type { AnswerPage, IncludedFields, PageItem } from '../../../lib/shard/match.ts';
 import { nextBit } from '../engine/bitmap.ts';
 import type { ShardQuery } from '../engine/query.ts';
 import type { Ranking } from '../engine/search.ts';
@@ -17,7 +17,7 @@ import { runThrough, STEP_NS, StepMeter, type Steps } from '../engine/steps.ts';
  * Maximum number of open cursors per shard; beyond it, the oldest of the kind is ended. A cursor
  * over all records keeps every record as it was. Other requests may have a hundred cursors each.
  */
-const READINGS_MAX = { all: 64, some: 4_096 };
+const CURSORS_MAX = { all: 64, some: 4_096 };
 
 /** Estimated costs of assembling an item, and of each of its bytes. */
 const ITEM_NS = 1_000;
@@ -27,7 +27,7 @@ const ITEM_BYTES = 200;
 /** Estimated size of a value and its count, besides its characters. */
 const VALUE_BYTES = 40;
 
-export class Reading {
+export class PageCursor {
   /** Whether it covers all records of the shard or only some. */
   readonly of: 'all' | 'some';
   readonly #length: number;
@@ -43,35 +43,35 @@ export class Reading {
     this.#unpin = unpin;
   }
 
-  static ofMatches(shard: Shard, ranking: Ranking, query: ShardQuery): Reading {
-    return Reading.#ofSlots(shard, ranking.slots, (rank) => shard.matchAt(rank, ranking, query));
+  static ofMatches(shard: Shard, ranking: Ranking, query: ShardQuery): PageCursor {
+    return PageCursor.#ofSlots(shard, ranking.slots, (rank) => shard.matchAt(rank, ranking, query));
   }
 
-  static ofRecords(shard: Shard, slots: Uint32Array): Reading {
-    return Reading.#ofSlots(shard, slots, (at) => shard.recordAt(slots[at]));
+  static ofRecords(shard: Shard, slots: Uint32Array): PageCursor {
+    return PageCursor.#ofSlots(shard, slots, (at) => shard.recordAt(slots[at]));
   }
 
-  static ofListed(shard: Shard, slots: Uint32Array, include: Included): Reading {
-    return Reading.#ofSlots(shard, slots, (at) => shard.listedAt(slots[at], include));
+  static ofListed(shard: Shard, slots: Uint32Array, include: IncludedFields): PageCursor {
+    return PageCursor.#ofSlots(shard, slots, (at) => shard.listedAt(slots[at], include));
   }
 
   /**
    * Creates a cursor over all records, in any order. Each record is released as soon as it is read.
    */
-  static ofAll(shard: Shard): Reading {
-    const held = shard.holdAll();
+  static ofAll(shard: Shard): PageCursor {
+    const held = shard.snapshot();
     let slot = -1;
     const readNext = (): PageItem => {
       slot = nextBit(held, slot + 1);
       const record = shard.recordAt(slot);
-      shard.letGo(held, slot);
+      shard.releaseSlot(held, slot);
       return record;
     };
-    return new Reading('all', shard.records, readNext, () => shard.letGoAll(held));
+    return new PageCursor('all', shard.records, readNext, () => shard.endSnapshot(held));
   }
 
-  static ofValues(counts: readonly ValueCount[]): Reading {
-    return new Reading(
+  static ofValues(counts: readonly ValueCount[]): PageCursor {
+    return new PageCursor(
       'some',
       counts.length,
       (at) => counts[at],
@@ -79,9 +79,9 @@ export class Reading {
     );
   }
 
-  static #ofSlots(shard: Shard, slots: Uint32Array, itemAt: (at: number) => PageItem): Reading {
+  static #ofSlots(shard: Shard, slots: Uint32Array, itemAt: (at: number) => PageItem): PageCursor {
     shard.pin(slots);
-    return new Reading('some', slots.length, itemAt, () => shard.unpin(slots));
+    return new PageCursor('some', slots.length, itemAt, () => shard.unpin(slots));
   }
 
   get isAtEnd(): boolean {
@@ -118,24 +118,24 @@ function bytesOf(item: PageItem): number {
 }
 
 /** The open cursors of one shard. */
-export class Readings {
+export class PageCursors {
   /** Least recently used first. */
-  readonly #open = new Map<string, { reading: Reading; usedMs: number }>();
+  readonly #open = new Map<string, { reading: PageCursor; usedMs: number }>();
   readonly #counts = { all: 0, some: 0 };
 
   /** Returns the page, and the name of the cursor if there are more pages. */
-  keep(reading: Reading, items: PageItem[], monotonicMs: number, name: string = randomUUID()): Page<PageItem> {
+  keep(reading: PageCursor, items: PageItem[], monotonicMs: number, name: string = randomUUID()): AnswerPage<PageItem> {
     if (reading.isAtEnd) {
       reading.end();
       return { items, rest: null };
     }
     this.#open.set(name, { reading, usedMs: monotonicMs });
-    if (++this.#counts[reading.of] > READINGS_MAX[reading.of]) this.#endOldest(reading.of);
+    if (++this.#counts[reading.of] > CURSORS_MAX[reading.of]) this.#endOldest(reading.of);
     return { items, rest: name };
   }
 
   /** Returns the next page, or null if the cursor is no longer open. */
-  next(name: string, maxBytes: number, monotonicMs: number): Page<PageItem> | null {
+  next(name: string, maxBytes: number, monotonicMs: number): AnswerPage<PageItem> | null {
     const found = this.#open.get(name);
     if (!found) return null;
     this.#remove(name, found.reading);
@@ -157,7 +157,7 @@ export class Readings {
     }
   }
 
-  #remove(name: string, reading: Reading): void {
+  #remove(name: string, reading: PageCursor): void {
     this.#open.delete(name);
     this.#counts[reading.of]--;
   }

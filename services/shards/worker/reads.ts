@@ -3,20 +3,20 @@
  * runs.
  */
 import { TopValues, type ValueCount, type ValueCounts } from '../../../lib/filter/value-counts.ts';
-import type { FetchedRecord, ListedRecord, Page, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
+import type { AnswerPage, FetchedRecord, ListedRecord, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardReadOp } from '../../../lib/shard/read.ts';
 import type { Shard } from '../engine/shard.ts';
 import { STEP_NS, StepMeter, type Steps } from '../engine/steps.ts';
 import type { WorkerOp, WorkerOps } from './protocol.ts';
 import type { ReadWork } from './read-run.ts';
-import { Reading, type Readings } from './reading.ts';
+import { PageCursor, type PageCursors } from './reading.ts';
 
 export type LongRead = 'query' | ShardReadOp;
 
 interface ReadShard {
   readonly shard: Shard;
   /** Keeps the cursors of paged answers. */
-  readonly readings: Readings;
+  readonly readings: PageCursors;
 }
 
 type Reads = {
@@ -30,20 +30,23 @@ type Reads = {
 const READS: Reads = {
   *query({ shard, readings }, { query, pageMaxBytes }, monotonicMs) {
     const ranking = yield* shard.rankSteps(query);
-    const reading = Reading.ofMatches(shard, ranking, query);
-    const page = (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as Page<ShardMatch>;
+    const reading = PageCursor.ofMatches(shard, ranking, query);
+    const page = (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as AnswerPage<ShardMatch>;
     return { ...page, fields: ranking.fields };
   },
   *facets({ shard, readings }, { field, limit, pageMaxBytes, ...scope }, monotonicMs) {
     const { counts, missing, fields } = yield* shard.countValuesSteps(field, scope);
     const values = limit === null ? counts.entries : yield* topValues(counts, limit);
-    const page = yield* firstPage(readings, Reading.ofValues(values), pageMaxBytes, monotonicMs);
-    return { missing, page: page as Page<ValueCount>, fields };
+    const page = yield* firstPage(readings, PageCursor.ofValues(values), pageMaxBytes, monotonicMs);
+    return { missing, page: page as AnswerPage<ValueCount>, fields };
   },
   *list({ shard, readings }, { pageMaxBytes, ...listing }, monotonicMs) {
     const { slots, fields } = yield* shard.listSteps(listing);
-    const reading = Reading.ofListed(shard, slots, listing);
-    return { ...((yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as Page<ListedRecord>), fields };
+    const reading = PageCursor.ofListed(shard, slots, listing);
+    return {
+      ...((yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as AnswerPage<ListedRecord>),
+      fields,
+    };
   },
   *count({ shard }, scope) {
     const { count, fields } = yield* shard.countSteps(scope);
@@ -55,12 +58,15 @@ const READS: Reads = {
   *export({ shard, readings }, { pageMaxBytes }, monotonicMs) {
     // Head and records come from one state: the steps below yield only where the shard may change.
     const { head } = shard;
-    const reading = Reading.ofAll(shard);
-    return { head, page: (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as Page<FetchedRecord> };
+    const reading = PageCursor.ofAll(shard);
+    return {
+      head,
+      page: (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as AnswerPage<FetchedRecord>,
+    };
   },
   *namespaces({ shard, readings }, { pageMaxBytes, ...asked }, monotonicMs) {
-    const reading = Reading.ofValues(yield* shard.namespacesSteps(asked));
-    return (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as Page<ValueCount>;
+    const reading = PageCursor.ofValues(yield* shard.namespacesSteps(asked));
+    return (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as AnswerPage<ValueCount>;
   },
 };
 
@@ -98,12 +104,12 @@ function* topValues({ entries }: ValueCounts, limit: number): Steps<readonly Val
 
 /** Returns the first page. The cursor for the rest is kept in `readings`. */
 function* firstPage(
-  readings: Readings,
-  reading: Reading,
+  readings: PageCursors,
+  reading: PageCursor,
   pageMaxBytes: number,
   monotonicMs: () => number,
-): Steps<Page<PageItem>> {
-  let page: Page<PageItem> | null = null;
+): Steps<AnswerPage<PageItem>> {
+  let page: AnswerPage<PageItem> | null = null;
   try {
     page = readings.keep(reading, yield* reading.page(pageMaxBytes), monotonicMs());
     return page;

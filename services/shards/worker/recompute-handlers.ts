@@ -18,7 +18,7 @@ export function recomputeHandlers(shardOf: (key: ShardKey) => Shard): WorkerHand
   };
   return {
     recomputeBegin: ({ session, spec }) => void sessions.set(session, new RecomputeSession(spec)),
-    recomputeLeftOut: ({ session, ...leftOut }) => void sessionOf(session).addLeftOut(leftOut),
+    recomputeLeftOut: ({ session, ...leftOut }) => void sessionOf(session).addSkipped(leftOut),
     recomputeHead: ({ session, seq, version }) => {
       const recomputed = sessionOf(session);
       return { head: recomputed.head(seq, version), contradicting: recomputed.contradicting };

@@ -11,7 +11,7 @@ import type { Steps } from '../engine/steps.ts';
 import type { ReplayEntry } from './protocol.ts';
 
 /** Hashes of a record's stored bytes, kept only for records whose leaf does not match them. */
-interface Parts {
+interface RecordHashes {
   vecHash: Buffer;
   metaHash: Buffer;
 }
@@ -26,7 +26,7 @@ export class RecomputeSession {
   #seq = 0;
   /** Ids by slot of the map; undefined if the record was deleted or replaced since. */
   #ids: (string | undefined)[] = [];
-  #contradicting = new Map<number, Parts>();
+  #contradicting = new Map<number, RecordHashes>();
   #unreadableIds = new Set<string>();
   /** Ids of rows that no write replaces, so no log entry can repair them. */
   readonly #strayIds = new Set<string>();
@@ -51,7 +51,7 @@ export class RecomputeSession {
   }
 
   /** Adds rows that exist but that the scan skipped. */
-  addLeftOut({ unreadable, stray }: Pick<RecordScan, 'unreadable' | 'stray'>): void {
+  addSkipped({ unreadable, stray }: Pick<RecordScan, 'unreadable' | 'stray'>): void {
     for (const id of unreadable) this.#unreadableIds.add(id);
     for (const id of stray) this.#strayIds.add(id);
   }
@@ -205,7 +205,7 @@ function finiteVecHashOf(vector: Float32Array): Buffer | null {
  * Describes how the stored record differs. A record that the shard skipped when it opened was
  * damaged after it was written.
  */
-function whatDiffers(held: Parts | null, stored: Parts): string {
+function whatDiffers(held: RecordHashes | null, stored: RecordHashes): string {
   if (!held) return WHAT.unreadable;
   const values = !held.vecHash.equals(stored.vecHash);
   const metadata = !held.metaHash.equals(stored.metaHash);

@@ -11,16 +11,16 @@ import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { collectGarbage } from '../../../lib/process/garbage.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
-import type { FetchedRecord, Page } from '../../../lib/shard/match.ts';
+import type { AnswerPage, FetchedRecord } from '../../../lib/shard/match.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../../lib/time/timers.ts';
 import { IndexFailure } from '../engine/index-failure.ts';
 import { type EngineOptions, Shard } from '../engine/shard.ts';
 import { runThrough, type Steps } from '../engine/steps.ts';
 import type { ShardWrite } from '../engine/write.ts';
-import { FairTurns } from './fair-turns.ts';
+import { TurnScheduler } from './fair-turns.ts';
 import { GraphUpgrades } from './graph-upgrades.ts';
-import { HeldShard } from './held-shard.ts';
-import { type PostedWrite, received } from './posted-write.ts';
+import { HostedShard } from './held-shard.ts';
+import { fromPosted, type PostedWrite } from './posted-write.ts';
 import type {
   CancelRequest,
   IndexNotice,
@@ -31,12 +31,12 @@ import type {
   WorkerReply,
   WorkerRequest,
 } from './protocol.ts';
-import { ReadRun, type ReadTerms } from './read-run.ts';
-import { Reading } from './reading.ts';
+import { ReadRun, type ReadSlices } from './read-run.ts';
+import { PageCursor } from './reading.ts';
 import { isLongRead, type LongRead, readWork } from './reads.ts';
 import { recomputeHandlers } from './recompute-handlers.ts';
 import { StepRun } from './step-run.ts';
-import { describeThrown, faultOf } from './worker-fault.ts';
+import { describeThrown, workerFaultOf } from './worker-fault.ts';
 
 const MAINTAIN_SLICE_MS = 2;
 const RECOMPUTE_SLICE_MS = 0.5;
@@ -52,7 +52,7 @@ const TIMER_SLACK_MS = 10;
 const CANCELLED = 'The request was cancelled.';
 const OPENING_AGAIN = 'The shard is reopening; try again.';
 
-const READ_TERMS: ReadTerms = {
+const READ_SLICES: ReadSlices = {
   sliceMs: 2,
   firstSliceMinMs: 1,
   cpuMaxMs: INTERNAL_LIMITS.queryCpuMaxMs,
@@ -63,7 +63,7 @@ const READ_TERMS: ReadTerms = {
 export type Post = (message: WorkerReply | SizeNotice | IndexNotice, transfer: ArrayBuffer[]) => void;
 
 /** Options for tests: how queries are sliced, how engines are created and how time passes. */
-export interface HostOptions extends Partial<ReadTerms> {
+export interface HostOptions extends Partial<ReadSlices> {
   engine?: EngineOptions;
   timers?: Timers;
 }
@@ -73,15 +73,15 @@ type Handlers = WorkerHandlers<Exclude<WorkerOp, LongRead | 'stage'>>;
 /** Handles requests and posts replies and notices. Independent of threads. */
 export class ShardHost {
   readonly #post: Post;
-  readonly #terms: ReadTerms;
+  readonly #terms: ReadSlices;
   readonly #engine: EngineOptions;
   readonly #timers: Timers;
   readonly #later: (run: () => void) => void;
-  readonly #turns: FairTurns;
+  readonly #turns: TurnScheduler;
   readonly #upgrades = new GraphUpgrades();
-  readonly #held = new Map<ShardKey, HeldShard>();
+  readonly #held = new Map<ShardKey, HostedShard>();
   /** Shards with unfinished cursors. */
-  readonly #expiring = new Set<HeldShard>();
+  readonly #expiring = new Set<HostedShard>();
   /** Milliseconds of background work since the last garbage collection. */
   #workedMs = 0;
 
@@ -92,13 +92,13 @@ export class ShardHost {
     { engine = {}, timers = SYSTEM_TIMERS, ...terms }: HostOptions = {},
   ) {
     this.#post = post;
-    this.#terms = { ...READ_TERMS, ...terms };
+    this.#terms = { ...READ_SLICES, ...terms };
     this.#engine = engine;
     this.#timers = timers;
     this.#later = later;
-    this.#turns = new FairTurns(later, this.#terms.monotonicMs, {
-      query: (held) => this.#goOn(held),
-      stage: (held) => this.#goOnStaging(held),
+    this.#turns = new TurnScheduler(later, this.#terms.monotonicMs, {
+      query: (held) => this.#continueQuery(held),
+      stage: (held) => this.#continueStaging(held),
       maintain: (held) => this.#maintain(held),
     });
   }
@@ -106,13 +106,13 @@ export class ShardHost {
   /** Answers a request: at once, in its turn, or when its shard allows it. */
   receive(request: WorkerRequest): void {
     this.#receive(request);
-    this.#turns.takeOverdue();
+    this.#turns.runOverdue();
   }
 
   /** Cancels a running or waiting read. */
   cancel({ cancel, key }: CancelRequest): void {
     const held = this.#held.get(key);
-    const run = held?.takeOut(cancel);
+    const run = held?.remove(cancel);
     if (!held || !run) return;
     this.#post(run.refuse(CANCELLED), []);
     this.#admit(held);
@@ -133,21 +133,21 @@ export class ShardHost {
   }
 
   readonly #handlers: Handlers = {
-    create: ({ key, spec }) => void this.#hold(key, new Shard(spec, this.#engine)),
+    create: ({ key, spec }) => void this.#host(key, new Shard(spec, this.#engine)),
     load: ({ key, spec, checkpoint }) => {
       const shard = Shard.load(checkpoint, spec, this.#engine);
-      this.#hold(key, shard);
+      this.#host(key, shard);
       this.#wake(key);
       return shard.head;
     },
-    restore: ({ key, records }) => this.#holder(key).shard.restore(records),
+    restore: ({ key, records }) => this.#hosted(key).shard.restore(records),
     endRestore: ({ key, seq, version }) => {
-      const head = this.#holder(key).shard.endRestore(seq, version);
+      const head = this.#hosted(key).shard.endRestore(seq, version);
       this.#wake(key);
       return head;
     },
     replay: ({ key, entries, watchSeq, exactFromSeq, orClose = false }) => {
-      const held = this.#holder(key);
+      const held = this.#hosted(key);
       const { shard } = held;
       let differs: number | null = null;
       let watched: ShardHead | null = null;
@@ -157,28 +157,28 @@ export class ShardHost {
         if (!isSame) differs ??= entry.seq;
         if (entry.seq === watchSeq) watched = shard.head;
       }
-      if (orClose && differs !== null) this.#giveUp(held);
+      if (orClose && differs !== null) this.#drop(held);
       this.#wake(key);
       return { head: shard.head, differs, watched };
     },
     commit: ({ key }) => {
-      const entry = this.#holder(key);
+      const entry = this.#hosted(key);
       entry.shard.commit();
       this.#wake(key);
       return entry.size;
     },
     abort: ({ key }) => {
-      this.#holder(key).shard.abort();
+      this.#hosted(key).shard.abort();
       this.#wake(key);
     },
     fetch: ({ key, ids, pageMaxBytes }) => {
-      const { shard, readings } = this.#holder(key);
-      const reading = Reading.ofRecords(shard, shard.slotsOf(ids));
+      const { shard, readings } = this.#hosted(key);
+      const reading = PageCursor.ofRecords(shard, shard.slotsOf(ids));
       return readings.keep(
         reading,
         runThrough(reading.page(pageMaxBytes)),
         this.#terms.monotonicMs(),
-      ) as Page<FetchedRecord>;
+      ) as AnswerPage<FetchedRecord>;
     },
     next: ({ key, rest, pageMaxBytes }) => {
       const page = this.#held.get(key)?.readings.next(rest, pageMaxBytes, this.#terms.monotonicMs()) ?? null;
@@ -190,13 +190,13 @@ export class ShardHost {
       this.#wake(key);
     },
     previewUpdates: ({ key, updates, terms }) =>
-      this.#thenWake(key, this.#holder(key).shard.previewUpdatesSteps(updates, terms)),
-    metadataBytes: ({ key, ids }) => this.#holder(key).shard.metadataBytes(ids),
-    countNew: ({ key, ids }) => this.#holder(key).shard.countNew(ids),
-    prove: ({ key, id }) => this.#holder(key).shard.prove(id),
-    size: ({ key }) => this.#holder(key).size,
+      this.#thenWake(key, this.#hosted(key).shard.previewUpdatesSteps(updates, terms)),
+    metadataBytes: ({ key, ids }) => this.#hosted(key).shard.metadataBytes(ids),
+    countNew: ({ key, ids }) => this.#hosted(key).shard.countNew(ids),
+    prove: ({ key, id }) => this.#hosted(key).shard.prove(id),
+    size: ({ key }) => this.#hosted(key).size,
     save: ({ key, folder }) => {
-      const { shard } = this.#holder(key);
+      const { shard } = this.#hosted(key);
       shard.save(folder);
       setImmediate(collectGarbage);
       return shard.head;
@@ -204,28 +204,28 @@ export class ShardHost {
     close: ({ key }) => {
       const held = this.#held.get(key);
       const bytes = held?.shard.bytes ?? 0;
-      if (held) this.#giveUp(held);
+      if (held) this.#drop(held);
       if (bytes >= COLLECT_AFTER_FREED_BYTES) collectGarbage();
     },
-    ...recomputeHandlers((key) => this.#holder(key).shard),
+    ...recomputeHandlers((key) => this.#hosted(key).shard),
   };
 
-  #holder(key: ShardKey): HeldShard {
+  #hosted(key: ShardKey): HostedShard {
     const found = this.#held.get(key);
     if (!found) throw new ProvecError('UNAVAILABLE', OPENING_AGAIN);
     return found;
   }
 
-  #hold(key: ShardKey, shard: Shard): void {
+  #host(key: ShardKey, shard: Shard): void {
     const former = this.#held.get(key);
-    if (former) this.#giveUp(former);
-    this.#held.set(key, new HeldShard(key, shard));
+    if (former) this.#drop(former);
+    this.#held.set(key, new HostedShard(key, shard));
   }
 
   /** Closes a shard and answers everything that waits for it. */
-  #giveUp(held: HeldShard): void {
+  #drop(held: HostedShard): void {
     this.#held.delete(held.key);
-    this.#turns.leave(held);
+    this.#turns.remove(held);
     this.#endUpgrade(held);
     const { queries, requests, staging } = held.clear();
     for (const run of queries) this.#post(run.refuse(OPENING_AGAIN), []);
@@ -234,7 +234,7 @@ export class ShardHost {
   }
 
   #refuse(id: number): void {
-    this.#post({ id, fault: faultOf(new ProvecError('UNAVAILABLE', OPENING_AGAIN)) }, []);
+    this.#post({ id, fault: workerFaultOf(new ProvecError('UNAVAILABLE', OPENING_AGAIN)) }, []);
   }
 
   #answer({ id, op, params }: WorkerRequest): void {
@@ -247,7 +247,7 @@ export class ShardHost {
       tookMs = this.#terms.monotonicMs() - startedMs;
       this.#post({ id, result, tookMs }, []);
     } catch (error) {
-      this.#post({ id, fault: faultOf(error) }, []);
+      this.#post({ id, fault: workerFaultOf(error) }, []);
     }
     const key = (params as { key?: ShardKey | null }).key;
     const held = key ? this.#held.get(key) : undefined;
@@ -256,8 +256,8 @@ export class ShardHost {
     this.#turns.charge(held, tookMs);
     // Opening a shard must not wait for its index to be built.
     if (op !== 'commit') return;
-    held.indexDebt.note(tookMs, held.shard.unindexed);
-    this.#payIndexDebt(held);
+    held.indexDebt.add(tookMs, held.shard.unindexed);
+    this.#buildIfDue(held);
   }
 
   /** Continues sliced work. Requests that have arrived run before the next slice. */
@@ -273,25 +273,25 @@ export class ShardHost {
     if (held) {
       const steps = held.shard.stageSteps(unpacked(writes));
       held.staging = new StepRun(id, steps, this.#terms.monotonicMs);
-      this.#turns.give('stage', held);
+      this.#turns.enqueue('stage', held);
     } else this.#refuse(id);
   }
 
-  #goOnStaging(held: HeldShard): void {
+  #continueStaging(held: HostedShard): void {
     const run = held.staging;
     if (run === null) return;
     const last = run.slice(STAGE_SLICE_MS);
-    if (last === null) this.#turns.give('stage', held);
+    if (last === null) this.#turns.enqueue('stage', held);
     else {
       held.staging = null;
-      held.indexDebt.note(run.tookMs, held.shard.unindexed);
+      held.indexDebt.add(run.tookMs, held.shard.unindexed);
       this.#wake(held.key);
       this.#post(last.reply, last.result?.commit ? [last.result.commit.body.buffer] : []);
     }
     this.#admit(held);
   }
 
-  #read<O extends LongRead>(id: number, held: HeldShard, op: O, params: WorkerOps[O]['params']): void {
+  #read<O extends LongRead>(id: number, held: HostedShard, op: O, params: WorkerOps[O]['params']): void {
     const run = new ReadRun(id, readWork(op, held, params, this.#terms.monotonicMs), this.#terms);
     // Reads that arrive together get shorter first slices, so that other work does not wait for a
     // full slice of each.
@@ -304,19 +304,19 @@ export class ShardHost {
   }
 
   /** Runs one slice of a query. Returns whether it is finished. */
-  #work(held: HeldShard, run: ReadRun, sliceMs: number): boolean {
+  #work(held: HostedShard, run: ReadRun, sliceMs: number): boolean {
     const reply = run.slice(sliceMs);
-    held.indexDebt.note(run.lastSliceMs, held.shard.unindexed);
+    held.indexDebt.add(run.lastSliceMs, held.shard.unindexed);
     if (!reply) return false;
     this.#post(reply, []);
-    this.#payIndexDebt(held);
+    this.#buildIfDue(held);
     if (run.hasBuilt) this.#post({ id: null, key: held.key, size: held.size }, []);
     if (held.readings.size > 0) this.#expireLater(held);
     return true;
   }
 
   /** Starts everything that is waiting and may run now. */
-  #admit(held: HeldShard): void {
+  #admit(held: HostedShard): void {
     for (let next = held.admitNext(); next; next = held.admitNext()) {
       if (next.kind === 'request') this.#answer(next.request);
       else if (next.kind === 'maintenance') this.#maintain(held);
@@ -324,18 +324,18 @@ export class ShardHost {
     this.#awaitTurn(held);
   }
 
-  #awaitTurn(held: HeldShard): void {
-    if (held.isQueried) this.#turns.give('query', held);
+  #awaitTurn(held: HostedShard): void {
+    if (held.isQueried) this.#turns.enqueue('query', held);
     if (held.readings.size > 0) this.#expireLater(held);
   }
 
   /** Expired cursors would keep the shard from being compacted. */
-  #expire(held: HeldShard): void {
+  #expire(held: HostedShard): void {
     if (held.readings.expire(this.#terms.monotonicMs())) this.#wake(held.key);
   }
 
   /** A timer is needed, because there may be no further request to trigger the expiry. */
-  #expireLater(held: HeldShard): void {
+  #expireLater(held: HostedShard): void {
     if (this.#expiring.has(held)) return;
     this.#expiring.add(held);
     this.#timers.after(INTERNAL_LIMITS.unaskedPageMaxMs + TIMER_SLACK_MS, () => {
@@ -348,7 +348,7 @@ export class ShardHost {
 
   #wake(key: ShardKey): void {
     const held = this.#held.get(key);
-    if (held) this.#turns.give('maintain', held);
+    if (held) this.#turns.enqueue('maintain', held);
   }
 
   /** Pinned records delayed compaction, so maintenance is woken after the steps. */
@@ -360,19 +360,19 @@ export class ShardHost {
     }
   }
 
-  #goOn(held: HeldShard): void {
+  #continueQuery(held: HostedShard): void {
     held.takeTurn((run) => this.#work(held, run, this.#terms.sliceMs));
     this.#admit(held);
   }
 
-  #maintain(held: HeldShard): void {
+  #maintain(held: HostedShard): void {
     // Maintenance waits for the staging; in between, it would take a third of the time under load.
     if (held.staging !== null) return;
     if (held.isRead) return void held.waitForMaintenance();
     const more = this.#maintainSlice(held);
     held.changed();
     if (more) {
-      this.#turns.give('maintain', held);
+      this.#turns.enqueue('maintain', held);
       return;
     }
     this.#post({ id: null, key: held.key, size: held.size }, []);
@@ -382,20 +382,20 @@ export class ShardHost {
     collectGarbage();
   }
 
-  #payIndexDebt(held: HeldShard): void {
+  #buildIfDue(held: HostedShard): void {
     if (!held.indexDebt.isDue || held.isRead) return;
     this.#maintainSlice(held);
     held.changed();
   }
 
   /** Returns true while there is more to do. */
-  #maintainSlice(held: HeldShard): boolean {
+  #maintainSlice(held: HostedShard): boolean {
     const { key, shard, indexDebt } = held;
     const startedMs = this.#terms.monotonicMs();
     const mayUpgrade = shard.hasOutdatedGraph && this.#upgrades.enter(held);
     let more = false;
     try {
-      more = shard.maintain(indexDebt.take(MAINTAIN_SLICE_MS), mayUpgrade);
+      more = shard.maintain(indexDebt.nextSliceMs(MAINTAIN_SLICE_MS), mayUpgrade);
       return more;
     } catch (error) {
       // The shard's state is unknown. The error ends the thread, and its shards reopen from the
@@ -413,7 +413,7 @@ export class ShardHost {
   }
 
   /** Lets the next shard replace its outdated graph. */
-  #endUpgrade(held: HeldShard): void {
+  #endUpgrade(held: HostedShard): void {
     const next = this.#upgrades.leave(held);
     if (next !== null) this.#wake(next.key);
   }
@@ -424,5 +424,5 @@ const isSteps = (result: unknown): result is Steps<unknown> =>
 
 /** Unpacks the writes one by one, because each takes time. */
 function* unpacked(writes: PostedWrite[]): Iterable<ShardWrite> {
-  for (const write of writes) yield received(write);
+  for (const write of writes) yield fromPosted(write);
 }

@@ -1,6 +1,6 @@
 import type { Steps } from '../engine/steps.ts';
 import type { WorkerReply } from './protocol.ts';
-import { faultOf } from './worker-fault.ts';
+import { workerFaultOf } from './worker-fault.ts';
 
 /** One request from its arrival to its reply, executed in slices. */
 export class StepRun<R> {
@@ -32,7 +32,7 @@ export class StepRun<R> {
         if (sinceMs >= sliceMs) return null;
       }
     } catch (error) {
-      return { reply: { id: this.id, fault: faultOf(error) } };
+      return { reply: { id: this.id, fault: workerFaultOf(error) } };
     }
   }
 }

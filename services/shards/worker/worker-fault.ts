@@ -2,7 +2,7 @@ import { ProvecError } from '../../../lib/errors.ts';
 import type { WorkerFault } from './protocol.ts';
 
 /** Converts a thrown error to a form that a message can carry. */
-export function faultOf(error: unknown): WorkerFault {
+export function workerFaultOf(error: unknown): WorkerFault {
   if (error instanceof ProvecError) return { code: error.code, message: error.message, details: error.details };
   return { code: null, message: describeThrown(error) };
 }

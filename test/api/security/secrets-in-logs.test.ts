@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { KeyView } from '../../../lib/actions/keys.ts';
 import { type Api, apiClient } from '../../support/api-client.ts';
-import { overwriteOnDisk } from '../../support/intruder.ts';
+import { tamperOnDisk } from '../../support/intruder.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
 import { until } from '../../support/until.ts';
 
@@ -81,7 +81,7 @@ beforeAll(async () => {
   await session(api, admin);
   await service.kill('SIGTERM');
   collect();
-  expect(overwriteOnDisk(service.dataDir, `value-${MARK}`, `eulav-${MARK}`, /\.db(-wal)?$/)).toBeGreaterThan(0);
+  expect(tamperOnDisk(service.dataDir, `value-${MARK}`, `eulav-${MARK}`, /\.db(-wal)?$/)).toBeGreaterThan(0);
   await service.restart();
   await session(api, admin);
   await service.kill('SIGKILL');

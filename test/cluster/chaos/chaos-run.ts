@@ -9,7 +9,7 @@ import { AliasClient, aliasTargets, type Puts } from './alias-client.ts';
 import { audit } from './audit.ts';
 import { ChaosClient, idsOf } from './client.ts';
 import { LogObserver } from './log-observer.ts';
-import { describeOutage, type Outage, outageOf } from './outage.ts';
+import { describeOutage, type ObservedOutage, outageOf } from './outage.ts';
 import { Recorder } from './recorder.ts';
 import { Verifier } from './verifier.ts';
 
@@ -34,7 +34,7 @@ export interface ChaosOptions extends Partial<ClusterOptions> {
 }
 
 /** What clients observed, and a sentence per broken promise. */
-export interface ChaosResult extends Outage {
+export interface ChaosResult extends ObservedOutage {
   faults: string[];
 }
 

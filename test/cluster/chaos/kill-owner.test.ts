@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { isThorough } from '../../support/effort.ts';
 import { ownerOf, runChaos } from './chaos-run.ts';
-import { backings } from './selection.ts';
+import { selectedBackings } from './selection.ts';
 
 const KILL_EVERY_MS = 5_000;
 const KILLS = isThorough ? 4 : 2;
 
-describe.each(await backings())('%s', (backing) => {
+describe.each(await selectedBackings())('%s', (backing) => {
   test('an owner is killed every five seconds', async () => {
     const result = await runChaos({
       name: `an owner is killed every ${KILL_EVERY_MS / 1000} s`,

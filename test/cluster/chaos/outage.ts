@@ -1,7 +1,7 @@
 import type { RecordedRequest } from './recorder.ts';
 
 /** How long the service was unavailable, and how often it failed. */
-export interface Outage {
+export interface ObservedOutage {
   /** Longest time without a response from one shard. */
   shardAwayMs: number;
   /** Longest time in which one client got no response. */
@@ -13,7 +13,7 @@ export interface Outage {
 }
 
 /** `endMs`: time when the clients stopped, on the clock of the requests. */
-export function outageOf(requests: readonly RecordedRequest[], shards: number, endMs: number): Outage {
+export function outageOf(requests: readonly RecordedRequest[], shards: number, endMs: number): ObservedOutage {
   const clients = [...new Set(requests.map(({ client }) => client))];
   const ofShard = (index: number) => requests.filter((request) => request.shards.includes(index));
   const ofClient = (client: number) => requests.filter((request) => request.client === client);
@@ -52,7 +52,7 @@ function longestFailingMs(requests: readonly RecordedRequest[], endMs: number): 
   return since === null ? longest : Math.max(longest, endMs - since);
 }
 
-export function describeOutage({ shardAwayMs, clientAwayMs, failingMs, requests, failures }: Outage): string {
+export function describeOutage({ shardAwayMs, clientAwayMs, failingMs, requests, failures }: ObservedOutage): string {
   const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`;
   const kinds = new Map<string, number>();
   for (const { kind, failure } of failures)

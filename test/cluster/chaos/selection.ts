@@ -7,7 +7,7 @@ const LOCAL = 'SQLite + TCP';
  * Backing services to run cases on: with servers when available, and in thorough runs also without.
  * PROVEC_TEST_CHAOS=local selects only the latter.
  */
-export async function backings(): Promise<Backing[]> {
+export async function selectedBackings(): Promise<Backing[]> {
   if (process.env.PROVEC_TEST_CHAOS === 'local') return [LOCAL];
   const best = await bestBacking();
   return isThorough && best !== LOCAL ? [LOCAL, best] : [best];

@@ -11,13 +11,13 @@ import { openSqliteStore } from '../../../lib/store/sqlite/store.ts';
 import { SYSTEM_CLOCK } from '../../../lib/time/clock.ts';
 import anchoringService from '../../../services/anchoring/anchoring.service.ts';
 import type { LedgerClient } from '../../../services/anchoring/ledger/ledger-client.ts';
-import { FlightWatch } from '../../support/flight-watch.ts';
+import { TransactionWatch } from '../../support/flight-watch.ts';
 import { LedgerRelay, type Passing } from '../../support/ledger-relay.ts';
 import { TEST_KEYS } from '../../support/store-keys.ts';
 import { until } from '../../support/until.ts';
 import { headOf, newCollection, rpc, SILENT } from '../../unit/services/anchoring/fixture.ts';
-import { Cluster, type TestNode } from '../transport/cluster.ts';
-import { Gate, gated } from './gate.ts';
+import { type TestNode, TransportCluster } from '../transport/cluster.ts';
+import { gated, InstanceGate } from './gate.ts';
 
 /** How an instance sees the other instances' rows. */
 interface Sight {
@@ -32,11 +32,11 @@ interface Sight {
 
 /** One instance of the anchoring service on its own node. */
 export class Instance {
-  readonly gate: Gate;
+  readonly gate: InstanceGate;
   readonly node: TestNode;
   readonly sight: Sight;
 
-  constructor(gate: Gate, node: TestNode, sight: Sight) {
+  constructor(gate: InstanceGate, node: TestNode, sight: Sight) {
     this.gate = gate;
     this.node = node;
     this.sight = sight;
@@ -63,7 +63,7 @@ export class Instance {
 export class AnchoringCluster {
   readonly instances: Instance[] = [];
   readonly store: Store;
-  readonly watch: FlightWatch;
+  readonly watch: TransactionWatch;
   readonly client: LedgerClient;
   /** What the network does to a transaction; by default, it arrives. */
   onSend: (passing: Passing, arrive: () => Promise<string>) => Promise<string> = (_, arrive) => arrive();
@@ -71,15 +71,15 @@ export class AnchoringCluster {
   answeredBehind = 0;
   readonly #folder: string;
   readonly #relay: LedgerRelay;
-  readonly #cluster = new Cluster({ kind: 'TCP' });
-  readonly #gates = new Map<string, Gate>();
+  readonly #cluster = new TransportCluster({ kind: 'TCP' });
+  readonly #gates = new Map<string, InstanceGate>();
 
   private constructor(folder: string, store: Store, relay: LedgerRelay, client: LedgerClient) {
     this.#folder = folder;
     this.store = store;
     this.#relay = relay;
     this.client = client;
-    this.watch = new FlightWatch(relay.ledgerUrl, client);
+    this.watch = new TransactionWatch(relay.ledgerUrl, client);
     relay.intercept = (passing) => this.#pass(passing);
   }
 
@@ -95,7 +95,7 @@ export class AnchoringCluster {
   /** Starts another instance. */
   async start(): Promise<Instance> {
     const id = `anchoring-${this.instances.length}-${randomUUID().slice(0, 8)}`;
-    const gate = new Gate();
+    const gate = new InstanceGate();
     this.#gates.set(`/${id}`, gate);
     const store = gated(this.store, gate);
     const sight: Sight = { isBlind: false, waitReads: 0 };

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { committedCut, contains } from '../../../lib/shard/cut.ts';
+import { committedCut, cutContains } from '../../../lib/shard/cut.ts';
 import type { CollectionRow } from '../../../lib/store/catalog.ts';
 import { isThorough } from '../../support/effort.ts';
 import { randomFrom } from '../../support/random.ts';
@@ -71,7 +71,7 @@ test('instances that all believe to be in charge pause at random, and the networ
     const cut = await committedCut(cluster.store.log, row);
     await until('all is anchored', async () => {
       const confirmed = (await cluster.store.anchors.get(row.id))?.confirmed;
-      return confirmed && contains(confirmed.cut, cut);
+      return confirmed && cutContains(confirmed.cut, cut);
     });
     const { confirmed, halted } = (await cluster.store.anchors.get(row.id))!;
     expect(halted).toBeNull();

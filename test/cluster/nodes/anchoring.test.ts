@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { collectionRoot } from '../../../lib/shard/collection-root.ts';
-import { contains } from '../../../lib/shard/cut.ts';
+import { cutContains } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import type { CollectionRow } from '../../../lib/store/catalog.ts';
 import { until } from '../../support/until.ts';
@@ -40,7 +40,7 @@ describe('any instance may be asked', () => {
         const receipt = await at(place + turn).submit(row, cut, WAIT_MS);
         expect(receipt.status).toBe('confirmed');
         const { confirmed } = await rowOf(row);
-        expect(contains(confirmed!.cut, cut)).toBe(true);
+        expect(cutContains(confirmed!.cut, cut)).toBe(true);
         const history = await at(turn).ask('anchoring.history', {
           collectionId: row.id,
           limit: 10,

@@ -16,7 +16,7 @@ export const INSTANTS: Instant[] = [
 ];
 
 /** Holds back every call of one instance, like a paused process or a cut network. */
-export class Gate {
+export class InstanceGate {
   /** Called at each instant; the gate shuts when it returns true. */
   trap: ((instant: Instant) => boolean) | null = null;
   #shut: Promise<void> | null = null;
@@ -60,7 +60,7 @@ export class Gate {
 }
 
 /** A store whose calls pass a gate. */
-export function gated(store: Store, gate: Gate): Store {
+export function gated(store: Store, gate: InstanceGate): Store {
   return {
     ...store,
     anchors: gatedAnchors(store.anchors, gate),
@@ -69,7 +69,7 @@ export function gated(store: Store, gate: Gate): Store {
   };
 }
 
-function gatedAnchors(anchors: AnchorStore, gate: Gate): AnchorStore {
+function gatedAnchors(anchors: AnchorStore, gate: InstanceGate): AnchorStore {
   /** Signatures in flight, as this instance last saw them. */
   const seen = new Map<string, string | null>();
   const see = (row: AnchorRow) => seen.set(row.collectionId, row.inFlight?.signature ?? null);
@@ -94,7 +94,7 @@ function gatedAnchors(anchors: AnchorStore, gate: Gate): AnchorStore {
 }
 
 /** Puts every method of a part of the store behind the gate. */
-function behind<T extends object>(part: T, gate: Gate): T {
+function behind<T extends object>(part: T, gate: InstanceGate): T {
   return new Proxy(part, {
     get(target, name) {
       const method = Reflect.get(target, name) as unknown;

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { eventually, HandClock, isPending } from '../../support/accounts.ts';
+import { eventually, isPending, ManualClock } from '../../support/accounts.ts';
 import { ControlCluster, type ControlNode } from './control-cluster.ts';
 
 let cluster: ControlCluster;
-let clock: HandClock;
+let clock: ManualClock;
 let a: ControlNode;
 let b: ControlNode;
 let accountId: string;
 
 beforeEach(async () => {
-  clock = new HandClock();
+  clock = new ManualClock();
   cluster = await ControlCluster.open({ plans: { free: { keys: -1 } }, clock });
   [a, b] = (await cluster.start('a', 'b')) as [ControlNode, ControlNode];
   accountId = (await a.call('keys.createAccount', { name: 'someone', plan: 'free' })).account.id;

@@ -7,7 +7,7 @@ import type { Allowance } from '../../../services/metering/allowance.ts';
 import { QueryQuota } from '../../../services/metering/query-quota.ts';
 import { WriteQuota } from '../../../services/metering/write-quota.ts';
 import { commitTally } from '../../support/accounts.ts';
-import { asking } from '../../support/metered-account.ts';
+import { writeRequestFor } from '../../support/metered-account.ts';
 import { anyMongoServer, isMongoThere } from '../../support/mongo-server.ts';
 import { type MongoDatabase, mongoDatabase } from '../../unit/lib/store/mongo/database.ts';
 
@@ -77,9 +77,9 @@ if (isMongoThere(start)) {
     let calls = 0;
     const any = () => quotas[calls++ % INSTANCES];
     const write = async (vectors: number): Promise<void> => {
-      let answer = await any().reserve(accountId, asking({ writes: 1, vectors: 1 }, ALLOWANCE));
+      let answer = await any().reserve(accountId, writeRequestFor({ writes: 1, vectors: 1 }, ALLOWANCE));
       if (answer.outcome === 'count')
-        answer = await any().reserve(accountId, asking({ writes: 1, vectors }, ALLOWANCE, answer.ticket));
+        answer = await any().reserve(accountId, writeRequestFor({ writes: 1, vectors }, ALLOWANCE, answer.ticket));
       if (answer.outcome !== 'reserved' || answer.id === null) throw new Error('counted twice');
       await commitTally(stores[calls % INSTANCES], clock, accountId, 1, vectors);
       await any().settle(accountId, answer.id);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { ProvecError } from '../../../lib/errors.ts';
-import { eventually, HandClock } from '../../support/accounts.ts';
+import { eventually, ManualClock } from '../../support/accounts.ts';
 import { ControlCluster, type ControlNode, inOrderOf } from './control-cluster.ts';
 
 const LIMIT = 500;
@@ -12,13 +12,13 @@ const PLANS = {
 };
 
 let cluster: ControlCluster;
-let clock: HandClock;
+let clock: ManualClock;
 /** In order of responsibility for the account: the first is in charge, the next ones take over. */
 let nodes: ControlNode[];
 let accountId: string;
 
 beforeEach(async () => {
-  clock = new HandClock();
+  clock = new ManualClock();
   cluster = await ControlCluster.open({ plans: PLANS, clock });
   const started = await cluster.start('a', 'b', 'c');
   accountId = (await started[0].call('keys.createAccount', { name: 'someone', plan: 'free' })).account.id;

@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { ChargedActions } from '../../../lib/actions/metering.ts';
+import type { RoutedActions } from '../../../lib/actions/metering.ts';
 import type { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { StoreError } from '../../../lib/store/port.ts';
 import type { WriteAnswer } from '../../../services/metering/account-writes.ts';
-import { commitTally, eventually, HandClock, isPending, refusal } from '../../support/accounts.ts';
+import { commitTally, eventually, isPending, ManualClock, rejectedError } from '../../support/accounts.ts';
 import { ControlCluster, type ControlNode, inOrderOf } from './control-cluster.ts';
 
 const LIMITS = { vectors: 20, writes: 60 };
 const PLANS = { free: LIMITS, pro: { vectors: 200, writes: 600 } };
 
 let cluster: ControlCluster;
-let clock: HandClock;
+let clock: ManualClock;
 /** In order of responsibility for the account: the first is in charge, the next ones take over. */
 let nodes: ControlNode[];
 let accountId: string;
 
 beforeEach(async () => {
-  clock = new HandClock();
+  clock = new ManualClock();
   cluster = await ControlCluster.open({ plans: PLANS, clock });
   const started = await cluster.start('a', 'b', 'c');
   accountId = (await started[0].call('keys.createAccount', { name: 'someone', plan: 'free' })).account.id;
@@ -30,7 +30,7 @@ const reserve = (node: ControlNode, writes: number, vectors = writes, ticket?: s
   node.call('metering.reserveWrite', { accountId, writes, vectors, ticket });
 const settle = (node: ControlNode, id: string) => node.call('metering.settle', { accountId, id });
 /** Runs the action on this node as if it were in charge. */
-const here = (node: ControlNode, action: keyof ChargedActions, params: ChargedActions[typeof action]['params']) =>
+const here = (node: ControlNode, action: keyof RoutedActions, params: RoutedActions[typeof action]['params']) =>
   node.call('metering.forwarded', { action, params });
 const reserveHere = (node: ControlNode, writes: number, vectors = writes, ticket?: string) =>
   here(node, 'metering.reserveWrite', {
@@ -167,9 +167,9 @@ test('room that a dead caller holds comes back after two minutes, and nobody is 
   await nodes[0].kill();
   const { answer } = await waiting(() => reserve(nodes[1], 1));
   clock.advance(5_000);
-  expect(await refusal(answer)).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 115 });
+  expect(await rejectedError(answer)).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 115 });
   clock.advance(114_999);
-  expect(await refusal(reserve(nodes[1], 1))).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 1 });
+  expect(await rejectedError(reserve(nodes[1], 1))).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 1 });
   clock.advance(1);
   // The node that refused releases the reservation by itself: the client may go to another node.
   await eventually(async () => (await row()).holds.length === 0);
@@ -181,7 +181,7 @@ test('a renewal at any node keeps a reservation for all, and shows that it is wa
   const held = await idOf(reserve(nodes[0], 20));
   const first = await waiting(() => reserve(nodes[1], 1));
   clock.advance(100_000);
-  expect((await refusal(first.answer)).code).toBe('UNAVAILABLE');
+  expect((await rejectedError(first.answer)).code).toBe('UNAVAILABLE');
   await nodes[2].call('metering.renew', { accountId, id: held });
   await eventually(async () => (await row()).holds[0].beat === 1);
   const second = await waiting(() => reserve(nodes[1], 1));
@@ -223,7 +223,7 @@ test('a ticket, its count and its end may each come to another node; nobody gets
   for (const node of nodes) others.push((await waiting(() => reserve(node, 1, 0))).answer);
   expect(await isPending(Promise.race(others))).toBe(true);
   expect(await idOf(reserve(nodes[1], 10, 5, answer.ticket))).toBe(answer.ticket);
-  expect((await refusal(reserve(nodes[2], 10, 5, answer.ticket))).code).toBe('UNAVAILABLE');
+  expect((await rejectedError(reserve(nodes[2], 10, 5, answer.ticket))).code).toBe('UNAVAILABLE');
   expect(await isPending(Promise.race(others))).toBe(true);
   await commit(10, 5);
   await settle(nodes[2], answer.ticket);

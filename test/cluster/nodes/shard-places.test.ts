@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { ServiceBroker } from 'moleculer';
-import { Placement, WEIGHT_UNSAID } from '../../../lib/placement/placement.ts';
+import { DEFAULT_WEIGHT, Placement } from '../../../lib/placement/placement.ts';
 import { announceDraining, shardNodeMetadata, shardNodesOf } from '../../../mixins/shard-router/shard-nodes.ts';
 import { until } from '../../support/until.ts';
 
@@ -35,7 +35,7 @@ test('every node knows what the shard nodes weigh and who of them leaves, and so
     const places = new Map(shardNodesOf(broker).map((place) => [place.node, place]));
     expect(places.get('large')).toEqual({ node: 'large', weight: 3_000 * MIB, draining: false });
     expect(places.get('small')).toEqual({ node: 'small', weight: 1_000 * MIB, draining: false });
-    expect(places.get('silent')).toEqual({ node: 'silent', weight: WEIGHT_UNSAID, draining: false });
+    expect(places.get('silent')).toEqual({ node: 'silent', weight: DEFAULT_WEIGHT, draining: false });
   }
   expect(named(other)).toEqual(named(gateway));
   expect(named(large)).toEqual(named(gateway));

@@ -15,7 +15,7 @@ import { TEST_TRANSPORT_KEYS } from '../../support/store-keys.ts';
 import { until } from '../../support/until.ts';
 
 /** Transport between the nodes of a test: Redis at a URL, or TCP. */
-export type Means = { kind: 'redis'; url: string } | { kind: 'TCP' };
+export type TransportKind = { kind: 'redis'; url: string } | { kind: 'TCP' };
 
 export interface TestNode {
   readonly id: string;
@@ -110,12 +110,12 @@ const wire =
     onSend(meta.packet, () => next(topic, data, meta));
 
 /** Nodes in their own namespace, which stop together. */
-export class Cluster {
+export class TransportCluster {
   readonly nodes: TestNode[] = [];
   readonly namespace: string;
-  readonly #means: Means;
+  readonly #means: TransportKind;
 
-  constructor(means: Means, namespace: string = randomUUID()) {
+  constructor(means: TransportKind, namespace: string = randomUUID()) {
     this.#means = means;
     this.namespace = namespace;
   }

@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Errors } from 'moleculer';
 import { until } from '../../support/until.ts';
-import { Cluster, type Means, outcome, type TestNode } from './cluster.ts';
+import { outcome, type TestNode, TransportCluster, type TransportKind } from './cluster.ts';
 
 const MIB = 1024 * 1024;
 /** Long timeouts: large responses take as long as the machine needs. */
 const PATIENT = { drainMaxMs: 60_000, acknowledgementWaitMaxMs: 60_000 };
 
 /** Expectations for a node that stops or dies, with any transport. */
-export function leavingNodes(means: () => Means): void {
-  let cluster: Cluster;
+export function leavingNodes(means: () => TransportKind): void {
+  let cluster: TransportCluster;
   let a: TestNode;
   let b: TestNode;
 
   beforeEach(async () => {
-    cluster = new Cluster(means());
+    cluster = new TransportCluster(means());
     a = await cluster.start('a', PATIENT);
     b = await cluster.start('b', PATIENT);
     await cluster.meet();

@@ -2,17 +2,17 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { ASKED_MAX } from '../../../mixins/transport/lost-calls.ts';
 import type { Packet } from '../../../mixins/transport/undelivered.ts';
 import { until } from '../../support/until.ts';
-import { Cluster, type Means, outcome, type TestNode } from './cluster.ts';
+import { outcome, type TestNode, TransportCluster, type TransportKind } from './cluster.ts';
 
 /** Larger than the largest response that is kept. */
 const LARGE = 20_000;
 
 /** Expectations for calls whose packets are lost between two nodes that see each other. */
 export function lostCalls(
-  startMeans: () => Promise<Means>,
+  startMeans: () => Promise<TransportKind>,
   endMeans: () => Promise<void> = async () => undefined,
 ): void {
-  let cluster: Cluster;
+  let cluster: TransportCluster;
   let caller: TestNode;
   let worker: TestNode;
   /** Selects the packets to lose. */
@@ -25,7 +25,7 @@ export function lostCalls(
   };
 
   beforeAll(async () => {
-    cluster = new Cluster(await startMeans());
+    cluster = new TransportCluster(await startMeans());
     worker = await cluster.start('worker', {}, onSend);
     caller = await cluster.start('caller', {}, onSend);
     await cluster.meet();

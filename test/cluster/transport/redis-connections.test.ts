@@ -3,12 +3,12 @@ import { Redis } from 'ioredis';
 import { Errors } from 'moleculer';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
-import { Cluster, outcome, type TestNode } from './cluster.ts';
+import { outcome, type TestNode, TransportCluster } from './cluster.ts';
 import { NodeInProcess } from './node-in-process.ts';
 import { RedisRelay } from './redis-relay.ts';
 
 let redis: RedisServer;
-let cluster: Cluster;
+let cluster: TransportCluster;
 let a: TestNode;
 let b: TestNode;
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.dispose());
 beforeEach(async () => {
-  cluster = new Cluster({ kind: 'redis', url: redis.url });
+  cluster = new TransportCluster({ kind: 'redis', url: redis.url });
 });
 afterEach(() => cluster.stop());
 
@@ -55,7 +55,7 @@ describe('one connection of one node ends', () => {
   test('a subscription that goes deaf is noticed', async () => {
     const relay = await RedisRelay.start(redis.port);
     try {
-      const deaf = new Cluster({ kind: 'redis', url: relay.url }, cluster.namespace);
+      const deaf = new TransportCluster({ kind: 'redis', url: relay.url }, cluster.namespace);
       const c = await deaf.start('c', { redisReplyMaxMs: 500 });
       await until('a sees c', () => a.broker.registry.hasService('c', 'c'));
       relay.deafen();

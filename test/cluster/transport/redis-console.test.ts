@@ -7,7 +7,7 @@ import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../lib/merkl
 import { shardKey } from '../../../lib/shard/key.ts';
 import { startBacking } from '../../support/backing-services.ts';
 import { ClusterProcess } from '../../support/cluster-process.ts';
-import { float32Bytes, overwriteOnDisk } from '../../support/intruder.ts';
+import { float32Bytes, tamperOnDisk } from '../../support/intruder.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { TEST_SECRET } from '../../support/store-keys.ts';
 import { until } from '../../support/until.ts';
@@ -105,7 +105,7 @@ test(
       [float32Bytes(BEFORE), float32Bytes(AFTER)],
       [leafOf(BEFORE), leafOf(AFTER)],
     ] as const)
-      expect(overwriteOnDisk(cluster.backing.dataDir, bytes, instead, /\.db(-wal)?$/)).toBeGreaterThan(0);
+      expect(tamperOnDisk(cluster.backing.dataDir, bytes, instead, /\.db(-wal)?$/)).toBeGreaterThan(0);
     await node!.start();
     await cluster.ready();
     const before = await anchored();

@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { Errors } from 'moleculer';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
-import { Cluster, outcome, type TestNode } from './cluster.ts';
+import { outcome, type TestNode, TransportCluster } from './cluster.ts';
 
 let redis: RedisServer;
-let cluster: Cluster;
+let cluster: TransportCluster;
 let a: TestNode;
 let b: TestNode;
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.dispose());
 beforeEach(async () => {
-  cluster = new Cluster({ kind: 'redis', url: redis.url });
+  cluster = new TransportCluster({ kind: 'redis', url: redis.url });
 });
 afterEach(() => cluster.stop());
 

@@ -7,10 +7,10 @@ import { Redis } from 'ioredis';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { FORGED_TRANSPORT_KEYS } from '../../support/store-keys.ts';
 import { until } from '../../support/until.ts';
-import { Cluster, type TestNode } from './cluster.ts';
+import { type TestNode, TransportCluster } from './cluster.ts';
 
 let redis: RedisServer;
-let cluster: Cluster;
+let cluster: TransportCluster;
 let a: TestNode;
 let b: TestNode;
 let ear: Redis;
@@ -24,7 +24,7 @@ beforeEach(async () => {
   await ear.psubscribe('*');
   heard.length = 0;
   ear.on('pmessageBuffer', (_: Buffer, channel: Buffer, message: Buffer) => void heard.push({ channel, message }));
-  cluster = new Cluster({ kind: 'redis', url: redis.url });
+  cluster = new TransportCluster({ kind: 'redis', url: redis.url });
   [a, b] = (await cluster.startAll('a', 'b')) as [TestNode, TestNode];
 });
 afterEach(async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
 import { Errors } from 'moleculer';
 import { startRedis } from '../../support/redis-server.ts';
-import { Cluster } from './cluster.ts';
+import { TransportCluster } from './cluster.ts';
 import { NodeInProcess } from './node-in-process.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
@@ -19,7 +19,7 @@ test.each([
   const namespace = randomUUID();
   const node = await NodeInProcess.start({ nodeId: 'node', namespace, redisUrl: redis.url, isStock: false });
   ends.push(() => node.dispose());
-  const cluster = new Cluster({ kind: 'redis', url: redis.url }, namespace);
+  const cluster = new TransportCluster({ kind: 'redis', url: redis.url }, namespace);
   ends.push(() => cluster.stop());
   const { broker } = await cluster.start('caller');
   await broker.waitForServices('node');

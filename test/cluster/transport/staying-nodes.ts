@@ -4,13 +4,13 @@ import { Errors } from 'moleculer';
 import { ProvecError } from '../../../lib/errors.ts';
 import { StoreError } from '../../../lib/store/port.ts';
 import { until } from '../../support/until.ts';
-import { Cluster, FAILURES, type Means, outcome, type TestNode } from './cluster.ts';
+import { FAILURES, outcome, type TestNode, TransportCluster, type TransportKind } from './cluster.ts';
 
 const MIB = 1024 * 1024;
 
 /** Expectations for nodes that keep running, with any transport. */
-export function stayingNodes(means: () => Means): void {
-  let cluster: Cluster;
+export function stayingNodes(means: () => TransportKind): void {
+  let cluster: TransportCluster;
   let a: TestNode;
   let b: TestNode;
   let c: TestNode;
@@ -18,7 +18,7 @@ export function stayingNodes(means: () => Means): void {
     (await outcome(a.broker.call('b.fail', { how }))) as { error: Error & Record<string, unknown> };
 
   beforeAll(async () => {
-    cluster = new Cluster(means());
+    cluster = new TransportCluster(means());
     [a, b, c] = await cluster.startAll('a', 'b', 'c');
   });
   afterAll(() => cluster.stop());

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Transporters } from 'moleculer';
 import { until } from '../../support/until.ts';
-import { Cluster, type TestNode } from './cluster.ts';
+import { type TestNode, TransportCluster } from './cluster.ts';
 import { leavingNodes } from './leaving-nodes.ts';
 
 leavingNodes(() => ({ kind: 'TCP' }));
 
 describe('without gossip', () => {
-  const cluster = new Cluster({ kind: 'TCP' });
+  const cluster = new TransportCluster({ kind: 'TCP' });
   let a: TestNode;
   let others: TestNode[];
   beforeEach(async () => {

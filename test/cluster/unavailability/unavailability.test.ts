@@ -6,7 +6,7 @@ import { ClusterProcess } from '../../support/cluster-process.ts';
 import { TcpRelay } from '../../support/tcp-relay.ts';
 import { until } from '../../support/until.ts';
 import { shardIndexOf } from '../chaos/placement-of-ids.ts';
-import { backings } from '../chaos/selection.ts';
+import { selectedBackings } from '../chaos/selection.ts';
 import { FAULTS, type Fault, type Wires } from './faults.ts';
 import { measured, row, type Unavailability } from './measured.ts';
 import { type Probe, Probes } from './probes.ts';
@@ -156,7 +156,7 @@ async function struckBy(fault: Fault, backing: Backing): Promise<Unavailability>
   }
 }
 
-const cases = (await backings()).flatMap((backing) =>
+const cases = (await selectedBackings()).flatMap((backing) =>
   FAULTS.filter(({ name }) => only === undefined || name.includes(only))
     .filter(({ needsServers }) => !needsServers || backing !== 'SQLite + TCP')
     .map((fault) => [fault.name, backing, fault] as const),

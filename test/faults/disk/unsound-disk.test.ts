@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
 import type { Overrides } from '../../../provec.ts';
-import { overwriteOnDisk } from '../../support/intruder.ts';
+import { tamperOnDisk } from '../../support/intruder.ts';
 import { invariant } from '../../support/invariant.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -71,7 +71,7 @@ describe.each(['while the service runs', 'while it is stopped'])('a stored recor
     if (isStopped) await service.provec.stop();
     expect(garble(service.dataDir, victim)).toBe(1);
     if (!isStopped) return;
-    expect(overwriteOnDisk(service.dataDir, 'paid to bob', 'paid to eve', /\.db$/)).toBeGreaterThan(0);
+    expect(tamperOnDisk(service.dataDir, 'paid to bob', 'paid to eve', /\.db$/)).toBeGreaterThan(0);
     await service.restart();
   });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { AnchorsPage, UpsertResult } from '../../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { isThorough } from '../../support/effort.ts';
-import type { FlightWatch } from '../../support/flight-watch.ts';
+import type { TransactionWatch } from '../../support/flight-watch.ts';
 import type { LedgerRelay } from '../../support/ledger-relay.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
 import { startService, type TestService } from '../../support/service.ts';
@@ -13,7 +13,7 @@ const WRITERS = 3;
 const ROUNDS = 2;
 
 let relay: LedgerRelay;
-let watch: FlightWatch;
+let watch: TransactionWatch;
 let service: TestService;
 let ids: Map<string, string>;
 let names: string[];

@@ -5,7 +5,7 @@ import { getBase58Encoder } from '@solana/web3.js';
 import type { CollectionDetail } from '../../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { encodeLine, type JournalLine } from '../../../services/devledger/journal.ts';
-import type { AccountState } from '../../../services/devledger/ledger-state.ts';
+import type { KeptAccount } from '../../../services/devledger/ledger-state.ts';
 import { EmbeddedLedger } from '../../support/embedded-ledger.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -20,7 +20,7 @@ interface Anchored {
   authority: string;
 }
 const digits = (value: number) => String(value).padStart(20, '0');
-const replaced = (account: AccountState, from: Buffer, to: Buffer): AccountState => {
+const replaced = (account: KeptAccount, from: Buffer, to: Buffer): KeptAccount => {
   const data = Buffer.from(account.data, 'base64');
   let places = 0;
   for (let at = data.indexOf(from); at >= 0; at = data.indexOf(from, at + from.length)) {
@@ -30,10 +30,10 @@ const replaced = (account: AccountState, from: Buffer, to: Buffer): AccountState
   expect(places).toBeGreaterThan(0);
   return { ...account, data: data.toString('base64') };
 };
-const text = (account: AccountState, from: string, to: string) => replaced(account, Buffer.from(from), Buffer.from(to));
+const text = (account: KeptAccount, from: string, to: string) => replaced(account, Buffer.from(from), Buffer.from(to));
 const address = (base58: string) => Buffer.from(getBase58Encoder().encode(base58));
 
-const TAMPERINGS: Record<string, (account: AccountState, anchored: Anchored) => AccountState> = {
+const TAMPERINGS: Record<string, (account: KeptAccount, anchored: Anchored) => KeptAccount> = {
   'another-root': (account, { merkleRoot }) => text(account, merkleRoot, 'ab'.repeat(32)),
   'a-root-of-zeros': (account, { merkleRoot }) => text(account, merkleRoot, '0'.repeat(64)),
   'no-hex': (account, { merkleRoot }) => text(account, merkleRoot, 'x'.repeat(64)),
@@ -58,7 +58,7 @@ const upsert = (name: string, id: string) =>
   service.api('POST', `/collections/${name}/upsert`, { records: [{ id, values: [1, 2], metadata: {} }] });
 
 /** Changes accounts in the ledger's own files. */
-function editJournal(change: (account: AccountState) => AccountState): void {
+function editJournal(change: (account: KeptAccount) => KeptAccount): void {
   const path = join(ledger.folder, 'journal.ndjson');
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
   const last = new Map<string, number>();
@@ -68,8 +68,8 @@ function editJournal(change: (account: AccountState) => AccountState): void {
     if (line.kind === 'transaction') for (const account of line.accounts) last.set(account.address, at);
   });
   const edited = parsed.map((line, at): JournalLine => {
-    const isLast = (account: AccountState) => last.get(account.address) === at;
-    const of = (account: AccountState) => (isLast(account) ? change(account) : account);
+    const isLast = (account: KeptAccount) => last.get(account.address) === at;
+    const of = (account: KeptAccount) => (isLast(account) ? change(account) : account);
     if (line.kind === 'account') return { ...line, account: of(line.account) };
     return line.kind === 'transaction' ? { ...line, accounts: line.accounts.map(of) } : line;
   });

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { UpsertResult } from '../../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
-import type { Confirmed } from '../../../lib/store/anchors.ts';
+import type { ConfirmedAnchor } from '../../../lib/store/anchors.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -202,7 +202,7 @@ test('a changed row of the store is a mismatch, and stays one', async () => {
   const { anchors } = service.provec.store;
   const row = (await anchors.get(collectionId))!;
   const cut = row.confirmed!.cut.map((head) => ({ ...head, hash: Buffer.from(FORGED, 'hex') }));
-  const confirmed: Confirmed = { ...row.confirmed!, cut, merkleRoot: FORGED };
+  const confirmed: ConfirmedAnchor = { ...row.confirmed!, cut, merkleRoot: FORGED };
   expect(await anchors.put({ ...row, revision: row.revision + 1, confirmed })).toBe(true);
   const mismatch = { state: 'mismatch', verified: false, onChainRoot: before.onChainRoot };
   expect(await verify()).toMatchObject(mismatch);

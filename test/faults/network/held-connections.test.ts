@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { SEAL_MAX_BYTES } from '../../../mixins/transport/packet-seal.ts';
 import { TRANSPORT_LIMITS, type TransportLimits } from '../../../mixins/transport/transport-limits.ts';
-import { Cluster, type TestNode } from '../../cluster/transport/cluster.ts';
+import { type TestNode, TransportCluster } from '../../cluster/transport/cluster.ts';
 import { until } from '../../support/until.ts';
 
 const HEADER_BYTES = 6;
@@ -27,13 +27,13 @@ function header(length: number): Buffer {
   return bytes;
 }
 
-let cluster: Cluster;
+let cluster: TransportCluster;
 let a: TestNode;
 let b: TestNode;
 let strangers: Socket[];
 
 beforeEach(() => {
-  cluster = new Cluster({ kind: 'TCP' });
+  cluster = new TransportCluster({ kind: 'TCP' });
   strangers = [];
 });
 afterEach(async () => {

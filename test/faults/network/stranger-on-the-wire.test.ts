@@ -11,11 +11,11 @@ import { pino } from 'pino';
 import { call } from '../../../lib/actions/call.ts';
 import { readConfig } from '../../../lib/config.ts';
 import { type Keyring, transportKeys } from '../../../lib/secret/keyring.ts';
-import { openSecrets } from '../../../lib/secret/secret-file.ts';
+import { loadSecrets } from '../../../lib/secret/secret-file.ts';
 import { Metrics } from '../../../mixins/metrics.ts';
 import { CborSerializer } from '../../../mixins/transport/cbor-serializer.ts';
 import { brokerOptions } from '../../../moleculer.config.ts';
-import { Cluster, type TestNode } from '../../cluster/transport/cluster.ts';
+import { type TestNode, TransportCluster } from '../../cluster/transport/cluster.ts';
 import { type ServiceProcess, StartedProcess, startProcess } from '../../support/service-process.ts';
 import { FORGED_TRANSPORT_KEYS } from '../../support/store-keys.ts';
 import { until } from '../../support/until.ts';
@@ -24,12 +24,12 @@ const REPL = fileURLToPath(new URL('../../../scripts/repl.ts', import.meta.url))
 const SILENT = pino({ level: 'silent' });
 
 describe('two nodes', () => {
-  let cluster: Cluster;
+  let cluster: TransportCluster;
   let a: TestNode;
   let b: TestNode;
 
   beforeEach(async () => {
-    cluster = new Cluster({ kind: 'TCP' });
+    cluster = new TransportCluster({ kind: 'TCP' });
     [a, b] = (await cluster.startAll('a', 'b')) as [TestNode, TestNode];
   });
   afterEach(() => cluster.stop());
@@ -112,7 +112,7 @@ describe('a service with a data folder that the stranger knows', () => {
   test('he lists no account, makes no key and sets no plan, where an operator with the secret can', async () => {
     const stranger = await joined('stranger', FORGED_TRANSPORT_KEYS);
     const config = readConfig({ PROVEC_DATA_DIR: service.dataDir });
-    const operator = await joined('operator', transportKeys(await openSecrets(config, false, SILENT)));
+    const operator = await joined('operator', transportKeys(await loadSecrets(config, false, SILENT)));
     try {
       await operator.waitForServices('keys');
       const [account] = await call(operator, 'keys.listAccounts', {});

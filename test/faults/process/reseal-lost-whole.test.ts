@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
-import { forgersStore } from '../../support/forger.ts';
+import { openStoreAsForger } from '../../support/forger.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { reseal } from '../../support/reseal-run.ts';
 import { startService, type TestService } from '../../support/service.ts';
@@ -28,7 +28,7 @@ beforeAll(async () => {
   await until('it matches', async () => (await verify()).body.state === 'match');
   await service.provec.stop();
   // Adds a checkpoint whose author nothing can prove.
-  const { checkpoints, close } = await forgersStore(service.dataDir);
+  const { checkpoints, close } = await openStoreAsForger(service.dataDir);
   const shard = shardKey(body.collection.id, 0);
   const staged = await checkpoints.stage(shard);
   await writeFile(join(staged, 'graph'), 'bytes');

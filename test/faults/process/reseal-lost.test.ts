@@ -15,12 +15,12 @@ import { LogSeals } from '../../../lib/store/log-seals.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import { openSqliteStore } from '../../../lib/store/sqlite/store.ts';
 import { secretHash } from '../../../services/keys/secret.ts';
-import { encodeEntry } from '../../../services/shards/engine/entry.ts';
+import { encodeEntryBody } from '../../../services/shards/engine/entry.ts';
 import { newCollection, newKey } from '../../contract/store-rows.ts';
 import { type Api, apiClient } from '../../support/api-client.ts';
-import { ChangedRows } from '../../support/changed-rows.ts';
+import { TamperedRows } from '../../support/changed-rows.ts';
 import { firstAccountIn } from '../../support/first-account.ts';
-import { forgersStore } from '../../support/forger.ts';
+import { openStoreAsForger } from '../../support/forger.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
@@ -98,7 +98,7 @@ async function write(): Promise<void> {
   relay.isDown = true;
   await upsert('written', LATER);
   await upsert('written', FORGED);
-  const rows = new ChangedRows(service.dataDir, ids.get('changed')!);
+  const rows = new TamperedRows(service.dataDir, ids.get('changed')!);
   await until('it is in the records', () => rows.records('UPDATE records SET seq = seq WHERE shard = :shard') === 1);
   await service.provec.stop();
   relay.isDown = false;
@@ -109,7 +109,7 @@ async function write(): Promise<void> {
  * seals no longer mean anything.
  */
 function changeRecord(): void {
-  const rows = new ChangedRows(service.dataDir, ids.get('changed')!);
+  const rows = new TamperedRows(service.dataDir, ids.get('changed')!);
   const { leaf } = leafOf({ ...TRUE, values: FORGED.values });
   const vector = float32Bytes(FORGED.values);
   rows.records('UPDATE records SET vector = :vector, leaf = :leaf WHERE shard = :shard', { vector, leaf });
@@ -129,7 +129,7 @@ async function append(forger: Store, name: string): Promise<void> {
   const upserts = [
     { id: FORGED.id, vector: Float32Array.from(FORGED.values), metadata: Buffer.from('{}'), leaf: leafOf(FORGED).leaf },
   ];
-  const body = encodeEntry({ dimensions: 3, upserts, deletes: [] });
+  const body = encodeEntryBody({ dimensions: 3, upserts, deletes: [] });
   const entryId = '01234567-89ab-4cde-8f01-23456789abcd';
   const head = { seq, version: 2, type: 'inner', hash, count: 2 } as const;
   const entry = { shard, seq, epoch: 9, entryId, kind: 'write', head, tally: null, body } as const;
@@ -138,7 +138,7 @@ async function append(forger: Store, name: string): Promise<void> {
 
 async function intrude(): Promise<void> {
   changeRecord();
-  const forger = await forgersStore(service.dataDir);
+  const forger = await openStoreAsForger(service.dataDir);
   for (const name of ['appended', 'hidden']) await append(forger, name);
   const accountId = firstAccountIn(service.dataDir);
   await forger.keys.create(newKey({ accountId, hash: secretHash(FORGED_KEY), name: 'forged' }), null);

@@ -9,9 +9,9 @@ import { collectionRoot } from '../../../lib/shard/collection-root.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
 import type { LogEntry } from '../../../lib/store/log.ts';
 import { LogSeals } from '../../../lib/store/log-seals.ts';
-import { encodeEntry } from '../../../services/shards/engine/entry.ts';
-import { ChangedRows } from '../../support/changed-rows.ts';
-import { forgersStore } from '../../support/forger.ts';
+import { encodeEntryBody } from '../../../services/shards/engine/entry.ts';
+import { TamperedRows } from '../../support/changed-rows.ts';
+import { openStoreAsForger } from '../../support/forger.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
@@ -51,7 +51,7 @@ async function onChain(name: string): Promise<unknown> {
 
 /** Appends an entry that adds the forged record to the true one. */
 async function append(name: string, kind: LogEntry['kind'], epoch: number, folder = service.dataDir): Promise<void> {
-  const store = await forgersStore(folder);
+  const store = await openStoreAsForger(folder);
   try {
     const shard = shardKey(ids.get(name)!, 0);
     const before = (await store.log.head(shard))!;
@@ -65,7 +65,7 @@ async function append(name: string, kind: LogEntry['kind'], epoch: number, folde
     const head = isWrite
       ? ({ seq, version: 2, type: 'inner', hash, count: 2 } as const)
       : ({ ...before, seq, version: 1, type: 'leaf', hash: leafOf(TRUE).leaf, count: 1 } as const);
-    const body = isWrite ? encodeEntry({ dimensions: 3, upserts, deletes: [] }) : new Uint8Array(0);
+    const body = isWrite ? encodeEntryBody({ dimensions: 3, upserts, deletes: [] }) : new Uint8Array(0);
     const entryId = '01234567-89ab-4cde-8f01-23456789abcd';
     expect(await store.log.append({ shard, seq, epoch, entryId, kind, head, tally: null, body })).toBe('committed');
   } finally {
@@ -154,7 +154,7 @@ describe('without a ledger', () => {
     }
     await alone.kill('SIGTERM');
     await append('appended', 'write', 0, alone.dataDir);
-    const rows = new ChangedRows(alone.dataDir, ids.get('every-root')!);
+    const rows = new TamperedRows(alone.dataDir, ids.get('every-root')!);
     const { leaf } = leafOf(other);
     const vector = float32Bytes(other.values);
     expect(

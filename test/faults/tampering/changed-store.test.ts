@@ -6,7 +6,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
-import { ChangedRows } from '../../support/changed-rows.ts';
+import { TamperedRows } from '../../support/changed-rows.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
@@ -32,7 +32,7 @@ const metadataBytes = (metadata: object) => Buffer.from(JSON.stringify(metadata)
 interface Attack {
   name: string;
   /** Makes the change; returns the number of changed rows. */
-  change(rows: ChangedRows): number;
+  change(rows: TamperedRows): number;
   /** Moments at which the change is possible; default all. */
   at?: Moment[];
   /**
@@ -155,7 +155,7 @@ describe.each(MOMENTS)('changed %s', (moment) => {
     expect(answer.status).toBe(200);
     return answer.body.anchor.status;
   };
-  const rowsOf = (attack: Attack) => new ChangedRows(service.dataDir, ids.get(attack)!);
+  const rowsOf = (attack: Attack) => new TamperedRows(service.dataDir, ids.get(attack)!);
 
   async function fill(attack: Attack): Promise<void> {
     const made = { name: names.get(attack), dimensions: 3 };

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CollectionDetail, UpsertResult } from '../../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
-import { ChangedRows } from '../../support/changed-rows.ts';
+import { TamperedRows } from '../../support/changed-rows.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
@@ -64,7 +64,7 @@ const upsert = async (name: string, record: Record3) =>
   (await service.api<UpsertResult>('POST', `/collections/${name}/upsert`, { records: [record] })).body;
 const anchorOf = async (name: string) =>
   (await service.api<{ collection: CollectionDetail }>('GET', `/collections/${name}`)).body.collection.anchor;
-const rowsOf = (name: string) => new ChangedRows(service.dataDir, ids.get(name)!);
+const rowsOf = (name: string) => new TamperedRows(service.dataDir, ids.get(name)!);
 async function halted(): Promise<number> {
   const text = await (await fetch(`${service.url}/metrics`)).text();
   return Number(/^provec_anchors_halted (\d+)$/m.exec(text)![1]);
@@ -93,7 +93,7 @@ afterAll(async () => {
 /**
  * Changes the victim's bytes and leaf, and the newest root. The log keeps no trace of the original.
  */
-function forge(rows: ChangedRows): void {
+function forge(rows: TamperedRows): void {
   const vector = float32Bytes(CHANGED.values);
   const { leaf } = leafOf(CHANGED);
   const sql = `UPDATE records SET vector = :vector, leaf = :leaf WHERE shard = :shard AND id = CAST('victim' AS BLOB)`;

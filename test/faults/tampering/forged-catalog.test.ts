@@ -8,7 +8,7 @@ import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { secretHash, secretPrefix } from '../../../services/keys/secret.ts';
 import { apiClient } from '../../support/api-client.ts';
 import { firstAccountIn } from '../../support/first-account.ts';
-import { forgersStore } from '../../support/forger.ts';
+import { openStoreAsForger } from '../../support/forger.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
 import { inStoreFile } from '../../support/store-file.ts';
@@ -55,7 +55,7 @@ afterAll(async () => {
 });
 
 test('an API key that was inserted opens nothing, and the operator is told', async () => {
-  const store = await forgersStore(service.dataDir);
+  const store = await openStoreAsForger(service.dataDir);
   await store.keys.create(
     {
       id: '01234567-89ab-4cde-8f01-23456789abcd',
@@ -124,7 +124,7 @@ test('a forged alias is refused, holds up no deletion, and is deleted by its nam
     name: 'aliased',
     dimensions: 3,
   });
-  const store = await forgersStore(service.dataDir);
+  const store = await openStoreAsForger(service.dataDir);
   const row = { accountId: firstAccount, alias: 'forged', collectionId: body.collection.id };
   await store.aliases.put({ ...row, createdAt: new Date().toISOString() }, 10);
   await store.close();

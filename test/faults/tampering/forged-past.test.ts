@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { LogSeals } from '../../../lib/store/log-seals.ts';
-import { ChangedRows } from '../../support/changed-rows.ts';
-import { float32Bytes, overwriteOnDisk } from '../../support/intruder.ts';
+import { TamperedRows } from '../../support/changed-rows.ts';
+import { float32Bytes, tamperOnDisk } from '../../support/intruder.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
@@ -47,7 +47,7 @@ let service: ServiceProcess;
 const ids = new Map<string, string>();
 
 const verify = async (name: string) => (await service.api<VerifyResult>('GET', `/collections/${name}/verify`)).body;
-const rowsOf = (name: string) => new ChangedRows(service.dataDir, ids.get(name)!);
+const rowsOf = (name: string) => new TamperedRows(service.dataDir, ids.get(name)!);
 async function create(name: string): Promise<void> {
   const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', { name, dimensions: 3 });
   ids.set(name, body.collection.id);
@@ -75,7 +75,7 @@ afterAll(async () => {
 });
 
 /** Changes the victim's bytes and leaf, and the roots of entry 3 and of the head, consistently. */
-function forge(rows: ChangedRows): void {
+function forge(rows: TamperedRows): void {
   const { vector, leaf, root } = {
     vector: float32Bytes(CHANGED.values),
     leaf: leafOf(CHANGED).leaf,
@@ -106,7 +106,7 @@ function forge(rows: ChangedRows): void {
 }
 
 /** Changes the materialised records to include the third write. */
-function materialise(rows: ChangedRows): void {
+function materialise(rows: TamperedRows): void {
   const { vector, leaf } = { vector: float32Bytes(LAST.values), leaf: leafOf(LAST).leaf };
   const sql = `INSERT INTO records (place, shard, id, seq, vector, metadata, leaf)
     SELECT place + 1000000, shard, CAST('last' AS BLOB), 3, :vector, CAST('{}' AS BLOB), :leaf
@@ -115,7 +115,7 @@ function materialise(rows: ChangedRows): void {
   expect(rows.records('UPDATE shards SET seq = 3 WHERE number = :shard')).toBe(1);
 }
 
-const FORGERIES: { name: string; make(rows: ChangedRows): void }[] = [
+const FORGERIES: { name: string; make(rows: TamperedRows): void }[] = [
   { name: 'every-root-since', make: forge },
   {
     name: 'the-mark-as-well',
@@ -193,11 +193,9 @@ describe('a checkpoint edited with all its checksums', () => {
     const file = join(folder, 'records.bin');
     const digest = async () => sha256(await readFile(file)).toString('hex');
     const was = await digest();
-    expect(overwriteOnDisk(folder, float32Bytes(before.values), float32Bytes(after.values), /records/)).toBe(1);
-    expect(overwriteOnDisk(folder, roots.written.toString('base64'), roots.edited.toString('base64'), /records/)).toBe(
-      1,
-    );
-    expect(overwriteOnDisk(folder, was, await digest(), /manifest/)).toBe(1);
+    expect(tamperOnDisk(folder, float32Bytes(before.values), float32Bytes(after.values), /records/)).toBe(1);
+    expect(tamperOnDisk(folder, roots.written.toString('base64'), roots.edited.toString('base64'), /records/)).toBe(1);
+    expect(tamperOnDisk(folder, was, await digest(), /manifest/)).toBe(1);
   }
 
   beforeAll(async () => {

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CollectionDetail, UpsertResult } from '../../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
-import { ChangedRows } from '../../support/changed-rows.ts';
+import { TamperedRows } from '../../support/changed-rows.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
 import { inStoreFile } from '../../support/store-file.ts';
@@ -24,7 +24,7 @@ const upsert = async (name: string, id: string) =>
 const statusOf = async (name: string) =>
   (await service.api<{ collection: CollectionDetail }>('GET', `/collections/${name}`)).body.collection.anchor.status;
 
-const rowsOf = (name: string) => new ChangedRows(service.dataDir, ids.get(name)!);
+const rowsOf = (name: string) => new TamperedRows(service.dataDir, ids.get(name)!);
 const edit = (name: string, sql: string) =>
   expect(rowsOf(name).log(`${sql} WHERE collection = :collection`, { collection: ids.get(name)! })).toBe(1);
 const written = (): Record<string, { standing: string; wantedAt: string | null }> => {

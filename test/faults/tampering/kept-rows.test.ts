@@ -6,7 +6,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { apiClient } from '../../support/api-client.ts';
-import { ChangedRows } from '../../support/changed-rows.ts';
+import { TamperedRows } from '../../support/changed-rows.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { referenceLeaf } from '../../support/reference-root.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
@@ -73,7 +73,7 @@ test('the plan of before an upgrade, a forged record, and the row of the time wi
   await service.kill('SIGTERM');
   const sql = 'UPDATE records SET vector = :vector, leaf = :leaf WHERE id = CAST(:id AS BLOB)';
   const { leaf } = referenceLeaf(FORGED.id, FORGED.values, FORGED.metadata);
-  const rows = new ChangedRows(service.dataDir, collectionId);
+  const rows = new TamperedRows(service.dataDir, collectionId);
   expect(rows.records(sql, { id: FORGED.id, vector: float32Bytes(FORGED.values), leaf })).toBe(1);
   await service.restart();
   expect((await upsert({ ...VICTIM, id: 'later' })).status).toBe(200);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
-import { float32Bytes, overwriteOnDisk } from '../../support/intruder.ts';
+import { float32Bytes, tamperOnDisk } from '../../support/intruder.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { ADMIN_TOKEN, createTenant, type Tenant } from '../../support/tenant.ts';
 import { until } from '../../support/until.ts';
@@ -68,7 +68,7 @@ describe.each(['on', 'off'])(
         [float32Bytes(BEFORE), float32Bytes(AFTER)],
         [leafOf(BEFORE), leafOf(AFTER)],
       ] as const)
-        expect(overwriteOnDisk(service.dataDir, from, to)).toBeGreaterThanOrEqual(PLANS.length);
+        expect(tamperOnDisk(service.dataDir, from, to)).toBeGreaterThanOrEqual(PLANS.length);
       await service.restart();
     });
     afterAll(() => service.stop());

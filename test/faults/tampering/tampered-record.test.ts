@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
 import type { Api } from '../../support/api-client.ts';
-import { float32Bytes, overwriteOnDisk } from '../../support/intruder.ts';
+import { float32Bytes, tamperOnDisk } from '../../support/intruder.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { ADMIN_TOKEN, createTenant } from '../../support/tenant.ts';
 import { until } from '../../support/until.ts';
@@ -81,7 +81,7 @@ describe.each([
     for (const each of cases) await fill(each);
     if (when === 'while it is stopped') await service.provec.stop();
     for (const { files, from, to } of cases) {
-      expect(overwriteOnDisk(service.dataDir, from, to, files)).toBeGreaterThan(0);
+      expect(tamperOnDisk(service.dataDir, from, to, files)).toBeGreaterThan(0);
     }
     if (when === 'while it is stopped') await service.restart();
   });

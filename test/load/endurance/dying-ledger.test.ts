@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { AnchorsPage, UpsertResult } from '../../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
-import type { FlightWatch } from '../../support/flight-watch.ts';
+import type { TransactionWatch } from '../../support/flight-watch.ts';
 import type { LedgerRelay } from '../../support/ledger-relay.ts';
 import { randomFrom } from '../../support/random.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
@@ -31,7 +31,7 @@ interface Written {
 }
 
 let relay: LedgerRelay;
-let watch: FlightWatch;
+let watch: TransactionWatch;
 let service: ServiceProcess;
 let ids: Map<string, string>;
 let names: string[];

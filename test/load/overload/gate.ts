@@ -16,7 +16,7 @@ export interface Passing {
 /**
  * Replaces the shards service: records each call in order and holds it until the test lets it pass.
  */
-export class Gate {
+export class ShardsGate {
   /** All calls, in order. */
   readonly begun: Passing[] = [];
   /** Held calls, in order. */

@@ -10,9 +10,9 @@ import gateway from '../../../services/gateway/gateway.service.ts';
 import type { OverloadBounds } from '../../../services/gateway/overload/overload.ts';
 import keys from '../../../services/keys/keys.service.ts';
 import metering from '../../../services/metering/metering.service.ts';
-import { HandClock, openTemporaryStore } from '../../support/accounts.ts';
+import { ManualClock, openTemporaryStore } from '../../support/accounts.ts';
 import { type Api, apiClient } from '../../support/api-client.ts';
-import { Gate } from './gate.ts';
+import { ShardsGate } from './gate.ts';
 
 export const ADMIN_TOKEN = 'admin-token-of-the-tests-0123456789';
 
@@ -26,8 +26,8 @@ export interface Tenant {
 export interface GatedService {
   url: string;
   port: number;
-  gate: Gate;
-  clock: HandClock;
+  gate: ShardsGate;
+  clock: ManualClock;
   broker: ServiceBroker;
   /** Creates a tenant with a collection `docs` of `shards` shards. */
   tenant(plan: PlanName, shards?: number): Promise<Tenant>;
@@ -50,7 +50,7 @@ export async function startGatedService(
   environment: Record<string, string> = {},
 ): Promise<GatedService> {
   const { destroy, store } = await openTemporaryStore();
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const config = readConfig({
     PROVEC_PORT: '0',
     PROVEC_LEDGER: 'off',
@@ -60,7 +60,7 @@ export async function startGatedService(
   });
   const runtime: Runtime = { config, store, clock, log: pino({ level: 'silent' }) };
   const broker = new ServiceBroker({ logger: false, tracking: { enabled: true } });
-  const gate = new Gate(store, clock);
+  const gate = new ShardsGate(store, clock);
   for (const service of [collections(runtime), keys(runtime), metering(runtime), gate.schema()])
     broker.createService(service);
   const edge = broker.createService(gateway(runtime, { bounds }));

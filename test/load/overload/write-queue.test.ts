@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { Shares } from '../../../lib/admission/fair-share.ts';
+import { FairShares } from '../../../lib/admission/fair-share.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { WriteQueue } from '../../../services/shards/shard/write-queue.ts';
-import { HandClock } from '../../support/accounts.ts';
+import { ManualClock } from '../../support/accounts.ts';
 
 const MIB = 1024 * 1024;
-const clock = new HandClock();
+const clock = new ManualClock();
 
 const upsertOf = (bytes: number) => ({
   kind: 'upsert' as const,
@@ -26,7 +26,7 @@ async function isTaken(queue: WriteQueue, write: Parameters<WriteQueue['push']>[
 }
 
 test('a queue that takes no more upserts still takes deletes', async () => {
-  const queue = new WriteQueue(clock, 'big', new Shares(2, INTERNAL_LIMITS.nodeWritesMaxBytes));
+  const queue = new WriteQueue(clock, 'big', new FairShares(2, INTERNAL_LIMITS.nodeWritesMaxBytes));
   let upserts = 0;
   while (await isTaken(queue, upsertOf(8))) upserts++;
   expect(upserts).toBe(INTERNAL_LIMITS.shardQueueMaxRequests - INTERNAL_LIMITS.shardQueueDeletesReserveRequests);
@@ -37,7 +37,7 @@ test('a queue that takes no more upserts still takes deletes', async () => {
 });
 
 test('the writes of one account in however many shards leave room for those of another', async () => {
-  const budget = new Shares(2, 90 * MIB);
+  const budget = new FairShares(2, 90 * MIB);
   const queueOf = (accountId: string) => new WriteQueue(clock, accountId, budget);
   const big = Array.from({ length: 16 }, () => queueOf('big'));
   let taken = 0;
@@ -55,7 +55,7 @@ test('the writes of one account in however many shards leave room for those of a
 });
 
 test('a group has a bounded number of records, and one write alone goes whatever it has', () => {
-  const queue = new WriteQueue(clock, 'big', new Shares(2, INTERNAL_LIMITS.nodeWritesMaxBytes));
+  const queue = new WriteQueue(clock, 'big', new FairShares(2, INTERNAL_LIMITS.nodeWritesMaxBytes));
   const { groupCommitMaxRecords: most } = INTERNAL_LIMITS;
   const deletes = (count: number) => ({
     kind: 'delete' as const,

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { untilAtRest } from '../../../bench/calm.ts';
+import { untilIdle } from '../../../bench/calm.ts';
 import { sendRequest } from '../../../bench/http-request.ts';
 import { anonymousMiB, cpuSeconds } from '../../../bench/process-figures.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
@@ -150,7 +150,7 @@ onLinux(`${MANY} namespaces`, () => {
   });
 
   test.each(['many', 'wide'])('a walk through %s gives each once, in order, and is linear', async (name) => {
-    await untilAtRest(service.pid);
+    await untilIdle(service.pid);
     const few = await costOf(async () => {
       for (let walks = 0; walks < WALKS; walks++) await walk('few');
     });
@@ -166,7 +166,7 @@ onLinux(`${MANY} namespaces`, () => {
   });
 
   test.each(['many', 'wide'])('describe_index_stats of %s is linear and holds a page', async (name) => {
-    await untilAtRest(service.pid);
+    await untilIdle(service.pid);
     const few = await costOf(async () => {
       for (let walks = 0; walks < WALKS; walks++) await get(statisticsOf('few'));
     });
@@ -186,9 +186,9 @@ onLinux(`${MANY} namespaces`, () => {
     ['describe_index_stats', statisticsOf('wide'), true],
     ["Pinecone's list of namespaces", '/pinecone/indexes/wide/namespaces', false],
   ])('%s uses no more CPU when its client has left', async (what, path, readsBegin) => {
-    await untilAtRest(service.pid);
+    await untilIdle(service.pid);
     const whole = await costOf(() => get(path).then(() => undefined));
-    await untilAtRest(service.pid);
+    await untilIdle(service.pid);
     await leave(path, readsBegin);
     const left = await costOf(() => delay(1_000));
     const after = await costOf(() => delay(1_000));

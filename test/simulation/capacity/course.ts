@@ -22,7 +22,7 @@ function isBalanced({ after }: Figures): void {
  * Tests every event that can happen to a cluster of `nodes` nodes, one after another.
  * `returnedMax`: share of the first balance's moves that may be undone.
  */
-export function course(nodes: number, returnedMax = 0.1): void {
+export function testEveryEvent(nodes: number, returnedMax = 0.1): void {
   describe(`${nodes} nodes with a hundred shards each, seed ${SEED} (PROVEC_SCALE_SEED)`, () => {
     const scenario = new Scenario(SEED, nodes, nodes * SHARDS_PER_NODE);
 

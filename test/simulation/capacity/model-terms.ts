@@ -3,7 +3,7 @@ import { DRAIN_MAX_MS } from '../../../services/shards/cluster/member.ts';
 import { MOVED_BYTES_PER_SECOND } from '../../../services/shards/cluster/rebalancing/rebalancer.ts';
 
 /** Assumptions of the model. Everything else comes from the code under test. */
-export const TERMS = Object.freeze({
+export const MODEL_ASSUMPTIONS = Object.freeze({
   shardMeanBytes: 200 * 2 ** 20,
   /**
    * Sizes and loads are log-normal: the largest of a hundred shards is about ten times the median.

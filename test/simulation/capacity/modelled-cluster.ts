@@ -1,9 +1,9 @@
-import type { NodeUse, ShardUse } from '../../../lib/placement/cluster-use.ts';
+import type { NodeUsage, ShardUsage } from '../../../lib/placement/cluster-use.ts';
 import { Placement } from '../../../lib/placement/placement.ts';
 import type { LeaseRow } from '../../../lib/store/owners.ts';
 import { randomFrom } from '../../support/random.ts';
 import { EventQueue } from './event-queue.ts';
-import { TERMS } from './model-terms.ts';
+import { MODEL_ASSUMPTIONS } from './model-terms.ts';
 import { ModelledNode } from './modelled-node.ts';
 import { Traffic } from './traffic.ts';
 
@@ -11,10 +11,10 @@ const PROCESS = { pid: 1, startedAt: null, place: 'model' };
 
 /** A lease as stored, and what its node holds. */
 export interface ModelledLease extends LeaseRow {
-  use: NodeUse;
+  use: NodeUsage;
 }
 
-export interface ModelledShard extends ShardUse {
+export interface ModelledShard extends ShardUsage {
   key: string;
   /** Incarnation of the holder; null when the shard was released. */
   holder: string | null;
@@ -61,7 +61,10 @@ export class ModelledCluster {
   constructor(seed: number, nodes: number, shards: number) {
     this.random = randomFrom(seed);
     for (let at = 0; at < shards; at++) this.#makeShard(shards / nodes);
-    const names = Array.from({ length: nodes }, (_, at) => ({ node: nameOf(at), weight: TERMS.nodeMemoryBytes }));
+    const names = Array.from({ length: nodes }, (_, at) => ({
+      node: nameOf(at),
+      weight: MODEL_ASSUMPTIONS.nodeMemoryBytes,
+    }));
     this.placement = new Placement(names);
     for (let at = 0; at < nodes; at++) this.#make();
     const leases = [...this.nodes.values()];
@@ -124,7 +127,7 @@ export class ModelledCluster {
     this.traffic.add('heartbeats', this.#alive - 1, this.time.nowMs);
   }
 
-  renew({ incarnation, beat, use }: { incarnation: string; beat: number; use: NodeUse }): void {
+  renew({ incarnation, beat, use }: { incarnation: string; beat: number; use: NodeUsage }): void {
     this.operations(1);
     this.#leases.set(incarnation, leaseOf(use.node, incarnation, beat, use));
   }
@@ -188,7 +191,7 @@ export class ModelledCluster {
     if (shard.awayMs === null) return;
     const awayMs = this.time.nowMs - shard.awayMs;
     this.absencesMs.push(awayMs);
-    const asked = TERMS.callers * Math.floor(awayMs / TERMS.askAgainMs);
+    const asked = MODEL_ASSUMPTIONS.callers * Math.floor(awayMs / MODEL_ASSUMPTIONS.askAgainMs);
     this.messages(2 * asked);
     this.operations(asked);
     shard.awayMs = null;
@@ -199,8 +202,8 @@ export class ModelledCluster {
   }
 
   #isLookedFor(shard: ModelledShard): void {
-    for (let caller = 0; caller < TERMS.callers; caller++)
-      this.time.after(this.random() * TERMS.askedWithinMs, () => this.#call(shard));
+    for (let caller = 0; caller < MODEL_ASSUMPTIONS.callers; caller++)
+      this.time.after(this.random() * MODEL_ASSUMPTIONS.askedWithinMs, () => this.#call(shard));
   }
 
   /** Calls the first reachable node in the shard's order, as the shard router does. */
@@ -220,7 +223,7 @@ export class ModelledCluster {
     const others = this.alive().length - 1;
     // It requests INFO from all other nodes, each of which responds, and sends its own to all.
     this.messages(2 * others);
-    this.traffic.add('infos', others * (1 + TERMS.infosAtStart), this.time.nowMs);
+    this.traffic.add('infos', others * (1 + MODEL_ASSUMPTIONS.infosAtStart), this.time.nowMs);
   }
 
   #make(): ModelledNode {
@@ -234,7 +237,7 @@ export class ModelledCluster {
 
   #makeShard(perNode: number): void {
     const key = `${this.#uuid()}.0`;
-    const { shardMeanBytes, shardSigma, workersPerNode, meanBusy } = TERMS;
+    const { shardMeanBytes, shardSigma, workersPerNode, meanBusy } = MODEL_ASSUMPTIONS;
     const bytes = shardMeanBytes * this.#logNormal(shardSigma);
     const load = ((workersPerNode * meanBusy) / perNode) * this.#logNormal(shardSigma);
     this.shards.set(key, { key, bytes, load, holder: null, node: null, sinceMs: -1e9, awayMs: null });
@@ -269,6 +272,6 @@ function nameOf(at: number): string {
   return `provec-shards-${at}`;
 }
 
-function leaseOf(node: string, incarnation: string, beat: number, use: NodeUse): ModelledLease {
+function leaseOf(node: string, incarnation: string, beat: number, use: NodeUsage): ModelledLease {
   return { node, incarnation, beat, process: PROCESS, draining: use.draining, use };
 }

@@ -1,12 +1,12 @@
-import { ClusterUse, type NodeUse } from '../../../lib/placement/cluster-use.ts';
+import { ClusterUsage, type NodeUsage } from '../../../lib/placement/cluster-use.ts';
 import { listEveryMs, watchedLeases } from '../../../lib/placement/lease-ring.ts';
 import type { Placement } from '../../../lib/placement/placement.ts';
 import { RENEW_EVERY_MS, WATCH_EVERY_MS } from '../../../services/shards/cluster/ownership/lease-terms.ts';
 import { LeaseWatch } from '../../../services/shards/cluster/ownership/lease-watch.ts';
-import { refusalOf } from '../../../services/shards/cluster/rebalancing/arrival.ts';
-import { MovePace } from '../../../services/shards/cluster/rebalancing/move-pace.ts';
+import { offerRefusal } from '../../../services/shards/cluster/rebalancing/arrival.ts';
+import { MoveThrottle } from '../../../services/shards/cluster/rebalancing/move-pace.ts';
 import { type Move, nextMove, type OwnedShard } from '../../../services/shards/cluster/rebalancing/planner.ts';
-import { CLAIM_OPERATIONS, OPEN_OPERATIONS, SAVE_OPERATIONS, TERMS } from './model-terms.ts';
+import { CLAIM_OPERATIONS, MODEL_ASSUMPTIONS, OPEN_OPERATIONS, SAVE_OPERATIONS } from './model-terms.ts';
 import type { ModelledCluster, ModelledLease, ModelledShard } from './modelled-cluster.ts';
 
 /**
@@ -18,7 +18,7 @@ export class ModelledNode {
   readonly incarnation: string;
   /** Order of the nodes that take shards, as far as this node knows. */
   placement: Placement;
-  readonly pace = new MovePace(TERMS.moveBytesPerSecond);
+  readonly pace = new MoveThrottle(MODEL_ASSUMPTIONS.moveBytesPerSecond);
   readonly held = new Map<string, ModelledShard>();
   alive = true;
   draining = false;
@@ -44,8 +44,8 @@ export class ModelledNode {
     this.#watch = new LeaseWatch(cluster.time);
   }
 
-  get use(): NodeUse {
-    const { nodeMemoryBytes: memoryLimitBytes, workersPerNode: workers } = TERMS;
+  get use(): NodeUsage {
+    const { nodeMemoryBytes: memoryLimitBytes, workersPerNode: workers } = MODEL_ASSUMPTIONS;
     const { name: node, draining } = this;
     return { node, draining, bytes: this.#bytes, memoryLimitBytes, load: this.#load, workers };
   }
@@ -67,8 +67,8 @@ export class ModelledNode {
     this.list();
     this.#every(RENEW_EVERY_MS, () => this.#renew());
     this.#every(WATCH_EVERY_MS, () => this.#look());
-    this.#planAfter(TERMS.planEveryMs * random());
-    this.#every(TERMS.heartbeatMs, () => this.#cluster.heartbeat());
+    this.#planAfter(MODEL_ASSUMPTIONS.planEveryMs * random());
+    this.#every(MODEL_ASSUMPTIONS.heartbeatMs, () => this.#cluster.heartbeat());
     const list = (): void => {
       if (this.alive) this.list();
       if (this.alive) this.#cluster.time.after(listEveryMs(this.#known.size) * (0.75 + random() / 2), list);
@@ -92,8 +92,8 @@ export class ModelledNode {
       while (shard && !this.held.has(shard.key)) shard = left.shift();
       if (shard) this.#give(shard, this.#cluster.node(this.placement.preferred(shard.key)!)!, next);
     };
-    for (let lane = 0; lane < TERMS.drainLanes; lane++) next();
-    this.#cluster.time.after(TERMS.drainMs, () => this.#cluster.releaseAll(this));
+    for (let lane = 0; lane < MODEL_ASSUMPTIONS.drainLanes; lane++) next();
+    this.#cluster.time.after(MODEL_ASSUMPTIONS.drainMs, () => this.#cluster.releaseAll(this));
   }
 
   /** Ends its lease once it holds nothing. */
@@ -166,9 +166,9 @@ export class ModelledNode {
   }
 
   /** Use of all nodes as published, and of this node as measured. */
-  #clusterUse(): ClusterUse {
+  #clusterUse(): ClusterUsage {
     const others = [...this.#known.values()].filter(({ incarnation }) => incarnation !== this.incarnation);
-    return new ClusterUse([...others.map(({ use }) => use), this.use]);
+    return new ClusterUsage([...others.map(({ use }) => use), this.use]);
   }
 
   #look(): void {
@@ -198,7 +198,7 @@ export class ModelledNode {
   }
 
   #openNext(): void {
-    if (this.#opening >= TERMS.openLanes) return;
+    if (this.#opening >= MODEL_ASSUMPTIONS.openLanes) return;
     const next = this.#toOpen.shift();
     if (next === undefined) return;
     this.#opening++;
@@ -209,11 +209,11 @@ export class ModelledNode {
       next.done();
       this.#openNext();
     };
-    time.after(TERMS.storeMs * CLAIM_OPERATIONS, () => {
+    time.after(MODEL_ASSUMPTIONS.storeMs * CLAIM_OPERATIONS, () => {
       if (!this.alive) return;
       if (!this.#cluster.claim(next.shard, this)) return over();
       this.#cluster.operations(OPEN_OPERATIONS);
-      time.after(TERMS.openMs + (next.shard.bytes / TERMS.openBytesPerSecond) * 1_000, () => {
+      time.after(MODEL_ASSUMPTIONS.openMs + (next.shard.bytes / MODEL_ASSUMPTIONS.openBytesPerSecond) * 1_000, () => {
         if (!this.alive) return;
         this.#cluster.serves(next.shard);
         over();
@@ -230,7 +230,7 @@ export class ModelledNode {
     const { time } = this.#cluster;
     const move = this.planned();
     if (move === null) {
-      this.#planAfter(TERMS.planEveryMs);
+      this.#planAfter(MODEL_ASSUMPTIONS.planEveryMs);
       return;
     }
     const shard = this.held.get(move.shard)!;
@@ -239,7 +239,7 @@ export class ModelledNode {
     const next = (): void => this.#planAfter(this.pace.nextMs - time.nowMs);
     this.pace.began();
     this.#cluster.messages(2);
-    time.after(2 * TERMS.messageMs, () => {
+    time.after(2 * MODEL_ASSUMPTIONS.messageMs, () => {
       if (!this.alive) return;
       if (target.alive && target.accepts(shard, move)) return this.#handOver(shard, target, beganMs, next);
       if (target.alive) this.pace.refused(move.to, time.nowMs);
@@ -250,7 +250,8 @@ export class ModelledNode {
 
   /** Decides whether to take a shard that another node offers; if so, takes it. */
   accepts({ key, bytes, load }: ModelledShard, { reason }: Move): boolean {
-    if (refusalOf(this.use, this.#clusterUse(), this.#taking !== null, { bytes, load, reason }) !== null) return false;
+    if (offerRefusal(this.use, this.#clusterUse(), this.#taking !== null, { bytes, load, reason }) !== null)
+      return false;
     this.#taking = key;
     return true;
   }
@@ -267,7 +268,7 @@ export class ModelledNode {
   #give(shard: ModelledShard, target: ModelledNode, done: () => void): void {
     const { time } = this.#cluster;
     this.#cluster.operations(SAVE_OPERATIONS);
-    time.after((shard.bytes / TERMS.saveBytesPerSecond) * 1_000, () => {
+    time.after((shard.bytes / MODEL_ASSUMPTIONS.saveBytesPerSecond) * 1_000, () => {
       // The end of a drain has already released shards that were not saved in time.
       if (!this.held.has(shard.key)) return;
       if (!this.alive || !target.alive) throw new Error('The model lets nodes die between moves only.');

@@ -1,5 +1,5 @@
 import { listEveryMs } from '../../../lib/placement/lease-ring.ts';
-import { TERMS } from './model-terms.ts';
+import { MODEL_ASSUMPTIONS } from './model-terms.ts';
 import { ModelledCluster, type MoveRecord } from './modelled-cluster.ts';
 import type { ModelledNode } from './modelled-node.ts';
 import type { Rate } from './traffic.ts';
@@ -152,7 +152,7 @@ export class Scenario {
    */
   #untilStable(): void {
     const { time } = this.cluster;
-    const quietMs = 130_000 + 1.5 * listEveryMs(this.#nodes) + 2 * TERMS.planEveryMs;
+    const quietMs = 130_000 + 1.5 * listEveryMs(this.#nodes) + 2 * MODEL_ASSUMPTIONS.planEveryMs;
     const endMs = time.nowMs + LIMIT_MS;
     let quietSinceMs = time.nowMs;
     while (time.nowMs - quietSinceMs < quietMs) {

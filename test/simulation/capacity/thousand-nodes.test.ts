@@ -1,4 +1,4 @@
-import { course } from './course.ts';
+import { testEveryEvent } from './course.ts';
 
 /**
  * A node over its bounds in both memory and load gives away shards for each. Some come back when
@@ -6,4 +6,4 @@ import { course } from './course.ts';
  */
 const RETURNED_MAX = 0.2;
 
-course(1_000, RETURNED_MAX);
+testEveryEvent(1_000, RETURNED_MAX);

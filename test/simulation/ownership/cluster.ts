@@ -10,7 +10,7 @@ import type { Distortion } from './inline-worker.ts';
 import type { Profile } from './profile.ts';
 import { SimulatedDatabase } from './simulated-database.ts';
 import type { Parts } from './simulated-membership.ts';
-import { delayMs, type Weather, Wire } from './simulated-network.ts';
+import { delayMs, type NetworkFaults, Wire } from './simulated-network.ts';
 import { SimulatedNode } from './simulated-node.ts';
 import { SimulatedStore, type StoreDefects } from './simulated-store.ts';
 import { NodeTime, VirtualTime } from './virtual-time.ts';
@@ -53,7 +53,7 @@ export interface ClusterOptions {
 }
 
 /** Nodes, their shared store, and the network between them. */
-export class Cluster {
+export class SimulatedCluster {
   readonly specs: ShardSpec[];
   readonly time = new VirtualTime();
   readonly database: SimulatedDatabase;
@@ -61,8 +61,8 @@ export class Cluster {
   /** All lives of all nodes, past and present. */
   readonly lives: SimulatedNode[] = [];
   readonly #store: SimulatedStore;
-  wireWeather: Weather;
-  lineWeather: Weather;
+  wireWeather: NetworkFaults;
+  lineWeather: NetworkFaults;
   readonly #options: ClusterOptions;
   #ids = 0;
 

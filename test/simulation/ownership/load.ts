@@ -6,7 +6,7 @@ import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
 import type { ShardWrite } from '../../../services/shards/engine/write.ts';
 import type { Auditor } from './auditor.ts';
 import type { Request } from './client-history.ts';
-import type { Cluster } from './cluster.ts';
+import type { SimulatedCluster } from './cluster.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 
 const IDS_PER_CLIENT = 3;
@@ -18,7 +18,7 @@ const WELL_ROUTED = 0.7;
 const EVENTUAL = 0.5;
 
 export interface LoadOptions {
-  cluster: Cluster;
+  cluster: SimulatedCluster;
   auditor: Auditor;
   random: () => number;
   clients: number;

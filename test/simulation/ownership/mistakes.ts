@@ -143,7 +143,7 @@ function withWorkers(options: ReplicasOptions, change: (request: Request) => Req
         return typeof value === 'function' ? value.bind(target) : value;
       },
     });
-  const pool = { lightest: () => changed(options.pool.lightest()) } as typeof options.pool;
+  const pool = { leastLoaded: () => changed(options.pool.leastLoaded()) } as typeof options.pool;
   return { ...options, pool };
 }
 

@@ -1,6 +1,6 @@
 import { shardKey } from '../../../lib/shard/key.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { Cluster } from './cluster.ts';
+import type { SimulatedCluster } from './cluster.ts';
 import type { Rows } from './simulated-database.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 
@@ -15,10 +15,10 @@ export interface Goal {
 }
 
 /** Goals that must be reachable once all trouble has ended. */
-export class Peace {
-  readonly #cluster: Cluster;
+export class LivenessGoals {
+  readonly #cluster: SimulatedCluster;
 
-  constructor(cluster: Cluster) {
+  constructor(cluster: SimulatedCluster) {
     this.#cluster = cluster;
   }
 

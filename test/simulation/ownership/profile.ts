@@ -1,7 +1,7 @@
-import { CALM, type Weather } from './simulated-network.ts';
+import { type NetworkFaults, NO_FAULTS } from './simulated-network.ts';
 
 /** Faults that a run may contain; each ends by itself after a while. */
-export type Trouble =
+export type FaultKind =
   | 'kill'
   | 'pause'
   | 'cut'
@@ -20,7 +20,7 @@ export type Trouble =
   | 'spoil'
   | 'shed';
 
-const TROUBLES: Trouble[] = [
+const TROUBLES: FaultKind[] = [
   'kill',
   'pause',
   'cut',
@@ -37,7 +37,7 @@ const TROUBLES: Trouble[] = [
   'stuck writes',
 ];
 /** Faults that affect copies only. */
-const COPY_TROUBLES: Trouble[] = ['spoil', 'shed'];
+const COPY_TROUBLES: FaultKind[] = ['spoil', 'shed'];
 
 /**
  * Parameters of one run. A few kinds of trouble at a time find more than all of them at once (swarm
@@ -48,7 +48,7 @@ export interface Profile {
   troubleMs: number;
   /** Longest time between two faults. */
   restMaxMs: number;
-  troubles: Trouble[];
+  troubles: FaultKind[];
   nodes: number;
   /** Number of shards of the collection; a power of two. */
   shards: number;
@@ -62,10 +62,10 @@ export interface Profile {
   /** Rates of the nodes' clocks, in order. Nodes beyond the list draw theirs. */
   rates: number[];
   /** Delays and losses of store calls. */
-  wire: Weather;
-  storm: Weather;
+  wire: NetworkFaults;
+  storm: NetworkFaults;
   /** Delays and losses of messages between clients and nodes. */
-  line: Weather;
+  line: NetworkFaults;
   /** Longest time until a majority has a write. */
   lagMaxMs: number;
   /** Time that a worker takes per request. */
@@ -74,8 +74,8 @@ export interface Profile {
   checkpoints: boolean;
 }
 
-const STORM: Weather = { ...CALM, loss: 0.1, slow: 0.15, slowMaxMs: 12_000, usualMaxMs: 80 };
-const NOISE: Weather = { ...STORM, twice: 0.2, failure: 0.1 };
+const STORM: NetworkFaults = { ...NO_FAULTS, loss: 0.1, slow: 0.15, slowMaxMs: 12_000, usualMaxMs: 80 };
+const NOISE: NetworkFaults = { ...STORM, twice: 0.2, failure: 0.1 };
 
 type Draw = <T>(choices: readonly T[]) => T;
 type Kind = (draw: Draw) => Partial<Profile>;
@@ -112,7 +112,7 @@ const KINDS: [name: string, kind: Kind][] = [
     'unknown outcomes',
     (draw) => ({
       troubles: ['move', 'save', 'materialise', 'rest', draw(['kill', 'pause', 'worker lost'])],
-      wire: { ...CALM, failure: draw([0.02, 0.1]), loss: 0.01, slow: 0.03, slowMaxMs: 6_000 },
+      wire: { ...NO_FAULTS, failure: draw([0.02, 0.1]), loss: 0.01, slow: 0.03, slowMaxMs: 6_000 },
       restMaxMs: 800,
     }),
   ],
@@ -139,7 +139,7 @@ const KINDS: [name: string, kind: Kind][] = [
     'bad line',
     (draw) => ({
       troubles: ['move', 'rest', 'pause', draw(['kill', 'cut'])],
-      line: { ...CALM, loss: 0.05, twice: 0.5, slow: 0.3, slowMaxMs: draw([500, 3_000]) },
+      line: { ...NO_FAULTS, loss: 0.05, twice: 0.5, slow: 0.3, slowMaxMs: draw([500, 3_000]) },
       clients: 3,
     }),
   ],
@@ -158,12 +158,17 @@ function copies(draw: Draw): Partial<Profile> {
     isDropped: draw([true, false, false, false]),
     restMaxMs: draw([800, 2_500]),
     thinkMaxMs: draw([50, 100, 300]),
-    wire: draw([CALM, { ...CALM, slow: 0.1, slowMaxMs: 1_000 }, { ...CALM, twice: 0.2 }, { ...CALM, failure: 0.1 }]),
+    wire: draw([
+      NO_FAULTS,
+      { ...NO_FAULTS, slow: 0.1, slowMaxMs: 1_000 },
+      { ...NO_FAULTS, twice: 0.2 },
+      { ...NO_FAULTS, failure: 0.1 },
+    ]),
     line: draw([
-      CALM,
-      CALM,
-      { ...CALM, loss: 0.05, twice: 0.3, slow: 0.2, slowMaxMs: 1_000 },
-      { ...CALM, loss: 0.4, slow: 0.3, slowMaxMs: 3_000 },
+      NO_FAULTS,
+      NO_FAULTS,
+      { ...NO_FAULTS, loss: 0.05, twice: 0.3, slow: 0.2, slowMaxMs: 1_000 },
+      { ...NO_FAULTS, loss: 0.4, slow: 0.3, slowMaxMs: 3_000 },
     ]),
     lagMaxMs: draw([0, 50]),
     workMs: draw([0, 2, 10]),
@@ -178,7 +183,7 @@ function copiesMadeAnew(draw: Draw): Partial<Profile> {
     replicas: draw([1, 2]),
     restMaxMs: draw([300, 1_500]),
     thinkMaxMs: draw([50, 100]),
-    wire: { ...CALM, slow: draw([0.1, 0.4]), slowMaxMs: draw([200, 1_000]), failure: draw([0, 0.1]) },
+    wire: { ...NO_FAULTS, slow: draw([0.1, 0.4]), slowMaxMs: draw([200, 1_000]), failure: draw([0, 0.1]) },
     workMs: draw([0, 2, 10]),
   };
 }
@@ -224,9 +229,9 @@ export function profileOf(random: () => number): Profile {
     clients: draw([2, 3]),
     thinkMaxMs: draw([150, 300, 800]),
     rates: [0.9, 1, 1.1].toSorted(() => random() - 0.5),
-    wire: CALM,
+    wire: NO_FAULTS,
     storm: STORM,
-    line: CALM,
+    line: NO_FAULTS,
     lagMaxMs: 0,
     workMs: draw([0, 0, 2]),
     checkpoints: draw([false, false, false, true]),
@@ -240,9 +245,9 @@ function swarm(draw: Draw): Partial<Profile> {
     troubles: [...troubles, 'materialise'],
     shards: draw([1, 1, 1, 2]),
     restMaxMs: draw([500, 2_500]),
-    wire: draw([CALM, CALM, { ...CALM, slow: 0.1, slowMaxMs: 3_000 }, { ...CALM, twice: 0.2 }]),
+    wire: draw([NO_FAULTS, NO_FAULTS, { ...NO_FAULTS, slow: 0.1, slowMaxMs: 3_000 }, { ...NO_FAULTS, twice: 0.2 }]),
     storm: draw([STORM, NOISE]),
-    line: draw([CALM, CALM, { ...CALM, slow: 0.1, slowMaxMs: 2_000 }]),
+    line: draw([NO_FAULTS, NO_FAULTS, { ...NO_FAULTS, slow: 0.1, slowMaxMs: 2_000 }]),
     lagMaxMs: draw([0, 0, 100]),
   };
 }
@@ -259,7 +264,7 @@ function endOfLease(draw: Draw): Partial<Profile> {
 function lateWrites(draw: Draw): Partial<Profile> {
   return {
     troubles: ['materialise', 'materialise', 'materialise', draw(['move', 'rest']), draw(['save', 'move'])],
-    wire: { ...CALM, twice: 0.5, slow: draw([0.1, 0.3]), slowMaxMs: draw([500, 2_000]) },
+    wire: { ...NO_FAULTS, twice: 0.5, slow: draw([0.1, 0.3]), slowMaxMs: draw([500, 2_000]) },
     restMaxMs: 400,
     clients: 2,
     thinkMaxMs: 100,

@@ -3,7 +3,7 @@ import type { Decision, Rows, SimulatedDatabase } from './simulated-database.ts'
 import type { NodeTime, VirtualTime } from './virtual-time.ts';
 
 /** Faults of messages. Chances are from 0 to 1. */
-export interface Weather {
+export interface NetworkFaults {
   loss: number;
   /** Chance that a message takes up to `slowMaxMs` instead of up to `usualMaxMs`. */
   slow: number;
@@ -15,7 +15,7 @@ export interface Weather {
   failure: number;
 }
 
-export const CALM: Weather = { loss: 0, slow: 0, slowMaxMs: 0, usualMaxMs: 10, twice: 0, failure: 0 };
+export const NO_FAULTS: NetworkFaults = { loss: 0, slow: 0, slowMaxMs: 0, usualMaxMs: 10, twice: 0, failure: 0 };
 
 const TIMEOUT_MS = 4_000;
 
@@ -33,14 +33,14 @@ export class Wire {
   readonly #time: VirtualTime;
   readonly #node: NodeTime;
   readonly #random: () => number;
-  readonly #weather: () => Weather;
+  readonly #weather: () => NetworkFaults;
   readonly #database: SimulatedDatabase;
 
   constructor(
     time: VirtualTime,
     node: NodeTime,
     random: () => number,
-    weather: () => Weather,
+    weather: () => NetworkFaults,
     database: SimulatedDatabase,
   ) {
     this.#time = time;
@@ -120,6 +120,6 @@ export class Wire {
   }
 }
 
-export function delayMs({ slow, slowMaxMs, usualMaxMs }: Weather, random: () => number): number {
+export function delayMs({ slow, slowMaxMs, usualMaxMs }: NetworkFaults, random: () => number): number {
   return random() < slow ? random() * slowMaxMs : random() * usualMaxMs;
 }

@@ -2,7 +2,7 @@ import pino from 'pino';
 import type { ReplicaState } from '../../../lib/actions/shards.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../../lib/shard/key.ts';
-import type { FetchedRecord, Page } from '../../../lib/shard/match.ts';
+import type { AnswerPage, FetchedRecord } from '../../../lib/shard/match.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { WriteAck } from '../../../lib/shard/write-ack.ts';
@@ -12,7 +12,7 @@ import { Drain } from '../../../services/shards/cluster/drain.ts';
 import { type Follower, Followers } from '../../../services/shards/cluster/followers.ts';
 import { HandOver } from '../../../services/shards/cluster/hand-over.ts';
 import type { Claim } from '../../../services/shards/cluster/ownership/claims.ts';
-import type { Membership } from '../../../services/shards/cluster/ownership/membership.ts';
+import type { NodeMembership } from '../../../services/shards/cluster/ownership/membership.ts';
 import type { Replicas } from '../../../services/shards/cluster/replicas.ts';
 import type { ShardWrite } from '../../../services/shards/engine/write.ts';
 import { NodeMemory } from '../../../services/shards/memory/node-memory.ts';
@@ -111,7 +111,7 @@ export class SimulatedNode {
     this.#materialiser = new PromptedMaterialiser(store, LOG);
     const checkpointer = new Checkpointer(store, this.#materialiser, time, 0);
     this.#worker = this.#newWorker();
-    const pool = { lightest: () => this.#worker.asShardWorker() };
+    const pool = { leastLoaded: () => this.#worker.asShardWorker() };
     const memory = new NodeMemory(Number.MAX_SAFE_INTEGER / 4);
     this.#replicas = new parts.Copies({ store: this.#spoilt(options.copiedFrom), clock: time, log: LOG, pool, memory });
     this.#shardCache = new ShardCache(
@@ -132,7 +132,7 @@ export class SimulatedNode {
     );
     this.#handOver = new HandOver({
       shardCache: this.#shardCache,
-      membership: this.#membership as unknown as Membership,
+      membership: this.#membership as unknown as NodeMembership,
       catalog: store.catalog,
       peers: { adopt, follow },
       clock: time,
@@ -142,7 +142,7 @@ export class SimulatedNode {
     this.#drain = new Drain({
       handOver: this.#handOver,
       shardCache: this.#shardCache,
-      membership: this.#membership as unknown as Membership,
+      membership: this.#membership as unknown as NodeMembership,
       followersOf: (key) => this.followersOf(key).flatMap(({ node, seq }) => (seq === null ? [] : [node])),
       // All shards here are small, so every other one is treated as a large one.
       isQuick: () => this.#drained++ % 2 === 0,
@@ -150,7 +150,7 @@ export class SimulatedNode {
       log: LOG,
     });
     this.#followers = new Followers({
-      peers: { node: name, isThere, follow },
+      peers: { node: name, isReachable: isThere, follow },
       placement: () => this.#membership.placement,
       open: () => this.#shardCache.open(),
       timers: time,
@@ -343,7 +343,7 @@ export class SimulatedNode {
   }
 }
 
-function valueOn({ items }: Page<FetchedRecord>): string | null {
+function valueOn({ items }: AnswerPage<FetchedRecord>): string | null {
   const [record] = items;
   return record ? (JSON.parse(record.metadata) as { value: string }).value : null;
 }

@@ -1,7 +1,7 @@
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { Cluster } from './cluster.ts';
-import type { Profile, Trouble } from './profile.ts';
-import { CALM } from './simulated-network.ts';
+import type { SimulatedCluster } from './cluster.ts';
+import type { FaultKind, Profile } from './profile.ts';
+import { NO_FAULTS } from './simulated-network.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 
 const PAUSE_MAX_MS = 15_000;
@@ -20,14 +20,14 @@ const STUCK_WINDOW_MS = 300;
 /**
  * Causes one fault after another, as the profile specifies, until stopped; then repairs everything.
  */
-export class Troublemaker {
-  readonly #cluster: Cluster;
+export class FaultInjector {
+  readonly #cluster: SimulatedCluster;
   readonly #profile: Profile;
   readonly #random: () => number;
-  readonly #makers: Record<Trouble, (node: SimulatedNode) => void>;
+  readonly #makers: Record<FaultKind, (node: SimulatedNode) => void>;
   #isOver = false;
 
-  constructor(cluster: Cluster, profile: Profile, random: () => number) {
+  constructor(cluster: SimulatedCluster, profile: Profile, random: () => number) {
     this.#cluster = cluster;
     this.#profile = profile;
     this.#random = random;
@@ -75,8 +75,8 @@ export class Troublemaker {
   end(): void {
     const { database, nodes } = this.#cluster;
     this.#isOver = true;
-    this.#cluster.wireWeather = CALM;
-    this.#cluster.lineWeather = CALM;
+    this.#cluster.wireWeather = NO_FAULTS;
+    this.#cluster.lineWeather = NO_FAULTS;
     database.isDown = false;
     database.lagMs = () => 0;
     for (const node of nodes) {

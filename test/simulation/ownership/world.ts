@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { shardSpecs } from '../../../lib/shard/spec.ts';
 import { randomFrom } from '../../support/random.ts';
 import { Auditor } from './auditor.ts';
-import { Cluster, type ClusterOptions, collectionOf } from './cluster.ts';
+import { type ClusterOptions, collectionOf, SimulatedCluster } from './cluster.ts';
 import { Load } from './load.ts';
-import { type Goal, Peace } from './peace.ts';
+import { type Goal, LivenessGoals } from './peace.ts';
 import { type Profile, profileOf } from './profile.ts';
 import { SOUND } from './simulated-membership.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 import { TraceHash } from './trace-hash.ts';
-import { Troublemaker } from './troublemaker.ts';
+import { FaultInjector } from './troublemaker.ts';
 
 const PEACE_MS = 40_000;
 /** Time for running operations to finish. */
@@ -75,7 +75,7 @@ export class World {
     const auditor = this.#auditor;
     const random = this.#random;
     const { profile } = this;
-    const cluster = new Cluster({
+    const cluster = new SimulatedCluster({
       random,
       profile,
       auditor,
@@ -93,7 +93,7 @@ export class World {
     };
     const isFaulty = () => auditor.faults.length > 0;
     const load = new Load({ cluster, auditor, random, clients: profile.clients, thinkMaxMs: profile.thinkMaxMs });
-    const trouble = new Troublemaker(cluster, profile, random);
+    const trouble = new FaultInjector(cluster, profile, random);
     await time.run(profile.troubleMs, step, isFaulty);
     trouble.end();
     load.answered.clear();
@@ -101,7 +101,7 @@ export class World {
     await time.run(profile.troubleMs + PEACE_MS, step, () => isAnswered() || isFaulty());
     load.stop();
     const stalls = isAnswered() ? [] : [`in peace only ${[...load.answered]} were answered`];
-    const peace = new Peace(cluster);
+    const peace = new LivenessGoals(cluster);
     const reach = async (goal: Goal, ms: number, onStep: () => void): Promise<void> => {
       let reached = false;
       void goal.reach().then(() => {

@@ -5,7 +5,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type RecordProof, VerificationError, verifyProof } from '../../../client/index.ts';
-import { cases } from '../../support/effort.ts';
+import { propertyRuns } from '../../support/effort.ts';
 import { FORGERIES } from '../../support/forged-proofs.ts';
 import { seed } from '../../support/seed.ts';
 import { ProvingCollection } from '../lib/merkle/collection.ts';
@@ -48,7 +48,7 @@ test.each(Object.entries(FORGERIES))('%s is refused', (_, forge) => {
       forged += 1;
       expect(said(proof.merkleRoot, other, id)).toBeNull();
     }),
-    { seed, numRuns: cases(400) },
+    { seed, numRuns: propertyRuns(400) },
   );
   expect(forged).toBeGreaterThan(10);
 });
@@ -71,6 +71,6 @@ test("another record's proof says nothing that is not so", () => {
         else expect(outcome).toBeNull();
       }
     }),
-    { seed, numRuns: cases(400) },
+    { seed, numRuns: propertyRuns(400) },
   );
 });

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parseJson } from '../../../client/verify/json-text.ts';
-import { cases } from '../../support/effort.ts';
+import { propertyRuns } from '../../support/effort.ts';
 import { seed } from '../../support/seed.ts';
 
 /** Strings of characters that occur in escapes, because V8 confuses such strings. */
@@ -57,7 +57,7 @@ test('objects have the keys that were written, and of duplicates the last', () =
     fc.property(sample, ({ text, value }) => {
       expect(withMaps(parseJson(text))).toEqual(value);
     }),
-    { seed, numRuns: cases(5_000) },
+    { seed, numRuns: propertyRuns(5_000) },
   );
 });
 

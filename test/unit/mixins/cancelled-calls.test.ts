@@ -1,13 +1,13 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { Cancelled } from '../../../lib/actions/cancelled.ts';
-import { Cluster } from '../../cluster/transport/cluster.ts';
+import { TransportCluster } from '../../cluster/transport/cluster.ts';
 import { until } from '../../support/until.ts';
 
-let cluster: Cluster;
+let cluster: TransportCluster;
 afterEach(() => cluster.stop());
 
 test('a call that is cancelled fails at once, and so does what it called on other nodes', async () => {
-  cluster = new Cluster({ kind: 'TCP' });
+  cluster = new TransportCluster({ kind: 'TCP' });
   const [a, b, c] = await cluster.startAll('a', 'b', 'c');
   const client = new AbortController();
   const work = a.broker.call('b.work', { at: 'c' }, { signal: client.signal } as never);
@@ -22,7 +22,7 @@ test('a call that is cancelled fails at once, and so does what it called on othe
 });
 
 test('what a failed call had begun on another node is cancelled', async () => {
-  cluster = new Cluster({ kind: 'TCP' });
+  cluster = new TransportCluster({ kind: 'TCP' });
   const [a, b, c] = await cluster.startAll('a', 'b', 'c');
   const work = a.broker.call('b.work', { at: 'c', fails: true });
   await until('both work', () => b.held === 1 && c.held === 1);

@@ -16,7 +16,7 @@ const COLUMNS = 'id, accountId, alias, collectionId, createdAt, seal';
 
 export interface AliasTable extends Sync<StoredAliases> {
   /** Returns whether the collection has an alias whose seal is not in `besides`. */
-  standsFor(accountId: string, collectionId: string, besides: readonly string[]): boolean;
+  existsFor(accountId: string, collectionId: string, besides: readonly string[]): boolean;
   forget(accountId: string): void;
 }
 
@@ -75,7 +75,7 @@ export function aliasTable(database: Database): AliasTable {
       return database.run('DELETE FROM aliases WHERE accountId = ? AND alias = ?', accountId, alias) > 0;
     },
 
-    standsFor(accountId, collectionId, besides) {
+    existsFor(accountId, collectionId, besides) {
       const standing = those('accountId = ? AND collectionId = ?', accountId, collectionId);
       return standing.some(({ seal }) => !besides.includes(seal));
     },

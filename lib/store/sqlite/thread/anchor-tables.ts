@@ -1,4 +1,4 @@
-import type { AnchorHistoryItem, AnchoringInstance, AnchorRow, AnchorStanding, OpenAnchor } from '../../anchors.ts';
+import type { AnchorHistoryItem, AnchoringInstance, AnchorRow, OpenAnchor, OutboxState } from '../../anchors.ts';
 import { decodeAnchor, type EncodedAnchor, type StoredAnchor } from '../anchor-codec.ts';
 import { decodeRow } from '../row-codec.ts';
 import type { Database } from './database.ts';
@@ -65,7 +65,7 @@ export class AnchorTables {
     return this.#database.allUntyped<StoredAnchor>(sql, collectionId, limit).map(decodeAnchor);
   }
 
-  openAfter(standing: AnchorStanding, collectionId: string, limit: number): OpenAnchor[] {
+  openAfter(standing: OutboxState, collectionId: string, limit: number): OpenAnchor[] {
     const sql = `SELECT collection AS collectionId, wantedAt FROM anchors
       WHERE standing = ? AND collection > ? ORDER BY collection LIMIT ?`;
     const rows = this.#database.allUntyped<OpenAnchor>(sql, standing, collectionId, limit);

@@ -28,13 +28,13 @@ interface Source {
 }
 
 /** A file that is only appended to or replaced whole, with its length when it was opened. */
-interface Held {
+interface AppendOnlyFile {
   name: string;
   descriptor: number;
   bytes: number;
 }
 
-function locked(path: string): DatabaseSync {
+function lockForBackup(path: string): DatabaseSync {
   const connection = new DatabaseSync(path, { timeout: 0 });
   retryWhileBusy(() => connection.exec('BEGIN IMMEDIATE'));
   return connection;
@@ -47,17 +47,20 @@ function snapshot(folder: string, name: string): Source {
   return { name, connection, commits: retryWhileBusy(() => countIn(connection)) };
 }
 
-function held(folder: string, name: string): Held {
+function openAppendOnly(folder: string, name: string): AppendOnlyFile {
   const descriptor = openSync(join(folder, name), NO_FOLLOW);
   return { name, descriptor, bytes: fstatSync(descriptor).size };
 }
 
 /** Takes all snapshots at the same moment. */
-function seen({ folder, files, beside }: BackupOrder): { sources: Source[]; others: Held[] } {
+function takeSnapshots({ folder, files, beside }: BackupOrder): { sources: Source[]; others: AppendOnlyFile[] } {
   const locks: DatabaseSync[] = [];
   try {
-    for (const name of files) locks.push(locked(join(folder, name)));
-    return { sources: files.map((name) => snapshot(folder, name)), others: beside.map((name) => held(folder, name)) };
+    for (const name of files) locks.push(lockForBackup(join(folder, name)));
+    return {
+      sources: files.map((name) => snapshot(folder, name)),
+      others: beside.map((name) => openAppendOnly(folder, name)),
+    };
   } finally {
     for (const lock of locks) lock.close();
   }
@@ -97,7 +100,7 @@ async function copySource({ name, connection, commits }: Source, target: string)
   return size;
 }
 
-function* contentOf({ descriptor, bytes }: Held): Iterable<Uint8Array> {
+function* contentOf({ descriptor, bytes }: AppendOnlyFile): Iterable<Uint8Array> {
   for (let at = 0; at < bytes; ) {
     const part = Buffer.alloc(Math.min(CHUNK_BYTES, bytes - at));
     const read = readSync(descriptor, part, 0, part.length, at);
@@ -110,7 +113,7 @@ function* contentOf({ descriptor, bytes }: Held): Iterable<Uint8Array> {
 
 async function run(order: BackupOrder): Promise<number> {
   const { folder, target } = order;
-  const { sources, others } = seen(order);
+  const { sources, others } = takeSnapshots(order);
   let bytes = 0;
   for (const source of sources) bytes += await copySource(source, target);
   for (const other of others) bytes += await write(join(target, other.name), contentOf(other));

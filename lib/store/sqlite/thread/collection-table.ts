@@ -33,7 +33,7 @@ export interface CollectionTable extends Omit<Sync<StoredCatalog>, keyof Account
   collectionsAfter(id: string, limit: number): Sealed<CollectionRow>[];
 }
 
-export function collectionTable(database: Database, aliases: Pick<AliasTable, 'find' | 'standsFor'>): CollectionTable {
+export function collectionTable(database: Database, aliases: Pick<AliasTable, 'find' | 'existsFor'>): CollectionTable {
   const those = (condition: string, ...values: (string | number)[]): Sealed<CollectionRow>[] =>
     database
       .allUntyped<CollectionColumns>(
@@ -94,7 +94,7 @@ export function collectionTable(database: Database, aliases: Pick<AliasTable, 'f
     },
 
     dropCollection({ id, accountId, seal }, droppedSeal, besides) {
-      if (besides !== null && aliases.standsFor(accountId, id, besides)) return false;
+      if (besides !== null && aliases.existsFor(accountId, id, besides)) return false;
       const sql = 'UPDATE collections SET dropped = 1, seal = ? WHERE id = ? AND seal = ? AND NOT dropped';
       return database.run(sql, droppedSeal, id, seal) > 0;
     },

@@ -10,7 +10,7 @@ const IN_WORDS = { TEXT: 'a text', INTEGER: 'a whole number', BLOB: 'bytes' } as
 const NAMED_MAX_ROWS = 3;
 const KEY_MAX_CHARS = 64;
 
-export interface Column {
+export interface TableColumn {
   /** Name in the statement's result. */
   name: string;
   table: string;
@@ -24,8 +24,8 @@ export interface Column {
   rowKey: readonly string[];
 }
 
-export function columnsIn(connection: DatabaseSync): Map<string, Column> {
-  const columns = new Map<string, Column>();
+export function columnsByPlace(connection: DatabaseSync): Map<string, TableColumn> {
+  const columns = new Map<string, TableColumn>();
   const tables = connection
     .prepare("SELECT name, wr FROM pragma_table_list WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     .all();
@@ -53,7 +53,7 @@ export function columnsIn(connection: DatabaseSync): Map<string, Column> {
  * Returns the first column whose value in a row has another type, undefined if there is none. The
  * row's integers are bigints.
  */
-export function mistypedColumn(row: Record<string, unknown>, columns: readonly Column[]): Column | undefined {
+export function mistypedColumn(row: Record<string, unknown>, columns: readonly TableColumn[]): TableColumn | undefined {
   return columns.find(({ name, type, mayBeNull }) => {
     const found = typeOf(row[name]);
     return found !== type && !(found === 'NULL' && mayBeNull);
@@ -66,7 +66,7 @@ export function mistypedColumn(row: Record<string, unknown>, columns: readonly C
  */
 export function mistypedRows(
   connection: DatabaseSync,
-  { table, place, type, mayBeNull, rowKey }: Column,
+  { table, place, type, mayBeNull, rowKey }: TableColumn,
 ): string | null {
   const column = place.slice(table.length + 1);
   const allowed = mayBeNull ? `'${type.toLowerCase()}', 'null'` : `'${type.toLowerCase()}'`;
@@ -83,7 +83,7 @@ export function mistypedRows(
   return `has ${what} in ${place} instead of ${IN_WORDS[type]}, ${which}`;
 }
 
-function typeOf(value: unknown): Column['type'] | 'REAL' | 'NULL' {
+function typeOf(value: unknown): TableColumn['type'] | 'REAL' | 'NULL' {
   if (value === null || value === undefined) return 'NULL';
   if (typeof value === 'string') return 'TEXT';
   if (typeof value === 'bigint') return 'INTEGER';

@@ -1,5 +1,5 @@
 import { parseShardKey } from '../../../shard/key.ts';
-import { type Contradiction, type ContradictionStore, readableContradiction } from '../../contradictions.ts';
+import { type Contradiction, type ContradictionStore, decodeContradiction } from '../../contradictions.ts';
 import type { Database, Sync } from './database.ts';
 
 export const CONTRADICTIONS_SCHEMA = `
@@ -18,7 +18,7 @@ export const contradictionTable = (database: Database): Sync<ContradictionStore>
 
   list(collectionId) {
     const sql = 'SELECT seq, reason, at FROM contradictions WHERE collection = ? ORDER BY shard';
-    return database.allUntyped<Contradiction>(sql, collectionId).map(readableContradiction);
+    return database.allUntyped<Contradiction>(sql, collectionId).map(decodeContradiction);
   },
 
   clear(collectionId) {

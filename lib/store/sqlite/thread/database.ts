@@ -13,8 +13,8 @@ import { closeSync, openSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { StoreError } from '../../port.ts';
-import { damagedFile, isBusy, isOfDamage } from '../store-failure.ts';
-import { type Column, mistypedColumn, mistypedRows } from './column-types.ts';
+import { damagedFile, isBusy, isCorruption } from '../store-failure.ts';
+import { mistypedColumn, mistypedRows, type TableColumn } from './column-types.ts';
 import { Schema } from './schema.ts';
 
 /** A part of the port with synchronous methods. */
@@ -108,7 +108,7 @@ function makeFile(path: string): void {
 interface Prepared {
   statement: StatementSync;
   /** Result columns that come straight from a table. */
-  columns: Column[];
+  columns: TableColumn[];
 }
 
 export class Database {
@@ -349,7 +349,7 @@ export class Database {
   /** An opening calls every difference damage. */
   #refusal(error: unknown): unknown {
     if (error instanceof StoreError && error.kind === 'changed') return new StoreError('damaged', error.message);
-    return isOfDamage(error) ? this.#damaged(`is damaged (${(error as Error).message})`) : error;
+    return isCorruption(error) ? this.#damaged(`is damaged (${(error as Error).message})`) : error;
   }
 
   #changed(difference: string): StoreError {
@@ -378,7 +378,7 @@ export class Database {
 
   /** Throws StoreError 'damaged' for all that does not concern a single row. */
   #checkAll(connection: DatabaseSync): void {
-    const mistypedColumns = new Set<Column>();
+    const mistypedColumns = new Set<TableColumn>();
     for (const row of connection.prepare(`PRAGMA integrity_check(${FINDINGS_MAX})`).iterate()) {
       const finding = String(row.integrity_check);
       const column = this.#schema.column(MISTYPED.exec(finding)?.[1] ?? '');
@@ -396,7 +396,7 @@ export class Database {
   }
 
   /** The row with its integers as numbers. */
-  #typed<Row extends Record<string, unknown> | undefined>(row: Row, columns: readonly Column[]): Row {
+  #typed<Row extends Record<string, unknown> | undefined>(row: Row, columns: readonly TableColumn[]): Row {
     const column = row && mistypedColumn(row, columns);
     if (column === undefined) return rounded(row);
     throw this.#changed(mistypedRows(this.#connection, column) ?? `has a value of another type in ${column.place}`);

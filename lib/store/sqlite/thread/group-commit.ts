@@ -8,7 +8,7 @@
  * writes much and the disk has little room. See docs/internals/store.md.
  */
 import { StoreError } from '../../port.ts';
-import { full, isBusy, isFull, isOfSqlite, isOfStatement, storeFailure } from '../store-failure.ts';
+import { diskFull, isBusy, isDiskFull, isSqliteError, isStatementError, sqliteFailure } from '../store-failure.ts';
 import { type Database, LOCK_MAX_MS, nap } from './database.ts';
 
 export type Outcome = { result: unknown } | { error: unknown };
@@ -139,22 +139,22 @@ export class GroupCommit {
     } catch (error) {
       if (isBusy(error) && performance.now() < this.#giveUpAtMs) return null;
       const doing = `writing ${database.name}`;
-      const isUnknown = isCommitting && !isBusy(error) && !isFull(error);
+      const isUnknown = isCommitting && !isBusy(error) && !isDiskFull(error);
       if (isUnknown) this.#writeOver();
       const failure = isUnknown
         ? new StoreError('unknown', `The disk failed at the end of a commit (${doing}).`, error)
-        : storeFailure(error, doing);
+        : sqliteFailure(error, doing);
       return this.#group.map(() => ({ error: failure }));
     }
   }
 
   #run({ operation, bytes }: Pending, isRoom: boolean): Outcome {
     const { database } = this.#options;
-    if (bytes > 0 && !isRoom) return { error: full(`writing ${database.name}`) };
+    if (bytes > 0 && !isRoom) return { error: diskFull(`writing ${database.name}`) };
     try {
       return { result: database.inSavepoint(operation) };
     } catch (error) {
-      if (!database.isInTransaction || (isOfSqlite(error) && !isOfStatement(error))) throw error;
+      if (!database.isInTransaction || (isSqliteError(error) && !isStatementError(error))) throw error;
       return { error };
     }
   }
@@ -170,7 +170,7 @@ export class GroupCommit {
       onCommit?.();
     } catch (error) {
       // The next commit overwrites them instead.
-      if (!isOfSqlite(error)) throw error;
+      if (!isSqliteError(error)) throw error;
     }
   }
 }

@@ -1,8 +1,8 @@
 import type { Seals } from '../../../secret/seals.ts';
 import { canManage, KEYS_MAX, type KeyRow, type Scope, type StoredKeys, standsInFor } from '../../keys.ts';
-import { type Page, type Position, pageOf, positionOf } from '../../page.ts';
+import { type Position, pageOf, positionOf, type RowPage } from '../../page.ts';
 import type { Sealed } from '../../sealed.ts';
-import { isBelievedKey } from '../../sealed-keys.ts';
+import { isAuthenticKey } from '../../sealed-keys.ts';
 import { decodeList } from '../row-codec.ts';
 import type { Database, Sync } from './database.ts';
 
@@ -31,7 +31,7 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
     const { count } = database.get<{ count: number }>(stored, row.accountId)!;
     if (count >= KEYS_MAX) return 'limit';
     // Forged rows do not count toward the limit.
-    if (maxKeys !== null && count >= maxKeys && countBelieved(database, seals, row.accountId, maxKeys) >= maxKeys)
+    if (maxKeys !== null && count >= maxKeys && countAuthentic(database, seals, row.accountId, maxKeys) >= maxKeys)
       return 'limit';
     const { id, accountId, name, hash, prefix, scopes, createdAt, expiresAt, lastUsedAt, seal } = row;
     const taken = database.get('SELECT 1 FROM keys WHERE id = ? OR hash = ?', id, hash);
@@ -53,17 +53,17 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
 
   countSlice(accountId, after, limit) {
     const { rows, next } = page(database, accountId, after, limit);
-    return { count: rows.filter((row) => isBelievedKey(accountId, row, seals)).length, after: next };
+    return { count: rows.filter((row) => isAuthenticKey(accountId, row, seals)).length, after: next };
   },
 
   revoke(accountId, id, nowIso) {
     const stored = database.getUntyped<KeyColumns>('SELECT * FROM keys WHERE id = ? AND accountId = ?', id, accountId);
     if (stored === undefined) return 'absent';
     const row = listedKeyOf(stored);
-    if (isBelievedKey(accountId, row, seals) && canManage(row, nowIso)) {
+    if (isAuthenticKey(accountId, row, seals) && canManage(row, nowIso)) {
       const other = database.find<KeyColumns>(MANAGING, [accountId, id, nowIso], (columns) => {
         const key = listedKeyOf(columns);
-        return standsInFor(key, row, nowIso) && isBelievedKey(accountId, key, seals);
+        return standsInFor(key, row, nowIso) && isAuthenticKey(accountId, key, seals);
       });
       if (other === undefined) return 'last';
     }
@@ -81,7 +81,7 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
   },
 });
 
-function page(database: Database, accountId: string, after: Position | null, limit: number): Page<Sealed<KeyRow>> {
+function page(database: Database, accountId: string, after: Position | null, limit: number): RowPage<Sealed<KeyRow>> {
   const beyond = after === null ? '' : 'AND (createdAt, id) < (?, ?)';
   const sql = `SELECT * FROM keys WHERE accountId = ? ${beyond} ORDER BY createdAt DESC, id DESC LIMIT ?`;
   const position = after === null ? [] : [after.createdAt, after.id];
@@ -90,10 +90,10 @@ function page(database: Database, accountId: string, after: Position | null, lim
 }
 
 /** Counts the valid keys of an account; stops at `max`. */
-function countBelieved(database: Database, seals: Seals, accountId: string, max: number): number {
+function countAuthentic(database: Database, seals: Seals, accountId: string, max: number): number {
   let count = 0;
   database.find<KeyColumns>('SELECT * FROM keys WHERE accountId = ?', [accountId], (columns) => {
-    if (isBelievedKey(accountId, listedKeyOf(columns), seals)) count++;
+    if (isAuthenticKey(accountId, listedKeyOf(columns), seals)) count++;
     return count >= max;
   });
   return count;

@@ -1,11 +1,11 @@
 import { hash as hashOf } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { EMPTY_HEAD, isUnsound, type ShardHead, unsoundHead } from '../../../shard/head.ts';
+import { EMPTY_HEAD, invalidHead, isInvalidHead, type ShardHead } from '../../../shard/head.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../../shard/key.ts';
 import { damagedEntry, type LogEntry, type Tally } from '../../log.ts';
 import { isSameLink, type LinkedEntry, type LinkedSeq, type LogSeals, NO_LINK } from '../../log-seals.ts';
 import { decodeRow, type HeadRow, headOf } from '../row-codec.ts';
-import { damaged } from '../store-failure.ts';
+import { damagedValue } from '../store-failure.ts';
 import { freeBuffers, Transferred } from '../transferred.ts';
 import type { Database } from './database.ts';
 import type { HeadCache } from './head-cache.ts';
@@ -37,7 +37,7 @@ export const SHARD = 'number, shard, seq, version, type, hash, count, link, seal
 export const ENTRY = `CAST(seq AS REAL) AS seq, CAST(epoch AS REAL) AS epoch, entryId, kind, CAST(version AS REAL) AS version,
   type, hash, CAST(count AS REAL) AS count, tally, body, bodyHash, before, link`;
 
-export interface ShardRow extends HeadRow {
+export interface StoredShard extends HeadRow {
   number: number;
   shard: number;
   link: Uint8Array;
@@ -77,11 +77,11 @@ export class LogTables {
     const newest = row === undefined ? EMPTY_HEAD : this.#headOf(shard, row);
     if (seq <= newest.seq) return 'conflict';
     if (seq > newest.seq + 1) {
-      if (isUnsound(newest)) throw damaged('A shard head');
+      if (isInvalidHead(newest)) throw damagedValue('A shard head');
       throw new RangeError(`entry ${seq} would leave a gap after ${newest.seq}`);
     }
     const before = row?.link ?? NO_LINK;
-    const bodyHash = sha256(body);
+    const bodyHash = bodyDigest(body);
     const link = this.#seals.link({ entry, bodyHash, before });
     const number = this.#writeHead(shard, head, link, row);
     this.#writeEntry(number, { entry, bodyHash, before, link }, body);
@@ -158,7 +158,7 @@ export class LogTables {
   heads(collectionId: string): Map<number, ShardHead> {
     const readAll = (): Map<number, ShardHead> => {
       const sql = `SELECT ${SHARD} FROM shards WHERE collection = ? ORDER BY shard`;
-      const rows = this.#database.allUntyped<ShardRow>(sql, collectionId);
+      const rows = this.#database.allUntyped<StoredShard>(sql, collectionId);
       return new Map(rows.map((row) => [row.shard, this.#headOf(shardKey(collectionId, row.shard), row)]));
     };
     if (this.#heads === null) return readAll();
@@ -198,24 +198,24 @@ export class LogTables {
     return this.#database.run(sql, number, throughSeq, limit);
   }
 
-  #row(shard: ShardKey): ShardRow | undefined {
+  #row(shard: ShardKey): StoredShard | undefined {
     const { collectionId, index } = parseShardKey(shard);
     const sql = `SELECT ${SHARD} FROM shards WHERE collection = ? AND shard = ?`;
-    const row = this.#database.getUntyped<ShardRow>(sql, collectionId, index);
+    const row = this.#database.getUntyped<StoredShard>(sql, collectionId, index);
     return row && { ...row, link: bytesOf(row.link) };
   }
 
-  #headOf(shard: ShardKey, row: ShardRow): ShardHead {
+  #headOf(shard: ShardKey, row: StoredShard): ShardHead {
     try {
       const head = this.#seals.sealedHead(shard, headOf(row), row.link, row.seal);
       if (head !== null) return head;
     } catch {
       // Handled below.
     }
-    return unsoundHead(row.seq);
+    return invalidHead(row.seq);
   }
 
-  #writeHead(shard: ShardKey, head: ShardHead, link: Uint8Array, before: ShardRow | undefined): number {
+  #writeHead(shard: ShardKey, head: ShardHead, link: Uint8Array, before: StoredShard | undefined): number {
     const { seq, version, type, hash, count } = head;
     const values = [seq, version, type, hash, count, link, this.#seals.head(shard, head, link)];
     if (before !== undefined) {
@@ -256,7 +256,7 @@ export class LogTables {
     for (const each of connection.prepare(sql).iterate(number, afterSeq, throughSeq)) {
       const row = each as unknown as EntryRow;
       const { body, ...entry } = this.#entryOf(shard, row);
-      linked.push({ entry, bodyHash: sha256(body), before: row.before, link: row.link });
+      linked.push({ entry, bodyHash: bodyDigest(body), before: row.before, link: row.link });
       bytes += body.byteLength;
       if (bytes > maxBytes) break;
     }
@@ -280,7 +280,7 @@ export class LogTables {
 /** Returns an empty link for a value that is not bytes. */
 const bytesOf = (value: unknown): Uint8Array => (value instanceof Uint8Array ? value : new Uint8Array(0));
 
-export const sha256 = (bytes: Uint8Array): Buffer => hashOf('sha256', bytes, 'buffer');
+export const bodyDigest = (bytes: Uint8Array): Buffer => hashOf('sha256', bytes, 'buffer');
 
 /** Decodes the entry of an untrusted row. Throws StoreError 'damaged'. */
 export function entryOf(shard: ShardKey, row: EntryRow): LinkedEntry['entry'] {

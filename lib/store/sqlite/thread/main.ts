@@ -3,7 +3,7 @@
  * answers requests until 'close'.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { FromThread, Opening, ToThread } from '../requests.ts';
+import type { FromThread, StoreThreadOptions, ToThread } from '../requests.ts';
 import { faultOf, Session } from './session.ts';
 
 if (parentPort === null) throw new Error('this file must be run as a worker thread');
@@ -11,7 +11,7 @@ const port = parentPort;
 const post = (message: FromThread, buffers: ArrayBuffer[] = []): void => port.postMessage(message, buffers);
 
 try {
-  const session = new Session(workerData as Opening, post);
+  const session = new Session(workerData as StoreThreadOptions, post);
   port.on('message', (message: ToThread) => {
     if (message !== 'close') return session.receive(message);
     session.close();

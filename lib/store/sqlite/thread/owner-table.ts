@@ -1,6 +1,6 @@
 import { parseShardKey, shardKey } from '../../../shard/key.ts';
 import type { OwnerRow, OwnerStore } from '../../owners.ts';
-import { damaged } from '../store-failure.ts';
+import { damagedValue } from '../store-failure.ts';
 import type { Database, Sync } from './database.ts';
 
 export const OWNERS_SCHEMA = `
@@ -53,7 +53,7 @@ export const ownerTable = (database: Database): OwnerTable => ({
 });
 
 function ownerOf({ collection, shard, epoch, node, incarnation }: Row): OwnerRow {
-  if (!Number.isSafeInteger(epoch)) throw damaged('An owner of a shard');
+  if (!Number.isSafeInteger(epoch)) throw damagedValue('An owner of a shard');
   const holder = node === null || incarnation === null ? null : { node, incarnation };
   return { shard: shardKey(collection, shard), epoch, holder };
 }

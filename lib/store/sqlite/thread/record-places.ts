@@ -11,7 +11,7 @@ const PLACES = 2 ** 32;
 export const NUMBER_MAX = 2 ** 31 - 1;
 
 /** Returns the first and last place of a shard; an empty range for an invalid number. */
-export function rangeOf(number: number): [first: bigint, last: bigint] {
+export function placeRange(number: number): [first: bigint, last: bigint] {
   if (!isNumber(number)) return [1n, 0n];
   const first = BigInt(number) << PLACE_BITS;
   return [first, first + BigInt(PLACES - 1)];
@@ -37,7 +37,7 @@ export class FreePlaces {
       throw damagedFile(database.name, `gives a shard the number ${number}, which is out of range`);
     this.#database = database;
     this.#number = number;
-    this.#range = rangeOf(number);
+    this.#range = placeRange(number);
     this.#seek(PLACES);
   }
 

@@ -3,17 +3,17 @@ import { STORED_ID_MAX_BYTES } from '../../../records/namespace.ts';
 import { parseShardKey, type ShardKey } from '../../../shard/key.ts';
 import {
   BatchWriter,
+  decodeRecordId,
   idOf,
   isRecord,
   isRecordId,
   type RecordParts,
   type RecordRow,
   rowsIn,
-  textOf,
 } from '../record-batch.ts';
 import { Transferred } from '../transferred.ts';
 import { type Database, retryWhileBusy } from './database.ts';
-import { FreePlaces, NUMBER_MAX, rangeOf } from './record-places.ts';
+import { FreePlaces, NUMBER_MAX, placeRange } from './record-places.ts';
 
 /**
  * `seq` of a shard is the last seq applied. It is set in the same commit as the records, so no
@@ -115,7 +115,7 @@ export class RecordTables {
       });
       const { number, seq } = (row ?? { number: -1, seq: 0 }) as { number: number; seq: number };
       const sql = `SELECT ${ROW} FROM records WHERE place BETWEEN ? AND ? ORDER BY place`;
-      const rows = connection.prepare(sql).iterate(...rangeOf(number)) as unknown as Scan['rows'];
+      const rows = connection.prepare(sql).iterate(...placeRange(number)) as unknown as Scan['rows'];
       const scan = this.#nextScan++;
       this.#scans.set(scan, { connection, number, rows });
       return { scan, throughSeq: seq };
@@ -140,9 +140,9 @@ export class RecordTables {
         if (done) continue;
         // The place shows that the row is the shard's, but writes find it by number and id.
         const id = idOf(value);
-        if (value.shard !== open.number || !isRecordId(id)) stray.push(textOf(id));
+        if (value.shard !== open.number || !isRecordId(id)) stray.push(decodeRecordId(id));
         else if (isRecord(value)) writer.put(value);
-        else unreadable.push(textOf(id));
+        else unreadable.push(decodeRecordId(id));
         bytes += value.bytes.byteLength;
       }
     } catch (error) {
@@ -164,7 +164,7 @@ export class RecordTables {
   rowsAfter(shard: ShardKey, after: number, limit: number): PlacedRow[] {
     const row = this.#row(shard);
     if (row === undefined) return [];
-    const [first, last] = rangeOf(row.number);
+    const [first, last] = placeRange(row.number);
     const sql = `SELECT place - ? AS place, (shard = ? AND typeof(id) = 'blob') AS isOfNumber,
       CAST(ifnull(substr(id, 1, ?), '') AS BLOB) AS id FROM records WHERE place > ? AND place <= ? ORDER BY place LIMIT ?`;
     const values = [first, row.number, STORED_ID_MAX_BYTES + 1, first + BigInt(after), last, limit];
@@ -174,7 +174,7 @@ export class RecordTables {
   removeAt(shard: ShardKey, places: number[]): void {
     const row = this.#row(shard);
     if (row === undefined) return;
-    const [first] = rangeOf(row.number);
+    const [first] = placeRange(row.number);
     for (const place of places) this.#database.run('DELETE FROM records WHERE place = ?', first + BigInt(place));
   }
 
@@ -187,7 +187,7 @@ export class RecordTables {
     const sql = `DELETE FROM records WHERE place IN
       (SELECT place FROM records WHERE place BETWEEN ? AND ? ORDER BY place LIMIT ?)`;
     for (const { number } of shards) {
-      if (this.#database.run(sql, ...rangeOf(number), limit) === limit) return false;
+      if (this.#database.run(sql, ...placeRange(number), limit) === limit) return false;
       this.#database.run('DELETE FROM shards WHERE number = ?', number);
     }
     return true;

@@ -12,11 +12,11 @@ import { hasAliases } from './alias-table.ts';
 import { type CollectionColumns, collectionOf } from './collection-table.ts';
 import type { Database } from './database.ts';
 import { type KeyColumns, listedKeyOf } from './key-table.ts';
-import { ENTRY, type EntryRow, entryOf, SHARD, type ShardRow, sha256 } from './log-tables.ts';
+import { bodyDigest, ENTRY, type EntryRow, entryOf, SHARD, type StoredShard } from './log-tables.ts';
 import { collectionsWithTags } from './tag-table.ts';
 
 /** A row of a page with its row id, which is the order of the pages. */
-export type Numbered<Row> = { number: number; row: Row };
+export type RowWithNumber<Row> = { number: number; row: Row };
 export type RowKind = Exclude<StoredRow['kind'], 'checkpoint'>;
 
 const TABLES = { account: 'accounts', alias: 'aliases', collection: 'collections', 'API key': 'keys' } as const;
@@ -35,7 +35,7 @@ export class ResealTables {
     this.#keyring = keyring;
   }
 
-  rowsAfter(kind: RowKind, number: number): Numbered<StoredRow>[] {
+  rowsAfter(kind: RowKind, number: number): RowWithNumber<StoredRow>[] {
     if (kind === 'alias' && !hasAliases(this.#database)) return [];
     // The rowid of a collection is its place.
     const [rowid, from] =
@@ -45,7 +45,7 @@ export class ResealTables {
     return rows.map((row) => ({ number: row.number, row: storedRow(kind, row) }));
   }
 
-  shardsAfter(number: number): Numbered<ShardKey>[] {
+  shardsAfter(number: number): RowWithNumber<ShardKey>[] {
     const sql = `SELECT number, collection, shard FROM shards WHERE number > ? ORDER BY number LIMIT ${PAGE_ROWS}`;
     const rows = this.#database.all<{ number: number; collection: string; shard: number }>(sql, number);
     return rows.map((row) => ({ number: row.number, row: shardKey(row.collection, row.shard) }));
@@ -67,7 +67,7 @@ export class ResealTables {
   #log(shard: ShardKey, believes: boolean, writes: boolean): LogFindings {
     const resealing = new LogResealing(this.#keyring, believes);
     const { collectionId, index } = parseShardKey(shard);
-    const row = this.#database.getUntyped<ShardRow>(
+    const row = this.#database.getUntyped<StoredShard>(
       `SELECT ${SHARD} FROM shards WHERE collection = ? AND shard = ?`,
       collectionId,
       index,
@@ -112,7 +112,7 @@ function storedRow(kind: RowKind, columns: object): StoredRow {
 
 function storedEntry(shard: ShardKey, row: EntryRow): StoredEntry {
   const { seq, body, bodyHash, before, link } = row;
-  const isWhole = isSameLink(sha256(body), bodyHash);
+  const isWhole = isSameLink(bodyDigest(body), bodyHash);
   try {
     return { seq, linked: { entry: entryOf(shard, row), bodyHash, before, link }, link, isWhole };
   } catch {
@@ -120,7 +120,7 @@ function storedEntry(shard: ShardKey, row: EntryRow): StoredEntry {
   }
 }
 
-function headIn(row: ShardRow): ShardHead | null {
+function headIn(row: StoredShard): ShardHead | null {
   try {
     return headOf(row);
   } catch {

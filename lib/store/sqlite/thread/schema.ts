@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { type Column, columnsIn } from './column-types.ts';
+import { columnsByPlace, type TableColumn } from './column-types.ts';
 
 /**
  * A table, an index, or anything else in the schema. If it was tampered with, its values may have
@@ -23,7 +23,7 @@ export class Schema {
   readonly #wanted: Map<string, SchemaObject>;
   /** Objects that the file may also have. */
   readonly #known: Map<string, SchemaObject>;
-  readonly #columns: Map<string, Column>;
+  readonly #columns: Map<string, TableColumn>;
 
   /** `sql` creates the required objects, `later` those that may be missing. */
   constructor(sql: string, later = '') {
@@ -32,7 +32,7 @@ export class Schema {
     this.#wanted = objectsIn(made);
     made.exec(later);
     this.#known = objectsIn(made);
-    this.#columns = columnsIn(made);
+    this.#columns = columnsByPlace(made);
     made.close();
   }
 
@@ -52,12 +52,12 @@ export class Schema {
   }
 
   /** The column of a place, `table.column`. */
-  column(place: string): Column | undefined {
+  column(place: string): TableColumn | undefined {
     return this.#columns.get(place);
   }
 
   /** Result columns of a statement that come from tables, under their names in the result. */
-  columnsOf(statement: StatementSync): Column[] {
+  columnsOf(statement: StatementSync): TableColumn[] {
     return statement.columns().flatMap(({ name, table, column }) => {
       const known = this.column(`${table}.${column}`);
       return known === undefined ? [] : [{ ...known, name }];

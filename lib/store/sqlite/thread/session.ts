@@ -2,20 +2,20 @@ import { join } from 'node:path';
 import { Seals } from '../../../secret/seals.ts';
 import { parseShardKey } from '../../../shard/key.ts';
 import { FairScheduler } from '../../../time/fair-scheduler.ts';
-import { BelievingLogSeals } from '../../log-resealing.ts';
+import { UnverifiedLogSeals } from '../../log-resealing.ts';
 import { LogSeals } from '../../log-seals.ts';
 import { StoreError } from '../../port.ts';
 import {
   type Fault,
   type FromThread,
-  type Opening,
   READS,
   type Reply,
   type Request,
+  type StoreThreadOptions,
   type TableName,
   type Tables,
 } from '../requests.ts';
-import { storeFailure } from '../store-failure.ts';
+import { sqliteFailure } from '../store-failure.ts';
 import { freeBuffers, Transferred } from '../transferred.ts';
 import { AccountLookup } from './account-lookup.ts';
 import { ACCOUNTS_SCHEMA, accountTable } from './account-table.ts';
@@ -41,7 +41,7 @@ const SMALL_PAGE_BYTES = 4_096;
 const RECORDS_PAGE_BYTES = 8_192;
 
 /** Tables whose reads name a collection or a shard, not an account. */
-const OF_COLLECTIONS: ReadonlySet<TableName> = new Set(['log', 'anchors', 'contradictions', 'owners', 'records']);
+const TABLES_BY_COLLECTION: ReadonlySet<TableName> = new Set(['log', 'anchors', 'contradictions', 'owners', 'records']);
 
 /** Tables of log.db whose rows a seal or a decoder judges one by one. */
 const JUDGED_IN_LOG = [
@@ -79,7 +79,7 @@ export class Session {
   #accounts: AccountLookup | null = null;
 
   /** Throws StoreError. */
-  constructor(opening: Opening, post: Post) {
+  constructor(opening: StoreThreadOptions, post: Post) {
     this.#post = post;
     try {
       if (opening.role === 'log') this.#openLog(opening);
@@ -90,7 +90,7 @@ export class Session {
       if (opening.resealing && mistyped) throw new StoreError('damaged', `${mistyped}: put back what was there.`);
     } catch (error) {
       this.close();
-      throw storeFailure(error, `opening ${opening.folder}`);
+      throw sqliteFailure(error, `opening ${opening.folder}`);
     }
   }
 
@@ -131,7 +131,7 @@ export class Session {
     this.#flush();
   }
 
-  #openLog({ folder, keys: sealKeys, made, maxPages, resealing }: Opening): void {
+  #openLog({ folder, keys: sealKeys, made, maxPages, resealing }: StoreThreadOptions): void {
     const schemas = [COLLECTIONS_SCHEMA, ACCOUNTS_SCHEMA, KEYS_SCHEMA, USAGE_SCHEMA, LOG_SCHEMA, ANCHORS_SCHEMA];
     const schema = [...schemas, CONTRADICTIONS_SCHEMA, OWNERS_SCHEMA].join('');
     const path = join(folder, 'log.db');
@@ -150,7 +150,7 @@ export class Session {
     const collections = collectionTable(log.database, aliases);
     const keys = keyTable(log.database, new Seals(sealKeys.apiKeys));
     const usage = new UsageTables(log.database);
-    const seals = resealing?.believes ? new BelievingLogSeals(sealKeys.log) : new LogSeals(sealKeys.log);
+    const seals = resealing?.believes ? new UnverifiedLogSeals(sealKeys.log) : new LogSeals(sealKeys.log);
     this.#accounts = new AccountLookup(collections);
     this.#place(log, {
       aliases,
@@ -168,7 +168,7 @@ export class Session {
     this.#place(leases, { leases: leaseTable(leases.database) });
   }
 
-  #openRecords({ folder, made, maxPages }: Opening): void {
+  #openRecords({ folder, made, maxPages }: StoreThreadOptions): void {
     const path = join(folder, 'records.db');
     const pageBytes = RECORDS_PAGE_BYTES;
     const schema = RECORDS_SCHEMA;
@@ -195,7 +195,7 @@ export class Session {
   #accountOf(table: TableName, operation: string, owner: unknown): string {
     if (table === 'keys' && operation === 'findByHash') return KEY_LOOKUPS;
     const id = String(owner);
-    if (!OF_COLLECTIONS.has(table)) return id;
+    if (!TABLES_BY_COLLECTION.has(table)) return id;
     const collectionId = id.includes('.') ? parseShardKey(id).collectionId : id;
     return this.#accounts?.of(collectionId) ?? collectionId;
   }
@@ -236,6 +236,6 @@ function attempt(run: () => unknown): Outcome {
 export function faultOf(error: unknown, doing: string): Fault {
   const isCallers = error instanceof RangeError && (error as NodeJS.ErrnoException).code === undefined;
   if (isCallers) return { kind: 'caller', message: error.message };
-  const { kind, message } = error instanceof StoreError ? error : storeFailure(error, doing);
+  const { kind, message } = error instanceof StoreError ? error : sqliteFailure(error, doing);
   return { kind, message };
 }

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../../port.ts';
 import { FORMAT_FILE } from '../format-file.ts';
-import { damagedFile, isOfSqlite } from '../store-failure.ts';
+import { damagedFile, isSqliteError } from '../store-failure.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { GroupCommit, type Outcome } from './group-commit.ts';
 import { COMMITS_SCHEMA, countIn, HighWater } from './high-water.ts';
@@ -95,7 +95,7 @@ export class StoreFile {
       this.database.forgetCache();
       this.#walBytes = this.database.walBytes;
     } catch (error) {
-      if (!isOfSqlite(error)) throw error;
+      if (!isSqliteError(error)) throw error;
     }
     if (this.#walBytes >= this.#checkpointAtBytes) this.#checkpoint();
   }
@@ -150,7 +150,7 @@ export class StoreFile {
       this.#walBytes = this.database.checkpoint();
     } catch (error) {
       // The WAL still has everything.
-      if (!isOfSqlite(error)) throw error;
+      if (!isSqliteError(error)) throw error;
     }
     this.#checkpointAtBytes = this.#walBytes + CHECKPOINT_MIN_BYTES;
   }

@@ -1,8 +1,8 @@
 import { parseShardKey, type ShardKey } from '../../../shard/key.ts';
 import type { Tally } from '../../log.ts';
-import type { QueriesTaken, QueryBlock, UsageRow, WriteHolds } from '../../usage.ts';
+import type { AccountWriteHolds, QueriesTaken, QueryBlock, UsageRow } from '../../usage.ts';
 import { decodeRow } from '../row-codec.ts';
-import { damaged } from '../store-failure.ts';
+import { damagedValue } from '../store-failure.ts';
 import type { Database } from './database.ts';
 
 /**
@@ -29,7 +29,7 @@ export const USAGE_SCHEMA = `
   CREATE TABLE IF NOT EXISTS write_holds (account TEXT PRIMARY KEY, revision INTEGER NOT NULL, row TEXT NOT NULL) STRICT;
 `;
 
-const NOTHING_HELD: WriteHolds = { revision: 0, holds: [], alone: null, line: [] };
+const NOTHING_HELD: AccountWriteHolds = { revision: 0, holds: [], alone: null, line: [] };
 
 /**
  * Usage of accounts, synchronous. Keeps each collection's share of its account's vectors, to
@@ -80,19 +80,19 @@ export class UsageTables {
     return true;
   }
 
-  readHolds(accountId: string): WriteHolds {
+  readHolds(accountId: string): AccountWriteHolds {
     const row = this.#database.get<{ row: string }>('SELECT row FROM write_holds WHERE account = ?', accountId)?.row;
     if (row === undefined) return NOTHING_HELD;
-    const holds = decodeRow<WriteHolds>(row, 'Writes under way');
+    const holds = decodeRow<AccountWriteHolds>(row, 'Writes under way');
     const isSound = Number.isSafeInteger(holds.revision) && Array.isArray(holds.holds) && Array.isArray(holds.line);
-    if (!isSound) throw damaged('Writes under way');
+    if (!isSound) throw damagedValue('Writes under way');
     return holds;
   }
 
-  replaceHolds(accountId: string, next: WriteHolds): boolean {
+  replaceHolds(accountId: string, next: AccountWriteHolds): boolean {
     const sql = 'SELECT revision FROM write_holds WHERE account = ?';
     const { revision = 0 } = this.#database.get<{ revision: number }>(sql, accountId) ?? {};
-    if (!Number.isSafeInteger(revision)) throw damaged('Writes under way');
+    if (!Number.isSafeInteger(revision)) throw damagedValue('Writes under way');
     if (revision !== next.revision - 1) return false;
     const row = JSON.stringify(next);
     this.#database.run('INSERT OR REPLACE INTO write_holds VALUES (?, ?, ?)', accountId, next.revision, row);
@@ -100,7 +100,7 @@ export class UsageTables {
   }
 
   /** Subtracts a dropped collection's share from its account; does nothing the second time. */
-  takeOffShare(collectionId: string): void {
+  subtractShare(collectionId: string): void {
     const taken = 'DELETE FROM collection_shares WHERE collection = ? RETURNING account, vectors';
     const share = this.#database.get<{ account: string; vectors: number }>(taken, collectionId);
     if (share === undefined) return;

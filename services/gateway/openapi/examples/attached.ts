@@ -1,9 +1,9 @@
-import type { Schema, Schemas } from '../schema.ts';
+import type { OpenApiSchema, OpenApiSchemas } from '../schema.ts';
 import type { Example } from './example.ts';
 import { STORY } from './story.ts';
 
-type Named = readonly (readonly [name: string, example: Schema])[];
-type Contents = Readonly<Record<string, Schema>>;
+type Named = readonly (readonly [name: string, example: OpenApiSchema])[];
+type Contents = Readonly<Record<string, OpenApiSchema>>;
 
 const OF_OPERATION = Map.groupBy(STORY, ({ operation }) => operation);
 
@@ -24,10 +24,10 @@ function valuesOf(example: Example, value: unknown): Named {
   ]);
 }
 
-const withNamed = (holder: Schema, examples: Named): Schema =>
+const withNamed = (holder: OpenApiSchema, examples: Named): OpenApiSchema =>
   examples.length === 0 ? holder : { ...holder, examples: Object.fromEntries(examples) };
 
-function withContents(holder: Schema, examples: Named): Schema {
+function withContents(holder: OpenApiSchema, examples: Named): OpenApiSchema {
   const contents = Object.entries(holder.content as Contents);
   return {
     ...holder,
@@ -39,12 +39,12 @@ const isAnsweredBy = (status: string, { status: refusal }: Example): boolean =>
   refusal === undefined ? status.startsWith('2') : status === `${refusal}`;
 
 /** Adds the examples to an operation object, including its query parameters. */
-export function withExamples(operation: Schema): Schema {
+export function withExamples(operation: OpenApiSchema): OpenApiSchema {
   const examples = OF_OPERATION.get(operation.operationId as string) ?? [];
   const named = (part: (example: Example) => unknown): Named =>
     examples.flatMap((example) => valuesOf(example, part(example)));
-  const { parameters, requestBody } = operation as { parameters?: Schema[]; requestBody?: Schema };
-  const responses = Object.entries(operation.responses as Schemas).map(([status, response]) => {
+  const { parameters, requestBody } = operation as { parameters?: OpenApiSchema[]; requestBody?: OpenApiSchema };
+  const responses = Object.entries(operation.responses as OpenApiSchemas).map(([status, response]) => {
     const answers = named((example) => (isAnsweredBy(status, example) ? example.answer : undefined));
     return [status, answers.length === 0 ? response : withContents(response, answers)] as const;
   });

@@ -1,41 +1,53 @@
 import type { Limits } from '../../../../lib/limits.ts';
 import { collectionFields, collectionName } from '../../../../lib/requests/collection-requests.ts';
 import { namespace, recordId, vector } from '../../../../lib/requests/vector-requests.ts';
-import { count, flag, integer, list, object, ref, type Schema, type Schemas, text } from '../../openapi/schema.ts';
+import {
+  countSchema,
+  flagSchema,
+  integerSchema,
+  listSchema,
+  type OpenApiSchema,
+  type OpenApiSchemas,
+  object,
+  ref,
+  textSchema,
+} from '../../openapi/schema.ts';
 import { ERROR_CODES } from '../surface.ts';
 import { metric, protection } from './requests.ts';
 
 const ERROR = object({
-  status: integer('HTTP status.'),
+  status: integerSchema('HTTP status.'),
   error: object({
-    code: text('Error code, for programs.', { enum: [...new Set(ERROR_CODES.map(([code]) => code))] }),
-    message: text('What is wrong and what to do, for people.'),
+    code: textSchema('Error code, for programs.', { enum: [...new Set(ERROR_CODES.map(([code]) => code))] }),
+    message: textSchema('What is wrong and what to do, for people.'),
   }),
-  code: integer("gRPC's number for `error.code`.", { enum: [...new Set(ERROR_CODES.map(([, number]) => number))] }),
-  message: text('Same as in `error`.'),
-  details: list({ type: 'object' }, { maxItems: 0 }),
+  code: integerSchema("gRPC's number for `error.code`.", {
+    enum: [...new Set(ERROR_CODES.map(([, number]) => number))],
+  }),
+  message: textSchema('Same as in `error`.'),
+  details: listSchema({ type: 'object' }, { maxItems: 0 }),
 });
 
-const PLACE: Schemas = {
-  cloud: text('As given when the index was created, else `provec`.'),
-  region: text('As given when the index was created, else `self-hosted`.'),
+const PLACE: OpenApiSchemas = {
+  cloud: textSchema('As given when the index was created, else `provec`.'),
+  region: textSchema('As given when the index was created, else `self-hosted`.'),
 };
-const STATE: Schema = { type: 'string', const: 'Ready' };
+const STATE: OpenApiSchema = { type: 'string', const: 'Ready' };
 const READ_CAPACITY = object({ mode: { type: 'string', const: 'OnDemand' }, status: object({ state: STATE }) });
 const USAGE = object({ readUnits: { type: 'integer', const: 1 } });
-const PAGINATION = object({ next: text('The `paginationToken` of the next page.') }, [], {
+const PAGINATION = object({ next: textSchema('The `paginationToken` of the next page.') }, [], {
   description: 'Absent on the last page.',
 });
-const METADATA: Schema = { type: 'object', description: 'Free-form JSON object.', additionalProperties: true };
+const METADATA: OpenApiSchema = { type: 'object', description: 'Free-form JSON object.', additionalProperties: true };
 
-function indexSchema(limits: Limits): Schema {
+function indexSchema(limits: Limits): OpenApiSchema {
   const { dimensions: dimension, tags } = collectionFields(limits);
   const field = { dimension: dimension.schema, metric };
   return object(
     {
       name: ref('IndexName'),
-      host: text('Base URL of the paths below the index.'),
-      status: object({ ready: flag('Always true.'), state: STATE }),
+      host: textSchema('Base URL of the paths below the index.'),
+      status: object({ ready: flagSchema('Always true.'), state: STATE }),
       deletion_protection: protection,
       tags: tags.schema,
       ...field,
@@ -51,7 +63,7 @@ function indexSchema(limits: Limits): Schema {
   );
 }
 
-export function answerSchemas(limits: Limits): Schemas {
+export function answerSchemas(limits: Limits): OpenApiSchemas {
   const values = vector(limits, 'Stored as float32.').schema;
   const stored = object({ id: ref('RecordId'), values, metadata: METADATA }, ['metadata']);
   const match = {
@@ -68,11 +80,15 @@ export function answerSchemas(limits: Limits): Schemas {
     Index: indexSchema(limits),
     RecordId: recordId(limits).schema,
     Namespace: { ...one, description: `${one.description} So is \`__default__\`.` },
-    QueryResult: object({ matches: list(object(match, ['metadata'])), namespace: ref('Namespace'), usage: USAGE }),
+    QueryResult: object({
+      matches: listSchema(object(match, ['metadata'])),
+      namespace: ref('Namespace'),
+      usage: USAGE,
+    }),
     FetchResult: object({ vectors, namespace: ref('Namespace'), pagination: PAGINATION, usage: USAGE }, ['pagination']),
     ListResult: object(
       {
-        vectors: list(object({ id: ref('RecordId') })),
+        vectors: listSchema(object({ id: ref('RecordId') })),
         pagination: PAGINATION,
         namespace: ref('Namespace'),
         usage: USAGE,
@@ -81,12 +97,12 @@ export function answerSchemas(limits: Limits): Schemas {
     ),
     NamespaceCount: object({
       name: ref('Namespace'),
-      record_count: text('Number of vectors.', { pattern: '^\\d+$' }),
+      record_count: textSchema('Number of vectors.', { pattern: '^\\d+$' }),
     }),
     NamespacePage: object(
       {
-        namespaces: list(ref('NamespaceCount')),
-        total_count: count('Number of namespaces on all pages.'),
+        namespaces: listSchema(ref('NamespaceCount')),
+        total_count: countSchema('Number of namespaces on all pages.'),
         pagination: PAGINATION,
       },
       ['pagination'],
@@ -95,11 +111,11 @@ export function answerSchemas(limits: Limits): Schemas {
       namespaces: {
         type: 'object',
         description: 'By name.',
-        additionalProperties: object({ vectorCount: count('Number of vectors.') }),
+        additionalProperties: object({ vectorCount: countSchema('Number of vectors.') }),
       },
       dimension: collectionFields(limits).dimensions.schema,
       indexFullness: { type: 'number', const: 0 },
-      totalVectorCount: count('Number of vectors in all namespaces.'),
+      totalVectorCount: countSchema('Number of vectors in all namespaces.'),
       metric,
       vectorType: { type: 'string', const: 'dense' },
     }),

@@ -3,13 +3,13 @@ import { ERROR_TABLE, type ErrorCode } from '../../../../lib/errors.ts';
 import { filterSchemas } from '../../../../lib/filter/filter-schema.ts';
 import type { Limits } from '../../../../lib/limits.ts';
 import { errorResponses, errorsOf, HEADER_COMPONENTS, HEADERS, response } from '../../openapi/operation.ts';
-import { ref, type Schema, type Schemas } from '../../openapi/schema.ts';
+import { type OpenApiSchema, type OpenApiSchemas, ref } from '../../openapi/schema.ts';
 import { patternOf, type Route } from '../../route.ts';
 import { PINECONE_ROUTES } from '../routes.ts';
 import { PINECONE, statusOf } from '../surface.ts';
 import { answerSchemas } from './answers.ts';
-import { bodySchemas, isOptional, type PineconeBody, parametersOf, vectorSchema } from './requests.ts';
-import { WORDS } from './words.ts';
+import { bodySchemas, isOptional, type PineconeBody, queryParametersOf, vectorSchema } from './requests.ts';
+import { PINECONE_DESCRIPTIONS } from './words.ts';
 
 export const PINECONE_DOCUMENT_PATH = `${PINECONE.base}/openapi.json`;
 
@@ -28,7 +28,7 @@ const MEANINGS: { readonly [C in ErrorCode]?: string } = {
 
 const ABSENT_FIELD = 'A record without the field matches only `$exists: false`, not `$ne` or `$nin`.';
 
-const refusals = (codes: Iterable<ErrorCode>): Schemas =>
+const refusals = (codes: Iterable<ErrorCode>): OpenApiSchemas =>
   errorResponses(codes, statusOf, (code) => MEANINGS[code] ?? ERROR_TABLE[code].when, { ...HEADERS, 401: {} });
 
 /** `pineconeQuery` becomes `QueryRequest`. */
@@ -42,8 +42,12 @@ function errorCodesOf(route: Route, operationId: string): Set<ErrorCode> {
   return codes;
 }
 
-function inputOf({ body, path, query }: Route, limits: Limits, bodies: Readonly<Record<string, Schema>>): Schema {
-  const known = parametersOf(path, limits);
+function inputOf(
+  { body, path, query }: Route,
+  limits: Limits,
+  bodies: Readonly<Record<string, OpenApiSchema>>,
+): OpenApiSchema {
+  const known = queryParametersOf(path, limits);
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     $ref: `#/components/parameters/${name === 'name' ? 'IndexName' : 'Namespace'}`,
   }));
@@ -56,9 +60,13 @@ function inputOf({ body, path, query }: Route, limits: Limits, bodies: Readonly<
 }
 
 /** Throws if the route has no description. */
-function operationOf(route: Route, limits: Limits, bodies: Readonly<Record<PineconeBody, Schema>>): Schema {
+function operationOf(
+  route: Route,
+  limits: Limits,
+  bodies: Readonly<Record<PineconeBody, OpenApiSchema>>,
+): OpenApiSchema {
   const name = `${route.method} ${route.path}`;
-  const [tag, words] = Object.entries(WORDS).find(([, ofTag]) => ofTag[name] !== undefined) ?? [];
+  const [tag, words] = Object.entries(PINECONE_DESCRIPTIONS).find(([, ofTag]) => ofTag[name] !== undefined) ?? [];
   if (words === undefined) throw new Error(`no description of ${name} below ${PINECONE.base}`);
   const [operationId, summary, answer, description] = words[name];
   const needs = `Needs the scope \`${route.access}\`.`;
@@ -73,7 +81,7 @@ function operationOf(route: Route, limits: Limits, bodies: Readonly<Record<Pinec
   };
 }
 
-const PAGE: Schema = {
+const PAGE: OpenApiSchema = {
   operationId: 'openapi',
   tags: ['Operations'],
   summary: 'This document',
@@ -91,7 +99,7 @@ const PAGE: Schema = {
  */
 export function pineconeDocument({ limits }: Pick<Config, 'limits'>): object {
   const bodies = bodySchemas(limits);
-  const paths: Record<string, Record<string, Schema>> = {};
+  const paths: Record<string, Record<string, OpenApiSchema>> = {};
   for (const route of PINECONE_ROUTES) {
     const path = patternOf(route);
     paths[path] ??= {};

@@ -4,39 +4,45 @@ import { LISTING_CURSOR_MAX_CHARS } from '../../../../lib/requests/listing-curso
 import { place } from '../../../../lib/requests/place.ts';
 import { type RequestName, requestsOf } from '../../../../lib/requests/requests.ts';
 import { recordSchema } from '../../../../lib/requests/vector-requests.ts';
-import { flag, object, ref, type Schema, type Schemas, text } from '../../openapi/schema.ts';
+import { flagSchema, type OpenApiSchema, type OpenApiSchemas, object, ref, textSchema } from '../../openapi/schema.ts';
 import type { PINECONE_BODIES } from '../bodies.ts';
 import { pineconeMetric } from '../metric.ts';
 
 export type PineconeBody = keyof typeof PINECONE_BODIES;
 
-export const metric = text('How vectors are compared.', { enum: METRICS.map(pineconeMetric) });
-export const protection = text('Whether the index is protected from deletion.', { enum: ['enabled', 'disabled'] });
+export const metric = textSchema('How vectors are compared.', { enum: METRICS.map(pineconeMetric) });
+export const protection = textSchema('Whether the index is protected from deletion.', {
+  enum: ['enabled', 'disabled'],
+});
 
-const NO_NUMBERS: Schema = { type: 'array', maxItems: 0 };
-const NO_SPARSE: Schema = {
+const NO_NUMBERS: OpenApiSchema = { type: 'array', maxItems: 0 };
+const NO_SPARSE: OpenApiSchema = {
   type: ['object', 'null'],
   properties: { indices: NO_NUMBERS, values: NO_NUMBERS },
   description: 'Must be empty: Provec supports only dense vectors.',
 };
-const NO_SOURCE: Schema = {
+const NO_SOURCE: OpenApiSchema = {
   type: 'null',
   description: 'Must be null: Provec does not copy indexes. Export the source and import it instead.',
 };
 const namespace = ref('Namespace');
 /** Tokens of namespace pages have a count before the cursor. */
 const TOKEN_MAX_CHARS = LISTING_CURSOR_MAX_CHARS + 16;
-const paginationToken = text('`pagination.next` of the previous page.', { maxLength: TOKEN_MAX_CHARS });
-const someOf = (...names: string[]): Schema => ({ anyOf: names.map((name) => ({ required: [name] })) });
-const oneOf = (...names: string[]): Schema => ({ oneOf: names.map((name) => ({ required: [name] })) });
+const paginationToken = textSchema('`pagination.next` of the previous page.', { maxLength: TOKEN_MAX_CHARS });
+const someOf = (...names: string[]): OpenApiSchema => ({ anyOf: names.map((name) => ({ required: [name] })) });
+const oneOf = (...names: string[]): OpenApiSchema => ({ oneOf: names.map((name) => ({ required: [name] })) });
 /** Returns a schema of an object; all properties are optional unless `more` says otherwise. */
-const any = (properties: Schemas, more: Schema = {}): Schema => ({ type: 'object', properties, ...more });
+const any = (properties: OpenApiSchemas, more: OpenApiSchema = {}): OpenApiSchema => ({
+  type: 'object',
+  properties,
+  ...more,
+});
 
 /** Returns the schemas of a request's fields. Pinecone renames some of them. */
-const fieldsOf = (limits: Limits, kind: RequestName) => requestsOf(limits)[kind].schema.properties as Schemas;
+const fieldsOf = (limits: Limits, kind: RequestName) => requestsOf(limits)[kind].schema.properties as OpenApiSchemas;
 
 /** Returns the schemas of the bodies below `/pinecone`, with the bounds of our requests. */
-export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schema>> {
+export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, OpenApiSchema>> {
   const [query, deleted, update, listed] = (['query', 'delete', 'update', 'list'] as const).map((kind) =>
     fieldsOf(limits, kind),
   );
@@ -44,7 +50,7 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schem
   const shape = { dimension, metric: { ...metric, default: ours.default } };
   const field = object({ type: { type: 'string', const: 'dense_vector' }, ...shape }, ['metric']);
   const changes = { deletion_protection: protection, tags };
-  const placed = place.schema.properties as Schemas;
+  const placed = place.schema.properties as OpenApiSchemas;
   return {
     pineconeUpsert: object({ vectors: { ...fieldsOf(limits, 'upsert').records, items: ref('Vector') }, namespace }, [
       'namespace',
@@ -56,7 +62,7 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schem
         topK: query.topK,
         filter: ref('Filter'),
         includeValues: query.includeValues,
-        includeMetadata: flag('Return the metadata as well.'),
+        includeMetadata: flagSchema('Return the metadata as well.'),
         namespace,
         sparseVector: NO_SPARSE,
       },
@@ -103,13 +109,13 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schem
 }
 
 /** Returns the schema of a vector in an upsert, which is a record. */
-export function vectorSchema(limits: Limits): Schema {
+export function vectorSchema(limits: Limits): OpenApiSchema {
   const { properties, required } = recordSchema(limits);
-  return { type: 'object', properties: { ...(properties as Schemas), sparseValues: NO_SPARSE }, required };
+  return { type: 'object', properties: { ...(properties as OpenApiSchemas), sparseValues: NO_SPARSE }, required };
 }
 
 /** Returns the query parameters of a route by name. */
-export function parametersOf(path: string, limits: Limits): Schemas {
+export function queryParametersOf(path: string, limits: Limits): OpenApiSchemas {
   const listed = fieldsOf(limits, 'list');
   const pageMax = path.endsWith('/namespaces') ? limits.namespacesPageMax : limits.listPageMax;
   return {
@@ -126,4 +132,4 @@ export function parametersOf(path: string, limits: Limits): Schemas {
 }
 
 /** Returns true if a body may be absent, because it has no required member. */
-export const isOptional = ({ required, anyOf, oneOf }: Schema): boolean => !required && !anyOf && !oneOf;
+export const isOptional = ({ required, anyOf, oneOf }: OpenApiSchema): boolean => !required && !anyOf && !oneOf;

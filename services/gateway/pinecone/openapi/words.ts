@@ -1,13 +1,13 @@
-import { count, list, object, ref, type Schema } from '../../openapi/schema.ts';
+import { countSchema, listSchema, type OpenApiSchema, object, ref } from '../../openapi/schema.ts';
 import { INDEX } from '../route.ts';
 
 /** Description of a route's operation. A null schema means an empty response body. */
-type Words = readonly [id: string, summary: string, answer: Schema | null, description?: string];
+type PineconeDescription = readonly [id: string, summary: string, answer: OpenApiSchema | null, description?: string];
 
 const NOTHING = object({});
 
 /** Descriptions by tag, then by method and path. */
-export const WORDS: Readonly<Record<string, Readonly<Record<string, Words>>>> = {
+export const PINECONE_DESCRIPTIONS: Readonly<Record<string, Readonly<Record<string, PineconeDescription>>>> = {
   Vectors: {
     [`POST ${INDEX}/query`]: [
       'query_vectors',
@@ -18,7 +18,7 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, Words>>>> = 
     [`POST ${INDEX}/vectors/upsert`]: [
       'upsert_vectors',
       'Write vectors; an existing vector is replaced as a whole',
-      object({ upsertedCount: count('Vectors written.') }),
+      object({ upsertedCount: countSchema('Vectors written.') }),
       'The response does not wait for the anchor of the write.',
     ],
     [`GET ${INDEX}/vectors/fetch`]: ['fetch_vectors', 'Get vectors by id', ref('FetchResult')],
@@ -37,7 +37,7 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, Words>>>> = 
     [`POST ${INDEX}/vectors/update`]: [
       'update_vector',
       'Change a vector, or merge into the metadata of all vectors that match a filter',
-      object({ matchedRecords: count('Number of matches; only with a filter.') }, ['matchedRecords']),
+      object({ matchedRecords: countSchema('Number of matches; only with a filter.') }, ['matchedRecords']),
       'The merge is shallow: each key is set as a whole.',
     ],
   },
@@ -48,7 +48,7 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, Words>>>> = 
       ref('Index'),
       'Dimension and metric are in the body or in its `schema`, which takes precedence. Provec stores cloud and region, and returns them.',
     ],
-    'GET /indexes': ['list_indexes', 'List indexes, newest first', object({ indexes: list(ref('Index')) })],
+    'GET /indexes': ['list_indexes', 'List indexes, newest first', object({ indexes: listSchema(ref('Index')) })],
     [`GET ${INDEX}`]: ['describe_index', 'Get an index', ref('Index')],
     [`PATCH ${INDEX}`]: [
       'configure_index',

@@ -26,16 +26,16 @@ export interface Claims {
    * Notes that the shard was closed cleanly, with nothing in flight, but is still held. `bytes`
    * is its former size in memory.
    */
-  rest(claim: Claim, bytes: number): void;
+  markUnloaded(claim: Claim, bytes: number): void;
 }
 
 /**
  * Claims for the only process on a store, which the data directory's lock guarantees: it holds
  * every shard.
  */
-export const soleClaims = (log: Pick<ShardLog, 'head'>): Claims => ({
+export const singleNodeClaims = (log: Pick<ShardLog, 'head'>): Claims => ({
   isShared: false,
   acquire: async (shard) => ({ shard, epoch: 0, incarnation: '', head: (await log.head(shard)) ?? EMPTY_HEAD }),
   holds: () => true,
-  rest: () => undefined,
+  markUnloaded: () => undefined,
 });

@@ -10,8 +10,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Holder, LeaseRow, LeaseStore, LeaseUse } from '../../../../lib/store/owners.ts';
 import type { Clock } from '../../../../lib/time/clock.ts';
-import { endedWithin, type Timers } from '../../../../lib/time/timers.ts';
-import { LEASE_MS, RENEW_AGAIN_MS, RENEW_EVERY_MS } from './lease-terms.ts';
+import { settledWithin, type Timers } from '../../../../lib/time/timers.ts';
+import { LEASE_MS, RENEW_EVERY_MS, RENEW_RETRY_MS } from './lease-terms.ts';
 
 export interface LeaseKeeperOptions {
   leases: LeaseStore;
@@ -23,7 +23,7 @@ export interface LeaseKeeperOptions {
   /** Usage published in the lease at its start and with each renewal. Default: none. */
   use?(): LeaseUse;
   /** Default: 'no'. */
-  cutOff?(): CutOff;
+  cutOff?(): Isolation;
   /** Default: a random UUID. */
   newIncarnation?(): string;
 }
@@ -32,7 +32,7 @@ export interface LeaseKeeperOptions {
  * Whether calls cannot reach this node although the other nodes reach each other. An isolated node
  * holds no shards.
  */
-export type CutOff = 'no' | 'maybe' | 'yes';
+export type Isolation = 'no' | 'maybe' | 'yes';
 
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
@@ -62,7 +62,7 @@ export class LeaseKeeper {
   /** Returns the holder, after waiting up to `maxMs` for a lease that is being taken. */
   async holderWithin(maxMs: number): Promise<Holder | null> {
     if (this.holder === null && this.#beginning !== null)
-      await endedWithin(this.#options.timers, this.#beginning, maxMs);
+      await settledWithin(this.#options.timers, this.#beginning, maxMs);
     return this.holder;
   }
 
@@ -145,10 +145,10 @@ export class LeaseKeeper {
     this.#incarnation = null;
     this.#over.add(incarnation);
     this.#options.onLost(incarnation);
-    void this.#endThoseOver();
+    void this.#endExpired();
   }
 
-  async #endThoseOver(): Promise<void> {
+  async #endExpired(): Promise<void> {
     for (const incarnation of this.#over)
       await this.#options.leases.end(incarnation).then(
         () => this.#over.delete(incarnation),
@@ -168,16 +168,16 @@ export class LeaseKeeper {
     if (incarnation !== null && (cutOff === 'yes' || !this.isValid(incarnation))) this.#lose(incarnation);
     // Schedule the next turn first: a store that hangs must not keep the node from giving up its
     // lease in time.
-    this.#schedule(RENEW_AGAIN_MS);
+    this.#schedule(RENEW_RETRY_MS);
     try {
       if (this.#incarnation !== null) await this.#renew();
       else if (this.#beginning === null && cutOff !== 'yes') await this.#begin();
       // If the store was down when these leases expired, it still has them.
-      void this.#endThoseOver();
+      void this.#endExpired();
       const isSettled = this.#incarnation !== null && cutOff === 'no';
-      this.#schedule(isSettled ? RENEW_EVERY_MS : RENEW_AGAIN_MS);
+      this.#schedule(isSettled ? RENEW_EVERY_MS : RENEW_RETRY_MS);
     } catch {
-      this.#schedule(RENEW_AGAIN_MS);
+      this.#schedule(RENEW_RETRY_MS);
     }
   }
 }

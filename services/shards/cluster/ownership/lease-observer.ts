@@ -10,7 +10,7 @@ import { listEveryMs, watchedLeases } from '../../../../lib/placement/lease-ring
 import type { LeaseRow, LeaseStore } from '../../../../lib/store/owners.ts';
 import type { Clock } from '../../../../lib/time/clock.ts';
 import type { Timers } from '../../../../lib/time/timers.ts';
-import { RENEW_AGAIN_MS, WATCH_EVERY_MS } from './lease-terms.ts';
+import { RENEW_RETRY_MS, WATCH_EVERY_MS } from './lease-terms.ts';
 import type { LeaseWatch } from './lease-watch.ts';
 
 /** Time, in ms, to keep watching a lease after a caller asked about it. */
@@ -100,7 +100,7 @@ export class LeaseObserver {
     } catch {
       this.#listAtMs = Number.NEGATIVE_INFINITY;
       this.#cancel();
-      if (!this.#stopped) this.#cancel = timers.after(RENEW_AGAIN_MS, () => void this.#turn());
+      if (!this.#stopped) this.#cancel = timers.after(RENEW_RETRY_MS, () => void this.#turn());
     }
   }
 

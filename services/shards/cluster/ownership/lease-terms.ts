@@ -2,7 +2,7 @@
 export const LEASE_MS = 6_000;
 export const RENEW_EVERY_MS = 2_000;
 /** Pause before retrying a failed renewal, in ms. */
-export const RENEW_AGAIN_MS = 500;
+export const RENEW_RETRY_MS = 500;
 /**
  * Longest time, in ms, that callers wait for a lease the node is taking. After a store outage all
  * nodes take their leases almost at once; without the wait, the first would receive every free

@@ -35,7 +35,7 @@ export interface LeaseReading {
   readonly order: number;
 }
 
-interface Heard {
+interface TrackedLease {
   /** When the lease was first heard of. */
   order: number;
   /** Order of the read that `sighting` comes from. */
@@ -47,7 +47,7 @@ interface Heard {
 export class LeaseWatch {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #deadAfterMs: number;
-  readonly #heard = new Map<string, Heard>();
+  readonly #heard = new Map<string, TrackedLease>();
   readonly #over: LRUCache<string, true>;
   /**
    * Leases that are over but still appear in a read: their insert reached the store again, late.
@@ -64,7 +64,7 @@ export class LeaseWatch {
   /** Starts a read, of all leases or only of `asked`. */
   begin(asked: Iterable<string> | null = null): LeaseReading {
     const incarnations = asked === null ? null : new Set(asked);
-    for (const incarnation of incarnations ?? []) this.hear(incarnation);
+    for (const incarnation of incarnations ?? []) this.track(incarnation);
     return { asked: incarnations, beganMs: this.#clock.monotonicMs(), order: ++this.#order };
   }
 
@@ -83,7 +83,7 @@ export class LeaseWatch {
   }
 
   /** Registers a lease that was mentioned, so that later reads decide whether it still exists. */
-  hear(incarnation: string): void {
+  track(incarnation: string): void {
     if (this.#heard.has(incarnation) || this.#over.has(incarnation)) return;
     this.#heard.set(incarnation, { order: ++this.#order, seenIn: 0, sighting: null });
   }
@@ -124,7 +124,7 @@ export class LeaseWatch {
   }
 
   #see(row: LeaseRow, { order, beganMs }: LeaseReading): void {
-    this.hear(row.incarnation);
+    this.track(row.incarnation);
     const heard = this.#heard.get(row.incarnation)!;
     if (heard.seenIn > order) return;
     const before = heard.sighting;

@@ -10,13 +10,13 @@
  */
 import { EventEmitter } from 'node:events';
 import type { Logger } from 'pino';
-import { Placement, WEIGHT_UNSAID } from '../../../../lib/placement/placement.ts';
+import { DEFAULT_WEIGHT, Placement } from '../../../../lib/placement/placement.ts';
 import { isAlive, type ProcessIdentity } from '../../../../lib/process/process-identity.ts';
 import type { LeaseRow, LeaseUse } from '../../../../lib/store/owners.ts';
 import type { Store } from '../../../../lib/store/port.ts';
 import type { Clock } from '../../../../lib/time/clock.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../../../lib/time/timers.ts';
-import { type CutOff, LeaseKeeper } from './lease-keeper.ts';
+import { type Isolation, LeaseKeeper } from './lease-keeper.ts';
 import { LeaseObserver } from './lease-observer.ts';
 import { HEARD_LATER_FOR_MS, HEARD_LATER_MS, SILENCE_MAX_MS } from './lease-terms.ts';
 import { LeaseWatch } from './lease-watch.ts';
@@ -43,7 +43,7 @@ export interface MembershipEvents {
   dead: [node: string];
 }
 
-export class Membership {
+export class NodeMembership {
   readonly events = new EventEmitter<MembershipEvents>();
   readonly ownership: Ownership;
   readonly node: string;
@@ -67,7 +67,7 @@ export class Membership {
       self: { node, process },
       use: () => ({ ...this.use(), silenceMs: this.#silenceMs() }),
       cutOff: () => {
-        const cutOff = this.#cutOff();
+        const cutOff = this.#isolation();
         if (cutOff === 'yes' && this.#keeper.holder !== null)
           log.warn('this node hears no other node, but they hear each other; giving up its shards');
         return cutOff;
@@ -108,7 +108,7 @@ export class Membership {
   /** Returns this node's usage and capacity; unloaded shards count as used. */
   use(): LeaseUse {
     const use = this.#options.use();
-    const resting = this.ownership.resting().reduce((total, { bytes }) => total + bytes, 0);
+    const resting = this.ownership.unloadedShards().reduce((total, { bytes }) => total + bytes, 0);
     return { ...use, bytes: use.bytes + resting };
   }
 
@@ -117,7 +117,7 @@ export class Membership {
   }
 
   /** Nodes that may receive shards: alive and not draining. */
-  takers(): string[] {
+  eligibleNodes(): string[] {
     return this.placement.nodes.map(({ node }) => node);
   }
 
@@ -125,7 +125,7 @@ export class Membership {
   get placement(): Placement {
     const weights = new Map<string, number>();
     for (const { node, draining, use } of this.live())
-      if (!draining) weights.set(node, use?.memoryLimitBytes ?? weights.get(node) ?? WEIGHT_UNSAID);
+      if (!draining) weights.set(node, use?.memoryLimitBytes ?? weights.get(node) ?? DEFAULT_WEIGHT);
     this.#placement = this.#placement.with([...weights].map(([node, weight]) => ({ node, weight })));
     return this.#placement;
   }
@@ -162,7 +162,7 @@ export class Membership {
    * time. The delay is needed because nodes reconnect at different moments after a transport
    * outage.
    */
-  #cutOff(): CutOff {
+  #isolation(): Isolation {
     const silenceMs = this.#silenceMs();
     const monotonicMs = this.#options.clock.monotonicMs();
     const othersHeardMs = Math.max(...this.#othersHeardMs(monotonicMs));

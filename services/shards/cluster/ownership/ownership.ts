@@ -33,7 +33,7 @@ export interface OwnershipOptions {
 }
 
 /** A claim on a shard that is held but not in memory. */
-interface Resting extends Omit<Claim, 'head'> {
+interface UnloadedClaim extends Omit<Claim, 'head'> {
   /** Bytes it took in memory when it was last loaded. */
   bytes: number;
 }
@@ -42,7 +42,7 @@ export class Ownership implements Claims {
   readonly isShared = true;
   readonly #options: OwnershipOptions;
   /** Claims on shards that were closed cleanly, with nothing in flight. */
-  #resting = new Map<ShardKey, Resting>();
+  #unloaded = new Map<ShardKey, UnloadedClaim>();
   /** Epochs under which shards were given to a node that has not claimed them yet. */
   #given = new Map<ShardKey, number>();
   /** Shards being handed over, with the node that receives each. */
@@ -59,12 +59,12 @@ export class Ownership implements Claims {
   async acquire(shard: ShardKey): Promise<Claim> {
     const { keeper, owners, log, newEntryId = randomUUID, fence = fenceLog } = this.#options;
     const holder = await keeper.holderWithin(LEASE_WAIT_MS);
-    if (holder === null) throw outOfTouch();
+    if (holder === null) throw noLease();
     const target = this.#leaving.get(shard);
     if (target !== undefined) throw new ShardMoved(target);
     const row = await owners.get(shard);
-    const resting = this.#resting.get(shard);
-    this.#resting.delete(shard);
+    const resting = this.#unloaded.get(shard);
+    this.#unloaded.delete(shard);
     const isOwn = row?.holder?.incarnation === holder.incarnation;
     if (keeper.draining && isOwn) await owners.release(shard, row.epoch);
     if (keeper.draining) throw new ShardMoved(null);
@@ -74,7 +74,7 @@ export class Ownership implements Claims {
       const claim = { shard, epoch, incarnation, head: head ?? EMPTY_HEAD };
       // Row and head were read under one valid lease, so they belong together. Had the lease
       // expired in between, another node could have claimed the shard.
-      if (!this.holds(claim)) throw outOfTouch();
+      if (!this.holds(claim)) throw noLease();
       return claim;
     }
     // The node it was given to did not take it. If two nodes claim it now, one of them wins.
@@ -89,7 +89,7 @@ export class Ownership implements Claims {
     this.#given.delete(shard);
     const head = await fence(this.#options, shard, epoch, newEntryId);
     const claim = { shard, epoch, incarnation: holder.incarnation, head };
-    if (!this.holds(claim)) throw outOfTouch();
+    if (!this.holds(claim)) throw noLease();
     return claim;
   }
 
@@ -97,13 +97,13 @@ export class Ownership implements Claims {
    * Notes that the shard was closed cleanly, with nothing in flight, and is still held. `bytes`
    * is its former size in memory.
    */
-  rest({ shard, epoch, incarnation }: Claim, bytes: number): void {
-    this.#resting.set(shard, { shard, epoch, incarnation, bytes });
+  markUnloaded({ shard, epoch, incarnation }: Claim, bytes: number): void {
+    this.#unloaded.set(shard, { shard, epoch, incarnation, bytes });
   }
 
   /** Shards held but not in memory, with the bytes they took in memory. */
-  resting(): { shard: ShardKey; bytes: number }[] {
-    return [...this.#resting.values()].map(({ shard, bytes }) => ({ shard, bytes }));
+  unloadedShards(): { shard: ShardKey; bytes: number }[] {
+    return [...this.#unloaded.values()].map(({ shard, bytes }) => ({ shard, bytes }));
   }
 
   /** Redirects callers of the shard to `node`, or stops redirecting them if null. */
@@ -116,8 +116,8 @@ export class Ownership implements Claims {
    * Gives an unloaded shard to `to`, which has precedence while its lease lives, or frees it for
    * any node.
    */
-  async releaseResting(shard: ShardKey, to?: Holder): Promise<void> {
-    const claim = this.#resting.get(shard);
+  async releaseUnloaded(shard: ShardKey, to?: Holder): Promise<void> {
+    const claim = this.#unloaded.get(shard);
     if (claim && this.#options.keeper.isValid(claim.incarnation)) await this.#release(claim, to);
   }
 
@@ -127,8 +127,8 @@ export class Ownership implements Claims {
    * Returns false if another node has it.
    */
   async release(shard: ShardKey, to?: Holder): Promise<boolean> {
-    if (this.#resting.has(shard)) {
-      await this.releaseResting(shard, to);
+    if (this.#unloaded.has(shard)) {
+      await this.releaseUnloaded(shard, to);
       return true;
     }
     const { keeper, owners } = this.#options;
@@ -144,19 +144,19 @@ export class Ownership implements Claims {
 
   /** Forgets the unloaded claims of a deleted collection, or all of them when the lease is over. */
   forget(collectionId?: string): void {
-    for (const shards of [this.#resting, this.#given])
+    for (const shards of [this.#unloaded, this.#given])
       for (const shard of [...shards.keys()])
         if (collectionId === undefined || parseShardKey(shard).collectionId === collectionId) shards.delete(shard);
   }
 
   async #release({ shard, epoch }: Pick<Claim, 'shard' | 'epoch'>, to?: Holder): Promise<void> {
     if (to) this.#given.set(shard, epoch);
-    this.#resting.delete(shard);
+    this.#unloaded.delete(shard);
     await this.#options.owners.release(shard, epoch, to);
   }
 }
 
 /** Without a lease this node can hold nothing, but another node may. */
-function outOfTouch(): ShardMoved {
+function noLease(): ShardMoved {
   return new ShardMoved(null);
 }

@@ -1,20 +1,25 @@
-import { type ClusterUse, hasRoom, type NodeUse, type ShardUse } from '../../../../lib/placement/cluster-use.ts';
+import { type ClusterUsage, hasRoom, type NodeUsage, type ShardUsage } from '../../../../lib/placement/cluster-use.ts';
 import { ceilingOf, type MoveReason } from './planner.ts';
 
 /** A shard that another node offers to hand over. */
-export interface Arrival extends ShardUse {
+export interface ShardOffer extends ShardUsage {
   reason: MoveReason;
 }
 
 /** Why a node refuses an offered shard. */
-export type Refusal = 'draining' | 'busy' | 'room' | 'share';
+export type OfferRefusal = 'draining' | 'busy' | 'room' | 'share';
 
 /**
  * Decides on an offered shard; null means accepted. The giver's view may be old, so the receiver
  * decides by its own current use: it takes one shard at a time, and none that would exceed the
  * ceiling for that reason to move. This keeps concurrent givers from filling it.
  */
-export function refusalOf(own: NodeUse, use: ClusterUse, isTaking: boolean, arrival: Arrival): Refusal | null {
+export function offerRefusal(
+  own: NodeUsage,
+  use: ClusterUsage,
+  isTaking: boolean,
+  arrival: ShardOffer,
+): OfferRefusal | null {
   if (own.draining) return 'draining';
   if (isTaking) return 'busy';
   if (!hasRoom(own, arrival)) return 'room';

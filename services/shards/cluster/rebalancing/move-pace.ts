@@ -12,7 +12,7 @@ const FAILED_MS = 60_000;
  * second on average. Checkpoints and openings then leave disk and network to queries. All times
  * come from one monotonic clock.
  */
-export class MovePace {
+export class MoveThrottle {
   readonly #bytesPerSecond: number;
   #isMoving = false;
   #nextMs = Number.NEGATIVE_INFINITY;

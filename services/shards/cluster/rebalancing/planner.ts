@@ -9,12 +9,12 @@
  * target refuses (`shard-offer.ts`). See docs/internals/placement.md.
  */
 import {
-  type ClusterUse,
+  type ClusterUsage,
   hasRoom,
-  isPressed,
-  type NodeUse,
-  type ShardUse,
-  type UsedParts,
+  isOverloaded,
+  type NodeUsage,
+  type ShardUsage,
+  type UsedFractions,
 } from '../../../../lib/placement/cluster-use.ts';
 import type { Placement } from '../../../../lib/placement/placement.ts';
 import type { ShardKey } from '../../../../lib/shard/key.ts';
@@ -29,7 +29,7 @@ const GAIN = 0.1;
 const REST_MS = 120_000;
 
 /** A shard that this node holds. */
-export interface OwnedShard extends ShardUse {
+export interface OwnedShard extends ShardUsage {
   shard: ShardKey;
   /** Time since it was claimed, in ms. */
   heldForMs: number;
@@ -43,7 +43,7 @@ export interface RebalancingView {
   /** Name of this node. */
   node: string;
   shards: readonly OwnedShard[];
-  use: ClusterUse;
+  use: ClusterUsage;
   placement: Placement;
   /** Nodes that recently refused a shard or could not be reached. */
   avoided: ReadonlySet<string>;
@@ -57,7 +57,7 @@ export interface Move {
 
 export type MoveReason = 'memory' | 'load' | 'home';
 
-type Resource = keyof UsedParts;
+type Resource = keyof UsedFractions;
 
 /** Returns the node's next move, or null if none is needed or possible. */
 export function nextMove(view: RebalancingView): Move | null {
@@ -66,7 +66,7 @@ export function nextMove(view: RebalancingView): Move | null {
   const { memory, workers } = view.use.relative(own);
   // Relieving the more heavily used resource often relieves the other one too.
   const [worse, other]: Resource[] = memory >= workers ? ['memory', 'workers'] : ['workers', 'memory'];
-  return relieve(view, own, worse) ?? relieve(view, own, other) ?? (isPressed(own) ? null : goHome(view));
+  return relieve(view, own, worse) ?? relieve(view, own, other) ?? (isOverloaded(own) ? null : goHome(view));
 }
 
 /** The most a node may reach by taking a shard, as a multiple of the mean. */
@@ -74,7 +74,7 @@ export function ceilingOf(reason: MoveReason): number {
   return reason === 'home' ? HOME : OVER;
 }
 
-function relieve(view: RebalancingView, own: NodeUse, resource: Resource): Move | null {
+function relieve(view: RebalancingView, own: NodeUsage, resource: Resource): Move | null {
   const { use, placement } = view;
   const relative = use.relative(own)[resource];
   if (relative <= GIVE) return null;
@@ -86,12 +86,12 @@ function relieve(view: RebalancingView, own: NodeUse, resource: Resource): Move 
     // here.
     const helps = (node: string): boolean => resource === 'workers' || !shard.followers.includes(node);
     const gains = (node: string): boolean =>
-      use.relative(use.get(node)!, taken(shard, node))[resource] <= relative - GAIN;
+      use.relative(use.get(node)!, addedUse(shard, node))[resource] <= relative - GAIN;
     // An unloaded shard goes only to its home. Nothing is copied, and callers without its owner's
     // row look there anyway.
     const isPlace = (node: string): boolean => !shard.rests || placement.preferred(shard.shard) === node;
     const fits = (node: string, bound: number): boolean =>
-      isPlace(node) && helps(node) && staysBelow(view, node, shard, bound) && isOpenTo(view, node, shard);
+      isPlace(node) && helps(node) && staysBelow(view, node, shard, bound) && canTake(view, node, shard);
     let to = placement.firstOf(shard.shard, under, (node) => fits(node, HOME));
     if (to === null && isOver) to = placement.first(shard.shard, (node) => fits(node, OVER) && gains(node));
     if (to !== null) return { shard: shard.shard, to, reason: resource === 'memory' ? 'memory' : 'load' };
@@ -103,7 +103,7 @@ function relieve(view: RebalancingView, own: NodeUse, resource: Resource): Move 
  * Orders the shards that can relieve the node: those large enough on their own first, smallest
  * first, then the smaller ones, largest first.
  */
-function byFit(view: RebalancingView, own: NodeUse, resource: Resource, excess: number): OwnedShard[] {
+function byFit(view: RebalancingView, own: NodeUsage, resource: Resource, excess: number): OwnedShard[] {
   const { mean } = view.use;
   const sizeOf = ({ bytes, load }: OwnedShard): number =>
     resource === 'memory' ? bytes / own.memoryLimitBytes / mean.memory : load / own.workers / mean.workers;
@@ -117,24 +117,24 @@ function goHome(view: RebalancingView): Move | null {
   for (const shard of view.shards) {
     const home = view.placement.preferred(shard.shard);
     if (home === null || home === view.node || shard.heldForMs < REST_MS) continue;
-    if (isOpenTo(view, home, shard) && staysBelow(view, home, shard, HOME))
+    if (canTake(view, home, shard) && staysBelow(view, home, shard, HOME))
       return { shard: shard.shard, to: home, reason: 'home' };
   }
   return null;
 }
 
-function isOpenTo(view: RebalancingView, node: string, shard: OwnedShard): boolean {
+function canTake(view: RebalancingView, node: string, shard: OwnedShard): boolean {
   const use = view.use.get(node);
-  return node !== view.node && use !== null && !view.avoided.has(node) && hasRoom(use, taken(shard, node));
+  return node !== view.node && use !== null && !view.avoided.has(node) && hasRoom(use, addedUse(shard, node));
 }
 
 /** Whether the target's memory and worker use both stay within `bound`. */
 function staysBelow({ use }: RebalancingView, node: string, shard: OwnedShard, bound: number): boolean {
-  const { memory, workers } = use.relative(use.get(node)!, taken(shard, node));
+  const { memory, workers } = use.relative(use.get(node)!, addedUse(shard, node));
   return memory <= bound && workers <= bound;
 }
 
 /** What the target takes on. A follower already has the shard in memory. */
-function taken(shard: OwnedShard, node: string): ShardUse {
+function addedUse(shard: OwnedShard, node: string): ShardUsage {
   return { bytes: shard.followers.includes(node) ? 0 : shard.bytes, load: shard.load };
 }

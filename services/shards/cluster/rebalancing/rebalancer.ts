@@ -7,7 +7,7 @@
  * docs/internals/placement.md.
  */
 import type { Logger } from 'pino';
-import { ClusterUse, type NodeUse } from '../../../../lib/placement/cluster-use.ts';
+import { ClusterUsage, type NodeUsage } from '../../../../lib/placement/cluster-use.ts';
 import { Placement } from '../../../../lib/placement/placement.ts';
 import type { ShardKey } from '../../../../lib/shard/key.ts';
 import type { LeaseRow } from '../../../../lib/store/owners.ts';
@@ -16,18 +16,18 @@ import type { Timers } from '../../../../lib/time/timers.ts';
 import type { WorkerPool } from '../../worker/pool.ts';
 import type { HandOver } from '../hand-over.ts';
 import type { Peers } from '../peers.ts';
-import { type Arrival, type Refusal, refusalOf } from './arrival.ts';
+import { type OfferRefusal, offerRefusal, type ShardOffer } from './arrival.ts';
 import { type LoadAverage, loadAverage } from './load-average.ts';
-import { MovePace } from './move-pace.ts';
+import { MoveThrottle } from './move-pace.ts';
 import { type Move, nextMove, type OwnedShard } from './planner.ts';
 
-const LOOK_EVERY_MS = 1_000;
+const PLAN_EVERY_MS = 1_000;
 export const MOVED_BYTES_PER_SECOND = 32 * 2 ** 20;
 /** Longest time to wait for an accepted shard to arrive, in ms. */
 const ARRIVAL_MAX_MS = 120_000;
 
 /** A shard that this node holds, in memory or not. */
-export interface HeldShard {
+export interface NodeShard {
   shard: ShardKey;
   bytes: number;
   /** Worker time its queries have used so far, in ms, or null while it is unloaded. */
@@ -41,24 +41,24 @@ interface RebalancerParts {
   log: Logger;
   peers: Pick<Peers, 'node' | 'offer'>;
   /** Current use of this node. */
-  own(): NodeUse;
+  own(): NodeUsage;
   /** Leases of the nodes that are alive. */
   live(): LeaseRow[];
-  held(): HeldShard[];
-  handOver: Pick<HandOver, 'move' | 'leaveResting'>;
+  held(): NodeShard[];
+  handOver: Pick<HandOver, 'move' | 'giveUnloaded'>;
   /** Receives the number of threads that queries keep busy. */
   pool: Pick<WorkerPool, 'busyThreads'>;
 }
 
-interface Held {
+interface LoadHistory {
   sinceMs: number;
   load: LoadAverage;
 }
 
 export class Rebalancer {
   readonly #parts: RebalancerParts;
-  readonly #pace = new MovePace(MOVED_BYTES_PER_SECOND);
-  readonly #held = new Map<ShardKey, Held>();
+  readonly #pace = new MoveThrottle(MOVED_BYTES_PER_SECOND);
+  readonly #held = new Map<ShardKey, LoadHistory>();
   #arrivingUntilMs = Number.NEGATIVE_INFINITY;
   #placement = new Placement([]);
   #cancel: () => void = () => {};
@@ -71,8 +71,8 @@ export class Rebalancer {
   start(): void {
     const turn = (): void => {
       if (this.#stopped) return;
-      this.#cancel = this.#parts.timers.after(LOOK_EVERY_MS, turn);
-      this.#look();
+      this.#cancel = this.#parts.timers.after(PLAN_EVERY_MS, turn);
+      this.#plan();
     };
     turn();
   }
@@ -83,9 +83,9 @@ export class Rebalancer {
   }
 
   /** Decides on a shard that another node offers. Null means accepted; the node then expects it. */
-  offered(arrival: Arrival): Refusal | null {
+  considerOffer(arrival: ShardOffer): OfferRefusal | null {
     const monotonicMs = this.#parts.clock.monotonicMs();
-    const refusal = refusalOf(this.#parts.own(), this.#use(), monotonicMs < this.#arrivingUntilMs, arrival);
+    const refusal = offerRefusal(this.#parts.own(), this.#use(), monotonicMs < this.#arrivingUntilMs, arrival);
     if (refusal === null) this.#arrivingUntilMs = monotonicMs + ARRIVAL_MAX_MS;
     return refusal;
   }
@@ -95,7 +95,7 @@ export class Rebalancer {
     this.#arrivingUntilMs = Number.NEGATIVE_INFINITY;
   }
 
-  #look(): void {
+  #plan(): void {
     const { clock, peers, held } = this.#parts;
     const monotonicMs = clock.monotonicMs();
     const shards = this.#sampled(held(), monotonicMs);
@@ -118,7 +118,7 @@ export class Rebalancer {
     const beganMs = clock.monotonicMs();
     this.#pace.began();
     try {
-      if (rests) await handOver.leaveResting(shard, to);
+      if (rests) await handOver.giveUnloaded(shard, to);
       else if ((await peers.offer(to, { bytes, load, reason })) === null) {
         log.info({ shard, to, reason, bytes }, 'moving a shard');
         await handOver.move(shard, to);
@@ -130,7 +130,7 @@ export class Rebalancer {
     }
   }
 
-  #sampled(all: HeldShard[], monotonicMs: number): OwnedShard[] {
+  #sampled(all: NodeShard[], monotonicMs: number): OwnedShard[] {
     const keys = new Set(all.map(({ shard }) => shard));
     for (const key of this.#held.keys()) if (!keys.has(key)) this.#held.delete(key);
     const shards = all.map(({ shard, bytes, busyMs, followers }) => {
@@ -147,11 +147,11 @@ export class Rebalancer {
   }
 
   /** Combines the use that other nodes publish with this node's current use. */
-  #use(): ClusterUse {
+  #use(): ClusterUsage {
     const { peers, live } = this.#parts;
     const others = live().flatMap(({ node, draining, use }) =>
       use === undefined || node === peers.node ? [] : [{ node, draining, ...use }],
     );
-    return new ClusterUse([...others, this.#parts.own()]);
+    return new ClusterUsage([...others, this.#parts.own()]);
   }
 }

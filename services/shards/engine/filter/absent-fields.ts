@@ -6,10 +6,10 @@
 import { fieldReader } from '../../../../lib/filter/field.ts';
 import { nearest } from '../../../../lib/nearest.ts';
 import type { AbsentField, FieldReport } from '../../../../lib/shard/field-report.ts';
-import { countBits, haveCommon, nextBit } from '../bitmap.ts';
+import { countBits, intersects, nextBit } from '../bitmap.ts';
 import type { Slots } from '../slots.ts';
 import type { StepMeter, Steps } from '../steps.ts';
-import type { Column } from './column.ts';
+import type { FieldColumn } from './column.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
 
 /** Maximum records, and bytes of metadata, sampled for suggestions. */
@@ -32,7 +32,7 @@ interface Scope {
   /** Live slots, as a bitmap. */
   candidates: Uint32Array;
   /** Null if the records themselves were read. */
-  columns: ReadonlyMap<string, Column> | null;
+  columns: ReadonlyMap<string, FieldColumn> | null;
 }
 
 export class AbsentFields {
@@ -55,11 +55,11 @@ export class AbsentFields {
     return { records, isWhole, absent: names.length === 0 ? [] : yield* this.#withSuggestions(names, records) };
   }
 
-  *#notIn(columns: ReadonlyMap<string, Column>, fields: readonly string[]): Steps<string[]> {
+  *#notIn(columns: ReadonlyMap<string, FieldColumn>, fields: readonly string[]): Steps<string[]> {
     const absent: string[] = [];
     for (const field of fields) {
       const column = columns.get(field);
-      if (column !== undefined && !haveCommon(this.#scope.candidates, column.present.words)) absent.push(field);
+      if (column !== undefined && !intersects(this.#scope.candidates, column.present.words)) absent.push(field);
       this.#meter.spentNs += this.#scope.candidates.length * WORD_NS;
       if (this.#meter.due()) yield 'reading';
     }

@@ -9,7 +9,7 @@ import type { Condition, Relation, Scalar } from '../../../../lib/filter/ast.ts'
 import { compares } from '../../../../lib/filter/evaluate.ts';
 import { intersect, subtract, unite } from '../bitmap.ts';
 import type { StepMeter, Steps } from '../steps.ts';
-import type { Column } from './column.ts';
+import type { FieldColumn } from './column.ts';
 
 /**
  * Estimated costs of looking a value up, comparing characters, marking a slot and comparing a
@@ -21,9 +21,9 @@ const COMPARED_CHAR_NS = 4;
 const MARK_NS = 3;
 const NUMBER_NS = 3;
 /** Amount of work done between two checks of the meter. */
-const MARKS_PER_LOOK = 16 * 1024;
-const WORDS_PER_LOOK = 256;
-const VALUES_PER_LOOK = 1024;
+const MARKS_PER_CHECK = 16 * 1024;
+const WORDS_PER_CHECK = 256;
+const VALUES_PER_CHECK = 1024;
 /**
  * Up to this many numbers are searched one at a time; with more, each slot's number is looked up in
  * a sorted list.
@@ -32,13 +32,13 @@ const NUMBERS_ONE_BY_ONE = 8;
 const EQUAL = Uint8Array.of(0, 1, 0);
 
 export class ColumnMatch {
-  readonly #column: Column;
+  readonly #column: FieldColumn;
   readonly #candidates: Uint32Array;
   readonly #meter: StepMeter;
   readonly #found: Uint32Array;
 
   /** Evaluates one condition for the slots in `candidates`. */
-  constructor(column: Column, candidates: Uint32Array, meter: StepMeter) {
+  constructor(column: FieldColumn, candidates: Uint32Array, meter: StepMeter) {
     this.#column = column;
     this.#candidates = candidates;
     this.#meter = meter;
@@ -114,7 +114,7 @@ export class ColumnMatch {
       if (compares(value, relation, operand)) related.push(code);
       const chars = typeof value === 'string' ? Math.min(value.length, operand.length) : 0;
       this.#meter.spentNs += VALUE_NS + chars * COMPARED_CHAR_NS;
-      if (this.#meter.spentNs < this.#meter.stepNs && related.length < VALUES_PER_LOOK) continue;
+      if (this.#meter.spentNs < this.#meter.stepNs && related.length < VALUES_PER_CHECK) continue;
       yield* this.#mark(related);
       related = [];
     }
@@ -127,8 +127,8 @@ export class ColumnMatch {
     if (this.#meter.due()) yield 'reading';
     for (const code of codes) {
       for (let at = postings.first(code); at !== 0; ) {
-        at = postings.mark(this.#found, at, MARKS_PER_LOOK);
-        this.#meter.spentNs += Math.min(postings.count(code), MARKS_PER_LOOK) * MARK_NS;
+        at = postings.mark(this.#found, at, MARKS_PER_CHECK);
+        this.#meter.spentNs += Math.min(postings.count(code), MARKS_PER_CHECK) * MARK_NS;
         if (this.#meter.due()) yield 'reading';
       }
     }
@@ -137,8 +137,8 @@ export class ColumnMatch {
   /** Calls `mark` for ranges of words. `looks` is the number of comparisons per slot. */
   *#inParts(looks: number, mark: (from: number, until: number) => void): Steps<void> {
     const end = Math.min(this.#found.length, this.#column.numbers.length / 32);
-    for (let word = 0; word < end; word += WORDS_PER_LOOK) {
-      const until = Math.min(end, word + WORDS_PER_LOOK);
+    for (let word = 0; word < end; word += WORDS_PER_CHECK) {
+      const until = Math.min(end, word + WORDS_PER_CHECK);
       mark(word, until);
       this.#meter.spentNs += (until - word) * 32 * looks * NUMBER_NS;
       if (this.#meter.due()) yield 'reading';

@@ -14,7 +14,7 @@ const COLUMN_BYTES = 4608;
 const SET_NS = 100;
 const ELEMENT_NS = 100;
 
-export class Column {
+export class FieldColumn {
   readonly present = new Bitmap();
   readonly lists = new Bitmap();
   readonly numeric = new Bitmap();

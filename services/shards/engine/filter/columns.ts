@@ -10,7 +10,7 @@
 import { LIMITS } from '../../../../lib/limits.ts';
 import type { Slots } from '../slots.ts';
 import type { StepMeter, Steps } from '../steps.ts';
-import { Column } from './column.ts';
+import { FieldColumn } from './column.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
 
 /** Covers all fields of one filter, so that its fields do not evict each other. */
@@ -23,17 +23,17 @@ export const COLUMNS_MIN_BYTES = 32 * 1024 * 1024;
 const TRY_AGAIN_GROWTH = 2;
 const OVERSIZED_MAX = 256;
 /** Bytes of metadata written between two checks of the columns' size. */
-const WRITTEN_PER_LOOK = 64 * 1024;
+const WRITTEN_PER_CHECK = 64 * 1024;
 
 /** No field can have a longer name, because the metadata would be too large. */
 const NAME_MAX_CHARS = LIMITS.metadataMaxBytes;
-const EMPTY = new Column('');
+const EMPTY = new FieldColumn('');
 
 export class Columns {
   readonly #slots: Slots;
   readonly #minBytes: number;
   /** Least recently used first. */
-  readonly #columns = new Map<string, Column>();
+  readonly #columns = new Map<string, FieldColumn>();
   /** Fields too large for a column, with the number of records at that time. */
   readonly #oversized = new Map<string, number>();
   /** Bytes of metadata written since the last check. */
@@ -54,7 +54,7 @@ export class Columns {
    * Returns the columns of `fields`, except those that cannot have one. Missing columns are built
    * in one pass over all live records.
    */
-  *of(fields: ReadonlySet<string>, meter: StepMeter): Steps<ReadonlyMap<string, Column>> {
+  *of(fields: ReadonlySet<string>, meter: StepMeter): Steps<ReadonlyMap<string, FieldColumn>> {
     this.#want(fields);
     for (let unbuilt = this.#unbuilt(fields); unbuilt.length > 0; unbuilt = this.#unbuilt(fields)) {
       this.#build(unbuilt, meter);
@@ -63,7 +63,7 @@ export class Columns {
       // Yield even after a one-step build, so that the caller updates the shard's memory count.
       yield 'building';
     }
-    const columns = new Map<string, Column>();
+    const columns = new Map<string, FieldColumn>();
     for (const field of fields) {
       const column = field.length > NAME_MAX_CHARS ? EMPTY : this.#columns.get(field);
       if (column !== undefined) columns.set(field, column);
@@ -86,7 +86,7 @@ export class Columns {
       metadata ??= this.#taken(newSlot);
       column.fill(newSlot, metadata);
     }
-    if (this.#written < WRITTEN_PER_LOOK) return;
+    if (this.#written < WRITTEN_PER_CHECK) return;
     this.#written = 0;
     this.#makeRoom(new Set());
   }
@@ -103,12 +103,12 @@ export class Columns {
       const column = this.#columns.get(field);
       if (column === undefined && (field.length > NAME_MAX_CHARS || this.#isOversized(field))) continue;
       this.#columns.delete(field);
-      this.#columns.set(field, column ?? new Column(field));
+      this.#columns.set(field, column ?? new FieldColumn(field));
     }
   }
 
   /** Returns the incomplete columns. A column that another query evicted is not built again. */
-  #unbuilt(fields: ReadonlySet<string>): Column[] {
+  #unbuilt(fields: ReadonlySet<string>): FieldColumn[] {
     return [...fields].flatMap((field) => this.#columns.get(field) ?? []).filter(({ filledTo }) => filledTo < Infinity);
   }
 
@@ -116,7 +116,7 @@ export class Columns {
    * Continues the build from where the least complete column ends, until the step is used up or the
    * build is complete.
    */
-  #build(columns: readonly Column[], meter: StepMeter): void {
+  #build(columns: readonly FieldColumn[], meter: StepMeter): void {
     const { end, live } = this.#slots;
     let slot = Math.min(...columns.map(({ filledTo }) => filledTo));
     for (; slot < end && meter.spentNs < meter.stepNs; slot++) {

@@ -10,7 +10,7 @@ import { predicateOf } from '../../../../lib/filter/evaluate.ts';
 import { countBits, subtract, unite } from '../bitmap.ts';
 import type { Slots } from '../slots.ts';
 import type { StepMeter, Steps } from '../steps.ts';
-import type { Column } from './column.ts';
+import type { FieldColumn } from './column.ts';
 import { ColumnMatch } from './column-match.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
 
@@ -31,10 +31,10 @@ export const readsRecords = (candidates: number, { end }: Slots): boolean => can
 
 export class Evaluation {
   readonly #slots: Slots;
-  readonly #columns: ReadonlyMap<string, Column>;
+  readonly #columns: ReadonlyMap<string, FieldColumn>;
   readonly #meter: StepMeter;
 
-  constructor(slots: Slots, columns: ReadonlyMap<string, Column>, meter: StepMeter) {
+  constructor(slots: Slots, columns: ReadonlyMap<string, FieldColumn>, meter: StepMeter) {
     this.#slots = slots;
     this.#columns = columns;
     this.#meter = meter;

@@ -8,7 +8,7 @@ import { ValueCounts } from '../../../../lib/filter/value-counts.ts';
 import { countBits, intersect, subtract } from '../bitmap.ts';
 import type { Slots } from '../slots.ts';
 import type { StepMeter, Steps } from '../steps.ts';
-import type { Column } from './column.ts';
+import type { FieldColumn } from './column.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
 
 /** Counts per value. `missing` is the number of records without the field. */
@@ -22,7 +22,7 @@ const OCCURRENCE_NS = 30;
 const WORD_NS = 5;
 
 /** Counts the values using the column. `selected` is a bitmap of slots. */
-export function* valuesInColumn(column: Column, selected: Uint32Array, meter: StepMeter): Steps<FieldCounts> {
+export function* valuesInColumn(column: FieldColumn, selected: Uint32Array, meter: StepMeter): Steps<FieldCounts> {
   const { literals, postings, numeric, present, numbers } = column;
   const counts = new ValueCounts();
   const missing = selected.slice();

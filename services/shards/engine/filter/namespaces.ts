@@ -6,9 +6,9 @@
  * Takes no memory until a record of another namespace is written, then 12 bytes per slot.
  */
 import type { ValueCount } from '../../../../lib/filter/value-counts.ts';
-import { readStoredId } from '../../../../lib/records/namespace.ts';
+import { parseStoredId } from '../../../../lib/records/namespace.ts';
 import { compareUtf8 } from '../../../../lib/records/utf8-order.ts';
-import type { NamespacesAfter } from '../../../../lib/shard/read.ts';
+import type { NamespaceRange } from '../../../../lib/shard/read.ts';
 import { Bitmap, subtract } from '../bitmap.ts';
 import type { Slots } from '../slots.ts';
 import type { StepMeter, Steps } from '../steps.ts';
@@ -21,7 +21,7 @@ const MARK_NS = 4;
 const NAME_NS = 150;
 /** Number of excess slots that is too small to shrink for. */
 const SPARE_SLOTS = 64;
-const MARKS_PER_LOOK = 16 * 1024;
+const MARKS_PER_CHECK = 16 * 1024;
 /** Estimated size of a name besides its characters. */
 const NAME_BYTES = 120;
 /** Namespace of records whose stored id cannot be parsed. No request can name it. */
@@ -54,13 +54,13 @@ export class Namespaces {
   }
 
   /** Number of records without a namespace, because their stored id cannot be parsed. */
-  get unnamed(): number {
+  get unaddressable(): number {
     return this.count(UNREADABLE);
   }
 
   /** Number of live records in a namespace, or in all of them for null. */
   count(namespace: string | null): number {
-    if (namespace === null) return this.#slots.liveCount - this.unnamed;
+    if (namespace === null) return this.#slots.liveCount - this.unaddressable;
     if (namespace === '') return this.#slots.liveCount - this.#namedCount;
     return this.#counts[this.#codes.get(namespace) ?? NONE];
   }
@@ -69,7 +69,7 @@ export class Namespaces {
    * Returns the first `limit` non-empty namespaces that begin with `prefix` and sort after `after`
    * (null for no lower bound). The default namespace is ''.
    */
-  *list({ prefix, after, limit }: NamespacesAfter, meter: StepMeter): Steps<ValueCount[]> {
+  *list({ prefix, after, limit }: NamespaceRange, meter: StepMeter): Steps<ValueCount[]> {
     const first: ValueCount[] = [];
     const ofDefault = this.count('');
     if (prefix === '' && after === null && ofDefault > 0) first.push(['', ofDefault]);
@@ -88,7 +88,7 @@ export class Namespaces {
     const words = (this.#slots.end + 31) >>> 5;
     if (namespace === null) {
       const live = this.#slots.live.words.slice(0, words);
-      if (this.unnamed > 0) subtract(live, yield* this.slotsOf(UNREADABLE, meter));
+      if (this.unaddressable > 0) subtract(live, yield* this.slotsOf(UNREADABLE, meter));
       return live;
     }
     if (namespace === '') {
@@ -99,7 +99,7 @@ export class Namespaces {
     const found = new Uint32Array(words);
     let at = this.#first[this.#codes.get(namespace) ?? NONE];
     while (at !== NONE) {
-      for (let left = MARKS_PER_LOOK; at !== NONE && left > 0; left--) {
+      for (let left = MARKS_PER_CHECK; at !== NONE && left > 0; left--) {
         const slot = at - 1;
         found[slot >>> 5] |= 1 << (slot & 31);
         at = this.#next[slot];
@@ -118,7 +118,7 @@ export class Namespaces {
     if (oldSlot >= 0 && this.#namedCount > 0) this.#remove(oldSlot);
     this.#shrink();
     if (newSlot < 0 || this.#slots.idBytes(newSlot)[0] !== 0) return;
-    this.#add(newSlot, readStoredId(this.#slots.id(newSlot))?.namespace ?? UNREADABLE);
+    this.#add(newSlot, parseStoredId(this.#slots.id(newSlot))?.namespace ?? UNREADABLE);
   }
 
   #add(slot: number, namespace: string): void {

@@ -8,13 +8,13 @@ import { LRUCache } from 'lru-cache';
 import { type Condition, conditionsOf } from '../../../../lib/filter/ast.ts';
 import type { ValueCount } from '../../../../lib/filter/value-counts.ts';
 import type { FieldReport } from '../../../../lib/shard/field-report.ts';
-import type { NamespacesAfter } from '../../../../lib/shard/read.ts';
+import type { NamespaceRange } from '../../../../lib/shard/read.ts';
 import { countBits } from '../bitmap.ts';
 import type { ParsedScope } from '../query.ts';
 import type { Slots } from '../slots.ts';
 import type { StepMeter, Steps } from '../steps.ts';
 import { AbsentFields } from './absent-fields.ts';
-import type { Column } from './column.ts';
+import type { FieldColumn } from './column.ts';
 import { Columns } from './columns.ts';
 import { Evaluation, readsRecords } from './evaluation.ts';
 import { type FieldCounts, valuesInColumn, valuesInRecords } from './facets.ts';
@@ -23,7 +23,7 @@ import { Namespaces } from './namespaces.ts';
 const CACHE_MAX_BYTES = 8 * 1024 * 1024;
 /** Scopes with a longer text are not cached. */
 const CACHED_TEXT_MAX_CHARS = 4096;
-const NO_COLUMNS: ReadonlyMap<string, Column> = new Map();
+const NO_COLUMNS: ReadonlyMap<string, FieldColumn> = new Map();
 /** Estimated size of a field in a report, without its characters. */
 const REPORTED_FIELD_BYTES = 100;
 
@@ -41,7 +41,7 @@ export interface Selection extends Reported {
 /** The slots of a scope and the columns used to find them. */
 interface Selected extends Reported {
   words: Uint32Array;
-  columns: ReadonlyMap<string, Column>;
+  columns: ReadonlyMap<string, FieldColumn>;
 }
 
 export class Selector {
@@ -98,12 +98,12 @@ export class Selector {
     return { ...counts, fields };
   }
 
-  namespaces(asked: NamespacesAfter, meter: StepMeter): Steps<ValueCount[]> {
+  namespaces(asked: NamespaceRange, meter: StepMeter): Steps<ValueCount[]> {
     return this.#namespaces.list(asked, meter);
   }
 
-  get unnamed(): number {
-    return this.#namespaces.unnamed;
+  get unaddressable(): number {
+    return this.#namespaces.unaddressable;
   }
 
   /**

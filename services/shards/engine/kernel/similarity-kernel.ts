@@ -25,7 +25,7 @@ let current: Float64Array | null = null;
 export const kernelRows = new Float32Array(memory, ROWS_AT, ROWS_BYTES / Float32Array.BYTES_PER_ELEMENT);
 
 /** Returns the number of rows that one call sums up. Throws RangeError for too many dimensions. */
-export function rowsAtATime(dimensions: number): number {
+export function rowsPerCall(dimensions: number): number {
   if (dimensions > DIMENSIONS_MAX) throw new RangeError(`The kernel supports at most ${DIMENSIONS_MAX} dimensions.`);
   return Math.min(ROWS_MAX, Math.floor(ROWS_BYTES / (dimensions * Float32Array.BYTES_PER_ELEMENT)));
 }
@@ -34,7 +34,7 @@ export function rowsAtATime(dimensions: number): number {
  * Returns the sum of squares of a vector, added in the same order as in `sumsOf`, so it equals the
  * dot product of two equal vectors to the last bit.
  */
-export function squareOf(vector: Float32Array): number {
+export function sumOfSquares(vector: Float32Array): number {
   queries.set(vector);
   current = null;
   kernelRows.set(vector);

@@ -4,7 +4,7 @@ import { expectDurationBelow } from '../../../support/duration.ts';
 import { SmallShards, type Used } from '../../../support/small-shards.ts';
 import { TcpRelay } from '../../../support/tcp-relay.ts';
 import { until } from '../../../support/until.ts';
-import { backings } from '../selection.ts';
+import { selectedBackings } from '../selection.ts';
 
 const DRAIN_MAX_MS = 10_000;
 const STOP_MAX_MS = 29_000;
@@ -40,7 +40,7 @@ async function drained(
   return { ...used, tookMs };
 }
 
-describe.each(await backings())('%s', (backing) => {
+describe.each(await selectedBackings())('%s', (backing) => {
   test('a node with 100 small shards is drained within 10 s, and no request fails', async () => {
     small = await SmallShards.start(await startBacking(backing));
     const { failures, tookMs } = await drained(`100 small shards, ${backing}`);

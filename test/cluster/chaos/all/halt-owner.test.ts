@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { ownerOf, runChaos } from '../chaos-run.ts';
-import { backings } from '../selection.ts';
+import { selectedBackings } from '../selection.ts';
 
 /** Longer than a lease. */
 const HALTED_MS = 10_000;
 
-describe.each(await backings())('%s', (backing) => {
+describe.each(await selectedBackings())('%s', (backing) => {
   test('an owner does nothing for longer than its lease lasts, and goes on', async () => {
     const result = await runChaos({
       name: `an owner is halted for ${HALTED_MS / 1000} s and goes on`,

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { startBacking } from '../../../support/backing-services.ts';
 import { ClusterProcess } from '../../../support/cluster-process.ts';
 import { until } from '../../../support/until.ts';
-import { backings } from '../selection.ts';
+import { selectedBackings } from '../selection.ts';
 
 const KILLS = 2;
 const CLIENTS = 3;
@@ -15,7 +15,7 @@ interface UsageAnswer {
   query_count_uncertainty: number;
 }
 
-describe.each(await backings())('%s', (backing) => {
+describe.each(await selectedBackings())('%s', (backing) => {
   test.each([
     ['control nodes take queries and writes', false],
     ['gateways do, as on Kubernetes: no write fails either', true],

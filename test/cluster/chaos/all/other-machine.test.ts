@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { ownerOf, runChaos } from '../chaos-run.ts';
-import { backings } from '../selection.ts';
+import { selectedBackings } from '../selection.ts';
 
 /**
  * Simulates another machine by another host name: nodes then never ask the operating system whether
@@ -15,7 +15,7 @@ const onMachine = (id: string) => ['unshare', '--uts', 'sh', '-c', `hostname ${i
  */
 const AWAY_MAX_MS = 10_000;
 
-describe.each(await backings())('%s', (backing) => {
+describe.each(await selectedBackings())('%s', (backing) => {
   test.each([0, 1])(
     'an owner on another machine is killed, with %i replicas',
     async (replicas) => {

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { ownerOf, runChaos } from '../chaos-run.ts';
-import { backings } from '../selection.ts';
+import { selectedBackings } from '../selection.ts';
 
 const KILLS = 3;
 
-describe.each(await backings())('%s', (backing) => {
+describe.each(await selectedBackings())('%s', (backing) => {
   test('owners of a collection with a replica are killed', async () => {
     const result = await runChaos({
       name: 'an owner is killed every 5 s, one replica',

@@ -2,11 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { NEXT_TEST_SECRET, TEST_SECRET } from '../../../support/store-keys.ts';
 import { runChaos } from '../chaos-run.ts';
 import { roll } from '../roll.ts';
-import { backings } from '../selection.ts';
+import { selectedBackings } from '../selection.ts';
 
 const ROLLED = { isFlawless: true, gateways: 2, controls: 2 };
 
-describe.each(await backings())('%s', (backing) => {
+describe.each(await selectedBackings())('%s', (backing) => {
   test('nodes are stopped and started again one by one, and no request fails', async () => {
     const result = await runChaos({
       ...ROLLED,

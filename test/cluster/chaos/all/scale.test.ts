@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { runChaos } from '../chaos-run.ts';
-import { backings } from '../selection.ts';
+import { selectedBackings } from '../selection.ts';
 
-describe.each(await backings())('%s', (backing) => {
+describe.each(await selectedBackings())('%s', (backing) => {
   test('from three shard nodes to five and to two, and no request fails', async () => {
     const result = await runChaos({
       name: 'scale 3 -> 5 -> 2',

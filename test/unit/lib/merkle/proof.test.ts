@@ -6,7 +6,7 @@ import { keyHashOf, leafHashOf } from '../../../../lib/merkle/leaf.ts';
 import { MerkleMap } from '../../../../lib/merkle/map.ts';
 import { collectionProof, terminalShard } from '../../../../lib/merkle/proof.ts';
 import type { MerkleNode } from '../../../../lib/shard/head.ts';
-import { cases } from '../../../support/effort.ts';
+import { propertyRuns } from '../../../support/effort.ts';
 import { seed } from '../../../support/seed.ts';
 import { ProvingCollection } from './collection.ts';
 import { definedPath, definedRoot, describeNode, EMPTY_NODE, shardKeys } from './reference.ts';
@@ -30,7 +30,7 @@ describe('shards combine to the whole, and their proofs to its proofs', () => {
           expect(proof.terminal).toEqual(path.terminal);
         }
       }),
-      { seed, numRuns: cases(40) },
+      { seed, numRuns: propertyRuns(40) },
     );
   });
 });

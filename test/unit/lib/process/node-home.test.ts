@@ -12,9 +12,9 @@ import {
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { checkpointsIn, type NodeHome, takeHome } from '../../../../lib/process/node-home.ts';
+import { checkpointsIn, lockHome, type NodeHome } from '../../../../lib/process/node-home.ts';
 import { ownIdentity } from '../../../../lib/process/process-identity.ts';
-import { OnceTriedCheckpoints } from '../../../../lib/store/once-tried-checkpoints.ts';
+import { CrashGuardedCheckpoints } from '../../../../lib/store/once-tried-checkpoints.ts';
 import { openSqliteStore } from '../../../../lib/store/sqlite/store.ts';
 import { newCollection } from '../../../contract/store-rows.ts';
 import { TEST_KEYS } from '../../../support/store-keys.ts';
@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 
 async function take(nodeId: string | null): Promise<NodeHome> {
-  const home = await takeHome({ dataDir, nodeId, mongoUrl: null, redisUrl: null, transporter: 'TCP' });
+  const home = await lockHome({ dataDir, nodeId, mongoUrl: null, redisUrl: null, transporter: 'TCP' });
   homes.push(home);
   return home;
 }
@@ -86,7 +86,7 @@ test('a process without a name ends while it reads a checkpoint: the next one, o
   const reading = [before, other].map((each) => join(checkpointsIn(each), 'reading'));
   for (const [at, folder] of reading.entries()) {
     mkdirSync(folder, { recursive: true });
-    await new OnceTriedCheckpoints(stored, folder).fetch(shard, 7 + at);
+    await new CrashGuardedCheckpoints(stored, folder).fetch(shard, 7 + at);
   }
   const told: unknown[] = [];
   const next = await storeOf(await take(null), told);

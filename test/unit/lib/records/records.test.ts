@@ -13,7 +13,7 @@ import {
 import { decodeId, decodeIds } from '../../../../lib/records/ids.ts';
 import { canonicalMetadata } from '../../../../lib/records/metadata.ts';
 import { decodeVector } from '../../../../lib/records/vector.ts';
-import { cases } from '../../../support/effort.ts';
+import { propertyRuns } from '../../../support/effort.ts';
 
 const decode = (records: unknown, dimensions = 2) =>
   decodeRecords(records, { dimensions, metric: 'cosine', limits: LIMITS });
@@ -206,7 +206,7 @@ describe('float32 as JSON', () => {
         expect(Math.fround(JSON.parse(text))).toBe(number === 0 ? 0 : number);
         expect(Number(text)).toBe(Number(Number(text).toPrecision(9)));
       }),
-      { numRuns: cases(5_000) },
+      { numRuns: propertyRuns(5_000) },
     );
   });
 
@@ -217,7 +217,7 @@ describe('float32 as JSON', () => {
         const printed = Number(float32Json(number));
         expect(printed).toBe(Number(printed.toPrecision(digits)));
       }),
-      { numRuns: cases(5_000) },
+      { numRuns: propertyRuns(5_000) },
     );
   });
 
@@ -231,7 +231,7 @@ describe('float32 as JSON', () => {
           expect(JSON.parse(float32Json(Math.fround(sent)))).toBe(sent === 0 ? 0 : sent);
         },
       ),
-      { numRuns: cases(5_000) },
+      { numRuns: propertyRuns(5_000) },
     );
   });
 
@@ -257,7 +257,7 @@ describe('float32 as JSON', () => {
       fc.property(fc.array(numbers), (list) => {
         expect(arrayJson(...list)).toBe(`[${list.map(float32Json).join()}]`);
       }),
-      { numRuns: cases(2_000) },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { compareUtf8 } from '../../../../lib/records/utf8-order.ts';
-import { cases } from '../../../support/effort.ts';
+import { propertyRuns } from '../../../support/effort.ts';
 
 /** Long enough for several blocks, with a difference anywhere. */
 const text = fc
@@ -14,6 +14,6 @@ test('the order of strings is that of their UTF-8 bytes', () => {
       expect(Math.sign(compareUtf8(a, b))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));
       expect(compareUtf8(a, a)).toBe(0);
     }),
-    { numRuns: cases(400) },
+    { numRuns: propertyRuns(400) },
   );
 });

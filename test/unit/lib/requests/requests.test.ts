@@ -5,7 +5,7 @@ import { LIMITS } from '../../../../lib/limits.ts';
 import { type RequestName, requestsOf } from '../../../../lib/requests/requests.ts';
 import { openApiDocument } from '../../../../services/gateway/openapi/document.ts';
 import { ApiDocument, type Json } from '../../../support/api-document.ts';
-import { cases } from '../../../support/effort.ts';
+import { propertyRuns } from '../../../support/effort.ts';
 import { seed } from '../../../support/seed.ts';
 
 const limits = {
@@ -99,7 +99,7 @@ describe.each(NAMES)('a request to %s', (name) => {
       if (typeof outcome !== 'string') taken++;
       expect([fields, typeof outcome !== 'string']).toEqual([fields, validate(fields)]);
     });
-    fc.assert(property, { seed, numRuns: cases(20_000) });
+    fc.assert(property, { seed, numRuns: propertyRuns(20_000) });
     expect(taken).toBeGreaterThan(0);
   });
 });

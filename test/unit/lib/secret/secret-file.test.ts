@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { ConfigError } from '../../../../lib/config.ts';
 import { storeKeys } from '../../../../lib/secret/keyring.ts';
-import { openSecrets } from '../../../../lib/secret/secret-file.ts';
+import { loadSecrets } from '../../../../lib/secret/secret-file.ts';
 
 const [OLD, NEW] = ['the first secret of this installation', 'the second secret of this installation'];
 
@@ -18,8 +18,8 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 const log = { warn: jest.fn(), debug: jest.fn() };
-const open = (settings: Partial<Parameters<typeof openSecrets>[0]> = {}, mayCreate = false) =>
-  openSecrets({ secret: null, secretFile: null, dataDir: folder, mongoUrl: null, ...settings }, mayCreate, log);
+const open = (settings: Partial<Parameters<typeof loadSecrets>[0]> = {}, mayCreate = false) =>
+  loadSecrets({ secret: null, secretFile: null, dataDir: folder, mongoUrl: null, ...settings }, mayCreate, log);
 const refusal = (opening: Promise<unknown>) =>
   opening.then(
     () => null,

@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { emptyRow, unreadableRow } from '../../../../lib/store/anchors.ts';
+import { emptyAnchorRow, unreadableAnchorRow } from '../../../../lib/store/anchors.ts';
 import * as mongo from '../../../../lib/store/mongo/anchors.ts';
 import * as sqlite from '../../../../lib/store/sqlite/anchor-codec.ts';
 
 const [own, other] = [randomUUID(), randomUUID()];
-const row = { ...emptyRow(own, 'an address', 4), seal: 'a seal' };
+const row = { ...emptyAnchorRow(own, 'an address', 4), seal: 'a seal' };
 
 test("SQLite: another collection's row, copied over one's own, reads as one that the service did not write", () => {
   const stored = { collection: own, revision: 4, row: sqlite.encodeAnchor(row).row };
   expect(sqlite.decodeAnchor(stored)).toEqual(row);
-  expect(sqlite.decodeAnchor({ ...stored, collection: other })).toEqual(unreadableRow(other, 4));
+  expect(sqlite.decodeAnchor({ ...stored, collection: other })).toEqual(unreadableAnchorRow(other, 4));
 });
 
 test('MongoDB: the same', () => {
-  const document = { _id: own, newest: null, ...mongo.encodeAnchor(row) };
-  expect(mongo.decodeAnchor(document)).toEqual(row);
-  expect(mongo.decodeAnchor({ ...document, _id: other })).toEqual(unreadableRow(other, 4));
+  const document = { _id: own, newest: null, ...mongo.encodeAnchorDocument(row) };
+  expect(mongo.decodeAnchorDocument(document)).toEqual(row);
+  expect(mongo.decodeAnchorDocument({ ...document, _id: other })).toEqual(unreadableAnchorRow(other, 4));
 });

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { storeKeys } from '../../../../lib/secret/keyring.ts';
 import { Seals } from '../../../../lib/secret/seals.ts';
-import { firstKeyMark, newMark, resealedMark, type StoredMark } from '../../../../lib/store/first-key.ts';
+import { firstKeyMark, newMark, resealedMark, type StoredFirstKeyMark } from '../../../../lib/store/first-key.ts';
 
 const [OLD, NEXT] = ['o'.repeat(43), 'n'.repeat(43)] as const;
 const old = new Seals(storeKeys([OLD]).installation);
@@ -30,7 +30,7 @@ test('a mark that is sealed anew permits the same, under the next secret alone',
   expect(await permitted(mark, next)).toBeNull();
 });
 
-test.each<[string, StoredMark]>([
+test.each<[string, StoredFirstKeyMark]>([
   ['under a secret that is lost', newMark(old)],
   ['that somebody wrote', { state: 'due', account: 'a', seal: '0'.repeat(64) }],
 ])('one %s permits nothing once it is sealed anew', async (_, mark) => {

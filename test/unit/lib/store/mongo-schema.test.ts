@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { differenceIn } from '../../../../lib/store/mongo/schema.ts';
+import { collectionDifference } from '../../../../lib/store/mongo/schema.ts';
 
 describe('what the server says of a collection', () => {
   const plain = { type: 'collection' as const, options: {} };
@@ -18,7 +18,7 @@ describe('what the server says of a collection', () => {
     ['has the option expireAfterSeconds', { type: 'collection', options: { expireAfterSeconds: 0 } }],
     ['has the option another', { type: 'collection', options: { another: 'of a later server' } }],
   ])('is refused where it comes to this: %s', (said, description) => {
-    expect(differenceIn({ name: 'contradictions', ...description } as never, [id])).toMatch(said);
+    expect(collectionDifference({ name: 'contradictions', ...description } as never, [id])).toMatch(said);
   });
 
   test.each([
@@ -34,26 +34,30 @@ describe('what the server says of a collection', () => {
   ])('is refused where an index of ours is another: %s', (_, name, field, change) => {
     const index = { v: 2, key: { filename: 1, uploadDate: 1 }, name: 'filename_1_uploadDate_1' };
     const said = `the collection ${name} has the index ${index.name} with another ${field}`;
-    expect(differenceIn({ name, ...plain }, [id, index])).toBeNull();
-    expect(differenceIn({ name, ...plain }, [id, { ...index, ...change }])).toBe(said);
+    expect(collectionDifference({ name, ...plain }, [id, index])).toBeNull();
+    expect(collectionDifference({ name, ...plain }, [id, { ...index, ...change }])).toBe(said);
   });
 
   test('is refused where an index does not keep two of a kind apart that ours keeps apart', () => {
     const name = 'account-keys';
-    expect(differenceIn({ name, ...plain }, [id, lookups])).toBeNull();
+    expect(collectionDifference({ name, ...plain }, [id, lookups])).toBeNull();
     for (const change of [{ unique: false }, { unique: undefined }])
-      expect(differenceIn({ name, ...plain }, [id, { ...lookups, ...change }])).toMatch(
+      expect(collectionDifference({ name, ...plain }, [id, { ...lookups, ...change }])).toMatch(
         'lookups_1 with another unique',
       );
     const log = { v: 2, key: { uncounted: 1, _id: 1 }, name: 'uncounted_1__id_1', sparse: true };
-    expect(differenceIn({ name: 'log', ...plain }, [id, log])).toBeNull();
-    expect(differenceIn({ name: 'log', ...plain }, [id, { ...log, sparse: false }])).toMatch('with another sparse');
+    expect(collectionDifference({ name: 'log', ...plain }, [id, log])).toBeNull();
+    expect(collectionDifference({ name: 'log', ...plain }, [id, { ...log, sparse: false }])).toMatch(
+      'with another sparse',
+    );
   });
 
   test('is refused where the index on _id is another', () => {
     const collation = { locale: 'en', strength: 1 };
     for (const change of [{ key: { _id: 'hashed' } }, { collation }])
-      expect(differenceIn({ name: 'accounts', ...plain }, [{ ...id, ...change }])).toMatch('has the index _id_ with');
+      expect(collectionDifference({ name: 'accounts', ...plain }, [{ ...id, ...change }])).toMatch(
+        'has the index _id_ with',
+      );
   });
 
   test('is let be where it says what is so anyway, in the words of any server', () => {
@@ -63,6 +67,8 @@ describe('what the server says of a collection', () => {
       { ...id, unique: true },
       { ...lookups, ...of, v: 1 },
     ];
-    expect(differenceIn({ name: 'account-keys', type: 'collection', options: said as never }, indexes)).toBeNull();
+    expect(
+      collectionDifference({ name: 'account-keys', type: 'collection', options: said as never }, indexes),
+    ).toBeNull();
   });
 });

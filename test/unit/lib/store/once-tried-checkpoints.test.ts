@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Seals } from '../../../../lib/secret/seals.ts';
-import { OnceTriedCheckpoints } from '../../../../lib/store/once-tried-checkpoints.ts';
+import { CrashGuardedCheckpoints } from '../../../../lib/store/once-tried-checkpoints.ts';
 import { FolderCheckpoints } from '../../../../lib/store/sqlite/checkpoints.ts';
 import { newCollection } from '../../../contract/store-rows.ts';
 import { TEST_KEYS } from '../../../support/store-keys.ts';
@@ -15,14 +15,14 @@ let folder: string;
 let told: unknown[];
 
 /** Opens the store as a starting node does. */
-async function started(): Promise<OnceTriedCheckpoints> {
+async function started(): Promise<CrashGuardedCheckpoints> {
   const stored = new FolderCheckpoints(
     join(folder, 'store'),
     new Seals(TEST_KEYS.checkpoints),
     join(folder, 'staging'),
   );
   await stored.open();
-  const checkpoints = new OnceTriedCheckpoints(stored, join(folder, 'reading'));
+  const checkpoints = new CrashGuardedCheckpoints(stored, join(folder, 'reading'));
   await checkpoints.open({ error: (mark: unknown) => told.push(mark) } as never);
   return checkpoints;
 }

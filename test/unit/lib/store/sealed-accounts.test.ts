@@ -6,13 +6,13 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { Seals } from '../../../../lib/secret/seals.ts';
 import type { AccountState, StoredAccount, StoredCatalog } from '../../../../lib/store/catalog.ts';
 import { ForgedRows } from '../../../../lib/store/forged-rows.ts';
-import { SealedCatalog, saidOfAccount } from '../../../../lib/store/sealed-catalog.ts';
+import { payloadOfAccount, SealedCatalog } from '../../../../lib/store/sealed-catalog.ts';
 import { newAccount } from '../../../contract/store-rows.ts';
 import { FORGED_KEYS, TEST_KEYS } from '../../../support/store-keys.ts';
 
 const account = newAccount();
 const seals = new Seals(TEST_KEYS.catalog);
-const sealAs = (state: AccountState, by = seals): string => by.hex(saidOfAccount(account, state));
+const sealAs = (state: AccountState, by = seals): string => by.sealHex(payloadOfAccount(account, state));
 
 let stored: StoredAccount | null;
 let deleted: string[][];

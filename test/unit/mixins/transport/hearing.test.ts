@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { silenceMs } from '../../../../mixins/transport/hearing.ts';
-import { Cluster } from '../../../cluster/transport/cluster.ts';
+import { TransportCluster } from '../../../cluster/transport/cluster.ts';
 
-const cluster = new Cluster({ kind: 'TCP' });
+const cluster = new TransportCluster({ kind: 'TCP' });
 afterAll(() => cluster.stop());
 
 test('idle nodes over TCP, which has no heartbeats, do not take each other for silent', async () => {

@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { Keyring } from '../../../../lib/secret/keyring.ts';
 import { transportKeys } from '../../../../lib/secret/keyring.ts';
-import { NobodyListens } from '../../../../mixins/transport/outbound-messages.ts';
+import { NoReceiver } from '../../../../mixins/transport/outbound-messages.ts';
 import { BEACON, HELLO, SealedWire } from '../../../../mixins/transport/sealed-wire.ts';
 import { TransportMetrics } from '../../../../mixins/transport/transport-metrics.ts';
 import { FORGED_TRANSPORT_KEYS, TEST_SECRET, TEST_TRANSPORT_KEYS } from '../../../support/store-keys.ts';
@@ -192,7 +192,7 @@ describe('he sends his own', () => {
     for (const stranger of strangers) {
       await stranger.say('INFO', null, 'I am a');
       await stranger.say(HELLO, 'b', 'come');
-      await expect(stranger.say('REQ', 'b', 'do it')).rejects.toThrow(NobodyListens);
+      await expect(stranger.say('REQ', 'b', 'do it')).rejects.toThrow(NoReceiver);
       expect(stranger.taken).toEqual([]);
     }
     for (const bytes of [
@@ -279,7 +279,7 @@ describe('nodes that start again', () => {
     const c = new Process('c');
     await c.say('REQ', 'a', 'unasked');
     expect(a.taken.at(-1)).toBe('c REQ unasked');
-    await expect(a.say('REQ', 'nobody', 'lost')).rejects.toThrow(NobodyListens);
+    await expect(a.say('REQ', 'nobody', 'lost')).rejects.toThrow(NoReceiver);
   });
 
   test('proofs that are lost are asked for again', async () => {

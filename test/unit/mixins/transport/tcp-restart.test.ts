@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from '@jest/globals';
 import type { ServiceBroker, Transporters } from 'moleculer';
-import { Cluster, type TestNode } from '../../../cluster/transport/cluster.ts';
+import { type TestNode, TransportCluster } from '../../../cluster/transport/cluster.ts';
 import { until } from '../../../support/until.ts';
 
-let cluster: Cluster;
+let cluster: TransportCluster;
 afterEach(() => cluster.stop());
 
 /** A node in the catalog of Moleculer's registry. */
@@ -21,7 +21,7 @@ async function leave(node: TestNode): Promise<void> {
 }
 
 test('a node that starts again on another port is seen at once, however often its last process changed', async () => {
-  cluster = new Cluster({ kind: 'TCP' });
+  cluster = new TransportCluster({ kind: 'TCP' });
   const [a, b] = await cluster.startAll('a', 'b');
   for (let life = 0; life < 2; life++) {
     const c = await cluster.start('c');
@@ -40,7 +40,7 @@ test('a node that starts again on another port is seen at once, however often it
 });
 
 test('a node that is gone does not come back without its services because of what another one says of its load', async () => {
-  cluster = new Cluster({ kind: 'TCP' });
+  cluster = new TransportCluster({ kind: 'TCP' });
   const [a, b, c] = await cluster.startAll('a', 'b', 'c');
   const info = b.broker.registry.getNodeInfo('c');
   await leave(c);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { ownIdentity, type ProcessIdentity } from '../../../../lib/process/process-identity.ts';
 import type { Store } from '../../../../lib/store/port.ts';
-import { assertAlone, NotAlone } from '../../../../scripts/reseal/alone.ts';
+import { assertNoLiveNodes, NodesAlive } from '../../../../scripts/reseal/alone.ts';
 import { openTemporaryStore } from '../../../support/accounts.ts';
 
 let store: Store;
@@ -25,7 +25,7 @@ function alone(meanwhile: (atMs: number) => Promise<unknown> = async () => undef
     nowMs += ms;
     await meanwhile(nowMs);
   };
-  return assertAlone(store, pause, () => nowMs);
+  return assertNoLiveNodes(store, pause, () => nowMs);
 }
 
 test('where no node ever was, or all ended, nobody is waited for', async () => {
@@ -37,7 +37,7 @@ test('a process of this machine is asked for: one that runs is at work, whatever
   const own = await ownIdentity();
   await begin(own);
   await expect(alone()).rejects.toThrow(
-    new NotAlone('The node shards-1 is at work on the store: stop every process of Provec first.'),
+    new NodesAlive('The node shards-1 is at work on the store: stop every process of Provec first.'),
   );
   await store.leases.end('one');
   await begin({ ...own, startedAt: 'at another time' });
@@ -53,9 +53,9 @@ test('of a process elsewhere the beat must have stood still for as long as nodes
 
 test('a beat that moves, and a node that joins meanwhile, are at work', async () => {
   await begin(ELSEWHERE);
-  await expect(alone((atMs) => store.leases.renew('one', atMs >= 2_000 ? 2 : 1, false))).rejects.toThrow(NotAlone);
+  await expect(alone((atMs) => store.leases.renew('one', atMs >= 2_000 ? 2 : 1, false))).rejects.toThrow(NodesAlive);
   nowMs = 0;
-  await expect(alone(() => begin(ELSEWHERE, 'two'))).rejects.toThrow(NotAlone);
+  await expect(alone(() => begin(ELSEWHERE, 'two'))).rejects.toThrow(NodesAlive);
 });
 
 test('so is an anchoring service whose beat moves', async () => {

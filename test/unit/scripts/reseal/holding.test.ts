@@ -1,14 +1,19 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { type AnchoredRoot, anchorInWords, collectionRoot } from '../../../../lib/shard/collection-root.ts';
+import { type AnchoredRoot, anchorText, collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../../../lib/shard/head.ts';
 import { shardKey } from '../../../../lib/shard/key.ts';
-import { type AnchorRow, emptyRow } from '../../../../lib/store/anchors.ts';
+import { type AnchorRow, emptyAnchorRow } from '../../../../lib/store/anchors.ts';
 import type { Store } from '../../../../lib/store/port.ts';
-import { type Held, held, heldAgainstItself, witnessOf } from '../../../../scripts/reseal/holding.ts';
+import {
+  compareWithLedger,
+  compareWithOwnLog,
+  type LedgerComparison,
+  witnessOf,
+} from '../../../../scripts/reseal/holding.ts';
 import type { LedgerClient } from '../../../../services/anchoring/ledger/ledger-client.ts';
-import type { AccountState } from '../../../../services/anchoring/ledger/rpc-responses.ts';
-import { changesOf, encodeEntry } from '../../../../services/shards/engine/entry.ts';
+import type { LedgerAccount } from '../../../../services/anchoring/ledger/rpc-responses.ts';
+import { changesOf, encodeEntryBody } from '../../../../services/shards/engine/entry.ts';
 import { newCollection } from '../../../contract/store-rows.ts';
 import { openTemporaryStore } from '../../../support/accounts.ts';
 import { referenceLeaf, referenceRoot } from '../../../support/reference-root.ts';
@@ -24,7 +29,7 @@ interface Record2 {
 
 let store: Store;
 let destroy: () => Promise<void>;
-let account: AccountState;
+let account: LedgerAccount;
 
 /** Heads recorded in the log, by the number of writes; each write added one record. */
 const heads: ShardHead[] = [];
@@ -41,7 +46,7 @@ function headOf(count: number): ShardHead {
 function bodyOf(record: Record2, leaf = leafOf(record).leaf): Uint8Array {
   const { id, values } = record;
   const upserts = [{ id, vector: Float32Array.from(values), metadata: Buffer.from('{}'), leaf }];
-  return encodeEntry({ dimensions: values.length, upserts, deletes: [] });
+  return encodeEntryBody({ dimensions: values.length, upserts, deletes: [] });
 }
 
 async function append(seq: number, body: Uint8Array, head = heads[seq]!): Promise<void> {
@@ -59,7 +64,7 @@ async function append(seq: number, body: Uint8Array, head = heads[seq]!): Promis
 }
 
 const anchored = (count: number, decisions = 0): AnchoredRoot => ({ ...collectionRoot([heads[count]!]), decisions });
-const shows = (fields: AnchoredRoot | null): AccountState => ({ status: 'found', fields });
+const shows = (fields: AnchoredRoot | null): LedgerAccount => ({ status: 'found', fields });
 const confirmed = (count: number) => ({
   ...anchored(count),
   cut: [heads[count]!],
@@ -70,11 +75,12 @@ const confirmed = (count: number) => ({
 /** Changes the service's outbox row, sealed with the keypair's key or another one. */
 async function row(change: Partial<AnchorRow>, key: Uint8Array = SEAL_KEY): Promise<void> {
   const { anchors } = witnessOf(ledger, store.anchors, key);
-  expect(await anchors.add({ ...emptyRow(collection.id, 'address', 1), created: true, ...change })).toBe(true);
+  expect(await anchors.add({ ...emptyAnchorRow(collection.id, 'address', 1), created: true, ...change })).toBe(true);
 }
 
 const ledger = { survey: async () => ({ account, slot: 1n }) } as unknown as LedgerClient;
-const judged = (): Promise<Held> => held(store, collection, witnessOf(ledger, store.anchors, SEAL_KEY));
+const judged = (): Promise<LedgerComparison> =>
+  compareWithLedger(store, collection, witnessOf(ledger, store.anchors, SEAL_KEY));
 const why = (text: string) => ({ why: expect.stringContaining(text) });
 
 beforeEach(async () => {
@@ -113,7 +119,9 @@ describe('what the ledger holds is what is stored', () => {
   test('of a collection that nothing was ever written to', async () => {
     const empty = newCollection();
     account = { status: 'absent' };
-    expect(await held(store, empty, witnessOf(ledger, store.anchors, SEAL_KEY))).toEqual({ state: 'held' });
+    expect(await compareWithLedger(store, empty, witnessOf(ledger, store.anchors, SEAL_KEY))).toEqual({
+      state: 'held',
+    });
   });
 });
 
@@ -142,12 +150,12 @@ describe('not held is', () => {
 
   test("what an operator's decision is yet to be anchored over", async () => {
     account = shows({ ...anchored(1), decisions: 7 });
-    await row({ trusted: anchorInWords({ ...anchored(1), decisions: 7 }) });
+    await row({ trusted: anchorText({ ...anchored(1), decisions: 7 }) });
     expect(await judged()).toMatchObject({ state: 'not held', ...why('decision') });
   });
 
   test('whatever is held against itself alone', async () => {
-    expect(await heldAgainstItself(store, collection, 'For a reason.')).toEqual({
+    expect(await compareWithOwnLog(store, collection, 'For a reason.')).toEqual({
       state: 'not held',
       why: 'For a reason.',
     });
@@ -158,7 +166,7 @@ describe('contradicts', () => {
   const expectContradiction = async (text: string): Promise<void> =>
     expect(await judged()).toMatchObject({ state: 'contradicts', ...why(text) });
 
-  test.each<[string, () => AccountState, string]>([
+  test.each<[string, () => LedgerAccount, string]>([
     ['another root of that version', () => shows({ ...anchored(3), merkleRoot: '0'.repeat(64) }), 'different root'],
     ['a later version', () => shows({ ...anchored(3), version: 4 }), 'never anchored'],
     ['an older version', () => shows(anchored(1)), 'older than version 3'],
@@ -209,7 +217,7 @@ describe('contradicts', () => {
   test('a vector of another length, and a collection of other shards', async () => {
     await row({ confirmed: confirmed(3) });
     const { anchors } = witnessOf(ledger, store.anchors, SEAL_KEY);
-    const as = (change: object) => held(store, { ...collection, ...change }, { ledger, anchors });
+    const as = (change: object) => compareWithLedger(store, { ...collection, ...change }, { ledger, anchors });
     expect(await as({ dimensions: 3 })).toMatchObject({ state: 'contradicts', ...why('another length') });
     expect(await as({ shards: 2 })).toMatchObject({ state: 'contradicts', ...why('It has 2 shards') });
   });
@@ -217,6 +225,6 @@ describe('contradicts', () => {
   test('records that are past the end of their log', async () => {
     await store.records.apply(SHARD, 1, 9, []);
     await expectContradiction('are of 9, but its log ends at 3');
-    expect(await heldAgainstItself(store, collection, '')).toMatchObject({ state: 'contradicts' });
+    expect(await compareWithOwnLog(store, collection, '')).toMatchObject({ state: 'contradicts' });
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { type ShardHead, unsoundHead } from '../../../../lib/shard/head.ts';
+import { invalidHead, type ShardHead } from '../../../../lib/shard/head.ts';
 import type { CollectionRow } from '../../../../lib/store/catalog.ts';
 import type { Anchoring } from '../../../../services/anchoring/anchoring.ts';
 import { until } from '../../../support/until.ts';
@@ -36,7 +36,7 @@ afterEach(() => fixture.end());
 
 test.each([
   ['was another', () => headOf(0, 2, 'forged')],
-  ['stood against its stored bytes', () => unsoundHead(2)],
+  ['stood against its stored bytes', () => invalidHead(2)],
 ])('a cut at which the shard %s is not signed, though the store tells of no contradiction', async (_, said) => {
   atSecond = said;
   expect(await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS)).toBeNull();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { collectionRoot } from '../../../../lib/shard/collection-root.ts';
-import { contains } from '../../../../lib/shard/cut.ts';
+import { cutContains } from '../../../../lib/shard/cut.ts';
 import { type Cut, EMPTY_HEAD } from '../../../../lib/shard/head.ts';
 import type { Anchoring } from '../../../../services/anchoring/anchoring.ts';
 import { until } from '../../../support/until.ts';
@@ -82,7 +82,7 @@ describe('the life of an anchor', () => {
     const cuts = [0, 1, 2, 3].map((at) => [0, 1, 2, 3].map((index) => (index === at ? headOf(index, 1) : EMPTY_HEAD)));
     const elsewhere = anchoring.submit(other.id, [headOf(0, 1)], WAIT_MS);
     const confirmed = await Promise.all(cuts.map((cut) => anchoring.submit(row.id, cut, WAIT_MS)));
-    expect(confirmed.every((one, at) => one !== null && contains(one.cut, cuts[at]))).toBe(true);
+    expect(confirmed.every((one, at) => one !== null && cutContains(one.cut, cuts[at]))).toBe(true);
     const whole = [0, 1, 2, 3].map((index) => headOf(index, 1));
     const { merkleRoot } = collectionRoot(whole);
     await until('all shards are on chain', async () => (await fixture.onChain(row))?.merkleRoot === merkleRoot);

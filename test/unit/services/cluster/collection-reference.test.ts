@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { AccountRow } from '../../../../lib/store/catalog.ts';
-import { References } from '../../../../services/cluster/collection-reference.ts';
+import { ReferenceResolver } from '../../../../services/cluster/collection-reference.ts';
 import { newAccount, newCollection } from '../../../contract/store-rows.ts';
 import { openTemporaryStore } from '../../../support/accounts.ts';
 
@@ -13,13 +13,13 @@ const likeAnId = inAccount(globex, randomUUID());
 const both = [inAccount(acme, 'both'), inAccount(globex, 'both')];
 
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
-let references: References;
+let references: ReferenceResolver;
 beforeAll(async () => {
   opened = await openTemporaryStore();
   const { catalog } = opened.store;
   for (const account of [acme, globex]) await catalog.createAccount(account);
   for (const row of [alone, likeAnId, ...both]) await catalog.createCollection(row, null);
-  references = new References(catalog);
+  references = new ReferenceResolver(catalog);
 });
 afterAll(() => opened.destroy());
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { emptyRow } from '../../../../lib/store/anchors.ts';
+import { emptyAnchorRow } from '../../../../lib/store/anchors.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import { anchorTable } from '../../../../services/cluster/collection-table.ts';
 import { head, newCollection } from '../../../contract/store-rows.ts';
@@ -19,7 +19,7 @@ test('what is wanted is a version, as what is confirmed is, whatever else the lo
     { ...head(9), version: 2 },
     { ...head(5), version: 3 },
   ];
-  await store.anchors.add({ ...emptyRow(row.id, 'So11111111111111111111111111111111111111112', 0), wanted });
+  await store.anchors.add({ ...emptyAnchorRow(row.id, 'So11111111111111111111111111111111111111112', 0), wanted });
   const { rows } = await anchorTable(store, SYSTEM_CLOCK, null, { offset: 0, limit: 10 });
   expect(rows).toMatchObject([{ collectionId: row.id, wantedVersion: 5 }]);
 });

@@ -13,7 +13,7 @@ import { shardIndexOf } from '../../../../services/collections/shard-routing.ts'
 import keysService from '../../../../services/keys/keys.service.ts';
 import meteringService from '../../../../services/metering/metering.service.ts';
 import shardsService from '../../../../services/shards/shards.service.ts';
-import { openTemporaryStore, refusal } from '../../../support/accounts.ts';
+import { openTemporaryStore, rejectedError } from '../../../support/accounts.ts';
 
 const SHARDS = 4;
 const IDS = Array.from({ length: 16 }, (_, at) => `r${at}`);
@@ -85,11 +85,11 @@ test.each([
 ])('%s: the answer says what another request will say', async (_, update, named) => {
   await start();
   before = grow;
-  const partly = await refusal(ask('collections.updateRecords', sent(update)));
+  const partly = await rejectedError(ask('collections.updateRecords', sent(update)));
   expect([partly.code, partly.message]).toEqual(['UNAVAILABLE', PARTLY]);
   const others = IDS.filter((id) => shardIndexOf(id, SHARDS) !== shardIndexOf(GROWING, SHARDS));
   expect(await changed()).toBe(others.length);
-  const again = await refusal(ask('collections.updateRecords', sent(update)));
+  const again = await rejectedError(ask('collections.updateRecords', sent(update)));
   expect([again.code, again.details?.map(({ path }) => path)]).toEqual(['INVALID_ARGUMENT', [named]]);
   expect(await changed()).toBe(others.length);
 });

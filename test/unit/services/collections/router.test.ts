@@ -4,7 +4,7 @@ import { verifyProof } from '../../../../client/index.ts';
 import type { PlanName } from '../../../../lib/plans.ts';
 import { collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import type { ShardMatch } from '../../../../lib/shard/match.ts';
-import { emptyRow } from '../../../../lib/store/anchors.ts';
+import { emptyAnchorRow } from '../../../../lib/store/anchors.ts';
 import { mergeLists } from '../../../../services/collections/merge-lists.ts';
 import { ranksBefore } from '../../../../services/collections/shard-reader.ts';
 import { shardIndexOf, splitBatch, splitIds } from '../../../../services/collections/shard-routing.ts';
@@ -308,7 +308,7 @@ describe('reading', () => {
     const { cut } = harness.anchoring.submitted.at(-1)!;
     const root = collectionRoot(cut);
     const confirmed = { cut, ...root, decisions: 0, signature: SIGNATURE, confirmedAt: '2026-11-21T00:00:00.000Z' };
-    const row = { ...emptyRow(target.collectionId, 'Address', 1), created: true };
+    const row = { ...emptyAnchorRow(target.collectionId, 'Address', 1), created: true };
     harness.anchoring.rows.set(target.collectionId, { ...row, confirmed });
     const moved = records(0, 20).find(({ id }) => shardIndexOf(id, 2) === 0)!;
     const still = records(0, 20).find(({ id }) => shardIndexOf(id, 2) === 1)!;

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import type { Caller } from '../../../../lib/actions/call.ts';
 import { vecHashOf } from '../../../../lib/merkle/leaf.ts';
-import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../../../../lib/shard/match.ts';
-import type { Listing, ShardRead } from '../../../../lib/shard/read.ts';
+import type { AnswerPage, FetchedRecord, QueryOptions, ShardMatch } from '../../../../lib/shard/match.ts';
+import type { ListOptions, ShardRead } from '../../../../lib/shard/read.ts';
 import type { ShardSpec } from '../../../../lib/shard/spec.ts';
 import { ShardReader } from '../../../../services/collections/shard-reader.ts';
 import { splitBatch, splitIds } from '../../../../services/collections/shard-routing.ts';
@@ -56,7 +56,7 @@ async function startShards(of: number) {
         pageMaxBytes: number;
       };
       const { node } = fixture;
-      let page: Page<FetchedRecord | ShardMatch> | null = null;
+      let page: AnswerPage<FetchedRecord | ShardMatch> | null = null;
       if (action === 'shards.query') page = await node.query(shard, query, { pageMaxBytes });
       else if (action === 'shards.fetch') page = await node.fetch(shard, ids, { pageMaxBytes });
       else if (action === 'shards.read') page = (await node.read(shard, read)) as typeof page;
@@ -91,7 +91,7 @@ async function startShards(of: number) {
           ),
         ].map(([index, ids]) => ({ shard: specs[index]!, ids })),
       ),
-    list: async (reader: ShardReader, changes: Partial<Listing> = {}) => {
+    list: async (reader: ShardReader, changes: Partial<ListOptions> = {}) => {
       const listing = { after: null, prefix: null, limit: RECORDS, includeValues: true, includeMetadata: false };
       const { records } = await reader.list(caller, specs, { ...listing, filter: null, ...changes });
       return records as FetchedRecord[];

@@ -10,7 +10,7 @@ import collectionsService from '../../../../services/collections/collections.ser
 import keysService from '../../../../services/keys/keys.service.ts';
 import meteringService from '../../../../services/metering/metering.service.ts';
 import shardsService from '../../../../services/shards/shards.service.ts';
-import { eventually, HandClock, isPending, openTemporaryStore, refusal } from '../../../support/accounts.ts';
+import { eventually, isPending, ManualClock, openTemporaryStore, rejectedError } from '../../../support/accounts.ts';
 import { AppendGate, withLog } from '../../../support/store-log.ts';
 
 /**
@@ -20,14 +20,14 @@ import { AppendGate, withLog } from '../../../support/store-log.ts';
 const SHORT = { timeout: 40 };
 
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
-let clock: HandClock;
+let clock: ManualClock;
 let gate: AppendGate;
 let broker: ServiceBroker;
 let target: { accountId: string; name: string };
 
 beforeEach(async () => {
   opened = await openTemporaryStore();
-  clock = new HandClock();
+  clock = new ManualClock();
   gate = new AppendGate();
 });
 afterEach(async () => {
@@ -77,10 +77,10 @@ const reserve = (records: number) =>
 test('a write that is answered too late holds its room until its outcome is known, and then counts', async () => {
   await start();
   gate.shut();
-  const first = refusal(upsert('first', 8, SHORT));
+  const first = rejectedError(upsert('first', 8, SHORT));
   await eventually(() => gate.reached === 1);
   expect((await first).code).toBe('UNAVAILABLE');
-  const second = refusal(upsert('second', 3));
+  const second = rejectedError(upsert('second', 3));
   expect(await isPending(second)).toBe(true);
   gate.open();
   expect((await second).code).toBe('PLAN_LIMIT_REACHED');
@@ -94,7 +94,7 @@ test('a write whose caller has given up before its turn is never stored, and giv
   gate.shut();
   const first = upsert('first', 1);
   await eventually(() => gate.reached === 1);
-  const late = refusal(upsert('late', 3, SHORT));
+  const late = rejectedError(upsert('late', 3, SHORT));
   const patient = upsert('patient', 1);
   await eventually(async () => (await ask('shards.stats', {})).queuedRequests === 2);
   expect((await late).code).toBe('UNAVAILABLE');
@@ -115,7 +115,7 @@ test('a delete that is late in the queue is refused as well', async () => {
   gate.shut();
   const first = upsert('r', 1);
   await eventually(() => gate.reached === 2);
-  const late = refusal(ask('collections.delete', { ...target, ids: ['r1'] }, SHORT));
+  const late = rejectedError(ask('collections.delete', { ...target, ids: ['r1'] }, SHORT));
   await eventually(async () => (await ask('shards.stats', {})).queuedRequests === 1);
   expect((await late).code).toBe('UNAVAILABLE');
   clock.advance(SHORT.timeout);
@@ -142,7 +142,7 @@ test('room is held for as long as an append takes, however long that is', async 
   expect(await isPending(second)).toBe(true);
   gate.open();
   await first;
-  expect((await refusal(second)).code).toBe('PLAN_LIMIT_REACHED');
+  expect((await rejectedError(second)).code).toBe('PLAN_LIMIT_REACHED');
 });
 
 test('of a write whose outcome nobody knows the room is held until no shard can store it any more', async () => {
@@ -157,7 +157,7 @@ test('of a write whose outcome nobody knows the room is held until no shard can 
   isBroken = true;
   await expect(upsert('first', 8)).rejects.toMatchObject({ name: 'StoreError', kind: 'unknown' });
   isBroken = false;
-  const second = refusal(upsert('second', 3));
+  const second = rejectedError(upsert('second', 3));
   expect(await isPending(second)).toBe(true);
   clock.advance(INTERNAL_LIMITS.writeHoldOrphanedAfterMs);
   expect(await second).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 115 });
@@ -173,7 +173,7 @@ test('a write that the store refuses gives its room back at once', async () => {
       append: (entry) => (isFull ? Promise.reject(new StoreError('capacity', 'full')) : real.append(entry)),
     })),
   );
-  expect((await refusal(upsert('first', 8))).code).toBe('OUT_OF_CAPACITY');
+  expect((await rejectedError(upsert('first', 8))).code).toBe('OUT_OF_CAPACITY');
   isFull = false;
   await upsert('second', 10);
   expect(await usage()).toMatchObject({ write_count: 10, vector_count: 10 });

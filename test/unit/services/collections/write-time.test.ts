@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
 import { StoreError } from '../../../../lib/store/port.ts';
-import { eventually, HandClock, isPending, refusal } from '../../../support/accounts.ts';
+import { eventually, isPending, ManualClock, rejectedError } from '../../../support/accounts.ts';
 import { Harness } from './harness.ts';
 
 const ANCHOR_WAIT_MS = 60_000;
 const PENDING = { status: 'pending', signature: null, explorerUrl: null } as const;
 
-let clock: HandClock;
+let clock: ManualClock;
 let harness: Harness;
 let target: { accountId: string; name: string };
 let collectionId: string;
@@ -19,7 +19,7 @@ let ended: Promise<void>;
 let end: () => void;
 
 beforeEach(async () => {
-  clock = new HandClock();
+  clock = new ManualClock();
   harness = await Harness.open({ PROVEC_ANCHOR_WAIT_MS: String(ANCHOR_WAIT_MS) }, clock);
   target = { accountId: await harness.account('pro'), name: 'docs' };
   const options = { dimensions: 1, metric: 'dot', shards: 2 } as const;
@@ -88,7 +88,7 @@ test('a committed write is answered in time, whatever anchoring does', async () 
 
 test('a write that is committed after its caller was told that it is late is anchored all the same', async () => {
   const { answer } = await upsert({ timeout: 40 });
-  expect((await refusal(answer)).code).toBe('UNAVAILABLE');
+  expect((await rejectedError(answer)).code).toBe('UNAVAILABLE');
   expect(submitted()).toEqual([]);
   clock.advance(40);
   begin();
@@ -134,7 +134,7 @@ test('where the root does not come in time the write is anchored all the same', 
   answer.catch(() => undefined);
   await eventually(async () => (await heads.call(log, collectionId)).size === 1);
   clock.advance(10 * ANCHOR_WAIT_MS);
-  expect((await refusal(answer)).message).toContain('The service stored the write');
+  expect((await rejectedError(answer)).message).toContain('The service stored the write');
   isAway = false;
   await eventually(() => submitted().length > 0);
   expect(submitted()).toEqual([0]);

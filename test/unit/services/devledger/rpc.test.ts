@@ -22,7 +22,7 @@ import { getTransferSolInstruction } from '@solana-program/system';
 import fc from 'fast-check';
 import { type DevLedger, startDevLedger } from '../../../../services/devledger/process.ts';
 import { METHODS } from '../../../../services/devledger/rpc-methods.ts';
-import { cases } from '../../../support/effort.ts';
+import { propertyRuns } from '../../../support/effort.ts';
 import { rawRequest } from '../../../support/raw-request.ts';
 import { seed } from '../../../support/seed.ts';
 import { SILENT } from '../anchoring/fixture.ts';
@@ -315,14 +315,14 @@ describe('JSON-RPC of the embedded ledger', () => {
         expect(await answerOf(one)).toMatchObject({ jsonrpc: '2.0' });
         await alive();
       }),
-      { ...options, numRuns: cases(120) },
+      { ...options, numRuns: propertyRuns(120) },
     );
     await fc.assert(
       fc.asyncProperty(anyBytes, async (bytes) => {
         await send(bytes.toString('base64'));
         await alive();
       }),
-      { ...options, numRuns: cases(90) },
+      { ...options, numRuns: propertyRuns(90) },
     );
     await fc.assert(
       fc.asyncProperty(fc.array(anyInstruction, { minLength: 1, maxLength: 3 }), async (instructions) => {
@@ -330,7 +330,7 @@ describe('JSON-RPC of the embedded ledger', () => {
         expect(await send(signed)).toMatchObject({ jsonrpc: '2.0' });
         await alive();
       }),
-      { ...options, numRuns: cases(90) },
+      { ...options, numRuns: propertyRuns(90) },
     );
   });
 });

@@ -5,9 +5,9 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { unauthenticated } from '../../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
-import { shardAway } from '../../../../lib/shard/away.ts';
+import { shardUnavailableError } from '../../../../lib/shard/away.ts';
 import type { Scope } from '../../../../lib/store/keys.ts';
-import { eventually, HandClock } from '../../../support/accounts.ts';
+import { eventually, ManualClock } from '../../../support/accounts.ts';
 import { ADMIN_TOKEN, type Edge, startEdge, until } from './harness.ts';
 
 const REMEMBERED_MS = INTERNAL_LIMITS.keyCacheMaxAgeMs;
@@ -15,7 +15,7 @@ const REMEMBERED_MS = INTERNAL_LIMITS.keyCacheMaxAgeMs;
 const COLLECTION = { id: 'c1', accountId: 'a1', name: 'docs-1', dimensions: 3, metric: 'cosine', shards: 1 };
 const UPSERT = { records: [{ id: 'a', values: [1, 2, 3] }] };
 
-let clock: HandClock;
+let clock: ManualClock;
 let edge: Edge;
 /** Null when the key is revoked. */
 let scopes: Scope[] | null;
@@ -29,7 +29,7 @@ const asked = (action = 'keys.authenticate') => edge.calls.get(action)?.length ?
 const upsert = () => edge.request('POST', '/api/v1/collections/docs/upsert', UPSERT);
 
 beforeEach(async () => {
-  clock = new HandClock();
+  clock = new ManualClock();
   scopes = ['read', 'write'];
   isAway = false;
   answer = Promise.withResolvers();
@@ -46,12 +46,12 @@ beforeEach(async () => {
       },
       'collections.resolve': () => COLLECTION,
       'collections.upsert': async () => {
-        if (isAway) throw shardAway(0, 'is being opened');
+        if (isAway) throw shardUnavailableError(0, 'is being opened');
         await answer.promise;
         return { upsertedCount: 1 };
       },
       'collections.delete': () => {
-        if (isAway) throw shardAway(0, 'is being opened');
+        if (isAway) throw shardUnavailableError(0, 'is being opened');
         return { deleted: false, deletedCount: 1 };
       },
       'collections.export': () => exported.shift(),

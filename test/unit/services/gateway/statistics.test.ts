@@ -1,7 +1,7 @@
 /** Statistics of an index with more namespaces than fit on one page. */
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { shardAway } from '../../../../lib/shard/away.ts';
+import { shardUnavailableError } from '../../../../lib/shard/away.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import { RawConnection } from '../../../support/raw-connection.ts';
 import { type Edge, type FakeActions, KEY, startEdge, until } from './harness.ts';
@@ -103,7 +103,7 @@ test('each page is read with a permit, which is released before the page is sent
 });
 
 test('a page that meets a shard that is away is read again once the shard is back', async () => {
-  const failures = [shardAway(0, 'is being closed'), shardAway(0, 'is being opened')];
+  const failures = [shardUnavailableError(0, 'is being closed'), shardUnavailableError(0, 'is being opened')];
   const second = (): object => {
     const failure = failures.shift();
     if (failure !== undefined) throw failure;

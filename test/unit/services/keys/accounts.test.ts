@@ -6,11 +6,11 @@ import type { Scope } from '../../../../lib/store/keys.ts';
 import type { Store } from '../../../../lib/store/port.ts';
 import { forgetFirstKey, makeFirstKey } from '../../../../services/keys/first-key.ts';
 import { secretHash } from '../../../../services/keys/secret.ts';
-import { HandClock, openTemporaryStore, refusal, startNode, type TestNode } from '../../../support/accounts.ts';
+import { ManualClock, openTemporaryStore, rejectedError, startNode, type TestNode } from '../../../support/accounts.ts';
 
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
 let store: Store;
-let clock: HandClock;
+let clock: ManualClock;
 let node: TestNode;
 let removed: string[];
 
@@ -26,7 +26,7 @@ async function start(plans = {}): Promise<TestNode> {
 beforeEach(async () => {
   opened = await openTemporaryStore();
   store = opened.store;
-  clock = new HandClock();
+  clock = new ManualClock();
   removed = [];
   node = await start({ free: { keys: 3 } });
 });
@@ -37,7 +37,7 @@ afterEach(async () => {
 });
 
 async function codeOf(promise: Promise<unknown>): Promise<ErrorCode> {
-  return (await refusal(promise)).code;
+  return (await rejectedError(promise)).code;
 }
 
 const newAccount = (plan: 'free' | 'enterprise' = 'enterprise') =>
@@ -55,7 +55,7 @@ describe('accounts', () => {
   });
 
   test('bad names and plans are refused by their paths', async () => {
-    const error = await refusal(node.call('keys.createAccount', { name: 'x'.repeat(65), plan: 'gold' as never }));
+    const error = await rejectedError(node.call('keys.createAccount', { name: 'x'.repeat(65), plan: 'gold' as never }));
     expect(error.code).toBe('INVALID_ARGUMENT');
     expect(error.details!.map((detail) => detail.path)).toEqual(['name', 'plan']);
     const { account } = await newAccount();
@@ -92,7 +92,7 @@ describe('accounts', () => {
     const { countCollections } = store.catalog;
     store.catalog.countCollections = async (id) => (id === account.id ? 1 : countCollections(id));
     try {
-      const refused = await refusal(node.call('keys.deleteAccount', { id: account.id }));
+      const refused = await rejectedError(node.call('keys.deleteAccount', { id: account.id }));
       expect(refused).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 1 });
     } finally {
       store.catalog.countCollections = countCollections;

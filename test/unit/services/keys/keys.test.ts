@@ -8,16 +8,16 @@ import { makeFirstKey } from '../../../../services/keys/first-key.ts';
 import { ReadCache } from '../../../../services/keys/read-cache.ts';
 import {
   eventually,
-  HandClock,
+  ManualClock,
   openTemporaryStore,
-  refusal,
+  rejectedError,
   startNode,
   type TestNode,
 } from '../../../support/accounts.ts';
 
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
 let store: Store;
-let clock: HandClock;
+let clock: ManualClock;
 let node: TestNode;
 let removed: string[];
 
@@ -33,7 +33,7 @@ async function start(plans = {}): Promise<TestNode> {
 beforeEach(async () => {
   opened = await openTemporaryStore();
   store = opened.store;
-  clock = new HandClock();
+  clock = new ManualClock();
   removed = [];
   node = await start({ free: { keys: 3 } });
 });
@@ -44,7 +44,7 @@ afterEach(async () => {
 });
 
 async function codeOf(promise: Promise<unknown>): Promise<ErrorCode> {
-  return (await refusal(promise)).code;
+  return (await rejectedError(promise)).code;
 }
 
 const newAccount = (plan: 'free' | 'enterprise' = 'enterprise') =>
@@ -127,7 +127,7 @@ describe('creating keys', () => {
   test('what is wrong is refused, with the path of every bad field', async () => {
     const { account } = await newAccount();
     for (const [label, fields, paths] of bad) {
-      const error = await refusal(node.call('keys.create', { accountId: account.id, ...fields } as never));
+      const error = await rejectedError(node.call('keys.create', { accountId: account.id, ...fields } as never));
       expect([label, error.code, error.details?.map((detail) => detail.path)]).toEqual([
         label,
         'INVALID_ARGUMENT',
@@ -145,7 +145,7 @@ describe('creating keys', () => {
     );
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(2);
     expect(await store.keys.count(account.id)).toBe(3);
-    const error = await refusal(node.call('keys.create', { accountId: account.id, name: 'more' }));
+    const error = await rejectedError(node.call('keys.create', { accountId: account.id, name: 'more' }));
     expect(error.code).toBe('PLAN_LIMIT_REACHED');
     expect(error.message).toMatch(/"free" allows 3 API keys; 3 are used .*https:\/\/example\.com\/pricing/);
     expect(error.retryAfterSeconds).toBeUndefined();
@@ -178,7 +178,7 @@ describe('creating keys', () => {
 
 describe('authentication', () => {
   test('what cannot be a secret is refused without a look into the store', async () => {
-    const known = await refusal(node.call('keys.authenticate', { secret: `pv_live_${'A'.repeat(43)}` }));
+    const known = await rejectedError(node.call('keys.authenticate', { secret: `pv_live_${'A'.repeat(43)}` }));
     await store.close();
     const impossible = [
       undefined,
@@ -195,7 +195,7 @@ describe('authentication', () => {
       'ends-with-a-line-break-123\n',
     ];
     for (const secret of impossible) {
-      const error = await refusal(node.call('keys.authenticate', { secret } as never));
+      const error = await rejectedError(node.call('keys.authenticate', { secret } as never));
       expect([secret, error.code, error.status, error.message, error.details]).toEqual([
         secret,
         'UNAUTHENTICATED',
@@ -219,18 +219,18 @@ describe('authentication', () => {
     await node.call('keys.authenticate', { secret: expiring.secret! });
     clock.advance(1);
     const errors = [
-      await refusal(node.call('keys.authenticate', { secret: `pv_live_${'A'.repeat(43)}` })),
-      await refusal(
+      await rejectedError(node.call('keys.authenticate', { secret: `pv_live_${'A'.repeat(43)}` })),
+      await rejectedError(
         node.call('keys.authenticate', {
           secret: `${key.secret!.slice(0, -1)}${key.secret!.endsWith('A') ? 'B' : 'A'}`,
         }),
       ),
-      await refusal(node.call('keys.authenticate', { secret: key.secret!.toUpperCase() })),
-      await refusal(node.call('keys.authenticate', { secret: revoked.secret! })),
-      await refusal(node.call('keys.authenticate', { secret: expiring.secret! })),
+      await rejectedError(node.call('keys.authenticate', { secret: key.secret!.toUpperCase() })),
+      await rejectedError(node.call('keys.authenticate', { secret: revoked.secret! })),
+      await rejectedError(node.call('keys.authenticate', { secret: expiring.secret! })),
     ];
     await node.call('keys.deleteAccount', { id: account.id });
-    errors.push(await refusal(node.call('keys.authenticate', { secret: key.secret! })));
+    errors.push(await rejectedError(node.call('keys.authenticate', { secret: key.secret! })));
     for (const error of errors) {
       expect([error.code, error.message, error.details]).toEqual(['UNAUTHENTICATED', errors[0].message, undefined]);
     }
@@ -322,7 +322,7 @@ describe('revoking keys', () => {
     await node.call('keys.revoke', { accountId: mine.account.id, id: twice.id });
     const messages = [];
     for (const id of [spare.id, twice.id, 'nothing', '__proto__', '']) {
-      const error = await refusal(node.call('keys.revoke', { accountId: mine.account.id, id }));
+      const error = await rejectedError(node.call('keys.revoke', { accountId: mine.account.id, id }));
       expect(error.code).toBe('KEY_NOT_FOUND');
       messages.push(error.message);
     }

@@ -1,19 +1,19 @@
 import { expect, test } from '@jest/globals';
-import { isPending, refusal } from '../../../support/accounts.ts';
-import { MeteredAccount, reserved } from '../../../support/metered-account.ts';
+import { isPending, rejectedError } from '../../../support/accounts.ts';
+import { MeteredAccount, reservationId } from '../../../support/metered-account.ts';
 
 const account = new MeteredAccount();
 const { reserve, settle, commit } = account;
 
 /** Code and Retry-After of a refusal due to an uncertain count. */
 async function uncertain(promise: Promise<unknown>) {
-  const { code, retryAfterSeconds, message } = await refusal(promise);
+  const { code, retryAfterSeconds, message } = await rejectedError(promise);
   expect(message).toMatch(/unknown whether other writes of this account were stored/);
   return [code, retryAfterSeconds];
 }
 
 test('room that somebody holds is waited for until nothing was heard of its holder for five seconds, then refused at once until it runs out', async () => {
-  await reserved(reserve(15));
+  await reservationId(reserve(15));
   account.clock.advance(4_999);
   const waiting = reserve(10);
   expect(await isPending(waiting)).toBe(true);
@@ -22,34 +22,34 @@ test('room that somebody holds is waited for until nothing was heard of its hold
   account.clock.advance(100_000);
   expect(await uncertain(reserve(10))).toEqual(['UNAVAILABLE', 15]);
   // A smaller reservation that fits next to it is accepted.
-  await settle(await reserved(reserve(5)));
+  await settle(await reservationId(reserve(5)));
   account.clock.advance(14_999);
   expect(await uncertain(reserve(10))).toEqual(['UNAVAILABLE', 1]);
   account.clock.advance(1);
-  await reserved(reserve(10));
+  await reservationId(reserve(10));
 });
 
 test('an orphaned hold never makes a request wait that cannot fit', async () => {
   await commit(95, 0);
-  await reserved(reserve(5, 0));
+  await reservationId(reserve(5, 0));
   account.clock.advance(5_000);
   expect(await uncertain(reserve(5, 0))).toEqual(['UNAVAILABLE', 115]);
-  expect((await refusal(reserve(6, 0))).code).toBe('PLAN_LIMIT_REACHED');
+  expect((await rejectedError(reserve(6, 0))).code).toBe('PLAN_LIMIT_REACHED');
 });
 
 test('an orphaned hold is waited for again when its holder is heard of', async () => {
-  const slow = await reserved(reserve(15));
+  const slow = await reservationId(reserve(15));
   account.clock.advance(5_000);
   expect(await uncertain(reserve(10))).toEqual(['UNAVAILABLE', 115]);
   await account.node.call('metering.renew', { accountId: account.id, id: slow });
   const waiting = reserve(10);
   expect(await isPending(waiting)).toBe(true);
   await settle(slow);
-  await reserved(waiting);
+  await reservationId(waiting);
 });
 
 test('while the store answers nobody, no hold is orphaned', async () => {
-  await reserved(reserve(15));
+  await reservationId(reserve(15));
   account.clock.advance(1_000);
   const { usage } = account.store;
   const { readHolds } = usage;
@@ -70,11 +70,11 @@ test('while the store answers nobody, no hold is orphaned', async () => {
 });
 
 test('the time named is that of the hold that makes enough room, of the last one where ids must be counted', async () => {
-  await reserved(reserve(5));
+  await reservationId(reserve(5));
   account.clock.advance(7_000);
-  await reserved(reserve(5));
+  await reservationId(reserve(5));
   account.clock.advance(6_000);
-  await reserved(reserve(8));
+  await reservationId(reserve(8));
   account.clock.advance(5_000);
   expect(await uncertain(reserve(3))).toEqual(['UNAVAILABLE', 102]);
   expect(await uncertain(reserve(8))).toEqual(['UNAVAILABLE', 109]);
@@ -84,14 +84,14 @@ test('the time named is that of the hold that makes enough room, of the last one
 });
 
 test('who would fit beside orphaned holds waits for the others', async () => {
-  await reserved(reserve(5));
+  await reservationId(reserve(5));
   account.clock.advance(5_000);
-  const alive = await reserved(reserve(10));
+  const alive = await reservationId(reserve(10));
   expect(await uncertain(reserve(16))).toEqual(['UNAVAILABLE', 115]);
   const waiting = reserve(10);
   expect(await isPending(waiting)).toBe(true);
   await settle(alive);
-  await reserved(waiting);
+  await reservationId(waiting);
 });
 
 test('nobody waits for a dead holder of a ticket, who keeps all others out', async () => {
@@ -100,5 +100,5 @@ test('nobody waits for a dead holder of a ticket, who keeps all others out', asy
   account.clock.advance(5_000);
   expect(await uncertain(reserve(1, 0))).toEqual(['UNAVAILABLE', 55]);
   account.clock.advance(55_000);
-  await reserved(reserve(1, 0));
+  await reservationId(reserve(1, 0));
 });

@@ -4,9 +4,9 @@ import type { Store } from '../../../../lib/store/port.ts';
 import { StoreError } from '../../../../lib/store/port.ts';
 import {
   eventually,
-  HandClock,
+  ManualClock,
   openTemporaryStore,
-  refusal,
+  rejectedError,
   startNode,
   type TestNode,
 } from '../../../support/accounts.ts';
@@ -14,7 +14,7 @@ import { queryCounter } from '../../../support/query-counter.ts';
 
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
 let store: Store;
-let clock: HandClock;
+let clock: ManualClock;
 let nodes: TestNode[];
 let node: TestNode;
 let accountId: string;
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => opened.destroy());
 
 beforeEach(async () => {
-  clock = new HandClock();
+  clock = new ManualClock();
   nodes = [];
   node = await start();
   accountId = (await node.call('keys.createAccount', { name: 'someone', plan: 'free' })).account.id;
@@ -83,11 +83,11 @@ describe('with a limit', () => {
 
   test('a query that failed is given back and can be used again, also at the limit', async () => {
     await takeMany(100);
-    expect((await refusal(take())).code).toBe('PLAN_LIMIT_REACHED');
+    expect((await rejectedError(take())).code).toBe('PLAN_LIMIT_REACHED');
     await giveBack('2026-11');
     expect(await reported()).toBe(99);
     await take();
-    expect((await refusal(take())).code).toBe('PLAN_LIMIT_REACHED');
+    expect((await rejectedError(take())).code).toBe('PLAN_LIMIT_REACHED');
     for (let i = 0; i < 100; i++) await giveBack('2026-11');
     expect(await reported()).toBe(0);
     expect((await takeMany(128)).passed).toBe(100);
@@ -159,7 +159,7 @@ describe('with a limit', () => {
     expect(await inStore('2027-01')).toBe(100);
     // A query of last month that fails only now.
     await giveBack('2026-12');
-    expect((await refusal(take())).code).toBe('PLAN_LIMIT_REACHED');
+    expect((await rejectedError(take())).code).toBe('PLAN_LIMIT_REACHED');
     expect(await inStore('2026-12')).toBe(7);
     expect(await inStore('2027-01')).toBe(100);
   });
@@ -171,13 +171,13 @@ describe('with a limit', () => {
     // A block of the larger plan is left.
     expect(await inStore()).toBeGreaterThan(150);
     await setPlan('free');
-    const error = await refusal(take());
+    const error = await rejectedError(take());
     expect(error.message).toContain('allows 100 queries per month; 150 are used');
     await setPlan('enterprise');
     expect((await takeMany(500)).passed).toBe(500);
     expect(await reported()).toBe(650);
     await setPlan('pro');
-    expect((await refusal(take())).code).toBe('PLAN_LIMIT_REACHED');
+    expect((await rejectedError(take())).code).toBe('PLAN_LIMIT_REACHED');
     expect(await inStore()).toBe(650);
   });
 
@@ -192,7 +192,7 @@ describe('with a limit', () => {
       await held.promise;
       return found;
     };
-    const old = refusal(take());
+    const old = rejectedError(take());
     await read.promise;
     store.usage.readQueries = readQueries;
     await setPlan('pro');
@@ -290,7 +290,7 @@ describe('several at once', () => {
 
   test('are counted all or not at all', async () => {
     await takeAtOnce(60);
-    const refused = await refusal(takeAtOnce(41));
+    const refused = await rejectedError(takeAtOnce(41));
     expect(refused.code).toBe('PLAN_LIMIT_REACHED');
     expect(refused.message).toContain('100 queries per month; 60 are used and this request needs 41 more.');
     expect(await reported()).toBe(60);
@@ -298,7 +298,7 @@ describe('several at once', () => {
     expect(await reported()).toBe(100);
     await node.call('metering.giveBackQuery', { accountId, month: '2026-11', count: 30 });
     expect(await reported()).toBe(70);
-    expect((await refusal(takeAtOnce(31))).code).toBe('PLAN_LIMIT_REACHED');
+    expect((await rejectedError(takeAtOnce(31))).code).toBe('PLAN_LIMIT_REACHED');
     await takeAtOnce(30);
     await stop(node);
     expect(await inStore()).toBe(100);
@@ -422,7 +422,7 @@ describe('given back after its block has closed', () => {
 test('a store that grants nothing although it has some left ends the wait', async () => {
   const { openBlock } = store.usage;
   store.usage.openBlock = async () => 0;
-  expect((await refusal(take())).code).toBe('UNAVAILABLE');
+  expect((await rejectedError(take())).code).toBe('UNAVAILABLE');
   store.usage.openBlock = openBlock;
   await take();
 });
@@ -449,7 +449,7 @@ test('the report lays usage beside the limits of the plan, null where there is n
 });
 
 test('metering.refuse names what is full', async () => {
-  const error = await refusal(node.call('metering.refuse', { accountId, limit: 'collections' }));
+  const error = await rejectedError(node.call('metering.refuse', { accountId, limit: 'collections' }));
   expect(error.code).toBe('PLAN_LIMIT_REACHED');
   expect(error.message).toBe(
     'The plan "free" allows 2 collections; 0 are used and this request needs 1 more. ' +
@@ -459,6 +459,6 @@ test('metering.refuse names what is full', async () => {
 
 test('an unknown account is ACCOUNT_NOT_FOUND everywhere', async () => {
   for (const action of ['metering.usage', 'metering.takeQuery'] as const) {
-    expect((await refusal(node.call(action, { accountId: 'nobody' }))).code).toBe('ACCOUNT_NOT_FOUND');
+    expect((await rejectedError(node.call(action, { accountId: 'nobody' }))).code).toBe('ACCOUNT_NOT_FOUND');
   }
 });

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { WriteAnswer } from '../../../../services/metering/account-writes.ts';
-import { isPending, refusal } from '../../../support/accounts.ts';
-import { MeteredAccount, reserved } from '../../../support/metered-account.ts';
+import { isPending, rejectedError } from '../../../support/accounts.ts';
+import { MeteredAccount, reservationId } from '../../../support/metered-account.ts';
 
 const account = new MeteredAccount();
 const { reserve, settle, commit } = account;
@@ -15,18 +15,18 @@ async function ticketOf(promise: Promise<WriteAnswer>): Promise<string> {
 test('refusals name the limit, what is used, when it starts again and where to go', async () => {
   account.clock.setWall('2026-11-30T23:59:30.500Z');
   await commit(98, 0);
-  const error = await refusal(reserve(5));
+  const error = await rejectedError(reserve(5));
   expect([error.code, error.status, error.retryAfterSeconds]).toEqual(['PLAN_LIMIT_REACHED', 429, undefined]);
   expect(error.message).toBe(
     'The plan "free" allows 100 writes per month; 98 are used and this request needs 5 more. ' +
       'The count starts again at 2026-12-01T00:00:00.000Z. Larger plans: https://example.com/pricing',
   );
-  await settle(await reserved(reserve(2)));
+  await settle(await reservationId(reserve(2)));
 });
 
 test('writes start again with the UTC month, and what is under way counts in the new one', async () => {
   account.clock.setWall('2026-12-31T23:59:59.999Z');
-  const held = await reserved(reserve(90, 0));
+  const held = await reservationId(reserve(90, 0));
   const waiting = reserve(20, 0);
   expect(await isPending(waiting)).toBe(true);
   account.clock.setWall('2027-01-01T00:00:00.000Z');
@@ -34,13 +34,13 @@ test('writes start again with the UTC month, and what is under way counts in the
   await commit(90, 0);
   await settle(held);
   // The held write was committed in January, so the 20 that waited since December do not fit.
-  expect((await refusal(waiting)).code).toBe('PLAN_LIMIT_REACHED');
+  expect((await rejectedError(waiting)).code).toBe('PLAN_LIMIT_REACHED');
   expect(await account.node.call('metering.usage', { accountId: account.id })).toMatchObject({
     month: '2027-01',
     usage: { write_count: 90 },
     resets_at: '2027-02-01T00:00:00.000Z',
   });
-  await reserved(reserve(10, 0));
+  await reservationId(reserve(10, 0));
 });
 
 test('a plan change holds for the next write', async () => {
@@ -49,15 +49,15 @@ test('a plan change holds for the next write', async () => {
   expect(await reserve(1_000)).toEqual({ outcome: 'reserved', id: null });
   await commit(1_000, 1_000);
   await account.node.call('keys.setPlan', { id: account.id, plan: 'free' });
-  expect((await refusal(reserve(1))).code).toBe('PLAN_LIMIT_REACHED');
+  expect((await rejectedError(reserve(1))).code).toBe('PLAN_LIMIT_REACHED');
 });
 
 test('an account above its limit after a change of plan may still replace what it has', async () => {
   await commit(30, 30);
   const ticket = await ticketOf(reserve(10));
-  await settle(await reserved(reserve(10, 0, ticket)));
+  await settle(await reservationId(reserve(10, 0, ticket)));
   const second = await ticketOf(reserve(10));
-  expect((await refusal(reserve(10, 1, second))).code).toBe('PLAN_LIMIT_REACHED');
+  expect((await rejectedError(reserve(10, 1, second))).code).toBe('PLAN_LIMIT_REACHED');
 });
 
 test('a ticket is given up when the plan lost its limits meanwhile', async () => {
@@ -66,17 +66,17 @@ test('a ticket is given up when the plan lost its limits meanwhile', async () =>
   await account.node.call('keys.setPlan', { id: account.id, plan: 'enterprise' });
   expect(await reserve(10, 10, ticket)).toEqual({ outcome: 'reserved', id: null });
   await account.node.call('keys.setPlan', { id: account.id, plan: 'free' });
-  await reserved(reserve(1));
+  await reservationId(reserve(1));
 });
 
 test('an unknown account is ACCOUNT_NOT_FOUND', async () => {
   const attempt = account.node.call('metering.reserveWrite', { accountId: 'nobody', writes: 1, vectors: 1 });
-  expect((await refusal(attempt)).code).toBe('ACCOUNT_NOT_FOUND');
+  expect((await rejectedError(attempt)).code).toBe('ACCOUNT_NOT_FOUND');
 });
 
 test('a process that is alone on its store does not wait for what was held before its start', async () => {
-  await reserved(reserve(20));
+  await reservationId(reserve(20));
   await account.restart();
-  const id = await reserved(reserve(20));
+  const id = await reservationId(reserve(20));
   expect((await account.store.usage.readHolds(account.id)).holds.map((hold) => hold.id)).toEqual([id]);
 });

@@ -5,8 +5,8 @@ import type { UsageStore } from '../../../../lib/store/usage.ts';
 import type { WriteAnswer } from '../../../../services/metering/account-writes.ts';
 import type { Allowance } from '../../../../services/metering/allowance.ts';
 import { WriteQuota } from '../../../../services/metering/write-quota.ts';
-import { eventually, isPending, refusal } from '../../../support/accounts.ts';
-import { asking, MeteredAccount, reserved } from '../../../support/metered-account.ts';
+import { eventually, isPending, rejectedError } from '../../../support/accounts.ts';
+import { MeteredAccount, reservationId, writeRequestFor } from '../../../support/metered-account.ts';
 import { seed } from '../../../support/seed.ts';
 
 const account = new MeteredAccount();
@@ -94,11 +94,11 @@ describe('concurrent writes', () => {
     await commit(36, 0);
     const attempts = Array.from({ length: 128 }, () => reserve(1, 0));
     const held: string[] = [];
-    for (const attempt of attempts.slice(0, 64)) held.push(await reserved(attempt));
+    for (const attempt of attempts.slice(0, 64)) held.push(await reservationId(attempt));
     expect(await isPending(Promise.race(attempts.slice(64)))).toBe(true);
     // None of the writes happened, so the waiting ones get the quota instead.
     await Promise.all(held.map(settle));
-    for (const attempt of attempts.slice(64)) await settle(await reserved(attempt));
+    for (const attempt of attempts.slice(64)) await settle(await reservationId(attempt));
     expect(await stored()).toMatchObject({ write_count: 36 });
   });
 
@@ -169,57 +169,59 @@ describe('concurrent writes', () => {
       plan: 'free',
       limits: { writes: 10, vectors: 10, queries: 10, collections: 1, keys: 1, shards: 1, anchoring: false },
     };
-    const first = await reserved(quota.reserve(account.id, asking({ writes: 10, vectors: 10 }, allowance)));
+    const first = await reservationId(
+      quota.reserve(account.id, writeRequestFor({ writes: 10, vectors: 10 }, allowance)),
+    );
     gated = true;
-    const second = quota.reserve(account.id, asking({ writes: 1, vectors: 1 }, allowance));
+    const second = quota.reserve(account.id, writeRequestFor({ writes: 1, vectors: 1 }, allowance));
     expect(await isPending(second)).toBe(true);
     await commit(10, 10);
     const settled = quota.settle(account.id, first);
     gated = false;
     release();
-    expect((await refusal(second)).code).toBe('PLAN_LIMIT_REACHED');
+    expect((await rejectedError(second)).code).toBe('PLAN_LIMIT_REACHED');
     await settled;
   });
 
   test('accounts do not wait for each other', async () => {
     const other = (await account.node.call('keys.createAccount', { name: 'other', plan: 'free' })).account.id;
-    await reserved(reserve(20));
+    await reservationId(reserve(20));
     expect(await isPending(reserve(20))).toBe(true);
-    await reserved(account.node.call('metering.reserveWrite', { accountId: other, writes: 20, vectors: 20 }));
+    await reservationId(account.node.call('metering.reserveWrite', { accountId: other, writes: 20, vectors: 20 }));
   });
 });
 
 describe('the queue of an account', () => {
   test('is first come, first served, also past those that would fit', async () => {
-    const first = await reserved(reserve(15));
+    const first = await reservationId(reserve(15));
     const big = reserve(10);
     const small = reserve(1);
     expect(await isPending(Promise.race([big, small]))).toBe(true);
     await settle(first);
-    await reserved(big);
-    await reserved(small);
+    await reservationId(big);
+    await reservationId(small);
   });
 
   test('a committed write that is not settled yet makes others wait, never refuses them', async () => {
-    const first = await reserved(reserve(10));
+    const first = await reservationId(reserve(10));
     await commit(10, 10);
     const second = reserve(10);
     expect(await isPending(second)).toBe(true);
     await settle(first);
-    await reserved(second);
+    await reservationId(second);
   });
 
   test('a failed write gives its room back', async () => {
-    const first = await reserved(reserve(20));
+    const first = await reservationId(reserve(20));
     const second = reserve(20);
     await settle(first);
-    await settle(await reserved(second));
+    await settle(await reservationId(second));
     expect(await stored()).toMatchObject({ write_count: 0, vector_count: 0 });
   });
 
   test('who waits too long is told to try again, and the others go on', async () => {
-    const first = await reserved(reserve(20));
-    const late = refusal(reserve(20));
+    const first = await reservationId(reserve(20));
+    const late = rejectedError(reserve(20));
     expect(await isPending(late)).toBe(true);
     await passAlive(first, 20_000);
     const patient = reserve(20);
@@ -229,7 +231,7 @@ describe('the queue of an account', () => {
     expect([error.code, error.retryAfterSeconds]).toEqual(['UNAVAILABLE', 1]);
     expect(await isPending(patient)).toBe(true);
     await settle(first);
-    await reserved(patient);
+    await reservationId(patient);
   });
 
   test('a store that fails is reported to each who asked, and blocks nobody', async () => {
@@ -238,7 +240,7 @@ describe('the queue of an account', () => {
     const attempts = await Promise.allSettled([reserve(1), reserve(2), reserve(3)]);
     for (const attempt of attempts) expect(attempt).toMatchObject({ status: 'rejected' });
     account.store.usage.read = read;
-    await reserved(reserve(1));
+    await reservationId(reserve(1));
   });
 });
 
@@ -248,17 +250,17 @@ describe('tickets', () => {
     const ticket = await ticketOf(reserve(10));
     const other = reserve(1, 0);
     expect(await isPending(other)).toBe(true);
-    expect(await reserved(reserve(10, 5, ticket))).toBe(ticket);
+    expect(await reservationId(reserve(10, 5, ticket))).toBe(ticket);
     expect(await isPending(other)).toBe(true);
     await commit(10, 5);
     await settle(ticket);
-    await settle(await reserved(other));
+    await settle(await reservationId(other));
     await settle(ticket);
     expect(await stored()).toMatchObject({ write_count: 25, vector_count: 20 });
   });
 
   test('are given out only when nothing else is under way', async () => {
-    const first = await reserved(reserve(15));
+    const first = await reservationId(reserve(15));
     const second = reserve(10);
     expect(await isPending(second)).toBe(true);
     await commit(15, 15);
@@ -270,11 +272,11 @@ describe('tickets', () => {
     await commit(15, 15);
     const ticket = await ticketOf(reserve(10));
     const other = reserve(5);
-    const error = await refusal(reserve(10, 6, ticket));
+    const error = await rejectedError(reserve(10, 6, ticket));
     expect(error.code).toBe('PLAN_LIMIT_REACHED');
     expect(error.message).toMatch(/"free" allows 20 stored vectors; 15 are used and this request needs 6 more/);
     expect(error.retryAfterSeconds).toBeUndefined();
-    await reserved(other);
+    await reservationId(other);
   });
 
   test('a delete during the count never lets a limit be passed, and makes the holder count again when it matters', async () => {
@@ -283,9 +285,9 @@ describe('tickets', () => {
     // The owner found one of its two ids new; then the other one is deleted.
     await commit(0, -1);
     expect(await reserve(2, 1, ticket)).toEqual({ outcome: 'count', ticket });
-    expect((await refusal(reserve(2, 2, ticket))).code).toBe('PLAN_LIMIT_REACHED');
+    expect((await rejectedError(reserve(2, 2, ticket))).code).toBe('PLAN_LIMIT_REACHED');
     const again = await ticketOf(reserve(2));
-    expect(await reserved(reserve(2, 1, again))).toBe(again);
+    expect(await reservationId(reserve(2, 1, again))).toBe(again);
   });
 
   test('run out, and a late count decides nothing', async () => {
@@ -295,13 +297,13 @@ describe('tickets', () => {
     const other = reserve(5);
     expect(await isPending(other)).toBe(true);
     account.clock.advance(1);
-    const otherId = await reserved(other);
-    expect((await refusal(reserve(10, 5, ticket))).code).toBe('UNAVAILABLE');
+    const otherId = await reservationId(other);
+    expect((await rejectedError(reserve(10, 5, ticket))).code).toBe('UNAVAILABLE');
     await settle(ticket);
     const third = reserve(5);
     expect(await isPending(third)).toBe(true);
     await settle(otherId);
-    await reserved(third);
+    await reservationId(third);
   });
 
   test('of somebody else or of nobody are worth nothing', async () => {
@@ -309,19 +311,19 @@ describe('tickets', () => {
     await commit(15, 15);
     const ticket = await ticketOf(reserve(10));
     const stolen = account.node.call('metering.reserveWrite', { accountId: other, writes: 10, vectors: 5, ticket });
-    expect((await refusal(stolen)).code).toBe('UNAVAILABLE');
-    expect((await refusal(reserve(10, 5, 'made up'))).code).toBe('UNAVAILABLE');
-    await reserved(reserve(10, 5, ticket));
-    expect((await refusal(reserve(10, 5, ticket))).code).toBe('UNAVAILABLE');
+    expect((await rejectedError(stolen)).code).toBe('UNAVAILABLE');
+    expect((await rejectedError(reserve(10, 5, 'made up'))).code).toBe('UNAVAILABLE');
+    await reservationId(reserve(10, 5, ticket));
+    expect((await rejectedError(reserve(10, 5, ticket))).code).toBe('UNAVAILABLE');
   });
 });
 
 test('a reservation whose caller died runs out; settling it late does nothing', async () => {
-  const dead = await reserved(reserve(20));
+  const dead = await reservationId(reserve(20));
   account.clock.advance(119_999);
-  expect((await refusal(reserve(20))).code).toBe('UNAVAILABLE');
+  expect((await rejectedError(reserve(20))).code).toBe('UNAVAILABLE');
   account.clock.advance(1);
-  const alive = await reserved(reserve(20));
+  const alive = await reservationId(reserve(20));
   await settle(dead);
   expect(await isPending(reserve(20))).toBe(true);
   await settle(alive);
@@ -355,12 +357,12 @@ test('a count that is made again at another instance keeps its room, whatever th
   };
   const allowance: Allowance = { plan: 'free', limits };
   await commit(10, 10);
-  const ticket = await ticketOf(first.reserve(account.id, asking({ writes: 12, vectors: 12 }, allowance)));
+  const ticket = await ticketOf(first.reserve(account.id, writeRequestFor({ writes: 12, vectors: 12 }, allowance)));
   const need = { writes: 12, vectors: 10 };
   isHeld = true;
-  const cutOff = refusal(first.reserve(account.id, asking(need, allowance, ticket)));
+  const cutOff = rejectedError(first.reserve(account.id, writeRequestFor(need, allowance, ticket)));
   await read.promise;
-  expect(await second.reserve(account.id, asking(need, allowance, ticket))).toEqual({
+  expect(await second.reserve(account.id, writeRequestFor(need, allowance, ticket))).toEqual({
     outcome: 'reserved',
     id: ticket,
   });

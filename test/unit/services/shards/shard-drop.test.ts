@@ -4,7 +4,7 @@ import { shardKey } from '../../../../lib/shard/key.ts';
 import type { Store } from '../../../../lib/store/port.ts';
 import { readAll } from '../../../contract/store-rows.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../support/shard-fixture.ts';
-import { quiet } from '../../../support/store-watch.ts';
+import { untilStoreIdle } from '../../../support/store-watch.ts';
 import { until } from '../../../support/until.ts';
 
 const SPEC = specOf(1);
@@ -43,7 +43,7 @@ async function dropBehind(gate: Gate, dropCalls: () => number): Promise<void> {
   await fixture.store.catalog.dropCollection(SPEC.collectionId);
   const dropping = fixture.node.drop(SPEC.collectionId);
   // Lets everything run that does not wait for the gate.
-  await quiet();
+  await untilStoreIdle();
   const early = dropCalls();
   gate.open();
   await dropping;

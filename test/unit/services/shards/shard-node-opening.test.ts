@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
-import { isUnsound, type ShardHead } from '../../../../lib/shard/head.ts';
+import { isInvalidHead, type ShardHead } from '../../../../lib/shard/head.ts';
 import type { ShardSpec } from '../../../../lib/shard/spec.ts';
 import type { ContradictionStore } from '../../../../lib/store/contradictions.ts';
 import type { LogEntry } from '../../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../../lib/store/port.ts';
 import { entry } from '../../../contract/store-rows.ts';
-import { ChangedRows } from '../../../support/changed-rows.ts';
+import { TamperedRows } from '../../../support/changed-rows.ts';
 import { float32Bytes } from '../../../support/intruder.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../support/shard-fixture.ts';
-import { changedBytes } from '../../../support/stored-record.ts';
+import { tamperWithRecord } from '../../../support/stored-record.ts';
 import { until } from '../../../support/until.ts';
 
 let fixture: ShardFixture;
@@ -115,7 +115,7 @@ test('a record changed on disk is noticed when the shard opens, and recompute na
   fixture = await shardFixture();
   await fixture.node.upsert(specOf(1), batchOf(numbered(50)));
   await fixture.restart();
-  await changedBytes(fixture.store, `${specOf(1).collectionId}.0`, 'r7', (record) => {
+  await tamperWithRecord(fixture.store, `${specOf(1).collectionId}.0`, 'r7', (record) => {
     record.vector[0] = 2;
   });
   await fixture.node.fetch(specOf(1), ['r7']);
@@ -139,7 +139,7 @@ test('a contradiction is written down before the shard takes a write, or the sha
   fixture = await shardFixture({}, (store) => ({ ...store, contradictions: contradictions(store) }));
   await fixture.node.upsert(specOf(1), batchOf(numbered(50)));
   await fixture.restart();
-  await changedBytes(fixture.store, `${specOf(1).collectionId}.0`, 'r7', (record) => {
+  await tamperWithRecord(fixture.store, `${specOf(1).collectionId}.0`, 'r7', (record) => {
     record.vector[0] = 2;
   });
   await expect(fixture.node.upsert(specOf(1), batchOf(['new']))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -154,11 +154,11 @@ test('a contradiction is written down before the shard takes a write, or the sha
 });
 
 /** A shard whose record `r7` was changed in the store while the shard was closed. */
-async function changedShard(spec: ShardSpec): Promise<ChangedRows> {
+async function changedShard(spec: ShardSpec): Promise<TamperedRows> {
   fixture = await shardFixture();
   await fixture.node.upsert(spec, batchOf(numbered(50)));
   await fixture.restart();
-  const changed = new ChangedRows(fixture.folder, spec.collectionId);
+  const changed = new TamperedRows(fixture.folder, spec.collectionId);
   const vector = float32Bytes([2, 0, 0, 0]);
   expect(changed.records(`UPDATE records SET vector = :vector WHERE id = CAST('r7' AS BLOB)`, { vector })).toBe(1);
   return changed;
@@ -170,7 +170,7 @@ test('what stood against a shard when it opened is remembered, though the store 
   await fixture.node.fetch(spec, ['r7']);
   await fixture.store.contradictions.clear(spec.collectionId);
   const { head } = await fixture.node.upsert(spec, batchOf(['later']));
-  expect(isUnsound((await fixture.node.shardCache.headAt(spec, head.seq))!)).toBe(true);
+  expect(isInvalidHead((await fixture.node.shardCache.headAt(spec, head.seq))!)).toBe(true);
   expect((await fixture.node.recomputation.begin(spec)).contradiction).toMatch(/do not match the root/);
   await fixture.node.resume(spec);
   const resumed = await fixture.node.head(spec);
@@ -205,13 +205,13 @@ test('recompute of an open shard says what was changed behind its back', async (
   const { head } = await fixture.node.upsert(specOf(1), batchOf(numbered(50)));
   while ((await fixture.store.records.appliedSeq(key)) < head.seq) await new Promise(setImmediate);
   expect((await fixture.node.recomputation.begin(specOf(1))).head).toEqual(head);
-  await changedBytes(fixture.store, key, 'r7', (record) => {
+  await tamperWithRecord(fixture.store, key, 'r7', (record) => {
     record.vector[0] = 2;
   });
-  await changedBytes(fixture.store, key, 'r8', (record) => {
+  await tamperWithRecord(fixture.store, key, 'r8', (record) => {
     record.metadata = Buffer.from('{"id":"r8","seed":2}');
   });
-  await changedBytes(fixture.store, key, 'r9', () => null);
+  await tamperWithRecord(fixture.store, key, 'r9', () => null);
   const { differences } = await fixture.node.recomputation.begin(specOf(1));
   expect(differences.sort((a, b) => (a.id < b.id ? -1 : 1))).toEqual([
     { id: 'r7', what: 'values' },

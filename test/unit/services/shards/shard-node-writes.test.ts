@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { LogEntry, ShardLog } from '../../../../lib/store/log.ts';
 import { StoreError } from '../../../../lib/store/port.ts';
-import { HandClock } from '../../../support/accounts.ts';
+import { ManualClock } from '../../../support/accounts.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../support/shard-fixture.ts';
 import { endShardWorkers } from '../../../support/shard-workers.ts';
 import { AppendGate, withLog } from '../../../support/store-log.ts';
-import { quiet } from '../../../support/store-watch.ts';
+import { untilStoreIdle } from '../../../support/store-watch.ts';
 
 let fixture: ShardFixture;
 let gate: AppendGate;
@@ -299,7 +299,7 @@ test('a write that makes the engine throw fails alone, with 500; those beside it
 });
 
 test('a write that waited past its deadline is refused when its turn comes; the others of its group are stored', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   fixture = await shardFixture({}, gate.wrap, clock);
   const { node } = fixture;
   gate.shut();
@@ -358,7 +358,7 @@ test('a shard whose worker ended during an append opens again only when that app
   await endShardWorkers();
   await expect(fixture.node.fetch(specOf(1), ['a'])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   const read = ids();
-  await quiet();
+  await untilStoreIdle();
   release();
   expect((await write).head.seq).toBe(2);
   expect(await read).toEqual(['a', 'b']);

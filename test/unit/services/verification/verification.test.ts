@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import type { OnChain } from '../../../../lib/actions/anchoring.ts';
 import { LEDGER_LAG_MAX_MS } from '../../../../lib/ledger/lag.ts';
 import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
-import { anchorInWords, collectionRoot } from '../../../../lib/shard/collection-root.ts';
+import { anchorText, collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import { anchored, confirmed, cut, elsewhere, found, head, PLACE, row, World } from './world.ts';
 
 let world: World;
@@ -228,7 +228,7 @@ describe('neither', () => {
 
   test.each([
     { what: 'of the time before a pause of anchoring', fields: { lapsed: [anchored(cut(2, 2))] } },
-    { what: 'that an operator decided against', fields: { trusted: anchorInWords(anchored(cut(2, 2))) } },
+    { what: 'that an operator decided against', fields: { trusted: anchorText(anchored(cut(2, 2))) } },
   ])('pending while the ledger holds the root $what, and of that alone', async ({ fields }) => {
     world.onAwaited = () => 'pending';
     world.row = row({ ...fields, wanted: cut(3, 2) });

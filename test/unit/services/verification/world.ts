@@ -5,8 +5,8 @@ import { call } from '../../../../lib/actions/call.ts';
 import { readConfig } from '../../../../lib/config.ts';
 import { type AnchoredRoot, collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import type { Cut, ShardHead } from '../../../../lib/shard/head.ts';
-import type { Recomputed } from '../../../../lib/shard/recomputed.ts';
-import { type AnchorRow, type Confirmed, emptyRow } from '../../../../lib/store/anchors.ts';
+import type { RecomputedShard } from '../../../../lib/shard/recomputed.ts';
+import { type AnchorRow, type ConfirmedAnchor, emptyAnchorRow } from '../../../../lib/store/anchors.ts';
 import type { Contradiction } from '../../../../lib/store/contradictions.ts';
 import type { Store } from '../../../../lib/store/port.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
@@ -27,11 +27,11 @@ export function head(seq: number, content = seq): ShardHead {
 export const cut = (...seqs: number[]): Cut => seqs.map((seq) => head(seq));
 
 export const anchored = (of: Cut): AnchoredRoot => ({ ...collectionRoot(of), decisions: 1 });
-export function confirmed(of: Cut): Confirmed {
+export function confirmed(of: Cut): ConfirmedAnchor {
   return { cut: of, ...anchored(of), signature: 'Sig', confirmedAt: '2026-11-21T00:00:00.000Z' };
 }
 export function row(fields: Partial<AnchorRow> = {}): AnchorRow {
-  return { ...emptyRow(ROW.id, PLACE.address, 1), created: true, ...fields };
+  return { ...emptyAnchorRow(ROW.id, PLACE.address, 1), created: true, ...fields };
 }
 export const found = (of: Cut): OnChain => ({ status: 'found', ...anchored(of), ...PLACE });
 export const elsewhere = (status: 'absent' | 'foreign' | 'unreachable'): OnChain => ({
@@ -48,7 +48,7 @@ export class World {
    */
   committed = [3, 2];
   tampered: (number | null)[] = [null, null];
-  altered: Recomputed['altered'][] = [null, null];
+  altered: RecomputedShard['altered'][] = [null, null];
   anchoring = true;
   contradictions: Contradiction[] = [];
   /** The contradiction that the shard found when it opened. */
@@ -130,7 +130,7 @@ export class World {
     await broker.start();
   }
 
-  #recomputed(session: string, seq: number): Recomputed {
+  #recomputed(session: string, seq: number): RecomputedShard {
     const index = this.open.get(session)!;
     const bad = this.tampered[index];
     const differences = bad === null ? [] : [{ id: `record of ${index}`, what: 'values' }];

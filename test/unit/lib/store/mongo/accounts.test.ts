@@ -7,8 +7,8 @@ import { Seals } from '../../../../../lib/secret/seals.ts';
 import { openMongoToReseal } from '../../../../../lib/store/mongo/resealing.ts';
 import { openMongoStore } from '../../../../../lib/store/mongo/store.ts';
 import type { Store } from '../../../../../lib/store/port.ts';
-import { NO_BELIEF, resealed } from '../../../../../lib/store/resealer.ts';
-import { saidOfAccount } from '../../../../../lib/store/sealed-catalog.ts';
+import { resealAll, TRUST_NOTHING } from '../../../../../lib/store/resealer.ts';
+import { payloadOfAccount } from '../../../../../lib/store/sealed-catalog.ts';
 import { newAccount, newBlock, newCollection, newKey } from '../../../../contract/store-rows.ts';
 import { anyMongoServer, isMongoThere } from '../../../../support/mongo-server.ts';
 import { FORGED_KEYS, NEXT_TEST_SECRET, TEST_KEYS, TEST_SECRET } from '../../../../support/store-keys.ts';
@@ -34,7 +34,7 @@ if (isMongoThere(start)) {
       await store.usage.openBlock(account.id, '2026-11', newBlock(), 5, null);
       // A leftover collection of the account must not block the deletion.
       await store.catalog.createCollection(newCollection({ accountId: account.id }), null);
-      const seal = new Seals(TEST_KEYS.catalog).hex(saidOfAccount(account, 'deleting'));
+      const seal = new Seals(TEST_KEYS.catalog).sealHex(payloadOfAccount(account, 'deleting'));
       await database.db
         .collection<{ _id: string }>('accounts')
         .updateOne({ _id: account.id }, { $set: { deleting: true, 'row.seal': seal } });
@@ -54,7 +54,7 @@ if (isMongoThere(start)) {
       ['a mark without a value', { deleting: null }],
       [
         'a mark, and a seal of their own',
-        { deleting: true, 'row.seal': new Seals(FORGED_KEYS.catalog).hex(['account that is being deleted']) },
+        { deleting: true, 'row.seal': new Seals(FORGED_KEYS.catalog).sealHex(['account that is being deleted']) },
       ],
     ])(
       'somebody marks an account as being deleted by %s: it is refused, and no start removes it or what is its own',
@@ -89,7 +89,7 @@ if (isMongoThere(start)) {
     test('somebody takes the mark off an account that is being deleted: it does not come back', async () => {
       const account = newAccount();
       await store.catalog.createAccount(account);
-      const seal = new Seals(TEST_KEYS.catalog).hex(saidOfAccount(account, 'deleting'));
+      const seal = new Seals(TEST_KEYS.catalog).sealHex(payloadOfAccount(account, 'deleting'));
       const accounts = database.db.collection<{ _id: string }>('accounts');
       await accounts.updateOne({ _id: account.id }, { $set: { 'row.seal': seal } });
       await expect(store.catalog.getAccount(account.id)).rejects.toMatchObject({ kind: 'damaged' });
@@ -106,14 +106,14 @@ if (isMongoThere(start)) {
     test('one that was cut short under an earlier secret is ended under the next alone, once all is sealed anew', async () => {
       const account = newAccount();
       await store.catalog.createAccount(account);
-      const seal = new Seals(TEST_KEYS.catalog).hex(saidOfAccount(account, 'deleting'));
+      const seal = new Seals(TEST_KEYS.catalog).sealHex(payloadOfAccount(account, 'deleting'));
       const accounts = database.db.collection<{ _id: string }>('accounts');
       await accounts.updateOne({ _id: account.id }, { $set: { deleting: true, 'row.seal': seal } });
       const keys = storeKeys([NEXT_TEST_SECRET, TEST_SECRET]);
       const { url } = database;
       const toReseal = await openMongoToReseal({ url, keys, believes: false });
       const findings = [];
-      for await (const finding of resealed(toReseal.seals, keys, NO_BELIEF)) findings.push(finding);
+      for await (const finding of resealAll(toReseal.seals, keys, TRUST_NOTHING)) findings.push(finding);
       await toReseal.close();
       const own = { stored: { kind: 'account', state: 'deleting', row: { id: account.id } }, isRefused: false };
       expect(findings.filter((each) => each.what === 'row' && each.stored.row.id === account.id)).toMatchObject([own]);

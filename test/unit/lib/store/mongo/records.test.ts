@@ -100,7 +100,7 @@ if (isMongoThere(start)) {
       await deposed.connection.reached;
       await owner.apply(shard, 1, 2, [put('back', 2), put('r0', 2), put('r19', 2)]);
       await owner.apply(shard, 2, 3, [remove('back'), ...numbered(15).map(remove)]);
-      await owner.compacted();
+      await owner.waitForCompaction();
       expect(await generationOf(shard)).toBe(1);
       expect((await rowsOf(shard).toArray()).filter(({ gone }) => gone !== undefined)).toEqual([]);
       deposed.connection.letGo();
@@ -115,7 +115,7 @@ if (isMongoThere(start)) {
       expect((await rowsOf(shard).toArray()).length).toBeGreaterThan(expected.size);
       await owner.apply(shard, 3, 4, [...numbered(30).map((id) => put(`n${id}`, 4))]);
       await owner.apply(shard, 4, 5, [...numbered(30).map((id) => remove(`n${id}`))]);
-      await owner.compacted();
+      await owner.waitForCompaction();
       expect(await generationOf(shard)).toBe(2);
       expect((await rowsOf(shard).toArray()).length).toBe(expected.size);
     });
@@ -149,7 +149,7 @@ if (isMongoThere(start)) {
       // It got no further than this, so the generation may be replaced.
       await owner.apply(shard, 2, 3, [remove('r8'), put('new', 3)]);
       await owner.apply(shard, 3, 4, [remove('r9'), remove('r10'), remove('new')]);
-      await owner.compacted();
+      await owner.waitForCompaction();
       expect(await generationOf(shard)).toBeGreaterThan(0);
       slow.connection.letGo();
       await applying;
@@ -176,7 +176,7 @@ if (isMongoThere(start)) {
       await held.connection.reached;
       await other.apply(shard, 2, 3, [put('late', 3), remove('r16')]);
       held.connection.letGo();
-      await held.records.compacted();
+      await held.records.waitForCompaction();
       expect(await generationOf(shard)).toBe(0);
       const expected = new Map([['late', 3], ...['r15', 'r17', 'r18', 'r19'].map((id): [string, number] => [id, 1])]);
       for (const records of [other, held.records]) expect(await contentOf(records, shard)).toEqual(expected);
@@ -202,7 +202,7 @@ if (isMongoThere(start)) {
         replaced = true;
         // Removes two of three records, both scanned and unscanned ones.
         await owner.apply(shard, 1, 2, ids.filter((_, at) => at % 3 !== 0).map(remove));
-        await owner.compacted();
+        await owner.waitForCompaction();
         expect(await generationOf(shard)).toBe(1);
       }
       expect(new Set(seen).size).toBe(seen.length);
@@ -231,7 +231,7 @@ if (isMongoThere(start)) {
       const { all, stray } = await named();
       expect([all.size, stray]).toEqual([21, ['a', 'a', 'a']]);
       await records.apply(shard, 1, 2, [put('a', 2), ...numbered(20).map(remove)]);
-      await records.compacted();
+      await records.waitForCompaction();
       expect(await generationOf(shard)).toBe(1);
       expect(await named()).toEqual({ all: new Map([['a', put('a', 2).record]]), stray: ['a', 'a', 'a'] });
     });
@@ -263,7 +263,7 @@ if (isMongoThere(start)) {
             const end = Math.min(through, mark + 1 + Math.floor(own() * 3));
             await records.apply(shard, mark, end, log.slice(mark, end).flat());
           }
-          await records.compacted();
+          await records.waitForCompaction();
         }),
       );
       expect(await contentOf(anyNode(), shard)).toEqual(model);

@@ -192,9 +192,9 @@ if (isMongoThere(start)) {
     test('a drop that ends before the log is removed takes the vectors off once', async () => {
       await append(0, 1, 5);
       await append(1, 1, 3);
-      await folder().takeOff(idPart(collection), collection);
+      await folder().subtractCollection(idPart(collection), collection);
       expect(await usage()).toEqual({ writes: 16, queries: 0, vectors: 0 });
-      await folder().takeOff(idPart(collection), collection);
+      await folder().subtractCollection(idPart(collection), collection);
       await store.dropCollectionData(collection);
       expect(await usage()).toEqual({ writes: 16, queries: 0, vectors: 0 });
     });

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Binary, type Document } from 'mongodb';
-import { emptyRow } from '../../../../../lib/store/anchors.ts';
+import { emptyAnchorRow } from '../../../../../lib/store/anchors.ts';
 import { type Store, StoreError } from '../../../../../lib/store/port.ts';
 import {
   at,
@@ -37,7 +37,7 @@ const incarnation = randomUUID();
 const cut = [head(1), head(2)];
 const history = { merkleRoot: '0'.repeat(64), version: 1, vectorCount: 0, signature: 's', confirmedAt: at(0) };
 const anchor = {
-  ...emptyRow(collection.id, 'address', 1),
+  ...emptyAnchorRow(collection.id, 'address', 1),
   wanted: cut,
   wantedAt: at(0),
   inFlight: { step: 'update', signature: 's', wire: 'w', lastValidBlockHeight: '1', cut, decisions: 1 } as const,
@@ -115,7 +115,7 @@ function operationsOn(store: Store): Record<string, [name: string, work: () => P
       ['dropped', () => store.catalog.listDropped()],
       ['alias', () => store.aliases.find(account.id, 'alias')],
       ['aliases', () => store.aliases.list(account.id)],
-      ['standing', () => store.aliases.standingFor(account.id, collection.id)],
+      ['standing', () => store.aliases.findByCollection(account.id, collection.id)],
       ['change', () => store.catalog.changeCollection(collection.id, (row) => ({ ...row, deletionProtection: true }))],
       ['create', () => store.catalog.createCollection(newCollection({ accountId: account.id, name: 'new' }), 9)],
       ['removeAlias', () => store.aliases.remove(account.id, 'alias')],

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { unsoundHead } from '../../../../../lib/shard/head.ts';
+import { invalidHead } from '../../../../../lib/shard/head.ts';
 import { type Store, StoreError } from '../../../../../lib/store/port.ts';
 import { STORE_FORMAT } from '../../../../../lib/store/sqlite/format-file.ts';
 import { openSqliteStore } from '../../../../../lib/store/sqlite/store.ts';
@@ -194,8 +194,8 @@ describe('a store that can be opened', () => {
     for (const read of [() => store.keys.findByHash(KEY.hash)]) {
       await expect(read()).rejects.toMatchObject({ name: 'StoreError', kind: 'damaged' });
     }
-    expect(await store.log.head(SHARD)).toEqual(unsoundHead(40));
-    expect(await store.log.heads(COLLECTION.id)).toEqual(new Map([[0, unsoundHead(40)]]));
+    expect(await store.log.head(SHARD)).toEqual(invalidHead(40));
+    expect(await store.log.heads(COLLECTION.id)).toEqual(new Map([[0, invalidHead(40)]]));
     expect(await store.log.read(SHARD, 0, 1)).toMatchObject([{ seq: 1, kind: 'damaged', body: new Uint8Array(0) }]);
     expect(await store.log.read(SHARD, 1, 1)).toMatchObject([{ seq: 2, kind: 'write' }]);
     expect(await recordsOf(store.records, SHARD, ['r1'])).toEqual([record('r1', 2)]);
@@ -208,7 +208,7 @@ describe('a store that can be opened', () => {
     await store.log.append(entry(`${COLLECTION.id}.1`, 1));
     expect(await store.log.heads(COLLECTION.id)).toEqual(
       new Map([
-        [0, unsoundHead(0)],
+        [0, invalidHead(0)],
         [1, head(1)],
       ]),
     );

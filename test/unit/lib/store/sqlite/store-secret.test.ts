@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { storeKeys } from '../../../../../lib/secret/keyring.ts';
-import { unsoundHead } from '../../../../../lib/shard/head.ts';
+import { invalidHead } from '../../../../../lib/shard/head.ts';
 import type { Store } from '../../../../../lib/store/port.ts';
 import { openSqliteStore } from '../../../../../lib/store/sqlite/store.ts';
 import { entry, newAccount, newCollection, newKey } from '../../../../contract/store-rows.ts';
@@ -44,7 +44,7 @@ describe('under another secret', () => {
     await store.close();
     store = await open(TEST_SECRET);
     expect((await store.log.read(SHARD, 0, 1_000)).map(({ kind }) => kind)).toEqual(['write', 'damaged']);
-    expect(await store.log.head(SHARD)).toEqual(unsoundHead(2));
+    expect(await store.log.head(SHARD)).toEqual(invalidHead(2));
   });
 });
 

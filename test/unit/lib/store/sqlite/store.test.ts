@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { unsoundHead } from '../../../../../lib/shard/head.ts';
+import { invalidHead } from '../../../../../lib/shard/head.ts';
 import { type Store, StoreError } from '../../../../../lib/store/port.ts';
 import { STORE_FORMAT } from '../../../../../lib/store/sqlite/format-file.ts';
 import { openSqliteStore } from '../../../../../lib/store/sqlite/store.ts';
@@ -249,7 +249,7 @@ test('a number that is not exact is damage of its row and of no other', async ()
   expect([...(await readAll(scan)).keys()]).toEqual(['b']);
   expect(scan.unreadable).toEqual(['a']);
   intrude('log.db', (log) => log.exec('UPDATE shards SET count = 9223372036854775807'));
-  expect(await store.log.head(SHARD)).toEqual(unsoundHead(3));
+  expect(await store.log.head(SHARD)).toEqual(invalidHead(3));
 });
 
 test('of backups into one folder at a time one is made, and the others say what is there', async () => {

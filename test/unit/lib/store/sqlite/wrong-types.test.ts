@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SQLInputValue } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { emptyRow } from '../../../../../lib/store/anchors.ts';
+import { emptyAnchorRow } from '../../../../../lib/store/anchors.ts';
 import { type Store, StoreError } from '../../../../../lib/store/port.ts';
 import { openSqliteStore } from '../../../../../lib/store/sqlite/store.ts';
 import {
@@ -58,7 +58,7 @@ async function fill({ catalog, keys, aliases, log, records, usage, anchors, cont
   await records.apply(shard, 0, 1, [put('a', 1), put('b', 1)]);
   await usage.openBlock(account.id, MONTH, newBlock(), 10, null);
   await usage.replaceHolds(account.id, { revision: 1, holds: [], alone: null, line: [] });
-  const row = { ...emptyRow(collection.id, 'address', 1), wanted: [], wantedAt: at(0) };
+  const row = { ...emptyAnchorRow(collection.id, 'address', 1), wanted: [], wantedAt: at(0) };
   await anchors.add(row);
   const history = { merkleRoot: '0'.repeat(64), version: 1, vectorCount: 0, signature: 's', confirmedAt: at(0) };
   await anchors.put({ ...row, revision: 2 }, history);
@@ -82,7 +82,7 @@ const READS: Record<string, () => Promise<unknown>> = {
   countKeys: () => store.keys.count(account.id),
   findAlias: () => store.aliases.find(account.id, 'alias'),
   listAliases: () => store.aliases.list(account.id),
-  standingFor: () => store.aliases.standingFor(account.id, collection.id),
+  standingFor: () => store.aliases.findByCollection(account.id, collection.id),
   readLog: () => store.log.read(shard, 0, 1_000_000),
   head: () => store.log.head(shard),
   heads: () => store.log.heads(collection.id),
@@ -124,7 +124,7 @@ const WRITES: Record<string, (() => Promise<unknown>)[]> = {
   stored_vectors: [() => store.dropCollectionData(collection.id)],
   collection_shares: [() => store.dropCollectionData(collection.id)],
   entries: [() => store.log.append(entry(shard, 3)), () => store.log.trim(shard, 1)],
-  anchors: [() => store.anchors.put({ ...emptyRow(collection.id, 'address', 1), revision: 3 })],
+  anchors: [() => store.anchors.put({ ...emptyAnchorRow(collection.id, 'address', 1), revision: 3 })],
   owners: [() => store.owners.claim({ shard, epoch: 2, holder: null })],
   records: [
     () => store.records.apply(shard, 1, 2, [put('a', 2)]),

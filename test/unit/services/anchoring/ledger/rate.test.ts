@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SYSTEM_CLOCK } from '../../../../../lib/time/clock.ts';
-import { turnsAt } from '../../../../../services/anchoring/ledger/rate-limiter.ts';
+import { createRateLimiter } from '../../../../../services/anchoring/ledger/rate-limiter.ts';
 import { LedgerUnreachableError, RpcPool } from '../../../../../services/anchoring/ledger/rpc-pool.ts';
-import { gatheredStatuses } from '../../../../../services/anchoring/ledger/signature-statuses.ts';
+import { batchedStatuses } from '../../../../../services/anchoring/ledger/signature-statuses.ts';
 import { LedgerRelay } from '../../../../support/ledger-relay.ts';
 import { until } from '../../../../support/until.ts';
 
@@ -23,7 +23,7 @@ const pool = (perSecond: number, burst: number) =>
 
 test('calls are let through up to a burst, then one in each interval, and a pause brings the burst back', async () => {
   let nowMs = 1_000;
-  const pace = turnsAt({ perSecond: 10, burst: 3 }, () => nowMs);
+  const pace = createRateLimiter({ perSecond: 10, burst: 3 }, () => nowMs);
   const { signal } = new AbortController();
   const atOnce = async () => {
     let turns = 0;
@@ -42,7 +42,7 @@ test('calls are let through up to a burst, then one in each interval, and a paus
 });
 
 test('a pause ends with the signal', async () => {
-  const pace = turnsAt({ perSecond: 0.001, burst: 1 }, SYSTEM_CLOCK.monotonicMs);
+  const pace = createRateLimiter({ perSecond: 0.001, burst: 1 }, SYSTEM_CLOCK.monotonicMs);
   const stopped = new AbortController();
   expect(await pace(0, stopped.signal)).toBe(true);
   const waiting = pace(Number.POSITIVE_INFINITY, stopped.signal);
@@ -65,7 +65,7 @@ test('a pool asks no more often than its rate, and refuses what would wait for t
 
 test('the statuses of hundreds of transactions are asked for in a few calls, and each gets its own', async () => {
   const client = await relay.client('authority');
-  const statusOf = gatheredStatuses(pool(1_000, 1_000));
+  const statusOf = batchedStatuses(pool(1_000, 1_000));
   const { signature, wire } = await client.signCreate('00112233-4455-6677-8899-aabbccddeeff');
   await client.send(wire);
   const stranger = (await (await relay.client('stranger')).signClose('00112233-4455-6677-8899-aabbccddeeff')).signature;

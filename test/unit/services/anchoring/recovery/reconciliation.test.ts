@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { type AnchoredRoot, collectionRoot } from '../../../../../lib/shard/collection-root.ts';
 import type { Cut } from '../../../../../lib/shard/head.ts';
-import type { Confirmed } from '../../../../../lib/store/anchors.ts';
+import type { ConfirmedAnchor } from '../../../../../lib/store/anchors.ts';
 import { reconcile } from '../../../../../services/anchoring/recovery/reconciliation.ts';
 import { headOf } from '../fixture.ts';
 
 const cutAt = (seq: number, salt = ''): Cut => [headOf(0, seq, salt)];
 const anchored = (cut: Cut, decisions = 4): AnchoredRoot => ({ ...collectionRoot(cut), decisions });
-const confirmed: Confirmed = {
+const confirmed: ConfirmedAnchor = {
   cut: cutAt(1),
   ...anchored(cutAt(1)),
   signature: 'signature',

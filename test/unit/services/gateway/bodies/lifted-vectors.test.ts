@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { float32Scanner } from '../../../../../lib/records/kernel/float32-scanner.ts';
 import { parseJsonBody } from '../../../../../services/gateway/bodies/json-body.ts';
 import {
-  EACH,
-  type LiftedText,
-  liftVectors,
+  ANY_INDEX,
+  type ExtractedText,
+  extractVectors,
   type VectorPlace,
 } from '../../../../../services/gateway/bodies/lifted-vectors.ts';
 import { isThorough } from '../../../../support/effort.ts';
@@ -13,7 +13,7 @@ import { isThorough } from '../../../../support/effort.ts';
 const BOUNDS = { levelsMax: 8, keysMax: 50 };
 const PLACES = {
   query: { path: ['vector'], countMax: 1, dimensions: 3 },
-  records: { path: ['records', EACH, 'values'], countMax: 3, dimensions: 3 },
+  records: { path: ['records', ANY_INDEX, 'values'], countMax: 3, dimensions: 3 },
 } as const satisfies Record<string, VectorPlace>;
 
 /** The decoded body with vectors as plain float32 arrays, or the message of the refusal. */
@@ -68,8 +68,8 @@ const written = fc
     return whole.slice(0, place) + (change === 'twice' ? whole[place]!.repeat(2) : '') + whole.slice(place + 1);
   });
 
-function lift(value: string, place: VectorPlace): LiftedText {
-  const lifted = liftVectors(Buffer.from(value), BOUNDS, place);
+function lift(value: string, place: VectorPlace): ExtractedText {
+  const lifted = extractVectors(Buffer.from(value), BOUNDS, place);
   if (typeof lifted === 'string') throw new Error(`refused for ${lifted}`);
   return lifted;
 }

@@ -4,9 +4,9 @@ import {
   FairQueue,
   type Permit,
   type QueueBounds,
-  type Refusal,
+  type QueueRefusal,
 } from '../../../../../services/gateway/overload/fair-queue.ts';
-import { cases } from '../../../../support/effort.ts';
+import { propertyRuns } from '../../../../support/effort.ts';
 
 const BOUNDS: QueueBounds = {
   permits: 6,
@@ -32,7 +32,7 @@ class World {
   readonly requests: Request[] = [];
   /** Requests in the order in which they began. */
   readonly begun: Request[] = [];
-  readonly refusals: Refusal[] = [];
+  readonly refusals: QueueRefusal[] = [];
   /** Counts as reported to the observer. */
   taken = 0;
   waiting = 0;
@@ -305,6 +305,6 @@ test('whatever happens: bounds hold, no permit stays free for nothing, whoever h
       for (let [next] = world.of('begun'); next; [next] = world.of('begun')) await world.end(next);
       expect([world.taken, world.waiting, world.timers]).toEqual([0, 0, 0]);
     }),
-    { numRuns: cases(200) },
+    { numRuns: propertyRuns(200) },
   );
 });

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ProvecError } from '../../../../../lib/errors.ts';
-import { shardAway } from '../../../../../lib/shard/away.ts';
+import { shardUnavailableError } from '../../../../../lib/shard/away.ts';
 import { ShardWaits, type Waiter } from '../../../../../services/gateway/overload/shard-waits.ts';
 import { VirtualTime } from '../../../../simulation/ownership/virtual-time.ts';
 
@@ -76,7 +76,7 @@ function meeting(times: number, shard = 3) {
   const attempts: (number | null)[] = [];
   const attempt = async (leftMs: number | null): Promise<string> => {
     attempts.push(leftMs);
-    if (attempts.length <= times) throw shardAway(shard, 'has no holder yet');
+    if (attempts.length <= times) throw shardUnavailableError(shard, 'has no holder yet');
     return 'done';
   };
   return { attempts, attempt };

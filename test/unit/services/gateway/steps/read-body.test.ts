@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { MemoryBudget } from '../../../../../lib/admission/memory-budget.ts';
-import { Exchange } from '../../../../../services/gateway/exchange.ts';
+import { RequestContext } from '../../../../../services/gateway/exchange.ts';
 import { bodyOf } from '../../../../../services/gateway/steps/read-body.ts';
 import { RawConnection } from '../../../../support/raw-connection.ts';
 import { until } from '../harness.ts';
@@ -14,7 +14,7 @@ const BODY_MAX_BYTES = 64 * MIB;
 
 /** The body read from each request, or the reason why it was not read. */
 let read: Promise<Uint8Array>[];
-let exchanges: Exchange[];
+let exchanges: RequestContext[];
 let heldBytes = 0;
 const budget = new MemoryBudget(
   { maxBytes: 256 * MIB, smallReserveBytes: 32 * MIB, smallMaxBytes: MIB },
@@ -27,7 +27,7 @@ const budget = new MemoryBudget(
   },
 );
 const server = createServer((req: IncomingMessage, res: ServerResponse) => {
-  const exchange = new Exchange(req, res, 0, false);
+  const exchange = new RequestContext(req, res, 0, false);
   const body = bodyOf(exchange, BODY_MAX_BYTES, budget);
   exchanges.push(exchange);
   read.push(body);
@@ -84,6 +84,6 @@ test.each([
   const received = await read[0];
   expect(Buffer.compare(received, sent)).toBe(0);
   expect(heldBytes).toBe(length);
-  exchanges[0]!.ended();
+  exchanges[0]!.release();
   expect(heldBytes).toBe(0);
 });

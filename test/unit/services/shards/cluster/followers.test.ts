@@ -13,7 +13,7 @@ test('how far a follower is becomes known though its holder tells it of the next
   const followers = new Followers({
     peers: {
       node: 'a',
-      isThere: () => true,
+      isReachable: () => true,
       async follow(_node, _shard, seq): Promise<ReplicaState> {
         await time.delay(60);
         return { seq };

@@ -6,7 +6,7 @@ import { LIMITS } from '../../../../../lib/limits.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { runThrough } from '../../../../../services/shards/engine/steps.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
-import { cases } from '../../../../support/effort.ts';
+import { propertyRuns } from '../../../../support/effort.ts';
 import { naiveMatches } from '../../../../support/naive-filter.ts';
 import { fieldName, filter, metadata } from '../../../../support/random-filters.ts';
 import { Model, rootOf, specWith, stageIn, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
@@ -168,7 +168,7 @@ test('changes do what they say, in rounds, and their log entries replayed give t
         expect(rootOf(replica)).toBe(rootOf(shard));
       }
     }),
-    { numRuns: cases(1_000) },
+    { numRuns: propertyRuns(1_000) },
   );
 });
 

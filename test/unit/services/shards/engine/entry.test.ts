@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { changesOf, decodeEntry, encodeEntry } from '../../../../../services/shards/engine/entry.ts';
-import { cases } from '../../../../support/effort.ts';
+import { changesOf, decodeEntryBody, encodeEntryBody } from '../../../../../services/shards/engine/entry.ts';
+import { propertyRuns } from '../../../../support/effort.ts';
 
 const id = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
 const entry = fc.nat(9).chain((dimensions) =>
@@ -21,7 +21,7 @@ const entry = fc.nat(9).chain((dimensions) =>
 );
 
 function plain(body: Uint8Array) {
-  const { dimensions, upserts, deletes } = decodeEntry(body);
+  const { dimensions, upserts, deletes } = decodeEntryBody(body);
   const copied = upserts.map(({ id, vector, metadata, leaf }) => ({
     id,
     vector: Float32Array.from(vector),
@@ -34,32 +34,32 @@ function plain(body: Uint8Array) {
 test('an entry comes back as it was written, from any offset, and no cut or lengthened one is taken for an entry', () => {
   fc.assert(
     fc.property(entry, fc.nat(7), (given, offset) => {
-      const body = encodeEntry(given);
+      const body = encodeEntryBody(given);
       expect(plain(body)).toEqual(given);
       expect(body.byteLength).toBe(body.buffer.byteLength);
       const shifted = new Uint8Array(body.length + offset + 1);
       shifted.set(body, offset);
       expect(plain(shifted.subarray(offset, offset + body.length))).toEqual(given);
-      expect(() => decodeEntry(shifted.subarray(offset))).toThrow(RangeError);
+      expect(() => decodeEntryBody(shifted.subarray(offset))).toThrow(RangeError);
       for (let length = 1; length < body.length; length += 1 + Math.floor(body.length / 40)) {
-        expect(() => decodeEntry(body.subarray(0, length))).toThrow(RangeError);
+        expect(() => decodeEntryBody(body.subarray(0, length))).toThrow(RangeError);
       }
     }),
-    { numRuns: cases(200) },
+    { numRuns: propertyRuns(200) },
   );
 });
 
 test('an empty body changes nothing; an unknown version is refused', () => {
   expect(changesOf(new Uint8Array(0), 7)).toEqual([]);
-  const body = encodeEntry({ dimensions: 1, upserts: [], deletes: [] });
+  const body = encodeEntryBody({ dimensions: 1, upserts: [], deletes: [] });
   body[0] = 2;
-  expect(() => decodeEntry(body)).toThrow('version 2');
+  expect(() => decodeEntryBody(body)).toThrow('version 2');
 });
 
 test('changes carry the seq, and deletes are null', () => {
   const leaf = new Uint8Array(32).fill(7);
   const upserts = [{ id: 'a', vector: Float32Array.of(1, 2), metadata: Buffer.from('{}'), leaf }];
-  const changes = changesOf(encodeEntry({ dimensions: 2, upserts, deletes: ['b'] }), 9);
+  const changes = changesOf(encodeEntryBody({ dimensions: 2, upserts, deletes: ['b'] }), 9);
   expect(changes.map(({ id, record }) => [id, record?.seq])).toEqual([
     ['a', 9],
     ['b', undefined],

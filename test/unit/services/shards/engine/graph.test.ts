@@ -7,7 +7,7 @@ import { readCheckpoint } from '../../../../../services/shards/engine/checkpoint
 import { Graph } from '../../../../../services/shards/engine/graph.ts';
 import { IndexSpace } from '../../../../../services/shards/engine/index-space.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
-import { cases } from '../../../../support/effort.ts';
+import { propertyRuns } from '../../../../support/effort.ts';
 import { writeOutdatedCheckpoint } from '../../../../support/outdated-checkpoint.ts';
 import { randomFrom } from '../../../../support/random.ts';
 import { queryIn, queryWith, settle, specWith, upsertOf, write } from '../../../../support/shard-engine.ts';
@@ -72,7 +72,7 @@ test('whatever is inserted, removed and moved: each slot is held once, and each 
         expect(graph.nodes).toBe(added.size);
       }
     }),
-    { numRuns: cases(400) },
+    { numRuns: propertyRuns(400) },
   );
 });
 

@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { IdOrder, type IdRange } from '../../../../../services/shards/engine/id-order.ts';
+import { IdOrder, type ListRange } from '../../../../../services/shards/engine/id-order.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { Slots } from '../../../../../services/shards/engine/slots.ts';
 import { runThrough, StepMeter, type Steps } from '../../../../../services/shards/engine/steps.ts';
-import { cases } from '../../../../support/effort.ts';
+import { propertyRuns } from '../../../../support/effort.ts';
 import { settle, specWith, upsertOf, write } from '../../../../support/shard-engine.ts';
 
 const CHUNK_SLOTS = 4;
 const STEP_NS = 5_000;
 /** A range without a limit. */
-type Range = Omit<IdRange, 'limit'>;
+type Range = Omit<ListRange, 'limit'>;
 const EVERYTHING: Range = { after: null, prefix: null };
 /** Characters whose UTF-16 order differs from their UTF-8 order. */
 const CHARACTERS = ['a', 'b', '\0', '\n', 'é', '\uffee', '\u{1f600}'];
@@ -50,9 +50,9 @@ class Ordered {
   #building: Steps<void> | null = null;
 
   put(id: string): void {
-    const slot = this.slots.take(Buffer.from(id), new Float32Array(1), Buffer.from('{}'), 1);
+    const slot = this.slots.allocate(Buffer.from(id), new Float32Array(1), Buffer.from('{}'), 1);
     const before = this.lies.get(id) ?? -1;
-    this.slots.show(slot);
+    this.slots.makeLive(slot);
     this.order.changed(before, slot);
     if (before >= 0) this.slots.free(before);
     this.lies.set(id, slot);
@@ -127,7 +127,7 @@ test('is a sorted array, whatever comes, changes, moves and goes in the middle o
       for (const each of [...ordered.lies.keys()]) ordered.delete(each);
       expect([ordered.list(EVERYTHING, null, 1), ordered.order.bytes]).toEqual([[], 0]);
     }),
-    { numRuns: cases(1_600) },
+    { numRuns: propertyRuns(1_600) },
   );
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { runThrough } from '../../../../../services/shards/engine/steps.ts';
-import { cases } from '../../../../support/effort.ts';
+import { propertyRuns } from '../../../../support/effort.ts';
 import { naiveMatches } from '../../../../support/naive-filter.ts';
 import {
   queryIn,
@@ -56,7 +56,7 @@ test('a shard counts, searches, lists and clears namespaces as a map of maps doe
       }
       return shard.bytes > 0;
     }),
-    { numRuns: cases(60) },
+    { numRuns: propertyRuns(60) },
   );
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { debianWrites, readDebian } from '../../../../support/debian.ts';
-import { queryIn, queryWith, reachedTruth, settle, specWith, write } from '../../../../support/shard-engine.ts';
+import { matchesInTruth, queryIn, queryWith, settle, specWith, write } from '../../../../support/shard-engine.ts';
 
 const RECALL_MIN = 0.99;
 
@@ -25,7 +25,7 @@ onData(
         const best = rows.slice(0, 10);
         const found = queryIn(shard, queryWith(debian.queries[i], { filter }));
         expect(found).toHaveLength(Math.min(10, matching));
-        reached += reachedTruth(found, best, debian, debian.queries[i]);
+        reached += matchesInTruth(found, best, debian, debian.queries[i]);
         wanted += best.length;
       });
       recalls.push([name ?? 'no filter', wanted === 0 ? 1 : reached / wanted]);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ProvecError } from '../../../../../lib/errors.ts';
 import type { Metric, Quantization } from '../../../../../lib/store/catalog.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
-import { cases } from '../../../../support/effort.ts';
+import { propertyRuns } from '../../../../support/effort.ts';
 import { randomFrom } from '../../../../support/random.ts';
 import {
   Model,
@@ -79,7 +79,7 @@ test.each(METRICS.flatMap((metric) => QUANTIZATIONS.map((quantization) => [metri
           }
         },
       ),
-      { numRuns: cases(60) },
+      { numRuns: propertyRuns(60) },
     );
   },
 );
@@ -162,7 +162,7 @@ test.each([
           expect(found.map(({ id }) => id)).toEqual(left.sort());
         },
       ),
-      { numRuns: cases(numRuns) },
+      { numRuns: propertyRuns(numRuns) },
     );
   },
 );

@@ -3,7 +3,7 @@ import type { Metric, Quantization } from '../../../../../lib/store/catalog.ts';
 import { Candidates } from '../../../../../services/shards/engine/candidates.ts';
 import { Graph } from '../../../../../services/shards/engine/graph.ts';
 import { IndexSpace } from '../../../../../services/shards/engine/index-space.ts';
-import { squareOf } from '../../../../../services/shards/engine/kernel/similarity-kernel.ts';
+import { sumOfSquares } from '../../../../../services/shards/engine/kernel/similarity-kernel.ts';
 import { randomFrom } from '../../../../support/random.ts';
 import { seed } from '../../../../support/seed.ts';
 
@@ -31,7 +31,7 @@ function closenessOf(metric: Metric, query: Float32Array, vector: Float32Array):
     squares += (query[i]! - vector[i]!) ** 2;
   }
   if (metric === 'euclidean') return -Math.sqrt(squares);
-  return metric === 'cosine' ? dot / Math.sqrt(squareOf(vector) * squareOf(query)) : dot;
+  return metric === 'cosine' ? dot / Math.sqrt(sumOfSquares(vector) * sumOfSquares(query)) : dot;
 }
 
 describe.each(METRICS)('%s', (metric) => {
@@ -44,12 +44,12 @@ describe.each(METRICS)('%s', (metric) => {
         const make = (row: number) =>
           Float32Array.from({ length: dimensions }, (_, at) => SHAPES[shape]!(random, row, at));
         const vectors = Array.from({ length: RECORDS }, (_, row) => make(row));
-        const longest = Math.max(...vectors.map((vector) => Math.sqrt(squareOf(vector))));
+        const longest = Math.max(...vectors.map((vector) => Math.sqrt(sumOfSquares(vector))));
         const center = metric === 'euclidean' ? new Float32Array(dimensions).fill(0.1) : new Float32Array(0);
         const graph = new Graph(new IndexSpace(metric, quantization, dimensions, { center, scale: longest }));
         const source = {
           vector: (slot: number) => vectors[slot]!,
-          norm: (slot: number) => Math.sqrt(squareOf(vectors[slot]!)),
+          norm: (slot: number) => Math.sqrt(sumOfSquares(vectors[slot]!)),
         };
         for (let slot = 0; slot < RECORDS; slot++) graph.insert(slot);
         while (graph.addSlice(source, 64, 1));
@@ -59,7 +59,7 @@ describe.each(METRICS)('%s', (metric) => {
         let decided = 0;
         for (let at = 0; at < QUERIES; at++) {
           const query = make(at);
-          const length = Math.sqrt(squareOf(query));
+          const length = Math.sqrt(sumOfSquares(query));
           const asked = graph.space.query(query, length)!;
           const candidates = new Candidates(graph, graph.search(asked.vector, RECORDS), asked, length);
           const batch = new Uint32Array(BATCH);

@@ -14,7 +14,7 @@ const RECORDS = 70;
 function filled(dimensions: number, vectors: Float32Array[]): Slots {
   const slots = new Slots(dimensions);
   vectors.forEach((vector, at) => {
-    slots.show(slots.take(Buffer.from(`r${at}`), vector, Buffer.from('{}'), 1));
+    slots.makeLive(slots.allocate(Buffer.from(`r${at}`), vector, Buffer.from('{}'), 1));
   });
   return slots;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { keyHashOf } from '../../../../../lib/merkle/leaf.ts';
 import { EMPTY_HEAD } from '../../../../../lib/shard/head.ts';
-import { changesOf, decodeEntry, encodeEntry } from '../../../../../services/shards/engine/entry.ts';
+import { changesOf, decodeEntryBody, encodeEntryBody } from '../../../../../services/shards/engine/entry.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { isOfShard } from '../../../../../services/shards/engine/staging.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
@@ -191,9 +191,9 @@ describe('replay and restore', () => {
   test('a tampered entry is told by its root, and the state advances', () => {
     const { entries } = log();
     const replayed = new Shard(SPEC);
-    const { dimensions, upserts, deletes } = decodeEntry(entries[0].body);
+    const { dimensions, upserts, deletes } = decodeEntryBody(entries[0].body);
     const tampered = upserts.map((upsert) => ({ ...upsert, vector: upsert.vector.map((value) => value + 1) }));
-    const body = encodeEntry({ dimensions, upserts: tampered, deletes });
+    const body = encodeEntryBody({ dimensions, upserts: tampered, deletes });
     expect(replayed.replay({ ...entries[0], body })).toBe(false);
     expect(replayed.head).toMatchObject({ seq: 1, count: 3 });
     expect(replayed.replay(entries[1])).toBe(false);

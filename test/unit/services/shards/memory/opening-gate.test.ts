@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { OpeningGate } from '../../../../../services/shards/memory/opening-gate.ts';
-import { ShardUnsettled } from '../../../../../services/shards/shard/failure.ts';
+import { ShardTransitioning } from '../../../../../services/shards/shard/failure.ts';
 
 const LIMIT = 100;
 const OVERDRAFT = 10;
@@ -127,8 +127,8 @@ test('so many open at once and no more, and all that wait are refused at the end
   const waiting = gate.pass(1, async () => undefined);
   gate.close();
   // The router can then ask the node that has room.
-  await expect(waiting).rejects.toBeInstanceOf(ShardUnsettled);
+  await expect(waiting).rejects.toBeInstanceOf(ShardTransitioning);
   await settled();
   expect(fates.at(-1)).toBe('9: UNAVAILABLE');
-  await expect(gate.pass(1, async () => undefined)).rejects.toBeInstanceOf(ShardUnsettled);
+  await expect(gate.pass(1, async () => undefined)).rejects.toBeInstanceOf(ShardTransitioning);
 });

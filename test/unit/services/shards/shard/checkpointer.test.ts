@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import pino from 'pino';
-import { Shares } from '../../../../../lib/admission/fair-share.ts';
+import { FairShares } from '../../../../../lib/admission/fair-share.ts';
 import { EMPTY_HEAD } from '../../../../../lib/shard/head.ts';
 import { shardKey } from '../../../../../lib/shard/key.ts';
 import type { ShardSpec } from '../../../../../lib/shard/spec.ts';
@@ -84,7 +84,7 @@ async function openedActor(spec: ShardSpec, store: Store = fixture.store): Promi
   };
   return new ShardActor(
     { spec, worker, head, epoch: 0, holds: () => true, barrier: null },
-    { log: store.log, clock, events, writes: new Shares(2, Number.POSITIVE_INFINITY), keepsWrites: false },
+    { log: store.log, clock, events, writes: new FairShares(2, Number.POSITIVE_INFINITY), keepsWrites: false },
   );
 }
 afterEach(async () => {

@@ -7,14 +7,14 @@ import type { LogEntry } from '../../../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../../../lib/store/port.ts';
 import { newRow } from '../../../../../services/anchoring/outbox/anchor-row.ts';
 import { retire } from '../../../../../services/anchoring/recovery/retire.ts';
-import { encodeEntry } from '../../../../../services/shards/engine/entry.ts';
+import { encodeEntryBody } from '../../../../../services/shards/engine/entry.ts';
 import { Materialiser } from '../../../../../services/shards/shard/materialiser.ts';
 import { entry, head, newCollection, readAll, recordsOf } from '../../../../contract/store-rows.ts';
 import { expectDurationBelow } from '../../../../support/duration.ts';
 import { LoopWatch } from '../../../../support/loop-watch.ts';
 import { type ShardFixture, shardFixture } from '../../../../support/shard-fixture.ts';
 import { withLog } from '../../../../support/store-log.ts';
-import { quiet } from '../../../../support/store-watch.ts';
+import { untilStoreIdle } from '../../../../support/store-watch.ts';
 import { until } from '../../../../support/until.ts';
 
 const QUIET_MS = 250;
@@ -85,7 +85,7 @@ const ids = async (shard: string) => [...(await readAll(await fixture.store.reco
 
 function bodyOf(id: string): Uint8Array {
   const record = { id, vector: Float32Array.of(1, 2), metadata: Buffer.from('{}'), leaf: Buffer.alloc(32) };
-  return encodeEntry({ dimensions: 2, upserts: [record], deletes: [] });
+  return encodeEntryBody({ dimensions: 2, upserts: [record], deletes: [] });
 }
 
 /** Appends entries of one record each: `1`, `2` and so on. */
@@ -114,12 +114,12 @@ describe('a shard that cannot be materialised', () => {
     for (const [round, pauseMs] of [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000].entries()) {
       materialiser.wake(bad);
       jest.advanceTimersByTime(pauseMs - 1);
-      await quiet();
+      await untilStoreIdle();
       expect(tries).toBe(round + 1);
       jest.advanceTimersByTime(1);
       jest.advanceTimersByTime(QUIET_MS);
       while (tries < round + 2) await realTurn();
-      await quiet();
+      await untilStoreIdle();
     }
     isFailing = false;
     jest.advanceTimersByTime(60_000);
@@ -171,7 +171,7 @@ describe('a shard of a collection that is anchored', () => {
     await until('no pass runs', async () => {
       const before = reads;
       materialiser.wake(shard);
-      await quiet();
+      await untilStoreIdle();
       return reads === before;
     });
     await confirm(4);
@@ -306,7 +306,7 @@ test('forget waits for the pass that runs, and takes no more of the collection',
   });
   await append(mine, 3, 3);
   materialiser.wake(mine);
-  await quiet();
+  await untilStoreIdle();
   expect(isForgotten).toBe(false);
   release();
   await forgotten;
@@ -332,7 +332,7 @@ test('a pass that waits for its turn when its collection is forgotten applies no
   await until('the turn is taken', () => isReached);
   const waiting = materialiser.catchUp(mine);
   // It reads the target seq first.
-  await quiet();
+  await untilStoreIdle();
   const forgotten = materialiser.forget(mine.slice(0, -2));
   release();
   expect(await waiting).toBe(0);
@@ -352,7 +352,7 @@ test('an entry of nearly 60 MB is applied without holding the event loop', async
   const upserts = Array.from({ length: 1_000 }, (_, at) => {
     return { id: `r${at}`, vector: new Float32Array(dimensions).fill(at), metadata, leaf: Buffer.alloc(32, at) };
   });
-  const body = encodeEntry({ dimensions, upserts, deletes: [] });
+  const body = encodeEntryBody({ dimensions, upserts, deletes: [] });
   // The best of several attempts, because other processes slow this one down.
   let heldMs = Number.POSITIVE_INFINITY;
   for (let seq = 1; seq <= 4 && heldMs >= HELD_MAX_MS; seq++) {

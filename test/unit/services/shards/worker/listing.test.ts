@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { parseFilter } from '../../../../../lib/filter/parse.ts';
 import { LIMITS } from '../../../../../lib/limits.ts';
 import type { ShardKey } from '../../../../../lib/shard/key.ts';
-import type { ListedRecord, Page } from '../../../../../lib/shard/match.ts';
+import type { AnswerPage, ListedRecord } from '../../../../../lib/shard/match.ts';
 import type { WorkerOps } from '../../../../../services/shards/worker/protocol.ts';
 import type { HostOptions } from '../../../../../services/shards/worker/shard-host.ts';
 import { type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
@@ -41,12 +41,12 @@ function put(ids: string[], generation: number): number {
 
 const send = (changes: Partial<WorkerOps['list']['params']> = {}) => host.send('list', { key, ...LISTING, ...changes });
 
-function answerOf(id: number): Page<ListedRecord> {
+function answerOf(id: number): AnswerPage<ListedRecord> {
   host.turnsUntil(id);
   return host.result(id);
 }
 
-const idsOf = ({ items }: Page<ListedRecord>) => items.map(({ id }) => id);
+const idsOf = ({ items }: AnswerPage<ListedRecord>) => items.map(({ id }) => id);
 
 test('a record has what was asked for', () => {
   const [id] = IDS;
@@ -69,7 +69,7 @@ test('what comes in pages is of one state, whatever is written between them', ()
   host.write(key, { kind: 'delete', ids: IDS.slice(200) });
   host.settle();
   while (page.rest !== null) {
-    page = host.result<Page<ListedRecord>>(host.send('next', { key, rest: page.rest, pageMaxBytes: 4_000 }));
+    page = host.result<AnswerPage<ListedRecord>>(host.send('next', { key, rest: page.rest, pageMaxBytes: 4_000 }));
     listed.push(...page.items);
   }
   const expected = IDS.map((id) => ({ id, values: Float32Array.of(1, 1), metadata: '{"generation":1}' }));

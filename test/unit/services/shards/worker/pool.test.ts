@@ -22,9 +22,9 @@ test('threads that end are replaced, and those that live are chosen meanwhile', 
     if (time === 0) await until('it is replaced', () => pool.workers[0] !== before);
   }
   expect(pool.workers[0]!.isGone).toBe(true);
-  expect(pool.lightest()).toBe(second);
+  expect(pool.leastLoaded()).toBe(second);
   await until('it is replaced again', () => !pool.workers[0]!.isGone);
-  expect(pool.lightest()).toBe(pool.workers[0]);
+  expect(pool.leastLoaded()).toBe(pool.workers[0]);
   expect(pool.workers[0]).not.toBe(first);
   expect(pool.workers[1]).toBe(second);
   expect(faults).toEqual([]);

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { RecordBatch } from '../../../../../lib/records/batch.ts';
-import { posted, received } from '../../../../../services/shards/worker/posted-write.ts';
+import { fromPosted, toPosted } from '../../../../../services/shards/worker/posted-write.ts';
 import { expectDurationBelow } from '../../../../support/duration.ts';
 import { LoopWatch } from '../../../../support/loop-watch.ts';
 
@@ -19,8 +19,8 @@ test('megabytes of metadata are handed over, not copied, and come out as they we
     '[]',
   ]);
   const expected = structuredClone(write);
-  const message = await posted(write);
-  const arrived = received(structuredClone(message.write, { transfer: message.transfer }));
+  const message = await toPosted(write);
+  const arrived = fromPosted(structuredClone(message.write, { transfer: message.transfer }));
   expect(arrived).toEqual(expected);
   expect(write.batch.vectors.byteLength).toBe(0);
   expect(message.transfer.every(({ detached }) => detached)).toBe(true);
@@ -29,25 +29,25 @@ test('megabytes of metadata are handed over, not copied, and come out as they we
 
 test('little metadata goes as it is, and vectors that share their buffer are not taken away', async () => {
   const write = upsertOf(['{"a":1}', '{}']);
-  expect(await posted(write)).toEqual({ write, transfer: [write.batch.vectors.buffer] });
+  expect(await toPosted(write)).toEqual({ write, transfer: [write.batch.vectors.buffer] });
   const part = { ...write.batch, ids: ['r0'], vectors: write.batch.vectors.subarray(0, 2), metadata: ['{}'] };
-  expect((await posted({ kind: 'upsert', batch: part })).transfer).toEqual([]);
+  expect((await toPosted({ kind: 'upsert', batch: part })).transfer).toEqual([]);
   const removal = { kind: 'delete', ids: ['a'] } as const;
-  expect(received((await posted({ ...removal, ids: ['a'] })).write)).toEqual(removal);
+  expect(fromPosted((await toPosted({ ...removal, ids: ['a'] })).write)).toEqual(removal);
 });
 
 test('what may have to be sent once more stays here', async () => {
   const write = upsertOf(['{"a":1}', '{}']);
   const expected = structuredClone(write);
-  const { write: message, transfer } = await posted(write, true);
-  expect(received(structuredClone(message, { transfer }))).toEqual(expected);
+  const { write: message, transfer } = await toPosted(write, true);
+  expect(fromPosted(structuredClone(message, { transfer }))).toEqual(expected);
   expect(write).toEqual(expected);
 });
 
 test('ill-formed text reaches the engine as it is, to be refused there', async () => {
   const metadata = ['{}', `{"a":"${'x'.repeat(3 * 1024 * 1024)}\ud800"}`];
-  const { write } = await posted(upsertOf(metadata));
-  expect(received(write)).toMatchObject({ batch: { metadata } });
+  const { write } = await toPosted(upsertOf(metadata));
+  expect(fromPosted(write)).toMatchObject({ batch: { metadata } });
 });
 
 test('40 MB of metadata do not hold the event loop', async () => {
@@ -56,7 +56,7 @@ test('40 MB of metadata do not hold the event loop', async () => {
   let heldMs = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 4 && heldMs >= 15; attempt++) {
     const watch = new LoopWatch();
-    const { write: message, transfer } = await posted({
+    const { write: message, transfer } = await toPosted({
       ...write,
       batch: { ...write.batch, vectors: new Float32Array(2_000) },
     });

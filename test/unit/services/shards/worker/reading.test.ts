@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
-import type { Page, ShardMatch } from '../../../../../lib/shard/match.ts';
+import type { AnswerPage, ShardMatch } from '../../../../../lib/shard/match.ts';
 import type { ShardQuery } from '../../../../../services/shards/engine/query.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { runThrough } from '../../../../../services/shards/engine/steps.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
 import type { WorkerOp, WorkerOps, WorkerReply } from '../../../../../services/shards/worker/protocol.ts';
-import { Reading, Readings } from '../../../../../services/shards/worker/reading.ts';
+import { PageCursor, PageCursors } from '../../../../../services/shards/worker/reading.ts';
 import { ShardHost } from '../../../../../services/shards/worker/shard-host.ts';
 import { fetchFrom, queryIn, queryWith, rootOf, settle, specWith, write } from '../../../../support/shard-engine.ts';
 
@@ -22,7 +22,7 @@ const remove = (names: string[]): ShardWrite => ({ kind: 'delete', ids: names })
 const ALL = queryWith([1, 0, 0, 0], { topK: 10_000, includeValues: true, includeMetadata: true });
 
 /** All remaining pages of a cursor. */
-function readOut(reading: Reading): unknown[] {
+function readOut(reading: PageCursor): unknown[] {
   const items: unknown[] = [];
   while (!reading.isAtEnd) items.push(...runThrough(reading.page(10_000)));
   return items;
@@ -41,8 +41,8 @@ test('a reading stays as it was whatever is written, and what it kept goes when 
   put(upsertOf(ids(3_000), 1));
   const before = queryIn(shard, ALL);
   const ranking = runThrough(shard.rankSteps(ALL));
-  const readings = [Reading.ofMatches(shard, ranking, ALL), Reading.ofMatches(shard, ranking, ALL)];
-  const records = Reading.ofRecords(shard, shard.slotsOf(ids(500)));
+  const readings = [PageCursor.ofMatches(shard, ranking, ALL), PageCursor.ofMatches(shard, ranking, ALL)];
+  const records = PageCursor.ofRecords(shard, shard.slotsOf(ids(500)));
   const fetched = fetchFrom(shard, ids(500));
   // Records are overwritten, deleted and added to free slots, while the engine moves records in
   // between.
@@ -75,7 +75,7 @@ test('records that are read stay readable while nearly all others go and memory 
   settle(shard);
   const read = ids(3_000).filter((_, at) => at % 50 === 0);
   const before = fetchFrom(shard, read);
-  const reading = Reading.ofRecords(shard, shard.slotsOf(read));
+  const reading = PageCursor.ofRecords(shard, shard.slotsOf(read));
   const [deleted, overwritten] = [read.filter((_, at) => at % 3 === 0), read.filter((_, at) => at % 3 === 1)];
   write(shard, remove([...deleted, ...ids(3_000).filter((_, at) => at % 50 !== 0)]), upsertOf(overwritten, 2));
   settle(shard);
@@ -120,7 +120,7 @@ function startHost() {
       nowMs += ms;
     },
     query: (query: ShardQuery = ALL) => ask('query', { key: 'c.0', query, pageMaxBytes: 1_000 }),
-    next: (page: Page<unknown>) => ask('next', { key: 'c.0', rest: page.rest!, pageMaxBytes: 20_000 }),
+    next: (page: AnswerPage<unknown>) => ask('next', { key: 'c.0', rest: page.rest!, pageMaxBytes: 20_000 }),
   };
 }
 
@@ -129,7 +129,7 @@ test('pages are handed out in order, also while a group is staged, until nothing
   const whole = ask('query', { key: 'c.0', query: ALL, pageMaxBytes: Number.POSITIVE_INFINITY });
   expect(whole.rest).toBeNull();
   expect(whole.items).toHaveLength(200);
-  let page: Page<unknown> | null = query();
+  let page: AnswerPage<unknown> | null = query();
   const items = [...page.items];
   ask('stage', { key: 'c.0', writes: [upsertOf(ids(200), 2)] });
   for (let pages = 0; page?.rest && pages < 100; pages++) {
@@ -158,14 +158,14 @@ test('a reading for which nobody comes back is forgotten, one that is left at on
 test('of too many readings the oldest of the kind ends, and no other', () => {
   const shard = new Shard(specWith({ dimensions: DIMENSIONS }));
   write(shard, upsertOf(ids(2), 1));
-  const readings = new Readings();
+  const readings = new PageCursors();
   const slots = shard.slotsOf(ids(2));
-  const keep = (reading: Reading): string => readings.keep(reading, runThrough(reading.page(1)), 0).rest!;
+  const keep = (reading: PageCursor): string => readings.keep(reading, runThrough(reading.page(1)), 0).rest!;
   const isOpen = (name: string): boolean => readings.next(name, 0, 0) !== null;
-  const all = [keep(Reading.ofAll(shard)), keep(Reading.ofAll(shard))];
-  const some = Array.from({ length: 4_097 }, () => keep(Reading.ofRecords(shard, slots)));
+  const all = [keep(PageCursor.ofAll(shard)), keep(PageCursor.ofAll(shard))];
+  const some = Array.from({ length: 4_097 }, () => keep(PageCursor.ofRecords(shard, slots)));
   expect([some[0]!, some[1]!, ...all].map(isOpen)).toEqual([false, true, true, true]);
-  const more = Array.from({ length: 63 }, () => keep(Reading.ofAll(shard)));
+  const more = Array.from({ length: 63 }, () => keep(PageCursor.ofAll(shard)));
   expect([...all, more[0]!, some[2]!].map(isOpen)).toEqual([false, true, true, true]);
   for (const name of [...all, ...some, ...more]) readings.end(name);
   expect(readings.size).toBe(0);

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { FetchedRecord, Page, ShardMatch } from '../../../../../lib/shard/match.ts';
+import type { AnswerPage, FetchedRecord, ShardMatch } from '../../../../../lib/shard/match.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
-import { cases } from '../../../../support/effort.ts';
+import { propertyRuns } from '../../../../support/effort.ts';
 import { Model, queryWith, specWith, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
 import { HostHarness } from './shard-host-harness.ts';
 
@@ -144,7 +144,7 @@ class Course {
       if (!this.host.isAnswered(asked.id)) return true;
       const cameFirst = isCommitted && this.host.answered.indexOf(asked.id) < at;
       asked.to ??= this.#commits - (cameFirst ? 1 : 0);
-      const { items, rest } = this.host.result<Page<ShardMatch>>(asked.id);
+      const { items, rest } = this.host.result<AnswerPage<ShardMatch>>(asked.id);
       asked.items.push(...items);
       if (rest === null) return this.#check(asked);
       asked.id = this.host.send('next', { key: this.#key, rest, pageMaxBytes: asked.pageMaxBytes });
@@ -184,7 +184,7 @@ function pick({ metadata: { n, tags, v } }: TestRecord) {
   return { n, tags, v };
 }
 
-const RUNS = cases(40);
+const RUNS = propertyRuns(40);
 
 test('whatever queries are cut by, their answers are of one state that there was while they were under way', () => {
   let answers = 0;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from '@jest/globals';
-import { type ShardHead, unsoundHead } from '../../../../../../lib/shard/head.ts';
+import { invalidHead, type ShardHead } from '../../../../../../lib/shard/head.ts';
 import { LogSeals } from '../../../../../../lib/store/log-seals.ts';
 import { Database } from '../../../../../../lib/store/sqlite/thread/database.ts';
 import { HeadCache } from '../../../../../../lib/store/sqlite/thread/head-cache.ts';
@@ -88,7 +88,7 @@ test('what another connection appends or changes is seen', () => {
   other.close();
   const sql = 'UPDATE shards SET count = 77 WHERE collection = ? AND shard = 3';
   inStoreFile(folder, 'log.db', (file) => file.prepare(sql).run(collection));
-  expect(headOf(3)).toEqual(unsoundHead(1));
+  expect(headOf(3)).toEqual(invalidHead(1));
 });
 
 test('the first entry of a shard, and the drop of all, are seen', () => {

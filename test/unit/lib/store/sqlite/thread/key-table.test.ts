@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Seals } from '../../../../../../lib/secret/seals.ts';
 import type { KeyRow, Scope } from '../../../../../../lib/store/keys.ts';
-import { saidOfKey } from '../../../../../../lib/store/sealed-keys.ts';
+import { payloadOfKey } from '../../../../../../lib/store/sealed-keys.ts';
 import { Database } from '../../../../../../lib/store/sqlite/thread/database.ts';
 import { KEYS_SCHEMA, type KeyTable, keyTable } from '../../../../../../lib/store/sqlite/thread/key-table.ts';
 import { at, newKey } from '../../../../../contract/store-rows.ts';
@@ -17,9 +17,9 @@ const ACCOUNT = 'an account with many keys';
 class CountingSeals extends Seals {
   verified = 0;
 
-  override fitsHex(...args: Parameters<Seals['fitsHex']>): boolean {
+  override verifyHex(...args: Parameters<Seals['verifyHex']>): boolean {
     this.verified++;
-    return super.fitsHex(...args);
+    return super.verifyHex(...args);
   }
 }
 
@@ -32,7 +32,7 @@ let keys: KeyTable;
 function add(scopes: Scope[]): KeyRow {
   const row = newKey({ accountId: ACCOUNT, scopes, createdAt: at(rows.length) });
   rows.push(row);
-  expect(keys.create({ ...row, seal: seals.hex(saidOfKey(row)) }, null)).toBe('created');
+  expect(keys.create({ ...row, seal: seals.sealHex(payloadOfKey(row)) }, null)).toBe('created');
   return row;
 }
 

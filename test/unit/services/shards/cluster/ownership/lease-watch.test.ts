@@ -63,7 +63,7 @@ test('a lease that began after a reading is not over for being absent there', ()
   const { watch } = watchAt();
   const early = watch.begin();
   watch.observe([lease('new')], watch.begin(['new']));
-  watch.hear('named');
+  watch.track('named');
   watch.observe([], early);
   expect(isDead(watch, 'new')).toBe(false);
   expect(isDead(watch, 'named')).toBe(false);

@@ -2,7 +2,7 @@ import pino from 'pino';
 import type { ProcessIdentity } from '../../../../../../lib/process/process-identity.ts';
 import type { Holder, LeaseRow, LeaseStore, OwnerRow } from '../../../../../../lib/store/owners.ts';
 import { type Store, StoreError } from '../../../../../../lib/store/port.ts';
-import { Membership } from '../../../../../../services/shards/cluster/ownership/membership.ts';
+import { NodeMembership } from '../../../../../../services/shards/cluster/ownership/membership.ts';
 import { NodeTime, VirtualTime } from '../../../../../simulation/ownership/virtual-time.ts';
 
 const LOG = pino({ level: 'silent' });
@@ -23,7 +23,7 @@ export class Nodes {
   /** Nodes that calls do not reach. */
   readonly unheard = new Set<string>();
   readonly dead: { at: number; by: string; node: string }[] = [];
-  readonly members = new Map<string, Membership>();
+  readonly members = new Map<string, NodeMembership>();
   isDown = false;
   /** Store calls are answered from this time on, earlier ones included. */
   answersFromMs = 0;
@@ -33,9 +33,9 @@ export class Nodes {
   lists = 0;
   gets: string[][] = [];
 
-  async start(node: string, process: ProcessIdentity, rate = 1): Promise<Membership> {
+  async start(node: string, process: ProcessIdentity, rate = 1): Promise<NodeMembership> {
     const time = new NodeTime(this.time, rate, 0);
-    const member = new Membership({
+    const member = new NodeMembership({
       store: this.#storeOf(node),
       clock: time,
       timers: time,

@@ -6,7 +6,7 @@ import {
   RENEW_EVERY_MS,
   WATCH_EVERY_MS,
 } from '../../../../../../services/shards/cluster/ownership/lease-terms.ts';
-import type { Membership } from '../../../../../../services/shards/cluster/ownership/membership.ts';
+import type { NodeMembership } from '../../../../../../services/shards/cluster/ownership/membership.ts';
 import { until } from '../../../../../support/until.ts';
 import { elsewhere, Nodes, SHARD } from './membership-nodes.ts';
 
@@ -98,7 +98,8 @@ test('with many nodes a few leases are read each second, and all of them seldom'
   expect(new Set(nodes.dead.map(({ node }) => node))).toEqual(new Set(['n7', 'n31']));
   // Eventually all of them have expired.
   await nodes.time.run(nodes.time.nowMs + 5_000);
-  for (const [name, member] of nodes.members) if (!nodes.cut.has(name)) expect(member.takers()).toHaveLength(count - 2);
+  for (const [name, member] of nodes.members)
+    if (!nodes.cut.has(name)) expect(member.eligibleNodes()).toHaveLength(count - 2);
 });
 
 test('all that wait for one holder share one reading of its lease', async () => {
@@ -128,7 +129,7 @@ test('while the store is away nobody is judged, and when it is back nobody is de
   await nodes.time.run(nodes.time.nowMs + 3_000);
   // Both started again, and their previous shards are free.
   expect(nodes.dead).toEqual([]);
-  expect(first.takers().sort()).toEqual(['a', 'b']);
+  expect(first.eligibleNodes().sort()).toEqual(['a', 'b']);
   await nodes.time.run(nodes.time.nowMs + 10_000);
   expect(nodes.dead).toEqual([]);
   expect((await nodes.over(first.ownership.acquire(SHARD))).epoch).toBe(2);
@@ -185,7 +186,7 @@ test('placement goes by memory, and leaves out who leaves', async () => {
   const first = await nodes.start('a', elsewhere());
   const large = await nodes.start('large', elsewhere());
   await nodes.time.run(nodes.time.nowMs + 3_000);
-  const share = (member: Membership): number => {
+  const share = (member: NodeMembership): number => {
     const shards = Array.from({ length: 2_000 }, (_, at) => `c.${at}`);
     return shards.filter((shard) => member.placement.preferred(shard) === 'large').length / shards.length;
   };
@@ -193,8 +194,8 @@ test('placement goes by memory, and leaves out who leaves', async () => {
   expect(share(first)).toBeLessThan(0.85);
   expect(share(large)).toBe(share(first));
   await nodes.over(large.drain());
-  expect(first.takers()).toEqual(['a']);
-  expect(large.takers()).toEqual(['a']);
+  expect(first.eligibleNodes()).toEqual(['a']);
+  expect(large.eligibleNodes()).toEqual(['a']);
 });
 
 test('a shard that rests is left to another node, which alone may claim it while it lives', async () => {
@@ -204,11 +205,11 @@ test('a shard that rests is left to another node, which alone may claim it while
     await nodes.start('b', elsewhere()),
     await nodes.start('c', elsewhere()),
   ];
-  first.ownership.rest(await nodes.over(first.ownership.acquire(SHARD)), 1_000);
-  expect(first.ownership.resting()).toEqual([{ shard: SHARD, bytes: 1_000 }]);
+  first.ownership.markUnloaded(await nodes.over(first.ownership.acquire(SHARD)), 1_000);
+  expect(first.ownership.unloadedShards()).toEqual([{ shard: SHARD, bytes: 1_000 }]);
   const { node, incarnation } = first.live().find((row) => row.node === 'b')!;
-  await nodes.over(first.ownership.releaseResting(SHARD, { node, incarnation }));
-  expect(first.ownership.resting()).toEqual([]);
+  await nodes.over(first.ownership.releaseUnloaded(SHARD, { node, incarnation }));
+  expect(first.ownership.unloadedShards()).toEqual([]);
   await expect(nodes.over(third.ownership.acquire(SHARD))).rejects.toMatchObject({ node: 'b' });
   expect((await nodes.over(heir.ownership.acquire(SHARD))).epoch).toBe(2);
 });
@@ -216,14 +217,14 @@ test('a shard that rests is left to another node, which alone may claim it while
 test('a node that leaves gives back what is asked for there, and what was left to it', async () => {
   const nodes = new Nodes();
   const [first, heir] = [await nodes.start('a', elsewhere()), await nodes.start('b', elsewhere())];
-  first.ownership.rest(await nodes.over(first.ownership.acquire(SHARD)), 1_000);
+  first.ownership.markUnloaded(await nodes.over(first.ownership.acquire(SHARD)), 1_000);
   const { node, incarnation } = first.live().find((row) => row.node === 'b')!;
-  await nodes.over(first.ownership.releaseResting(SHARD, { node, incarnation }));
+  await nodes.over(first.ownership.releaseUnloaded(SHARD, { node, incarnation }));
   await nodes.over(heir.drain());
   await expect(nodes.over(heir.ownership.acquire(SHARD))).rejects.toMatchObject({ node: null });
   expect(nodes.owners.get(SHARD)).toMatchObject({ epoch: 1, holder: null });
   const claim = await nodes.over(first.ownership.acquire(SHARD));
-  first.ownership.rest(claim, 1_000);
+  first.ownership.markUnloaded(claim, 1_000);
   await nodes.over(first.drain());
   await expect(nodes.over(first.ownership.acquire(SHARD))).rejects.toMatchObject({ node: null });
   expect(nodes.owners.get(SHARD)).toMatchObject({ epoch: 2, holder: null });
@@ -237,7 +238,7 @@ test('a node that leaves knows by then who came a moment ago', async () => {
   await nodes.time.run(nodes.time.nowMs + 50);
   await started;
   await nodes.over(first.drain(), 50);
-  expect(first.takers()).toEqual(['b']);
+  expect(first.eligibleNodes()).toEqual(['b']);
 });
 
 test('a store that stood still gives every node a lease as soon as it goes on, and leaves none behind', async () => {

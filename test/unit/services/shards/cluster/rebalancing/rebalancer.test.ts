@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import type { LeaseRow } from '../../../../../../lib/store/owners.ts';
-import type { Refusal } from '../../../../../../services/shards/cluster/rebalancing/arrival.ts';
-import { type HeldShard, Rebalancer } from '../../../../../../services/shards/cluster/rebalancing/rebalancer.ts';
+import type { OfferRefusal } from '../../../../../../services/shards/cluster/rebalancing/arrival.ts';
+import { type NodeShard, Rebalancer } from '../../../../../../services/shards/cluster/rebalancing/rebalancer.ts';
 import { VirtualTime } from '../../../../../simulation/ownership/virtual-time.ts';
 
 const LOG = pino({ level: 'silent' });
@@ -12,7 +12,7 @@ const MOVE_MS = 5_000;
 /** A shard rests this long before it moves, and each move is followed by a pause. */
 const SETTLED_MS = 600_000;
 
-interface Held extends HeldShard {
+interface Held extends NodeShard {
   node: string;
 }
 
@@ -29,7 +29,7 @@ class Board {
   readonly offers: { from: string; to: string; atMs: number }[] = [];
   readonly #underWay = new Map<string, number>();
   mostAtOnce = 0;
-  refuses: (to: string) => Refusal | null = () => null;
+  refuses: (to: string) => OfferRefusal | null = () => null;
 
   constructor(nodes: string[], shards: Held[]) {
     this.shards = shards;
@@ -46,7 +46,7 @@ class Board {
         node,
         offer: async (to, arrival) => {
           this.offers.push({ from: node, to, atMs: this.time.nowMs });
-          return this.refuses(to) ?? this.rebalancers.get(to)!.offered(arrival);
+          return this.refuses(to) ?? this.rebalancers.get(to)!.considerOffer(arrival);
         },
       },
       own: () => this.#use(node),
@@ -60,7 +60,7 @@ class Board {
           this.#give(shard, to, 'open');
           this.rebalancers.get(to)!.arrived();
         },
-        leaveResting: async (shard, to) => this.#give(shard, to, 'resting'),
+        giveUnloaded: async (shard, to) => this.#give(shard, to, 'resting'),
       },
       pool: { busyThreads: 0 },
     });

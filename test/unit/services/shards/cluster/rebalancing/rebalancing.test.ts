@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ClusterUse, type NodeUse } from '../../../../../../lib/placement/cluster-use.ts';
+import { ClusterUsage, type NodeUsage } from '../../../../../../lib/placement/cluster-use.ts';
 import { Placement } from '../../../../../../lib/placement/placement.ts';
-import { refusalOf } from '../../../../../../services/shards/cluster/rebalancing/arrival.ts';
+import { offerRefusal } from '../../../../../../services/shards/cluster/rebalancing/arrival.ts';
 import { loadAverage } from '../../../../../../services/shards/cluster/rebalancing/load-average.ts';
-import { MovePace } from '../../../../../../services/shards/cluster/rebalancing/move-pace.ts';
+import { MoveThrottle } from '../../../../../../services/shards/cluster/rebalancing/move-pace.ts';
 import { type Move, nextMove, type OwnedShard } from '../../../../../../services/shards/cluster/rebalancing/planner.ts';
-import { cases } from '../../../../../support/effort.ts';
+import { propertyRuns } from '../../../../../support/effort.ts';
 import { randomFrom } from '../../../../../support/random.ts';
 
 const GIB = 2 ** 30;
@@ -34,7 +34,7 @@ class Board {
     this.shards = shards;
   }
 
-  use(node: string): NodeUse {
+  use(node: string): NodeUsage {
     const held = this.shards.filter((shard) => shard.node === node);
     return {
       node,
@@ -46,8 +46,8 @@ class Board {
     };
   }
 
-  cluster(): ClusterUse {
-    return new ClusterUse(this.nodes.map((node) => this.use(node)));
+  cluster(): ClusterUsage {
+    return new ClusterUsage(this.nodes.map((node) => this.use(node)));
   }
 
   get placement(): Placement {
@@ -79,7 +79,7 @@ class Board {
         const move = this.plan(from);
         if (move === null) continue;
         const shard = this.shards.find((other) => other.shard === move.shard)!;
-        const refusal = refusalOf(this.use(move.to), this.cluster(), false, { ...shard, reason: move.reason });
+        const refusal = offerRefusal(this.use(move.to), this.cluster(), false, { ...shard, reason: move.reason });
         expect(refusal).toBeNull();
         expect(shard.node).toBe(from);
         shard.node = move.to;
@@ -133,7 +133,7 @@ describe('a cluster left to itself', () => {
         expect(moves.length).toBeLessThan(board.shards.length / 4);
         expect(board.settle()).toEqual([]);
       }),
-      { numRuns: cases(30) },
+      { numRuns: propertyRuns(30) },
     );
   });
 
@@ -154,7 +154,7 @@ describe('a cluster left to itself', () => {
         expect(Math.max(...times.values())).toBeLessThanOrEqual(3);
         expect(board.settle()).toEqual([]);
       }),
-      { numRuns: cases(20) },
+      { numRuns: propertyRuns(20) },
     );
   });
 
@@ -175,7 +175,7 @@ describe('a cluster left to itself', () => {
     const random = randomFrom(11);
     let moves = 0;
     for (let round = 0; round < 200; round++) {
-      const cluster = new ClusterUse(
+      const cluster = new ClusterUsage(
         board.nodes.map((node) => {
           const use = board.use(node);
           return { ...use, bytes: use.bytes * (0.97 + 0.06 * random()), load: use.load * (0.97 + 0.06 * random()) };
@@ -255,8 +255,8 @@ describe('one move', () => {
     expect(board.plan(board.shards[0]!.node, board.cluster(), new Set([to]))).toBeNull();
   });
 
-  const pressed = (node: string, changes: Partial<NodeUse>, board: Board): ClusterUse =>
-    new ClusterUse(board.nodes.map((other) => ({ ...board.use(other), ...(other === node ? changes : {}) })));
+  const pressed = (node: string, changes: Partial<NodeUsage>, board: Board): ClusterUsage =>
+    new ClusterUsage(board.nodes.map((other) => ({ ...board.use(other), ...(other === node ? changes : {}) })));
 
   test.each([
     ['short of memory', { bytes: 39 * GIB }],
@@ -273,7 +273,7 @@ describe('one move', () => {
     const board = away();
     const { node } = board.shards[0]!;
     expect(board.plan(node, pressed(node, { load: 7.5 }, board))).toMatchObject({ reason: 'load' });
-    const busy = new ClusterUse(board.nodes.map((other) => ({ ...board.use(other), load: 7.5 })));
+    const busy = new ClusterUsage(board.nodes.map((other) => ({ ...board.use(other), load: 7.5 })));
     expect(board.plan(node, busy)).toBeNull();
   });
 
@@ -308,18 +308,18 @@ describe('the target', () => {
 
   test('takes what it has room for, one at a time, by what it holds itself', () => {
     const empty = { ...own, bytes: 0, load: 0 };
-    expect(refusalOf(empty, use, false, small)).toBeNull();
-    expect(refusalOf(empty, use, true, small)).toBe('busy');
-    expect(refusalOf({ ...empty, draining: true }, use, false, small)).toBe('draining');
-    expect(refusalOf({ ...own, bytes: 39 * GIB }, use, false, small)).toBe('room');
-    expect(refusalOf({ ...own, bytes: 24 * GIB }, use, false, small)).toBe('share');
-    expect(refusalOf({ ...own, bytes: 24 * GIB }, use, false, { ...small, reason: 'memory' })).toBeNull();
+    expect(offerRefusal(empty, use, false, small)).toBeNull();
+    expect(offerRefusal(empty, use, true, small)).toBe('busy');
+    expect(offerRefusal({ ...empty, draining: true }, use, false, small)).toBe('draining');
+    expect(offerRefusal({ ...own, bytes: 39 * GIB }, use, false, small)).toBe('room');
+    expect(offerRefusal({ ...own, bytes: 24 * GIB }, use, false, small)).toBe('share');
+    expect(offerRefusal({ ...own, bytes: 24 * GIB }, use, false, { ...small, reason: 'memory' })).toBeNull();
   });
 });
 
 describe('the pace', () => {
   test('is one move at a time and so many bytes a second over time', () => {
-    const pace = new MovePace(1_000);
+    const pace = new MoveThrottle(1_000);
     expect(pace.nextMs).toBeLessThan(0);
     pace.began();
     expect(pace.nextMs).toBe(Number.POSITIVE_INFINITY);
@@ -331,7 +331,7 @@ describe('the pace', () => {
   });
 
   test('leaves a node alone that refused, longer one that failed', () => {
-    const pace = new MovePace(1_000);
+    const pace = new MoveThrottle(1_000);
     pace.began();
     pace.refused('a', 1_000);
     pace.failed('b', 1_000);

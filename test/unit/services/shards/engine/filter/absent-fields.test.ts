@@ -4,7 +4,7 @@ import { fieldReader } from '../../../../../../lib/filter/field.ts';
 import { fieldsToFind } from '../../../../../../lib/shard/field-report.ts';
 import type { EngineOptions } from '../../../../../../services/shards/engine/shard.ts';
 import { runThrough } from '../../../../../../services/shards/engine/steps.ts';
-import { cases } from '../../../../../support/effort.ts';
+import { propertyRuns } from '../../../../../support/effort.ts';
 import { filter, metadata } from '../../../../../support/random-filters.ts';
 import {
   queryWith,
@@ -50,6 +50,6 @@ test.each<[string, EngineOptions, boolean]>([
         check();
       },
     ),
-    { numRuns: cases(60) },
+    { numRuns: propertyRuns(60) },
   );
 });

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type EngineOptions, Shard } from '../../../../../../services/shards/engine/shard.ts';
 import { runThrough } from '../../../../../../services/shards/engine/steps.ts';
-import { cases } from '../../../../../support/effort.ts';
+import { propertyRuns } from '../../../../../support/effort.ts';
 import { naiveFacets, naiveMatches } from '../../../../../support/naive-filter.ts';
 import { fieldName, filter, metadata } from '../../../../../support/random-filters.ts';
 import {
@@ -71,7 +71,7 @@ test.each<[string, EngineOptions]>([
         check();
       },
     ),
-    { numRuns: cases(100) },
+    { numRuns: propertyRuns(100) },
   );
 });
 

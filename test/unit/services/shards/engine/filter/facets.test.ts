@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Shard } from '../../../../../../services/shards/engine/shard.ts';
-import { Readings } from '../../../../../../services/shards/worker/reading.ts';
+import { PageCursors } from '../../../../../../services/shards/worker/reading.ts';
 import { readWork } from '../../../../../../services/shards/worker/reads.ts';
 import { specWith, type TestRecord, upsertOf, write } from '../../../../../support/shard-engine.ts';
 
@@ -15,7 +15,7 @@ function shardOf(values: unknown[]): Shard {
 
 /** How often the work pauses during a phase. */
 function pauses(shard: Shard, phase: string): number {
-  const work = readWork('facets', { shard, readings: new Readings() }, { ...FACETS, limit: 1_000 }, () => 0);
+  const work = readWork('facets', { shard, readings: new PageCursors() }, { ...FACETS, limit: 1_000 }, () => 0);
   let count = 0;
   for (const said of { [Symbol.iterator]: () => work.steps() as Iterator<unknown> }) if (said === phase) count++;
   return count;

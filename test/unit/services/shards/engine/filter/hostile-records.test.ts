@@ -1,6 +1,6 @@
 /** Records and filters designed to be slow or to fill memory. */
 import { expect, test } from '@jest/globals';
-import { Column } from '../../../../../../services/shards/engine/filter/column.ts';
+import { FieldColumn } from '../../../../../../services/shards/engine/filter/column.ts';
 import { Shard } from '../../../../../../services/shards/engine/shard.ts';
 import { queryIn, queryWith, specWith, type TestRecord, upsertOf, write } from '../../../../../support/shard-engine.ts';
 
@@ -35,7 +35,7 @@ test('a column that writes make too large gives way', () => {
 });
 
 test('what holds few is known though nothing was ever held as a string', () => {
-  const column = new Column('b');
+  const column = new FieldColumn('b');
   column.fill(0, { b: true });
   column.fill(1, { b: false });
   column.fill(2, { b: true });

@@ -4,7 +4,7 @@ import { NameOrder } from '../../../../../../services/shards/engine/filter/name-
 import { Namespaces } from '../../../../../../services/shards/engine/filter/namespaces.ts';
 import { Slots } from '../../../../../../services/shards/engine/slots.ts';
 import { runThrough, StepMeter } from '../../../../../../services/shards/engine/steps.ts';
-import { cases } from '../../../../../support/effort.ts';
+import { propertyRuns } from '../../../../../support/effort.ts';
 
 const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
@@ -22,7 +22,7 @@ test('names are in the order of their bytes, whatever is added and deleted', () 
       const expected = [...held].filter((name) => byBytes(name, from) >= 0).sort(byBytes);
       expect([...order.from(from)]).toEqual(expected);
     }),
-    { numRuns: cases(200) },
+    { numRuns: propertyRuns(200) },
   );
 });
 
@@ -42,8 +42,8 @@ test('a page of namespaces costs what it holds, not what there are', () => {
   const namespaces = new Namespaces(slots);
   for (let i = 0; i < 20_000; i++) {
     const id = Buffer.from(`\0tenant-${String(i).padStart(6, '0')}\0record`);
-    const slot = slots.take(id, Float32Array.of(1), Buffer.from('{}'), 1);
-    slots.show(slot);
+    const slot = slots.allocate(id, Float32Array.of(1), Buffer.from('{}'), 1);
+    slots.makeLive(slot);
     namespaces.changed(-1, slot);
   }
   const meter = new StepMeter(Number.POSITIVE_INFINITY);
