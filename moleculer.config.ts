@@ -12,8 +12,8 @@ import { MoleculerLogger } from './mixins/moleculer-logger.ts';
 import { paramsCheck } from './mixins/params-check.ts';
 import { isShardRead } from './mixins/shard-router/shard-calls.ts';
 import { ErrorRegenerator } from './mixins/transport/error-regenerator.ts';
-import { trackSilence } from './mixins/transport/hearing.ts';
 import { LostCalls } from './mixins/transport/lost-calls.ts';
+import { trackSilence } from './mixins/transport/node-silence.ts';
 import { SettledRequests } from './mixins/transport/settled-requests.ts';
 import { type TransportSettings, transportOf, transportOptions } from './mixins/transport/transport.ts';
 

@@ -12,7 +12,7 @@ import { shardIndexOf } from '../services/collections/shard-routing.ts';
 import { type Backing, bestBacking, startBacking } from '../test/support/backing-services.ts';
 import type { ClusterNode } from '../test/support/cluster-node.ts';
 import { until } from '../test/support/until.ts';
-import type { AvailabilityGap } from './absence.ts';
+import type { AvailabilityGap } from './availability-watch.ts';
 import { BenchCluster, MEMORY_LIMIT_MIB, startAlone, targetOf } from './cluster-nodes.ts';
 import { type Dataset, datasetFolder, readDataset } from './dataset.ts';
 import { FailOvers, type Watched } from './fail-over.ts';

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ShardKey } from '../lib/shard/key.ts';
 import type { ClusterNode } from '../test/support/cluster-node.ts';
 import { until } from '../test/support/until.ts';
-import { type AvailabilityGap, AvailabilityWatch, type Probe } from './absence.ts';
+import { type AvailabilityGap, AvailabilityWatch, type Probe } from './availability-watch.ts';
 import type { BenchCluster } from './cluster-nodes.ts';
 
 const CALM_MS = 300;

@@ -1,9 +1,9 @@
 import type * as Api from './api/generated.ts';
 import type { AnyMetadata, WithMetadata } from './api/metadata.ts';
-import { Exported, type ExportedRecord } from './exported.ts';
+import { Exported, type ExportedRecord } from './export-stream.ts';
 import type { RequestOptions } from './http/options.ts';
 import type { CallArguments, OperationId, Transport } from './http/transport.ts';
-import { type ImportSource, importBody } from './imported.ts';
+import { type ImportSource, importBody } from './import-body.ts';
 import { Listing } from './listing.ts';
 import { upsertInParts } from './split-upsert.ts';
 

@@ -1,7 +1,7 @@
 export type * as Api from './api/generated.ts';
 export type { AnyMetadata, WithMetadata } from './api/metadata.ts';
 export { Collection } from './collection.ts';
-export { Exported, type ExportedRecord } from './exported.ts';
+export { Exported, type ExportedRecord } from './export-stream.ts';
 export {
   APIConnectionError,
   APIStatusError,
@@ -21,7 +21,7 @@ export {
 } from './http/errors.ts';
 export type { ClientOptions, RequestOptions } from './http/options.ts';
 export type { OnWarning } from './http/warnings.ts';
-export type { ImportedRecord, ImportSource } from './imported.ts';
+export type { ImportedRecord, ImportSource } from './import-body.ts';
 export { Listing } from './listing.ts';
 export { ProvecOperator } from './operator.ts';
 export { Provec } from './provec.ts';

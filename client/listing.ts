@@ -1,4 +1,4 @@
-import { CursorCycleDetector } from './cursor-watch.ts';
+import { CursorCycleDetector } from './cursor-cycle-detector.ts';
 
 interface Page {
   nextCursor?: string | null;

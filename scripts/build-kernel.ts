@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import initWabt from 'wabt';
-import { writeOrCompare } from './generated.ts';
+import { writeOrCompare } from './write-or-compare.ts';
 
 const KERNELS = ['services/shards/engine/kernel/similarity', 'lib/records/kernel/float32-scan'];
 

@@ -10,7 +10,7 @@ import { constants } from 'node:os';
 import { ConfigError, readConfig } from '../lib/config.ts';
 import { watchParent } from '../lib/process/parent-watch.ts';
 import { type ClusterPlan, clusterPlan, readNodes } from './cluster/cluster-plan.ts';
-import { SupervisedProcess } from './cluster/member.ts';
+import { SupervisedProcess } from './cluster/supervised-process.ts';
 
 const READY_MAX_MS = 60_000;
 const READY_CHECK_MS = 200;

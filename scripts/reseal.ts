@@ -20,12 +20,12 @@ import type { StoreToReseal } from '../lib/store/resealing.ts';
 import { openSqliteToReseal } from '../lib/store/sqlite/resealing.ts';
 import { openSqliteStore } from '../lib/store/sqlite/store.ts';
 import { LedgerUnreachableError } from '../services/anchoring/ledger/rpc-pool.ts';
-import { assertNoLiveNodes } from './reseal/alone.ts';
 import { RESEAL_USAGE, type ResealOptions, readArguments } from './reseal/arguments.ts';
-import { describeComparison } from './reseal/holding.ts';
 import { type OpenLedger, openLedger } from './reseal/ledger.ts';
+import { describeComparison } from './reseal/ledger-comparison.ts';
 import { type CollectionVerdict, LostSecret } from './reseal/lost-secret.ts';
 import { newKey } from './reseal/new-key.ts';
+import { assertNoLiveNodes } from './reseal/no-live-nodes.ts';
 import { describeRow, quoteValue, Report } from './reseal/report.ts';
 
 const EXIT_FAILED = 1;

@@ -11,7 +11,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { MARKS_FOLDER, moveMarks } from '../store/once-tried-checkpoints.ts';
+import { MARKS_FOLDER, moveMarks } from '../store/crash-guarded-checkpoints.ts';
 import { DataDirError, lockDataDir } from './data-dir.ts';
 import { type DirectoryLock, isAbandoned, lockHolder } from './data-dir-lock.ts';
 

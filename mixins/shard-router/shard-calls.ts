@@ -7,9 +7,9 @@
  */
 import { Errors, type Middleware, type ServiceBroker, type ServiceSchema } from 'moleculer';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import { isShardUnavailable } from '../../lib/shard/away.ts';
 import { type ShardKey, shardKey } from '../../lib/shard/key.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
+import { isShardUnavailable } from '../../lib/shard/shard-unavailable.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import type { OwnerStore } from '../../lib/store/owners.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';

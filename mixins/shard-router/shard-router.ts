@@ -9,9 +9,9 @@
  */
 import { LRUCache } from 'lru-cache';
 import { Placement } from '../../lib/placement/placement.ts';
-import { shardUnavailableError, type UnavailableReason } from '../../lib/shard/away.ts';
 import { parseShardKey, type ShardKey } from '../../lib/shard/key.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
+import { shardUnavailableError, type UnavailableReason } from '../../lib/shard/shard-unavailable.ts';
 import type { OwnerStore } from '../../lib/store/owners.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
 import type { Clock } from '../../lib/time/clock.ts';

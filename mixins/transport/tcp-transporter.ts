@@ -11,11 +11,11 @@
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import { Transporters } from 'moleculer';
+import { ConnectionGate, TCP_HEADER_BYTES } from './connection-gate.ts';
 import { LoopbackBeacon } from './loopback-beacon.ts';
 import { SEAL_MAX_BYTES } from './packet-seal.ts';
 import { SealedMessages, type TransportParts } from './sealed-messages.ts';
 import { BEACON, HELLO } from './sealed-wire.ts';
-import { ConnectionGate, TCP_HEADER_BYTES } from './strangers.ts';
 import { failureResponse, type Packet } from './undelivered.ts';
 
 interface TcpTransporterOptions extends TransportParts {

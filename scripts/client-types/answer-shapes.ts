@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../lib/json/schema.ts';
 import { describedApi, referencedComponents, successSchemaOf } from './described-api.ts';
-import { formatTypeScript } from './formatted.ts';
+import { formatTypeScript } from './format-typescript.ts';
 
 /**
  * The shape of a value: a JSON type; `integer`; `any`; `#<name>` for a named shape; or an object

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../lib/json/schema.ts';
-import { NON_RETRYABLE_OPERATIONS } from '../second-times.ts';
+import { NON_RETRYABLE_OPERATIONS } from '../retry-outcomes.ts';
 import {
   BASE,
   type Components,
@@ -12,7 +12,7 @@ import {
   successSchemaOf,
   successTypeName,
 } from './described-api.ts';
-import { formatTypeScript } from './formatted.ts';
+import { formatTypeScript } from './format-typescript.ts';
 import { commentText, fieldComment, REQUEST_NUMBERS, typeName, typeText } from './type-text.ts';
 
 /** Types that `client/verify/` declares in more detail. */

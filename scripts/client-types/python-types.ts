@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../lib/json/schema.ts';
 import { wrapText } from '../markdown.ts';
-import { NON_RETRYABLE_OPERATIONS } from '../second-times.ts';
+import { NON_RETRYABLE_OPERATIONS } from '../retry-outcomes.ts';
 import {
   BASE,
   describedApi,

@@ -5,7 +5,7 @@ import { shardSpec } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { StoreToReseal } from '../../lib/store/resealing.ts';
 import { runThrough } from '../../services/shards/engine/steps.ts';
-import { contiguousEntries } from '../../services/shards/shard/log-run.ts';
+import { contiguousEntries } from '../../services/shards/shard/contiguous-entries.ts';
 import { RecomputeSession } from '../../services/shards/worker/recompute-session.ts';
 
 /** The state of one shard, recomputed from its stored bytes by hashing every leaf again. */

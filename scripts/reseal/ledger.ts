@@ -8,7 +8,7 @@ import { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
 import { RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';
 import { sealKeyOf } from '../../services/anchoring/outbox/row-seal.ts';
 import { type DevLedger, startDevLedger } from '../../services/devledger/process.ts';
-import { type Witness, witnessOf } from './holding.ts';
+import { type Witness, witnessOf } from './ledger-comparison.ts';
 
 /** The service's ledger, open while a store is compared with it. */
 export interface OpenLedger {

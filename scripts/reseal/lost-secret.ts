@@ -11,7 +11,7 @@ import {
   describeComparison,
   type LedgerComparison,
   type Witness,
-} from './holding.ts';
+} from './ledger-comparison.ts';
 import type { Kind } from './report.ts';
 
 export interface LostSecretOptions {

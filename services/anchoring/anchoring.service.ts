@@ -24,7 +24,7 @@ import { LedgerUnreachableError, type RpcEndpoints, RpcPool } from './ledger/rpc
 import { closeRow } from './outbox/decisions.ts';
 import { sealed, sealKeyOf } from './outbox/row-seal.ts';
 import { unsoundHeadReason } from './recovery/reconciliation.ts';
-import { retireAll } from './recovery/retirement.ts';
+import { retireAll } from './recovery/retire-all.ts';
 
 type Params<A extends keyof Actions> = Context<Actions[A]['params']>;
 type Result<A extends keyof Actions> = Promise<Actions[A]['result']>;

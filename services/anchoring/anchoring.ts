@@ -15,7 +15,7 @@ import { cutContains } from '../../lib/shard/cut.ts';
 import type { Cut } from '../../lib/shard/head.ts';
 import type { AnchorRow, ConfirmedAnchor } from '../../lib/store/anchors.ts';
 import type { AnchoringContext, AnchoringOptions } from './context.ts';
-import { InstanceRegistry } from './membership.ts';
+import { InstanceRegistry } from './instance-registry.ts';
 import { AnchorRequests } from './outbox/anchor-requests.ts';
 import { closeRow, haltRow, resumeRow } from './outbox/decisions.ts';
 import { Outbox } from './outbox/outbox.ts';

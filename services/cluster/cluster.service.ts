@@ -6,12 +6,12 @@ import { isShared } from '../../lib/process/node-home.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
 import { backUp } from './backup.ts';
+import { ClusterOperations } from './cluster-operations.ts';
 import { ReferenceResolver } from './collection-reference.ts';
 import { anchorTable, listCollections } from './collection-table.ts';
 import { type KnownNode, nodeTable } from './node-table.ts';
 import { ROWS_MAX } from './paging.ts';
 import { shardTable } from './shard-table.ts';
-import { ClusterOperations } from './steering.ts';
 
 type Params<A extends keyof ClusterActions> = ClusterActions[A]['params'];
 type Result<A extends keyof ClusterActions> = Promise<Actions[A]['result']>;

@@ -9,7 +9,7 @@ import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
 import { storedBatch } from '../../lib/records/namespace.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
 import type { Runtime } from '../../lib/runtime.ts';
-import { withCollectionName } from '../../lib/shard/away.ts';
+import { withCollectionName } from '../../lib/shard/shard-unavailable.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { withTimeLimit } from '../../lib/time/timers.ts';

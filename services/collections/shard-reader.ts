@@ -11,7 +11,6 @@ import { answerBudget } from '../../lib/admission/answer-size.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { TopValues, type ValueCount, ValueCounts } from '../../lib/filter/value-counts.ts';
 import { compareUtf8 } from '../../lib/records/utf8-order.ts';
-import { isShardUnavailable } from '../../lib/shard/away.ts';
 import type { FieldReport } from '../../lib/shard/field-report.ts';
 import type {
   AnswerPage,
@@ -23,6 +22,7 @@ import type {
 } from '../../lib/shard/match.ts';
 import type { ListOptions, NamespaceRange, ShardRead, ShardReadOp, ShardReads } from '../../lib/shard/read.ts';
 import type { RecordScope } from '../../lib/shard/scope.ts';
+import { isShardUnavailable } from '../../lib/shard/shard-unavailable.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { mergeFieldReports } from './absent-fields.ts';
 import { mergeInto, mergeLists, type OrderedList } from './merge-lists.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/time/clock.ts';
 import type { Metrics } from '../../mixins/metrics.ts';
-import type { RequestContext } from './exchange.ts';
+import type { RequestContext } from './request-context.ts';
 
 /** Status logged when the client closes the connection before the response ends, as in nginx. */
 const CLIENT_CLOSED = 499;

@@ -1,4 +1,4 @@
-import type { RequestContext } from './exchange.ts';
+import type { RequestContext } from './request-context.ts';
 
 /** Request headers of all dialects, since a preflight does not show which one it is for. */
 const ALLOWED_HEADERS = 'Authorization, Content-Type, X-Request-Id, Api-Key, X-Pinecone-Api-Version';

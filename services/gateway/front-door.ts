@@ -11,12 +11,12 @@ import { unavailable } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { livezPage, readyzPage } from '../../mixins/health/health-pages.ts';
-import { RequestContext } from './exchange.ts';
 import { hasAmbiguousFraming } from './head-checks.ts';
 import { type HttpHandler, HttpServer, type HttpTimeouts } from './http-server.ts';
 import type { WebPage } from './operations.ts';
+import { RequestContext } from './request-context.ts';
 import { Responder } from './responder.ts';
-import { ResponseScheduler } from './responses/response-turns.ts';
+import { ResponseScheduler } from './responses/response-scheduler.ts';
 import { Sender } from './responses/sender.ts';
 
 const TIMEOUTS: HttpTimeouts = {

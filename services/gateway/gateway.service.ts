@@ -7,7 +7,6 @@ import type { Readiness } from '../../mixins/health/health-pages.ts';
 import { Metrics } from '../../mixins/metrics.ts';
 import { serviceGauges } from '../../mixins/metrics-gauges.ts';
 import { BodyPool, bodyWorkers } from './bodies/body-pool.ts';
-import { RequestHandler } from './edge.ts';
 import { FrontDoor } from './front-door.ts';
 import type { HttpTimeouts } from './http-server.ts';
 import { openApiDocument } from './openapi/document.ts';
@@ -17,9 +16,10 @@ import { PINECONE_DOCUMENT_PATH, pineconeDocument } from './pinecone/openapi/doc
 import { PINECONE_ROUTES } from './pinecone/routes.ts';
 import { rateLimitOf } from './rate-limit.ts';
 import { RECALL_ROUTES } from './recall/routes.ts';
+import { RequestHandler } from './request-handler.ts';
 import { Responder } from './responder.ts';
 import type { MinimumPace } from './responses/reading-pace.ts';
-import { ResponseScheduler } from './responses/response-turns.ts';
+import { ResponseScheduler } from './responses/response-scheduler.ts';
 import { Sender } from './responses/sender.ts';
 import { routesOf } from './routes.ts';
 

@@ -7,9 +7,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { AddressInfo, Socket } from 'node:net';
 import { ProvecError, unavailable } from '../../lib/errors.ts';
 import type { ErrorBody } from './error-response.ts';
-import { requestIdOf } from './exchange.ts';
 import { HEADERS_MAX, LargeHeads, LONG_HEAD_MAX_BYTES, tooLarge } from './large-heads.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
+import { requestIdOf } from './request-context.ts';
 
 const KEEP_ALIVE_MS = 65_000;
 const CONNECTIONS_MAX = 16_384;

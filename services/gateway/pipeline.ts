@@ -7,7 +7,7 @@
 import { call } from '../../lib/actions/call.ts';
 import { notFound } from '../../lib/errors.ts';
 import { isCollectionName } from '../../lib/requests/collection-name.ts';
-import type { RequestContext } from './exchange.ts';
+import type { RequestContext } from './request-context.ts';
 import type { Route } from './route.ts';
 import { answer } from './steps/answer.ts';
 import { authenticate, requireScopes } from './steps/authenticate.ts';

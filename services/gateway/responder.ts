@@ -4,8 +4,8 @@ import type { ProvecError } from '../../lib/errors.ts';
 import { toFailure } from '../../lib/failure.ts';
 import { type RepeatedFields, RepeatedLines } from '../../mixins/repeated-lines.ts';
 import { ClientGoneError } from './client-gone.ts';
-import type { RequestContext } from './exchange.ts';
 import type { WebPage } from './operations.ts';
+import type { RequestContext } from './request-context.ts';
 import { type Head, JSON_HEADERS, type Sender } from './responses/sender.ts';
 
 /** Sends errors, pages and OPTIONS responses, and logs the gateway's faults. */

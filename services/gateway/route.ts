@@ -3,9 +3,9 @@ import type { Limits } from '../../lib/limits.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Scope } from '../../lib/store/keys.ts';
 import type { Bodies, BodyName } from './bodies/decoders.ts';
+import type { Dialect } from './dialect.ts';
 import type { QueueName } from './overload/queues.ts';
-import type { Pieces } from './responses/splice.ts';
-import type { Dialect } from './surface.ts';
+import type { Pieces } from './responses/json-pieces.ts';
 
 /** Replaces a path segment that cannot be decoded. No resource can have this name. */
 export const UNDECODABLE = '\0';

@@ -1,10 +1,11 @@
 import { recordBytes, vectorBytes } from '../../lib/admission/answer-size.ts';
 import { invalidValue } from '../../lib/records/fields.ts';
 import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
+import { PROVEC } from './dialect.ts';
 import { headsWidth, LIST_WIDTH, namesWidth, scanWidth } from './overload/queues.ts';
 import { describeParameter } from './query-string.ts';
 import { updateForKey } from './record-update.ts';
-import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/splice.ts';
+import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/json-pieces.ts';
 import {
   collectionParams,
   decodedParams,
@@ -14,7 +15,6 @@ import {
   UNDECODABLE,
   VERIFY_TIMEOUT_MS,
 } from './route.ts';
-import { PROVEC } from './surface.ts';
 import { warningsOf, withWarnings } from './warnings.ts';
 
 const route = routesBelow(PROVEC);

@@ -2,7 +2,7 @@
 import type { UnusedField, WithAbsentFields } from '../../lib/actions/collections.ts';
 import { printableName } from '../../lib/records/fields.ts';
 import type { TextFindings } from './bodies/decoders.ts';
-import type { Warned } from './responses/splice.ts';
+import type { Warned } from './responses/json-pieces.ts';
 import type { RouteInput } from './route.ts';
 
 /** Parts of a request that its warnings depend on. */

@@ -1,4 +1,4 @@
-import { HoldAges } from './hold-sightings.ts';
+import { HoldAges } from './hold-ages.ts';
 import type { Decision, WriteRequest } from './write-decisions.ts';
 
 export type WriteAnswer = { outcome: 'reserved'; id: string | null } | { outcome: 'count'; ticket: string };

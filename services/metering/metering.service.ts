@@ -10,7 +10,7 @@ import { isShared } from '../../lib/process/node-home.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { peersWith } from '../../mixins/peers.ts';
 import { respondsToPing } from '../../mixins/transport/lost-calls.ts';
-import { AccountRouter } from './account-charge.ts';
+import { AccountRouter } from './account-router.ts';
 import type { Allowance } from './allowance.ts';
 import { QueryQuota } from './query-quota.ts';
 import { planLimitReached, tooManyShards } from './refusal.ts';

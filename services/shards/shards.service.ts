@@ -8,7 +8,7 @@ import type { Runtime } from '../../lib/runtime.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { NODE_DEAD } from '../../mixins/shard-router/shard-calls.ts';
 import { announceDraining } from '../../mixins/shard-router/shard-nodes.ts';
-import { silenceMs } from '../../mixins/transport/hearing.ts';
+import { silenceMs } from '../../mixins/transport/node-silence.ts';
 import type { Peers } from './cluster/peers.ts';
 import { ShardNode } from './shard-node.ts';
 

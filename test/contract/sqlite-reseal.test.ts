@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { parseShardKey } from '../../lib/shard/key.ts';
 import { openSqliteToReseal } from '../../lib/store/sqlite/resealing.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
-import { TamperedRows } from '../support/changed-rows.ts';
 import { openStoreAsForger } from '../support/forger.ts';
+import { TamperedRows } from '../support/tampered-rows.ts';
 import { resealContract } from './reseal-contract.ts';
 
 resealContract('SQLite', async () => {

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { RecordedResponses } from '../support/likeness.ts';
 import { blocksOf, type PageBlock } from '../support/page-blocks.ts';
 import { ReaderTerminal } from '../support/reader-terminal.ts';
+import { RecordedResponses } from '../support/recorded-responses.ts';
 import { StartedProcess } from '../support/service-process.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

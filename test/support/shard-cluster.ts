@@ -14,7 +14,7 @@ import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { SYSTEM_TIMERS } from '../../lib/time/timers.ts';
 import { ShardRouter } from '../../mixins/shard-router/shard-router.ts';
-import type { ShardOffer } from '../../services/shards/cluster/rebalancing/arrival.ts';
+import type { ShardOffer } from '../../services/shards/cluster/rebalancing/shard-offer.ts';
 import { ShardNode } from '../../services/shards/shard-node.ts';
 import { SeverableStore } from './severed-store.ts';
 import { TEST_KEYS } from './store-keys.ts';

@@ -1,6 +1,6 @@
 import type { Api } from './api-client.ts';
-import { TransactionWatch } from './flight-watch.ts';
 import { LedgerRelay } from './ledger-relay.ts';
+import { TransactionWatch } from './transaction-watch.ts';
 
 interface Sent {
   id: unknown;

@@ -35,7 +35,7 @@ import {
   type TransactionStatus,
 } from './rpc-responses.ts';
 import { batchedStatuses } from './signature-statuses.ts';
-import { blockhash, priorityFee, rentOf } from './signing-terms.ts';
+import { blockhash, priorityFee, rentOf } from './signing-inputs.ts';
 import { cached } from './ttl-cache.ts';
 
 /** Signed transaction with what is needed to track it; `wire` is base64. */

@@ -6,7 +6,7 @@ import type { CollectionRow } from '../../../lib/store/catalog.ts';
 import { StoreError } from '../../../lib/store/port.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { AnchoringContext } from '../context.ts';
-import { beginIndexCheck } from '../outbox/filing.ts';
+import { beginIndexCheck } from '../outbox/row-index-check.ts';
 import { NOT_DELETED, wasDeleted } from './deletion.ts';
 import { mayRetire, retire } from './retire.ts';
 
@@ -22,9 +22,9 @@ interface Remedies {
 
 /**
  * Finds collections whose anchor was never requested, accounts of deleted collections, rows that
- * are no longer anchored (retire.ts), and wrong index entries (filing.ts). A request is sent only
- * once, and its sender may die, so this runs at the start, when instances come or go, and every ten
- * minutes.
+ * are no longer anchored (retire.ts), and wrong index entries (row-index-check.ts). A request is
+ * sent only once, and its sender may die, so this runs at the start, when instances come or go, and
+ * every ten minutes.
  */
 export class CatchUp {
   readonly #context: AnchoringContext;

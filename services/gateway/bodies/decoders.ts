@@ -4,8 +4,8 @@ import type { DecodeContext } from '../../../lib/requests/field.ts';
 import { type DecodedRequest, type RequestName, requestsOf } from '../../../lib/requests/requests.ts';
 import { PINECONE_BODIES } from '../pinecone/bodies.ts';
 import { RECALL_BODIES } from '../recall/bodies.ts';
+import { ANY_INDEX, type TextBounds, type VectorPlace } from './extracted-vectors.ts';
 import { parseJsonBody } from './json-body.ts';
-import { ANY_INDEX, type TextBounds, type VectorPlace } from './lifted-vectors.ts';
 import { RoundedInteger } from './rounded-integer.ts';
 import type { Translation } from './translation.ts';
 

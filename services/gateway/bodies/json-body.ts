@@ -3,8 +3,8 @@ import { parse } from 'secure-json-parse';
 import { describeValue, ProvecError } from '../../../lib/errors.ts';
 import { parseJson, TooManyEscapedKeys } from '../../../lib/json/text.ts';
 import { invalidValue, isJsonObject, type JsonObject } from '../../../lib/records/fields.ts';
+import { extractVectors, restoreVectors, type TextBounds, type VectorPlace } from './extracted-vectors.ts';
 import { jsonFault, repeatedMember } from './json-fault.ts';
-import { extractVectors, restoreVectors, type TextBounds, type VectorPlace } from './lifted-vectors.ts';
 import type { RoundedInteger } from './rounded-integer.ts';
 
 const invalidJson = (message: string) => new ProvecError('INVALID_JSON', message);

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../lib/records/fields.ts';
 import type { DecodeContext } from '../../../lib/requests/field.ts';
 import type { RequestName } from '../../../lib/requests/requests.ts';
-import type { VectorPlace } from './lifted-vectors.ts';
+import type { VectorPlace } from './extracted-vectors.ts';
 
 /** Maps a body of another dialect to one of our requests. */
 export interface Translation {

@@ -1,9 +1,9 @@
 import type { Config } from '../../../lib/config.ts';
 import { ERROR_TABLE } from '../../../lib/errors.ts';
 import { requestNameOf } from '../bodies/decoders.ts';
+import { PROVEC } from '../dialect.ts';
 import { patternOf } from '../route.ts';
 import { routesOf } from '../routes.ts';
-import { PROVEC } from '../surface.ts';
 import { ACCOUNT_DESCRIPTIONS, ACCOUNT_SCHEMAS, OPERATOR_SCHEMAS } from './accounts.ts';
 import { COLLECTION_DESCRIPTIONS, collectionSchemas } from './collections.ts';
 import { withExamples } from './examples/attached.ts';

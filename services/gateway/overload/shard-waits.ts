@@ -11,7 +11,7 @@
 import { type Caller, call } from '../../../lib/actions/call.ts';
 import type { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import { isShardUnavailable } from '../../../lib/shard/away.ts';
+import { isShardUnavailable } from '../../../lib/shard/shard-unavailable.ts';
 import { type Backoff, backoffMs } from '../../../lib/time/backoff.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
 import { ClientGoneError } from '../client-gone.ts';

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { invalidValue, isJsonObject, type JsonObject, refuseMisspelt } from '../../../lib/records/fields.ts';
 import { PLACE_FIELDS, placeText } from '../../../lib/requests/place.ts';
-import { ANY_INDEX } from '../bodies/lifted-vectors.ts';
+import { ANY_INDEX } from '../bodies/extracted-vectors.ts';
 import type { Translation } from '../bodies/translation.ts';
 import { filterOf } from './filter.ts';
 import { metricOf } from './metric.ts';

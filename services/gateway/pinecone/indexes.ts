@@ -4,11 +4,11 @@ import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { readPlace, readTags } from '../../../lib/requests/tags.ts';
 import type { CollectionRow } from '../../../lib/store/catalog.ts';
 import { headsWidth, LIST_WIDTH } from '../overload/queues.ts';
-import type { Pieces } from '../responses/splice.ts';
+import type { Pieces } from '../responses/json-pieces.ts';
 import { collectionParams, type RouteCall, type RouteInput } from '../route.ts';
+import { PINECONE } from './dialect.ts';
 import { pineconeMetric } from './metric.ts';
 import { INDEX, route } from './route.ts';
-import { PINECONE } from './surface.ts';
 
 const PLACE = { cloud: 'provec', region: 'self-hosted' };
 const READ_CAPACITY = { mode: 'OnDemand', status: { state: 'Ready' } };

@@ -1,5 +1,5 @@
 import { collectionParams, type RouteInput, routesBelow } from '../route.ts';
-import { PINECONE } from './surface.ts';
+import { PINECONE } from './dialect.ts';
 
 export const route = routesBelow(PINECONE);
 

@@ -1,5 +1,5 @@
 import type { NamespacesPage } from '../../../lib/actions/collections.ts';
-import type { Pieces } from '../responses/splice.ts';
+import type { Pieces } from '../responses/json-pieces.ts';
 import { collectionParams, type RouteCall, type RouteInput } from '../route.ts';
 import { pineconeMetric } from './metric.ts';
 import { DEFAULT_NAMESPACE, pineconeNamespace } from './namespace.ts';

@@ -7,7 +7,7 @@ import { decodeIds } from '../../../lib/records/ids.ts';
 import { requestsOf } from '../../../lib/requests/requests.ts';
 import type { Bodies } from '../bodies/decoders.ts';
 import { updateForKey } from '../record-update.ts';
-import { matchesJson, vectorsJson } from '../responses/splice.ts';
+import { matchesJson, vectorsJson } from '../responses/json-pieces.ts';
 import { decodedParams, type RouteCall, type RouteInput } from '../route.ts';
 import { matchOf, recordOf } from './answers.ts';
 import { namespaceOf } from './namespace.ts';

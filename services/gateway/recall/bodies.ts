@@ -1,4 +1,4 @@
-import { ANY_INDEX } from '../bodies/lifted-vectors.ts';
+import { ANY_INDEX } from '../bodies/extracted-vectors.ts';
 import type { Translation } from '../bodies/translation.ts';
 
 /**

@@ -3,9 +3,9 @@ import type { CollectionDetail } from '../../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
 import { headsWidth } from '../overload/queues.ts';
-import { matchesJson, vectorsJson } from '../responses/splice.ts';
+import { matchesJson, vectorsJson } from '../responses/json-pieces.ts';
 import { collectionParams, decodedParams, routesBelow, VERIFY_TIMEOUT_MS } from '../route.ts';
-import { RECALL } from './surface.ts';
+import { RECALL } from './dialect.ts';
 
 const route = routesBelow(RECALL);
 const COLLECTION = '/collections/{name}';

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import type { RequestContext } from '../exchange.ts';
+import type { RequestContext } from '../request-context.ts';
 import { JsonBuffer } from './json-buffer.ts';
+import type { Pieces } from './json-pieces.ts';
 import { type MinimumPace, ReadingPace } from './reading-pace.ts';
-import type { ResponseScheduler } from './response-turns.ts';
-import type { Pieces } from './splice.ts';
+import type { ResponseScheduler } from './response-scheduler.ts';
 
 export const JSON_HEADERS = Object.freeze({
   'Content-Type': 'application/json; charset=utf-8',

@@ -1,9 +1,9 @@
 import { call } from '../../../lib/actions/call.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { monthOf } from '../../../lib/time/month.ts';
-import type { RequestContext } from '../exchange.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Pieces } from '../responses/json-pieces.ts';
 import { type Head, JSON_HEADERS } from '../responses/sender.ts';
-import type { Pieces } from '../responses/splice.ts';
 import { nextPart } from './call-action.ts';
 import type { StepParts } from './step.ts';
 

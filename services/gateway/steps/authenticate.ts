@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { call } from '../../../lib/actions/call.ts';
 import { isProvecError, ProvecError, unauthenticated } from '../../../lib/errors.ts';
 import type { Scope } from '../../../lib/store/keys.ts';
-import type { RequestContext } from '../exchange.ts';
+import type { RequestContext } from '../request-context.ts';
 import type { StepParts } from './step.ts';
 
 /**

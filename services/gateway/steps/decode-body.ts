@@ -1,5 +1,5 @@
 import { batchBytes, type RecordBatch } from '../../../lib/records/batch.ts';
-import type { RequestContext } from '../exchange.ts';
+import type { RequestContext } from '../request-context.ts';
 import type { StepParts } from './step.ts';
 import { queueRequestOf } from './wait-turn.ts';
 

@@ -3,7 +3,7 @@ import type { MemoryBudget, MemoryHold } from '../../../lib/admission/memory-bud
 import { ProvecError } from '../../../lib/errors.ts';
 import { GrowingBytes } from '../bodies/growing-bytes.ts';
 import { ClientGoneError } from '../client-gone.ts';
-import type { RequestContext } from '../exchange.ts';
+import type { RequestContext } from '../request-context.ts';
 import type { StepParts } from './step.ts';
 
 const UTF8_PARAMETER = /^charset\s*=\s*"?utf-?8"?$/;

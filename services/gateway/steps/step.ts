@@ -3,9 +3,9 @@ import type { Clock } from '../../../lib/time/clock.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
 import type { Metrics } from '../../../mixins/metrics.ts';
 import type { BodyPool } from '../bodies/body-pool.ts';
-import type { RequestContext } from '../exchange.ts';
 import type { Overload } from '../overload/overload.ts';
 import type { RateLimit } from '../rate-limit.ts';
+import type { RequestContext } from '../request-context.ts';
 import type { Responder } from '../responder.ts';
 import type { Sender } from '../responses/sender.ts';
 

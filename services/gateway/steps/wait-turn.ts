@@ -1,7 +1,7 @@
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import type { RequestContext } from '../exchange.ts';
 import type { QueueRequest } from '../overload/fair-queue.ts';
 import { type QueueName, scanWidth } from '../overload/queues.ts';
+import type { RequestContext } from '../request-context.ts';
 import type { StepParts } from './step.ts';
 
 /** Waits for the request's turn in its queue. Throws UNAVAILABLE. */

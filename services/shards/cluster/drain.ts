@@ -20,7 +20,7 @@ import { CONCURRENT_OPENINGS_MAX } from '../memory/opening-gate.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { ShardActor } from '../shard/actor.ts';
 import type { HandOver } from './hand-over.ts';
-import type { NodeMembership } from './ownership/membership.ts';
+import type { NodeMembership } from './ownership/node-membership.ts';
 
 /** Lanes for shards that open quickly, however many nodes receive them. */
 const QUICK_LANES_MAX = 16;

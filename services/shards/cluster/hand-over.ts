@@ -17,7 +17,7 @@ import type { Holder } from '../../../lib/store/owners.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
-import type { NodeMembership } from './ownership/membership.ts';
+import type { NodeMembership } from './ownership/node-membership.ts';
 import type { Peers } from './peers.ts';
 
 /** Longest time, in ms, to wait for the copy to catch up. */

@@ -16,7 +16,7 @@ import type { WorkerPool } from '../worker/pool.ts';
 import { Drain } from './drain.ts';
 import { Followers } from './followers.ts';
 import { HandOver } from './hand-over.ts';
-import type { NodeMembership } from './ownership/membership.ts';
+import type { NodeMembership } from './ownership/node-membership.ts';
 import type { Peers } from './peers.ts';
 import { type NodeShard, Rebalancer } from './rebalancing/rebalancer.ts';
 import type { Replicas } from './replicas.ts';

@@ -1,7 +1,7 @@
 import type { ReplicaState } from '../../../lib/actions/shards.ts';
 import type { ProcessIdentity } from '../../../lib/process/process-identity.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { OfferRefusal, ShardOffer } from './rebalancing/arrival.ts';
+import type { OfferRefusal, ShardOffer } from './rebalancing/shard-offer.ts';
 
 /** The other shard nodes on the same store. */
 export interface Peers {

@@ -6,8 +6,8 @@ import type { ShardActor } from '../shard/actor.ts';
 import type { Checkpointer } from '../shard/checkpointer.ts';
 import type { Materialiser } from '../shard/materialiser.ts';
 import type { WorkerPool } from '../worker/pool.ts';
+import type { HeadHistory } from './head-history.ts';
 import type { NodeMemory } from './node-memory.ts';
-import type { HeadHistory } from './own-heads.ts';
 
 /** A shard that is open, opening or closing. */
 export interface Resident {

@@ -13,10 +13,10 @@ import { EventEmitter } from 'node:events';
 import { ProvecError } from '../../../lib/errors.ts';
 import { GarbageAfterGrowth } from '../../../lib/process/garbage.ts';
 import type { Runtime } from '../../../lib/runtime.ts';
-import { shardUnavailableError, type UnavailableReason } from '../../../lib/shard/away.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
+import { shardUnavailableError, type UnavailableReason } from '../../../lib/shard/shard-unavailable.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { withTimeLimit } from '../../../lib/time/timers.ts';
 import type { Claim } from '../cluster/ownership/claims.ts';
@@ -26,8 +26,8 @@ import { assertExists, type OpenedShard, openShard, sizeInMemory } from '../shar
 import { type ShardWorker, WorkerLost } from '../worker/pool.ts';
 import type { ShardSize } from '../worker/protocol.ts';
 import { Eviction } from './eviction.ts';
+import { HeadHistory } from './head-history.ts';
 import { OpeningGate } from './opening-gate.ts';
-import { HeadHistory } from './own-heads.ts';
 import {
   assertOpen,
   type OpenResident,

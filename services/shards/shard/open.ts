@@ -18,9 +18,9 @@ import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import { versionAfter } from '../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../lib/store/port.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
-import { HEAD_HISTORY_MAX } from '../memory/own-heads.ts';
+import { HEAD_HISTORY_MAX } from '../memory/head-history.ts';
 import type { WorkerOps, WorkerRequests } from '../worker/protocol.ts';
-import { contiguousEntries } from './log-run.ts';
+import { contiguousEntries } from './contiguous-entries.ts';
 
 /** Maximum number of restarts of an opening because the log was trimmed in the meantime. */
 const RESTARTS_MAX = 5;

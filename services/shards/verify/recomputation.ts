@@ -17,11 +17,11 @@ import type { AlteredEntry, RecomputedShard } from '../../../lib/shard/recompute
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
-import type { HeadHistory } from '../memory/own-heads.ts';
+import type { HeadHistory } from '../memory/head-history.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { Checkpointer } from '../shard/checkpointer.ts';
+import { contiguousEntries } from '../shard/contiguous-entries.ts';
 import { clientErrorOf, shardUnavailable } from '../shard/failure.ts';
-import { contiguousEntries } from '../shard/log-run.ts';
 import { assertExists, orNotFound } from '../shard/open.ts';
 import { type ShardWorker, WorkerLost, type WorkerPool } from '../worker/pool.ts';
 

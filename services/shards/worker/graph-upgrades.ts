@@ -4,7 +4,7 @@
  * A shard holds two graphs while it replaces one. After an upgrade every loaded graph is outdated;
  * replacing them all at once would exhaust the node's memory limit.
  */
-import type { HostedShard } from './held-shard.ts';
+import type { HostedShard } from './hosted-shard.ts';
 
 export class GraphUpgrades {
   #current: HostedShard | null = null;

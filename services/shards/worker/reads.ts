@@ -7,9 +7,9 @@ import type { AnswerPage, FetchedRecord, ListedRecord, PageItem, ShardMatch } fr
 import type { ShardReadOp } from '../../../lib/shard/read.ts';
 import type { Shard } from '../engine/shard.ts';
 import { STEP_NS, StepMeter, type Steps } from '../engine/steps.ts';
+import { PageCursor, type PageCursors } from './page-cursor.ts';
 import type { WorkerOp, WorkerOps } from './protocol.ts';
 import type { ReadWork } from './read-run.ts';
-import { PageCursor, type PageCursors } from './reading.ts';
 
 export type LongRead = 'query' | ShardReadOp;
 

@@ -17,9 +17,9 @@ import { IndexFailure } from '../engine/index-failure.ts';
 import { type EngineOptions, Shard } from '../engine/shard.ts';
 import { runThrough, type Steps } from '../engine/steps.ts';
 import type { ShardWrite } from '../engine/write.ts';
-import { TurnScheduler } from './fair-turns.ts';
 import { GraphUpgrades } from './graph-upgrades.ts';
-import { HostedShard } from './held-shard.ts';
+import { HostedShard } from './hosted-shard.ts';
+import { PageCursor } from './page-cursor.ts';
 import { fromPosted, type PostedWrite } from './posted-write.ts';
 import type {
   CancelRequest,
@@ -32,10 +32,10 @@ import type {
   WorkerRequest,
 } from './protocol.ts';
 import { ReadRun, type ReadSlices } from './read-run.ts';
-import { PageCursor } from './reading.ts';
 import { isLongRead, type LongRead, readWork } from './reads.ts';
 import { recomputeHandlers } from './recompute-handlers.ts';
 import { StepRun } from './step-run.ts';
+import { TurnScheduler } from './turn-scheduler.ts';
 import { describeThrown, workerFaultOf } from './worker-fault.ts';
 
 const MAINTAIN_SLICE_MS = 2;

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { AnchorsPage, UpsertResult } from '../../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { isThorough } from '../../support/effort.ts';
-import type { TransactionWatch } from '../../support/flight-watch.ts';
 import type { LedgerRelay } from '../../support/ledger-relay.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
 import { startService, type TestService } from '../../support/service.ts';
+import type { TransactionWatch } from '../../support/transaction-watch.ts';
 import { watchedCollections, watchedLedger } from '../../support/watched-ledger.ts';
 
 const COLLECTIONS = isThorough ? 200 : 20;

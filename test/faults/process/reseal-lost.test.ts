@@ -18,7 +18,6 @@ import { secretHash } from '../../../services/keys/secret.ts';
 import { encodeEntryBody } from '../../../services/shards/engine/entry.ts';
 import { newCollection, newKey } from '../../contract/store-rows.ts';
 import { type Api, apiClient } from '../../support/api-client.ts';
-import { TamperedRows } from '../../support/changed-rows.ts';
 import { firstAccountIn } from '../../support/first-account.ts';
 import { openStoreAsForger } from '../../support/forger.ts';
 import { float32Bytes } from '../../support/intruder.ts';
@@ -27,6 +26,7 @@ import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
 import { type ResealRun, reseal, storeBytes } from '../../support/reseal-run.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { FORGED_KEYS } from '../../support/store-keys.ts';
+import { TamperedRows } from '../../support/tampered-rows.ts';
 import { TEST_KEY } from '../../support/tenant.ts';
 import { until } from '../../support/until.ts';
 

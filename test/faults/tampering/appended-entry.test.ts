@@ -10,13 +10,13 @@ import { shardKey } from '../../../lib/shard/key.ts';
 import type { LogEntry } from '../../../lib/store/log.ts';
 import { LogSeals } from '../../../lib/store/log-seals.ts';
 import { encodeEntryBody } from '../../../services/shards/engine/entry.ts';
-import { TamperedRows } from '../../support/changed-rows.ts';
 import { openStoreAsForger } from '../../support/forger.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
 import { FORGED_KEYS } from '../../support/store-keys.ts';
+import { TamperedRows } from '../../support/tampered-rows.ts';
 import { until } from '../../support/until.ts';
 
 interface Record3 {

@@ -6,10 +6,10 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
-import { TamperedRows } from '../../support/changed-rows.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { TamperedRows } from '../../support/tampered-rows.ts';
 import { until } from '../../support/until.ts';
 
 type Moment = 'while it runs' | 'after a kill' | 'after a stop';

@@ -9,12 +9,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { LogSeals } from '../../../lib/store/log-seals.ts';
-import { TamperedRows } from '../../support/changed-rows.ts';
 import { float32Bytes, tamperOnDisk } from '../../support/intruder.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
 import { FORGED_KEYS } from '../../support/store-keys.ts';
+import { TamperedRows } from '../../support/tampered-rows.ts';
 import { until } from '../../support/until.ts';
 
 interface Record3 {

@@ -5,10 +5,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CollectionDetail, UpsertResult } from '../../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
-import { TamperedRows } from '../../support/changed-rows.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
 import { inStoreFile } from '../../support/store-file.ts';
+import { TamperedRows } from '../../support/tampered-rows.ts';
 import { until } from '../../support/until.ts';
 
 const NAMES = ['halted', 'due', 'late', 'settled'];

@@ -6,11 +6,11 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { apiClient } from '../../support/api-client.ts';
-import { TamperedRows } from '../../support/changed-rows.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { referenceLeaf } from '../../support/reference-root.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
 import { inStoreFile } from '../../support/store-file.ts';
+import { TamperedRows } from '../../support/tampered-rows.ts';
 import { until } from '../../support/until.ts';
 
 type Row = Record<string, SQLInputValue>;

@@ -7,12 +7,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { AnchorsPage, UpsertResult } from '../../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
-import type { TransactionWatch } from '../../support/flight-watch.ts';
 import type { LedgerRelay } from '../../support/ledger-relay.ts';
 import { randomFrom } from '../../support/random.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
 import { seed } from '../../support/seed.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import type { TransactionWatch } from '../../support/transaction-watch.ts';
 import { until } from '../../support/until.ts';
 import { watchedCollections, watchedLedger } from '../../support/watched-ledger.ts';
 

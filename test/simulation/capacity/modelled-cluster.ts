@@ -1,9 +1,9 @@
-import type { NodeUsage, ShardUsage } from '../../../lib/placement/cluster-use.ts';
+import type { NodeUsage, ShardUsage } from '../../../lib/placement/cluster-usage.ts';
 import { Placement } from '../../../lib/placement/placement.ts';
 import type { LeaseRow } from '../../../lib/store/owners.ts';
 import { randomFrom } from '../../support/random.ts';
 import { EventQueue } from './event-queue.ts';
-import { MODEL_ASSUMPTIONS } from './model-terms.ts';
+import { MODEL_ASSUMPTIONS } from './model-assumptions.ts';
 import { ModelledNode } from './modelled-node.ts';
 import { Traffic } from './traffic.ts';
 

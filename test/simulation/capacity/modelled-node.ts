@@ -1,12 +1,12 @@
-import { ClusterUsage, type NodeUsage } from '../../../lib/placement/cluster-use.ts';
+import { ClusterUsage, type NodeUsage } from '../../../lib/placement/cluster-usage.ts';
 import { listEveryMs, watchedLeases } from '../../../lib/placement/lease-ring.ts';
 import type { Placement } from '../../../lib/placement/placement.ts';
 import { RENEW_EVERY_MS, WATCH_EVERY_MS } from '../../../services/shards/cluster/ownership/lease-terms.ts';
 import { LeaseWatch } from '../../../services/shards/cluster/ownership/lease-watch.ts';
-import { offerRefusal } from '../../../services/shards/cluster/rebalancing/arrival.ts';
-import { MoveThrottle } from '../../../services/shards/cluster/rebalancing/move-pace.ts';
+import { MoveThrottle } from '../../../services/shards/cluster/rebalancing/move-throttle.ts';
 import { type Move, nextMove, type OwnedShard } from '../../../services/shards/cluster/rebalancing/planner.ts';
-import { CLAIM_OPERATIONS, MODEL_ASSUMPTIONS, OPEN_OPERATIONS, SAVE_OPERATIONS } from './model-terms.ts';
+import { offerRefusal } from '../../../services/shards/cluster/rebalancing/shard-offer.ts';
+import { CLAIM_OPERATIONS, MODEL_ASSUMPTIONS, OPEN_OPERATIONS, SAVE_OPERATIONS } from './model-assumptions.ts';
 import type { ModelledCluster, ModelledLease, ModelledShard } from './modelled-cluster.ts';
 
 /**

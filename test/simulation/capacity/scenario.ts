@@ -1,5 +1,5 @@
 import { listEveryMs } from '../../../lib/placement/lease-ring.ts';
-import { MODEL_ASSUMPTIONS } from './model-terms.ts';
+import { MODEL_ASSUMPTIONS } from './model-assumptions.ts';
 import { ModelledCluster, type MoveRecord } from './modelled-cluster.ts';
 import type { ModelledNode } from './modelled-node.ts';
 import type { Rate } from './traffic.ts';

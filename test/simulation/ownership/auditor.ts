@@ -1,9 +1,9 @@
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import { Faults } from './faults.ts';
 import { ShardAudit } from './shard-audit.ts';
 import type { Rows } from './simulated-database.ts';
 import type { SimulatedNode } from './simulated-node.ts';
+import { Faults } from './violations.ts';
 
 /** Audits every shard of the collection. Also checks that nodes drop no copy that was correct. */
 export class Auditor {

@@ -1,5 +1,5 @@
-import type { Faults } from './faults.ts';
 import type { RecordHistory } from './record-history.ts';
+import type { Faults } from './violations.ts';
 
 /** A client's request, from the moment that it was sent. */
 export interface Request {

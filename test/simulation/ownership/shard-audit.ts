@@ -3,10 +3,10 @@ import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { LogEntry } from '../../../lib/store/log.ts';
 import { Shard } from '../../../services/shards/engine/shard.ts';
 import { ClientHistory } from './client-history.ts';
-import type { Faults } from './faults.ts';
 import { RecordHistory, valueIn } from './record-history.ts';
 import type { RecordRow, ShardRows } from './simulated-database.ts';
 import type { CopyReading, SimulatedNode } from './simulated-node.ts';
+import type { Faults } from './violations.ts';
 
 /**
  * Checks one shard's stored data, served data and reported heads against a model after every step:

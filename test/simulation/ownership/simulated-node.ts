@@ -12,7 +12,7 @@ import { Drain } from '../../../services/shards/cluster/drain.ts';
 import { type Follower, Followers } from '../../../services/shards/cluster/followers.ts';
 import { HandOver } from '../../../services/shards/cluster/hand-over.ts';
 import type { Claim } from '../../../services/shards/cluster/ownership/claims.ts';
-import type { NodeMembership } from '../../../services/shards/cluster/ownership/membership.ts';
+import type { NodeMembership } from '../../../services/shards/cluster/ownership/node-membership.ts';
 import type { Replicas } from '../../../services/shards/cluster/replicas.ts';
 import type { ShardWrite } from '../../../services/shards/engine/write.ts';
 import { NodeMemory } from '../../../services/shards/memory/node-memory.ts';

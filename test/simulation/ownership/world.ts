@@ -5,13 +5,13 @@ import { shardSpecs } from '../../../lib/shard/spec.ts';
 import { randomFrom } from '../../support/random.ts';
 import { Auditor } from './auditor.ts';
 import { type ClusterOptions, collectionOf, SimulatedCluster } from './cluster.ts';
+import { FaultInjector } from './fault-injector.ts';
+import { type Goal, LivenessGoals } from './liveness-goals.ts';
 import { Load } from './load.ts';
-import { type Goal, LivenessGoals } from './peace.ts';
 import { type Profile, profileOf } from './profile.ts';
 import { SOUND } from './simulated-membership.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 import { TraceHash } from './trace-hash.ts';
-import { FaultInjector } from './troublemaker.ts';
 
 const PEACE_MS = 40_000;
 /** Time for running operations to finish. */

@@ -12,7 +12,7 @@ import {
   ref,
   textSchema,
 } from '../../openapi/schema.ts';
-import { ERROR_CODES } from '../surface.ts';
+import { ERROR_CODES } from '../dialect.ts';
 import { metric, protection } from './requests.ts';
 
 const ERROR = object({

@@ -5,11 +5,11 @@ import type { Limits } from '../../../../lib/limits.ts';
 import { errorResponses, errorsOf, HEADER_COMPONENTS, HEADERS, response } from '../../openapi/operation.ts';
 import { type OpenApiSchema, type OpenApiSchemas, ref } from '../../openapi/schema.ts';
 import { patternOf, type Route } from '../../route.ts';
+import { PINECONE, statusOf } from '../dialect.ts';
 import { PINECONE_ROUTES } from '../routes.ts';
-import { PINECONE, statusOf } from '../surface.ts';
 import { answerSchemas } from './answers.ts';
+import { PINECONE_DESCRIPTIONS } from './descriptions.ts';
 import { bodySchemas, isOptional, type PineconeBody, queryParametersOf, vectorSchema } from './requests.ts';
-import { PINECONE_DESCRIPTIONS } from './words.ts';
 
 export const PINECONE_DOCUMENT_PATH = `${PINECONE.base}/openapi.json`;
 

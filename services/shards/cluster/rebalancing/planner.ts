@@ -15,7 +15,7 @@ import {
   type NodeUsage,
   type ShardUsage,
   type UsedFractions,
-} from '../../../../lib/placement/cluster-use.ts';
+} from '../../../../lib/placement/cluster-usage.ts';
 import type { Placement } from '../../../../lib/placement/placement.ts';
 import type { ShardKey } from '../../../../lib/shard/key.ts';
 

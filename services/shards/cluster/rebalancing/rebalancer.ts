@@ -7,7 +7,7 @@
  * docs/internals/placement.md.
  */
 import type { Logger } from 'pino';
-import { ClusterUsage, type NodeUsage } from '../../../../lib/placement/cluster-use.ts';
+import { ClusterUsage, type NodeUsage } from '../../../../lib/placement/cluster-usage.ts';
 import { Placement } from '../../../../lib/placement/placement.ts';
 import type { ShardKey } from '../../../../lib/shard/key.ts';
 import type { LeaseRow } from '../../../../lib/store/owners.ts';
@@ -16,10 +16,10 @@ import type { Timers } from '../../../../lib/time/timers.ts';
 import type { WorkerPool } from '../../worker/pool.ts';
 import type { HandOver } from '../hand-over.ts';
 import type { Peers } from '../peers.ts';
-import { type OfferRefusal, offerRefusal, type ShardOffer } from './arrival.ts';
 import { type LoadAverage, loadAverage } from './load-average.ts';
-import { MoveThrottle } from './move-pace.ts';
+import { MoveThrottle } from './move-throttle.ts';
 import { type Move, nextMove, type OwnedShard } from './planner.ts';
+import { type OfferRefusal, offerRefusal, type ShardOffer } from './shard-offer.ts';
 
 const PLAN_EVERY_MS = 1_000;
 export const MOVED_BYTES_PER_SECOND = 32 * 2 ** 20;

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { checkpointsIn, lockHome, type NodeHome } from '../../../../lib/process/node-home.ts';
 import { ownIdentity } from '../../../../lib/process/process-identity.ts';
-import { CrashGuardedCheckpoints } from '../../../../lib/store/once-tried-checkpoints.ts';
+import { CrashGuardedCheckpoints } from '../../../../lib/store/crash-guarded-checkpoints.ts';
 import { openSqliteStore } from '../../../../lib/store/sqlite/store.ts';
 import { newCollection } from '../../../contract/store-rows.ts';
 import { TEST_KEYS } from '../../../support/store-keys.ts';

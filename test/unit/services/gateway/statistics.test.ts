@@ -1,7 +1,7 @@
 /** Statistics of an index with more namespaces than fit on one page. */
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { shardUnavailableError } from '../../../../lib/shard/away.ts';
+import { shardUnavailableError } from '../../../../lib/shard/shard-unavailable.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import { RawConnection } from '../../../support/raw-connection.ts';
 import { type Edge, type FakeActions, KEY, startEdge, until } from './harness.ts';

@@ -6,10 +6,10 @@ import type { ContradictionStore } from '../../../../lib/store/contradictions.ts
 import type { LogEntry } from '../../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../../lib/store/port.ts';
 import { entry } from '../../../contract/store-rows.ts';
-import { TamperedRows } from '../../../support/changed-rows.ts';
 import { float32Bytes } from '../../../support/intruder.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../support/shard-fixture.ts';
 import { tamperWithRecord } from '../../../support/stored-record.ts';
+import { TamperedRows } from '../../../support/tampered-rows.ts';
 import { until } from '../../../support/until.ts';
 
 let fixture: ShardFixture;

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ProvecError } from '../../../../../lib/errors.ts';
-import { shardUnavailableError } from '../../../../../lib/shard/away.ts';
+import { shardUnavailableError } from '../../../../../lib/shard/shard-unavailable.ts';
 import { ShardWaits, type Waiter } from '../../../../../services/gateway/overload/shard-waits.ts';
 import { VirtualTime } from '../../../../simulation/ownership/virtual-time.ts';
 

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { MemoryBudget } from '../../../../../lib/admission/memory-budget.ts';
-import { RequestContext } from '../../../../../services/gateway/exchange.ts';
+import { RequestContext } from '../../../../../services/gateway/request-context.ts';
 import { bodyOf } from '../../../../../services/gateway/steps/read-body.ts';
 import { RawConnection } from '../../../../support/raw-connection.ts';
 import { until } from '../harness.ts';

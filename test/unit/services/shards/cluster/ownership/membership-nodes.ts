@@ -2,7 +2,7 @@ import pino from 'pino';
 import type { ProcessIdentity } from '../../../../../../lib/process/process-identity.ts';
 import type { Holder, LeaseRow, LeaseStore, OwnerRow } from '../../../../../../lib/store/owners.ts';
 import { type Store, StoreError } from '../../../../../../lib/store/port.ts';
-import { NodeMembership } from '../../../../../../services/shards/cluster/ownership/membership.ts';
+import { NodeMembership } from '../../../../../../services/shards/cluster/ownership/node-membership.ts';
 import { NodeTime, VirtualTime } from '../../../../../simulation/ownership/virtual-time.ts';
 
 const LOG = pino({ level: 'silent' });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ClusterUsage, type NodeUsage } from '../../../../../../lib/placement/cluster-use.ts';
+import { ClusterUsage, type NodeUsage } from '../../../../../../lib/placement/cluster-usage.ts';
 import { Placement } from '../../../../../../lib/placement/placement.ts';
-import { offerRefusal } from '../../../../../../services/shards/cluster/rebalancing/arrival.ts';
 import { loadAverage } from '../../../../../../services/shards/cluster/rebalancing/load-average.ts';
-import { MoveThrottle } from '../../../../../../services/shards/cluster/rebalancing/move-pace.ts';
+import { MoveThrottle } from '../../../../../../services/shards/cluster/rebalancing/move-throttle.ts';
 import { type Move, nextMove, type OwnedShard } from '../../../../../../services/shards/cluster/rebalancing/planner.ts';
+import { offerRefusal } from '../../../../../../services/shards/cluster/rebalancing/shard-offer.ts';
 import { propertyRuns } from '../../../../../support/effort.ts';
 import { randomFrom } from '../../../../../support/random.ts';
 

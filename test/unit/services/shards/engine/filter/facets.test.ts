@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Shard } from '../../../../../../services/shards/engine/shard.ts';
-import { PageCursors } from '../../../../../../services/shards/worker/reading.ts';
+import { PageCursors } from '../../../../../../services/shards/worker/page-cursor.ts';
 import { readWork } from '../../../../../../services/shards/worker/reads.ts';
 import { specWith, type TestRecord, upsertOf, write } from '../../../../../support/shard-engine.ts';
 

@@ -1,13 +1,13 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { float32Scanner } from '../../../../../lib/records/kernel/float32-scanner.ts';
-import { parseJsonBody } from '../../../../../services/gateway/bodies/json-body.ts';
 import {
   ANY_INDEX,
   type ExtractedText,
   extractVectors,
   type VectorPlace,
-} from '../../../../../services/gateway/bodies/lifted-vectors.ts';
+} from '../../../../../services/gateway/bodies/extracted-vectors.ts';
+import { parseJsonBody } from '../../../../../services/gateway/bodies/json-body.ts';
 import { isThorough } from '../../../../support/effort.ts';
 
 const BOUNDS = { levelsMax: 8, keysMax: 50 };

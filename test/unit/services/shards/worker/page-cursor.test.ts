@@ -4,8 +4,8 @@ import type { ShardQuery } from '../../../../../services/shards/engine/query.ts'
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { runThrough } from '../../../../../services/shards/engine/steps.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
+import { PageCursor, PageCursors } from '../../../../../services/shards/worker/page-cursor.ts';
 import type { WorkerOp, WorkerOps, WorkerReply } from '../../../../../services/shards/worker/protocol.ts';
-import { PageCursor, PageCursors } from '../../../../../services/shards/worker/reading.ts';
 import { ShardHost } from '../../../../../services/shards/worker/shard-host.ts';
 import { fetchFrom, queryIn, queryWith, rootOf, settle, specWith, write } from '../../../../support/shard-engine.ts';
 

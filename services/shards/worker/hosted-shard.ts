@@ -10,10 +10,10 @@
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { Shard } from '../engine/shard.ts';
 import type { Staged } from '../engine/write.ts';
-import { IndexBackpressure } from './index-debt.ts';
+import { IndexBackpressure } from './index-backpressure.ts';
+import { PageCursors } from './page-cursor.ts';
 import type { ShardSize, WorkerOp, WorkerRequest } from './protocol.ts';
 import type { ReadRun } from './read-run.ts';
-import { PageCursors } from './reading.ts';
 import type { StepRun } from './step-run.ts';
 
 /** Maximum number of queries that a commit waits for. */

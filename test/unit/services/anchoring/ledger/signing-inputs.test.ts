@@ -3,7 +3,7 @@ import { generateKeyPairSigner, type KeyPairSigner } from '@solana/web3.js';
 import { SYSTEM_CLOCK } from '../../../../../lib/time/clock.ts';
 import { LedgerClient } from '../../../../../services/anchoring/ledger/ledger-client.ts';
 import { LedgerUnreachableError, RpcPool } from '../../../../../services/anchoring/ledger/rpc-pool.ts';
-import { priorityFee } from '../../../../../services/anchoring/ledger/signing-terms.ts';
+import { priorityFee } from '../../../../../services/anchoring/ledger/signing-inputs.ts';
 import { LedgerRelay } from '../../../../support/ledger-relay.ts';
 
 const COLLECTION = '00112233-4455-6677-8899-aabbccddeeff';

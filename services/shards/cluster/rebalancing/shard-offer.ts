@@ -1,4 +1,9 @@
-import { type ClusterUsage, hasRoom, type NodeUsage, type ShardUsage } from '../../../../lib/placement/cluster-use.ts';
+import {
+  type ClusterUsage,
+  hasRoom,
+  type NodeUsage,
+  type ShardUsage,
+} from '../../../../lib/placement/cluster-usage.ts';
 import { ceilingOf, type MoveReason } from './planner.ts';
 
 /** A shard that another node offers to hand over. */

@@ -4,8 +4,8 @@
  */
 import { ERROR_TABLE, type ErrorCode, ProvecError, unauthenticated } from '../../../lib/errors.ts';
 import { refuseMisspelt } from '../../../lib/records/fields.ts';
+import type { Dialect } from '../dialect.ts';
 import { errorResponse } from '../error-response.ts';
-import type { Dialect } from '../surface.ts';
 
 const KEY = /^[\x21-\x7e]{1,512}$/;
 

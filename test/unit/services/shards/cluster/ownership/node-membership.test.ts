@@ -6,7 +6,7 @@ import {
   RENEW_EVERY_MS,
   WATCH_EVERY_MS,
 } from '../../../../../../services/shards/cluster/ownership/lease-terms.ts';
-import type { NodeMembership } from '../../../../../../services/shards/cluster/ownership/membership.ts';
+import type { NodeMembership } from '../../../../../../services/shards/cluster/ownership/node-membership.ts';
 import { until } from '../../../../../support/until.ts';
 import { elsewhere, Nodes, SHARD } from './membership-nodes.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { silenceMs } from '../../../../mixins/transport/hearing.ts';
+import { silenceMs } from '../../../../mixins/transport/node-silence.ts';
 import { TransportCluster } from '../../../cluster/transport/cluster.ts';
 
 const cluster = new TransportCluster({ kind: 'TCP' });

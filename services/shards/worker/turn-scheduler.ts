@@ -1,4 +1,4 @@
-import type { HostedShard } from './held-shard.ts';
+import type { HostedShard } from './hosted-shard.ts';
 
 /** Kinds of turns, in the order in which an account's kinds alternate. */
 const KINDS = ['query', 'stage', 'maintain'] as const;

@@ -1,6 +1,6 @@
-import { PINECONE } from './pinecone/surface.ts';
-import { RECALL } from './recall/surface.ts';
-import { type Dialect, PROVEC } from './surface.ts';
+import { type Dialect, PROVEC } from './dialect.ts';
+import { PINECONE } from './pinecone/dialect.ts';
+import { RECALL } from './recall/dialect.ts';
 
 const OTHERS = [PINECONE, RECALL];
 

@@ -5,11 +5,11 @@ import type { Identity } from '../../lib/actions/keys.ts';
 import type { MemoryHold } from '../../lib/admission/memory-budget.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { Dialect } from './dialect.ts';
+import { dialectOf } from './dialects.ts';
 import type { Permit } from './overload/fair-queue.ts';
 import { patternOf, type Route, type RouteInput } from './route.ts';
 import type { PathParameters } from './router.ts';
-import type { Dialect } from './surface.ts';
-import { dialectOf } from './surfaces.ts';
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 const CONTROL_METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);

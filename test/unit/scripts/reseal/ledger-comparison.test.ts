@@ -10,7 +10,7 @@ import {
   compareWithOwnLog,
   type LedgerComparison,
   witnessOf,
-} from '../../../../scripts/reseal/holding.ts';
+} from '../../../../scripts/reseal/ledger-comparison.ts';
 import type { LedgerClient } from '../../../../services/anchoring/ledger/ledger-client.ts';
 import type { LedgerAccount } from '../../../../services/anchoring/ledger/rpc-responses.ts';
 import { changesOf, encodeEntryBody } from '../../../../services/shards/engine/entry.ts';

@@ -1,4 +1,4 @@
-import { type Dialect, PROVEC } from '../surface.ts';
+import { type Dialect, PROVEC } from '../dialect.ts';
 
 /**
  * Dialect of the earlier service's SDKs, with `<address>/recall` as their address. Like `/api/v1`,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Seals } from '../../../../lib/secret/seals.ts';
-import { CrashGuardedCheckpoints } from '../../../../lib/store/once-tried-checkpoints.ts';
+import { CrashGuardedCheckpoints } from '../../../../lib/store/crash-guarded-checkpoints.ts';
 import { FolderCheckpoints } from '../../../../lib/store/sqlite/checkpoints.ts';
 import { newCollection } from '../../../contract/store-rows.ts';
 import { TEST_KEYS } from '../../../support/store-keys.ts';
