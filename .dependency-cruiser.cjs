@@ -1,47 +1,66 @@
 /** House rules on who may import whom; run by `npm run check`. */
 const service = '^services/([^/]+)/';
+
+/** What each room may import. `provec.ts`, `start.ts` and `scripts/` put the rooms together. */
+const rooms = {
+  lib: [],
+  store: ['lib'],
+  contracts: ['lib', 'store'],
+  process: ['lib', 'store', 'contracts'],
+  transport: ['lib', 'store', 'contracts', 'process'],
+  mixins: ['lib', 'store', 'contracts', 'process', 'transport'],
+  repl: ['lib', 'store', 'contracts'],
+  services: ['lib', 'store', 'contracts', 'process', 'transport', 'mixins'],
+};
+const roomRules = Object.entries(rooms).map(([room, allowed]) => {
+  const closed = Object.keys(rooms).filter((other) => other !== room && !allowed.includes(other));
+  return {
+    name: `${room}-room`,
+    severity: 'error',
+    from: { path: `^${room}/` },
+    to: { path: `^(${closed.join('|') || '-'})/|^(start|provec)\\.ts$` },
+  };
+});
 module.exports = {
   forbidden: [
+    ...roomRules,
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'services-apart',
-      comment: "A service never reaches into another service's folder: it calls actions, or both use lib/.",
+      comment: "A service never reaches into another service's folder: it calls actions, or both use another room.",
       severity: 'error',
       from: { path: service },
       to: { path: service, pathNot: '^services/$1/' },
-    },
-    {
-      name: 'lib-below-services',
-      severity: 'error',
-      from: { path: '^lib/' },
-      to: { path: '^(services|mixins|start\\.ts|provec\\.ts)' },
     },
     {
       name: 'engine-knows-no-action',
       comment: 'A shard is a state machine: it does not know who asks.',
       severity: 'error',
       from: { path: '^services/shards/engine/' },
-      to: { path: '^lib/actions/' },
+      to: { path: '^contracts/' },
     },
     {
       name: 'domain-knows-no-broker',
       comment: 'Only services, their router, mixins and the composition know Moleculer.',
       severity: 'error',
-      from: { path: '^(services|lib)/', pathNot: '\\.service\\.ts$|^services/gateway/router\\.ts$' },
+      from: { path: '^(services|lib|store|process)/', pathNot: '\\.service\\.ts$|^services/gateway/router\\.ts$' },
       to: { path: 'node_modules/moleculer' },
     },
     {
       name: 'one-web-framework',
       comment: 'moleculer-web is known to the router of the gateway alone.',
       severity: 'error',
-      from: { path: '^(services|lib|mixins)/', pathNot: '^services/gateway/router\\.ts$' },
+      from: {
+        path: '^(services|lib|store|contracts|process|transport|mixins|repl)/',
+        pathNot: '^services/gateway/router\\.ts$',
+      },
       to: { path: 'node_modules/moleculer-web/' },
     },
     {
       name: 'domain-knows-no-database',
       comment: 'Databases are known to their adapter of the storage port alone.',
       severity: 'error',
-      from: { pathNot: '^lib/store/mongo/' },
+      from: { pathNot: '^store/mongo/' },
       to: { path: 'node_modules/(mongodb|ioredis)/' },
     },
     {

@@ -36,7 +36,12 @@ FROM base AS server
 COPY package.json launch.ts start.ts provec.ts moleculer.config.ts ./
 COPY client/verify client/verify
 COPY lib lib
+COPY store store
+COPY contracts contracts
+COPY process process
+COPY transport transport
 COPY mixins mixins
+COPY repl repl
 COPY services services
 COPY scripts scripts
 RUN install --directory --owner=node --group=node --mode=700 /data

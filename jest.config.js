@@ -25,7 +25,7 @@ const SERVERS = [
   },
   {
     name: 'mongo',
-    tests: '/test/(contract/mongo-|unit/lib/store/mongo/)',
+    tests: '/test/(contract/mongo-|unit/store/mongo/)',
     isThere: () =>
       process.env.PROVEC_TEST_MONGO_URL !== undefined ||
       existsSync(new URL('../shared/test-servers/mongo', import.meta.url)) ||

@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto';
 import type { BrokerOptions } from 'moleculer';
 import type { Logger } from 'pino';
-import type { Config } from './lib/config.ts';
 import { INTERNAL_LIMITS } from './lib/limits.ts';
-import { nodeName } from './lib/process/node-home.ts';
 import { SYSTEM_CLOCK } from './lib/time/clock.ts';
 import { VERSION } from './lib/version.ts';
 import { CancelledCalls } from './mixins/cancelled-calls.ts';
@@ -11,11 +9,13 @@ import type { Metrics } from './mixins/metrics.ts';
 import { MoleculerLogger } from './mixins/moleculer-logger.ts';
 import { paramsCheck } from './mixins/params-check.ts';
 import { isShardRead } from './mixins/shard-router/shard-calls.ts';
-import { ErrorRegenerator } from './mixins/transport/error-regenerator.ts';
-import { LostCalls } from './mixins/transport/lost-calls.ts';
-import { trackSilence } from './mixins/transport/node-silence.ts';
-import { SettledRequests } from './mixins/transport/settled-requests.ts';
-import { type TransportSettings, transportOf, transportOptions } from './mixins/transport/transport.ts';
+import type { Config } from './process/config.ts';
+import { nodeName } from './process/node-home.ts';
+import { ErrorRegenerator } from './transport/error-regenerator.ts';
+import { LostCalls } from './transport/lost-calls.ts';
+import { trackSilence } from './transport/node-silence.ts';
+import { SettledRequests } from './transport/settled-requests.ts';
+import { type TransportSettings, transportOf, transportOptions } from './transport/transport.ts';
 
 const SERVICE_DRAIN_MS = 10_000;
 /**

@@ -9,21 +9,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ServiceBroker as Broker, ServiceBroker, type ServiceSchema } from 'moleculer';
 import type { Logger } from 'pino';
-import type { LedgerInfo } from './lib/actions/anchoring.ts';
-import { type Caller, call } from './lib/actions/call.ts';
-import type { Config } from './lib/config.ts';
+import type { LedgerInfo } from './contracts/actions/anchoring.ts';
+import { type Caller, call } from './contracts/actions/call.ts';
 import { STOP_MAX_MS } from './lib/limits.ts';
-import { withStartupHint } from './lib/process/data-dir.ts';
-import { makeLogger } from './lib/process/logger.ts';
-import { checkpointsIn, isShared, lockHome } from './lib/process/node-home.ts';
-import { refuseSymbolicLinks } from './lib/process/own-files.ts';
-import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
-import { StartedParts } from './lib/process/started-parts.ts';
-import type { Runtime } from './lib/runtime.ts';
 import { type Keyring, type StoreKeys, storeKeys, transportKeys } from './lib/secret/keyring.ts';
-import { loadSecrets } from './lib/secret/secret-file.ts';
-import type { Store } from './lib/store/port.ts';
-import { isStoreMade, openSqliteStore } from './lib/store/sqlite/store.ts';
 import { type Clock, SYSTEM_CLOCK } from './lib/time/clock.ts';
 import { livezPage, metricsPage, type Readiness, readyzPage } from './mixins/health/health-pages.ts';
 import { HealthServer } from './mixins/health/health-server.ts';
@@ -34,6 +23,15 @@ import { retriedCalls } from './mixins/retried-calls.ts';
 import { ShardCalls } from './mixins/shard-router/shard-calls.ts';
 import { shardNodeMetadata } from './mixins/shard-router/shard-nodes.ts';
 import { brokerOptions } from './moleculer.config.ts';
+import type { Config } from './process/config.ts';
+import { withStartupHint } from './process/data-dir.ts';
+import { makeLogger } from './process/logger.ts';
+import { checkpointsIn, isShared, lockHome } from './process/node-home.ts';
+import { refuseSymbolicLinks } from './process/own-files.ts';
+import type { Runtime } from './process/runtime.ts';
+import { loadSecrets } from './process/secret-file.ts';
+import { SERVICE_NAMES, type ServiceName } from './process/service-names.ts';
+import { StartedParts } from './process/started-parts.ts';
 import anchoring from './services/anchoring/anchoring.service.ts';
 import cluster from './services/cluster/cluster.service.ts';
 import collections from './services/collections/collections.service.ts';
@@ -46,6 +44,8 @@ import keys from './services/keys/keys.service.ts';
 import metering from './services/metering/metering.service.ts';
 import shards from './services/shards/shards.service.ts';
 import verification from './services/verification/verification.service.ts';
+import type { Store } from './store/port.ts';
+import { isStoreMade, openSqliteStore } from './store/sqlite/store.ts';
 
 /** Time for other nodes to learn that this node no longer serves requests. */
 const LEAVE_MS = 2_000;
@@ -326,6 +326,6 @@ async function openStore(
 ): Promise<Store> {
   const checkpoints = checkpointsIn(homeFolder);
   if (mongoUrl === null) return openSqliteStore(dataDir, { keys, log, nodeFolder: checkpoints, maxPages });
-  const { openMongoStore } = await import('./lib/store/mongo/store.ts');
+  const { openMongoStore } = await import('./store/mongo/store.ts');
   return openMongoStore({ url: mongoUrl, folder: checkpoints, keys, log });
 }

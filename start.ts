@@ -9,13 +9,12 @@
 import { constants } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
-
-import { type Config, ConfigError, readConfig } from './lib/config.ts';
 import { STOP_MAX_MS } from './lib/limits.ts';
-import { makeLogger } from './lib/process/logger.ts';
-import { SUPERVISOR_PID, watchParent } from './lib/process/parent-watch.ts';
-import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
-import { startupBanner } from './lib/process/startup-banner.ts';
+import { type Config, ConfigError, readConfig } from './process/config.ts';
+import { makeLogger } from './process/logger.ts';
+import { SUPERVISOR_PID, watchParent } from './process/parent-watch.ts';
+import { SERVICE_NAMES, type ServiceName } from './process/service-names.ts';
+import { startupBanner } from './process/startup-banner.ts';
 import type { Provec } from './provec.ts';
 import type { FrontDoor } from './services/gateway/front-door.ts';
 import { secretHash } from './services/keys/secret.ts';
@@ -141,7 +140,7 @@ async function main(): Promise<void> {
   process.stdout.write(startupBanner(config, { url, healthUrl, ledger, bootstrapSecret, isBootstrapKeyIgnored }));
   if (!repl) return;
   // Imported only here: it loads `node:domain`, which slows down every event of the process.
-  const { openConsole } = await import('./mixins/repl/console.ts');
+  const { openConsole } = await import('./repl/console.ts');
   openConsole(provec.broker, () => provec.stop());
 }
 

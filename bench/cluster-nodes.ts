@@ -6,14 +6,14 @@
 import { join } from 'node:path';
 import { ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
-import { call } from '../lib/actions/call.ts';
-import type { ShardStats } from '../lib/actions/shards.ts';
-import { readConfig } from '../lib/config.ts';
-import type { ServiceName } from '../lib/process/service-names.ts';
+import { call } from '../contracts/actions/call.ts';
+import type { ShardStats } from '../contracts/actions/shards.ts';
 import { transportKeys } from '../lib/secret/keyring.ts';
 import type { ShardKey } from '../lib/shard/key.ts';
 import { Metrics } from '../mixins/metrics.ts';
 import { brokerOptions } from '../moleculer.config.ts';
+import { readConfig } from '../process/config.ts';
+import type { ServiceName } from '../process/service-names.ts';
 import type { BackingServices } from '../test/support/backing-services.ts';
 import { ClusterNode } from '../test/support/cluster-node.ts';
 import { until } from '../test/support/until.ts';

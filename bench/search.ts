@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Quantization } from '../lib/store/catalog.ts';
+import type { Quantization } from '../lib/records/metric.ts';
 import { Shard } from '../services/shards/engine/shard.ts';
 import { multipliedWrites, readDebian } from '../test/support/debian.ts';
 import { queryIn, queryWith, recallOf, specWith, stageIn } from '../test/support/shard-engine.ts';

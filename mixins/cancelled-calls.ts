@@ -8,7 +8,7 @@
  * the end.
  */
 import type { Context, Middleware, Service, ServiceBroker, ServiceSchema } from 'moleculer';
-import { Cancelled, signalOf } from '../lib/actions/cancelled.ts';
+import { Cancelled, signalOf } from '../contracts/actions/cancelled.ts';
 
 const SERVICE = '$cancelled-calls';
 const CANCEL = `${SERVICE}.cancel`;

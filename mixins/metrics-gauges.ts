@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { AnchoringStats } from '../lib/actions/anchoring.ts';
-import type { ShardStats } from '../lib/actions/shards.ts';
+import type { AnchoringStats } from '../contracts/actions/anchoring.ts';
+import type { ShardStats } from '../contracts/actions/shards.ts';
 
 /** Sources of the gauges below. A gauge is absent while its source returns null or fails. */
 interface StatsSources {

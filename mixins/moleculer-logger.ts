@@ -1,6 +1,6 @@
 import { Loggers } from 'moleculer';
 import type { Logger } from 'pino';
-import { RepeatedLines } from './repeated-lines.ts';
+import { RepeatedLines } from '../process/repeated-lines.ts';
 
 type Level = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 

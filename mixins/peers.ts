@@ -1,5 +1,5 @@
 import type { ServiceBroker } from 'moleculer';
-import type { ActionName } from '../lib/actions/call.ts';
+import type { ActionName } from '../contracts/actions/call.ts';
 
 /** Another node and the id of its process. */
 export interface Peer {

@@ -4,16 +4,16 @@
  * A call is repeated if the node refused it because it no longer runs the service, if it never
  * reached the node (transport/lost-calls.ts, transport/undelivered.ts) or if no node is known: it
  * had no effect then. A call with unknown outcome is repeated only if it may run twice
- * (lib/actions/repeatable.ts).
+ * (contracts/actions/repeatable.ts).
  * It fails with the last error a few seconds after the first failure, or when the caller's time is
  * over. Calls about a shard have their own router.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { Errors, type Middleware } from 'moleculer';
-import { isRepeatable } from '../lib/actions/repeatable.ts';
+import { isRepeatable } from '../contracts/actions/repeatable.ts';
+import { isUnsent } from '../transport/undelivered.ts';
 import type { Call } from './shard-router/shard-calls.ts';
-import { isUnsent } from './transport/undelivered.ts';
 
 const PATIENCE_MS = 5_000;
 const PAUSE_FIRST_MS = 10;

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { SERVICE_NAMES } from '../lib/process/service-names.ts';
+import { SERVICE_NAMES } from '../process/service-names.ts';
 
-/** An action declared in `lib/actions/`. */
+/** An action declared in `contracts/actions/`. */
 const DECLARED = /^ {2}'([a-z]+)\.(\w+)': /gm;
 const NAMED = /'([a-z]+)\.(\w+)'/g;
 /** A service that imports this file makes the calls that the file contains: `planOf`. */
-const HELPER = 'lib/actions/principal.ts';
+const HELPER = 'contracts/actions/principal.ts';
 const IMPORTS_HELPER = /^import \{[^}]*\} from '[./]+\/lib\/actions\/principal\.ts';$/m;
 /** Actions that return numbers for `/metrics` and the console. The graph leaves them out. */
 const GAUGES = new Set(['stats']);
@@ -16,7 +16,7 @@ const sources = (folder: string): string[] =>
     .map((name) => readFileSync(`${folder}/${name}`, 'utf8'));
 
 const actions = new Set(
-  sources('lib/actions').flatMap((text) =>
+  sources('contracts/actions').flatMap((text) =>
     [...text.matchAll(DECLARED)].map(([, service, name]) => `${service}.${name}`),
   ),
 );

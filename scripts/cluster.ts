@@ -7,8 +7,8 @@
  * their shards; a second signal kills all processes. Exit codes are those of start.ts.
  */
 import { constants } from 'node:os';
-import { ConfigError, readConfig } from '../lib/config.ts';
-import { watchParent } from '../lib/process/parent-watch.ts';
+import { ConfigError, readConfig } from '../process/config.ts';
+import { watchParent } from '../process/parent-watch.ts';
 import { type ClusterPlan, clusterPlan, readNodes } from './cluster/cluster-plan.ts';
 import { SupervisedProcess } from './cluster/supervised-process.ts';
 

@@ -5,7 +5,8 @@
  */
 import { execFileSync } from 'node:child_process';
 
-const ROOTS = ['launch.ts', 'start.ts', 'provec.ts', 'moleculer.config.ts', 'services', 'lib', 'mixins', 'client'];
+const ROOMS = ['services', 'contracts', 'store', 'transport', 'mixins', 'repl', 'process', 'lib'];
+const ROOTS = ['launch.ts', 'start.ts', 'provec.ts', 'moleculer.config.ts', ...ROOMS, 'client'];
 const OUTPUT_MAX_BYTES = 256 * 1024 * 1024;
 
 interface Cruised {

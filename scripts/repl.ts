@@ -8,16 +8,16 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { ServiceBroker } from 'moleculer';
-import { type Config, ConfigError, readConfig } from '../lib/config.ts';
-import { makeLogger } from '../lib/process/logger.ts';
 import { transportKeys } from '../lib/secret/keyring.ts';
-import { loadSecrets } from '../lib/secret/secret-file.ts';
 import { Metrics } from '../mixins/metrics.ts';
-import { openConsole } from '../mixins/repl/console.ts';
-import { errorLine, helpOf, helpText, runOperatorCommand, UsageError } from '../mixins/repl/operator-commands.ts';
-import { consoleSocket } from '../mixins/transport/console-transporter.ts';
-import { transportOf } from '../mixins/transport/transport.ts';
 import { brokerOptions } from '../moleculer.config.ts';
+import { type Config, ConfigError, readConfig } from '../process/config.ts';
+import { makeLogger } from '../process/logger.ts';
+import { loadSecrets } from '../process/secret-file.ts';
+import { openConsole } from '../repl/console.ts';
+import { errorLine, helpOf, helpText, runOperatorCommand, UsageError } from '../repl/operator-commands.ts';
+import { consoleSocket } from '../transport/console-transporter.ts';
+import { transportOf } from '../transport/transport.ts';
 
 const JOIN_MAX_MS = 15_000;
 const EXIT_FAILED = 1;

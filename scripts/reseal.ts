@@ -9,17 +9,17 @@
  * checkpoints); 2 something is not; 1 failed or refused. See docs/internals/sealing.md.
  */
 import type { Logger } from 'pino';
-import { type Config, readConfig } from '../lib/config.ts';
-import { makeLogger } from '../lib/process/logger.ts';
-import { checkpointsIn, lockHome, type NodeHome } from '../lib/process/node-home.ts';
-import { refuseSymbolicLinks } from '../lib/process/own-files.ts';
 import { type StoreKeys, storeKeys } from '../lib/secret/keyring.ts';
-import { loadSecrets } from '../lib/secret/secret-file.ts';
-import { auditSeals, resealAll, TRUST_NOTHING, type TrustPolicy } from '../lib/store/resealer.ts';
-import type { StoreToReseal } from '../lib/store/resealing.ts';
-import { openSqliteToReseal } from '../lib/store/sqlite/resealing.ts';
-import { openSqliteStore } from '../lib/store/sqlite/store.ts';
+import { type Config, readConfig } from '../process/config.ts';
+import { makeLogger } from '../process/logger.ts';
+import { checkpointsIn, lockHome, type NodeHome } from '../process/node-home.ts';
+import { refuseSymbolicLinks } from '../process/own-files.ts';
+import { loadSecrets } from '../process/secret-file.ts';
 import { LedgerUnreachableError } from '../services/anchoring/ledger/rpc-pool.ts';
+import { auditSeals, resealAll, TRUST_NOTHING, type TrustPolicy } from '../store/resealer.ts';
+import type { StoreToReseal } from '../store/resealing.ts';
+import { openSqliteToReseal } from '../store/sqlite/resealing.ts';
+import { openSqliteStore } from '../store/sqlite/store.ts';
 import { RESEAL_USAGE, type ResealOptions, readArguments } from './reseal/arguments.ts';
 import { type OpenLedger, openLedger } from './reseal/ledger.ts';
 import { describeComparison } from './reseal/ledger-comparison.ts';
@@ -45,7 +45,7 @@ interface Run {
 /** Loads the MongoDB driver only if it is needed. */
 async function open({ config: { mongoUrl, dataDir }, keys, asked }: Run): Promise<StoreToReseal> {
   if (mongoUrl === null) return openSqliteToReseal(dataDir, keys, asked.lost);
-  const { openMongoToReseal } = await import('../lib/store/mongo/resealing.ts');
+  const { openMongoToReseal } = await import('../store/mongo/resealing.ts');
   return openMongoToReseal({ url: mongoUrl, keys, believes: asked.lost });
 }
 
@@ -136,7 +136,7 @@ async function makeKey({ asked, config, log, keys, home }: Run): Promise<number>
   const store =
     mongoUrl === null
       ? await openSqliteStore(dataDir, { keys, log, nodeFolder: folder })
-      : await (await import('../lib/store/mongo/store.ts')).openMongoStore({ url: mongoUrl, folder, keys, log });
+      : await (await import('../store/mongo/store.ts')).openMongoStore({ url: mongoUrl, folder, keys, log });
   try {
     say(await newKey(store, asked.newKey!));
     return 0;

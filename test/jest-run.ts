@@ -8,7 +8,7 @@ import { accessSync, constants, mkdtempSync, readFileSync, rmSync, statfsSync } 
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { watchParent } from '../lib/process/parent-watch.ts';
+import { watchParent } from '../process/parent-watch.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const OUTLIVED = /torn down|failed to exit gracefully|Cannot log after tests are done/;

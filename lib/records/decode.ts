@@ -1,10 +1,10 @@
 import { describeValue } from '../errors.ts';
 import type { Limits } from '../limits.ts';
-import type { Metric } from '../store/catalog.ts';
 import type { RecordBatch } from './batch.ts';
 import { boundedArray, invalidValue, isJsonObject, type JsonObject, refuseUnknownFields } from './fields.ts';
 import { decodeId, decodeNamespace } from './ids.ts';
 import { canonicalMetadata } from './metadata.ts';
+import type { Metric } from './metric.ts';
 import { storedId } from './namespace.ts';
 import { writeVector } from './vector.ts';
 

@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import { describeValue, invalidArgument, ProvecError } from '../errors.ts';
-import type { Metric } from '../store/catalog.ts';
 import { invalidValue, isJsonObject } from './fields.ts';
+import type { Metric } from './metric.ts';
 
 const { fround } = Math;
 const FLOAT32_MAX = 3.4028234663852886e38;

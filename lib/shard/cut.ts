@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import type { CollectionRow } from '../store/catalog.ts';
-import type { ShardLog } from '../store/log.ts';
-import { type Cut, EMPTY_HEAD, isSameSubtree } from './head.ts';
+import { type Cut, EMPTY_HEAD, isSameSubtree, type ShardHead } from './head.ts';
 
 /** Returns the newer head of each shard, which contains both cuts if they share a history. */
 export function mergeCuts(left: Cut, right: Cut): Cut {
@@ -24,8 +22,8 @@ export function cutContains(outer: Cut, inner: Cut): boolean {
 
 /** Returns the heads in the log, which contain every acknowledged write. Opens no shard. */
 export async function committedCut(
-  log: Pick<ShardLog, 'heads'>,
-  { id, shards }: Pick<CollectionRow, 'id' | 'shards'>,
+  log: { heads(collectionId: string): Promise<ReadonlyMap<number, ShardHead>> },
+  { id, shards }: { id: string; shards: number },
 ): Promise<Cut> {
   const heads = await log.heads(id);
   return Array.from({ length: shards }, (_, index) => heads.get(index) ?? EMPTY_HEAD);

@@ -16,7 +16,7 @@ export interface ShardHead extends MerkleNode {
   version: number;
   count: number;
   /**
-   * Set if an undecided contradiction precedes the head (lib/store/contradictions.ts): the root may
+   * Set if an undecided contradiction precedes the head (store/contradictions.ts): the root may
    * cover bytes that the service did not write.
    */
   contradicted?: true;

@@ -1,4 +1,4 @@
-import type { CollectionRow, Metric, Quantization } from '../store/catalog.ts';
+import type { Metric, Quantization } from '../records/metric.ts';
 
 /** Everything that a node needs to open a shard. */
 export interface ShardSpec {
@@ -15,8 +15,16 @@ export interface ShardSpec {
   quantization: Quantization;
 }
 
+/** A collection, as far as its shards depend on it. */
+interface ShardedCollection extends Pick<ShardSpec, 'accountId' | 'dimensions' | 'metric' | 'quantization'> {
+  id: string;
+  /** Number of shards. */
+  shards: number;
+  replicas: number;
+}
+
 /** Returns what a node needs to open shard `index` of a collection. */
-export function shardSpec(row: CollectionRow, index: number): ShardSpec {
+export function shardSpec(row: ShardedCollection, index: number): ShardSpec {
   return {
     collectionId: row.id,
     accountId: row.accountId,
@@ -30,6 +38,6 @@ export function shardSpec(row: CollectionRow, index: number): ShardSpec {
 }
 
 /** Returns the specs of all shards of a collection, in shard order. */
-export function shardSpecs(row: CollectionRow): ShardSpec[] {
+export function shardSpecs(row: ShardedCollection): ShardSpec[] {
   return Array.from({ length: row.shards }, (_, index) => shardSpec(row, index));
 }

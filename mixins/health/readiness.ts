@@ -1,7 +1,7 @@
 import type { ServiceBroker } from 'moleculer';
-import { call } from '../../lib/actions/call.ts';
-import { type Store, StoreError } from '../../lib/store/port.ts';
+import { call } from '../../contracts/actions/call.ts';
 import { withTimeLimit } from '../../lib/time/timers.ts';
+import { type Store, StoreError } from '../../store/port.ts';
 import type { Readiness } from './health-pages.ts';
 
 /** Longer than a healthy store takes. */

@@ -4,8 +4,8 @@
  * all nodes choose the same node for a shard without a holder.
  */
 import type { ServiceBroker } from 'moleculer';
-import type { Config } from '../../lib/config.ts';
 import { DEFAULT_WEIGHT, type PlacementNode } from '../../lib/placement/placement.ts';
+import type { Config } from '../../process/config.ts';
 
 const MIB = 2 ** 20;
 

@@ -12,10 +12,10 @@ import { Placement } from '../../lib/placement/placement.ts';
 import { parseShardKey, type ShardKey } from '../../lib/shard/key.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import { shardUnavailableError, type UnavailableReason } from '../../lib/shard/shard-unavailable.ts';
-import type { OwnerStore } from '../../lib/store/owners.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import type { Timers } from '../../lib/time/timers.ts';
+import type { OwnerStore } from '../../store/owners.ts';
 import type { RoutableShardNode } from './shard-nodes.ts';
 
 const ROUTES_MAX = 200_000;

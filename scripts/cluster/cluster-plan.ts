@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
-import { type Config, ConfigError } from '../../lib/config.ts';
-import { SERVICE_NAMES } from '../../lib/process/service-names.ts';
+import { type Config, ConfigError } from '../../process/config.ts';
+import { SERVICE_NAMES } from '../../process/service-names.ts';
 
 const NODES_DEFAULT = 3;
 const NODES_MAX = 32;

@@ -4,12 +4,12 @@
  * Each stderr line is printed with the process name in front. An unexpected exit is reported; while
  * the process keeps exiting soon, the pause before a restart doubles from 1 s to 30 s. The process
  * runs in its own session, so Ctrl-C reaches only the parent, and it ends when the parent ends for
- * any reason (lib/process/parent-watch.ts).
+ * any reason (process/parent-watch.ts).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { SUPERVISOR_PID } from '../../lib/process/parent-watch.ts';
+import { SUPERVISOR_PID } from '../../process/parent-watch.ts';
 
 const LAUNCH = fileURLToPath(new URL('../../launch.ts', import.meta.url));
 const PAUSE_FIRST_MS = 1_000;

@@ -2,11 +2,11 @@ import { type Cut, EMPTY_HEAD, isInvalidHead, isSameState, type ShardHead } from
 import { shardKey } from '../../lib/shard/key.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { StoreToReseal } from '../../lib/store/resealing.ts';
 import { runThrough } from '../../services/shards/engine/steps.ts';
 import { contiguousEntries } from '../../services/shards/shard/contiguous-entries.ts';
 import { RecomputeSession } from '../../services/shards/worker/recompute-session.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
+import type { StoreToReseal } from '../../store/resealing.ts';
 
 /** The state of one shard, recomputed from its stored bytes by hashing every leaf again. */
 interface ShardContent {

@@ -10,12 +10,12 @@
 import type { Logger } from 'pino';
 import { collectionRoot, isSameAnchor, isSameRoot } from '../../lib/shard/collection-root.ts';
 import type { Cut } from '../../lib/shard/head.ts';
-import type { AnchorRow, AnchorStore, ConfirmedAnchor } from '../../lib/store/anchors.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
 import type { LedgerAccount } from '../../services/anchoring/ledger/rpc-responses.ts';
 import { type SealedAnchors, sealed } from '../../services/anchoring/outbox/row-seal.ts';
 import { describeAccount, reconcile } from '../../services/anchoring/recovery/reconciliation.ts';
+import type { AnchorRow, AnchorStore, ConfirmedAnchor } from '../../store/anchors.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
 import { contentOf, type Stored, type StoredContent } from './content.ts';
 
 /** Result of comparing a collection with the ledger. */

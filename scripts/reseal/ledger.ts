@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { Config } from '../../lib/config.ts';
-import type { AnchorStore } from '../../lib/store/anchors.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
+import type { Config } from '../../process/config.ts';
 import { openAuthority } from '../../services/anchoring/ledger/authority.ts';
 import { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
 import { RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';
 import { sealKeyOf } from '../../services/anchoring/outbox/row-seal.ts';
 import { type DevLedger, startDevLedger } from '../../services/devledger/process.ts';
+import type { AnchorStore } from '../../store/anchors.ts';
 import { type Witness, witnessOf } from './ledger-comparison.ts';
 
 /** The service's ledger, open while a store is compared with it. */

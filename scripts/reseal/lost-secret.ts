@@ -1,10 +1,10 @@
 import type { Plans } from '../../lib/plans.ts';
 import type { StoreKeys } from '../../lib/secret/keyring.ts';
 import { parseShardKey, shardKey } from '../../lib/shard/key.ts';
-import type { AccountRow, CollectionRow } from '../../lib/store/catalog.ts';
-import { isPossibleRow } from '../../lib/store/possible-rows.ts';
-import { auditSeals, type TrustPolicy } from '../../lib/store/resealer.ts';
-import { RowSeals, type StoreToReseal } from '../../lib/store/resealing.ts';
+import type { AccountRow, CollectionRow } from '../../store/catalog.ts';
+import { isPossibleRow } from '../../store/possible-rows.ts';
+import { auditSeals, type TrustPolicy } from '../../store/resealer.ts';
+import { RowSeals, type StoreToReseal } from '../../store/resealing.ts';
 import {
   compareWithLedger,
   compareWithOwnLog,

@@ -1,7 +1,7 @@
-import { SCOPES } from '../../lib/store/keys.ts';
-import type { Store } from '../../lib/store/port.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { ApiKeys } from '../../services/keys/api-keys.ts';
+import { SCOPES } from '../../store/keys.ts';
+import type { Store } from '../../store/port.ts';
 
 /**
  * Creates an API key with every scope, regardless of the account's plan, and returns its secret.

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAlive } from '../../lib/process/process-identity.ts';
-import type { StoreToReseal } from '../../lib/store/resealing.ts';
+import { isAlive } from '../../lib/host/process-identity.ts';
 import { DEAD_AFTER_MS } from '../../services/shards/cluster/ownership/lease-terms.ts';
+import type { StoreToReseal } from '../../store/resealing.ts';
 
 const LOOK_EVERY_MS = 500;
 

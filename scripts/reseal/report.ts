@@ -1,5 +1,5 @@
-import type { SealFinding } from '../../lib/store/resealer.ts';
-import type { StoredRow } from '../../lib/store/resealing.ts';
+import type { SealFinding } from '../../store/resealer.ts';
+import type { StoredRow } from '../../store/resealing.ts';
 
 /** Number of findings of one kind, by state. */
 interface Count {

@@ -9,11 +9,11 @@
  * instance retries every second.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AnchoringStats } from '../../lib/actions/anchoring.ts';
+import type { AnchoringStats } from '../../contracts/actions/anchoring.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { cutContains } from '../../lib/shard/cut.ts';
 import type { Cut } from '../../lib/shard/head.ts';
-import type { AnchorRow, ConfirmedAnchor } from '../../lib/store/anchors.ts';
+import type { AnchorRow, ConfirmedAnchor } from '../../store/anchors.ts';
 import type { AnchoringContext, AnchoringOptions } from './context.ts';
 import { InstanceRegistry } from './instance-registry.ts';
 import { AnchorRequests } from './outbox/anchor-requests.ts';

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import type { Plans } from '../../lib/plans.ts';
 import type { Cut, ShardHead } from '../../lib/shard/head.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { Store } from '../../lib/store/port.ts';
 import type { Clock } from '../../lib/time/clock.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
+import type { Store } from '../../store/port.ts';
 import type { LedgerClient } from './ledger/ledger-client.ts';
 import type { Waiters } from './waiters.ts';
 

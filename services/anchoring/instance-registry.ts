@@ -9,9 +9,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Placement } from '../../lib/placement/placement.ts';
-import type { AnchoringInstance, AnchorStore } from '../../lib/store/anchors.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { CounterAges } from '../../lib/time/counter-ages.ts';
+import type { AnchoringInstance, AnchorStore } from '../../store/anchors.ts';
 
 /**
  * With a heartbeat and a check every second, collections of a dead instance are taken over within

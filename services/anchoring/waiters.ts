@@ -9,8 +9,8 @@
 
 import { cutContains } from '../../lib/shard/cut.ts';
 import type { Cut } from '../../lib/shard/head.ts';
-import type { AnchorRow, AnchorStore, ConfirmedAnchor } from '../../lib/store/anchors.ts';
 import type { Clock } from '../../lib/time/clock.ts';
+import type { AnchorRow, AnchorStore, ConfirmedAnchor } from '../../store/anchors.ts';
 
 const READING_ROWS = 100;
 /** Minimum time between two reads in ms. */

@@ -1,10 +1,10 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import type { Backup } from '../../lib/actions/cluster.ts';
-import type { Config } from '../../lib/config.ts';
+import type { Backup } from '../../contracts/actions/cluster.ts';
 import { ProvecError } from '../../lib/errors.ts';
-import type { Store } from '../../lib/store/port.ts';
 import type { Clock } from '../../lib/time/clock.ts';
+import type { Config } from '../../process/config.ts';
+import type { Store } from '../../store/port.ts';
 
 const JOURNAL = 'ledger/journal.ndjson';
 const KEYPAIR = 'ledger-keypair.json';

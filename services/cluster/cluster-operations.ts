@@ -5,13 +5,13 @@
  * overtaken by another only changes where shards are. Whether a node can accept a shard is checked
  * before anything is done.
  */
-import { type Caller, call } from '../../lib/actions/call.ts';
-import type { ClusterActions } from '../../lib/actions/cluster.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
+import type { ClusterActions } from '../../contracts/actions/cluster.ts';
 import { isProvecError, ProvecError } from '../../lib/errors.ts';
 import { shardKey } from '../../lib/shard/key.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
-import type { LeaseRow } from '../../lib/store/owners.ts';
-import type { Store } from '../../lib/store/port.ts';
+import type { LeaseRow } from '../../store/owners.ts';
+import type { Store } from '../../store/port.ts';
 import type { ReferenceResolver } from './collection-reference.ts';
 import { shortError } from './node-calls.ts';
 

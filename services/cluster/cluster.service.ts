@@ -1,10 +1,10 @@
 import type { ValidationRule } from 'fastest-validator';
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
-import { type Actions, call } from '../../lib/actions/call.ts';
-import type { ClusterActions } from '../../lib/actions/cluster.ts';
-import { isShared } from '../../lib/process/node-home.ts';
-import type { Runtime } from '../../lib/runtime.ts';
+import { type Actions, call } from '../../contracts/actions/call.ts';
+import type { ClusterActions } from '../../contracts/actions/cluster.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
+import { isShared } from '../../process/node-home.ts';
+import type { Runtime } from '../../process/runtime.ts';
 import { backUp } from './backup.ts';
 import { ClusterOperations } from './cluster-operations.ts';
 import { ReferenceResolver } from './collection-reference.ts';

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { notFound, ProvecError } from '../../lib/errors.ts';
-import type { AccountRow, Catalog, CollectionRow } from '../../lib/store/catalog.ts';
+import type { AccountRow, Catalog, CollectionRow } from '../../store/catalog.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

@@ -1,17 +1,17 @@
-import type { Caller } from '../../lib/actions/call.ts';
+import type { Caller } from '../../contracts/actions/call.ts';
 import type {
   AnchorOverview,
   CollectionInCluster,
   RowRange,
   TablePage,
   Unreachable,
-} from '../../lib/actions/cluster.ts';
+} from '../../contracts/actions/cluster.ts';
 import type { Cut } from '../../lib/shard/head.ts';
 import { parseShardKey } from '../../lib/shard/key.ts';
-import { type AnchorRow, type OutboxState, outboxStateOf } from '../../lib/store/anchors.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { Store } from '../../lib/store/port.ts';
 import type { Clock } from '../../lib/time/clock.ts';
+import { type AnchorRow, type OutboxState, outboxStateOf } from '../../store/anchors.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
+import type { Store } from '../../store/port.ts';
 import { openShardsOn } from './node-calls.ts';
 import { RowWindow } from './paging.ts';
 

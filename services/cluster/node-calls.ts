@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
-import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
-import type { OpenShardStats } from '../../lib/actions/shards.ts';
+import { type Actions, type Caller, call } from '../../contracts/actions/call.ts';
+import type { OpenShardStats } from '../../contracts/actions/shards.ts';
 import { isProvecError } from '../../lib/errors.ts';
 
 const ASK_TIMEOUT_MS = 3_000;

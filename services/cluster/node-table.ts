@@ -1,7 +1,7 @@
-import type { Caller } from '../../lib/actions/call.ts';
-import type { ClusterNodes, OtherNodeRow, ShardNodeRow } from '../../lib/actions/cluster.ts';
-import type { LeaseStore } from '../../lib/store/owners.ts';
+import type { Caller } from '../../contracts/actions/call.ts';
+import type { ClusterNodes, OtherNodeRow, ShardNodeRow } from '../../contracts/actions/cluster.ts';
 import type { Clock } from '../../lib/time/clock.ts';
+import type { LeaseStore } from '../../store/owners.ts';
 import { askNodes } from './node-calls.ts';
 
 const NODES_MAX = 1_000;

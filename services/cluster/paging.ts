@@ -1,4 +1,4 @@
-import type { RowRange } from '../../lib/actions/cluster.ts';
+import type { RowRange } from '../../contracts/actions/cluster.ts';
 
 const ROWS_DEFAULT = 100;
 export const ROWS_MAX = 1_000;

@@ -1,9 +1,9 @@
-import type { Caller } from '../../lib/actions/call.ts';
-import type { RowRange, ShardStatus, TablePage, Unreachable } from '../../lib/actions/cluster.ts';
+import type { Caller } from '../../contracts/actions/call.ts';
+import type { RowRange, ShardStatus, TablePage, Unreachable } from '../../contracts/actions/cluster.ts';
 import { EMPTY_HEAD } from '../../lib/shard/head.ts';
 import { parseShardKey, shardKey } from '../../lib/shard/key.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { Store } from '../../lib/store/port.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
+import type { Store } from '../../store/port.ts';
 import { openShardsOn } from './node-calls.ts';
 import { RowWindow } from './paging.ts';
 

@@ -1,4 +1,4 @@
-import type { WithAbsentFields } from '../../lib/actions/collections.ts';
+import type { WithAbsentFields } from '../../contracts/actions/collections.ts';
 import { nearest } from '../../lib/nearest.ts';
 import type { FieldReport } from '../../lib/shard/field-report.ts';
 

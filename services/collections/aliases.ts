@@ -1,13 +1,13 @@
 import pLimit from 'p-limit';
-import type { AliasesPage, AliasView } from '../../lib/actions/collections.ts';
+import type { AliasesPage, AliasView } from '../../contracts/actions/collections.ts';
+import { collectionName } from '../../contracts/requests/collection-requests.ts';
+import { cursorAfter, nameOfCursor } from '../../contracts/requests/listing-cursor.ts';
+import { requestsOf } from '../../contracts/requests/requests.ts';
 import { notFound, ProvecError, unauthenticated } from '../../lib/errors.ts';
-import { isCollectionName } from '../../lib/requests/collection-name.ts';
-import { collectionName } from '../../lib/requests/collection-requests.ts';
-import { cursorAfter, nameOfCursor } from '../../lib/requests/listing-cursor.ts';
-import { requestsOf } from '../../lib/requests/requests.ts';
-import type { Runtime } from '../../lib/runtime.ts';
-import type { AliasRow } from '../../lib/store/aliases.ts';
-import type { StoreError } from '../../lib/store/port.ts';
+import { isCollectionName } from '../../lib/records/collection-name.ts';
+import type { Runtime } from '../../process/runtime.ts';
+import type { AliasRow } from '../../store/aliases.ts';
+import type { StoreError } from '../../store/port.ts';
 import type { CollectionCatalog } from './catalog.ts';
 
 /** Maximum number of collections that a page of aliases reads at once. */

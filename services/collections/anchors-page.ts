@@ -1,8 +1,8 @@
-import { type Caller, call } from '../../lib/actions/call.ts';
-import type { AnchorsPage } from '../../lib/actions/collections.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
+import type { AnchorsPage } from '../../contracts/actions/collections.ts';
+import { readCursor, writeCursor } from '../../contracts/requests/page-cursor.ts';
 import { invalidArgument } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { readCursor, writeCursor } from '../../lib/requests/page-cursor.ts';
 
 /** Cursor: the oldest version on the previous page. */
 const POSITION = /^before (\d{1,15})$/;

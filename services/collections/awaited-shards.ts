@@ -1,4 +1,4 @@
-import { type Caller, call } from '../../lib/actions/call.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { type ShardKey, shardKey } from '../../lib/shard/key.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';

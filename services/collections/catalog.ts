@@ -8,17 +8,17 @@
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { ChangeCollection, CreateCollection, NamedCollection } from '../../lib/actions/collections.ts';
+import type { ChangeCollection, CreateCollection, NamedCollection } from '../../contracts/actions/collections.ts';
+import { requestsOf } from '../../contracts/requests/requests.ts';
+import { withPlace, withTags } from '../../contracts/requests/tags.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
 import { nearest } from '../../lib/nearest.ts';
 import type { PlanLimits } from '../../lib/plans.ts';
-import { isShared } from '../../lib/process/node-home.ts';
-import { isCollectionName } from '../../lib/requests/collection-name.ts';
-import { requestsOf } from '../../lib/requests/requests.ts';
-import { withPlace, withTags } from '../../lib/requests/tags.ts';
-import type { Runtime } from '../../lib/runtime.ts';
-import type { CollectionRow, DropOutcome } from '../../lib/store/catalog.ts';
+import { isCollectionName } from '../../lib/records/collection-name.ts';
 import { CoalescedReads } from '../../lib/time/coalesced-reads.ts';
+import { isShared } from '../../process/node-home.ts';
+import type { Runtime } from '../../process/runtime.ts';
+import type { CollectionRow, DropOutcome } from '../../store/catalog.ts';
 
 const CACHED_ROWS_MAX = 10_000;
 /** Maximum number of collections in an account for a 404 to suggest a similar name. */

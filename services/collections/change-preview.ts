@@ -1,9 +1,9 @@
 /** Previews what merges would change in a collection's current records, shard by shard. */
-import { type Caller, call } from '../../lib/actions/call.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
 import { invalidValue } from '../../lib/records/fields.ts';
 import type { ChangePreview, PreviewOptions, RecordUpdate } from '../../lib/shard/change.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
 import type { MatchingMerge } from './change-rounds.ts';
 import { readShard } from './shard-reader.ts';
 import { shardIndexOf } from './shard-routing.ts';

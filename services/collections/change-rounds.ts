@@ -5,7 +5,7 @@
  * Each round is all or nothing. If a round fails, the earlier ones stay committed, and the error
  * says so: sending the request again changes the rest.
  */
-import { type Caller, call } from '../../lib/actions/call.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
 import { isProvecError, ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { MetadataMerge, ShardChange } from '../../lib/shard/change.ts';

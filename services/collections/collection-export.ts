@@ -6,15 +6,15 @@
  * snapshot. A shard drops its snapshot when it moves or closes, or after 30 seconds without a call
  * to read or keep it. The export then fails with UNAVAILABLE and can only be started again.
  */
-import { type Caller, call } from '../../lib/actions/call.ts';
-import type { ExportedRecord, ExportPart, ExportPosition } from '../../lib/actions/collections.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
+import type { ExportedRecord, ExportPart, ExportPosition } from '../../contracts/actions/collections.ts';
 import { unavailable } from '../../lib/errors.ts';
 import { parseStoredId } from '../../lib/records/namespace.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import type { AnswerPage, FetchedRecord } from '../../lib/shard/match.ts';
 import type { ShardReads } from '../../lib/shard/read.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
 
 /** Position in a shard's snapshot; null at its end. */
 type RestOf = { index: number; rest: string | null };

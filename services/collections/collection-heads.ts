@@ -1,11 +1,11 @@
-import { type Caller, call } from '../../lib/actions/call.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
 import { committedCut } from '../../lib/shard/cut.ts';
 import type { Cut, ShardHead } from '../../lib/shard/head.ts';
 import { shardKey } from '../../lib/shard/key.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { ShardLog } from '../../lib/store/log.ts';
 import { CoalescedReads } from '../../lib/time/coalesced-reads.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
+import type { ShardLog } from '../../store/log.ts';
 
 /** Timeout in ms for a shard's head; after it the head is read from the log. */
 const HEAD_MAX_MS = 10_000;

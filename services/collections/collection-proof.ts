@@ -6,8 +6,8 @@
  * from the anchored cut if possible, so that the proof leads to the root on the ledger, else from
  * the newest heads. Fails with UNAVAILABLE if writes outrun every attempt.
  */
-import { type Caller, call } from '../../lib/actions/call.ts';
-import type { RecordProof } from '../../lib/actions/collections.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
+import type { RecordProof } from '../../contracts/actions/collections.ts';
 import { unavailable } from '../../lib/errors.ts';
 import { collectionProof, terminalShard } from '../../lib/merkle/proof.ts';
 import { type NamespacedId, storedId } from '../../lib/records/namespace.ts';
@@ -15,7 +15,7 @@ import { collectionRoot, isSameRoot } from '../../lib/shard/collection-root.ts';
 import { type Cut, isSameSubtree, type ShardHead } from '../../lib/shard/head.ts';
 import type { ShardProof } from '../../lib/shard/proof.ts';
 import { type ShardSpec, shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
 import { shardIndexOf } from './shard-routing.ts';
 
 const ATTEMPTS_MAX = 8;

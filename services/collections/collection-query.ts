@@ -1,9 +1,9 @@
-import { type Caller, call } from '../../lib/actions/call.ts';
-import { Cancelled } from '../../lib/actions/cancelled.ts';
-import type { QueryResult } from '../../lib/actions/collections.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
+import { Cancelled } from '../../contracts/actions/cancelled.ts';
+import type { QueryResult } from '../../contracts/actions/collections.ts';
+import type { DecodedRequest } from '../../contracts/requests/requests.ts';
 import { recordNotFound } from '../../lib/errors.ts';
 import { storedId, withPlainIds } from '../../lib/records/namespace.ts';
-import type { DecodedRequest } from '../../lib/requests/requests.ts';
 import type { QueryOptions } from '../../lib/shard/match.ts';
 import { withoutShardIndexes } from '../../lib/shard/shard-unavailable.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';

@@ -1,4 +1,4 @@
-import { type Caller, call } from '../../lib/actions/call.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
 import type {
   AbsentFieldsOption,
   Consistency,
@@ -6,15 +6,20 @@ import type {
   FacetsResult,
   RecordSelection,
   RecordsPage,
-} from '../../lib/actions/collections.ts';
+} from '../../contracts/actions/collections.ts';
+import {
+  cursorAfter,
+  cursorAfterStored,
+  idOfCursor,
+  storedIdOfCursor,
+} from '../../contracts/requests/listing-cursor.ts';
+import type { DecodedRequest } from '../../contracts/requests/requests.ts';
 import { allRecordsRange, storedIds, storedRange, withPlainIds } from '../../lib/records/namespace.ts';
-import { cursorAfter, cursorAfterStored, idOfCursor, storedIdOfCursor } from '../../lib/requests/listing-cursor.ts';
-import type { DecodedRequest } from '../../lib/requests/requests.ts';
 import { fieldsToFind } from '../../lib/shard/field-report.ts';
 import type { FetchedRecord } from '../../lib/shard/match.ts';
 import type { RecordScope } from '../../lib/shard/scope.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
 import { mergeFieldReports } from './absent-fields.ts';
 import { type ReadOptions, readShard, type ShardReader } from './shard-reader.ts';
 import { splitIds } from './shard-routing.ts';

@@ -1,13 +1,13 @@
 import pLimit from 'p-limit';
-import { type Caller, call } from '../../lib/actions/call.ts';
-import type { CollectionDetail, CollectionView } from '../../lib/actions/collections.ts';
-import { planOf } from '../../lib/actions/principal.ts';
-import { type Config, isAnchoringEnabled } from '../../lib/config.ts';
-import { readPlace, readTags } from '../../lib/requests/tags.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
+import type { CollectionDetail, CollectionView } from '../../contracts/actions/collections.ts';
+import { planOf } from '../../contracts/actions/principal.ts';
+import { readPlace, readTags } from '../../contracts/requests/tags.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import type { Cut } from '../../lib/shard/head.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { ShardLog } from '../../lib/store/log.ts';
+import { type Config, isAnchoringEnabled } from '../../process/config.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
+import type { ShardLog } from '../../store/log.ts';
 
 /** Number of collections whose heads are read at once, each with a round trip to the store. */
 const LISTED_AT_ONCE = 16;

@@ -9,8 +9,8 @@
  * sending the same request again completes the write.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AnchorReceipt } from '../../lib/actions/anchoring.ts';
-import { type Caller, call } from '../../lib/actions/call.ts';
+import type { AnchorReceipt } from '../../contracts/actions/anchoring.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
 import type {
   AbsentFieldsOption,
   DeleteResult,
@@ -18,13 +18,11 @@ import type {
   UpdateResult,
   UpsertResult,
   WriteResult,
-} from '../../lib/actions/collections.ts';
-import { planOf } from '../../lib/actions/principal.ts';
-import { isAnchoringEnabled } from '../../lib/config.ts';
+} from '../../contracts/actions/collections.ts';
+import { planOf } from '../../contracts/actions/principal.ts';
 import { isProvecError, ProvecError, unavailable } from '../../lib/errors.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger/program.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
-import type { Runtime } from '../../lib/runtime.ts';
 import type { RecordUpdate } from '../../lib/shard/change.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { committedCut } from '../../lib/shard/cut.ts';
@@ -33,8 +31,10 @@ import type { RecordScope } from '../../lib/shard/scope.ts';
 import { withoutShardIndexes } from '../../lib/shard/shard-unavailable.ts';
 import { type ShardSpec, shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
+import { isAnchoringEnabled } from '../../process/config.ts';
+import type { Runtime } from '../../process/runtime.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
 import { mergeFieldReports } from './absent-fields.ts';
 import { previewMatching, previewUpdates } from './change-preview.ts';
 import { changeInRounds, type MatchingMerge, PartlyChanged } from './change-rounds.ts';

@@ -1,9 +1,9 @@
-import type { CollectionsPage, CollectionView } from '../../lib/actions/collections.ts';
+import type { CollectionsPage, CollectionView } from '../../contracts/actions/collections.ts';
+import { positionCursor, positionOfCursor } from '../../contracts/requests/position-cursor.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import { positionCursor, positionOfCursor } from '../../lib/requests/position-cursor.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
-import { positionOf } from '../../lib/store/page.ts';
-import type { Store } from '../../lib/store/port.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
+import { positionOf } from '../../store/page.ts';
+import type { Store } from '../../store/port.ts';
 import { collectionView, collectionViews } from './collection-view.ts';
 
 /** Maximum rows, and approximate bytes, read at once: their seals are verified in one go. */

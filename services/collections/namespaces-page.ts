@@ -1,7 +1,7 @@
-import type { NamespacesPage } from '../../lib/actions/collections.ts';
+import type { NamespacesPage } from '../../contracts/actions/collections.ts';
+import { cursorAfter, nameOfCursor } from '../../contracts/requests/listing-cursor.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { decodeNamespace } from '../../lib/records/ids.ts';
-import { cursorAfter, nameOfCursor } from '../../lib/requests/listing-cursor.ts';
 import { shardSpecs } from '../../lib/shard/spec.ts';
 import { type CollectionRead, readOptionsOf } from './collection-reader.ts';
 

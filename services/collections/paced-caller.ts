@@ -1,6 +1,6 @@
-import type { Caller } from '../../lib/actions/call.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { Caller } from '../../contracts/actions/call.ts';
 import { FairScheduler } from '../../lib/time/fair-scheduler.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
 
 /** Maximum number of shards that are called without pacing. */
 const UNPACED_SHARDS_MAX = 8;

@@ -1,10 +1,10 @@
 /** Deletes and updates by id, by filter or of all records, and dry runs that only count. */
-import type { DeleteRecords, DeleteResult, UpdateRecords, UpdateResult } from '../../lib/actions/collections.ts';
+import type { DeleteRecords, DeleteResult, UpdateRecords, UpdateResult } from '../../contracts/actions/collections.ts';
+import { mergeOf } from '../../contracts/requests/update-request.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { invalidValue } from '../../lib/records/fields.ts';
 import { storedId, storedIds } from '../../lib/records/namespace.ts';
-import { mergeOf } from '../../lib/requests/update-request.ts';
 import type { MetadataMerge } from '../../lib/shard/change.ts';
 import { mergeFieldReports } from './absent-fields.ts';
 import { type Previews, previewMatching, previewUpdates, refuseTooLong, withoutValues } from './change-preview.ts';

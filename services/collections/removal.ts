@@ -6,10 +6,10 @@
  * its start or within minutes. Failed steps are retried until they succeed.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Caller, call } from '../../lib/actions/call.ts';
-import type { Runtime } from '../../lib/runtime.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
+import type { Runtime } from '../../process/runtime.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
 
 const RETRY = { minMs: 250, maxMs: 30_000 };
 /** Timeout in ms of dropping the shards, which takes time proportional to their data. */

@@ -7,7 +7,7 @@
  * over, a few times, before it fails with UNAVAILABLE. See docs/internals/search.md.
  */
 import { Semaphore } from 'async-mutex';
-import { type Caller, call } from '../../lib/actions/call.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
 import { recordBytes } from '../../lib/admission/answer-size.ts';
 import type { MemoryBudget } from '../../lib/admission/memory-budget.ts';
 import { ProvecError } from '../../lib/errors.ts';

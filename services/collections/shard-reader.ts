@@ -5,8 +5,8 @@
  * that is unavailable for longer than `awayMaxMs` fails the read with SHARD_UNAVAILABLE. A partial
  * read starts over without a shard that it lost. See shard-pages.ts and docs/internals/search.md.
  */
-import { type Caller, call } from '../../lib/actions/call.ts';
-import type { FacetsResult, QueryResult, WithAbsentFields } from '../../lib/actions/collections.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
+import type { FacetsResult, QueryResult, WithAbsentFields } from '../../contracts/actions/collections.ts';
 import { answerBudget } from '../../lib/admission/answer-size.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { TopValues, type ValueCount, ValueCounts } from '../../lib/filter/value-counts.ts';

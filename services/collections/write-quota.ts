@@ -7,10 +7,10 @@
  * in which a shard could still have written.
  */
 import type { Logger } from 'pino';
-import { type Caller, call } from '../../lib/actions/call.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import { StoreError } from '../../lib/store/port.ts';
+import { StoreError } from '../../store/port.ts';
 
 interface QuotaUse {
   writes: number;

@@ -23,7 +23,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { NO_FOLLOW, OVERWRITE_FLAGS } from '../../lib/process/own-files.ts';
+import { NO_FOLLOW, OVERWRITE_FLAGS } from '../../lib/host/symbolic-links.ts';
 import type { KeptAccount, TransactionRecord } from './ledger-state.ts';
 
 export type JournalLine =

@@ -7,8 +7,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { OVERWRITE_FLAGS } from '../../lib/process/own-files.ts';
-import { isAlive, ownIdentity, type ProcessIdentity } from '../../lib/process/process-identity.ts';
+import { isAlive, ownIdentity, type ProcessIdentity } from '../../lib/host/process-identity.ts';
+import { OVERWRITE_FLAGS } from '../../lib/host/symbolic-links.ts';
 import { Journal } from './journal.ts';
 import { Ledger } from './ledger.ts';
 import { serveRpc } from './rpc-server.ts';

@@ -1,4 +1,4 @@
-import { Cancelled } from '../../lib/actions/cancelled.ts';
+import { Cancelled } from '../../contracts/actions/cancelled.ts';
 
 /** Thrown when the client disconnected before its response was sent. */
 export class ClientGoneError extends Cancelled {

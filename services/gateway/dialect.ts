@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { Config } from '../../lib/config.ts';
 import type { ProvecError } from '../../lib/errors.ts';
+import type { Config } from '../../process/config.ts';
 import { type ErrorResponse, errorResponse } from './error-response.ts';
 import { parseQueryString } from './query-string.ts';
 import { bearerOf, type SecretKind } from './steps/bearer.ts';

@@ -1,5 +1,5 @@
-import type { Config } from '../../lib/config.ts';
 import { ERROR_TABLE, type ErrorDetail, type ProvecError } from '../../lib/errors.ts';
+import type { Config } from '../../process/config.ts';
 
 /** Body of every error response, as specified in docs/errors.md. */
 export interface ErrorBody {

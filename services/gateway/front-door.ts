@@ -6,11 +6,11 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import type { Config } from '../../lib/config.ts';
 import { unavailable } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { livezPage, readyzPage } from '../../mixins/health/health-pages.ts';
+import type { Config } from '../../process/config.ts';
 import { hasAmbiguousFraming } from './head-checks.ts';
 import { type HttpHandler, HttpServer, type HttpTimeouts } from './http-server.ts';
 import type { WebPage } from './operations.ts';

@@ -1,11 +1,11 @@
 import type { ServiceSchema } from 'moleculer';
-import { type Caller, call } from '../../lib/actions/call.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { Runtime } from '../../lib/runtime.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../lib/time/timers.ts';
 import type { Readiness } from '../../mixins/health/health-pages.ts';
 import { Metrics } from '../../mixins/metrics.ts';
 import { serviceGauges } from '../../mixins/metrics-gauges.ts';
+import type { Runtime } from '../../process/runtime.ts';
 import { BodyPool, bodyWorkers } from './bodies/body-pool.ts';
 import { FrontDoor } from './front-door.ts';
 import type { HttpTimeouts } from './http-server.ts';

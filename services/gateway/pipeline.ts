@@ -4,9 +4,9 @@
  * a collection exists), does not send a body in vain, and a request refused for overload costs no
  * more than its authentication.
  */
-import { call } from '../../lib/actions/call.ts';
+import { call } from '../../contracts/actions/call.ts';
 import { notFound } from '../../lib/errors.ts';
-import { isCollectionName } from '../../lib/requests/collection-name.ts';
+import { isCollectionName } from '../../lib/records/collection-name.ts';
 import type { RequestContext } from './request-context.ts';
 import type { Route } from './route.ts';
 import { answer } from './steps/answer.ts';

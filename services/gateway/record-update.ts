@@ -1,4 +1,4 @@
-import type { Actions } from '../../lib/actions/call.ts';
+import type { Actions } from '../../contracts/actions/call.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { invalidValue } from '../../lib/records/fields.ts';
 import { isTooLongOnceMerged } from '../../lib/shard/change.ts';

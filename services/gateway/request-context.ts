@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Caller } from '../../lib/actions/call.ts';
-import type { Identity } from '../../lib/actions/keys.ts';
+import type { Caller } from '../../contracts/actions/call.ts';
+import type { Identity } from '../../contracts/actions/keys.ts';
 import type { MemoryHold } from '../../lib/admission/memory-budget.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
 import type { Dialect } from './dialect.ts';
 import { dialectOf } from './dialects.ts';
 import type { Permit } from './overload/fair-queue.ts';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import type { Config } from '../../lib/config.ts';
+import { toFailure } from '../../contracts/failure.ts';
 import type { ProvecError } from '../../lib/errors.ts';
-import { toFailure } from '../../lib/failure.ts';
-import { type RepeatedFields, RepeatedLines } from '../../mixins/repeated-lines.ts';
+import type { Config } from '../../process/config.ts';
+import { type RepeatedFields, RepeatedLines } from '../../process/repeated-lines.ts';
 import { ClientGoneError } from './client-gone.ts';
 import type { WebPage } from './operations.ts';
 import type { RequestContext } from './request-context.ts';

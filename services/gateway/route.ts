@@ -1,7 +1,7 @@
-import type { ActionName, Actions } from '../../lib/actions/call.ts';
+import type { ActionName, Actions } from '../../contracts/actions/call.ts';
 import type { Limits } from '../../lib/limits.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { Scope } from '../../lib/store/keys.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
+import type { Scope } from '../../store/keys.ts';
 import type { Bodies, BodyName } from './bodies/decoders.ts';
 import type { Dialect } from './dialect.ts';
 import type { QueueName } from './overload/queues.ts';

@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceSchema, ServiceSettingSchema } from 'moleculer';
 import ApiGateway from 'moleculer-web';
-import type { Caller } from '../../lib/actions/call.ts';
+import type { Caller } from '../../contracts/actions/call.ts';
 import { patternOf, type Route, UNDECODABLE } from './route.ts';
 
 /** Decoded path parameters; empty if the path has none. */

@@ -1,5 +1,5 @@
 /** Warnings about requests that are valid but probably a mistake. */
-import type { UnusedField, WithAbsentFields } from '../../lib/actions/collections.ts';
+import type { UnusedField, WithAbsentFields } from '../../contracts/actions/collections.ts';
 import { printableName } from '../../lib/records/fields.ts';
 import type { TextFindings } from './bodies/decoders.ts';
 import type { Warned } from './responses/json-pieces.ts';

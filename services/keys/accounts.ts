@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { AccountsPage, AccountView, KeyView } from '../../lib/actions/keys.ts';
+import type { AccountsPage, AccountView, KeyView } from '../../contracts/actions/keys.ts';
+import { positionCursor, positionOfCursor } from '../../contracts/requests/position-cursor.ts';
 import { notFound, unavailable } from '../../lib/errors.ts';
 import type { PlanName } from '../../lib/plans.ts';
-import { positionCursor, positionOfCursor } from '../../lib/requests/position-cursor.ts';
-import type { AccountRow, Catalog } from '../../lib/store/catalog.ts';
-import { SCOPES } from '../../lib/store/keys.ts';
 import type { Clock } from '../../lib/time/clock.ts';
+import type { AccountRow, Catalog } from '../../store/catalog.ts';
+import { SCOPES } from '../../store/keys.ts';
 import type { ApiKeys, NewKey } from './api-keys.ts';
 import { ReadCache } from './read-cache.ts';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { KeysPage, KeyView } from '../../lib/actions/keys.ts';
+import type { KeysPage, KeyView } from '../../contracts/actions/keys.ts';
+import { positionCursor, positionOfCursor } from '../../contracts/requests/position-cursor.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
-import { positionCursor, positionOfCursor } from '../../lib/requests/position-cursor.ts';
-import type { KeyRow, KeyStore, Scope } from '../../lib/store/keys.ts';
 import type { Clock } from '../../lib/time/clock.ts';
+import type { KeyRow, KeyStore, Scope } from '../../store/keys.ts';
 import { newSecret, secretHash, secretPrefix } from './secret.ts';
 
 export interface NewKey {

@@ -1,8 +1,8 @@
-import type { Identity } from '../../lib/actions/keys.ts';
+import type { Identity } from '../../contracts/actions/keys.ts';
 import { unauthenticated } from '../../lib/errors.ts';
 import type { PlanName } from '../../lib/plans.ts';
-import type { Runtime } from '../../lib/runtime.ts';
-import type { KeyRow } from '../../lib/store/keys.ts';
+import type { Runtime } from '../../process/runtime.ts';
+import type { KeyRow } from '../../store/keys.ts';
 import type { LastUse } from './last-use.ts';
 import { ReadCache } from './read-cache.ts';
 import { isPossibleSecret, secretHash } from './secret.ts';

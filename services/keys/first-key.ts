@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { PlanName } from '../../lib/plans.ts';
-import type { Runtime } from '../../lib/runtime.ts';
-import type { Catalog } from '../../lib/store/catalog.ts';
-import type { Position } from '../../lib/store/page.ts';
+import type { Runtime } from '../../process/runtime.ts';
+import type { Catalog } from '../../store/catalog.ts';
+import type { Position } from '../../store/page.ts';
 import { FIRST_KEY, newAccount } from './accounts.ts';
 import { ApiKeys } from './api-keys.ts';
 import { isPossibleSecret } from './secret.ts';

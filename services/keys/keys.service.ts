@@ -1,10 +1,10 @@
 import type { Context, ServiceSchema } from 'moleculer';
-import { type Actions, call } from '../../lib/actions/call.ts';
-import type { KeysActions, KeysChanged } from '../../lib/actions/keys.ts';
-import { planOf } from '../../lib/actions/principal.ts';
+import { type Actions, call } from '../../contracts/actions/call.ts';
+import type { KeysActions, KeysChanged } from '../../contracts/actions/keys.ts';
+import { planOf } from '../../contracts/actions/principal.ts';
+import { requestsOf } from '../../contracts/requests/requests.ts';
 import { isProvecError } from '../../lib/errors.ts';
-import { requestsOf } from '../../lib/requests/requests.ts';
-import type { Runtime } from '../../lib/runtime.ts';
+import type { Runtime } from '../../process/runtime.ts';
 import { Accounts } from './accounts.ts';
 import { ApiKeys } from './api-keys.ts';
 import { Authenticator } from './authenticator.ts';
@@ -12,7 +12,7 @@ import { LastUse } from './last-use.ts';
 
 type Call<N extends keyof KeysActions> = Context<Actions[N]['params']>;
 
-/** A field that clients send; the decoders in lib/requests/ check it. */
+/** A field that clients send; the decoders in contracts/requests/ check it. */
 const sent = { type: 'any', optional: true };
 const PAGE = {
   limit: { type: 'number', integer: true, min: 1 },

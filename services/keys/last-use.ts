@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { KeyRow, KeyStore } from '../../lib/store/keys.ts';
 import type { Clock } from '../../lib/time/clock.ts';
+import type { KeyRow, KeyStore } from '../../store/keys.ts';
 
 /** Records when keys were last used, in the background, at most once a minute per key. */
 export class LastUse {

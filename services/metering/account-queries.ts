@@ -1,6 +1,6 @@
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { QueriesTaken, QueryBlock } from '../../lib/store/usage.ts';
 import { CounterAges } from '../../lib/time/counter-ages.ts';
+import type { QueriesTaken, QueryBlock } from '../../store/usage.ts';
 import type { Allowance } from './allowance.ts';
 
 /** Queries reserved in advance. */

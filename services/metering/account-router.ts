@@ -7,8 +7,8 @@
  * next one in the account's order becomes responsible for a while. The failed call may have been
  * carried out, so only actions that may run twice are forwarded.
  */
-import { type Caller, call } from '../../lib/actions/call.ts';
-import type { RoutedActions } from '../../lib/actions/metering.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
+import type { RoutedActions } from '../../contracts/actions/metering.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { Placement } from '../../lib/placement/placement.ts';

@@ -1,6 +1,6 @@
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { AccountWriteHold, AccountWriteHolds } from '../../lib/store/usage.ts';
 import { CounterAges } from '../../lib/time/counter-ages.ts';
+import type { AccountWriteHold, AccountWriteHolds } from '../../store/usage.ts';
 
 /** Key of a ticket's age, which runs from the start of its count even if the holder renews it. */
 const countOf = (id: string): string => `${id} count`;

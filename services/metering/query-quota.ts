@@ -13,10 +13,10 @@
 import { randomUUID } from 'node:crypto';
 import type { ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import { StoreError } from '../../lib/store/port.ts';
-import type { QueryBlock, UsageRow, UsageStore } from '../../lib/store/usage.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { monthOf } from '../../lib/time/month.ts';
+import { StoreError } from '../../store/port.ts';
+import type { QueryBlock, UsageRow, UsageStore } from '../../store/usage.ts';
 import {
   AccountQueries,
   type Credit,

@@ -1,4 +1,4 @@
-import type { UsageReport } from '../../lib/actions/metering.ts';
+import type { UsageReport } from '../../contracts/actions/metering.ts';
 import { monthEnd } from '../../lib/time/month.ts';
 import type { Allowance } from './allowance.ts';
 import type { QueryQuota } from './query-quota.ts';

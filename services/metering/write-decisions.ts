@@ -1,4 +1,4 @@
-import type { AccountWriteHold, UsageRow } from '../../lib/store/usage.ts';
+import type { AccountWriteHold, UsageRow } from '../../store/usage.ts';
 import { type Allowance, passes } from './allowance.ts';
 
 /** Number of records to write, and by how many the stored vectors can grow. */

@@ -12,10 +12,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import { StoreError } from '../../lib/store/port.ts';
-import type { AccountWriteHold, AccountWriteHolds, UsageRow, UsageStore } from '../../lib/store/usage.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { monthOf } from '../../lib/time/month.ts';
+import { StoreError } from '../../store/port.ts';
+import type { AccountWriteHold, AccountWriteHolds, UsageRow, UsageStore } from '../../store/usage.ts';
 import { AccountWrites, isAccountBusy, type WaitingReservation, type WriteAnswer } from './account-writes.ts';
 import { meteringUnavailable, planLimitReached, tooBusy } from './refusal.ts';
 import { type AccountHolds, type Decision, decideCounted, decideWrites, type WriteRequest } from './write-decisions.ts';

@@ -1,14 +1,14 @@
 import type { ValidationRule } from 'fastest-validator';
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
-import { call } from '../../lib/actions/call.ts';
-import { signalOf } from '../../lib/actions/cancelled.ts';
-import type { ShardRecomputing, ShardsActions } from '../../lib/actions/shards.ts';
-import { ownIdentity, type ProcessIdentity } from '../../lib/process/process-identity.ts';
-import type { Runtime } from '../../lib/runtime.ts';
+import { call } from '../../contracts/actions/call.ts';
+import { signalOf } from '../../contracts/actions/cancelled.ts';
+import type { ShardRecomputing, ShardsActions } from '../../contracts/actions/shards.ts';
+import { ownIdentity, type ProcessIdentity } from '../../lib/host/process-identity.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { NODE_DEAD } from '../../mixins/shard-router/shard-calls.ts';
 import { announceDraining } from '../../mixins/shard-router/shard-nodes.ts';
-import { silenceMs } from '../../mixins/transport/node-silence.ts';
+import type { Runtime } from '../../process/runtime.ts';
+import { silenceMs } from '../../transport/node-silence.ts';
 import type { Peers } from './cluster/peers.ts';
 import { ShardNode } from './shard-node.ts';
 

@@ -1,10 +1,10 @@
-import { type Caller, call } from '../../lib/actions/call.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { type CollectionRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
 import { type Cut, isSameState } from '../../lib/shard/head.ts';
 import type { RecomputedShard, RecordDifference } from '../../lib/shard/recomputed.ts';
 import { shardSpecs } from '../../lib/shard/spec.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
 import type { ScanProgress } from './scan-progress.ts';
 
 /** Allows for reading a whole collection. */

@@ -5,11 +5,11 @@
  * account may use at most two thirds of the memory, and its new results replace its own old ones
  * first.
  */
-import type { Verification } from '../../lib/actions/verification.ts';
+import type { Verification } from '../../contracts/actions/verification.ts';
 import { FairShares } from '../../lib/admission/fair-share.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Clock } from '../../lib/time/clock.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
 
 /** Overhead per result. In addition to it, JSON takes up to two bytes per character. */
 const ENTRY_BYTES = 1_024;

@@ -7,8 +7,8 @@
  * `mismatch` whether or not the ledger responds. `unreachable`, `pending` and `none` are given only
  * if there is no contradiction.
  */
-import type { OnChain } from '../../lib/actions/anchoring.ts';
-import type { VerifyState } from '../../lib/actions/verification.ts';
+import type { OnChain } from '../../contracts/actions/anchoring.ts';
+import type { VerifyState } from '../../contracts/actions/verification.ts';
 import {
   type AnchoredRoot,
   anchorText,
@@ -18,8 +18,8 @@ import {
   isSameRoot,
 } from '../../lib/shard/collection-root.ts';
 import type { Cut } from '../../lib/shard/head.ts';
-import type { AnchorRow } from '../../lib/store/anchors.ts';
-import type { Contradiction } from '../../lib/store/contradictions.ts';
+import type { AnchorRow } from '../../store/anchors.ts';
+import type { Contradiction } from '../../store/contradictions.ts';
 import type { CollectionScan } from './collection-scan.ts';
 
 /** The result of a verification; `reason` is null only for a match. */

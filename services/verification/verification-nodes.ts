@@ -9,12 +9,12 @@
  * costs work. Verifications in a process that ended are lost.
  */
 import { hash, randomUUID } from 'node:crypto';
-import { type Caller, call } from '../../lib/actions/call.ts';
-import type { Verification } from '../../lib/actions/verification.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
+import type { Verification } from '../../contracts/actions/verification.ts';
 import { Placement } from '../../lib/placement/placement.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Peer } from '../../mixins/peers.ts';
-import { isUnsent } from '../../mixins/transport/undelivered.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
+import { isUnsent } from '../../transport/undelivered.ts';
 
 /** An instance answers from memory. */
 const ASK_TIMEOUT_MS = 5_000;

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Context, ServiceSchema } from 'moleculer';
-import { type Actions, call } from '../../lib/actions/call.ts';
-import type { ShardRecomputing } from '../../lib/actions/shards.ts';
-import type { VerificationActions } from '../../lib/actions/verification.ts';
+import { type Actions, call } from '../../contracts/actions/call.ts';
+import type { ShardRecomputing } from '../../contracts/actions/shards.ts';
+import type { VerificationActions } from '../../contracts/actions/verification.ts';
 import { notFound } from '../../lib/errors.ts';
-import type { Runtime } from '../../lib/runtime.ts';
 import { committedCut } from '../../lib/shard/cut.ts';
 import { checkedActions } from '../../mixins/checked-actions.ts';
 import { peersWith } from '../../mixins/peers.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
+import type { Runtime } from '../../process/runtime.ts';
 import { VerificationNodes } from './verification-nodes.ts';
 import { Verifications } from './verifications.ts';
 import { Verifier } from './verifier.ts';

@@ -7,13 +7,13 @@
  * if all places are taken. All verifications end with the process.
  */
 import type { Logger } from 'pino';
-import type { Verification } from '../../lib/actions/verification.ts';
+import type { Verification } from '../../contracts/actions/verification.ts';
+import { toFailure } from '../../contracts/failure.ts';
 import { FairShares } from '../../lib/admission/fair-share.ts';
 import { unavailable } from '../../lib/errors.ts';
-import { toFailure } from '../../lib/failure.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { Runtime } from '../../lib/runtime.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { Runtime } from '../../process/runtime.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
 import { EndedVerifications } from './ended-verifications.ts';
 import type { Verifier, VerifierRun } from './verifier.ts';
 

@@ -7,19 +7,19 @@
  * scan. A verification can join until the shards are read; after that the log is applied up to the
  * shards' newest heads, so the scan covers every write acknowledged before the join.
  */
-import type { OnChain } from '../../lib/actions/anchoring.ts';
-import { type Caller, call } from '../../lib/actions/call.ts';
-import { planOf } from '../../lib/actions/principal.ts';
-import type { ShardRecomputing } from '../../lib/actions/shards.ts';
-import type { NamedDifference, VerifyResult } from '../../lib/actions/verification.ts';
-import { isAnchoringEnabled } from '../../lib/config.ts';
+import type { OnChain } from '../../contracts/actions/anchoring.ts';
+import { type Caller, call } from '../../contracts/actions/call.ts';
+import { planOf } from '../../contracts/actions/principal.ts';
+import type { ShardRecomputing } from '../../contracts/actions/shards.ts';
+import type { NamedDifference, VerifyResult } from '../../contracts/actions/verification.ts';
 import { LEDGER_LAG_MAX_MS } from '../../lib/ledger/lag.ts';
 import { parseStoredId } from '../../lib/records/namespace.ts';
-import type { Runtime } from '../../lib/runtime.ts';
 import type { RecordDifference } from '../../lib/shard/recomputed.ts';
 import { shardSpecs } from '../../lib/shard/spec.ts';
-import type { AnchorRow } from '../../lib/store/anchors.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
+import { isAnchoringEnabled } from '../../process/config.ts';
+import type { Runtime } from '../../process/runtime.ts';
+import type { AnchorRow } from '../../store/anchors.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
 import { CollectionScan } from './collection-scan.ts';
 import { ScanProgress } from './scan-progress.ts';
 import { type AnchorRecord, cutOnChain, judge, localContradiction, type Verdict } from './verdict.ts';

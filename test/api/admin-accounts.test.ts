@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { AccountView } from '../../lib/actions/keys.ts';
-import type { UsageReport } from '../../lib/actions/metering.ts';
+import type { AccountView } from '../../contracts/actions/keys.ts';
+import type { UsageReport } from '../../contracts/actions/metering.ts';
 import { type Api, apiClient } from '../support/api-client.ts';
 import { refusal, refusalOf } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { AnchorsPage, UpsertResult } from '../../lib/actions/collections.ts';
+import type { AnchorsPage, UpsertResult } from '../../contracts/actions/collections.ts';
 import { refusal, refusalOf } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { createTenant } from '../support/tenant.ts';

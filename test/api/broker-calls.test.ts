@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { call } from '../../lib/actions/call.ts';
+import { call } from '../../contracts/actions/call.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';

@@ -3,8 +3,8 @@
  * keys. Uses one service, whose clock stands still until the test moves it.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { KeyView } from '../../lib/actions/keys.ts';
-import type { UsageReport } from '../../lib/actions/metering.ts';
+import type { KeyView } from '../../contracts/actions/keys.ts';
+import type { UsageReport } from '../../contracts/actions/metering.ts';
 import { ManualClock } from '../support/accounts.ts';
 import { type Answer, type Api, apiClient } from '../support/api-client.ts';
 import { refusal, refusalOf } from '../support/refusal.ts';

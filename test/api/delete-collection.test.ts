@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { CollectionView } from '../../lib/actions/collections.ts';
-import type { UsageReport } from '../../lib/actions/metering.ts';
+import type { CollectionView } from '../../contracts/actions/collections.ts';
+import type { UsageReport } from '../../contracts/actions/metering.ts';
 import { refusal } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { createTenant, type Tenant } from '../support/tenant.ts';

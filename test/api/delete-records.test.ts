@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { DeleteResult } from '../../lib/actions/collections.ts';
-import type { VerifyResult } from '../../lib/actions/verification.ts';
+import type { DeleteResult } from '../../contracts/actions/collections.ts';
+import type { VerifyResult } from '../../contracts/actions/verification.ts';
 import { Content } from '../support/content.ts';
 import { refusal } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';

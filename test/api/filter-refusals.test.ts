@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { UsageReport } from '../../lib/actions/metering.ts';
+import type { UsageReport } from '../../contracts/actions/metering.ts';
 import { refusal } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 

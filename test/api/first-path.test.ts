@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyProof } from '../../client/index.ts';
-import type { RecordProof } from '../../lib/actions/collections.ts';
-import type { VerifyResult } from '../../lib/actions/verification.ts';
+import type { RecordProof } from '../../contracts/actions/collections.ts';
+import type { VerifyResult } from '../../contracts/actions/verification.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 
 const RECORDS = [

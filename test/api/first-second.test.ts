@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { Provec as Client } from '../../client/index.ts';
-import { readConfig } from '../../lib/config.ts';
+import { readConfig } from '../../process/config.ts';
 import { type Provec, startProvec } from '../../provec.ts';
 import { FrontDoor } from '../../services/gateway/front-door.ts';
 import { freePorts } from '../support/free-ports.ts';

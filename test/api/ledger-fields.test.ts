@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { DeleteResult, UpsertResult } from '../../lib/actions/collections.ts';
+import type { DeleteResult, UpsertResult } from '../../contracts/actions/collections.ts';
 import type { Api } from '../support/api-client.ts';
 import { askLedger } from '../support/ledger-account.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';

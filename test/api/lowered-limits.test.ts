@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { readConfig } from '../../lib/config.ts';
+import { readConfig } from '../../process/config.ts';
 import type { Api } from '../support/api-client.ts';
 import { pineconeApi } from '../support/pinecone-api.ts';
 import { refusal, refusalOf } from '../support/refusal.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyProof } from '../../client/index.ts';
-import type { RecordProof } from '../../lib/actions/collections.ts';
+import type { RecordProof } from '../../contracts/actions/collections.ts';
 import { rawRequest } from '../support/raw-request.ts';
 import { referenceLeaf, referenceRoot } from '../support/reference-root.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';

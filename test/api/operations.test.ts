@@ -2,7 +2,7 @@
  * Pages for operators, and behaviour under faults and with slow clients. Uses a separate service.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { StoreError } from '../../lib/store/port.ts';
+import { StoreError } from '../../store/port.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { type RawAnswer, rawRequest } from '../support/raw-request.ts';
 import { startService, type TestService } from '../support/service.ts';

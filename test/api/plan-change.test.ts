@@ -1,6 +1,6 @@
 /** A change of plan applies to existing data. */
 import { beforeAll, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../contracts/actions/verification.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { createTenant, operatorApi } from '../support/tenant.ts';
 import { until } from '../support/until.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { VerificationError, verifyAccount, verifyOnLedger, verifyProof } from '../../client/index.ts';
-import type { AnchorsPage, CollectionDetail, RecordProof, UpsertResult } from '../../lib/actions/collections.ts';
+import type { AnchorsPage, CollectionDetail, RecordProof, UpsertResult } from '../../contracts/actions/collections.ts';
 import { Content } from '../support/content.ts';
 import { ledgerAccount } from '../support/ledger-account.ts';
 import { refusal, refusalOf } from '../support/refusal.ts';

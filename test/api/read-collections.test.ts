@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { CollectionDetail, CollectionView, UpsertResult } from '../../lib/actions/collections.ts';
+import type { CollectionDetail, CollectionView, UpsertResult } from '../../contracts/actions/collections.ts';
 import { refusal, refusalOf } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { createTenant, type Tenant } from '../support/tenant.ts';

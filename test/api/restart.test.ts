@@ -5,10 +5,10 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyProof } from '../../client/index.ts';
-import type { CollectionDetail, RecordProof } from '../../lib/actions/collections.ts';
-import type { AccountView, KeyView } from '../../lib/actions/keys.ts';
-import type { UsageReport } from '../../lib/actions/metering.ts';
-import type { VerifyResult } from '../../lib/actions/verification.ts';
+import type { CollectionDetail, RecordProof } from '../../contracts/actions/collections.ts';
+import type { AccountView, KeyView } from '../../contracts/actions/keys.ts';
+import type { UsageReport } from '../../contracts/actions/metering.ts';
+import type { VerifyResult } from '../../contracts/actions/verification.ts';
 import { apiClient } from '../support/api-client.ts';
 import { Content, type SentRecord } from '../support/content.ts';
 import { invariant } from '../support/invariant.ts';

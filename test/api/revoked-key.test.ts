@@ -4,7 +4,7 @@
  * stands still until the test moves it.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { KeyView } from '../../lib/actions/keys.ts';
+import type { KeyView } from '../../contracts/actions/keys.ts';
 import { ManualClock } from '../support/accounts.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { startService, type TestService } from '../support/service.ts';

@@ -1,7 +1,7 @@
 /** Verifications while they run: the test can hold the scans of the service's store. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Verification } from '../../lib/actions/verification.ts';
-import { StoreError } from '../../lib/store/port.ts';
+import type { Verification } from '../../contracts/actions/verification.ts';
+import { StoreError } from '../../store/port.ts';
 import { HeldScans } from '../support/held-scans.ts';
 import { refusal } from '../support/refusal.ts';
 import { startService, type TestService } from '../support/service.ts';

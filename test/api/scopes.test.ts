@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { KeyView } from '../../lib/actions/keys.ts';
+import type { KeyView } from '../../contracts/actions/keys.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { type Api, apiClient } from '../support/api-client.ts';
 import { refusal } from '../support/refusal.ts';

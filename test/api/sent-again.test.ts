@@ -1,6 +1,6 @@
 /** Checks what docs/errors.md says about repeating a request that succeeded. */
 import { beforeAll, expect, test } from '@jest/globals';
-import type { AccountView, KeyView } from '../../lib/actions/keys.ts';
+import type { AccountView, KeyView } from '../../contracts/actions/keys.ts';
 import type { Api } from '../support/api-client.ts';
 import { refusal } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';

@@ -1,6 +1,6 @@
 /** Seen in earlier systems: the index finds topK records, and filtering those leaves only a few. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { call } from '../../lib/actions/call.ts';
+import { call } from '../../contracts/actions/call.ts';
 import { clusteredVectors, randomFrom } from '../support/random.ts';
 import { seed } from '../support/seed.ts';
 import { startService, type TestService } from '../support/service.ts';

@@ -1,7 +1,7 @@
 /** Seen in earlier systems: a delete changes the root, but the ledger never learns of it. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { verifyAccount } from '../../client/index.ts';
-import type { CollectionDetail, DeleteResult } from '../../lib/actions/collections.ts';
+import type { CollectionDetail, DeleteResult } from '../../contracts/actions/collections.ts';
 import { ledgerAccount } from '../support/ledger-account.ts';
 import { referenceLeaf, referenceRoot } from '../support/reference-root.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';

@@ -1,6 +1,6 @@
 /** Updates near the plan's limit on writes: each changed record counts as one write. */
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
-import type { UsageReport } from '../../lib/actions/metering.ts';
+import type { UsageReport } from '../../contracts/actions/metering.ts';
 import { DEFAULT_PLANS } from '../../lib/plans.ts';
 import type { Api } from '../support/api-client.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';

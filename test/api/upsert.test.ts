@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { CollectionDetail, UpsertResult } from '../../lib/actions/collections.ts';
+import type { CollectionDetail, UpsertResult } from '../../contracts/actions/collections.ts';
 import { Content, type SentRecord } from '../support/content.ts';
 import { refusal } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';

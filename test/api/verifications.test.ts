@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { Verification, VerifyResult } from '../../lib/actions/verification.ts';
+import type { Verification, VerifyResult } from '../../contracts/actions/verification.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Api } from '../support/api-client.ts';
 import { rawRequest } from '../support/raw-request.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { CollectionDetail } from '../../lib/actions/collections.ts';
-import type { VerifyResult } from '../../lib/actions/verification.ts';
+import type { CollectionDetail } from '../../contracts/actions/collections.ts';
+import type { VerifyResult } from '../../contracts/actions/verification.ts';
 import { type Api, apiClient } from '../support/api-client.ts';
 import { Content } from '../support/content.ts';
 import { ledgerAccount } from '../support/ledger-account.ts';

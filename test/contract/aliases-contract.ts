@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { AliasRow } from '../../lib/store/aliases.ts';
+import type { AliasRow } from '../../store/aliases.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { at, newAccount, newCollection, WEIRD_IDS } from './store-rows.ts';
 

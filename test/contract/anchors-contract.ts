@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { type AnchorHistoryItem, type AnchorRow, type AnchorStore, emptyAnchorRow } from '../../lib/store/anchors.ts';
 import { beginIndexCheck } from '../../services/anchoring/outbox/row-index-check.ts';
+import { type AnchorHistoryItem, type AnchorRow, type AnchorStore, emptyAnchorRow } from '../../store/anchors.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { at, collect, head, newCollection } from './store-rows.ts';
 

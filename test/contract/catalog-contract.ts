@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { Position } from '../../lib/store/page.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
+import type { Position } from '../../store/page.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { at, collect, newAccount, newBlock, newCollection, newKey, pagesOf, WEIRD_IDS } from './store-rows.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { Store } from '../../lib/store/port.ts';
+import type { Store } from '../../store/port.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { at, entry, newAccount, newBlock, newCollection, newKey, put } from './store-rows.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { KeyRow } from '../../lib/store/keys.ts';
-import type { Position } from '../../lib/store/page.ts';
+import type { KeyRow } from '../../store/keys.ts';
+import type { Position } from '../../store/page.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { at, newKey, pagesOf, WEIRD_IDS } from './store-rows.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { invalidHead } from '../../lib/shard/head.ts';
-import { damagedEntry } from '../../lib/store/log.ts';
+import { damagedEntry } from '../../store/log.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { entry, head, newCollection } from './store-rows.ts';
 

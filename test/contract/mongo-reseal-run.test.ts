@@ -5,8 +5,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { MongoClient } from 'mongodb';
 import { storeKeys } from '../../lib/secret/keyring.ts';
 import { EMPTY_HEAD } from '../../lib/shard/head.ts';
-import { openMongoStore } from '../../lib/store/mongo/store.ts';
-import type { Store } from '../../lib/store/port.ts';
+import { openMongoStore } from '../../store/mongo/store.ts';
+import type { Store } from '../../store/port.ts';
 import { anyMongoServer, isMongoThere, type MongoServer, ownDatabase } from '../support/mongo-server.ts';
 import { type ResealRun, reseal } from '../support/reseal-run.ts';
 import { entry, newAccount, newCollection, newKey } from './store-rows.ts';

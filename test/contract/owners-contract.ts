@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import type { LeaseRow, OwnerRow } from '../../lib/store/owners.ts';
+import type { LeaseRow, OwnerRow } from '../../store/owners.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { newCollection } from './store-rows.ts';
 

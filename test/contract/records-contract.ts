@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { RecordScan } from '../../lib/store/records.ts';
+import type { RecordScan } from '../../store/records.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { newCollection, put, readAll, record, recordsOf, remove, WEIRD_IDS } from './store-rows.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseShardKey } from '../../lib/shard/key.ts';
-import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
+import { openSqliteStore } from '../../store/sqlite/store.ts';
 import { openStoreAsForger } from '../support/forger.ts';
 import { inStoreFile } from '../support/store-file.ts';
 import { TEST_KEYS } from '../support/store-keys.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { OutboxState } from '../../lib/store/anchors.ts';
-import { type Store, StoreError } from '../../lib/store/port.ts';
+import type { OutboxState } from '../../store/anchors.ts';
+import { type Store, StoreError } from '../../store/port.ts';
 import { aliasesContract } from './aliases-contract.ts';
 import { anchorsContract } from './anchors-contract.ts';
 import { catalogContract } from './catalog-contract.ts';

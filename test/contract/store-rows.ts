@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { ShardHead } from '../../lib/shard/head.ts';
-import type { AccountRow, CollectionRow } from '../../lib/store/catalog.ts';
-import type { KeyRow } from '../../lib/store/keys.ts';
-import type { LogEntry } from '../../lib/store/log.ts';
-import type { RowPage } from '../../lib/store/page.ts';
-import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../../lib/store/records.ts';
-import type { QueryBlock } from '../../lib/store/usage.ts';
+import type { AccountRow, CollectionRow } from '../../store/catalog.ts';
+import type { KeyRow } from '../../store/keys.ts';
+import type { LogEntry } from '../../store/log.ts';
+import type { RowPage } from '../../store/page.ts';
+import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../../store/records.ts';
+import type { QueryBlock } from '../../store/usage.ts';
 
 /** Rows and entries for tests of the storage port. Every call creates new ids. */
 

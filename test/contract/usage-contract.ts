@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { AccountWriteHolds } from '../../lib/store/usage.ts';
+import type { AccountWriteHolds } from '../../store/usage.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { entry, newBlock, newCollection, WEIRD_IDS } from './store-rows.ts';
 

@@ -1,6 +1,6 @@
 import { Script } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
-import { readConfig } from '../../lib/config.ts';
+import { readConfig } from '../../process/config.ts';
 import { argumentsOf, composeServices } from './compose.ts';
 import { instructedSecrets } from './instructed-secrets.ts';
 import { type Container, type PodSpec, parseManifests, readText, readYaml, workloadsOf } from './manifest.ts';

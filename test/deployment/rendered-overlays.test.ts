@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { readConfig } from '../../lib/config.ts';
+import { readConfig } from '../../process/config.ts';
 import { instructedSecrets } from './instructed-secrets.ts';
 import { type Labels, type Manifest, nodesOf, parseManifests, ROOT, workloadsOf } from './manifest.ts';
 import { environmentOf } from './node-environment.ts';

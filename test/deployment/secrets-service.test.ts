@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { readConfig } from '../../lib/config.ts';
 import { parseSecrets } from '../../lib/secret/secrets-text.ts';
+import { readConfig } from '../../process/config.ts';
 import { composeNodes } from './compose.ts';
 import { inFolder, isRoot, makeSecrets } from './secrets-service.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { ConfigError, readConfig, VARIABLES } from '../../lib/config.ts';
+import { ConfigError, readConfig, VARIABLES } from '../../process/config.ts';
 import { StartedProcess } from '../support/service-process.ts';
 
 const BAD: Record<string, string[]> = {

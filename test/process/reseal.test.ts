@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../contracts/actions/verification.ts';
 import { newKey } from '../contract/store-rows.ts';
 import { apiClient } from '../support/api-client.ts';
 import { openStoreAsForger } from '../support/forger.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { CollectionDetail, RecordProof } from '../../lib/actions/collections.ts';
+import type { CollectionDetail, RecordProof } from '../../contracts/actions/collections.ts';
 import { askLedger } from '../support/ledger-account.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 

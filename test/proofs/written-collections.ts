@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { CollectionDetail, RecordProof } from '../../lib/actions/collections.ts';
+import type { CollectionDetail, RecordProof } from '../../contracts/actions/collections.ts';
 import type { SharedService } from '../support/shared-service.ts';
 import type { AwkwardJson } from './awkward-json.ts';
 

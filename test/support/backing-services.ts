@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openMongoStore } from '../../lib/store/mongo/store.ts';
-import type { Store } from '../../lib/store/port.ts';
-import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
+import { openMongoStore } from '../../store/mongo/store.ts';
+import type { Store } from '../../store/port.ts';
+import { openSqliteStore } from '../../store/sqlite/store.ts';
 import {
   anyMongoServer,
   hasOwnMongoServer,

@@ -7,7 +7,7 @@
  */
 import vm from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';
-import { watchParent } from '../../lib/process/parent-watch.ts';
+import { watchParent } from '../../process/parent-watch.ts';
 
 // Runs in each jest process: one with a hanging test would outlive an interrupted run.
 watchParent(() => process.exit(1), `${process.ppid}`);

@@ -1,8 +1,8 @@
 import { ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
-import type { ServiceName } from '../../lib/process/service-names.ts';
 import { Metrics } from '../../mixins/metrics.ts';
 import { brokerOptions } from '../../moleculer.config.ts';
+import type { ServiceName } from '../../process/service-names.ts';
 import { TEST_TRANSPORT_KEYS } from './store-keys.ts';
 
 /**

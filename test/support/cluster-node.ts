@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { SUPERVISOR_PID } from '../../lib/process/parent-watch.ts';
-import type { ServiceName } from '../../lib/process/service-names.ts';
+import { SUPERVISOR_PID } from '../../process/parent-watch.ts';
+import type { ServiceName } from '../../process/service-names.ts';
 import { type Command, type Ended, StartedProcess } from './service-process.ts';
 import { until } from './until.ts';
 

@@ -1,5 +1,5 @@
-import type { ServiceName } from '../../lib/process/service-names.ts';
-import type { Store } from '../../lib/store/port.ts';
+import type { ServiceName } from '../../process/service-names.ts';
+import type { Store } from '../../store/port.ts';
 import { type Api, apiClient } from './api-client.ts';
 import type { BackingServices } from './backing-services.ts';
 import { ClusterNode } from './cluster-node.ts';

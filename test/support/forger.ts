@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Seals } from '../../lib/secret/seals.ts';
-import type { Store } from '../../lib/store/port.ts';
-import { FORMAT_FILE, writeFormat } from '../../lib/store/sqlite/format-file.ts';
-import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
+import type { Store } from '../../store/port.ts';
+import { FORMAT_FILE, writeFormat } from '../../store/sqlite/format-file.ts';
+import { openSqliteStore } from '../../store/sqlite/store.ts';
 import { FORGED_KEYS } from './store-keys.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { RecordScan, StoredRecord } from '../../lib/store/records.ts';
+import type { RecordScan, StoredRecord } from '../../store/records.ts';
 import type { TestService } from './service.ts';
 
 /** Records per batch; small, so that a small shard has several batches. */

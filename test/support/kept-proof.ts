@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { getBase58Decoder } from '@solana/web3.js';
 import { leafHashOf } from '../../client/verify/content-hash.ts';
-import type { AnchorsPage, CollectionDetail, RecordProof, UpsertResult } from '../../lib/actions/collections.ts';
+import type { AnchorsPage, CollectionDetail, RecordProof, UpsertResult } from '../../contracts/actions/collections.ts';
 import { askLedger } from './ledger-account.ts';
 import type { SharedService } from './shared-service.ts';
 

@@ -8,7 +8,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { getBase58Decoder } from '@solana/web3.js';
-import { watchParent } from '../../lib/process/parent-watch.ts';
+import { watchParent } from '../../process/parent-watch.ts';
 import { ENVIRONMENTS, LENDER_VARIABLE, type LentService, type LentServiceInfo } from './lending.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
 

@@ -2,7 +2,7 @@
  * Locks the data directory named in argv and prints the outcome on one line. On success it keeps
  * running until it is killed or its input ends.
  */
-import { DataDirError, lockDataDir } from '../../lib/process/data-dir.ts';
+import { DataDirError, lockDataDir } from '../../process/data-dir.ts';
 
 try {
   const lock = await lockDataDir(process.argv[2]);

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
-import type { Store } from '../../lib/store/port.ts';
 import type { WriteAnswer } from '../../services/metering/account-writes.ts';
 import type { Allowance } from '../../services/metering/allowance.ts';
 import type { WriteNeed, WriteRequest } from '../../services/metering/write-decisions.ts';
+import type { Store } from '../../store/port.ts';
 import { commitTally, ManualClock, openTemporaryStore, startNode, type TestNode } from './accounts.ts';
 
 const LIMITS = { writes: 100, vectors: 20 };

@@ -1,8 +1,8 @@
 import { MongoClient } from 'mongodb';
 import { Seals } from '../../lib/secret/seals.ts';
-import { openMongoStore } from '../../lib/store/mongo/store.ts';
-import type { Store } from '../../lib/store/port.ts';
-import { installationSeal } from '../../lib/store/store-mark.ts';
+import { openMongoStore } from '../../store/mongo/store.ts';
+import type { Store } from '../../store/port.ts';
+import { installationSeal } from '../../store/store-mark.ts';
 import { FORGED_KEYS } from './store-keys.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { UsageStore } from '../../lib/store/usage.ts';
 import { type Clock, SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { QueryQuota } from '../../services/metering/query-quota.ts';
+import type { UsageStore } from '../../store/usage.ts';
 
 /**
  * Creates the query counter of a single node. `take` uses a plan with that limit, null for no

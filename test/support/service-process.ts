@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SUPERVISOR_PID } from '../../lib/process/parent-watch.ts';
+import { SUPERVISOR_PID } from '../../process/parent-watch.ts';
 import { type Api, apiClient } from './api-client.ts';
 import { TEST_KEY } from './tenant.ts';
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../lib/config.ts';
+import { readConfig } from '../../process/config.ts';
 import { type Overrides, type Provec, startProvec } from '../../provec.ts';
 import { type Api, apiClient } from './api-client.ts';
 import { TEST_KEY } from './tenant.ts';

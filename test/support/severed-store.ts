@@ -1,4 +1,4 @@
-import { type Store, StoreError } from '../../lib/store/port.ts';
+import { type Store, StoreError } from '../../store/port.ts';
 
 /** A store that can be cut off, as if its process were killed: later calls never reach it. */
 export class SeverableStore {

@@ -1,5 +1,5 @@
-import type { ShardLog } from '../../lib/store/log.ts';
-import type { Store } from '../../lib/store/port.ts';
+import type { ShardLog } from '../../store/log.ts';
+import type { Store } from '../../store/port.ts';
 
 /** A store whose log is overridden by `changes`; everything else is real. */
 export function withLog(changes: (real: ShardLog) => Partial<ShardLog>): (store: Store) => Store {

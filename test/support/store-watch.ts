@@ -1,4 +1,4 @@
-import type { Store } from '../../lib/store/port.ts';
+import type { Store } from '../../store/port.ts';
 
 const TURNS = 20;
 let underWay = 0;

@@ -6,7 +6,7 @@
  */
 import { writeSync } from 'node:fs';
 import { setTimeout as rest } from 'node:timers/promises';
-import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
+import { openSqliteStore } from '../../store/sqlite/store.ts';
 import { entry, put } from '../contract/store-rows.ts';
 import { TEST_KEYS } from './store-keys.ts';
 

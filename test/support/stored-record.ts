@@ -1,5 +1,5 @@
-import type { Store } from '../../lib/store/port.ts';
-import type { StoredRecord } from '../../lib/store/records.ts';
+import type { Store } from '../../store/port.ts';
+import type { StoredRecord } from '../../store/records.ts';
 import { recordsOf } from '../contract/store-rows.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { AccountView, KeyView } from '../../lib/actions/keys.ts';
+import type { AccountView, KeyView } from '../../contracts/actions/keys.ts';
 import { type Api, apiClient } from './api-client.ts';
 
 export const ADMIN_TOKEN = 'admin-token-of-the-tests-0123456789';

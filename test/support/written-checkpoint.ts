@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FetchedCheckpoint } from '../../lib/store/checkpoints.ts';
+import type { FetchedCheckpoint } from '../../store/checkpoints.ts';
 
 /** The checkpoint in `folder`, as returned by a store that received these files. */
 export function checkpointIn(folder: string): FetchedCheckpoint {

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { dirname } from 'node:path';
 import { createKeyPairSignerFromBytes, type KeyPairSigner } from '@solana/web3.js';
 import type { Logger } from 'pino';
-import { ConfigError } from '../../../lib/config.ts';
+import { ConfigError } from '../../../process/config.ts';
 
 const KEYPAIR_BYTES = 64;
 

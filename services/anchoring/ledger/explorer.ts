@@ -1,4 +1,4 @@
-import type { Config } from '../../../lib/config.ts';
+import type { Config } from '../../../process/config.ts';
 
 const EXPLORER = 'https://explorer.solana.com';
 

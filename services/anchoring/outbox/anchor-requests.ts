@@ -11,7 +11,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cutContains, mergeCuts } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
-import type { AnchorRow } from '../../../lib/store/anchors.ts';
+import type { AnchorRow } from '../../../store/anchors.ts';
 import type { AnchoringContext } from '../context.ts';
 import { newRow } from './anchor-row.ts';
 

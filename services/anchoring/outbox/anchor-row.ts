@@ -6,7 +6,7 @@ import {
   type AnchorStore,
   emptyAnchorRow,
   hasUnconfirmedCut,
-} from '../../../lib/store/anchors.ts';
+} from '../../../store/anchors.ts';
 
 const FIRST_REVISION_MAX = 2 ** 40;
 

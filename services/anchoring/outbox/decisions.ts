@@ -4,7 +4,7 @@
  */
 import { committedCut } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
-import type { AnchorRow, AnchorStore } from '../../../lib/store/anchors.ts';
+import type { AnchorRow, AnchorStore } from '../../../store/anchors.ts';
 import type { AnchoringContext } from '../context.ts';
 import { changeRow, logHalt, newRow } from './anchor-row.ts';
 

@@ -11,15 +11,15 @@ import { LEDGER_LAG_MAX_MS } from '../../../lib/ledger/lag.ts';
 import { collectionRoot, isSameAnchor } from '../../../lib/shard/collection-root.ts';
 import { committedCut, cutContains, mergeCuts } from '../../../lib/shard/cut.ts';
 import { type Cut, isSameState } from '../../../lib/shard/head.ts';
+import { backoffMs } from '../../../lib/time/backoff.ts';
 import {
   type AnchorHistoryItem,
   type AnchorRow,
   type ConfirmedAnchor,
   hasUnconfirmedCut,
   type InFlightTransaction,
-} from '../../../lib/store/anchors.ts';
-import type { CollectionRow } from '../../../lib/store/catalog.ts';
-import { backoffMs } from '../../../lib/time/backoff.ts';
+} from '../../../store/anchors.ts';
+import type { CollectionRow } from '../../../store/catalog.ts';
 import type { AnchoringContext, OutboxStep } from '../context.ts';
 import type { SignedTransaction } from '../ledger/ledger-client.ts';
 import { NOT_DELETED, wasDeleted } from '../recovery/deletion.ts';

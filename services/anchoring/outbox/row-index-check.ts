@@ -7,7 +7,7 @@
  * change itself updates the entry.
  */
 import type { Logger } from 'pino';
-import { type AnchorRow, type AnchorStore, outboxStateOf } from '../../../lib/store/anchors.ts';
+import { type AnchorRow, type AnchorStore, outboxStateOf } from '../../../store/anchors.ts';
 import type { AnchoringContext } from '../context.ts';
 
 const OPEN = ['due', 'halted'] as const;

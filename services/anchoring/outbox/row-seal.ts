@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { type MacPayload, Seals } from '../../../lib/secret/seals.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
-import { type AnchorRow, type AnchorStore, emptyAnchorRow } from '../../../lib/store/anchors.ts';
+import { type AnchorRow, type AnchorStore, emptyAnchorRow } from '../../../store/anchors.ts';
 import { logHalt } from './anchor-row.ts';
 
 const SECRET_BYTES = 32;

@@ -1,10 +1,10 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { committedCut, cutContains } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
-import type { AnchorRow } from '../../../lib/store/anchors.ts';
-import type { CollectionRow } from '../../../lib/store/catalog.ts';
-import { StoreError } from '../../../lib/store/port.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
+import type { AnchorRow } from '../../../store/anchors.ts';
+import type { CollectionRow } from '../../../store/catalog.ts';
+import { StoreError } from '../../../store/port.ts';
 import type { AnchoringContext } from '../context.ts';
 import { beginIndexCheck } from '../outbox/row-index-check.ts';
 import { NOT_DELETED, wasDeleted } from './deletion.ts';

@@ -1,5 +1,5 @@
-import type { AnchorRow } from '../../../lib/store/anchors.ts';
-import type { Store } from '../../../lib/store/port.ts';
+import type { AnchorRow } from '../../../store/anchors.ts';
+import type { Store } from '../../../store/port.ts';
 
 export const NOT_DELETED = 'The collection is missing from the catalog, but the service did not delete it.';
 

@@ -13,7 +13,7 @@ import {
   isSameRoot,
 } from '../../../lib/shard/collection-root.ts';
 import { type Cut, isInvalidHead, type ShardHead } from '../../../lib/shard/head.ts';
-import type { AnchorRow, ConfirmedAnchor } from '../../../lib/store/anchors.ts';
+import type { AnchorRow, ConfirmedAnchor } from '../../../store/anchors.ts';
 import type { LedgerAccount } from '../ledger/rpc-responses.ts';
 
 export type Reconciliation =

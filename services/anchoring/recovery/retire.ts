@@ -10,7 +10,7 @@
  */
 import { type AnchoredRoot, collectionRoot } from '../../../lib/shard/collection-root.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
-import { type AnchorRow, outboxStateOf } from '../../../lib/store/anchors.ts';
+import { type AnchorRow, outboxStateOf } from '../../../store/anchors.ts';
 import type { AnchoringOptions } from '../context.ts';
 import { changeRow } from '../outbox/anchor-row.ts';
 

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Tinypool } from 'tinypool';
 import { ProvecError, unavailable } from '../../../lib/errors.ts';
-import { memoryLimitMiB } from '../../../lib/process/memory-limit.ts';
+import { memoryLimitMiB } from '../../../process/memory-limit.ts';
 import type { Permit, QueueRequest } from '../overload/fair-queue.ts';
 import type { BodyJob, BodyOutcome } from './body-worker.ts';
 import { type Bodies, type BodyContext, type BodyName, decodeBytes } from './decoders.ts';

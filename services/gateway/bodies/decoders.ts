@@ -1,7 +1,7 @@
+import type { DecodeContext } from '../../../contracts/requests/field.ts';
+import { type DecodedRequest, type RequestName, requestsOf } from '../../../contracts/requests/requests.ts';
 import { INTERNAL_LIMITS, type Limits } from '../../../lib/limits.ts';
 import { type JsonObject, refuseMisspelt } from '../../../lib/records/fields.ts';
-import type { DecodeContext } from '../../../lib/requests/field.ts';
-import { type DecodedRequest, type RequestName, requestsOf } from '../../../lib/requests/requests.ts';
 import { PINECONE_BODIES } from '../pinecone/bodies.ts';
 import { RECALL_BODIES } from '../recall/bodies.ts';
 import { ANY_INDEX, type TextBounds, type VectorPlace } from './extracted-vectors.ts';

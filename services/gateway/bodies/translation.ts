@@ -1,6 +1,6 @@
+import type { DecodeContext } from '../../../contracts/requests/field.ts';
+import type { RequestName } from '../../../contracts/requests/requests.ts';
 import type { JsonObject } from '../../../lib/records/fields.ts';
-import type { DecodeContext } from '../../../lib/requests/field.ts';
-import type { RequestName } from '../../../lib/requests/requests.ts';
 import type { VectorPlace } from './extracted-vectors.ts';
 
 /** Maps a body of another dialect to one of our requests. */

@@ -1,4 +1,4 @@
-import { plan, scopes } from '../../../lib/requests/account-requests.ts';
+import { plan, scopes } from '../../../contracts/requests/account-requests.ts';
 import type { Descriptions } from './operation.ts';
 import {
   countSchema,

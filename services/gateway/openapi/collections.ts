@@ -1,8 +1,8 @@
+import { collectionFields, collectionName } from '../../../contracts/requests/collection-requests.ts';
+import { updateSchema } from '../../../contracts/requests/update-request.ts';
+import { namespace, recordId, recordSchema, vector } from '../../../contracts/requests/vector-requests.ts';
 import { filterSchemas } from '../../../lib/filter/filter-schema.ts';
 import type { Limits } from '../../../lib/limits.ts';
-import { collectionFields, collectionName } from '../../../lib/requests/collection-requests.ts';
-import { updateSchema } from '../../../lib/requests/update-request.ts';
-import { namespace, recordId, recordSchema, vector } from '../../../lib/requests/vector-requests.ts';
 import type { Descriptions } from './operation.ts';
 import {
   countSchema,

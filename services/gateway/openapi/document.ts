@@ -1,5 +1,5 @@
-import type { Config } from '../../../lib/config.ts';
 import { ERROR_TABLE } from '../../../lib/errors.ts';
+import type { Config } from '../../../process/config.ts';
 import { requestNameOf } from '../bodies/decoders.ts';
 import { PROVEC } from '../dialect.ts';
 import { patternOf } from '../route.ts';

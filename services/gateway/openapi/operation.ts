@@ -1,9 +1,9 @@
-import type { ActionName } from '../../../lib/actions/call.ts';
+import type { ActionName } from '../../../contracts/actions/call.ts';
+import { LISTING_CURSOR_MAX_CHARS } from '../../../contracts/requests/listing-cursor.ts';
+import { CURSOR_MAX_CHARS } from '../../../contracts/requests/page-cursor.ts';
+import { type RequestName, requestsOf } from '../../../contracts/requests/requests.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
-import { LISTING_CURSOR_MAX_CHARS } from '../../../lib/requests/listing-cursor.ts';
-import { CURSOR_MAX_CHARS } from '../../../lib/requests/page-cursor.ts';
-import { type RequestName, requestsOf } from '../../../lib/requests/requests.ts';
 import { NDJSON_TYPE } from '../ndjson-type.ts';
 import type { Route } from '../route.ts';
 import { withExamples } from './examples/attached.ts';

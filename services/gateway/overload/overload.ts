@@ -1,4 +1,4 @@
-import type { Caller } from '../../../lib/actions/call.ts';
+import type { Caller } from '../../../contracts/actions/call.ts';
 import { answerBudget, textBudget } from '../../../lib/admission/answer-size.ts';
 import { type MemoryBounds, MemoryBudget } from '../../../lib/admission/memory-budget.ts';
 import { unavailable } from '../../../lib/errors.ts';

@@ -8,7 +8,7 @@
  * request that began the wait: at the deadline, if `perAccountMax` requests of the account already
  * wait, or when the service stops.
  */
-import { type Caller, call } from '../../../lib/actions/call.ts';
+import { type Caller, call } from '../../../contracts/actions/call.ts';
 import type { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { isShardUnavailable } from '../../../lib/shard/shard-unavailable.ts';

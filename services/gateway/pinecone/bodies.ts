@@ -4,8 +4,8 @@
  * known one.
  */
 import { randomUUID } from 'node:crypto';
+import { PLACE_FIELDS, placeText } from '../../../contracts/requests/place.ts';
 import { invalidValue, isJsonObject, type JsonObject, refuseMisspelt } from '../../../lib/records/fields.ts';
-import { PLACE_FIELDS, placeText } from '../../../lib/requests/place.ts';
 import { ANY_INDEX } from '../bodies/extracted-vectors.ts';
 import type { Translation } from '../bodies/translation.ts';
 import { filterOf } from './filter.ts';

@@ -1,8 +1,8 @@
 /** Routes of indexes. An index is the collection with the same name. */
-import type { CollectionsPage, CollectionView } from '../../../lib/actions/collections.ts';
+import type { CollectionsPage, CollectionView } from '../../../contracts/actions/collections.ts';
+import { readPlace, readTags } from '../../../contracts/requests/tags.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import { readPlace, readTags } from '../../../lib/requests/tags.ts';
-import type { CollectionRow } from '../../../lib/store/catalog.ts';
+import type { CollectionRow } from '../../../store/catalog.ts';
 import { headsWidth, LIST_WIDTH } from '../overload/queues.ts';
 import type { Pieces } from '../responses/json-pieces.ts';
 import { collectionParams, type RouteCall, type RouteInput } from '../route.ts';

@@ -1,5 +1,5 @@
 import { invalidValue } from '../../../lib/records/fields.ts';
-import type { Metric } from '../../../lib/store/catalog.ts';
+import type { Metric } from '../../../lib/records/metric.ts';
 
 /** Provec's metric for each of Pinecone's. */
 const METRICS: Readonly<Record<string, Metric>> = { cosine: 'cosine', dotproduct: 'dot', euclidean: 'euclidean' };

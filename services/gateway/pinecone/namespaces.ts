@@ -1,5 +1,5 @@
 /** Routes of an index's namespaces and statistics. */
-import type { NamespacesPage } from '../../../lib/actions/collections.ts';
+import type { NamespacesPage } from '../../../contracts/actions/collections.ts';
 import { notFound } from '../../../lib/errors.ts';
 import { invalidValue } from '../../../lib/records/fields.ts';
 import { decodeNamespace } from '../../../lib/records/ids.ts';

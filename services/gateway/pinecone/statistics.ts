@@ -1,4 +1,4 @@
-import type { NamespacesPage } from '../../../lib/actions/collections.ts';
+import type { NamespacesPage } from '../../../contracts/actions/collections.ts';
 import type { Pieces } from '../responses/json-pieces.ts';
 import { collectionParams, type RouteCall, type RouteInput } from '../route.ts';
 import { pineconeMetric } from './metric.ts';

@@ -1,10 +1,10 @@
 /** Routes of an index's vectors, which are the collection's records. */
 
-import type { QueryResult } from '../../../lib/actions/collections.ts';
+import type { QueryResult } from '../../../contracts/actions/collections.ts';
+import { requestsOf } from '../../../contracts/requests/requests.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
 import { isProvecError, notFound } from '../../../lib/errors.ts';
 import { decodeIds } from '../../../lib/records/ids.ts';
-import { requestsOf } from '../../../lib/requests/requests.ts';
 import type { Bodies } from '../bodies/decoders.ts';
 import { updateForKey } from '../record-update.ts';
 import { matchesJson, vectorsJson } from '../responses/json-pieces.ts';

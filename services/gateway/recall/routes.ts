@@ -1,6 +1,6 @@
 /** Routes of the earlier service. Responses have each field under both SDKs' names. */
-import type { CollectionDetail } from '../../../lib/actions/collections.ts';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { CollectionDetail } from '../../../contracts/actions/collections.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
 import { headsWidth } from '../overload/queues.ts';
 import { matchesJson, vectorsJson } from '../responses/json-pieces.ts';

@@ -1,4 +1,4 @@
-import type { ExportPart, FacetsResult, QueryResult, RecordsPage } from '../../../lib/actions/collections.ts';
+import type { ExportPart, FacetsResult, QueryResult, RecordsPage } from '../../../contracts/actions/collections.ts';
 import type { ShardMatch } from '../../../lib/shard/match.ts';
 import type { JsonBuffer } from './json-buffer.ts';
 

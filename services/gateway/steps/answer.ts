@@ -1,4 +1,4 @@
-import { call } from '../../../lib/actions/call.ts';
+import { call } from '../../../contracts/actions/call.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { monthOf } from '../../../lib/time/month.ts';
 import type { RequestContext } from '../request-context.ts';

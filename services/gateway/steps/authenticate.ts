@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { call } from '../../../lib/actions/call.ts';
+import { call } from '../../../contracts/actions/call.ts';
 import { isProvecError, ProvecError, unauthenticated } from '../../../lib/errors.ts';
-import type { Scope } from '../../../lib/store/keys.ts';
+import type { Scope } from '../../../store/keys.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { StepParts } from './step.ts';
 

@@ -1,10 +1,10 @@
-import { call } from '../../../lib/actions/call.ts';
+import { call } from '../../../contracts/actions/call.ts';
 import type {
   CollectionsActions,
   ExportPart,
   ExportPosition,
   NamedCollection,
-} from '../../../lib/actions/collections.ts';
+} from '../../../contracts/actions/collections.ts';
 import { recordBytes } from '../../../lib/admission/answer-size.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { NDJSON_TYPE } from '../ndjson-type.ts';

@@ -6,12 +6,12 @@
  * write has to wait. A line that is not a record ends the import with a 400 that names the line.
  * Every error says how many records were stored before it.
  */
-import type { ImportResult } from '../../../lib/actions/collections.ts';
+import type { ImportResult } from '../../../contracts/actions/collections.ts';
+import type { ImportedLines } from '../../../contracts/requests/import-request.ts';
 import { isProvecError, ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS, type Limits } from '../../../lib/limits.ts';
 import { batchBytes, type RecordBatch } from '../../../lib/records/batch.ts';
 import { invalidValue } from '../../../lib/records/fields.ts';
-import type { ImportedLines } from '../../../lib/requests/import-request.ts';
 import { boundsOf } from '../bodies/decoders.ts';
 import { type ImportEntry, importEntries } from '../bodies/import-entries.ts';
 import { parseJsonBody } from '../bodies/json-body.ts';

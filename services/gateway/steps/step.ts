@@ -1,7 +1,7 @@
-import type { Config } from '../../../lib/config.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
 import type { Metrics } from '../../../mixins/metrics.ts';
+import type { Config } from '../../../process/config.ts';
 import type { BodyPool } from '../bodies/body-pool.ts';
 import type { Overload } from '../overload/overload.ts';
 import type { RateLimit } from '../rate-limit.ts';

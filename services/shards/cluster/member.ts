@@ -2,14 +2,14 @@
  * The cluster half of a shard node: the lease and claims, hand-over, copies of shards that other
  * nodes hold, and rebalancing. `ShardNode` has one only when other nodes share the store.
  */
-import type { ReplicaState } from '../../../lib/actions/shards.ts';
+import type { ReplicaState } from '../../../contracts/actions/shards.ts';
 import { invalidArgument } from '../../../lib/errors.ts';
-import type { Runtime } from '../../../lib/runtime.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
 import { SYSTEM_TIMERS } from '../../../lib/time/timers.ts';
+import type { Runtime } from '../../../process/runtime.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { ShardActor } from '../shard/actor.ts';
 import type { WorkerPool } from '../worker/pool.ts';

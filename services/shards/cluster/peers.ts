@@ -1,5 +1,5 @@
-import type { ReplicaState } from '../../../lib/actions/shards.ts';
-import type { ProcessIdentity } from '../../../lib/process/process-identity.ts';
+import type { ReplicaState } from '../../../contracts/actions/shards.ts';
+import type { ProcessIdentity } from '../../../lib/host/process-identity.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { OfferRefusal, ShardOffer } from './rebalancing/shard-offer.ts';
 

@@ -9,14 +9,14 @@
  * newest checkpoint when the holder next asks; until then reads go to the holder.
  */
 import type { Logger } from 'pino';
-import type { ReplicaState } from '../../../lib/actions/shards.ts';
+import type { ReplicaState } from '../../../contracts/actions/shards.ts';
 import { EMPTY_HEAD } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { Store } from '../../../lib/store/port.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
+import type { Store } from '../../../store/port.ts';
 import type { NodeMemory } from '../memory/node-memory.ts';
 import { isUnavailable } from '../shard/failure.ts';
 import { followShard, type LoadedCopy, sizeInMemory } from '../shard/open.ts';

@@ -13,7 +13,7 @@ import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { StoredRecord } from '../../../lib/store/records.ts';
+import type { StoredRecord } from '../../../store/records.ts';
 import { forEachBit } from './bitmap.ts';
 import type { Graph } from './graph.ts';
 import type { SavedSpace } from './index-space.ts';

@@ -7,7 +7,7 @@
  * See docs/internals/search.md.
  */
 import { MetricKind, ScalarKind } from 'usearch';
-import type { Metric, Quantization } from '../../../lib/store/catalog.ts';
+import type { Metric, Quantization } from '../../../lib/records/metric.ts';
 import { distanceTo, NORM_HEADROOM, NORM_RATIO_MAX, type SpaceFit } from './space-fit.ts';
 
 const I8_MAX = 127;

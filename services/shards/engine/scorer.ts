@@ -1,4 +1,4 @@
-import type { Metric } from '../../../lib/store/catalog.ts';
+import type { Metric } from '../../../lib/records/metric.ts';
 import { kernelRows, rowsPerCall, sumOfSquares, sumsOf } from './kernel/similarity-kernel.ts';
 import type { Slots } from './slots.ts';
 

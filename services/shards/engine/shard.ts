@@ -19,9 +19,9 @@ import type { FetchedRecord, IncludedFields, ListedRecord, ShardMatch } from '..
 import type { ShardProof } from '../../../lib/shard/proof.ts';
 import type { NamespaceRange } from '../../../lib/shard/read.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
-import { type LogEntry, versionAfter } from '../../../lib/store/log.ts';
-import type { StoredRecord } from '../../../lib/store/records.ts';
+import type { FetchedCheckpoint } from '../../../store/checkpoints.ts';
+import { type LogEntry, versionAfter } from '../../../store/log.ts';
+import type { StoredRecord } from '../../../store/records.ts';
 import { applyWrite, type MatchedRecords, type MatchingWrite } from './apply-write.ts';
 import { type CheckpointHeader, GRAPH_FILE, NO_KEY, readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { decodeEntryBody, encodeEntryBody } from './entry.ts';

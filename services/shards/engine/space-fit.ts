@@ -2,7 +2,7 @@
  * Fits a space of the graph index to the records of a shard: the center and the scale of euclidean
  * vectors, the maximum length M of vectors under dot. See docs/internals/search.md.
  */
-import type { Metric } from '../../../lib/store/catalog.ts';
+import type { Metric } from '../../../lib/records/metric.ts';
 import { forEachBit } from './bitmap.ts';
 import type { Slots } from './slots.ts';
 

@@ -7,7 +7,7 @@
  * Searches scan until a new graph is built. Building resumes after a pause that doubles with each
  * failure.
  */
-import type { Metric, Quantization } from '../../../lib/store/catalog.ts';
+import type { Metric, Quantization } from '../../../lib/records/metric.ts';
 import { forEachBit } from './bitmap.ts';
 import { Graph } from './graph.ts';
 import { IndexFailure } from './index-failure.ts';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { outOfCapacity } from '../../../lib/admission/out-of-capacity.ts';
 import { inMib } from '../../../lib/mib.ts';
-import type { Store } from '../../../lib/store/port.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
+import type { Store } from '../../../store/port.ts';
 
 const DISK_CHECK_MS = 1_000;
 /** Share of a disk that should be free for records, beyond the reserve. */

@@ -11,14 +11,14 @@
 
 import { EventEmitter } from 'node:events';
 import { ProvecError } from '../../../lib/errors.ts';
-import { GarbageAfterGrowth } from '../../../lib/process/garbage.ts';
-import type { Runtime } from '../../../lib/runtime.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
 import { shardUnavailableError, type UnavailableReason } from '../../../lib/shard/shard-unavailable.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { withTimeLimit } from '../../../lib/time/timers.ts';
+import { GarbageAfterGrowth } from '../../../process/garbage.ts';
+import type { Runtime } from '../../../process/runtime.ts';
 import type { Claim } from '../cluster/ownership/claims.ts';
 import { type ActorContext, ShardActor } from '../shard/actor.ts';
 import { clientErrorOf, isUnavailable, logIncomplete, ShardTransitioning } from '../shard/failure.ts';

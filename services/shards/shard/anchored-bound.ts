@@ -1,5 +1,5 @@
 import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';
-import type { AnchorStore } from '../../../lib/store/anchors.ts';
+import type { AnchorStore } from '../../../store/anchors.ts';
 
 /**
  * Returns the seq through which a shard's records may follow its log, or Infinity if unlimited.

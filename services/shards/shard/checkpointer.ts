@@ -8,11 +8,11 @@
  * after a growing pause, or when the shard closes. See docs/internals/shard.md.
  */
 
-import { collectGarbage } from '../../../lib/process/garbage.ts';
 import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';
-import { type Store, StoreError } from '../../../lib/store/port.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
+import { collectGarbage } from '../../../process/garbage.ts';
+import { type Store, StoreError } from '../../../store/port.ts';
 import type { ShardActor } from './actor.ts';
 import { anchoredBound } from './anchored-bound.ts';
 import type { Materialiser } from './materialiser.ts';

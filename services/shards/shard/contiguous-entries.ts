@@ -1,5 +1,5 @@
 import type { ShardKey } from '../../../lib/shard/key.ts';
-import type { ShardLog } from '../../../lib/store/log.ts';
+import type { ShardLog } from '../../../store/log.ts';
 import type { ReplayEntry } from '../worker/protocol.ts';
 
 const BATCH_MAX_BYTES = 8 * 2 ** 20;

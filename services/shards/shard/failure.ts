@@ -1,6 +1,6 @@
 import { outOfCapacity } from '../../../lib/admission/out-of-capacity.ts';
 import { ProvecError } from '../../../lib/errors.ts';
-import { StoreError } from '../../../lib/store/port.ts';
+import { StoreError } from '../../../store/port.ts';
 
 /** The shard cannot answer now; the client may retry the request. */
 export function shardUnavailable(message: string, cause?: unknown): ProvecError {

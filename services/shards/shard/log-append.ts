@@ -11,8 +11,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { ShardHead } from '../../../lib/shard/head.ts';
-import type { LogEntry, ShardLog } from '../../../lib/store/log.ts';
-import { StoreError } from '../../../lib/store/port.ts';
+import type { LogEntry, ShardLog } from '../../../store/log.ts';
+import { StoreError } from '../../../store/port.ts';
 
 export type AppendOutcome =
   | { kind: 'committed' }

@@ -10,9 +10,9 @@
 import { Mutex } from 'async-mutex';
 import type { Logger } from 'pino';
 import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';
-import type { Store } from '../../../lib/store/port.ts';
-import type { RecordChange } from '../../../lib/store/records.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
+import type { Store } from '../../../store/port.ts';
+import type { RecordChange } from '../../../store/records.ts';
 import { changesIn } from '../engine/entry.ts';
 import { anchoredBound } from './anchored-bound.ts';
 

@@ -14,10 +14,10 @@ import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
-import { versionAfter } from '../../../lib/store/log.ts';
-import { type Store, StoreError } from '../../../lib/store/port.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
+import type { FetchedCheckpoint } from '../../../store/checkpoints.ts';
+import { versionAfter } from '../../../store/log.ts';
+import { type Store, StoreError } from '../../../store/port.ts';
 import { HEAD_HISTORY_MAX } from '../memory/head-history.ts';
 import type { WorkerOps, WorkerRequests } from '../worker/protocol.ts';
 import { contiguousEntries } from './contiguous-entries.ts';

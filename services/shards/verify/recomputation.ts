@@ -15,8 +15,8 @@ import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import type { AlteredEntry, RecomputedShard } from '../../../lib/shard/recomputed.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { Store } from '../../../lib/store/port.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
+import type { Store } from '../../../store/port.ts';
 import type { HeadHistory } from '../memory/head-history.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { Checkpointer } from '../shard/checkpointer.ts';

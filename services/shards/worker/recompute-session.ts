@@ -3,7 +3,7 @@ import { MerkleMap } from '../../../lib/merkle/map.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { RecordDifference } from '../../../lib/shard/recomputed.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { RecordScan, StoredRecord } from '../../../lib/store/records.ts';
+import type { RecordScan, StoredRecord } from '../../../store/records.ts';
 import { changesIn } from '../engine/entry.ts';
 import type { Shard } from '../engine/shard.ts';
 import { isOfShard } from '../engine/staging.ts';

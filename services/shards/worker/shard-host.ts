@@ -8,11 +8,11 @@
 
 import { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import { collectGarbage } from '../../../lib/process/garbage.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { AnswerPage, FetchedRecord } from '../../../lib/shard/match.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../../lib/time/timers.ts';
+import { collectGarbage } from '../../../process/garbage.ts';
 import { IndexFailure } from '../engine/index-failure.ts';
 import { type EngineOptions, Shard } from '../engine/shard.ts';
 import { runThrough, type Steps } from '../engine/steps.ts';

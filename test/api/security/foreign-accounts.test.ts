@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { KeyView } from '../../../lib/actions/keys.ts';
+import type { KeyView } from '../../../contracts/actions/keys.ts';
 import { apiClient } from '../../support/api-client.ts';
 import { type SharedService, shareService } from '../../support/shared-service.ts';
 import { createTenant, type Tenant } from '../../support/tenant.ts';

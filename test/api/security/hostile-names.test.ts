@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyProof } from '../../../client/index.ts';
-import type { RecordProof, WriteResult } from '../../../lib/actions/collections.ts';
+import type { RecordProof, WriteResult } from '../../../contracts/actions/collections.ts';
 import { expectRefusal, hostileRequest } from '../../support/hostile-request.ts';
 import { type HostileService, hostileService } from '../../support/hostile-service.ts';
 

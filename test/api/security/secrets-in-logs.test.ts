@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { KeyView } from '../../../lib/actions/keys.ts';
+import type { KeyView } from '../../../contracts/actions/keys.ts';
 import { type Api, apiClient } from '../../support/api-client.ts';
 import { tamperOnDisk } from '../../support/intruder.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';

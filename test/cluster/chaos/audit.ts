@@ -1,5 +1,5 @@
-import type { UsageReport } from '../../../lib/actions/metering.ts';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { UsageReport } from '../../../contracts/actions/metering.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import type { Api } from '../../support/api-client.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
 import { until } from '../../support/until.ts';

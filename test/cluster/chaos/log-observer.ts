@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
-import type { LogEntry } from '../../../lib/store/log.ts';
-import type { Store } from '../../../lib/store/port.ts';
 import { changesOf } from '../../../services/shards/engine/entry.ts';
+import type { LogEntry } from '../../../store/log.ts';
+import type { Store } from '../../../store/port.ts';
 
 const LOOK_EVERY_MS = 100;
 const READ_MAX_BYTES = 4 * 2 ** 20;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Verification } from '../../../lib/actions/verification.ts';
+import type { Verification } from '../../../contracts/actions/verification.ts';
 import type { Recorder, Told } from './recorder.ts';
 
 const LOOK_EVERY_MS = 100;

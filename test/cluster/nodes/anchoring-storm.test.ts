@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { committedCut, cutContains } from '../../../lib/shard/cut.ts';
-import type { CollectionRow } from '../../../lib/store/catalog.ts';
+import type { CollectionRow } from '../../../store/catalog.ts';
 import { isThorough } from '../../support/effort.ts';
 import { randomFrom } from '../../support/random.ts';
 import { seed } from '../../support/seed.ts';

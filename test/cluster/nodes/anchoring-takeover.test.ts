@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { collectionRoot } from '../../../lib/shard/collection-root.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
-import type { CollectionRow } from '../../../lib/store/catalog.ts';
+import type { CollectionRow } from '../../../store/catalog.ts';
 import { isThorough } from '../../support/effort.ts';
 import { until } from '../../support/until.ts';
 import { commitTo, rpc } from '../../unit/services/anchoring/fixture.ts';

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { collectionRoot } from '../../../lib/shard/collection-root.ts';
 import { cutContains } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
-import type { CollectionRow } from '../../../lib/store/catalog.ts';
+import type { CollectionRow } from '../../../store/catalog.ts';
 import { until } from '../../support/until.ts';
 import { commitTo, headOf } from '../../unit/services/anchoring/fixture.ts';
 import { AnchoringCluster, type Instance } from './anchoring-cluster.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ServiceBroker } from 'moleculer';
-import { call } from '../../../lib/actions/call.ts';
+import { call } from '../../../contracts/actions/call.ts';
 import { startBacking } from '../../support/backing-services.ts';
 import { startCaller } from '../../support/caller.ts';
 import type { ClusterNode } from '../../support/cluster-node.ts';

@@ -1,5 +1,5 @@
-import type { AnchorRow, AnchorStore } from '../../../lib/store/anchors.ts';
-import type { Store } from '../../../lib/store/port.ts';
+import type { AnchorRow, AnchorStore } from '../../../store/anchors.ts';
+import type { Store } from '../../../store/port.ts';
 
 /**
  * A point in an outbox's calls: before a call is sent, or after it took effect but before its

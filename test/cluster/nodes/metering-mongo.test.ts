@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Store } from '../../../lib/store/port.ts';
 import { SYSTEM_CLOCK as clock } from '../../../lib/time/clock.ts';
 import { monthOf } from '../../../lib/time/month.ts';
 import type { Allowance } from '../../../services/metering/allowance.ts';
 import { QueryQuota } from '../../../services/metering/query-quota.ts';
 import { WriteQuota } from '../../../services/metering/write-quota.ts';
+import type { Store } from '../../../store/port.ts';
 import { commitTally } from '../../support/accounts.ts';
 import { writeRequestFor } from '../../support/metered-account.ts';
 import { anyMongoServer, isMongoThere } from '../../support/mongo-server.ts';
-import { type MongoDatabase, mongoDatabase } from '../../unit/lib/store/mongo/database.ts';
+import { type MongoDatabase, mongoDatabase } from '../../unit/store/mongo/database.ts';
 
 const start = await anyMongoServer();
 const INSTANCES = 3;

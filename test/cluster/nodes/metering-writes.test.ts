@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { RoutedActions } from '../../../lib/actions/metering.ts';
+import type { RoutedActions } from '../../../contracts/actions/metering.ts';
 import type { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import { StoreError } from '../../../lib/store/port.ts';
 import type { WriteAnswer } from '../../../services/metering/account-writes.ts';
+import { StoreError } from '../../../store/port.ts';
 import { commitTally, eventually, isPending, ManualClock, rejectedError } from '../../support/accounts.ts';
 import { ControlCluster, type ControlNode, inOrderOf } from './control-cluster.ts';
 

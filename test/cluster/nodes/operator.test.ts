@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ServiceBroker } from 'moleculer';
-import { call } from '../../../lib/actions/call.ts';
-import type { ClusterActions } from '../../../lib/actions/cluster.ts';
+import { call } from '../../../contracts/actions/call.ts';
+import type { ClusterActions } from '../../../contracts/actions/cluster.ts';
 import { startBacking } from '../../support/backing-services.ts';
 import { startCaller } from '../../support/caller.ts';
 import { ClusterProcess } from '../../support/cluster-process.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ServiceBroker } from 'moleculer';
-import { call } from '../../../lib/actions/call.ts';
-import { toFailure } from '../../../lib/failure.ts';
+import { call } from '../../../contracts/actions/call.ts';
+import { toFailure } from '../../../contracts/failure.ts';
 import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
 import { errorResponse } from '../../../services/gateway/error-response.ts';
 import { startBacking } from '../../support/backing-services.ts';

@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs';
 import { ProvecError } from '../../../lib/errors.ts';
-import { openSqliteStore } from '../../../lib/store/sqlite/store.ts';
+import { openSqliteStore } from '../../../store/sqlite/store.ts';
 import { queryCounter } from '../../support/query-counter.ts';
 import { TEST_KEYS } from '../../support/store-keys.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from '@jest/globals';
 import type { ShardReads } from '../../../lib/shard/read.ts';
-import type { Store } from '../../../lib/store/port.ts';
 import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
 import { ShardWorker } from '../../../services/shards/worker/pool.ts';
+import type { Store } from '../../../store/port.ts';
 import { type ShardCluster, shardCluster } from '../../support/shard-cluster.ts';
 import { until } from '../../support/until.ts';
 

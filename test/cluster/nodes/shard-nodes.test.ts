@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
-import type { Store } from '../../../lib/store/port.ts';
 import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
+import type { Store } from '../../../store/port.ts';
 import { type ShardCluster, shardCluster } from '../../support/shard-cluster.ts';
 import { withLog } from '../../support/store-log.ts';
 import { until } from '../../support/until.ts';

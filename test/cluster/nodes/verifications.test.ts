@@ -1,8 +1,8 @@
 /** Background verifications, started and watched through any gateway. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ServiceBroker } from 'moleculer';
-import { call } from '../../../lib/actions/call.ts';
-import type { Verification } from '../../../lib/actions/verification.ts';
+import { call } from '../../../contracts/actions/call.ts';
+import type { Verification } from '../../../contracts/actions/verification.ts';
 import { Placement } from '../../../lib/placement/placement.ts';
 import { type Api, apiClient } from '../../support/api-client.ts';
 import { startBacking } from '../../support/backing-services.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { CborSerializer } from '../../../mixins/transport/cbor-serializer.ts';
+import { CborSerializer } from '../../../transport/cbor-serializer.ts';
 import { SHAPES } from './generated.ts';
 
 const serializer = new CborSerializer();

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Actions } from '../../../lib/actions/call.ts';
+import type { Actions } from '../../../contracts/actions/call.ts';
 
 const id = fc.string({ unit: 'binary', maxLength: 40 });
 const weirdKey = fc.constantFrom(

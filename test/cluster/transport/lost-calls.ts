@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { ASKED_MAX } from '../../../mixins/transport/lost-calls.ts';
-import type { Packet } from '../../../mixins/transport/undelivered.ts';
+import { ASKED_MAX } from '../../../transport/lost-calls.ts';
+import type { Packet } from '../../../transport/undelivered.ts';
 import { until } from '../../support/until.ts';
 import { outcome, type TestNode, TransportCluster, type TransportKind } from './cluster.ts';
 

@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { decodeFrame, encodePart, isFrame } from '../../../mixins/transport/frame.ts';
-import { MessageChannel, MessageTooLarge } from '../../../mixins/transport/message-channel.ts';
-import { TRANSPORT_LIMITS, type TransportLimits } from '../../../mixins/transport/transport-limits.ts';
-import { TransportMetrics } from '../../../mixins/transport/transport-metrics.ts';
+import { decodeFrame, encodePart, isFrame } from '../../../transport/frame.ts';
+import { MessageChannel, MessageTooLarge } from '../../../transport/message-channel.ts';
+import { TRANSPORT_LIMITS, type TransportLimits } from '../../../transport/transport-limits.ts';
+import { TransportMetrics } from '../../../transport/transport-metrics.ts';
 import { until } from '../../support/until.ts';
 
 const KIB = 1024;

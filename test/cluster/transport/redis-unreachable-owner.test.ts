@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { LeaseRow } from '../../../lib/store/owners.ts';
+import type { LeaseRow } from '../../../store/owners.ts';
 import { startBacking } from '../../support/backing-services.ts';
 import { ClusterProcess } from '../../support/cluster-process.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Errors } from 'moleculer';
 import { ProvecError } from '../../../lib/errors.ts';
-import { StoreError } from '../../../lib/store/port.ts';
+import { StoreError } from '../../../store/port.ts';
 import { until } from '../../support/until.ts';
 import { FAILURES, outcome, type TestNode, TransportCluster, type TransportKind } from './cluster.ts';
 

@@ -4,11 +4,11 @@ import { networkInterfaces } from 'node:os';
 import { describe, expect, test } from '@jest/globals';
 import { ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
-import { ConfigError, readConfig } from '../../../lib/config.ts';
 import { Metrics } from '../../../mixins/metrics.ts';
-import { transportOf } from '../../../mixins/transport/transport.ts';
-import { TRANSPORT_LIMITS } from '../../../mixins/transport/transport-limits.ts';
 import { brokerOptions } from '../../../moleculer.config.ts';
+import { ConfigError, readConfig } from '../../../process/config.ts';
+import { transportOf } from '../../../transport/transport.ts';
+import { TRANSPORT_LIMITS } from '../../../transport/transport-limits.ts';
 import { TEST_TRANSPORT_KEYS } from '../../support/store-keys.ts';
 import { until } from '../../support/until.ts';
 

@@ -3,7 +3,7 @@ import { cp, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { STORE_FORMAT } from '../../../lib/store/sqlite/format-file.ts';
+import { STORE_FORMAT } from '../../../store/sqlite/format-file.ts';
 import { apiClient } from '../../support/api-client.ts';
 import { runningIn } from '../../support/process-group.ts';
 import { StartedProcess } from '../../support/service-process.ts';

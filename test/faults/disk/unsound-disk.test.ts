@@ -7,7 +7,7 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
 import type { Overrides } from '../../../provec.ts';
 import { tamperOnDisk } from '../../support/intruder.ts';

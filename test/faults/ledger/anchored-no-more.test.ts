@@ -3,7 +3,7 @@
  * are materialised anyway, and they are anchored when anchoring resumes.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { ADMIN_TOKEN, createTenant, operatorApi, type Tenant } from '../../support/tenant.ts';

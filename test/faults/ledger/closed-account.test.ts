@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { KeyView } from '../../../lib/actions/keys.ts';
+import type { KeyView } from '../../../contracts/actions/keys.ts';
 import { type Api, apiClient } from '../../support/api-client.ts';
 import { EmbeddedLedger } from '../../support/embedded-ledger.ts';
 import { startService, type TestService } from '../../support/service.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { UpsertResult } from '../../../lib/actions/collections.ts';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { UpsertResult } from '../../../contracts/actions/collections.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { isThorough } from '../../support/effort.ts';
 import { EmbeddedLedger } from '../../support/embedded-ledger.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { VerifyResult, VerifyState } from '../../../lib/actions/verification.ts';
+import type { VerifyResult, VerifyState } from '../../../contracts/actions/verification.ts';
 import { EmbeddedLedger } from '../../support/embedded-ledger.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { AnchorsPage, UpsertResult } from '../../../lib/actions/collections.ts';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { AnchorsPage, UpsertResult } from '../../../contracts/actions/collections.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { isThorough } from '../../support/effort.ts';
 import type { LedgerRelay } from '../../support/ledger-relay.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';

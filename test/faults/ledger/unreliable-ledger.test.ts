@@ -4,9 +4,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { UpsertResult } from '../../../lib/actions/collections.ts';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
-import type { ConfirmedAnchor } from '../../../lib/store/anchors.ts';
+import type { UpsertResult } from '../../../contracts/actions/collections.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
+import type { ConfirmedAnchor } from '../../../store/anchors.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';

@@ -2,7 +2,7 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { openAuthority } from '../../../services/anchoring/ledger/authority.ts';
 import { startService, type TestService } from '../../support/service.ts';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { call } from '../../../lib/actions/call.ts';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import { call } from '../../../contracts/actions/call.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { EmbeddedLedger } from '../../support/embedded-ledger.ts';
 import { startService, type TestService } from '../../support/service.ts';
 

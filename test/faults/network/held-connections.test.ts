@@ -6,8 +6,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { SEAL_MAX_BYTES } from '../../../mixins/transport/packet-seal.ts';
-import { TRANSPORT_LIMITS, type TransportLimits } from '../../../mixins/transport/transport-limits.ts';
+import { SEAL_MAX_BYTES } from '../../../transport/packet-seal.ts';
+import { TRANSPORT_LIMITS, type TransportLimits } from '../../../transport/transport-limits.ts';
 import { type TestNode, TransportCluster } from '../../cluster/transport/cluster.ts';
 import { until } from '../../support/until.ts';
 

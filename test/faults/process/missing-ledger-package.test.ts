@@ -6,7 +6,21 @@ import { runningIn } from '../../support/process-group.ts';
 import { StartedProcess } from '../../support/service-process.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../../..');
-const PRODUCT = ['client', 'lib', 'mixins', 'services', 'moleculer.config.ts', 'package.json', 'provec.ts', 'start.ts'];
+const PRODUCT = [
+  'client',
+  'contracts',
+  'lib',
+  'mixins',
+  'process',
+  'repl',
+  'services',
+  'store',
+  'transport',
+  'moleculer.config.ts',
+  'package.json',
+  'provec.ts',
+  'start.ts',
+];
 
 let installed: string;
 const started: StartedProcess[] = [];

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { invariant } from '../../support/invariant.ts';
 import { randomFrom } from '../../support/random.ts';
 import { beginReseal, reseal } from '../../support/reseal-run.ts';

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
 import { openStoreAsForger } from '../../support/forger.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';

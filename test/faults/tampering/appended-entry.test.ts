@@ -4,12 +4,12 @@
  * service is stopped, and while it runs.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { collectionRoot } from '../../../lib/shard/collection-root.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
-import type { LogEntry } from '../../../lib/store/log.ts';
-import { LogSeals } from '../../../lib/store/log-seals.ts';
 import { encodeEntryBody } from '../../../services/shards/engine/entry.ts';
+import type { LogEntry } from '../../../store/log.ts';
+import { LogSeals } from '../../../store/log-seals.ts';
 import { openStoreAsForger } from '../../support/forger.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';

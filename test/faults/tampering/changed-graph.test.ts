@@ -7,8 +7,8 @@ import { hash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
-import type { CheckpointFile, CheckpointInfo } from '../../../lib/store/checkpoints.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
+import type { CheckpointFile, CheckpointInfo } from '../../../store/checkpoints.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
 import { until } from '../../support/until.ts';
 

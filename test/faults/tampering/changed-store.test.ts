@@ -5,7 +5,7 @@
  * memory, and anchors nothing else. Once a shard was reopened nothing more is anchored.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';

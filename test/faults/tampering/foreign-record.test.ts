@@ -4,7 +4,7 @@
  * write reaches; or gives it values that no record can have.
  */
 import { afterEach, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
 import { inStoreFile } from '../../support/store-file.ts';
 import { until } from '../../support/until.ts';

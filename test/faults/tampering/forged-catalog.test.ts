@@ -4,7 +4,7 @@
  */
 
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { secretHash, secretPrefix } from '../../../services/keys/secret.ts';
 import { apiClient } from '../../support/api-client.ts';
 import { firstAccountIn } from '../../support/first-account.ts';

@@ -3,8 +3,8 @@
  * no decision is needed, or the opposite.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { CollectionDetail, UpsertResult } from '../../../lib/actions/collections.ts';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { CollectionDetail, UpsertResult } from '../../../contracts/actions/collections.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
 import { inStoreFile } from '../../support/store-file.ts';

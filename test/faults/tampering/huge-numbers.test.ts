@@ -3,8 +3,8 @@
  * rows. An unreadable row must not hide other rows: it may only affect its own collection.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { CollectionView } from '../../../lib/actions/collections.ts';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { CollectionView } from '../../../contracts/actions/collections.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
 import { inStoreFile, type StoreFile } from '../../support/store-file.ts';
 import { until } from '../../support/until.ts';

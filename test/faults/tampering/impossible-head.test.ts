@@ -4,8 +4,8 @@
  * collection only.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { CollectionView } from '../../../lib/actions/collections.ts';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { CollectionView } from '../../../contracts/actions/collections.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
 import { inStoreFile } from '../../support/store-file.ts';
 

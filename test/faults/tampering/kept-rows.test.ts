@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { apiClient } from '../../support/api-client.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { referenceLeaf } from '../../support/reference-root.ts';

@@ -3,7 +3,7 @@
  * the next restart and write.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
 import { float32Bytes, tamperOnDisk } from '../../support/intruder.ts';

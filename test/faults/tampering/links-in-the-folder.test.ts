@@ -7,7 +7,7 @@ import { lstat, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openSqliteStore } from '../../../lib/store/sqlite/store.ts';
+import { openSqliteStore } from '../../../store/sqlite/store.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
 import { TEST_KEYS } from '../../support/store-keys.ts';
 import { until } from '../../support/until.ts';

@@ -4,7 +4,7 @@
  */
 
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { type Api, apiClient } from '../../support/api-client.ts';
 import { putAnywhere } from '../../support/loosened-file.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';

@@ -3,7 +3,7 @@
  * the collection does not halt again.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
 import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
 import { startService, type TestService } from '../../support/service.ts';

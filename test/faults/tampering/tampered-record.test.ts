@@ -1,6 +1,6 @@
 /** Seen in earlier systems: changed values or metadata pass verify, or pass it after a restart. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
 import type { Api } from '../../support/api-client.ts';
 import { float32Bytes, tamperOnDisk } from '../../support/intruder.ts';

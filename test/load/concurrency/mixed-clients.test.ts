@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { isThorough } from '../../support/effort.ts';
 import { invariant } from '../../support/invariant.ts';
 import { randomFrom } from '../../support/random.ts';

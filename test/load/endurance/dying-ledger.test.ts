@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { AnchorsPage, UpsertResult } from '../../../lib/actions/collections.ts';
-import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import type { AnchorsPage, UpsertResult } from '../../../contracts/actions/collections.ts';
+import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import type { LedgerRelay } from '../../support/ledger-relay.ts';
 import { randomFrom } from '../../support/random.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';

@@ -1,8 +1,8 @@
 import type { Context, ServiceSchema } from 'moleculer';
-import type { ShardsActions } from '../../../lib/actions/shards.ts';
+import type { ShardsActions } from '../../../contracts/actions/shards.ts';
 import { EMPTY_HEAD } from '../../../lib/shard/head.ts';
-import type { Store } from '../../../lib/store/port.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
+import type { Store } from '../../../store/port.ts';
 import { commitTally } from '../../support/accounts.ts';
 
 type Params<A extends keyof ShardsActions> = Context<ShardsActions[A]['params']>;

@@ -1,10 +1,10 @@
 import { ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
-import { call } from '../../../lib/actions/call.ts';
-import type { UsageReport } from '../../../lib/actions/metering.ts';
-import { readConfig } from '../../../lib/config.ts';
+import { call } from '../../../contracts/actions/call.ts';
+import type { UsageReport } from '../../../contracts/actions/metering.ts';
 import type { PlanName } from '../../../lib/plans.ts';
-import type { Runtime } from '../../../lib/runtime.ts';
+import { readConfig } from '../../../process/config.ts';
+import type { Runtime } from '../../../process/runtime.ts';
 import collections from '../../../services/collections/collections.service.ts';
 import gateway from '../../../services/gateway/gateway.service.ts';
 import type { OverloadBounds } from '../../../services/gateway/overload/overload.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { call } from '../../../lib/actions/call.ts';
+import { call } from '../../../contracts/actions/call.ts';
 import { isThorough } from '../../support/effort.ts';
 import { startService, type TestService } from '../../support/service.ts';
 

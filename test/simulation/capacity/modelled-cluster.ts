@@ -1,6 +1,6 @@
 import type { NodeUsage, ShardUsage } from '../../../lib/placement/cluster-usage.ts';
 import { Placement } from '../../../lib/placement/placement.ts';
-import type { LeaseRow } from '../../../lib/store/owners.ts';
+import type { LeaseRow } from '../../../store/owners.ts';
 import { randomFrom } from '../../support/random.ts';
 import { EventQueue } from './event-queue.ts';
 import { MODEL_ASSUMPTIONS } from './model-assumptions.ts';

@@ -1,7 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 
 // Collecting garbage in a test's heap would take most of the time and change nothing.
-jest.unstable_mockModule('../../../lib/process/garbage.ts', () => ({
+jest.unstable_mockModule('../../../process/garbage.ts', () => ({
   collectGarbage: () => undefined,
   GarbageAfterGrowth: class {
     grewTo(): void {}

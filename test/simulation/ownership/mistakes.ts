@@ -6,7 +6,6 @@
 import { EMPTY_HEAD } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
-import type { LeaseRow } from '../../../lib/store/owners.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
 import type { Claim } from '../../../services/shards/cluster/ownership/claims.ts';
 import { LeaseKeeper, type LeaseKeeperOptions } from '../../../services/shards/cluster/ownership/lease-keeper.ts';
@@ -16,6 +15,7 @@ import { Ownership, type OwnershipOptions } from '../../../services/shards/clust
 import { Replicas, type ReplicasOptions } from '../../../services/shards/cluster/replicas.ts';
 import type { ShardWorker } from '../../../services/shards/worker/pool.ts';
 import type { WorkerOps } from '../../../services/shards/worker/protocol.ts';
+import type { LeaseRow } from '../../../store/owners.ts';
 import type { Distortion } from './inline-worker.ts';
 import { SOUND } from './simulated-membership.ts';
 import type { Defects } from './world.ts';

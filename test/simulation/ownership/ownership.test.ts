@@ -4,7 +4,7 @@ import { invariant } from '../../support/invariant.ts';
 import { seed } from '../../support/seed.ts';
 
 // Collecting garbage in a test's heap would take most of the time and change nothing.
-jest.unstable_mockModule('../../../lib/process/garbage.ts', () => ({
+jest.unstable_mockModule('../../../process/garbage.ts', () => ({
   collectGarbage: () => undefined,
   GarbageAfterGrowth: class {
     grewTo(): void {}

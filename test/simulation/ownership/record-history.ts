@@ -1,5 +1,5 @@
-import type { LogEntry } from '../../../lib/store/log.ts';
 import { changesOf } from '../../../services/shards/engine/entry.ts';
+import type { LogEntry } from '../../../store/log.ts';
 
 interface Version {
   seq: number;

@@ -1,7 +1,7 @@
 import { isSameState, type ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { LogEntry } from '../../../lib/store/log.ts';
 import { Shard } from '../../../services/shards/engine/shard.ts';
+import type { LogEntry } from '../../../store/log.ts';
 import { ClientHistory } from './client-history.ts';
 import { RecordHistory, valueIn } from './record-history.ts';
 import type { RecordRow, ShardRows } from './simulated-database.ts';

@@ -1,7 +1,7 @@
 import type { ShardKey } from '../../../lib/shard/key.ts';
-import type { LogEntry } from '../../../lib/store/log.ts';
-import type { LeaseRow, OwnerRow } from '../../../lib/store/owners.ts';
-import type { StoredRecord } from '../../../lib/store/records.ts';
+import type { LogEntry } from '../../../store/log.ts';
+import type { LeaseRow, OwnerRow } from '../../../store/owners.ts';
+import type { StoredRecord } from '../../../store/records.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 export interface RecordRow {

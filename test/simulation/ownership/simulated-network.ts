@@ -1,4 +1,4 @@
-import { StoreError } from '../../../lib/store/port.ts';
+import { StoreError } from '../../../store/port.ts';
 import type { Decision, Rows, SimulatedDatabase } from './simulated-database.ts';
 import type { NodeTime, VirtualTime } from './virtual-time.ts';
 

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ShardKey } from '../../../lib/shard/key.ts';
-import type { CollectionRow } from '../../../lib/store/catalog.ts';
-import type { CheckpointStore } from '../../../lib/store/checkpoints.ts';
-import type { ShardLog } from '../../../lib/store/log.ts';
-import type { LeaseStore, OwnerStore } from '../../../lib/store/owners.ts';
-import { type Store, StoreError } from '../../../lib/store/port.ts';
-import type { RecordStore } from '../../../lib/store/records.ts';
+import type { CollectionRow } from '../../../store/catalog.ts';
+import type { CheckpointStore } from '../../../store/checkpoints.ts';
+import type { ShardLog } from '../../../store/log.ts';
+import type { LeaseStore, OwnerStore } from '../../../store/owners.ts';
+import { type Store, StoreError } from '../../../store/port.ts';
+import type { RecordStore } from '../../../store/records.ts';
 import type { Decision, Rows, ShardRows } from './simulated-database.ts';
 import type { Wire } from './simulated-network.ts';
 

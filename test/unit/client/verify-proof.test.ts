@@ -9,7 +9,7 @@ import {
   verifyProof,
 } from '../../../client/index.ts';
 import * as portable from '../../../client/verify/content-hash.ts';
-import type { RecordProof as ServerProof } from '../../../lib/actions/collections.ts';
+import type { RecordProof as ServerProof } from '../../../contracts/actions/collections.ts';
 import { LIMITS } from '../../../lib/limits.ts';
 import * as native from '../../../lib/merkle/leaf.ts';
 import { seed } from '../../support/seed.ts';

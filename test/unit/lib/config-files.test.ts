@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { ConfigError, namesOf, readConfig, VARIABLES } from '../../../lib/config.ts';
+import { ConfigError, namesOf, readConfig, VARIABLES } from '../../../process/config.ts';
 
 /**
  * For each variable that may be read from a file: its name, its config field, a valid value and an

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { Cancelled } from '../../../lib/actions/cancelled.ts';
+import { Cancelled } from '../../../contracts/actions/cancelled.ts';
 import { TransportCluster } from '../../cluster/transport/cluster.ts';
 import { until } from '../../support/until.ts';
 

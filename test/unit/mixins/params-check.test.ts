@@ -4,7 +4,7 @@ import { ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
 import { checkedActions } from '../../../mixins/checked-actions.ts';
 import { paramsCheck } from '../../../mixins/params-check.ts';
-import { ErrorRegenerator } from '../../../mixins/transport/error-regenerator.ts';
+import { ErrorRegenerator } from '../../../transport/error-regenerator.ts';
 
 const brokers: ServiceBroker[] = [];
 afterEach(() => Promise.all(brokers.splice(0).map((broker) => broker.stop())));

@@ -1,6 +1,6 @@
+import { collectionFields, collectionName } from '../../../../contracts/requests/collection-requests.ts';
+import { namespace, recordId, vector } from '../../../../contracts/requests/vector-requests.ts';
 import type { Limits } from '../../../../lib/limits.ts';
-import { collectionFields, collectionName } from '../../../../lib/requests/collection-requests.ts';
-import { namespace, recordId, vector } from '../../../../lib/requests/vector-requests.ts';
 import {
   countSchema,
   flagSchema,

@@ -1,7 +1,7 @@
-import type { Config } from '../../../../lib/config.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../../../lib/errors.ts';
 import { filterSchemas } from '../../../../lib/filter/filter-schema.ts';
 import type { Limits } from '../../../../lib/limits.ts';
+import type { Config } from '../../../../process/config.ts';
 import { errorResponses, errorsOf, HEADER_COMPONENTS, HEADERS, response } from '../../openapi/operation.ts';
 import { type OpenApiSchema, type OpenApiSchemas, ref } from '../../openapi/schema.ts';
 import { patternOf, type Route } from '../../route.ts';

@@ -1,9 +1,9 @@
+import { METRICS } from '../../../../contracts/requests/collection-requests.ts';
+import { LISTING_CURSOR_MAX_CHARS } from '../../../../contracts/requests/listing-cursor.ts';
+import { place } from '../../../../contracts/requests/place.ts';
+import { type RequestName, requestsOf } from '../../../../contracts/requests/requests.ts';
+import { recordSchema } from '../../../../contracts/requests/vector-requests.ts';
 import type { Limits } from '../../../../lib/limits.ts';
-import { METRICS } from '../../../../lib/requests/collection-requests.ts';
-import { LISTING_CURSOR_MAX_CHARS } from '../../../../lib/requests/listing-cursor.ts';
-import { place } from '../../../../lib/requests/place.ts';
-import { type RequestName, requestsOf } from '../../../../lib/requests/requests.ts';
-import { recordSchema } from '../../../../lib/requests/vector-requests.ts';
 import { flagSchema, type OpenApiSchema, type OpenApiSchemas, object, ref, textSchema } from '../../openapi/schema.ts';
 import type { PINECONE_BODIES } from '../bodies.ts';
 import { pineconeMetric } from '../metric.ts';

@@ -11,9 +11,9 @@ import type { ShardHead } from '../../../../lib/shard/head.ts';
 import { EMPTY_HEAD } from '../../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../../lib/shard/moved.ts';
-import type { LogEntry, ShardLog } from '../../../../lib/store/log.ts';
-import type { OwnerStore } from '../../../../lib/store/owners.ts';
-import { StoreError } from '../../../../lib/store/port.ts';
+import type { LogEntry, ShardLog } from '../../../../store/log.ts';
+import type { OwnerStore } from '../../../../store/owners.ts';
+import { StoreError } from '../../../../store/port.ts';
 
 /**
  * Maximum number of late appends to collide with. Each earlier holder has at most one in flight.

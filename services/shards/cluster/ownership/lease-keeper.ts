@@ -8,9 +8,9 @@
  * that calls cannot reach has no lease. See docs/internals/ownership.md.
  */
 import { randomUUID } from 'node:crypto';
-import type { Holder, LeaseRow, LeaseStore, LeaseUse } from '../../../../lib/store/owners.ts';
 import type { Clock } from '../../../../lib/time/clock.ts';
 import { settledWithin, type Timers } from '../../../../lib/time/timers.ts';
+import type { Holder, LeaseRow, LeaseStore, LeaseUse } from '../../../../store/owners.ts';
 import { LEASE_MS, RENEW_EVERY_MS, RENEW_RETRY_MS } from './lease-terms.ts';
 
 export interface LeaseKeeperOptions {

@@ -7,9 +7,9 @@
  * declared dead, and reading continues until it is back. See docs/internals/ownership.md.
  */
 import { listEveryMs, watchedLeases } from '../../../../lib/placement/lease-ring.ts';
-import type { LeaseRow, LeaseStore } from '../../../../lib/store/owners.ts';
 import type { Clock } from '../../../../lib/time/clock.ts';
 import type { Timers } from '../../../../lib/time/timers.ts';
+import type { LeaseRow, LeaseStore } from '../../../../store/owners.ts';
 import { RENEW_RETRY_MS, WATCH_EVERY_MS } from './lease-terms.ts';
 import type { LeaseWatch } from './lease-watch.ts';
 

@@ -7,8 +7,8 @@
  * they never make it early. See docs/internals/ownership.md.
  */
 import { LRUCache } from 'lru-cache';
-import type { LeaseRow } from '../../../../lib/store/owners.ts';
 import type { Clock } from '../../../../lib/time/clock.ts';
+import type { LeaseRow } from '../../../../store/owners.ts';
 import { DEAD_AFTER_MS } from './lease-terms.ts';
 
 /**

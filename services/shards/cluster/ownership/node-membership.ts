@@ -10,12 +10,12 @@
  */
 import { EventEmitter } from 'node:events';
 import type { Logger } from 'pino';
+import { isAlive, type ProcessIdentity } from '../../../../lib/host/process-identity.ts';
 import { DEFAULT_WEIGHT, Placement } from '../../../../lib/placement/placement.ts';
-import { isAlive, type ProcessIdentity } from '../../../../lib/process/process-identity.ts';
-import type { LeaseRow, LeaseUse } from '../../../../lib/store/owners.ts';
-import type { Store } from '../../../../lib/store/port.ts';
 import type { Clock } from '../../../../lib/time/clock.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../../../lib/time/timers.ts';
+import type { LeaseRow, LeaseUse } from '../../../../store/owners.ts';
+import type { Store } from '../../../../store/port.ts';
 import { type Isolation, LeaseKeeper } from './lease-keeper.ts';
 import { LeaseObserver } from './lease-observer.ts';
 import { HEARD_LATER_FOR_MS, HEARD_LATER_MS, SILENCE_MAX_MS } from './lease-terms.ts';

@@ -1,5 +1,5 @@
 import canonicalize from 'canonicalize';
-import type { RecordProof } from '../../../../lib/actions/collections.ts';
+import type { RecordProof } from '../../../../contracts/actions/collections.ts';
 import { combineAll } from '../../../../lib/merkle/combine.ts';
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../../lib/merkle/leaf.ts';
 import { MerkleMap } from '../../../../lib/merkle/map.ts';

@@ -2,9 +2,9 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { ConfigError } from '../../../../lib/config.ts';
 import { storeKeys } from '../../../../lib/secret/keyring.ts';
-import { loadSecrets } from '../../../../lib/secret/secret-file.ts';
+import { ConfigError } from '../../../../process/config.ts';
+import { loadSecrets } from '../../../../process/secret-file.ts';
 
 const [OLD, NEW] = ['the first secret of this installation', 'the second secret of this installation'];
 

@@ -3,8 +3,6 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type AnchoredRoot, anchorText, collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../../../lib/shard/head.ts';
 import { shardKey } from '../../../../lib/shard/key.ts';
-import { type AnchorRow, emptyAnchorRow } from '../../../../lib/store/anchors.ts';
-import type { Store } from '../../../../lib/store/port.ts';
 import {
   compareWithLedger,
   compareWithOwnLog,
@@ -14,6 +12,8 @@ import {
 import type { LedgerClient } from '../../../../services/anchoring/ledger/ledger-client.ts';
 import type { LedgerAccount } from '../../../../services/anchoring/ledger/rpc-responses.ts';
 import { changesOf, encodeEntryBody } from '../../../../services/shards/engine/entry.ts';
+import { type AnchorRow, emptyAnchorRow } from '../../../../store/anchors.ts';
+import type { Store } from '../../../../store/port.ts';
 import { newCollection } from '../../../contract/store-rows.ts';
 import { openTemporaryStore } from '../../../support/accounts.ts';
 import { referenceLeaf, referenceRoot } from '../../../support/reference-root.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { ownIdentity, type ProcessIdentity } from '../../../../lib/process/process-identity.ts';
-import type { Store } from '../../../../lib/store/port.ts';
+import { ownIdentity, type ProcessIdentity } from '../../../../lib/host/process-identity.ts';
 import { assertNoLiveNodes, NodesAlive } from '../../../../scripts/reseal/no-live-nodes.ts';
+import type { Store } from '../../../../store/port.ts';
 import { openTemporaryStore } from '../../../support/accounts.ts';
 
 let store: Store;

@@ -8,19 +8,18 @@ import { DEFAULT_PLANS, type PlanName } from '../../../../lib/plans.ts';
 import type { AnchoredRoot } from '../../../../lib/shard/collection-root.ts';
 import { type Cut, EMPTY_HEAD, type ShardHead } from '../../../../lib/shard/head.ts';
 import { shardKey } from '../../../../lib/shard/key.ts';
-import type { CollectionRow } from '../../../../lib/store/catalog.ts';
-import type { Store } from '../../../../lib/store/port.ts';
-import { openSqliteStore } from '../../../../lib/store/sqlite/store.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import { Anchoring } from '../../../../services/anchoring/anchoring.ts';
 import type { AnchoringOptions } from '../../../../services/anchoring/context.ts';
 import { openAuthority } from '../../../../services/anchoring/ledger/authority.ts';
-
 import { fundFromEmbeddedLedger } from '../../../../services/anchoring/ledger/funds.ts';
 import { LedgerClient } from '../../../../services/anchoring/ledger/ledger-client.ts';
 import { RpcPool } from '../../../../services/anchoring/ledger/rpc-pool.ts';
 import type { JournalLine } from '../../../../services/devledger/journal.ts';
 import { type DevLedger, startDevLedger } from '../../../../services/devledger/process.ts';
+import type { CollectionRow } from '../../../../store/catalog.ts';
+import type { Store } from '../../../../store/port.ts';
+import { openSqliteStore } from '../../../../store/sqlite/store.ts';
 import { TEST_KEYS } from '../../../support/store-keys.ts';
 import { until } from '../../../support/until.ts';
 

@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { getBase58Encoder } from '@solana/web3.js';
 import { collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import type { Cut } from '../../../../lib/shard/head.ts';
-import type { CollectionRow } from '../../../../lib/store/catalog.ts';
 import { encodeLine, Journal } from '../../../../services/devledger/journal.ts';
 import { startDevLedger } from '../../../../services/devledger/process.ts';
+import type { CollectionRow } from '../../../../store/catalog.ts';
 import { until } from '../../../support/until.ts';
 import { AnchoringFixture, headOf, SILENT } from './fixture.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { invalidHead, type ShardHead } from '../../../../lib/shard/head.ts';
-import type { CollectionRow } from '../../../../lib/store/catalog.ts';
 import type { Anchoring } from '../../../../services/anchoring/anchoring.ts';
+import type { CollectionRow } from '../../../../store/catalog.ts';
 import { until } from '../../../support/until.ts';
 import { AnchoringFixture, headOf } from './fixture.ts';
 

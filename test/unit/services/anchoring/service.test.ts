@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { ServiceBroker } from 'moleculer';
-import type { LedgerInfo } from '../../../../lib/actions/anchoring.ts';
-import { type ActionName, type Actions, call } from '../../../../lib/actions/call.ts';
-import { type Config, ConfigError, readConfig } from '../../../../lib/config.ts';
+import type { LedgerInfo } from '../../../../contracts/actions/anchoring.ts';
+import { type ActionName, type Actions, call } from '../../../../contracts/actions/call.ts';
 import { LEDGER_PROGRAM } from '../../../../lib/ledger/program.ts';
 import type { ShardHead } from '../../../../lib/shard/head.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
+import { type Config, ConfigError, readConfig } from '../../../../process/config.ts';
 import anchoringService from '../../../../services/anchoring/anchoring.service.ts';
 import { openAuthority } from '../../../../services/anchoring/ledger/authority.ts';
 import {

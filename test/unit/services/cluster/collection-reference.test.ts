@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { AccountRow } from '../../../../lib/store/catalog.ts';
 import { ReferenceResolver } from '../../../../services/cluster/collection-reference.ts';
+import type { AccountRow } from '../../../../store/catalog.ts';
 import { newAccount, newCollection } from '../../../contract/store-rows.ts';
 import { openTemporaryStore } from '../../../support/accounts.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { emptyAnchorRow } from '../../../../lib/store/anchors.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import { anchorTable } from '../../../../services/cluster/collection-table.ts';
+import { emptyAnchorRow } from '../../../../store/anchors.ts';
 import { head, newCollection } from '../../../contract/store-rows.ts';
 import { openTemporaryStore } from '../../../support/accounts.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Caller } from '../../../../lib/actions/call.ts';
+import type { Caller } from '../../../../contracts/actions/call.ts';
 import { answerBounds, answerBudget } from '../../../../lib/admission/answer-size.ts';
 import type { MemoryBudget } from '../../../../lib/admission/memory-budget.ts';
 import { ShardReader } from '../../../../services/collections/shard-reader.ts';

@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { rootOfRecords } from '../../../../client/index.ts';
-import type { Caller } from '../../../../lib/actions/call.ts';
-import type { ExportPart } from '../../../../lib/actions/collections.ts';
+import type { Caller } from '../../../../contracts/actions/call.ts';
+import type { ExportPart } from '../../../../contracts/actions/collections.ts';
 import { unavailable } from '../../../../lib/errors.ts';
 import { type ShardKey, shardKey } from '../../../../lib/shard/key.ts';
 import { type ShardSpec, shardSpecs } from '../../../../lib/shard/spec.ts';
-import type { CollectionRow } from '../../../../lib/store/catalog.ts';
 import {
   beginExport,
   continueExport,
@@ -14,6 +13,7 @@ import {
   leaveExport,
 } from '../../../../services/collections/collection-export.ts';
 import { splitBatch } from '../../../../services/collections/shard-routing.ts';
+import type { CollectionRow } from '../../../../store/catalog.ts';
 import { until } from '../../../support/until.ts';
 import { HostHarness } from '../shards/worker/shard-host-harness.ts';
 

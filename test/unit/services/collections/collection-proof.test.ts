@@ -4,13 +4,13 @@
  */
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { verifyProof } from '../../../../client/index.ts';
-import { type Caller, call } from '../../../../lib/actions/call.ts';
+import { type Caller, call } from '../../../../contracts/actions/call.ts';
 import { collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import { committedCut } from '../../../../lib/shard/cut.ts';
 import { type ShardSpec, shardSpec } from '../../../../lib/shard/spec.ts';
-import type { CollectionRow } from '../../../../lib/store/catalog.ts';
 import { proveRecord } from '../../../../services/collections/collection-proof.ts';
 import { shardIndexOf } from '../../../../services/collections/shard-routing.ts';
+import type { CollectionRow } from '../../../../store/catalog.ts';
 import { Harness } from './harness.ts';
 
 const SHARDS = 2;

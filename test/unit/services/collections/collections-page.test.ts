@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
-import type { CollectionRow } from '../../../../lib/store/catalog.ts';
 import { collectionsPage } from '../../../../services/collections/collections-page.ts';
+import type { CollectionRow } from '../../../../store/catalog.ts';
 import { openedSqliteStore } from '../../../contract/sqlite-opened.ts';
 import type { OpenedStore } from '../../../contract/store-contract.ts';
 import { at, newCollection } from '../../../contract/store-rows.ts';

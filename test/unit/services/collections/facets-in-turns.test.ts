@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Caller } from '../../../../lib/actions/call.ts';
+import type { Caller } from '../../../../contracts/actions/call.ts';
 import type { ValueCount } from '../../../../lib/filter/value-counts.ts';
 import { ShardReader } from '../../../../services/collections/shard-reader.ts';
 import { specOf } from '../../../support/shard-fixture.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Caller } from '../../../../lib/actions/call.ts';
+import type { Caller } from '../../../../contracts/actions/call.ts';
 import { ShardCallPace } from '../../../../services/collections/paced-caller.ts';
 
 const WIDE = { accountId: 'noisy', shards: 256 };

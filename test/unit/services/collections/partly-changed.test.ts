@@ -4,10 +4,10 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { type Context, type Middleware, ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
-import { type ActionName, type Actions, call } from '../../../../lib/actions/call.ts';
-import { readConfig } from '../../../../lib/config.ts';
+import { type ActionName, type Actions, call } from '../../../../contracts/actions/call.ts';
 import { LIMITS } from '../../../../lib/limits.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
+import { readConfig } from '../../../../process/config.ts';
 import collectionsService from '../../../../services/collections/collections.service.ts';
 import { shardIndexOf } from '../../../../services/collections/shard-routing.ts';
 import keysService from '../../../../services/keys/keys.service.ts';

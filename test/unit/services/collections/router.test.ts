@@ -4,10 +4,10 @@ import { verifyProof } from '../../../../client/index.ts';
 import type { PlanName } from '../../../../lib/plans.ts';
 import { collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import type { ShardMatch } from '../../../../lib/shard/match.ts';
-import { emptyAnchorRow } from '../../../../lib/store/anchors.ts';
 import { mergeLists } from '../../../../services/collections/merge-lists.ts';
 import { ranksBefore } from '../../../../services/collections/shard-reader.ts';
 import { shardIndexOf, splitBatch, splitIds } from '../../../../services/collections/shard-routing.ts';
+import { emptyAnchorRow } from '../../../../store/anchors.ts';
 import { Harness } from './harness.ts';
 
 let harness: Harness;

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import type { Caller } from '../../../../lib/actions/call.ts';
+import type { Caller } from '../../../../contracts/actions/call.ts';
 import { vecHashOf } from '../../../../lib/merkle/leaf.ts';
 import type { AnswerPage, FetchedRecord, QueryOptions, ShardMatch } from '../../../../lib/shard/match.ts';
 import type { ListOptions, ShardRead } from '../../../../lib/shard/read.ts';

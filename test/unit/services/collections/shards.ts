@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, ServiceSchema } from 'moleculer';
-import type { ShardsActions } from '../../../../lib/actions/shards.ts';
+import type { ShardsActions } from '../../../../contracts/actions/shards.ts';
 import { ProvecError } from '../../../../lib/errors.ts';
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../../lib/merkle/leaf.ts';
 import { MerkleMap } from '../../../../lib/merkle/map.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../../../lib/shard/head.ts';
 import { shardKey } from '../../../../lib/shard/key.ts';
-import type { Store } from '../../../../lib/store/port.ts';
 import { shardIndexOf } from '../../../../services/collections/shard-routing.ts';
+import type { Store } from '../../../../store/port.ts';
 
 type Params<A extends keyof ShardsActions> = Context<ShardsActions[A]['params']>;
 

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
-import { type ActionName, type Actions, call } from '../../../../lib/actions/call.ts';
-import { readConfig } from '../../../../lib/config.ts';
+import { type ActionName, type Actions, call } from '../../../../contracts/actions/call.ts';
 import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
-import type { Runtime } from '../../../../lib/runtime.ts';
-import { type Store, StoreError } from '../../../../lib/store/port.ts';
+import { readConfig } from '../../../../process/config.ts';
+import type { Runtime } from '../../../../process/runtime.ts';
 import collectionsService from '../../../../services/collections/collections.service.ts';
 import keysService from '../../../../services/keys/keys.service.ts';
 import meteringService from '../../../../services/metering/metering.service.ts';
 import shardsService from '../../../../services/shards/shards.service.ts';
+import { type Store, StoreError } from '../../../../store/port.ts';
 import { eventually, isPending, ManualClock, openTemporaryStore, rejectedError } from '../../../support/accounts.ts';
 import { AppendGate, withLog } from '../../../support/store-log.ts';
 

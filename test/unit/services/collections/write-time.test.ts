@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
-import { StoreError } from '../../../../lib/store/port.ts';
+import { StoreError } from '../../../../store/port.ts';
 import { eventually, isPending, ManualClock, rejectedError } from '../../../support/accounts.ts';
 import { Harness } from './harness.ts';
 

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { address, generateKeyPairSigner, getTransactionDecoder } from '@solana/web3.js';
 import * as litesvm from 'litesvm';
-import type { CollectionRow } from '../../../../lib/store/catalog.ts';
 import { Faucet } from '../../../../services/devledger/faucet.ts';
 import { Journal } from '../../../../services/devledger/journal.ts';
 import { Ledger } from '../../../../services/devledger/ledger.ts';
 import type { TransactionHistory } from '../../../../services/devledger/transaction-history.ts';
+import type { CollectionRow } from '../../../../store/catalog.ts';
 import { AnchoringFixture, rpc } from '../anchoring/fixture.ts';
 
 const WAIT_MS = 60_000;

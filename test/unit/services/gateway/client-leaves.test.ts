@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Cancelled } from '../../../../lib/actions/cancelled.ts';
+import type { Cancelled } from '../../../../contracts/actions/cancelled.ts';
 import { RawConnection } from '../../../support/raw-connection.ts';
 import { until } from '../../../support/until.ts';
 import { type Edge, KEY, startEdge } from './harness.ts';

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Errors } from 'moleculer';
 import { outOfCapacity } from '../../../../lib/admission/out-of-capacity.ts';
 import { ProvecError } from '../../../../lib/errors.ts';
-import { StoreError } from '../../../../lib/store/port.ts';
 import { retriedCalls } from '../../../../mixins/retried-calls.ts';
+import { StoreError } from '../../../../store/port.ts';
 import { ADMIN_TOKEN, type Edge, KEY, READ_KEY, startEdge, until } from './harness.ts';
 
 const V1 = '/api/v1';

@@ -1,11 +1,11 @@
 import { Writable } from 'node:stream';
 import { type Context, ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
-import { readConfig } from '../../../../lib/config.ts';
+import type { DecodedRequest } from '../../../../contracts/requests/requests.ts';
 import { ProvecError } from '../../../../lib/errors.ts';
-import type { DecodedRequest } from '../../../../lib/requests/requests.ts';
-import type { Runtime } from '../../../../lib/runtime.ts';
 import { type Clock, SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
+import { readConfig } from '../../../../process/config.ts';
+import type { Runtime } from '../../../../process/runtime.ts';
 import gateway, { type GatewayOptions } from '../../../../services/gateway/gateway.service.ts';
 
 type Handler = (params: Record<string, never>, options: { signal?: AbortSignal }) => unknown;

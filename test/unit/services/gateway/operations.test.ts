@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Gauge } from 'prom-client';
+import { requestsOf } from '../../../../contracts/requests/requests.ts';
 import { ERROR_TABLE } from '../../../../lib/errors.ts';
 import { LIMITS } from '../../../../lib/limits.ts';
-import { requestsOf } from '../../../../lib/requests/requests.ts';
 import { Metrics } from '../../../../mixins/metrics.ts';
 import { requestNameOf } from '../../../../services/gateway/bodies/decoders.ts';
 import { openApiDocument } from '../../../../services/gateway/openapi/document.ts';

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { unauthenticated } from '../../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
 import { shardUnavailableError } from '../../../../lib/shard/shard-unavailable.ts';
-import type { Scope } from '../../../../lib/store/keys.ts';
+import type { Scope } from '../../../../store/keys.ts';
 import { eventually, ManualClock } from '../../../support/accounts.ts';
 import { ADMIN_TOKEN, type Edge, startEdge, until } from './harness.ts';
 

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import type { ErrorCode } from '../../../../lib/errors.ts';
 import type { PlanName } from '../../../../lib/plans.ts';
-import type { Scope } from '../../../../lib/store/keys.ts';
-import type { Store } from '../../../../lib/store/port.ts';
 import { forgetFirstKey, makeFirstKey } from '../../../../services/keys/first-key.ts';
 import { secretHash } from '../../../../services/keys/secret.ts';
+import type { Scope } from '../../../../store/keys.ts';
+import type { Store } from '../../../../store/port.ts';
 import { ManualClock, openTemporaryStore, rejectedError, startNode, type TestNode } from '../../../support/accounts.ts';
 
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>;

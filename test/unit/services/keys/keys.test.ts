@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import type { ErrorCode, ProvecError } from '../../../../lib/errors.ts';
-import type { Store } from '../../../../lib/store/port.ts';
 import { makeFirstKey } from '../../../../services/keys/first-key.ts';
 import { ReadCache } from '../../../../services/keys/read-cache.ts';
+import type { Store } from '../../../../store/port.ts';
 import {
   eventually,
   ManualClock,

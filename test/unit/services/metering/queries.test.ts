@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ProvecError } from '../../../../lib/errors.ts';
-import type { Store } from '../../../../lib/store/port.ts';
-import { StoreError } from '../../../../lib/store/port.ts';
+import type { Store } from '../../../../store/port.ts';
+import { StoreError } from '../../../../store/port.ts';
 import {
   eventually,
   ManualClock,

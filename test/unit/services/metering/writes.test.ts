@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ProvecError } from '../../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
-import type { UsageStore } from '../../../../lib/store/usage.ts';
 import type { WriteAnswer } from '../../../../services/metering/account-writes.ts';
 import type { Allowance } from '../../../../services/metering/allowance.ts';
 import { WriteQuota } from '../../../../services/metering/write-quota.ts';
+import type { UsageStore } from '../../../../store/usage.ts';
 import { eventually, isPending, rejectedError } from '../../../support/accounts.ts';
 import { MeteredAccount, reservationId, writeRequestFor } from '../../../support/metered-account.ts';
 import { seed } from '../../../support/seed.ts';

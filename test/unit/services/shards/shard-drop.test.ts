@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { afterEach, expect, test } from '@jest/globals';
 import { shardKey } from '../../../../lib/shard/key.ts';
-import type { Store } from '../../../../lib/store/port.ts';
+import type { Store } from '../../../../store/port.ts';
 import { readAll } from '../../../contract/store-rows.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../support/shard-fixture.ts';
 import { untilStoreIdle } from '../../../support/store-watch.ts';

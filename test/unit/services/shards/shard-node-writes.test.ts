@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { LogEntry, ShardLog } from '../../../../lib/store/log.ts';
-import { StoreError } from '../../../../lib/store/port.ts';
+import type { LogEntry, ShardLog } from '../../../../store/log.ts';
+import { StoreError } from '../../../../store/port.ts';
 import { ManualClock } from '../../../support/accounts.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../support/shard-fixture.ts';
 import { endShardWorkers } from '../../../support/shard-workers.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import type { Verification } from '../../../../lib/actions/verification.ts';
+import type { Verification } from '../../../../contracts/actions/verification.ts';
 import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
 import { EndedVerifications } from '../../../../services/verification/ended-verifications.ts';
 

@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { Errors } from 'moleculer';
-import type { Caller } from '../../../../lib/actions/call.ts';
-import type { Verification } from '../../../../lib/actions/verification.ts';
-import type { CollectionRow } from '../../../../lib/store/catalog.ts';
+import type { Caller } from '../../../../contracts/actions/call.ts';
+import type { Verification } from '../../../../contracts/actions/verification.ts';
 import { VerificationNodes } from '../../../../services/verification/verification-nodes.ts';
+import type { CollectionRow } from '../../../../store/catalog.ts';
 import { newCollection } from '../../../contract/store-rows.ts';
 
 const NODES = ['own', 'b', 'c'];

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import type { OnChain } from '../../../../lib/actions/anchoring.ts';
+import type { OnChain } from '../../../../contracts/actions/anchoring.ts';
 import { LEDGER_LAG_MAX_MS } from '../../../../lib/ledger/lag.ts';
 import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
 import { anchorText, collectionRoot } from '../../../../lib/shard/collection-root.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import type { VerifyResult } from '../../../../lib/actions/verification.ts';
+import type { VerifyResult } from '../../../../contracts/actions/verification.ts';
 import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import { ScanProgress } from '../../../../services/verification/scan-progress.ts';

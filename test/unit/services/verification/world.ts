@@ -1,16 +1,16 @@
 import { type Context, ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
-import type { AnchorReceipt, OnChain } from '../../../../lib/actions/anchoring.ts';
-import { call } from '../../../../lib/actions/call.ts';
-import { readConfig } from '../../../../lib/config.ts';
+import type { AnchorReceipt, OnChain } from '../../../../contracts/actions/anchoring.ts';
+import { call } from '../../../../contracts/actions/call.ts';
 import { type AnchoredRoot, collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import type { Cut, ShardHead } from '../../../../lib/shard/head.ts';
 import type { RecomputedShard } from '../../../../lib/shard/recomputed.ts';
-import { type AnchorRow, type ConfirmedAnchor, emptyAnchorRow } from '../../../../lib/store/anchors.ts';
-import type { Contradiction } from '../../../../lib/store/contradictions.ts';
-import type { Store } from '../../../../lib/store/port.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
+import { readConfig } from '../../../../process/config.ts';
 import verificationService from '../../../../services/verification/verification.service.ts';
+import { type AnchorRow, type ConfirmedAnchor, emptyAnchorRow } from '../../../../store/anchors.ts';
+import type { Contradiction } from '../../../../store/contradictions.ts';
+import type { Store } from '../../../../store/port.ts';
 import { newCollection } from '../../../contract/store-rows.ts';
 
 const ROW = newCollection({ accountId: 'account', name: 'demo', dimensions: 2, shards: 2 });

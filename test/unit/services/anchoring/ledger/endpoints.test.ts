@@ -4,10 +4,10 @@
  */
 import { describe, expect, test } from '@jest/globals';
 import { ServiceBroker } from 'moleculer';
-import { call } from '../../../../../lib/actions/call.ts';
-import { readConfig } from '../../../../../lib/config.ts';
+import { call } from '../../../../../contracts/actions/call.ts';
 import { collectionRoot } from '../../../../../lib/shard/collection-root.ts';
 import { SYSTEM_CLOCK } from '../../../../../lib/time/clock.ts';
+import { readConfig } from '../../../../../process/config.ts';
 import anchoringService from '../../../../../services/anchoring/anchoring.service.ts';
 import { LedgerUnreachableError } from '../../../../../services/anchoring/ledger/rpc-pool.ts';
 import { until } from '../../../../support/until.ts';

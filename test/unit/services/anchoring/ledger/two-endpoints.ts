@@ -4,12 +4,12 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import type { Cut } from '../../../../../lib/shard/head.ts';
-import type { AnchorRow } from '../../../../../lib/store/anchors.ts';
-import type { CollectionRow } from '../../../../../lib/store/catalog.ts';
 import { SYSTEM_CLOCK } from '../../../../../lib/time/clock.ts';
 import { openAuthority } from '../../../../../services/anchoring/ledger/authority.ts';
 import { LedgerClient } from '../../../../../services/anchoring/ledger/ledger-client.ts';
 import { RpcPool } from '../../../../../services/anchoring/ledger/rpc-pool.ts';
+import type { AnchorRow } from '../../../../../store/anchors.ts';
+import type { CollectionRow } from '../../../../../store/catalog.ts';
 import { LedgerRelay } from '../../../../support/ledger-relay.ts';
 import { AnchoringFixture, rpc, SILENT } from '../fixture.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { type AnchoredRoot, collectionRoot } from '../../../../../lib/shard/collection-root.ts';
 import type { Cut } from '../../../../../lib/shard/head.ts';
-import type { ConfirmedAnchor } from '../../../../../lib/store/anchors.ts';
 import { reconcile } from '../../../../../services/anchoring/recovery/reconciliation.ts';
+import type { ConfirmedAnchor } from '../../../../../store/anchors.ts';
 import { headOf } from '../fixture.ts';
 
 const cutAt = (seq: number, salt = ''): Cut => [headOf(0, seq, salt)];

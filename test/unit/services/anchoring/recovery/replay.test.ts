@@ -5,10 +5,10 @@
  */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Cut } from '../../../../../lib/shard/head.ts';
-import type { AnchorRow } from '../../../../../lib/store/anchors.ts';
-import type { CollectionRow } from '../../../../../lib/store/catalog.ts';
 import { NOT_DELETED } from '../../../../../services/anchoring/recovery/deletion.ts';
 import { retire } from '../../../../../services/anchoring/recovery/retire.ts';
+import type { AnchorRow } from '../../../../../store/anchors.ts';
+import type { CollectionRow } from '../../../../../store/catalog.ts';
 import { inStoreFile } from '../../../../support/store-file.ts';
 import { until } from '../../../../support/until.ts';
 import { AnchoringFixture } from '../fixture.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Tinypool } from 'tinypool';
+import type { RequestName } from '../../../../../contracts/requests/requests.ts';
 import { LIMITS } from '../../../../../lib/limits.ts';
-import type { RequestName } from '../../../../../lib/requests/requests.ts';
 import decode from '../../../../../services/gateway/bodies/body-worker.ts';
 
 const context = { wallMs: 0, limits: LIMITS, shape: { dimensions: 3, metric: 'cosine' as const } };

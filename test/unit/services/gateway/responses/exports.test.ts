@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { ExportPart } from '../../../../../lib/actions/collections.ts';
+import type { ExportPart } from '../../../../../contracts/actions/collections.ts';
 import { unavailable } from '../../../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../../../lib/limits.ts';
 import { RawConnection } from '../../../../support/raw-connection.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { ShardMoved } from '../../../../../lib/shard/moved.ts';
-import { StoreError } from '../../../../../lib/store/port.ts';
 import { NodeUnresponsive } from '../../../../../mixins/shard-router/unresponsive-nodes.ts';
+import { StoreError } from '../../../../../store/port.ts';
 import type { VirtualTime } from '../../../../simulation/ownership/virtual-time.ts';
 import { keyOf, leavingNode, over } from './leaving-node.ts';
 

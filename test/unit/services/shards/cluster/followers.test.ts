@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { ReplicaState } from '../../../../../lib/actions/shards.ts';
+import type { ReplicaState } from '../../../../../contracts/actions/shards.ts';
 import { Placement } from '../../../../../lib/placement/placement.ts';
 import { Followers } from '../../../../../services/shards/cluster/followers.ts';
 import type { ShardActor } from '../../../../../services/shards/shard/actor.ts';

@@ -1,9 +1,9 @@
 import pino from 'pino';
 import { Placement } from '../../../../../lib/placement/placement.ts';
 import type { ShardSpec } from '../../../../../lib/shard/spec.ts';
-import type { CollectionRow } from '../../../../../lib/store/catalog.ts';
 import { Drain, type DrainOptions } from '../../../../../services/shards/cluster/drain.ts';
 import { HandOver, type HandOverOptions } from '../../../../../services/shards/cluster/hand-over.ts';
+import type { CollectionRow } from '../../../../../store/catalog.ts';
 import { VirtualTime } from '../../../../simulation/ownership/virtual-time.ts';
 
 const LOG = pino({ level: 'silent' });

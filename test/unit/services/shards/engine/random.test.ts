@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import type { Metric } from '../../../../../lib/store/catalog.ts';
+import type { Metric } from '../../../../../lib/records/metric.ts';
 import { type EngineOptions, Shard } from '../../../../../services/shards/engine/shard.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
 import { isThorough } from '../../../../support/effort.ts';

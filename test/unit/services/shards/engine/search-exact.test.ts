@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ProvecError } from '../../../../../lib/errors.ts';
-import type { Metric, Quantization } from '../../../../../lib/store/catalog.ts';
+import type { Metric, Quantization } from '../../../../../lib/records/metric.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { propertyRuns } from '../../../../support/effort.ts';
 import { randomFrom } from '../../../../support/random.ts';

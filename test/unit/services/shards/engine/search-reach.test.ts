@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Metric, Quantization } from '../../../../../lib/store/catalog.ts';
+import type { Metric, Quantization } from '../../../../../lib/records/metric.ts';
 import { Candidates } from '../../../../../services/shards/engine/candidates.ts';
 import { Graph } from '../../../../../services/shards/engine/graph.ts';
 import { IndexSpace } from '../../../../../services/shards/engine/index-space.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Metric, Quantization } from '../../../../../lib/store/catalog.ts';
+import type { Metric, Quantization } from '../../../../../lib/records/metric.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { isThorough } from '../../../../support/effort.ts';
 import { clusteredVectors, randomFrom } from '../../../../support/random.ts';

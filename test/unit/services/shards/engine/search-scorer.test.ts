@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { LIMITS } from '../../../../../lib/limits.ts';
-import type { Metric } from '../../../../../lib/store/catalog.ts';
+import type { Metric } from '../../../../../lib/records/metric.ts';
 import { Scorer } from '../../../../../services/shards/engine/scorer.ts';
 import { Slots } from '../../../../../services/shards/engine/slots.ts';
 import { randomFrom } from '../../../../support/random.ts';

@@ -6,8 +6,8 @@
  * copies come first. Under dot, other records may be closer; then those must be found.
  */
 import { describe, expect, test } from '@jest/globals';
+import type { Metric, Quantization } from '../../../../../lib/records/metric.ts';
 import type { ShardMatch } from '../../../../../lib/shard/match.ts';
-import type { Metric, Quantization } from '../../../../../lib/store/catalog.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { isThorough } from '../../../../support/effort.ts';
 import { randomFrom } from '../../../../support/random.ts';

@@ -6,12 +6,12 @@ import { FairShares } from '../../../../../lib/admission/fair-share.ts';
 import { EMPTY_HEAD } from '../../../../../lib/shard/head.ts';
 import { shardKey } from '../../../../../lib/shard/key.ts';
 import type { ShardSpec } from '../../../../../lib/shard/spec.ts';
-import type { Store } from '../../../../../lib/store/port.ts';
 import { type ActorEvents, ShardActor } from '../../../../../services/shards/shard/actor.ts';
 import { Checkpointer } from '../../../../../services/shards/shard/checkpointer.ts';
 import { Materialiser } from '../../../../../services/shards/shard/materialiser.ts';
 import { openShard } from '../../../../../services/shards/shard/open.ts';
 import { ShardWorker } from '../../../../../services/shards/worker/pool.ts';
+import type { Store } from '../../../../../store/port.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../../support/shard-fixture.ts';
 import { until } from '../../../../support/until.ts';
 

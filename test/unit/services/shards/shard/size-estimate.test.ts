@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import type { ShardSpec } from '../../../../../lib/shard/spec.ts';
-import type { Store } from '../../../../../lib/store/port.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { sizeInMemory } from '../../../../../services/shards/shard/open.ts';
+import type { Store } from '../../../../../store/port.ts';
 import { settle, specWith, write } from '../../../../support/shard-engine.ts';
 
 function filled(spec: ShardSpec, records: number): Shard {

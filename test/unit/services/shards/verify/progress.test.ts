@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
-import type { RecordScan, StoredRecord } from '../../../../../lib/store/records.ts';
 import { SYSTEM_CLOCK } from '../../../../../lib/time/clock.ts';
+import type { RecordScan, StoredRecord } from '../../../../../store/records.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../../support/shard-fixture.ts';
 import { until } from '../../../../support/until.ts';
 

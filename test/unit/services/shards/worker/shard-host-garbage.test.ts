@@ -3,7 +3,7 @@ import { expect, jest, test } from '@jest/globals';
 import { type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
 
 const collectGarbage = jest.fn();
-jest.unstable_mockModule('../../../../../lib/process/garbage.ts', () => ({ collectGarbage }));
+jest.unstable_mockModule('../../../../../process/garbage.ts', () => ({ collectGarbage }));
 const { HostHarness } = await import('./shard-host-harness.ts');
 
 const WIDE = 8_192;

@@ -1,8 +1,8 @@
 /** Recomputing a shard is long work that may wait for other requests. */
 import { expect, test } from '@jest/globals';
 import { shardKey } from '../../../../../lib/shard/key.ts';
-import type { StoredRecord } from '../../../../../lib/store/records.ts';
 import type { WorkerOps } from '../../../../../services/shards/worker/protocol.ts';
+import type { StoredRecord } from '../../../../../store/records.ts';
 import { Model, queryWith, specWith, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
 import { HostHarness } from './shard-host-harness.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import type { LeaseRow } from '../../../../../../lib/store/owners.ts';
 import { DEAD_AFTER_MS } from '../../../../../../services/shards/cluster/ownership/lease-terms.ts';
 import { LeaseWatch } from '../../../../../../services/shards/cluster/ownership/lease-watch.ts';
+import type { LeaseRow } from '../../../../../../store/owners.ts';
 
 function watchAt() {
   const clock = { nowMs: 1_000, monotonicMs: () => clock.nowMs };

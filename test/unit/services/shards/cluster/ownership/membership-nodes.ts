@@ -1,8 +1,8 @@
 import pino from 'pino';
-import type { ProcessIdentity } from '../../../../../../lib/process/process-identity.ts';
-import type { Holder, LeaseRow, LeaseStore, OwnerRow } from '../../../../../../lib/store/owners.ts';
-import { type Store, StoreError } from '../../../../../../lib/store/port.ts';
+import type { ProcessIdentity } from '../../../../../../lib/host/process-identity.ts';
 import { NodeMembership } from '../../../../../../services/shards/cluster/ownership/node-membership.ts';
+import type { Holder, LeaseRow, LeaseStore, OwnerRow } from '../../../../../../store/owners.ts';
+import { type Store, StoreError } from '../../../../../../store/port.ts';
 import { NodeTime, VirtualTime } from '../../../../../simulation/ownership/virtual-time.ts';
 
 const LOG = pino({ level: 'silent' });

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { afterEach, expect, test } from '@jest/globals';
-import { ownIdentity, type ProcessIdentity } from '../../../../../../lib/process/process-identity.ts';
+import { ownIdentity, type ProcessIdentity } from '../../../../../../lib/host/process-identity.ts';
 import {
   DEAD_AFTER_MS,
   RENEW_EVERY_MS,

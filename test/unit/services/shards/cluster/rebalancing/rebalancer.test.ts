@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import pino from 'pino';
-import type { LeaseRow } from '../../../../../../lib/store/owners.ts';
 import { type NodeShard, Rebalancer } from '../../../../../../services/shards/cluster/rebalancing/rebalancer.ts';
 import type { OfferRefusal } from '../../../../../../services/shards/cluster/rebalancing/shard-offer.ts';
+import type { LeaseRow } from '../../../../../../store/owners.ts';
 import { VirtualTime } from '../../../../../simulation/ownership/virtual-time.ts';
 
 const LOG = pino({ level: 'silent' });

@@ -1,0 +1,71 @@
+import type { AnchoredRoot } from '../../lib/shard/collection-root.ts';
+import type { Cut } from '../../lib/shard/head.ts';
+import type { AnchorHistoryItem, AnchorRow } from '../../store/anchors.ts';
+
+export type AnchorStatus = 'confirmed' | 'pending' | 'none';
+
+/** Anchor state reported with a write. `signature` is of a transaction whose root covers it. */
+export interface AnchorReceipt {
+  status: AnchorStatus;
+  signature: string | null;
+  /** Null when no explorer can show the transaction; so are all others below. */
+  explorerUrl: string | null;
+}
+
+export interface LedgerInfo {
+  /** False with PROVEC_LEDGER=off: nothing is anchored, and verify reports `not_anchored`. */
+  enabled: boolean;
+  /** Address of the Token-2022 program. */
+  program: string;
+  /** Base58; null when the ledger is off. */
+  authority: string | null;
+  cluster: string;
+  /** Origins of the RPC URLs; paths and queries may contain keys. Empty when the ledger is off. */
+  rpc: string[];
+  isEmbedded: boolean;
+}
+
+/** The collection's account on the ledger. `foreign`: wrong owner program, authority or address. */
+export type OnChain =
+  | ({ status: 'found'; address: string; explorerUrl: string | null } & AnchoredRoot)
+  | { status: 'absent' | 'foreign' | 'unreachable'; reason: string; address: string; explorerUrl: string | null };
+
+export interface AnchoringStats {
+  pending: number;
+  /** Age of the oldest root that is requested but not confirmed; 0 if there is none. */
+  oldestPendingSeconds: number;
+  confirmed: number;
+  failures: number;
+  halted: number;
+}
+
+export interface AnchoringActions {
+  /** Requests anchoring of `cut`. Waits up to `waitMs` for a confirmed root that contains it. */
+  'anchoring.submit': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
+  /**
+   * Waits up to `waitMs` for a confirmed root whose cut contains `cut`, without requesting one.
+   * Returns `pending` at once when the collection has no anchor row, is halted or is being closed.
+   * Otherwise it waits even if no root is pending: another instance may be about to request one.
+   */
+  'anchoring.confirmation': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
+  'anchoring.state': { params: { collectionId: string }; result: AnchorRow | null };
+  /** Address of the collection's account, which may not exist yet; null when the ledger is off. */
+  'anchoring.address': {
+    params: { collectionId: string };
+    result: { address: string; explorerUrl: string | null } | null;
+  };
+  'anchoring.onChain': { params: { collectionId: string }; result: OnChain };
+  'anchoring.explorerUrl': { params: { signature: string }; result: string | null };
+  'anchoring.history': {
+    params: { collectionId: string; limit: number; beforeVersion: number | null };
+    result: (AnchorHistoryItem & { explorerUrl: string | null })[];
+  };
+  /** Halts anchoring of a collection until an operator resumes it. */
+  'anchoring.halt': { params: { collectionId: string; reason: string }; result: null };
+  /** Resumes anchoring after an operator has decided that the shards' current content is right. */
+  'anchoring.resume': { params: { collectionId: string }; result: null };
+  /** Closes the collection's account and deletes its row and history, in the background. */
+  'anchoring.close': { params: { collectionId: string }; result: null };
+  'anchoring.info': { params: Record<string, never>; result: LedgerInfo };
+  'anchoring.stats': { params: Record<string, never>; result: AnchoringStats };
+}

@@ -1,0 +1,378 @@
+import type { RecordBatch } from '../../lib/records/batch.ts';
+import type { Metric, Quantization } from '../../lib/records/metric.ts';
+import type { RecordUpdate } from '../../lib/shard/change.ts';
+import type { AbsentField } from '../../lib/shard/field-report.ts';
+import type { FetchedRecord, ListedRecord, ShardMatch } from '../../lib/shard/match.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
+import type { Place } from '../requests/place.ts';
+import type { Tags } from '../requests/tags.ts';
+import type { AnchorStatus } from './anchoring.ts';
+
+/** A collection as clients see it (snake_case as in the spec). */
+export interface CollectionView {
+  id: string;
+  name: string;
+  dimensions: number;
+  metric: Metric;
+  vector_count: number;
+  created_at: string;
+  shards: number;
+  replicas: number;
+  quantization: Quantization;
+  deletionProtection: boolean;
+  /** Absent if there are none. */
+  tags?: Tags;
+  /** Absent if the create request named none. */
+  place?: Place;
+}
+
+export interface CollectionDetail extends CollectionView {
+  merkleRoot: string;
+  version: number;
+  anchor: {
+    /** `halted`: nothing is anchored until an operator resumes anchoring. */
+    status: AnchorStatus | 'halted';
+    version: number | null;
+    merkleRoot: string | null;
+    ledgerTx: string | null;
+    ledgerAddress: string | null;
+    ledgerExplorerUrl: string | null;
+    confirmedAt: string | null;
+  };
+}
+
+/** A field that no record in the request's namespaces has. */
+export interface UnusedField extends AbsentField {
+  /** True if the collection has no records in other namespaces: no record at all has the field. */
+  isEverywhere: boolean;
+}
+
+export interface WithAbsentFields {
+  /** Fields of the request that no record has. Absent if there are none or if this is unknown. */
+  absentFields?: UnusedField[];
+}
+
+export interface WriteResult {
+  merkleRoot: string;
+  ledgerProgram: string;
+  ledgerTx: string | null;
+  ledgerExplorerUrl: string | null;
+  version: number;
+  vectorCount: number;
+  anchor: { status: AnchorStatus };
+}
+export interface UpsertResult extends WriteResult {
+  upsertedCount: number;
+}
+export interface ImportResult extends WriteResult {
+  importedCount: number;
+}
+export interface DeleteResult extends WriteResult, WithAbsentFields {
+  /** False for a dry run. */
+  deleted: boolean;
+  deletedCount: number;
+}
+export interface UpdateResult extends WriteResult, WithAbsentFields {
+  /** Records found, changed or not. */
+  matchedCount: number;
+  updatedCount: number;
+}
+
+/** Exactly one of `ids`, `filter` and `all` is set. */
+export interface DeleteRecords {
+  ids?: string[];
+  filter?: Record<string, unknown>;
+  all?: boolean;
+  /** Counts what would be deleted without deleting it. */
+  dryRun?: boolean;
+  namespace?: string;
+  /** Allowed only with a filter. */
+  allNamespaces?: boolean;
+}
+
+/** Exactly one of `updates` and `filter` is set; a filter goes with the metadata to change. */
+export interface UpdateRecords {
+  updates?: RecordUpdate[];
+  filter?: Record<string, unknown>;
+  setMetadata?: string;
+  unsetMetadata?: string[];
+  dryRun?: boolean;
+  namespace?: string;
+}
+
+export interface CreateCollection {
+  name: string;
+  dimensions: number;
+  metric?: Metric;
+  shards?: number;
+  replicas?: number;
+  quantization?: Quantization;
+  deletionProtection?: boolean;
+  tags?: Tags;
+  place?: Place;
+}
+
+/** At least one field is set. Tags are merged one by one; an empty value removes the tag. */
+export interface ChangeCollection {
+  deletionProtection?: boolean;
+  tags?: Tags;
+}
+
+interface CollectionQuery {
+  /** Exactly one of `vector` and `id` is set. */
+  vector?: Float32Array | number[];
+  id?: string;
+  topK?: number;
+  filter?: Record<string, unknown>;
+  namespace?: string;
+  /** Allowed only with a vector. */
+  allNamespaces?: boolean;
+  includeValues?: boolean;
+  includeMetadata?: boolean;
+  scoreThreshold?: number;
+  exact?: boolean;
+  /** `eventual`: copies of shards may answer, which may lag behind. Default: `strong`. */
+  consistency?: Consistency;
+  /** Returns results from reachable shards only, and reports their number. Default: false. */
+  allowPartial?: boolean;
+}
+
+export const CONSISTENCIES = ['strong', 'eventual'] as const;
+export type Consistency = (typeof CONSISTENCIES)[number];
+
+/** The records to read; without `filter`, all of the namespace. */
+export interface RecordSelection {
+  filter?: Record<string, unknown>;
+  namespace?: string;
+  /** Selects records of all namespaces. */
+  allNamespaces?: boolean;
+  consistency?: Consistency;
+}
+
+export interface CountResult extends WithAbsentFields {
+  count: number;
+}
+
+export interface FacetsResult extends WithAbsentFields {
+  /** The most frequent values, most frequent first. A list counts once for each of its elements. */
+  values: { value: string | number | boolean | null; count: number }[];
+  /** Records that do not have the field. */
+  missing: number;
+}
+
+/** A page of records in the order of their ids' UTF-8 bytes. */
+interface ListRecords extends RecordSelection {
+  /** Restricts the page to ids with this prefix. */
+  prefix?: string;
+  limit?: number;
+  cursor?: string;
+  includeValues?: boolean;
+  includeMetadata?: boolean;
+}
+
+/** `nextCursor` is set if there are more records. */
+export interface RecordsPage extends WithAbsentFields {
+  records: ListedRecord[];
+  nextCursor?: string;
+}
+
+/** Sorted by name; the default namespace is ''. `nextCursor` is set if there are more. */
+export interface NamespacesPage {
+  namespaces: { name: string; vectorCount: number }[];
+  nextCursor?: string;
+}
+
+/** Where an export continues: the rest of each shard's snapshot, and the totals so far. */
+export interface ExportPosition {
+  collectionId: string;
+  rests: { index: number; rest: string }[];
+  merkleRoot: string;
+  count: number;
+}
+
+export interface ExportedRecord extends FetchedRecord {
+  namespace: string;
+}
+
+/** `head` is set in the first part, `end` in the last one, `next` in all others. */
+export interface ExportPart {
+  head?: {
+    collectionId: string;
+    name: string;
+    dimensions: number;
+    metric: Metric;
+    version: number;
+    merkleRoot: string;
+    vectorCount: number;
+  };
+  records: ExportedRecord[];
+  end?: { count: number; merkleRoot: string };
+  next?: ExportPosition;
+}
+
+export interface QueryResult extends WithAbsentFields {
+  /** Best match first. */
+  matches: ShardMatch[];
+  /** With `allowPartial`: numbers of shards queried, answered, and not reached in time. */
+  shards?: { total: number; ok: number; failed: number };
+}
+
+/** A proof that `client/verify` checks offline: siblings from the root down. Hashes are hex. */
+export interface RecordProof {
+  format: 'PV1';
+  id: string;
+  /** Empty for the default namespace. */
+  namespace: string;
+  present: boolean;
+  merkleRoot: string;
+  version: number;
+  siblings: string[];
+  terminal: { key: string; vecHash: string; metaHash: string } | null;
+  collectionId: string;
+  ledgerAddress: string | null;
+  /** The confirmed transaction that wrote this root and version; null if there is none. */
+  ledgerTx: string | null;
+}
+
+/** `collection` is the name of the collection that the alias refers to. */
+export interface AliasView {
+  alias: string;
+  collection: string;
+}
+
+/** Sorted by name; `nextCursor` is set if there are more. */
+export interface AliasesPage {
+  aliases: AliasView[];
+  nextCursor?: string;
+}
+
+/** Newest first; `nextCursor` is set if there are more. */
+export interface CollectionsPage {
+  collections: CollectionView[];
+  nextCursor?: string;
+}
+
+export interface AnchorsPage {
+  anchors: {
+    version: number;
+    merkleRoot: string;
+    vectorCount: number;
+    ledgerTx: string;
+    ledgerExplorerUrl: string | null;
+    confirmedAt: string;
+  }[];
+  nextCursor: string | null;
+}
+
+export interface NamedCollection {
+  accountId: string;
+  /** Name of the collection or an alias. Looked up unless one of the following is set. */
+  name: string;
+  /** The collection that the name resolved to less than half a second ago. */
+  collection?: CollectionRow;
+  /** The id that the name resolved to before; the call never applies to another collection. */
+  collectionId?: string;
+}
+
+interface AnchorWaitOption {
+  /** Whether the response waits for the anchor, up to the configured time. Default: true. */
+  isAnchorAwaited?: boolean;
+}
+
+/** Parameters of an action whose result may have `absentFields`. */
+export interface AbsentFieldsOption {
+  /** Whether to report them. Default: false, because older gateways pass results on unchanged. */
+  wantsAbsentFields?: boolean;
+}
+
+/** Parameters of an action that takes a request body. */
+interface BodyParams extends NamedCollection {
+  /**
+   * The body as the gateway decoded it for this collection. If absent, the fields of the body are
+   * passed as parameters and decoded here.
+   */
+  decoded?: object;
+}
+
+/** Actions with a name throw COLLECTION_NOT_FOUND if the account has no such collection. */
+export interface CollectionsActions {
+  'collections.create': { params: { accountId: string } & CreateCollection; result: CollectionView };
+  /** Pages of large collections may be short. With `isUncounted` every count is 0. */
+  'collections.list': {
+    params: { accountId: string; limit?: number; cursor?: string; isUncounted?: boolean };
+    result: CollectionsPage;
+  };
+  'collections.get': { params: NamedCollection; result: CollectionDetail };
+  'collections.resolve': { params: NamedCollection; result: CollectionRow };
+  'collections.update': { params: NamedCollection & ChangeCollection; result: CollectionDetail };
+  /** Throws FORBIDDEN if the collection is protected, NAME_IS_ALIAS and COLLECTION_HAS_ALIAS. */
+  'collections.remove': { params: NamedCollection; result: { deleted: true } };
+  'collections.upsert': {
+    params: BodyParams & AnchorWaitOption & { records?: unknown; namespace?: string };
+    result: UpsertResult;
+  };
+  /** Writes one batch of an import under stored ids. `importedCount` covers this batch only. */
+  'collections.import': { params: NamedCollection & AnchorWaitOption & { batch: RecordBatch }; result: ImportResult };
+  'collections.delete': {
+    params: BodyParams & AbsentFieldsOption & AnchorWaitOption & DeleteRecords;
+    result: DeleteResult;
+  };
+  'collections.updateRecords': {
+    params: BodyParams & AbsentFieldsOption & AnchorWaitOption & UpdateRecords;
+    result: UpdateResult;
+  };
+  'collections.query': { params: BodyParams & AbsentFieldsOption & CollectionQuery; result: QueryResult };
+  'collections.queries': {
+    params: BodyParams & AbsentFieldsOption & { queries?: CollectionQuery[] };
+    result: { results: QueryResult[] };
+  };
+  'collections.fetch': {
+    params: BodyParams & { ids?: string[]; namespace?: string; consistency?: Consistency };
+    result: FetchedRecord[];
+  };
+  'collections.count': { params: BodyParams & AbsentFieldsOption & RecordSelection; result: CountResult };
+  'collections.facets': {
+    params: BodyParams & AbsentFieldsOption & RecordSelection & { field?: string; limit?: number };
+    result: FacetsResult;
+  };
+  'collections.listRecords': { params: BodyParams & AbsentFieldsOption & ListRecords; result: RecordsPage };
+  /** Returns the part that follows `at`, or the first part without `at`. */
+  'collections.export': { params: NamedCollection & { at?: ExportPosition }; result: ExportPart };
+  /** Keeps the rest of the export after `at` for another 30 seconds, if it still exists. */
+  'collections.keepExport': { params: NamedCollection & { at: ExportPosition }; result: null };
+  /** Drops the rest of the export after `at`. */
+  'collections.leaveExport': { params: NamedCollection & { at: ExportPosition }; result: null };
+  'collections.namespaces': {
+    params: NamedCollection & { prefix?: string; limit?: number; cursor?: string };
+    result: NamespacesPage;
+  };
+  /** Throws NAMESPACE_NOT_FOUND if the namespace has no records. */
+  'collections.deleteNamespace': {
+    params: NamedCollection & AnchorWaitOption & { namespace: string };
+    result: DeleteResult;
+  };
+  /**
+   * Resolves when the shards with these indexes are open. Other calls throw SHARD_UNAVAILABLE,
+   * before anything was done, if they wait longer than `meta.shardWaitMs` milliseconds for a shard.
+   * A caller that holds resources sets it, releases them, waits here, and calls again.
+   */
+  'collections.whenReady': { params: NamedCollection & { shards: number[] }; result: null };
+  'collections.proof': { params: NamedCollection & { id: string; namespace?: string }; result: RecordProof };
+  'collections.anchors': { params: NamedCollection & { limit?: number; cursor?: string }; result: AnchorsPage };
+  /** Creates an alias or points it to another collection. Throws as `Aliases.put` does. */
+  'collections.putAlias': {
+    params: { accountId: string; alias: string; collection: string };
+    result: AliasView & { created: boolean };
+  };
+  /** Throws ALIAS_NOT_FOUND, as `deleteAlias` does. */
+  'collections.getAlias': { params: { accountId: string; alias: string }; result: AliasView };
+  'collections.deleteAlias': { params: { accountId: string; alias: string }; result: { deleted: true } };
+  /** Lists all aliases of an account, for gateways of older versions. */
+  'collections.listAliases': { params: { accountId: string }; result: AliasView[] };
+  'collections.aliasesPage': {
+    params: { accountId: string; limit: number; cursor?: string };
+    result: AliasesPage;
+  };
+  /** Drops every collection of an account that is being deleted. */
+  'collections.removeAll': { params: { accountId: string }; result: null };
+}

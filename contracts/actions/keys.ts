@@ -1,0 +1,73 @@
+import type { PlanName } from '../../lib/plans.ts';
+import type { Scope } from '../../store/keys.ts';
+
+/** The authenticated caller of a request. */
+export interface Identity {
+  accountId: string;
+  keyId: string;
+  scopes: Scope[];
+  plan: PlanName;
+}
+
+/** A key as clients see it; `secret` is set only in the response to its creation. */
+export interface KeyView {
+  id: string;
+  name: string;
+  key_prefix: string;
+  scopes: Scope[];
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  revoked: boolean;
+  secret?: string;
+}
+
+export interface AccountView {
+  id: string;
+  name: string;
+  plan: PlanName;
+  created_at: string;
+}
+
+/**
+ * Event `keys.changed`, broadcast after a key was revoked, a plan was set or an account was
+ * deleted. Receivers drop what they have cached of the account.
+ */
+export interface KeysChanged {
+  accountId: string;
+  what: 'key' | 'plan' | 'account';
+}
+
+/** Newest first; `nextCursor` is set if there are more. */
+export interface KeysPage {
+  keys: KeyView[];
+  nextCursor?: string;
+}
+
+/** Oldest first; `nextCursor` is set if there are more. */
+export interface AccountsPage {
+  accounts: AccountView[];
+  nextCursor?: string;
+}
+
+export interface KeysActions {
+  /** Throws UNAUTHENTICATED, with the same message for unknown, revoked and expired keys. */
+  'keys.authenticate': { params: { secret: string }; result: Identity };
+  /** Lists all keys of an account, for gateways of older versions. */
+  'keys.list': { params: { accountId: string }; result: KeyView[] };
+  'keys.page': { params: { accountId: string; limit: number; cursor?: string }; result: KeysPage };
+  'keys.create': {
+    params: { accountId: string; name: string; scopes?: Scope[]; expires_at?: string | null };
+    result: KeyView;
+  };
+  'keys.revoke': { params: { accountId: string; id: string }; result: { revoked: true } };
+  /** Returns the account's cached plan; plan changes invalidate it. Throws ACCOUNT_NOT_FOUND. */
+  'keys.plan': { params: { accountId: string }; result: PlanName };
+  'keys.createAccount': { params: { name: string; plan: PlanName }; result: { account: AccountView; key: KeyView } };
+  /** Lists all accounts, for gateways of older versions. */
+  'keys.listAccounts': { params: Record<string, never>; result: AccountView[] };
+  'keys.accountsPage': { params: { limit: number; cursor?: string }; result: AccountsPage };
+  'keys.setPlan': { params: { id: string; plan: PlanName }; result: AccountView };
+  /** Drops the account's collections, keys and usage. */
+  'keys.deleteAccount': { params: { id: string }; result: { deleted: true } };
+}

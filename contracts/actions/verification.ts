@@ -1,0 +1,57 @@
+import type { ErrorCode } from '../../lib/errors.ts';
+import type { RecordDifference } from '../../lib/shard/recomputed.ts';
+import type { CollectionRow } from '../../store/catalog.ts';
+
+export type VerifyState = 'match' | 'mismatch' | 'pending' | 'unreachable' | 'none' | 'not_anchored';
+
+export interface VerifyResult {
+  verified: boolean;
+  onChainRoot: string | null;
+  computedRoot: string;
+  match: boolean;
+  vectorCount: number;
+  ledgerExplorerUrl: string | null;
+  state: VerifyState;
+  version: number;
+  anchoredVersion: number | null;
+  ledgerAddress: string | null;
+  checkedAt: string;
+  /** A sentence, set unless the state is `match`. */
+  reason?: string;
+  differences?: NamedDifference[];
+}
+
+/** `namespace` is absent for the default namespace. */
+export type NamedDifference = RecordDifference & { namespace?: string };
+
+/** A verification that runs in the background or ended recently. */
+export interface Verification {
+  id: string;
+  state: 'running' | 'done' | 'failed';
+  /** Records recomputed, out of the number at the start, which `scanned` never exceeds. */
+  progress: { scanned: number; total: number };
+  /** Set when done. */
+  result?: VerifyResult;
+  /** Set when failed. */
+  error?: { code: ErrorCode; message: string };
+}
+
+interface VerifyTarget {
+  accountId: string;
+  name: string;
+}
+
+export interface VerificationActions {
+  'verification.verify': { params: VerifyTarget; result: VerifyResult };
+  /**
+   * Starts a background verification, or returns the running one. Throws UNAVAILABLE if too many
+   * run. `collection` is the collection's own name, also if the call used an alias.
+   */
+  'verification.begin': { params: VerifyTarget; result: Verification & { collection: string } };
+  /** Throws VERIFICATION_NOT_FOUND. */
+  'verification.get': { params: VerifyTarget & { id: string }; result: Verification };
+  /** Performs `begin` on the called node. */
+  'verification.run': { params: { collection: CollectionRow }; result: Verification };
+  /** Returns the called node's verification with that id, or its running one if no id is given. */
+  'verification.find': { params: { collectionId: string; id?: string }; result: Verification | null };
+}

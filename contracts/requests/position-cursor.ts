@@ -1,0 +1,16 @@
+import type { Position } from '../../store/page.ts';
+import { readCursor, writeCursor } from './page-cursor.ts';
+
+const POSITION = /^after (\S{1,40}) (\S{1,64})$/;
+
+/** Returns the `nextCursor` of a page that ends at `position`; null is the end of the list. */
+export function positionCursor(position: Position | null): { nextCursor?: string } {
+  return position === null ? {} : { nextCursor: writeCursor(`after ${position.createdAt} ${position.id}`) };
+}
+
+/** Inverse of `positionCursor`; null without a cursor. Throws INVALID_ARGUMENT. */
+export function positionOfCursor(cursor: string | undefined): Position | null {
+  if (cursor === undefined) return null;
+  const [createdAt, id] = readCursor(cursor, POSITION);
+  return { createdAt, id };
+}

@@ -1,0 +1,130 @@
+import type { PlanName } from '../lib/plans.ts';
+import type { Metric, Quantization } from '../lib/records/metric.ts';
+import type { Position, RowPage } from './page.ts';
+import type { Sealed } from './sealed.ts';
+
+/** A collection as stored. All fields but `deletionProtection` and `tags` are fixed at creation. */
+export interface CollectionRow {
+  id: string;
+  accountId: string;
+  name: string;
+  dimensions: number;
+  metric: Metric;
+  /** Power of two, 1-256. */
+  shards: number;
+  replicas: number;
+  quantization: Quantization;
+  deletionProtection: boolean;
+  /**
+   * Canonical JSON of an object of strings: the tags and the placement. Absent if there are none.
+   */
+  tags?: string | undefined;
+  /** ISO 8601 UTC. */
+  createdAt: string;
+}
+
+export type CollectionChange = Pick<CollectionRow, 'deletionProtection' | 'tags'>;
+
+/** 'deleting' while the account's data is being removed. */
+export type AccountState = 'live' | 'deleting';
+
+export interface AccountRow {
+  id: string;
+  name: string;
+  plan: PlanName;
+  createdAt: string;
+}
+
+export type CreateOutcome = 'created' | 'exists' | 'alias' | 'limit';
+
+export type DropOutcome = 'dropped' | 'gone' | 'protected' | 'aliased';
+
+/**
+ * Collections and accounts. Stored rows that the service did not write are refused (StoreError
+ * 'damaged') when looked up, left out of lists, and reported to the operator. The name of a dropped
+ * collection is free at once; its row stays in `listDropped` until `forgetDropped`.
+ */
+export interface Catalog {
+  /**
+   * Atomic: of two concurrent creators of one name exactly one gets 'created'. Returns 'limit' if
+   * the account already owns `maxCollections` (null for no limit). 'exists' (a collection has the
+   * name) and 'alias' (an alias has it) take precedence over 'limit'.
+   */
+  createCollection(row: CollectionRow, maxCollections: number | null): Promise<CreateOutcome>;
+  findCollection(accountId: string, name: string): Promise<CollectionRow | null>;
+  getCollection(id: string): Promise<CollectionRow | null>;
+  /** Returns the account's collections after `after`, newest first. */
+  collectionsPage(accountId: string, after: Position | null, limit: number): Promise<RowPage<CollectionRow>>;
+  /** Returns all collections of the account, newest first, reading page by page. */
+  listCollections(accountId: string): Promise<CollectionRow[]>;
+  countCollections(accountId: string): Promise<number>;
+  /** Iterates over the live collections of all accounts, in pages that fit in memory. */
+  allCollections(): AsyncIterable<CollectionRow[]>;
+  /**
+   * Returns the row after `change`, or null if there is no such collection. Calls `change` again if
+   * another writer was faster. Throws what `change` throws.
+   */
+  changeCollection(id: string, change: (row: CollectionRow) => CollectionChange): Promise<CollectionRow | null>;
+  /**
+   * Atomically frees the name and moves the row to the dropped collections; returns 'gone' if that
+   * had already happened. Unless `evenHeld`, refuses while the collection is protected or has an
+   * alias.
+   */
+  dropCollection(id: string, evenHeld?: boolean): Promise<DropOutcome>;
+  /** Returns dropped collections whose data or ledger account has yet to be removed. */
+  listDropped(): Promise<CollectionRow[]>;
+  forgetDropped(id: string): Promise<void>;
+  createAccount(row: AccountRow): Promise<void>;
+  getAccount(id: string): Promise<AccountRow | null>;
+  /** Returns accounts after `after`, oldest first. */
+  accountsPage(after: Position | null, limit: number): Promise<RowPage<AccountRow>>;
+  /** Returns all accounts, oldest first, reading page by page. */
+  listAccounts(): Promise<AccountRow[]>;
+  setPlan(id: string, plan: PlanName): Promise<AccountRow | null>;
+  /**
+   * Removes the account's row, keys, aliases and usage. Its collections must already be dropped.
+   * Returns false if the account was already gone.
+   */
+  deleteAccount(id: string): Promise<boolean>;
+}
+
+/** An account as stored. Some adapters have no state but 'live'. */
+export type StoredAccount = Sealed<AccountRow> & { state: AccountState };
+
+/**
+ * The catalog as an adapter stores it: rows with seals that the adapter does not verify. Updates
+ * and deletes are compare-and-set on the row's seal.
+ */
+export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forgetDropped'> {
+  createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): Promise<CreateOutcome>;
+  findCollection(accountId: string, name: string): Promise<Sealed<CollectionRow> | null>;
+  getCollection(id: string): Promise<Sealed<CollectionRow> | null>;
+  collectionsPage(accountId: string, after: Position | null, limit: number): Promise<RowPage<Sealed<CollectionRow>>>;
+  allCollections(): AsyncIterable<Sealed<CollectionRow>[]>;
+  listDropped(): Promise<Sealed<CollectionRow>[]>;
+  /**
+   * Overwrites `deletionProtection`, `tags` and the seal of the live collection if it has `seal`;
+   * returns false if there is none.
+   */
+  replaceCollection(row: Sealed<CollectionRow>, seal: string): Promise<boolean>;
+  /**
+   * If the live collection matches `row`, atomically frees its name and moves it to the dropped
+   * collections under `droppedSeal`. Returns false if it does not match, or if an alias of its
+   * account points to it whose seal is not in `besides` (null: ignore all aliases).
+   */
+  dropCollection(row: Sealed<CollectionRow>, droppedSeal: string, besides: readonly string[] | null): Promise<boolean>;
+  createAccount(row: Sealed<AccountRow>): Promise<void>;
+  getAccount(id: string): Promise<StoredAccount | null>;
+  /** Returns accounts in every state. */
+  accountsPage(after: Position | null, limit: number): Promise<RowPage<StoredAccount>>;
+  /**
+   * Overwrites plan and seal of the live account if it has `seal`; returns false if there is none.
+   */
+  replaceAccount(row: Sealed<AccountRow>, seal: string): Promise<boolean>;
+  /**
+   * Removes the account with `seal`, its keys, aliases and usage; returns false if there is none.
+   * If removal takes several steps, the row is meanwhile in the state 'deleting' under
+   * `deletingSeal`. An account that already has that seal is removed completely.
+   */
+  deleteAccount(id: string, seal: string, deletingSeal: string): Promise<boolean>;
+}

@@ -1,0 +1,109 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { StoreKeys } from '../../lib/secret/keyring.ts';
+import { Seals } from '../../lib/secret/seals.ts';
+import type { ShardKey } from '../../lib/shard/key.ts';
+import { resealedMark } from '../first-key.ts';
+import { ForgedRows } from '../forged-rows.ts';
+import { StoreError } from '../port.ts';
+import type { StoredRow, StoredSeals, StoreToReseal } from '../resealing.ts';
+import { isInstallationSeal } from '../store-mark.ts';
+import { anchorsOf } from './anchors.ts';
+import { checkpointRows, replaceManifestSeal } from './checkpoint-manifests.ts';
+import { readFormatFile, writeFormat } from './format-file.ts';
+import { logOf } from './log.ts';
+import { recordsOf } from './records.ts';
+import type { Remote } from './requests.ts';
+import { sqliteFailure } from './store-failure.ts';
+import { StoreThread } from './store-thread.ts';
+import type { RowWithNumber } from './thread/reseal-tables.ts';
+
+/**
+ * Opens the embedded store in `folder` for resealing under the first of the secrets. `believes`:
+ * read its log without verifying seals. The caller must hold the lock of the data directory. Throws
+ * StoreError.
+ */
+export async function openSqliteToReseal(folder: string, keys: StoreKeys, believes: boolean): Promise<StoreToReseal> {
+  const threads: StoreThread[] = [];
+  try {
+    if ((await readFormatFile(folder)) === null || !existsSync(join(folder, 'log.db')))
+      throw new StoreError('damaged', `There is no store in ${folder}.`);
+    const resealing = { believes };
+    const opening = { folder, keys, made: true, maxPages: null, resealing };
+    for (const role of ['log', 'records'] as const) threads.push(await StoreThread.open({ ...opening, role }));
+    const [log, records] = threads;
+    return {
+      log: logOf(log),
+      records: recordsOf(records),
+      anchors: anchorsOf(log, new ForgedRows()),
+      contradictions: log.remote('contradictions'),
+      leases: log.remote('leases'),
+      seals: new SqliteSeals(folder, keys, log.remote('reseal')),
+      close: () => closeAll(threads),
+    };
+  } catch (error) {
+    await closeAll(threads);
+    throw sqliteFailure(error, `opening ${folder}`);
+  }
+}
+
+async function closeAll(threads: StoreThread[]): Promise<void> {
+  await Promise.all(threads.map((thread) => thread.close()));
+}
+
+/** Each write is one commit or one file rename, so there is never a half-finished state. */
+class SqliteSeals implements StoredSeals {
+  readonly #folder: string;
+  readonly #installation: Seals;
+  readonly #tables: Remote<'reseal'>;
+
+  constructor(folder: string, keys: StoreKeys, tables: Remote<'reseal'>) {
+    this.#folder = folder;
+    this.#installation = new Seals(keys.installation);
+    this.#tables = tables;
+  }
+
+  async matchesInstallation(): Promise<boolean> {
+    return isInstallationSeal(this.#installation, (await readFormatFile(this.#folder))?.installation);
+  }
+
+  async *rows(): AsyncIterable<StoredRow[]> {
+    for (const kind of ['account', 'alias', 'collection', 'API key'] as const)
+      yield* numbered((after) => this.#tables.rowsAfter(kind, after));
+    for await (const rows of checkpointRows(join(this.#folder, 'checkpoints')))
+      yield rows.map((row) => ({ kind: 'checkpoint' as const, isInPlace: true, row }));
+  }
+
+  shards(): AsyncIterable<ShardKey[]> {
+    return numbered(this.#tables.shardsAfter);
+  }
+
+  async begin(): Promise<void> {}
+
+  async replaceSeal({ kind, row }: StoredRow, seal: string): Promise<boolean> {
+    if (kind !== 'checkpoint') return this.#tables.replaceSeal(kind, row.id, row.seal, seal);
+    try {
+      return await replaceManifestSeal(row, row.seal, seal);
+    } catch (error) {
+      throw sqliteFailure(error, 'sealing a checkpoint');
+    }
+  }
+
+  resealLog(shard: ShardKey, { believes, writes }: { believes: boolean; writes: boolean }) {
+    return writes ? this.#tables.resealLog(shard, believes) : this.#tables.lookAtLog(shard, believes);
+  }
+
+  async finish(): Promise<void> {
+    const firstKey = resealedMark(this.#installation, (await readFormatFile(this.#folder))?.firstKey);
+    await writeFormat(this.#folder, this.#installation, firstKey);
+  }
+}
+
+async function* numbered<Row>(read: (after: number) => Promise<RowWithNumber<Row>[]>): AsyncIterable<Row[]> {
+  for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+    const page = await read(after);
+    if (page.length === 0) return;
+    yield page.map(({ row }) => row);
+    after = page.at(-1)!.number;
+  }
+}

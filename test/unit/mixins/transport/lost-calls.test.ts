@@ -1,3 +1,0 @@
-import { lostCalls } from '../../../cluster/transport/lost-calls.ts';
-
-lostCalls(async () => ({ kind: 'TCP' }));

@@ -1,0 +1,44 @@
+import { expect, test } from '@jest/globals';
+import { storeKeys } from '../../../lib/secret/keyring.ts';
+import { Seals } from '../../../lib/secret/seals.ts';
+import { firstKeyMark, newMark, resealedMark, type StoredFirstKeyMark } from '../../../store/first-key.ts';
+
+const [OLD, NEXT] = ['o'.repeat(43), 'n'.repeat(43)] as const;
+const old = new Seals(storeKeys([OLD]).installation);
+const rotating = new Seals(storeKeys([NEXT, OLD]).installation);
+const next = new Seals(storeKeys([NEXT]).installation);
+
+/** What the mark permits under `seals` in a store that was never used. */
+function permitted(mark: unknown, seals: Seals): Promise<string | null> {
+  let stored = mark;
+  return firstKeyMark(
+    {
+      read: async () => stored,
+      write: async (written) => {
+        stored = written;
+      },
+      isUsed: async () => false,
+    },
+    seals,
+  ).dueFor();
+}
+
+test('a mark that is sealed anew permits the same, under the next secret alone', async () => {
+  const mark = newMark(old);
+  expect(await permitted(mark, rotating)).toBe(mark.account);
+  expect(await permitted(resealedMark(rotating, mark), next)).toBe(mark.account);
+  expect(await permitted(mark, next)).toBeNull();
+});
+
+test.each<[string, StoredFirstKeyMark]>([
+  ['under a secret that is lost', newMark(old)],
+  ['that somebody wrote', { state: 'due', account: 'a', seal: '0'.repeat(64) }],
+])('one %s permits nothing once it is sealed anew', async (_, mark) => {
+  const resealed = resealedMark(next, mark);
+  expect(resealed).toMatchObject({ state: 'made' });
+  expect(await permitted(resealed, next)).toBeNull();
+});
+
+test('an absent mark stays absent, and the next start decides', () => {
+  expect(resealedMark(next, undefined)).toBeUndefined();
+});

@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { Seals } from '../../../../../lib/secret/seals.ts';
+import type { KeyRow, Scope } from '../../../../../store/keys.ts';
+import { payloadOfKey } from '../../../../../store/sealed-keys.ts';
+import { Database } from '../../../../../store/sqlite/thread/database.ts';
+import { KEYS_SCHEMA, type KeyTable, keyTable } from '../../../../../store/sqlite/thread/key-table.ts';
+import { at, newKey } from '../../../../contract/store-rows.ts';
+import { TEST_KEYS } from '../../../../support/store-keys.ts';
+
+const KEYS = 1_000;
+const ACCOUNT = 'an account with many keys';
+
+/** Counts the rows that it verifies. */
+class CountingSeals extends Seals {
+  verified = 0;
+
+  override verifyHex(...args: Parameters<Seals['verifyHex']>): boolean {
+    this.verified++;
+    return super.verifyHex(...args);
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'provec-keys-'));
+const seals = new CountingSeals(TEST_KEYS.apiKeys);
+const rows: KeyRow[] = [];
+let database: Database;
+let keys: KeyTable;
+
+function add(scopes: Scope[]): KeyRow {
+  const row = newKey({ accountId: ACCOUNT, scopes, createdAt: at(rows.length) });
+  rows.push(row);
+  expect(keys.create({ ...row, seal: seals.sealHex(payloadOfKey(row)) }, null)).toBe('created');
+  return row;
+}
+
+beforeAll(() => {
+  database = new Database({ path: join(folder, 'keys.db'), schema: KEYS_SCHEMA, pageBytes: 4_096, made: false });
+  keys = keyTable(database, seals);
+  database.tryTransaction(() => {
+    for (let count = 0; count < KEYS; count++) add(count % 2 === 0 ? ['read'] : ['read', 'manage']);
+  });
+});
+beforeEach(() => {
+  seals.verified = 0;
+});
+afterAll(() => {
+  database.close();
+  rmSync(folder, { recursive: true });
+});
+
+test('a key that is not there is looked for by its id: none is verified', () => {
+  expect(keys.revoke(ACCOUNT, 'absent', at(0))).toBe('absent');
+  expect(seals.verified).toBe(0);
+});
+
+test('of a thousand keys one is revoked by verifying it, and another that can manage', () => {
+  expect(keys.revoke(ACCOUNT, rows[0].id, at(0))).toBe('revoked');
+  expect(seals.verified).toBe(1);
+  expect(keys.revoke(ACCOUNT, rows[1].id, at(0))).toBe('revoked');
+  expect(seals.verified).toBe(3);
+});
+
+test('a limit is held against no more keys than it allows', () => {
+  const row = newKey({ accountId: ACCOUNT });
+  expect(keys.create({ ...row, seal: '' }, 2)).toBe('limit');
+  expect(seals.verified).toBe(2);
+});

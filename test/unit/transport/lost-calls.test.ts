@@ -1,0 +1,3 @@
+import { lostCalls } from '../../cluster/transport/lost-calls.ts';
+
+lostCalls(async () => ({ kind: 'TCP' }));
