@@ -86,7 +86,7 @@ export const NOT_IN_GATE: readonly string[] = [
   'test/unit/store/sqlite/store-full-disk.',
   'test/unit/services/anchoring/halt.',
   'test/unit/services/anchoring/unreachable.',
-  'test/unit/services/collections/shard-reader.',
+  'test/unit/services/collections/reads/shard-reader.',
   'test/unit/services/gateway/bodies/bodies.',
   'test/unit/services/metering/queries.',
   'test/unit/services/shards/engine/memory.',

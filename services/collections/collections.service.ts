@@ -15,24 +15,30 @@ import { timedAction } from '../../mixins/timed-action.ts';
 import { isAnchoringEnabled } from '../../process/config.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
-import { Aliases } from './aliases.ts';
-import { anchorsPage } from './anchors-page.ts';
 import { AwaitedShards } from './awaited-shards.ts';
-import { CollectionCatalog } from './catalog.ts';
-import { beginExport, continueExport, keepExport, leaveExport } from './collection-export.ts';
-import { CollectionHeads } from './collection-heads.ts';
-import { proveRecord } from './collection-proof.ts';
-import { queryCollection, withQueryQuota } from './collection-query.ts';
-import { type CollectionRead, countRecords, countValues, fetchRecords, listRecords } from './collection-reader.ts';
-import { collectionDetail, collectionView } from './collection-view.ts';
-import { CollectionWriter, type Write } from './collection-writer.ts';
-import { collectionsPage } from './collections-page.ts';
-import { namespacesPage } from './namespaces-page.ts';
+import { Aliases } from './lifecycle/aliases.ts';
+import { anchorsPage } from './lifecycle/anchors-page.ts';
+import { CollectionCatalog } from './lifecycle/catalog.ts';
+import { collectionDetail, collectionView } from './lifecycle/collection-view.ts';
+import { collectionsPage } from './lifecycle/collections-page.ts';
+import { Removal } from './lifecycle/removal.ts';
 import { ShardCallPace } from './paced-caller.ts';
-import { deleteNamespace, deleteRecords, updateRecords } from './record-changes.ts';
-import { Removal } from './removal.ts';
-import { ShardReader } from './shard-reader.ts';
-import { WriteTime, writeTimeoutMs } from './write-time.ts';
+import { beginExport, continueExport, keepExport, leaveExport } from './reads/collection-export.ts';
+import { proveRecord } from './reads/collection-proof.ts';
+import { queryCollection, withQueryQuota } from './reads/collection-query.ts';
+import {
+  type CollectionRead,
+  countRecords,
+  countValues,
+  fetchRecords,
+  listRecords,
+} from './reads/collection-reader.ts';
+import { namespacesPage } from './reads/namespaces-page.ts';
+import { ShardReader } from './reads/shard-reader.ts';
+import { CollectionHeads } from './writes/collection-heads.ts';
+import { CollectionWriter, type Write } from './writes/collection-writer.ts';
+import { deleteNamespace, deleteRecords, updateRecords } from './writes/record-changes.ts';
+import { WriteTime, writeTimeoutMs } from './writes/write-time.ts';
 
 /** Parameter checks of the actions. The fields of a request are checked by its decoder. */
 const ACCOUNT = { accountId: 'string' } as const;

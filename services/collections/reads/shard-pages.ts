@@ -1,0 +1,133 @@
+/**
+ * Receives shards' responses page by page. A response in one piece would be decoded within a single
+ * turn of the event loop.
+ *
+ * A turn decodes a few pages at most, and the memory of all responses being gathered is bounded. A
+ * shard that closes or moves forgets the snapshot that its pages come from. The read then starts
+ * over, a few times, before it fails with UNAVAILABLE. See docs/internals/search.md.
+ */
+import { Semaphore } from 'async-mutex';
+import { type Caller, call } from '../../../contracts/actions/call.ts';
+import { recordBytes } from '../../../lib/admission/answer-size.ts';
+import type { MemoryBudget } from '../../../lib/admission/memory-budget.ts';
+import { ProvecError } from '../../../lib/errors.ts';
+import type { AnswerPage, PageItem } from '../../../lib/shard/match.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
+import type { OrderedList } from './merge-lists.ts';
+
+/** Maximum size of a later page; decodes in about two milliseconds. */
+const PAGE_MAX_BYTES = 2 * 1024 * 1024;
+/** Maximum size of a first page, enough for most responses. First pages are not throttled. */
+const FIRST_PAGE_MAX_BYTES = 1024 * 1024;
+/** Maximum size of all shards' first pages of one response. */
+const FIRST_PAGES_MAX_BYTES = 8 * 1024 * 1024;
+/** Maximum number of later pages on their way to this process. */
+const PAGES_MAX = 4;
+const ATTEMPTS_MAX = 4;
+
+/** Timeouts in ms; `awayMaxMs` is for an unavailable shard. Default: the call's own. */
+export type CallTimeouts = { timeout?: number; awayMaxMs?: number | undefined };
+
+/** Returns a shard's items from the first page on; `reach` wraps the call for each later page. */
+export type Follow = <T extends PageItem>(shard: ShardSpec, first: AnswerPage<T>, reach?: Reach) => OrderedList<T>;
+type Reach = (page: Promise<AnswerPage<PageItem>>) => Promise<AnswerPage<PageItem>>;
+
+/** Thrown when the shard no longer has the snapshot that was being read. */
+export class SnapshotLostError extends Error {
+  override name = 'Forgotten';
+}
+
+/** Thrown when a shard becomes unreachable after its first page. Its items must not be returned. */
+export class ShardLostError extends Error {
+  override name = 'Lost';
+}
+
+export class ShardPages {
+  readonly #pages = new Semaphore(PAGES_MAX);
+  readonly #budget: MemoryBudget;
+
+  constructor(budget: MemoryBudget) {
+    this.#budget = budget;
+  }
+
+  /**
+   * Runs `read`, and repeats it if a shard has forgotten its snapshot. Reserves memory for the
+   * items meanwhile. Throws UNAVAILABLE if memory runs out or if shards keep moving.
+   */
+  gather<T>(caller: Caller, account: string, waits: CallTimeouts, read: (follow: Follow) => Promise<T>): Promise<T> {
+    return retryLostSnapshots(async () => {
+      const hold = this.#budget.take(account, 0);
+      const leaves: (() => void)[] = [];
+      let bytes = 0;
+      let isOver = false;
+      const counted = <I extends PageItem>(items: I[]): I[] => {
+        bytes += recordBytes(items);
+        // A page can still arrive after another shard's response failed.
+        if (!isOver) hold.resize(bytes);
+        return items;
+      };
+      const follow: Follow = <I extends PageItem>(
+        shard: ShardSpec,
+        first: AnswerPage<I>,
+        reach: Reach = (page) => page,
+      ) => {
+        let { rest } = first;
+        // Best effort: the shard forgets the rest after a while anyway.
+        leaves.push(() => {
+          if (rest !== null)
+            call(caller, 'shards.leave', { shard, rest }, { signal: undefined }).catch(() => undefined);
+          rest = null;
+        });
+        const more = async (): Promise<I[]> => {
+          if (rest === null) return [];
+          const page = (await reach(this.#next(caller, shard, rest, waits))) as AnswerPage<I>;
+          rest = page.rest;
+          return counted(page.items);
+        };
+        return { items: counted(first.items), more };
+      };
+      try {
+        return await read(follow);
+      } finally {
+        isOver = true;
+        for (const leave of leaves) leave();
+        hold.release();
+      }
+    });
+  }
+
+  /** Throws SnapshotLostError. */
+  async #next(caller: Caller, shard: ShardSpec, rest: string, waits: CallTimeouts): Promise<AnswerPage<PageItem>> {
+    const [, release] = await this.#pages.acquire();
+    try {
+      const page = await call(caller, 'shards.next', { shard, rest, pageMaxBytes: PAGE_MAX_BYTES }, { ...waits });
+      if (page === null) throw new SnapshotLostError();
+      return page;
+    } finally {
+      // Released in the next turn of the event loop, so that no turn decodes more pages than the
+      // limit.
+      setImmediate(release);
+    }
+  }
+}
+
+/** Returns the maximum size of a first page if `answers` responses are read at once. */
+export function firstPageMaxBytes(answers: number): number {
+  return Math.min(FIRST_PAGE_MAX_BYTES, Math.ceil(FIRST_PAGES_MAX_BYTES / answers));
+}
+
+async function retryLostSnapshots<T>(read: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; ) {
+    try {
+      return await read();
+    } catch (error) {
+      // Ends, since each time there is one shard fewer to lose.
+      if (error instanceof ShardLostError) continue;
+      if (!(error instanceof SnapshotLostError)) throw error;
+      if (attempt++ === ATTEMPTS_MAX)
+        throw new ProvecError('UNAVAILABLE', 'Shards of the collection moved while the service read them; try again.', {
+          cause: error,
+        });
+    }
+  }
+}

@@ -1,0 +1,81 @@
+/** Previews what merges would change in a collection's current records, shard by shard. */
+import { type Caller, call } from '../../../contracts/actions/call.ts';
+import { invalidValue } from '../../../lib/records/fields.ts';
+import type { ChangePreview, PreviewOptions, RecordUpdate } from '../../../lib/shard/change.ts';
+import { shardSpec, shardSpecs } from '../../../lib/shard/spec.ts';
+import type { CollectionRow } from '../../../store/catalog.ts';
+import { readShard } from '../reads/shard-reader.ts';
+import { shardIndexOf } from '../shard-routing.ts';
+import type { MatchingMerge } from './change-rounds.ts';
+
+interface Previewed {
+  caller: Caller;
+  row: CollectionRow;
+}
+
+/** Previews by shard index. */
+export type Previews = Map<number, ChangePreview>;
+
+/**
+ * Previews a merge in every shard. Throws INVALID_ARGUMENT for a record that would be refused, and
+ * the shards' errors.
+ */
+export async function previewMatching(
+  { caller, row }: Previewed,
+  merge: MatchingMerge,
+  countsChanges: boolean,
+): Promise<Previews> {
+  const read = { op: 'preview', ...merge, countsChanges } as const;
+  const asked = shardSpecs(row).map((shard) => readShard(caller, shard, read, {}));
+  return throwIfRefused(new Map((await Promise.all(asked)).entries()));
+}
+
+/** Previews the updates in the shards of their records. Throws the errors of `previewMatching`. */
+export async function previewUpdates(
+  { caller, row }: Previewed,
+  updates: RecordUpdate[],
+  terms: PreviewOptions,
+): Promise<Previews> {
+  const parts = [...Map.groupBy(updates, ({ id }) => shardIndexOf(id, row.shards))];
+  const asked = parts.map(async ([index, part]) => {
+    const params = { shard: shardSpec(row, index), updates: part, terms };
+    return [index, await call(caller, 'shards.previewUpdates', params)] as const;
+  });
+  return throwIfRefused(new Map(await Promise.all(asked)));
+}
+
+/**
+ * Throws INVALID_ARGUMENT if a shard would refuse its part of an update that spans several shards,
+ * since others could commit theirs by then. Compares metadata lengths first; usually that is
+ * enough.
+ */
+export async function refuseTooLong(
+  previewed: Previewed,
+  updates: RecordUpdate[],
+  metadataMaxBytes: number,
+): Promise<void> {
+  const { caller, row } = previewed;
+  const parts = [...Map.groupBy(updates, ({ id }) => shardIndexOf(id, row.shards))];
+  if (parts.length === 1) return;
+  const asked = parts.map(async ([index, part]) => {
+    const growing = part.filter(({ set }) => set !== null);
+    if (growing.length === 0) return [];
+    const params = { shard: shardSpec(row, index), ids: growing.map(({ id }) => id) };
+    const bytes = await call(caller, 'shards.metadataBytes', params);
+    return growing.filter(({ set }, at) => bytes[at] + Buffer.byteLength(set!) > metadataMaxBytes);
+  });
+  const doubtful = (await Promise.all(asked)).flat();
+  if (doubtful.length === 0) return;
+  await previewUpdates(previewed, withoutValues(doubtful), { metadataMaxBytes, countsChanges: false });
+}
+
+/** Drops the vectors, which have no influence on the length of metadata. */
+export const withoutValues = (updates: RecordUpdate[]): RecordUpdate[] =>
+  updates.map((update) => ({ ...update, values: null }));
+
+function throwIfRefused(previews: Previews): Previews {
+  for (const { refused } of previews.values()) {
+    if (refused) throw invalidValue(refused.path, refused.expected, refused.got);
+  }
+  return previews;
+}

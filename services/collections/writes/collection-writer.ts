@@ -1,0 +1,336 @@
+/**
+ * Writes to a collection: quota, fan-out to the shards, the new root and its anchor.
+ *
+ * Each shard's part is all or nothing. A result means that every part is durable and in
+ * `merkleRoot`. Once the parts are committed, only a store that cannot return the new root in time
+ * turns the result into an error. A write runs on after its caller's timeout: its reserved quota is
+ * settled when the outcome is known, and what it commits late is anchored as usual. If a shard
+ * refuses, the error is thrown after all shards have finished, and the other parts stay committed;
+ * sending the same request again completes the write.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AnchorReceipt } from '../../../contracts/actions/anchoring.ts';
+import { type Caller, call } from '../../../contracts/actions/call.ts';
+import type {
+  AbsentFieldsOption,
+  DeleteResult,
+  ImportResult,
+  UpdateResult,
+  UpsertResult,
+  WriteResult,
+} from '../../../contracts/actions/collections.ts';
+import { planOf } from '../../../contracts/actions/principal.ts';
+import { isProvecError, ProvecError, unavailable } from '../../../lib/errors.ts';
+import { LEDGER_PROGRAM } from '../../../lib/ledger/program.ts';
+import type { RecordBatch } from '../../../lib/records/batch.ts';
+import type { RecordUpdate } from '../../../lib/shard/change.ts';
+import { collectionRoot } from '../../../lib/shard/collection-root.ts';
+import { committedCut } from '../../../lib/shard/cut.ts';
+import type { Cut } from '../../../lib/shard/head.ts';
+import type { RecordScope } from '../../../lib/shard/scope.ts';
+import { withoutShardIndexes } from '../../../lib/shard/shard-unavailable.ts';
+import { type ShardSpec, shardSpec, shardSpecs } from '../../../lib/shard/spec.ts';
+import type { WriteAck } from '../../../lib/shard/write-ack.ts';
+import { backoffMs } from '../../../lib/time/backoff.ts';
+import { isAnchoringEnabled } from '../../../process/config.ts';
+import type { Runtime } from '../../../process/runtime.ts';
+import type { CollectionRow } from '../../../store/catalog.ts';
+import { mergeFieldReports } from '../reads/absent-fields.ts';
+import { countAbsent, totalOf } from '../reads/collection-reader.ts';
+import { shardIndexOf, splitBatch, splitIds } from '../shard-routing.ts';
+import { previewMatching, previewUpdates } from './change-preview.ts';
+import { changeInRounds, type MatchingMerge, PartlyChanged } from './change-rounds.ts';
+import type { CollectionHeads } from './collection-heads.ts';
+import { isRefusal, withQuota } from './write-quota.ts';
+import type { WriteTime } from './write-time.ts';
+
+const NO_ANCHOR: AnchorReceipt = { status: 'none', signature: null, explorerUrl: null };
+const PENDING: AnchorReceipt = { status: 'pending', signature: null, explorerUrl: null };
+/** Time in ms that the call may take in addition to `waitMs`. */
+const SUBMIT_GRACE_MS = 2_000;
+const CUT_PAUSE = { minMs: 50, maxMs: 1_000 };
+const HAND_OVER_PAUSE = { minMs: 1_000, maxMs: 30_000 };
+const HAND_OVER_TRIES = 6;
+
+/** One write to a collection. Its `caller` outlives the request. */
+export interface Write extends AbsentFieldsOption {
+  caller: Caller;
+  row: CollectionRow;
+  time: WriteTime;
+  /** Default: true, the response waits briefly for the anchor of its root. */
+  isAnchorAwaited?: boolean | undefined;
+}
+
+/** Parameters that every shard gets with its part. */
+interface ShardWriteParams {
+  shard: ShardSpec;
+  waitMs: number;
+  openMaxMs: number | undefined;
+}
+
+/** Write that all its shards have acknowledged. */
+interface Committed {
+  /** Acknowledgements by shard index. */
+  acks: Map<number, WriteAck>;
+  /** Heads of the shards that the write did not touch; null if they could not be read. */
+  others: Promise<Cut | null>;
+}
+
+export class CollectionWriter {
+  readonly #runtime: Pick<Runtime, 'config' | 'store' | 'log'>;
+  readonly #heads: CollectionHeads;
+
+  constructor(runtime: Pick<Runtime, 'config' | 'store' | 'log'>, heads: CollectionHeads) {
+    this.#runtime = runtime;
+    this.#heads = heads;
+  }
+
+  /** Throws DIMENSION_MISMATCH, PLAN_LIMIT_REACHED and the shards' errors. */
+  async upsert(write: Write, batch: RecordBatch): Promise<UpsertResult> {
+    const { caller, row } = write;
+    if (batch.dimensions !== row.dimensions) {
+      throw new ProvecError(
+        'DIMENSION_MISMATCH',
+        `The vectors have ${batch.dimensions} dimensions, but the collection has ${row.dimensions}.`,
+      );
+    }
+    const parts = splitBatch(batch, row.shards);
+    const writes = batch.ids.length;
+    const count = async () => ({ writes, vectors: await countAbsent(write, batch.ids) });
+    const metered = { accountId: row.accountId, most: { writes, vectors: writes }, writesMin: writes, count };
+    // Quota is reserved only until the commit, so waiting for the anchor does not block other
+    // writes.
+    const committed = await withQuota(caller, this.#runtime.log, metered, () =>
+      this.#commit(write, parts, ({ shard, ...times }, part, options) =>
+        call(caller, 'shards.upsert', { shard, batch: part, ...times }, options),
+      ),
+    );
+    const upsertedCount = sumOf(committed.acks.values(), ({ upserted }) => upserted);
+    return { upsertedCount, ...(await this.#result(write, committed)) };
+  }
+
+  /** Upserts the batch. For an empty batch, returns the collection's current state. */
+  async import(write: Write, batch: RecordBatch): Promise<ImportResult> {
+    if (batch.ids.length === 0) return { importedCount: 0, ...(await this.unchanged(write)) };
+    const { upsertedCount, ...written } = await this.upsert(write, batch);
+    return { importedCount: upsertedCount, ...written };
+  }
+
+  /** Deletes records by id. Deletes are free, so a full account can always make room. */
+  async delete(write: Write, ids: string[]): Promise<DeleteResult> {
+    const parts = splitIds(ids, write.row.shards);
+    const committed = await this.#commit(write, parts, ({ shard, ...times }, part, options) =>
+      call(write.caller, 'shards.delete', { shard, ids: part, ...times }, options),
+    );
+    const deletedCount = sumOf(committed.acks.values(), ({ deleted }) => deleted);
+    return { deleted: true, deletedCount, ...(await this.#result(write, committed)) };
+  }
+
+  /** Deletes every record in a scope. */
+  async deleteMatching(write: Write, scope: RecordScope): Promise<DeleteResult> {
+    const change = { kind: 'delete matching', ...scope } as const;
+    const committed = await this.#commit(
+      write,
+      everyShard(write.row),
+      (terms, _part, options) => changeInRounds(write.caller, terms, change, Number.POSITIVE_INFINITY, options),
+      true,
+    );
+    const acks = [...committed.acks.values()];
+    const deletedCount = sumOf(acks, ({ deleted }) => deleted);
+    const absent = mergeFieldReports(acks.map(({ fields }) => fields));
+    return { deleted: true, deletedCount, ...(await this.#result(write, committed)), ...absent };
+  }
+
+  /** Returns the collection's current state, as the result of a write that changes nothing. */
+  unchanged(write: Write): Promise<WriteResult> {
+    return this.#result(write, { acks: new Map(), others: this.#headsOfOthers(write, new Map()) });
+  }
+
+  /** Merges by id. Throws INVALID_ARGUMENT, PLAN_LIMIT_REACHED and the shards' errors. */
+  async update(write: Write, updates: RecordUpdate[], metadataMaxBytes: number): Promise<UpdateResult> {
+    const { caller, row } = write;
+    const parts = Map.groupBy(updates, ({ id }) => shardIndexOf(id, row.shards));
+    const countChanged = async (): Promise<number> => {
+      const previews = await previewUpdates(write, updates, { metadataMaxBytes, countsChanges: true });
+      return sumOf(previews.values(), ({ changed }) => changed);
+    };
+    return this.#updated(write, updates.length, countChanged, () =>
+      this.#commit(write, parts, ({ shard, ...times }, part, options) => {
+        const change = { kind: 'update', updates: part, metadataMaxBytes } as const;
+        return call(caller, 'shards.change', { shard, change, ...times }, options);
+      }),
+    );
+  }
+
+  /** Merges into the matching records, in each shard at most as many as `matching` has. */
+  async updateMatching(write: Write, matching: Map<number, number>, merge: MatchingMerge): Promise<UpdateResult> {
+    const countChanged = async (): Promise<number> => {
+      const previews = await previewMatching(write, merge, true);
+      return sumOf(matching, ([index, count]) => Math.min(count, previews.get(index)!.changed));
+    };
+    return this.#updated(write, totalOf(matching), countChanged, () =>
+      this.#commit(
+        write,
+        matching,
+        (terms, count, options) =>
+          changeInRounds(write.caller, terms, { kind: 'merge matching', ...merge }, count, options),
+        true,
+      ),
+    );
+  }
+
+  /** Commits an update of up to `recordsMax` records. Only changed records count as writes. */
+  async #updated(
+    write: Write,
+    recordsMax: number,
+    countChanged: () => Promise<number>,
+    commit: () => Promise<Committed>,
+  ): Promise<UpdateResult> {
+    const { accountId } = write.row;
+    const count = async () => ({ writes: await countChanged(), vectors: 0 });
+    const metered = { accountId, most: { writes: recordsMax, vectors: 0 }, writesMin: 0, count };
+    const committed = await withQuota(write.caller, this.#runtime.log, metered, commit);
+    const acks = [...committed.acks.values()];
+    const matchedCount = sumOf(acks, ({ matched = 0 }) => matched);
+    const updatedCount = sumOf(acks, ({ upserted }) => upserted);
+    return { matchedCount, updatedCount, ...(await this.#result(write, committed)) };
+  }
+
+  /**
+   * Writes every part, and resolves when the outcome of each is known. `isInRounds`: a part that
+   * fails may be partly committed.
+   */
+  async #commit<Part>(
+    write: Write,
+    parts: Map<number, Part>,
+    send: (terms: ShardWriteParams, part: Part, options: Record<string, unknown>) => Promise<WriteAck>,
+    isInRounds = false,
+  ): Promise<Committed> {
+    const { row, time } = write;
+    const waitMs = time.leftToCommitMs;
+    // A retry of the whole request would repeat, and count again, what other shards had committed.
+    // So only a write to a single shard fails fast when that shard is unavailable.
+    const awayMaxMs = parts.size === 1 ? time.awayMaxMs : undefined;
+    // No timeout: until the shard responds, its write may still be committed.
+    const options = { timeout: 0, awayMaxMs };
+    const sent = [...parts].map(([index, part]) =>
+      send({ shard: shardSpec(row, index), waitMs, openMaxMs: awayMaxMs }, part, { ...options }),
+    );
+    const others = this.#headsOfOthers(write, parts);
+    const outcomes = await Promise.allSettled(sent);
+    const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+    if (reasons.length > 0) {
+      if (parts.size > 1 || isInRounds || !isRefusal(reasons[0])) void this.#anchorWhatStands(write);
+      const reason = reasons.find((each) => !isRefusal(each)) ?? reasons[0];
+      const wrote = outcomes.some((outcome) =>
+        outcome.status === 'fulfilled'
+          ? outcome.value.upserted + outcome.value.deleted > 0
+          : outcome.reason instanceof PartlyChanged,
+      );
+      // A 400 would mean that nothing was written.
+      if (wrote && isProvecError(reason) && reason.status === 400) throw new PartlyChanged(reason);
+      // Do not retry the whole write: some shards may have committed it.
+      throw parts.size > 1 ? withoutShardIndexes(reason) : reason;
+    }
+    time.committed();
+    const acks = outcomes.map((outcome) => (outcome as PromiseFulfilledResult<WriteAck>).value);
+    return { acks: new Map([...parts.keys()].map((index, at) => [index, acks[at]])), others };
+  }
+
+  async #result(write: Write, committed: Committed): Promise<WriteResult> {
+    const cut = await this.#cutInTime(write, committed);
+    const { status, signature, explorerUrl } = await write.time.untilAnswer(this.#anchor(write, cut), PENDING);
+    return {
+      ...collectionRoot(cut),
+      ledgerProgram: LEDGER_PROGRAM,
+      ledgerTx: signature,
+      ledgerExplorerUrl: explorerUrl,
+      anchor: { status },
+    };
+  }
+
+  /**
+   * Reads the heads in parallel with the writes. Resolves to null if an owner does not respond,
+   * which must not fail a committed write.
+   */
+  #headsOfOthers({ caller, row }: Write, parts: Map<number, unknown>): Promise<Cut | null> {
+    const others = shardSpecs(row).filter(({ index }) => !parts.has(index));
+    return Promise.all(others.map((shard) => this.#heads.newest(caller, shard))).catch(() => null);
+  }
+
+  /**
+   * Retries `#cut` for as long as the response may wait, since a brief failure of the store must
+   * not turn a committed write into an error. Throws UNAVAILABLE.
+   */
+  async #cutInTime(write: Write, committed: Committed): Promise<Cut> {
+    for (let failures = 0; ; failures++) {
+      try {
+        return await this.#cut(write, committed);
+      } catch (error) {
+        const pauseMs = backoffMs(failures, CUT_PAUSE);
+        if (write.time.leftToAnswerMs > pauseMs) await delay(pauseMs);
+        else {
+          void this.#anchorWhatStands(write);
+          const message =
+            'The service stored the write but cannot read the new root now; sending it again changes nothing.';
+          throw unavailable(message, error);
+        }
+      }
+    }
+  }
+
+  /** Returns a cut that contains every part of the write. */
+  async #cut({ row, time }: Write, { acks, others }: Committed): Promise<Cut> {
+    const heads = await time.untilAnswer(others, null);
+    if (heads === null) return committedCut(this.#runtime.store.log, row);
+    const rest = heads.values();
+    return Array.from({ length: row.shards }, (_, index) => acks.get(index)?.head ?? rest.next().value!);
+  }
+
+  /** Submits the committed cut for anchoring. Failures only leave the receipt pending. */
+  async #anchor({ caller, row, time, isAnchorAwaited = true }: Write, cut: Cut): Promise<AnchorReceipt> {
+    const { config, log } = this.#runtime;
+    try {
+      if (!isAnchoringEnabled(config, await planOf(caller, row.accountId))) return NO_ANCHOR;
+      const waitMs = isAnchorAwaited ? Math.min(config.anchorWaitMs, Math.floor(time.leftToAnswerMs)) : 0;
+      const options = { timeout: waitMs + SUBMIT_GRACE_MS };
+      return await call(caller, 'anchoring.submit', { collectionId: row.id, cut, waitMs }, options);
+    } catch (error) {
+      log.warn({ err: error, collectionId: row.id }, 'could not submit a committed write for anchoring');
+      return PENDING;
+    }
+  }
+
+  /**
+   * Anchors whatever a failed write has committed. If the hand-over fails, anchoring finds it by
+   * itself minutes later.
+   */
+  async #anchorWhatStands({ caller, row }: Write): Promise<void> {
+    const { config, log, store } = this.#runtime;
+    for (let failures = 0; ; failures++) {
+      try {
+        if (!isAnchoringEnabled(config, await planOf(caller, row.accountId))) return;
+        const cut = await committedCut(store.log, row);
+        if (cut.every(({ seq }) => seq === 0)) return;
+        await call(caller, 'anchoring.submit', { collectionId: row.id, cut, waitMs: 0 });
+        return;
+      } catch (error) {
+        if (failures < HAND_OVER_TRIES) await delay(backoffMs(failures, HAND_OVER_PAUSE), undefined, { ref: false });
+        else {
+          const what = 'could not submit a partly committed write for anchoring';
+          log.warn({ err: error, collectionId: row.id }, what);
+          return;
+        }
+      }
+    }
+  }
+}
+
+const everyShard = (row: CollectionRow): Map<number, null> =>
+  new Map(Array.from({ length: row.shards }, (_, index) => [index, null]));
+
+function sumOf<T>(values: Iterable<T>, numberOf: (value: T) => number): number {
+  let sum = 0;
+  for (const value of values) sum += numberOf(value);
+  return sum;
+}

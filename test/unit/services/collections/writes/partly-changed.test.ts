@@ -1,0 +1,95 @@
+/**
+ * An update that discovers, after some shards have committed, that a record has grown meanwhile.
+ */
+import { afterEach, expect, test } from '@jest/globals';
+import { type Context, type Middleware, ServiceBroker } from 'moleculer';
+import { pino } from 'pino';
+import { type ActionName, type Actions, call } from '../../../../../contracts/actions/call.ts';
+import { LIMITS } from '../../../../../lib/limits.ts';
+import { SYSTEM_CLOCK } from '../../../../../lib/time/clock.ts';
+import { readConfig } from '../../../../../process/config.ts';
+import collectionsService from '../../../../../services/collections/collections.service.ts';
+import { shardIndexOf } from '../../../../../services/collections/shard-routing.ts';
+import keysService from '../../../../../services/keys/keys.service.ts';
+import meteringService from '../../../../../services/metering/metering.service.ts';
+import shardsService from '../../../../../services/shards/shards.service.ts';
+import { openTemporaryStore, rejectedError } from '../../../../support/accounts.ts';
+
+const SHARDS = 4;
+const IDS = Array.from({ length: 16 }, (_, at) => `r${at}`);
+const GROWING = 'r3';
+const PARTLY =
+  'The service changed only some of the records: meanwhile a record was written whose metadata would become too long. ' +
+  'Send the request again; if it still would, the response is a 400.';
+
+let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
+let broker: ServiceBroker;
+let target: { accountId: string; name: string };
+/** Runs before the first change in the shard with the growing record. */
+let before: (() => Promise<unknown>) | null = null;
+
+afterEach(async () => {
+  await broker.stop();
+  await opened.destroy();
+});
+
+type Handler = (ctx: Context) => Promise<unknown>;
+
+const interposing = {
+  name: 'Interposing',
+  localAction: (next: Handler, { name }: { name: string }): Handler => {
+    if (name !== 'shards.change') return next;
+    return async (ctx) => {
+      const { shard } = ctx.params as { shard: { index: number } };
+      if (shard.index !== shardIndexOf(GROWING, SHARDS)) return next(ctx);
+      const grow = before;
+      before = null;
+      await grow?.();
+      return next(ctx);
+    };
+  },
+} as unknown as Middleware;
+
+async function start(): Promise<void> {
+  opened = await openTemporaryStore();
+  const config = readConfig({
+    PROVEC_DATA_DIR: opened.folder,
+    PROVEC_WORKERS: '1',
+    PROVEC_DISK_RESERVE_MB: '0',
+    PROVEC_LEDGER: 'off',
+  });
+  const runtime = { config, store: opened.store, clock: SYSTEM_CLOCK, log: pino({ level: 'silent' }) };
+  broker = new ServiceBroker({ logger: false, middlewares: [interposing] });
+  for (const service of [collectionsService, keysService, meteringService, shardsService])
+    broker.createService(service(runtime));
+  await broker.start();
+  const { account } = await ask('keys.createAccount', { name: 'someone', plan: 'enterprise' });
+  target = { accountId: account.id, name: 'docs' };
+  await ask('collections.create', { ...target, dimensions: 1, metric: 'dot', shards: SHARDS });
+  await ask('collections.upsert', { ...target, records: IDS.map((id) => recordOf(id, 0)) });
+}
+
+function ask<N extends ActionName>(action: N, params: Actions[N]['params']): Promise<Actions[N]['result']> {
+  return call(broker, action, params);
+}
+const recordOf = (id: string, chars: number) => ({ id, values: [1], metadata: { a: 1, text: 'x'.repeat(chars) } });
+const grow = () => ask('collections.upsert', { ...target, records: [recordOf(GROWING, LIMITS.metadataMaxBytes - 20)] });
+const changed = async () => (await ask('collections.count', { ...target, filter: { b: { $exists: true } } })).count;
+
+/** Parameters as a client sends them. */
+const sent = (body: object) => ({ ...target, ...body }) as Actions['collections.updateRecords']['params'];
+const merge = { setMetadata: { b: 'y'.repeat(100) } };
+test.each([
+  ['by filter', { filter: { a: 1 }, ...merge }, `the record "${GROWING}"`],
+  ['by id', { updates: IDS.map((id) => ({ id, ...merge })) }, 'updates[3]'],
+])('%s: the answer says what another request will say', async (_, update, named) => {
+  await start();
+  before = grow;
+  const partly = await rejectedError(ask('collections.updateRecords', sent(update)));
+  expect([partly.code, partly.message]).toEqual(['UNAVAILABLE', PARTLY]);
+  const others = IDS.filter((id) => shardIndexOf(id, SHARDS) !== shardIndexOf(GROWING, SHARDS));
+  expect(await changed()).toBe(others.length);
+  const again = await rejectedError(ask('collections.updateRecords', sent(update)));
+  expect([again.code, again.details?.map(({ path }) => path)]).toEqual(['INVALID_ARGUMENT', [named]]);
+  expect(await changed()).toBe(others.length);
+});

@@ -1,0 +1,180 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { ServiceBroker } from 'moleculer';
+import { pino } from 'pino';
+import { type ActionName, type Actions, call } from '../../../../../contracts/actions/call.ts';
+import { INTERNAL_LIMITS } from '../../../../../lib/limits.ts';
+import { readConfig } from '../../../../../process/config.ts';
+import type { Runtime } from '../../../../../process/runtime.ts';
+import collectionsService from '../../../../../services/collections/collections.service.ts';
+import keysService from '../../../../../services/keys/keys.service.ts';
+import meteringService from '../../../../../services/metering/metering.service.ts';
+import shardsService from '../../../../../services/shards/shards.service.ts';
+import { type Store, StoreError } from '../../../../../store/port.ts';
+import { eventually, isPending, ManualClock, openTemporaryStore, rejectedError } from '../../../../support/accounts.ts';
+import { AppendGate, withLog } from '../../../../support/store-log.ts';
+
+/**
+ * Timeout of a caller that gives up soon. The services' clock stands still, so the write itself is
+ * never late.
+ */
+const SHORT = { timeout: 40 };
+
+let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
+let clock: ManualClock;
+let gate: AppendGate;
+let broker: ServiceBroker;
+let target: { accountId: string; name: string };
+
+beforeEach(async () => {
+  opened = await openTemporaryStore();
+  clock = new ManualClock();
+  gate = new AppendGate();
+});
+afterEach(async () => {
+  jest.useRealTimers();
+  gate.open();
+  await broker.stop();
+  await opened.destroy();
+});
+
+/** The services that a write passes through, with a quota of ten records. */
+async function start(wrap: (store: Store) => Store = gate.wrap): Promise<void> {
+  const config = readConfig({
+    PROVEC_DATA_DIR: opened.folder,
+    PROVEC_WORKERS: '1',
+    PROVEC_DISK_RESERVE_MB: '0',
+    PROVEC_LEDGER: 'off',
+    PROVEC_PLANS: '{"free": {"vectors": 10, "writes": 10}}',
+  });
+  const runtime: Runtime = { config, store: wrap(opened.store), clock, log: pino({ level: 'silent' }) };
+  broker = new ServiceBroker({ logger: false });
+  for (const service of [collectionsService, keysService, meteringService, shardsService]) {
+    broker.createService(service(runtime));
+  }
+  await broker.start();
+  const { account } = await ask('keys.createAccount', { name: 'someone', plan: 'free' });
+  target = { accountId: account.id, name: 'docs' };
+  await ask('collections.create', { ...target, dimensions: 1, metric: 'dot' });
+}
+
+function ask<N extends ActionName>(
+  action: N,
+  params: Actions[N]['params'],
+  options = {},
+): Promise<Actions[N]['result']> {
+  return call(broker, action, params, options);
+}
+
+function upsert(prefix: string, count: number, options = {}): Promise<Actions['collections.upsert']['result']> {
+  const records = Array.from({ length: count }, (_, at) => ({ id: `${prefix}${at}`, values: [1] }));
+  return ask('collections.upsert', { ...target, records }, options);
+}
+
+const usage = async () => (await ask('metering.usage', { accountId: target.accountId })).usage;
+const reserve = (records: number) =>
+  ask('metering.reserveWrite', { accountId: target.accountId, writes: records, vectors: records });
+
+test('a write that is answered too late holds its room until its outcome is known, and then counts', async () => {
+  await start();
+  gate.shut();
+  const first = rejectedError(upsert('first', 8, SHORT));
+  await eventually(() => gate.reached === 1);
+  expect((await first).code).toBe('UNAVAILABLE');
+  const second = rejectedError(upsert('second', 3));
+  expect(await isPending(second)).toBe(true);
+  gate.open();
+  expect((await second).code).toBe('PLAN_LIMIT_REACHED');
+  expect(await usage()).toMatchObject({ write_count: 8, vector_count: 8 });
+  await upsert('third', 2);
+  expect(await usage()).toMatchObject({ write_count: 10, vector_count: 10 });
+});
+
+test('a write whose caller has given up before its turn is never stored, and gives its room back', async () => {
+  await start();
+  gate.shut();
+  const first = upsert('first', 1);
+  await eventually(() => gate.reached === 1);
+  const late = rejectedError(upsert('late', 3, SHORT));
+  const patient = upsert('patient', 1);
+  await eventually(async () => (await ask('shards.stats', {})).queuedRequests === 2);
+  expect((await late).code).toBe('UNAVAILABLE');
+  clock.advance(SHORT.timeout);
+  gate.open();
+  await Promise.all([first, patient]);
+  expect(await ask('collections.fetch', { ...target, ids: ['first0', 'late0', 'patient0'] })).toMatchObject([
+    { id: 'first0' },
+    { id: 'patient0' },
+  ]);
+  await upsert('rest', 8);
+  expect(await usage()).toMatchObject({ write_count: 10, vector_count: 10 });
+});
+
+test('a delete that is late in the queue is refused as well', async () => {
+  await start();
+  await upsert('r', 2);
+  gate.shut();
+  const first = upsert('r', 1);
+  await eventually(() => gate.reached === 2);
+  const late = rejectedError(ask('collections.delete', { ...target, ids: ['r1'] }, SHORT));
+  await eventually(async () => (await ask('shards.stats', {})).queuedRequests === 1);
+  expect((await late).code).toBe('UNAVAILABLE');
+  clock.advance(SHORT.timeout);
+  gate.open();
+  await first;
+  expect(await ask('collections.fetch', { ...target, ids: ['r1'] })).toMatchObject([{ id: 'r1' }]);
+});
+
+test('room is held for as long as an append takes, however long that is', async () => {
+  await start();
+  gate.shut();
+  jest.useFakeTimers({
+    doNotFake: ['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setTimeout'],
+  });
+  const first = upsert('first', 8);
+  await eventually(() => gate.reached === 1);
+  for (let passedMs = 0; passedMs < 2 * INTERNAL_LIMITS.writeReservationMaxMs; ) {
+    clock.advance(INTERNAL_LIMITS.writeHolderRenewMs);
+    jest.advanceTimersByTime(INTERNAL_LIMITS.writeHolderRenewMs);
+    passedMs += INTERNAL_LIMITS.writeHolderRenewMs;
+    await isPending(first);
+  }
+  const second = reserve(3);
+  expect(await isPending(second)).toBe(true);
+  gate.open();
+  await first;
+  expect((await rejectedError(second)).code).toBe('PLAN_LIMIT_REACHED');
+});
+
+test('of a write whose outcome nobody knows the room is held until no shard can store it any more', async () => {
+  let isBroken = false;
+  const fail = () => Promise.reject(new StoreError('unknown', 'no answer'));
+  await start(
+    withLog((real) => ({
+      append: (entry) => (isBroken ? fail() : real.append(entry)),
+      read: (...given) => (isBroken ? fail() : real.read(...given)),
+    })),
+  );
+  isBroken = true;
+  await expect(upsert('first', 8)).rejects.toMatchObject({ name: 'StoreError', kind: 'unknown' });
+  isBroken = false;
+  const second = rejectedError(upsert('second', 3));
+  expect(await isPending(second)).toBe(true);
+  clock.advance(INTERNAL_LIMITS.writeHoldOrphanedAfterMs);
+  expect(await second).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 115 });
+  clock.advance(INTERNAL_LIMITS.writeReservationMaxMs - INTERNAL_LIMITS.writeHoldOrphanedAfterMs);
+  await upsert('third', 10);
+  expect(await usage()).toMatchObject({ write_count: 10, vector_count: 10 });
+});
+
+test('a write that the store refuses gives its room back at once', async () => {
+  let isFull = true;
+  await start(
+    withLog((real) => ({
+      append: (entry) => (isFull ? Promise.reject(new StoreError('capacity', 'full')) : real.append(entry)),
+    })),
+  );
+  expect((await rejectedError(upsert('first', 8))).code).toBe('OUT_OF_CAPACITY');
+  isFull = false;
+  await upsert('second', 10);
+  expect(await usage()).toMatchObject({ write_count: 10, vector_count: 10 });
+});
