@@ -102,7 +102,7 @@ export class SimulatedMembership {
     return this.#watch.live();
   }
 
-  takers(): string[] {
+  eligibleNodes(): string[] {
     return this.placement.nodes.map(({ node }) => node);
   }
 
