@@ -4,7 +4,7 @@ import { expect, jest, test } from '@jest/globals';
 jest.unstable_mockModule('../../../process/garbage.ts', () => ({
   collectGarbage: () => undefined,
   GarbageAfterGrowth: class {
-    grewTo(): void {}
+    reportSize(): void {}
   },
 }));
 const { World } = await import('./world.ts');

@@ -7,7 +7,7 @@ import { seed } from '../../support/seed.ts';
 jest.unstable_mockModule('../../../process/garbage.ts', () => ({
   collectGarbage: () => undefined,
   GarbageAfterGrowth: class {
-    grewTo(): void {}
+    reportSize(): void {}
   },
 }));
 const { World } = await import('./world.ts');

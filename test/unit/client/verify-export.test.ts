@@ -91,7 +91,10 @@ test.each<[string, number, object[]]>([
   ['as a second head', 3, [{ export: HEAD }, first, { ...second, export: HEAD }, third, { end: END }]],
 ])('what the root does not cover is refused %s, and the line is named', async (_, line, lines) => {
   const error = await verifyExport(whole(lines)).catch((thrown: unknown) => thrown);
-  expect(error).toMatchObject({ reason: 'malformed', message: expect.stringMatching(`^Line ${line} has an unknown field`) });
+  expect(error).toMatchObject({
+    reason: 'malformed',
+    message: expect.stringMatching(`^Line ${line} has an unknown field`),
+  });
 });
 
 test.each<[string, number, string, string]>([

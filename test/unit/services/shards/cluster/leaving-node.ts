@@ -72,7 +72,7 @@ export function leavingNode({
     live: () => nodes.map((node) => ({ node, incarnation: `life of ${node}`, draining: false })),
     drain: async () => void done.push('draining'),
     ownership: {
-      resting: () => [],
+      unloadedShards: () => [],
       redirect: () => undefined,
       release: async (key: string, to?: { node: string }) => {
         await release(indexOf(key));
