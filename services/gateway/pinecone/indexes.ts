@@ -4,7 +4,7 @@ import { readPlace, readTags } from '../../../contracts/requests/tags.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { CollectionRow } from '../../../store/catalog.ts';
 import { headsWidth, LIST_WIDTH } from '../overload/queues.ts';
-import type { Pieces } from '../responses/json-pieces.ts';
+import { PagedResponse, type PageSource, SENT_IN_PAGES } from '../responses/paged-response.ts';
 import { collectionParams, type RouteCall, type RouteInput } from '../route.ts';
 import { PINECONE } from './dialect.ts';
 import { pineconeMetric } from './metric.ts';
@@ -48,56 +48,21 @@ function modelOf(described: Described, { origin, target }: Pick<RouteInput, 'ori
 /** Maximum size of one collection in a page, in bytes of memory. */
 const COLLECTION_MAX_BYTES = 4_096;
 
-/**
- * The list of indexes, sent page by page as the collections are read: Pinecone's clients ask for no
- * pages, and the gateway holds one.
- */
-class IndexList {
-  readonly #input: RouteInput;
-  #page: CollectionsPage;
-  #separator = '{"indexes":[';
-
-  private constructor(input: RouteInput, page: CollectionsPage) {
-    this.#input = input;
-    this.#page = page;
-  }
-
-  /** Throws as the action does. */
-  static async begin(input: RouteInput, call: RouteCall): Promise<IndexList> {
-    return new IndexList(input, await readPage(input, call));
-  }
-
-  /** Memory that the page takes. */
-  get heldBytes(): number {
-    const { length } = this.#page.collections;
-    return Math.min(length * COLLECTION_MAX_BYTES, INTERNAL_LIMITS.collectionsPageMaxBytes);
-  }
-
-  /** The part of the answer that the page is; with the last one, the end. */
-  part(): Pieces {
-    const list = this;
-    return function* write(json) {
-      const { collections, nextCursor } = list.#page;
-      for (const each of collections) {
-        json.text(list.#separator + JSON.stringify(modelOf(each, list.#input)));
-        list.#separator = ',';
-        yield;
-      }
-      if (nextCursor === undefined) json.text(list.#separator === ',' ? ']}' : `${list.#separator}]}`);
-    };
-  }
-
-  /** The part that follows; null after the last one. Throws as the action does. */
-  async next(call: RouteCall): Promise<Pieces | null> {
-    const { nextCursor } = this.#page;
-    if (nextCursor === undefined) return null;
-    this.#page = await readPage(this.#input, call, nextCursor);
-    return this.part();
-  }
-}
-
-function readPage({ accountId }: RouteInput, call: RouteCall, cursor?: string): Promise<CollectionsPage> {
-  return call('collections.list', { accountId, isUncounted: true, ...(cursor !== undefined && { cursor }) });
+/** Begins the list of indexes: Pinecone's clients ask for no pages. Throws the action's errors. */
+async function beginList(input: RouteInput, call: RouteCall): Promise<PagedResponse<CollectionsPage>> {
+  const { accountId } = input;
+  const source: PageSource<CollectionsPage> = {
+    read: (caller, cursor) =>
+      caller('collections.list', { accountId, isUncounted: true, ...(cursor !== undefined && { cursor }) }),
+    opening: '{"indexes":[',
+    *members({ collections }) {
+      for (const each of collections) yield JSON.stringify(modelOf(each, input));
+    },
+    closing: () => ']}',
+    bytesOf: ({ collections }) =>
+      Math.min(collections.length * COLLECTION_MAX_BYTES, INTERNAL_LIMITS.collectionsPageMaxBytes),
+  };
+  return new PagedResponse(source, await source.read(call));
 }
 
 export const INDEX_ROUTES = [
@@ -109,10 +74,8 @@ export const INDEX_ROUTES = [
   }),
   route('GET', '/indexes', 'collections.list', 'read', {
     width: () => LIST_WIDTH,
-    perform: (input, call) => IndexList.begin(input, call),
-    answer: (list) => list.part(),
-    more: (list, call) => list.next(call),
-    heldBytes: (list) => list.heldBytes,
+    perform: beginList,
+    ...SENT_IN_PAGES,
   }),
   route('GET', INDEX, 'collections.resolve', 'read', { params: collectionParams, answer: modelOf }),
   route('PATCH', INDEX, 'collections.update', 'manage', {

@@ -4,10 +4,11 @@ import { notFound } from '../../../lib/errors.ts';
 import { invalidValue } from '../../../lib/records/fields.ts';
 import { decodeNamespace } from '../../../lib/records/ids.ts';
 import { namesWidth, scanWidth } from '../overload/queues.ts';
+import { SENT_IN_PAGES } from '../responses/paged-response.ts';
 import { collectionParams, decodedParams, type RouteCall, type RouteInput, UNDECODABLE } from '../route.ts';
 import { namespaceOf, pineconeNamespace } from './namespace.ts';
 import { INDEX, pagination, paramsWith, route } from './route.ts';
-import { Statistics } from './statistics.ts';
+import { beginStatistics } from './statistics.ts';
 
 type Namespace = NamespacesPage['namespaces'][number];
 
@@ -114,10 +115,8 @@ export const NAMESPACE_ROUTES = [
       width: namesWidth,
       needsCollection: true,
       ...(method === 'POST' && { body: 'pineconeStats' }),
-      perform: (input, call) => Statistics.begin(input, call),
-      answer: (statistics) => statistics.part(),
-      more: (statistics, call) => statistics.next(call),
-      heldBytes: (statistics) => statistics.heldBytes,
+      perform: beginStatistics,
+      ...SENT_IN_PAGES,
     }),
   ),
 ];
