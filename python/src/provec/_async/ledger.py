@@ -22,7 +22,7 @@ from ..verify.ledger import (
     transaction_request,
 )
 from ..verify.proof import verify_proof
-from .answer import ENCODING, pieces_of
+from .answer import ENCODING, content_of
 
 RPC_TIMEOUT = 15.0
 
@@ -81,12 +81,10 @@ async def _ask(rpc_url: str, request: dict[str, Any]) -> tuple[bytes, str]:
 async def _exchange(
     client: httpx.AsyncClient, rpc_url: str, host: str, request: dict[str, Any]
 ) -> bytes:
-    text = b""
     async with client.stream("POST", rpc_url, json=request, headers=ENCODING) as response:
         if not response.is_success:
             raise LedgerError(f"{host} answered with HTTP status {response.status_code}.")
-        async for chunk in pieces_of(response):
-            text += chunk
-            if len(text) > ANSWER_MAX_BYTES:
-                raise LedgerError(f"{host} answered with more than {ANSWER_MAX_BYTES} bytes.")
-    return text
+        content = await content_of(response, ANSWER_MAX_BYTES, RPC_TIMEOUT)
+    if content is None:
+        raise LedgerError(f"{host} answered with more than {ANSWER_MAX_BYTES} bytes.")
+    return content
