@@ -1,4 +1,4 @@
-const MIB = 1024 * 1024;
+import { MIB } from '../lib/mib.ts';
 
 /** Bounds of traffic between nodes. Clients cannot change them. */
 export const TRANSPORT_LIMITS = Object.freeze({

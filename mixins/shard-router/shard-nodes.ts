@@ -3,11 +3,11 @@
  * each node's memory for shards and whether it is draining. Leases have the same memory size, so
  * all nodes choose the same node for a shard without a holder.
  */
+
 import type { ServiceBroker } from 'moleculer';
+import { MIB } from '../../lib/mib.ts';
 import { DEFAULT_WEIGHT, type PlacementNode } from '../../lib/placement/placement.ts';
 import type { Config } from '../../process/config.ts';
-
-const MIB = 2 ** 20;
 
 /** A reachable node that runs the shards service. */
 export interface RoutableShardNode extends PlacementNode {

@@ -7,6 +7,7 @@ import type { FilterNode } from '../../lib/filter/ast.ts';
 import { parsedFilter } from '../../lib/filter/parse.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { keyHashOf } from '../../lib/merkle/leaf.ts';
+import { MIB } from '../../lib/mib.ts';
 import { batchBytes, type RecordBatch } from '../../lib/records/batch.ts';
 import type { ChangePreview, PreviewOptions, RecordUpdate, ShardChange } from '../../lib/shard/change.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../lib/shard/head.ts';
@@ -45,7 +46,6 @@ const REOPEN_CONCURRENCY = 2;
 const ADOPT_ATTEMPTS_MAX = 4;
 /** Default time limit for a stop, in ms. */
 const STOP_MS = 25_000;
-const MIB = 2 ** 20;
 
 type ReadOp =
   | 'query'

@@ -17,13 +17,13 @@ export interface BackupDone {
   bytes: number;
 }
 
-/** Lies in the target while a backup is written to it. Its maker alone removes what is there. */
+/** File in the target while a backup writes to it. Only the backup that made it may clean up. */
 const UNDER_WAY = 'backup-under-way';
 
 /**
- * Copies `files` and `beside`, all as they were at one moment, to `target`, which is made or is
- * empty. Without checkpoints: shards build their index anew. Throws an error of the system, of
- * SQLite, or one that says what `target` holds; then nothing of this copy is left there.
+ * Copies a snapshot of `files` and `beside` to `target`, a missing or empty folder. Leaves out
+ * checkpoints: shards rebuild their indexes. Throws errors of the system or of SQLite, or one that
+ * says what `target` holds. Then nothing of this copy is left in `target`.
  */
 export async function copyStore(order: BackupOrder): Promise<BackupDone> {
   const { target } = order;

@@ -29,11 +29,11 @@ export interface DatabaseOptions {
   /** SQL of tables that the file may have, created on first use. */
   later?: string;
   /**
-   * Tables whose rows are judged one by one, by a seal or a decoder. A key of another type in one
-   * of them does not stop the opening.
+   * Tables whose rows a seal or a decoder checks one by one. A key of the wrong type in one of them
+   * does not stop the opening.
    */
   judged?: readonly string[];
-  /** Bytes; only for a file that is made now. */
+  /** Page size in bytes, used only when the file is created. */
   pageBytes: number;
   /** Whether the tables must already exist. */
   made: boolean;
@@ -59,10 +59,10 @@ const NAP_SPREAD_MS = 1;
  * when they are used.
  */
 const CHECKED_MAX_BYTES = 256 * 1024 * 1024;
-/** What SQLite's check says of a value of another type than its column's. */
+/** Finding of SQLite's check for a value whose type is not its column's. */
 const MISTYPED = /^(?:NULL|non-[A-Z]+) value in (\w+\.\w+)$/;
 const FINDINGS_MAX = 2 ** 30;
-/** What the log of changes may keep of the disk when it has been checkpointed. */
+/** Size in bytes to which the WAL file is truncated after a checkpoint. */
 const WAL_KEPT_MAX_BYTES = 64 * 1024 * 1024;
 const NAP_CELL = new Int32Array(new SharedArrayBuffer(4));
 
