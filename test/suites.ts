@@ -48,6 +48,7 @@ export const patternOf = (path: string): string => path.replaceAll('.', '\\.');
 /** docs/testing.md gives the reason for each. */
 export const NOT_IN_GATE: readonly string[] = [
   'test/api/naive-agreement.',
+  'test/api/security/worst-input.',
   'test/clients/',
   'test/cluster/',
   'test/contract/mongo-',
