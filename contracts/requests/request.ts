@@ -103,11 +103,9 @@ function refuseExcluded(given: JsonObject, [flag, names]: Excluded, path: string
 /** Schema that rejects these fields if the flag is true. */
 function exclusionSchema([flag, names]: Excluded): JsonSchema {
   return {
-    not: {
-      properties: { [flag]: { const: true } },
-      required: [flag],
-      anyOf: names.map((name) => ({ required: [name] })),
-    },
+    if: { properties: { [flag]: { const: true } }, required: [flag] },
+    // biome-ignore lint/suspicious/noThenProperty: a JSON Schema
+    then: { properties: Object.fromEntries(names.map((name) => [name, false])) },
   };
 }
 

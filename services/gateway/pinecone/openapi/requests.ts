@@ -15,7 +15,7 @@ export const protection = textSchema('Whether the index is protected from deleti
   enum: ['enabled', 'disabled'],
 });
 
-const NO_NUMBERS: OpenApiSchema = { type: 'array', maxItems: 0 };
+const NO_NUMBERS: OpenApiSchema = { type: 'array', items: { type: 'number' }, maxItems: 0 };
 const NO_SPARSE: OpenApiSchema = {
   type: ['object', 'null'],
   properties: { indices: NO_NUMBERS, values: NO_NUMBERS },
