@@ -232,14 +232,14 @@ export const VARIABLES = {
     env: 'PROVEC_MEMORY_LIMIT_MB',
     default: "70 % of the machine's or cgroup's",
     meaning:
-      'Memory for open shards, in MiB. Near the limit, idle shards close; at the limit, upserts, updates and imports get 507; reads and deletes go on.',
+      'Memory for open shards, in MiB. Near the limit, idle shards close; at the limit, upserts, updates and imports get 507; reads and deletes continue.',
     read: integerSetting(() => Math.floor(memoryLimitMiB() * 0.7), 64, 16_777_216),
   },
   diskReserveMiB: {
     env: 'PROVEC_DISK_RESERVE_MB',
     default: '256',
     meaning:
-      'Free space to reserve on the data disk, in MiB. While less is free, upserts, updates and imports get 507; deletes and reads go on and use the reserve.',
+      'Free space to reserve on the data disk, in MiB. While less is free, upserts, updates and imports get 507; deletes and reads continue and use the reserve.',
     read: integerSetting(() => 256, 0, 1_048_576),
   },
   workers: {

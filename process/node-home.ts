@@ -2,10 +2,10 @@
  * The folder of one process in the data directory: the whole directory if the process is alone on
  * its store, otherwise a folder named after the node.
  *
- * Promises: a process that is alone and one that shares never run on the same directory. If a
+ * Guarantees: a process that is alone and one that shares never run on the same directory. If a
  * killed process had no configured name, the next start on this machine takes over what must
- * survive it.
- * Failure: DataDirError, which says which process uses the directory. See docs/internals/store.md.
+ * survive it. Failure: DataDirError, which says which process uses the directory. See
+ * docs/internals/store.md.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';

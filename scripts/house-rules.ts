@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { LONG_SUITES, NOT_IN_GATE } from '../test/suites.ts';
+import { idiomOfComment, idiomsOfPage } from './idioms.ts';
 
 const LINES_MAX = 500;
 /** Start of a generated file, which is exempt: the rules hold for its source. */
@@ -31,14 +32,6 @@ const NAMED_TEST =
 
 const COMMENT = /\/\*\*?[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n?)+/gm;
 const COMMENT_MARKS = /^[\s/*"]+|\n\s*(?:\*\/?|\/\/|#)/g;
-/** Idioms that `CONTRIBUTING.md` rules out, as regular expressions over the prose of one comment. */
-const UNIDIOMATIC = [
-  /^(Of|Has|So much|So long|Nobody)\b/,
-  /\bwhoever\b/i,
-  /\bit is looked\b/,
-  /\bof (it|them) it is\b/i,
-];
-
 /** One program: in these folders a name is exported once. Adapters of one port may share names. */
 const ONE_PROGRAM = /^(services|contracts|store|transport|mixins|repl|process|lib|scripts)\//;
 const EXPORTED = /^export (?:abstract |async )*(?:function\*?|class|interface|type|const) (\w+)/gm;
@@ -88,10 +81,8 @@ function checkSource(file: string): void {
 
 function checkIdiom(file: string, comment: string): void {
   const prose = comment.replaceAll(COMMENT_MARKS, ' ').trim();
-  for (const pattern of UNIDIOMATIC) {
-    const found = pattern.exec(prose)?.[0];
-    if (found !== undefined) breaches.push(`${file}: "${found}" in "${prose.slice(0, 60)}": say who does what`);
-  }
+  const idiom = idiomOfComment(prose);
+  if (idiom !== null) breaches.push(`${file}: "${idiom}" in "${prose.slice(0, 60)}": say who does what`);
 }
 
 /** Exported names of the product, each with the files that declare it. */
@@ -131,6 +122,7 @@ function checkPythonProse(script: string): void {
 function checkPage(page: string): void {
   const text = readFileSync(page, 'utf8');
   checkInternals(page, text);
+  for (const idiom of idiomsOfPage(text)) breaches.push(`${page}: "${idiom}": say who does what`);
   for (const [, named] of text.matchAll(NAMED_SOURCE))
     if (!files.some((name) => `/${name}`.endsWith(`/${named}`))) breaches.push(`${page}: there is no ${named}`);
   for (const [, named] of [...text.matchAll(NAMED_TEST), ...text.matchAll(NAMED_IN_TEST)]) {
@@ -147,7 +139,8 @@ function checkPage(page: string): void {
   }
 }
 
-for (const file of files) if (file !== 'scripts/house-rules.ts') checkSource(file);
+const OWN_RULES = ['scripts/house-rules.ts', 'scripts/idioms.ts', 'test/unit/scripts/idioms.test.ts'];
+for (const file of files) if (!OWN_RULES.includes(file)) checkSource(file);
 for (const page of listed('*.md')) checkPage(page);
 for (const script of listed('*.py')) checkPythonProse(script);
 checkSuites();

@@ -55,7 +55,7 @@ export interface CheckpointStore {
 }
 
 export interface StoredCheckpoints extends CheckpointStore {
-  /** Excludes the checkpoint from `list` and `fetch` for good. Does nothing if there is none. */
+  /** Excludes the checkpoint from `list` and `fetch` permanently. Does nothing if there is none. */
   setAside(shard: ShardKey, seq: number): Promise<void>;
 }
 

@@ -2,10 +2,10 @@
  * Tries each checkpoint once: if native code crashes the process while it reads a file, the next
  * start does not read that file again.
  *
- * Promises: from `fetch` to `release` this node keeps a mark file. A start that finds one sets that
- * checkpoint aside and logs it. An orderly close leaves no marks.
- * Cost: a sound checkpoint is also set aside if the process was killed while it read it.
- * Limits: nodes do not see each other's marks. See docs/internals/sealing.md.
+ * Guarantees: from `fetch` to `release` this node keeps a mark file. A start that finds one sets
+ * that checkpoint aside and logs it. An orderly close leaves no marks. Cost: a sound checkpoint is
+ * also set aside if the process was killed while it read it. Limits: nodes do not see each other's
+ * marks. See docs/internals/sealing.md.
  */
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';

@@ -2,7 +2,7 @@
  * Reseals a log with the current secret: computes the new `before` and `link` of each entry, in
  * order, then the new seal of the head.
  *
- * Promises
+ * Guarantees
  * - The content of an entry never changes. An entry whose body does not match its hash, or does not
  *   decode, is left as it is.
  * - An entry that followed from its predecessor follows from the predecessor's new link; one that

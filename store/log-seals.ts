@@ -2,11 +2,11 @@
  * Seals of a shard's log. They prove that the service wrote each entry, at this seq of this shard,
  * after the entry before it, and that the service wrote the head.
  *
- * Promises: without the installation's secret an attacker cannot append or change an entry, or move
- * it to another seq or shard. An entry without a valid link reads as kind 'damaged', a head without
- * a valid seal as `invalidHead`; neither hides other entries or reads as absent.
- * Limits: the seals do not detect a log that was cut off at the end together with a restored older
- * head. See docs/internals/sealing.md.
+ * Guarantees: without the installation's secret an attacker cannot append or change an entry, or
+ * move it to another seq or shard. An entry without a valid link reads as kind 'damaged', a head
+ * without a valid seal as `invalidHead`; neither hides other entries or reads as absent. Limits:
+ * the seals do not detect a log that was cut off at the end together with a restored older head.
+ * See docs/internals/sealing.md.
  */
 import type { Keyring } from '../lib/secret/keyring.ts';
 import { type MacPayload, Seals } from '../lib/secret/seals.ts';

@@ -1,13 +1,12 @@
 /**
  * The storage port. The service stores everything durable through these interfaces.
  *
- * Promises of every adapter: when a promise resolves, the change is durable. A record or log entry
- * that does not decode never hides others. Names and ids from users are only ever values, never
- * operators, file paths or parts of keys that could collide. Returned buffers are copies that the
- * caller may keep and transfer.
- * Errors: StoreError. After 'unknown' the caller must read to learn whether the change was made.
- * After 'capacity', 'unavailable' and 'changed' nothing was changed.
- * See docs/internals/store.md.
+ * Guarantees of every adapter: when a promise resolves, the change is durable. A record or log
+ * entry that does not decode never hides others. Names and ids from users are only ever values,
+ * never operators, file paths or parts of keys that could collide. Returned buffers are copies that
+ * the caller may keep and transfer. Errors: StoreError. After 'unknown' the caller must read to
+ * learn whether the change was made. After 'capacity', 'unavailable' and 'changed' nothing was
+ * changed. See docs/internals/store.md.
  */
 import type { AliasStore } from './aliases.ts';
 import type { AnchorStore } from './anchors.ts';

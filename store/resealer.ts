@@ -1,7 +1,7 @@
 /**
  * Replaces the seals of a store with seals of the current secret.
  *
- * Promises: a row with a valid seal of any accepted secret is resealed. A row without one is left
+ * Guarantees: a row with a valid seal of any accepted secret is resealed. A row without one is left
  * as it is, and stays refused, unless the trust policy accepts it and the service could have
  * written it. A run that was interrupted can be repeated: it skips what is already done.
  */

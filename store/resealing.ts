@@ -2,7 +2,7 @@
  * What an adapter provides for resealing a store (`scripts/reseal.ts`): every sealed row, whatever
  * its seal, and a way to replace the seal.
  *
- * Promises: nothing is written before `begin`. Each write is atomic, or `begin` of the next run
+ * Guarantees: nothing is written before `begin`. Each write is atomic, or `begin` of the next run
  * completes it; until then the service does not open the half-written parts.
  */
 import type { StoreKeys } from '../lib/secret/keyring.ts';

@@ -3,10 +3,10 @@
  * dropped, the plan of an account and whether it is being deleted are as the service wrote them, or
  * the row is refused.
  *
- * Promises: a row with an invalid seal, or in another row's place, is never acted on: it causes no
- * drop, no deletion and no change on the ledger or in anchoring. It does not read as absent either:
- * a lookup by name or id throws StoreError 'damaged'. Lists leave it out, so that it hides no other
- * row. Changes are compare-and-set on the row's seal.
+ * Guarantees: a row with an invalid seal, or in another row's place, is never acted on: it causes
+ * no drop, no deletion and no change on the ledger or in anchoring. It does not read as absent
+ * either: a lookup by name or id throws StoreError 'damaged'. Lists leave it out, so that it hides
+ * no other row. Changes are compare-and-set on the row's seal.
  */
 import type { MacPayload, Seals } from '../lib/secret/seals.ts';
 import type { StoredAliases } from './aliases.ts';

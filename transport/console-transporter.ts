@@ -94,7 +94,7 @@ export class ConsoleTransporter extends Transporters.Base {
       server.on('error', (error) => log.warn({ err: error }, 'the console socket failed'));
       this.#server = server;
     } catch (error) {
-      log.warn({ err: error }, 'npm run repl cannot join this service, which goes on without');
+      log.warn({ err: error }, 'npm run repl cannot join this service, which continues without');
     }
   }
 

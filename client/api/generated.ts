@@ -1437,7 +1437,7 @@ export const ROUTES = {
 /** Maximum number of records of an upsert. */
 export const RECORDS_PER_UPSERT = 1000;
 
-/** What no client sends again by itself: a second time answers otherwise. */
+/** Operations that no client retries by itself, because a second attempt has another outcome. */
 export const ONCE: ReadonlySet<keyof Operations> = new Set([
   'createCollection',
   'deleteCollection',

@@ -34,7 +34,7 @@ export async function verifyExport(lines: Iterable<string> | AsyncIterable<strin
   for await (const line of lines) {
     number++;
     if (line === '') continue;
-    requireThat(end === null, 'malformed', 'The export goes on after its end.');
+    requireThat(end === null, 'malformed', 'The export continues after its end.');
     const place = `Line ${number}`;
     const said = parseLine(line, place);
     if (head === null) head = headOf(said, place);

@@ -44,7 +44,7 @@ export function verifyProof(root: string, proof: RecordProof, expected: Expected
   let outcome: 'present' | 'absent' = 'absent';
   let hash = hashFromHex(EMPTY_HEX, 'EMPTY');
   if (terminal === null) {
-    requireThat(!isLastEmpty, 'not-canonical', 'The path goes on below an empty subtree.');
+    requireThat(!isLastEmpty, 'not-canonical', 'The path continues below an empty subtree.');
   } else {
     const terminalKey = hashFromHex(terminal.key, 'terminal.key');
     for (let depth = 0; depth < siblings.length; depth++) {
@@ -54,7 +54,7 @@ export function verifyProof(root: string, proof: RecordProof, expected: Expected
         'The path ends at a record beside it.',
       );
     }
-    requireThat(!isLastEmpty, 'not-canonical', 'The path goes on below a subtree of one record.');
+    requireThat(!isLastEmpty, 'not-canonical', 'The path continues below a subtree of one record.');
     hash = leafHashOf(
       terminalKey,
       hashFromHex(terminal.vecHash, 'terminal.vecHash'),

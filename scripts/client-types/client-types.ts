@@ -51,7 +51,7 @@ export function clientTypes(): string {
       `/** What each operation takes and answers. */\nexport interface Operations {\n${shapes.join('\n')}\n}\n`,
       `/** Where each operation is, below \`${BASE}\`. */\nexport const ROUTES = {\n${routes.join('\n')}\n} as const;\n`,
       `/** Maximum number of records of an upsert. */\nexport const RECORDS_PER_UPSERT = ${recordsPerUpsert(schemas)};\n`,
-      `/** What no client sends again by itself: a second time answers otherwise. */\nexport const ONCE: ReadonlySet<keyof Operations> = new Set(${JSON.stringify(NON_RETRYABLE_OPERATIONS)});\n`,
+      `/** Operations that no client retries by itself, because a second attempt has another outcome. */\nexport const ONCE: ReadonlySet<keyof Operations> = new Set(${JSON.stringify(NON_RETRYABLE_OPERATIONS)});\n`,
     ].join('\n'),
   );
 }

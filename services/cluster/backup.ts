@@ -62,6 +62,6 @@ function neededOutside({ secret, secretFile, solanaKeypair, solanaRpcUrls }: Bac
     ...(secret === null ? [] : ['the secret (PROVEC_SECRET)']),
     ...(secretFile === null ? [] : [`the secret (${secretFile})`]),
     ...(solanaKeypair === null ? [] : [`the ledger keypair (${solanaKeypair})`]),
-    ...(solanaRpcUrls === null ? [] : ['the ledger, which goes on without the copy']),
+    ...(solanaRpcUrls === null ? [] : ['the ledger, which continues without the copy']),
   ];
 }

@@ -22,7 +22,7 @@ export interface DevLedger {
    * send.
    */
   keepOf(payer: string): void;
-  /** Ends the process for good. No acknowledged transaction is lost. Idempotent. */
+  /** Ends the process permanently. No acknowledged transaction is lost. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -129,7 +129,7 @@ function startProcess(folder: string, preferredPort: number, readers: readonly s
   });
 }
 
-/** A process that has ended meanwhile is told when it is started again. */
+/** A process that has ended gets the payer when it is restarted. */
 function tellPayer(child: ChildProcess, payer: string): void {
   if (child.connected) child.send({ payer }, () => undefined);
 }

@@ -35,7 +35,7 @@ export class PipelinedRequests {
   /** Calls `handle` now, or once earlier requests on the connection have been answered. */
   add(req: IncomingMessage, res: ServerResponse, handle: () => void): void {
     const { socket } = req;
-    // Node goes on parsing what it has read, even from a connection that was closed here.
+    // Node keeps parsing what it has read, even from a connection that was closed here.
     if (socket.destroyed) return;
     const connection = this.#connections.get(socket) ?? this.#opened(socket);
     const bytes = heldBytesOf(req, connection.unanswered === 0);

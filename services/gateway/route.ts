@@ -49,7 +49,7 @@ export interface Route {
   /** Path below the dialect's base, with parameters in braces. */
   path: string;
   action: ActionName;
-  /** Who may: keys with that scope, or only the operator. */
+  /** Who may call it: keys with that scope, or only the operator. */
   access: Scope | 'operator';
   body: BodyName | null;
   /** Whether the collection in the path is looked up first. */

@@ -2,11 +2,11 @@
  * Aliases are documents of `collections` in the state 'alias'. The unique index on `place` decides
  * who owns a name; `slot` holds the alias's own id.
  *
- * Promises: of a concurrent put of an alias and drop of its collection, one is refused. A put
+ * Guarantees: of a concurrent put of an alias and drop of its collection, one is refused. A put
  * inserts the alias and then sets a new `aliasMark` in the live collection. A drop reads the mark,
  * looks for aliases, and drops the collection only if the mark is unchanged. So either the drop
- * sees the alias or a new mark, or the put finds no live collection and undoes its insert.
- * Failure: a put that crashes between the two steps can leave an alias that a drop missed.
+ * sees the alias or a new mark, or the put finds no live collection and undoes its insert. Failure:
+ * a put that crashes between the two steps can leave an alias that a drop missed.
  */
 import { randomUUID } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';

@@ -208,7 +208,7 @@ export class GridCheckpoints implements StoredCheckpoints {
   }
 
   /**
-   * Returns the whole checkpoints in a range, newest first, and only the latest attempt of each
+   * Returns the complete checkpoints in a range, newest first, and only the latest attempt of each
    * seq.
    */
   async #whole(range: IdRange): Promise<GridManifest[]> {

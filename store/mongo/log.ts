@@ -2,11 +2,10 @@
  * The logs of all shards. One insert is one commit: its `_id` is shard and seq, so of all appends
  * at a seq one is stored and the others collide.
  *
- * Promises: the next append of a fenced owner hits a taken seq. Reads return entries without gaps
- * and stop before a missing one.
- * Failure: an append whose response was lost is 'unknown' and may still arrive. To settle it,
- * append a `void` at that seq. An append that would leave a gap is refused. See
- * docs/internals/store.md.
+ * Guarantees: the next append of a fenced owner hits a taken seq. Reads return entries without gaps
+ * and stop before a missing one. Failure: an append whose response was lost is 'unknown' and may
+ * still arrive. To settle it, append a `void` at that seq. An append that would leave a gap is
+ * refused. See docs/internals/store.md.
  */
 
 import { LRUCache } from 'lru-cache';

@@ -2,9 +2,9 @@
  * Reclaims the space of deleted records. When tombstones outnumber live rows, it copies the live
  * rows into a new generation and makes that one current by a compare-and-set.
  *
- * Promises: no record is lost, and no late write restores a deleted record.
- * Failure: an attempt during which another process changed records is abandoned; the next
- * successful one removes its leftovers. A failure costs only space. See docs/internals/store.md.
+ * Guarantees: no record is lost, and no late write restores a deleted record. Failure: an attempt
+ * during which another process changed records is abandoned; the next successful one removes its
+ * leftovers. A failure costs only space. See docs/internals/store.md.
  */
 import type { Connection } from './connection.ts';
 import { type IdRange, joined, numberPart, under } from './document-id.ts';

@@ -1,10 +1,10 @@
 /**
  * The materialised records, one row per record, without transactions or snapshots.
  *
- * Promises: all changes through the applied seq are stored; rows may be ahead of it. A row is only
- * ever replaced by one with a higher seq, so a late write of a node that no longer owns the shard
- * changes nothing. Within a process, applies of one shard run one at a time; those of different
- * processes may overlap and write the same rows. See docs/internals/store.md.
+ * Guarantees: all changes through the applied seq are stored; rows may be ahead of it. A row is
+ * only ever replaced by one with a higher seq, so a late write of a node that no longer owns the
+ * shard changes nothing. Within a process, applies of one shard run one at a time; those of
+ * different processes may overlap and write the same rows. See docs/internals/store.md.
  */
 import type { ShardKey } from '../../lib/shard/key.ts';
 import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../records.ts';

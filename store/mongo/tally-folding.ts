@@ -1,11 +1,10 @@
 /**
  * Folds the tallies of committed entries into the account's usage document, without transactions.
  *
- * Promises: every entry counts exactly once, even if folders run concurrently or crash between
+ * Guarantees: every entry counts exactly once, even if folders run concurrently or crash between
  * steps. Dropping a collection subtracts its vectors once. Folding for a deleted account has no
- * effect.
- * Failure: StoreError; the entry stays marked `uncounted` and the next folding takes it. See
- * docs/internals/store.md.
+ * effect. Failure: StoreError; the entry stays marked `uncounted` and the next folding takes it.
+ * See docs/internals/store.md.
  */
 import type { Collection, Filter, UpdateFilter } from 'mongodb';
 import type { AccountWriteHolds } from '../usage.ts';

@@ -37,7 +37,7 @@ export function isSqliteError(error: unknown): boolean {
 }
 
 /**
- * Returns whether another connection was in the way. The caller can retry its transaction from the
+ * Returns whether another connection held a lock. The caller can retry its transaction from the
  * beginning.
  */
 export function isBusy(error: unknown): boolean {

@@ -339,7 +339,7 @@ export class Outbox {
     return stored;
   }
 
-  /** Resolves waiters whom a changed row answers, here and on other instances. */
+  /** Resolves the waiters that a changed row satisfies, here and on other instances. */
   #tell(row: AnchorRow): void {
     this.#context.waiters.settle(row);
     this.#context.tell(this.collectionId);

@@ -5,7 +5,7 @@ const STEP_BYTES = 1024 * 1024;
 
 /**
  * Copies `file`, verifies that the copy has `sha256` (hex), then calls `read` with its path. The
- * copy is unlinked before it is written, so nobody can replace it between the check and the read.
+ * copy is unlinked before it is written, so no one can replace it between the check and the read.
  * Blocks for about a second per GiB. Throws an Error if the hash differs.
  */
 export function withPrivateCopy(file: string, sha256: string, read: (copy: string) => void): void {

@@ -291,7 +291,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     }
   }
 
-  /** The entry is durable, so the write stands even if this worker ends. */
+  /** The entry is durable, so the write is committed even if this worker ends. */
   async #show(): Promise<void> {
     try {
       this.#context.events.resized(this, await this.worker.request('commit', { key: this.key }));

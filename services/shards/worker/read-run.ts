@@ -30,7 +30,7 @@ export interface ReadWork {
 /** One read of one shard, from its arrival to its reply, executed in slices. */
 export class ReadRun {
   readonly id: number;
-  /** Whether it built something that stays, so that the shard has grown. */
+  /** Whether it built something that outlives it, so that the shard has grown. */
   hasBuilt = false;
   /** Duration of its last slice, in ms. */
   lastSliceMs = 0;

@@ -2,12 +2,12 @@
  * One SQLite file in WAL mode, shared with other processes that have the folder open, and this
  * thread's one writing connection to it.
  *
- * Promises: commits are on the disk (`synchronous = FULL`). Statements outside transactions wait
+ * Guarantees: commits are on the disk (`synchronous = FULL`). Statements outside transactions wait
  * for other connections instead of failing. `fresh` reads the file, never this process's cache.
  * While the file has a trigger, a view or a column that this version does not create, nothing is
- * committed or read by `fresh`.
- * Failure: errors of node:sqlite, which `sqliteFailure` converts; 'unavailable' if another process,
- * such as one stopped in the middle of a commit, locks the file for longer than `LOCK_MAX_MS`.
+ * committed or read by `fresh`. Failure: errors of node:sqlite, which `sqliteFailure` converts;
+ * 'unavailable' if another process, such as one stopped in the middle of a commit, locks the file
+ * for longer than `LOCK_MAX_MS`.
  */
 import { closeSync, openSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -237,8 +237,8 @@ export class Database {
   }
 
   /**
-   * Runs `work` so that, when it throws, nothing of it is left and the transaction around it goes
-   * on.
+   * Runs `work` in a savepoint: if it throws, its changes are undone and the outer transaction
+   * continues.
    */
   inSavepoint<T>(work: () => T): T {
     this.#connection.exec('SAVEPOINT operation');

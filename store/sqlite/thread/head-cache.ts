@@ -15,9 +15,9 @@ interface Cached {
 /**
  * Verified heads of whole collections.
  *
- * Promises: cached heads match the file. Writes of this connection mark a head as stale before they
- * commit; after a rollback that costs one extra read. A commit of any other connection invalidates
- * the whole cache.
+ * Guarantees: cached heads match the file. Writes of this connection mark a head as stale before
+ * they commit; after a rollback that costs one extra read. A commit of any other connection
+ * invalidates the whole cache.
  */
 export class HeadCache {
   readonly #database: Pick<Database, 'dataVersion'>;

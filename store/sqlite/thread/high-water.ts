@@ -48,7 +48,7 @@ export class HighWater {
     throw damagedFile(
       this.#name,
       `lacks the last ${mark - count} of ${mark} commits that were acknowledged (a part of it was changed, or it is an older copy)`,
-      `put back a backup of the whole directory, or delete ${this.#name}-mark to go on without those commits`,
+      `put back a backup of the whole directory, or delete ${this.#name}-mark to continue without those commits`,
     );
   }
 

@@ -30,7 +30,7 @@ const NAMESPACES_BATCH = 200;
 const KEYS = 1_000;
 const COLLECTIONS = 300;
 const SHARDS = 4;
-/** Loaded processor below which the service counts as idle: timers and collectors go on. */
+/** Loaded processor below which the service counts as idle: timers and collectors keep running. */
 const IDLE_SHARE = 0.3;
 const IDLE_WINDOW_MS = 50;
 const IDLE_WINDOWS = 4;

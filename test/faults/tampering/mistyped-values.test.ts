@@ -1,5 +1,5 @@
 /**
- * Somebody who can write to the store puts values of other types into single rows while the service
+ * Someone who can write to the store puts values of other types into single rows while the service
  * is stopped. The next start names the rows, and only what they belong to is affected.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Promises of the SQLite adapter beyond the port: how it commits, what can block it, and how it
+ * Guarantees of the SQLite adapter beyond the port: how it commits, what can block it, and how it
  * handles files that lost data.
  */
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -296,7 +296,7 @@ describe('a file that lost commits is refused', () => {
       expect(await refusalOf(join(root, 'copy'))).toMatchObject({
         kind: 'damaged',
         message: expect.stringMatching(
-          /^log\.db in the data directory lacks the last \d+ of 40 commits that were acknowledged .*: put back a backup of the whole directory, or delete log\.db-mark to go on without those commits\.$/,
+          /^log\.db in the data directory lacks the last \d+ of 40 commits that were acknowledged .*: put back a backup of the whole directory, or delete log\.db-mark to continue without those commits\.$/,
         ),
       });
       // Nothing was modified: with the byte restored, all data is there.
