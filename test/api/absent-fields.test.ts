@@ -30,7 +30,7 @@ afterAll(() => service?.stop());
 const results = (action: string, body: object): Promise<unknown> =>
   service.provec.broker.call(action, { accountId, name: 'docs', ...body });
 
-test.each(REQUESTS)('%s names absent fields only to a caller that wants them', async (action, body) => {
+test.each(REQUESTS)('%s reports absent fields only to callers that ask for them', async (action, body) => {
   const records = [{ id: 'a', values: [1], metadata: { year: 2025 } }];
   for (const wantsAbsentFields of [undefined, false, true]) {
     await service.api('POST', '/collections/docs/upsert', { records });

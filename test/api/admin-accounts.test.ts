@@ -25,7 +25,7 @@ describe('with an operator token', () => {
   });
   const accounts = async () => (await operator<{ accounts: AccountView[] }>('GET', '/admin/accounts')).body.accounts;
 
-  test('there is the first account', async () => {
+  test('lists the first account', async () => {
     expect((await accounts())[0]).toEqual({
       id: expect.any(String),
       name: 'default',
@@ -70,20 +70,20 @@ describe('with an operator token', () => {
     },
   );
 
-  test('lists them in the order in which they were made', async () => {
+  test('lists accounts in order of creation', async () => {
     const made: string[] = [];
     for (let at = 0; at < 3; at++) made.push((await createTenant(service, 'free')).account.id);
     expect((await accounts()).map(({ id }) => id).filter((id) => made.includes(id))).toEqual(made);
   });
 
-  test('changes a plan, at once', async () => {
+  test('changes a plan at once', async () => {
     const { account, api } = await createTenant(service, 'free');
     const { status, body } = await operator('PATCH', `/admin/accounts/${account.id}`, { plan: 'business' });
     expect({ status, body }).toEqual({ status: 200, body: { account: { ...account, plan: 'business' } } });
     expect((await api<UsageReport>('GET', '/usage')).body.plan).toBe('business');
   });
 
-  test('deletes an account with all it owns; its keys are void at once', async () => {
+  test('deletes an account with everything it owns; its keys stop working at once', async () => {
     const { account, api } = await createTenant(service, 'pro');
     const kept = await createTenant(service, 'pro');
     for (const tenant of [api, kept.api]) {
@@ -98,7 +98,7 @@ describe('with an operator token', () => {
     expect((await kept.api('GET', '/collections/owned/verify')).body).toMatchObject({ state: 'match', vectorCount: 1 });
   });
 
-  test('an account that is not there is 404', async () => {
+  test('returns 404 for an unknown account', async () => {
     for (const id of [NOBODY, 'x', '%00']) {
       expect(await operator('PATCH', `/admin/accounts/${id}`, { plan: 'pro' })).toEqual(
         refusal(404, 'ACCOUNT_NOT_FOUND'),
@@ -120,7 +120,7 @@ describe('with an operator token', () => {
     expect((await accounts()).filter((account) => account.name === name || !account.name)).toEqual([]);
   });
 
-  test('refuses a plan that is none, or none at all', async () => {
+  test('refuses an unknown or missing plan', async () => {
     const { id } = (await createTenant(service, 'enterprise')).account;
     for (const request of [{}, { plan: 'Free' }, { plan: null }]) {
       expect(await operator('PATCH', `/admin/accounts/${id}`, request)).toEqual(refusalOf('plan'));
@@ -128,13 +128,13 @@ describe('with an operator token', () => {
     expect((await accounts()).find((account) => account.id === id)?.plan).toBe('enterprise');
   });
 
-  test.each(ROUTES)('%s %s takes neither an API key nor a part of the token', async (method, path, body) => {
+  test.each(ROUTES)('%s %s accepts neither an API key nor part of the token', async (method, path, body) => {
     for (const token of [TEST_KEY, ADMIN_TOKEN.slice(0, -1), `${ADMIN_TOKEN}x`, ADMIN_TOKEN.toUpperCase()]) {
       expect(await apiClient(service.url, token)(method, path, body)).toEqual(refusal(401, 'UNAUTHENTICATED'));
     }
   });
 
-  test('the token opens nothing else', async () => {
+  test('accepts the token on no other route', async () => {
     for (const path of ['/collections', '/keys', '/usage']) {
       expect(await operator('GET', path)).toEqual(refusal(401, 'UNAUTHENTICATED'));
     }

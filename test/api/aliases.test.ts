@@ -29,7 +29,7 @@ const idsBehind = async (name: string): Promise<string[]> => {
   return body.matches.map(({ id }) => id);
 };
 
-test('an alias is made, read, listed, switched and deleted', async () => {
+test('creates, reads, lists, switches and deletes an alias', async () => {
   expect(await put(live, blue)).toMatchObject({ status: 201, body: { alias: live, collection: blue } });
   expect(await service.api('GET', `/aliases/${live}`)).toMatchObject({
     status: 200,
@@ -49,7 +49,7 @@ test('an alias is made, read, listed, switched and deleted', async () => {
   });
 });
 
-describe('an alias stands where the name of a collection may', () => {
+describe('an alias works wherever a collection name does', () => {
   const records = [{ id: 'new', values: [2], namespace: undefined }];
   test.each<[string, string, string, unknown]>([
     ['POST', '/upsert', 'merkleRoot', { records }],
@@ -73,14 +73,14 @@ describe('an alias stands where the name of a collection may', () => {
     expect([reply.status, Object.keys(reply.body)]).toEqual([200, expect.arrayContaining([field])]);
   });
 
-  test('answers show the own name of the collection', async () => {
+  test("answers contain the collection's own name", async () => {
     await put(live, blue);
     const { body } = await service.api<{ collection: { name: string } }>('GET', `/collections/${live}`);
     expect(body.collection.name).toBe(blue);
   });
 });
 
-test('a verification that was begun by an alias is found after a switch', async () => {
+test('a verification started through an alias is found after a switch', async () => {
   await put(live, blue);
   const { body, headers } = await service.api<{ id: string }>('POST', `/collections/${live}/verifications`);
   expect(headers.get('location')).toBe(`/api/v1/collections/${blue}/verifications/${body.id}`);
@@ -90,7 +90,7 @@ test('a verification that was begun by an alias is found after a switch', async 
   expect(found).toMatchObject({ status: 200, body: { id: body.id } });
 });
 
-test('a 201 names the path of the new alias', async () => {
+test('a 201 contains the path of the new alias', async () => {
   const location = async (collection: string) => {
     const response = await fetch(`${service.url}/api/v1/aliases/${live}`, {
       method: 'PUT',
@@ -103,13 +103,13 @@ test('a 201 names the path of the new alias', async () => {
   expect(await location(green)).toEqual([200, null]);
 });
 
-test('the 404 of a name that is nearly an alias suggests it', async () => {
+test('a 404 for a misspelt alias suggests the right one', async () => {
   await put(`customers-${turn}`, blue);
   const { body } = await service.api('POST', `/collections/custmers-${turn}/query`, { vector: [1] });
   expect(body.error).toContain(`did you mean customers-${turn}?`);
 });
 
-test('of a switch and the deletion of the new collection at once one is refused', async () => {
+test('of a concurrent switch and deletion of the new collection, one is refused', async () => {
   await put(live, blue);
   for (let round = 0; round < 20; round++) {
     const name = `round-${turn}-${round}`;
@@ -125,7 +125,7 @@ test('of a switch and the deletion of the new collection at once one is refused'
   }
 });
 
-test('a name is a collection or an alias, and an alias stands for no alias', async () => {
+test('a name belongs to a collection or an alias, and an alias cannot point to an alias', async () => {
   await put(live, blue);
   expect(await put(green, blue)).toEqual(refusal(409, 'COLLECTION_EXISTS'));
   expect(await put(blue, blue)).toEqual(refusal(409, 'COLLECTION_EXISTS'));
@@ -137,7 +137,7 @@ test('a name is a collection or an alias, and an alias stands for no alias', asy
   expect(await idsBehind(live)).toEqual([blue]);
 });
 
-test('a collection is deleted by its own name, and not while an alias stands for it', async () => {
+test('a collection is deleted by its own name, and not while an alias points to it', async () => {
   await put(live, blue);
   expect(await service.api('DELETE', `/collections/${live}`)).toEqual(refusal(409, 'NAME_IS_ALIAS'));
   const refused = await service.api<{ error: string }>('DELETE', `/collections/${blue}`);
@@ -153,7 +153,7 @@ test.each([
   ['a number', { collection: 7 }, 'collection'],
   ['no name', { collection: '../x' }, 'collection'],
   ['another field', { collection: 'x', name: 'y' }, 'name'],
-])('%s is refused by the field', async (_, body, path) => {
+])('%s is refused with the name of the field', async (_, body, path) => {
   expect(await service.api('PUT', `/aliases/${live}`, body)).toEqual(
     refusal(400, 'INVALID_ARGUMENT', {
       details: [{ path, expected: expect.any(String), got: expect.any(String) }],
@@ -161,7 +161,7 @@ test.each([
   );
 });
 
-test('an alias is named as collections are', async () => {
+test('aliases follow the naming rules of collections', async () => {
   expect(await put('-x', blue)).toEqual(
     refusal(400, 'INVALID_ARGUMENT', {
       details: [{ path: 'alias', expected: expect.any(String), got: expect.any(String) }],
@@ -171,7 +171,7 @@ test('an alias is named as collections are', async () => {
   expect(await service.api('DELETE', '/aliases/-x')).toEqual(refusal(404, 'ALIAS_NOT_FOUND'));
 });
 
-test("another account has its own aliases, and does not see this one's", async () => {
+test("accounts do not see each other's aliases", async () => {
   await put(live, blue);
   const other = await createTenant(service, 'enterprise');
   for (const [method, path] of [
@@ -186,7 +186,7 @@ test("another account has its own aliases, and does not see this one's", async (
   expect((await other.api('POST', '/collections', { name: live, dimensions: 1 })).status).toBe(201);
 });
 
-test('every request that begins after a switch was answered finds the new collection, and no request fails', async () => {
+test('every request that begins after the answer to a switch uses the new collection, and none fails', async () => {
   await put(live, blue);
   /** Odd while the alias is being switched; either target is right then. */
   let switches = 0;
@@ -214,7 +214,7 @@ test('every request that begins after a switch was answered finds the new collec
   expect(wrong).toEqual([]);
 });
 
-test('an import and an export go on with the collection that they began on', async () => {
+test('an import and an export stay on the collection on which they began', async () => {
   await put(live, blue);
   const metadata = { text: 'x'.repeat(4_000) };
   const lines = Array.from(

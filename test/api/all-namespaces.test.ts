@@ -79,7 +79,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     });
   });
 
-  test('a query finds the best of all, each with its namespace, also among many', async () => {
+  test('a query returns the best matches of all namespaces, each with its namespace, even with many namespaces', async () => {
     const matchesOf = async (body: object) => (await post<{ matches: Told[] }>('query', inAll(body))).matches;
     const best = [...RECORDS].sort((a, b) => b.metadata.n - a.metadata.n);
     const found = await matchesOf({ vector: [1], topK: 40, includeMetadata: true });
@@ -94,7 +94,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     });
   });
 
-  test.each([1, 7, 1_000])('a list in pages of %i has every record once, in order', async (limit) => {
+  test.each([1, 7, 1_000])('a list in pages of %i returns every record once, in order', async (limit) => {
     const found = await listed(limit, { includeMetadata: true });
     expect(keys(found)).toEqual(ALL);
     for (const { namespace, id, metadata } of found)
@@ -104,7 +104,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     );
   });
 
-  test('a cursor holds while records and namespaces come and go', async () => {
+  test('a cursor stays valid while records and namespaces are added and removed', async () => {
     const first = await post<Page>('list', inAll({ limit: 30 }));
     await post('delete', {
       namespace: 'ab',
@@ -119,7 +119,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     expect(keys(rest.records)).toEqual(keys(expected));
   });
 
-  test('a delete by filter takes what matches in every namespace', async () => {
+  test('a delete by filter deletes matches in every namespace', async () => {
     const filter = { n: { $gte: 20, $lt: 310 } };
     const going = RECORDS.filter(({ metadata: { n } }) => n >= 20 && n < 310).length;
     expect(await post('delete', inAll({ filter, dryRun: true }))).toMatchObject({
@@ -135,14 +135,14 @@ describe.each([1, 4])('over %i shards', (shards) => {
     expect(keys(await listed(10))).toEqual(keys([...left].sort(compare)));
   });
 
-  test('a cursor of one form is refused by the other', async () => {
+  test('a cursor from a list of one kind is refused by the other', async () => {
     const [of, all] = [await post<Page>('list', { limit: 1 }), await post<Page>('list', inAll({ limit: 1 }))];
     for (const body of [inAll({ cursor: of.nextCursor }), { cursor: all.nextCursor }, inAll({ cursor: 'x' })])
       expect(await service.api('POST', `${path}/list`, body)).toEqual(refusalOf('cursor'));
   });
 });
 
-test('the answer to one namespace names none', async () => {
+test('answers about one namespace do not name it', async () => {
   expect((await post<{ matches: Told[] }>('query', { vector: [1], topK: 1 })).matches[0]).not.toHaveProperty(
     'namespace',
   );

@@ -20,11 +20,11 @@ describe.each([1, 8])('over %i shards', (shards) => {
     await service.api('POST', '/collections', { name: `anchors-${shards}`, dimensions: 1, shards });
   });
 
-  test('none at first', async () => {
+  test('is empty at first', async () => {
     expect(await page()).toMatchObject({ status: 200, body: { anchors: [], nextCursor: null } });
   });
 
-  test('every root that was confirmed, newest first', async () => {
+  test('lists every confirmed root, newest first', async () => {
     for (let at = 0; at < WRITES; at++) {
       const records = [{ id: `r${at}`, values: [at + 1] }];
       const { body } = await service.api<UpsertResult>('POST', `${path}/upsert`, { records });
@@ -42,7 +42,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     expect({ status, body }).toEqual({ status: 200, body: { anchors: written, nextCursor: null } });
   });
 
-  test.each([1, 2, 3, 6, 7, 8, 1_000])('in pages of %i', async (limit) => {
+  test.each([1, 2, 3, 6, 7, 8, 1_000])('lists them in pages of %i', async (limit) => {
     const pages: AnchorsPage['anchors'][] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
       const { body } = await page(`?limit=${limit}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
@@ -56,7 +56,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     ]);
   });
 
-  test('a root confirmed between two pages shifts nothing', async () => {
+  test('a root confirmed between two pages does not shift the next page', async () => {
     const first = (await page('?limit=3')).body;
     await service.api('POST', `${path}/upsert`, { records: [{ id: 'later', values: [1] }] });
     const second = (await page(`?limit=3&cursor=${first.nextCursor}`)).body;
@@ -80,13 +80,13 @@ describe.each([1, 8])('over %i shards', (shards) => {
   });
 });
 
-test('on the plan free there are none', async () => {
+test('returns none on the free plan', async () => {
   const { api } = await createTenant(service, 'free');
   await api('POST', '/collections', { name: 'free', dimensions: 1 });
   await api('POST', '/collections/free/upsert', { records: [{ id: 'a', values: [1] }] });
   expect((await api('GET', '/collections/free/anchors')).body).toEqual({ anchors: [], nextCursor: null });
 });
 
-test('an unknown collection is 404', async () => {
+test('returns 404 for an unknown collection', async () => {
   expect(await service.api('GET', '/collections/never/anchors')).toEqual(refusal(404, 'COLLECTION_NOT_FOUND'));
 });

@@ -49,7 +49,7 @@ const upsert = () =>
   service.api('POST', '/collections/docs/upsert', { records: [{ id: 'a', values: [1, 0, 0], metadata: { a: 1 } }] });
 const query = () => service.api('POST', '/collections/docs/query', { vector: [1, 0, 0], filter: { a: { $gte: 1 } } });
 
-test('a collection is resolved, a key and its plan are asked about, once a request', async () => {
+test('each request resolves the collection, the key and its plan once', async () => {
   await service.api('POST', '/collections', { name: 'docs', dimensions: 3 });
   await plan('free');
   // Work left behind by one request must not count for the next.
@@ -70,7 +70,7 @@ test('a collection is resolved, a key and its plan are asked about, once a reque
   );
 });
 
-test('the shards are asked for an export page by page, and to let go of what is not read', async () => {
+test('an export fetches pages from shards one by one, and releases what it does not read', async () => {
   const SHARDS = 2;
   await service.api('POST', '/collections', { name: 'large', dimensions: 1, shards: SHARDS });
   // Enough for more than one part of an export.

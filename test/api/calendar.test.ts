@@ -56,7 +56,7 @@ describe('keys', () => {
   const withKey = (secret: string) => apiClient(service.url, secret);
   const unauthenticated = refusal(401, 'UNAUTHENTICATED');
 
-  test('a time that is over is refused, this very instant too', async () => {
+  test('refuses an expiry that is in the past or exactly now', async () => {
     const ids = async () => (await list()).map(({ id }) => id);
     const before = await ids();
     for (const expires_at of [now(), '2026-10-31T23:39:59.999Z'])
@@ -64,7 +64,7 @@ describe('keys', () => {
     expect(await ids()).toEqual(before);
   });
 
-  test('the list is the newest first, without secrets, with the last use, also after a restart', async () => {
+  test('lists keys newest first, without secrets, with their last use, even after a restart', async () => {
     clock.advance(1_000);
     const older = await create({ name: 'older' });
     expect(older.created_at).toBe(now());
@@ -78,7 +78,7 @@ describe('keys', () => {
     for (const key of await list()) expect(key).not.toHaveProperty('secret');
   });
 
-  test('an expired key is refused from the instant it names, like one that never was', async () => {
+  test('refuses an expired key from the instant of its expiry, like an unknown one', async () => {
     const expires_at = new Date(clock.wallMs() + 60_000).toISOString();
     const { secret } = await create({ name: 'short-lived', expires_at });
     clock.advance(59_999);
@@ -93,7 +93,7 @@ describe('keys', () => {
 });
 
 describe('usage', () => {
-  test('a new month begins at midnight UTC: writes and queries at zero, what is stored stays', async () => {
+  test('a new month begins at midnight UTC: counts of writes and queries restart, stored vectors stay', async () => {
     moveTo('2026-10-31T23:59:00.000Z');
     const { api } = await createTenant(service, 'pro');
     await api('POST', '/collections', { name: 'monthly', dimensions: 1 });
@@ -109,7 +109,7 @@ describe('usage', () => {
     });
   });
 
-  test('is there after a restart', async () => {
+  test('survives a restart', async () => {
     const before = await usageOf(service.api);
     await service.api('POST', '/collections', { name: 'kept', dimensions: 1 });
     await service.api('POST', '/collections/kept/upsert', { records: [{ id: 'a', values: [1] }] });
@@ -180,7 +180,7 @@ describe('limits', () => {
     expect(await create('fourth')).toMatchObject({ status: 201 });
   });
 
-  test('stored vectors: refused whole; records that are replaced need no room; deletes make room', async () => {
+  test('stored vectors: a request over the limit writes nothing; replacing needs no room; deletes free room', async () => {
     expect(await upsert(0, 10)).toMatchObject({ status: 200, body: { vectorCount: 10 } });
     const sentence = '12 stored vectors; 10 are used and this request needs 3 more. Delete some to make room.';
     expectLimit(await upsert(10, 3), sentence);
@@ -191,7 +191,7 @@ describe('limits', () => {
     expect(await upsert(50, 1)).toMatchObject({ status: 200, body: { vectorCount: 12 } });
   });
 
-  test('writes of the month: refused whole, and deletes, fetch, query and verify go on', async () => {
+  test('monthly writes: a request over the limit writes nothing; deletes, fetches, queries and verifies still work', async () => {
     expect(await usage()).toMatchObject({ write_count: 15 });
     const refused = `20 writes per month; 15 are used and this request needs 6 more. The count starts again at ${RESETS}.`;
     expectLimit(await upsert(1, 6), refused);
@@ -204,7 +204,7 @@ describe('limits', () => {
     expect(await tenant.api('GET', '/collections/limited/verify')).toMatchObject({ status: 200 });
   });
 
-  test('queries of the month; one that fails costs nothing', async () => {
+  test('monthly queries; a failed query does not count', async () => {
     expect(await query()).toMatchObject({ status: 200 });
     expect(await tenant.api('POST', '/collections/limited/query', { id: 'absent' })).toMatchObject({ status: 404 });
     expect(await query()).toMatchObject({ status: 200 });
@@ -229,7 +229,7 @@ describe('limits', () => {
       expect(await tenant.api('POST', '/collections', { name: 'more', dimensions: 2 })).toMatchObject({ status: 201 });
     });
 
-    test('and a smaller one keeps what is there, refuses more, and lets it be deleted and replaced', async () => {
+    test('a smaller plan keeps existing data, refuses more, and allows deleting and replacing', async () => {
       await operatorApi(service)('PATCH', `/admin/accounts/${tenant.account.id}`, { plan: 'free' });
       expect(await upsert(200, 1)).toMatchObject({ status: 429, body: { code: 'PLAN_LIMIT_REACHED' } });
       expect(await upsert(100, 1)).toMatchObject({ status: 200 });
@@ -241,7 +241,7 @@ describe('limits', () => {
     });
   });
 
-  test('the first account, on the plan enterprise, has none of them', async () => {
+  test('the first account, on the enterprise plan, has no limits', async () => {
     for (const name of ['a', 'b', 'c']) {
       expect(await service.api('POST', '/collections', { name, dimensions: 2 })).toMatchObject({ status: 201 });
     }

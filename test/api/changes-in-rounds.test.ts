@@ -41,7 +41,7 @@ const full = (at: number) =>
   recordOf(at, { text: 'x'.repeat(LIMITS.metadataMaxBytes - Buffer.byteLength('{"old":true,"text":""}')) });
 
 describe.each([1, 4])('over %i shards', (shards) => {
-  test('an update changes every record that matches', async () => {
+  test('an update changes every matching record', async () => {
     const records = 3_500 * shards;
     await fill(records, shards);
     const update = { filter: { old: true }, setMetadata: { new: 1 } };
@@ -55,7 +55,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     expect(await count({ old: true })).toBe(0);
   });
 
-  test('a record that would become too long in a later round is a 400, and nothing is changed', async () => {
+  test('if a record would become too long in a later round, the answer is 400 and nothing changes', async () => {
     const records = 3_500 * shards;
     await fill(records, shards);
     await post('upsert', { records: [full(records - 1)] });
@@ -67,7 +67,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
   });
 });
 
-test('the 400 is the same where several shards refuse, one of them in a later round', async () => {
+test('several shards that refuse give the same 400, even in a later round', async () => {
   const all = Array.from({ length: 6_000 }, (_, at) => at);
   const [first, second] = [0, 1].map((shard) => all.filter((at) => shardIndexOf(idOf(at), 2) === shard));
   await fill(0, 2);
@@ -82,7 +82,7 @@ test('the 400 is the same where several shards refuse, one of them in a later ro
   expect((await post('update', { filter: { old: true }, unsetMetadata: ['none'] })).status).toBe(200);
 });
 
-test.each([1, 4])('updates by id of which one would become too long change nothing (%i shards)', async (shards) => {
+test.each([1, 4])('updates by id change nothing if one record would become too long (%i shards)', async (shards) => {
   await fill(8, shards);
   await write([recordOf(3, { text: 'x'.repeat(40_000) })]);
   const updates = Array.from({ length: 8 }, (_, at) => ({
@@ -105,7 +105,7 @@ test.each([1, 4])('updates by id of which one would become too long change nothi
   }
 });
 
-test('a delete by filter deletes every record that matches', async () => {
+test('a delete by filter deletes every matching record', async () => {
   const records = 30_500;
   await fill(records, 1);
   await post('upsert', { records: [recordOf(7, { old: false })] });

@@ -19,14 +19,14 @@ const share = async (kind: LentService) => {
 const send = (method: string, path: string, headers: Record<string, string>) =>
   rawRequest(service.url, method, path, { authorization: `Bearer ${service.key}`, ...headers });
 
-describe('off, as by default', () => {
+describe('off, the default', () => {
   beforeAll(() => share('plain'));
 
   test.each([
     ['GET', '/api/v1/collections', { origin: APP }, 200],
     ['OPTIONS', '/api/v1/collections', preflight, 204],
     ['GET', '/livez', { origin: APP }, 200],
-  ])('%s %s has no such header', async (method, path, headers, status) => {
+  ])('%s %s has no CORS headers', async (method, path, headers, status) => {
     const answer = await send(method, path, headers);
     expect([answer.status, corsOf(answer.headers)]).toEqual([status, {}]);
   });
@@ -35,7 +35,7 @@ describe('off, as by default', () => {
 describe('on for two origins', () => {
   beforeAll(() => share('strict'));
 
-  test('pages of those may read the embedded ledger, and others may not', async () => {
+  test('their pages may read the embedded ledger, and pages of other origins may not', async () => {
     const ask = (origin: string) =>
       rawRequest(
         service.ledger!.url,
@@ -48,7 +48,7 @@ describe('on for two origins', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 403]);
   });
 
-  test('a preflight needs no key, and says what may be sent', async () => {
+  test('a preflight needs no key, and lists what may be sent', async () => {
     const answer = await send('OPTIONS', '/api/v1/collections/some/query', { ...preflight, authorization: '' });
     expect([answer.status, corsOf(answer.headers)]).toEqual([
       204,
@@ -79,7 +79,7 @@ describe('on for two origins', () => {
   });
 
   test.each(['https://evil.example', 'https://app.example.evil.example', 'http://app.example', 'null', ''])(
-    'another origin (%j) may not',
+    'another origin (%j) may not read it',
     async (origin) => {
       const answer = await send('GET', '/api/v1/collections', { origin });
       expect([answer.status, corsOf(answer.headers)]).toEqual([200, { vary: 'Origin' }]);
@@ -87,7 +87,7 @@ describe('on for two origins', () => {
   );
 });
 
-describe('on for any', () => {
+describe('on for any origin', () => {
   beforeAll(() => share('unmanaged'));
 
   test('every origin may read, without credentials', async () => {

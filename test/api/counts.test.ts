@@ -103,7 +103,7 @@ test.each<[string, object]>([
   expect([status, answer]).toMatchObject([400, { code: 'INVALID_ARGUMENT' }]);
 });
 
-test('another account finds no such collection', async () => {
+test('another account gets 404', async () => {
   expect(await service.api('POST', '/collections/nowhere/count', {})).toMatchObject({
     status: 404,
     body: { code: 'COLLECTION_NOT_FOUND' },

@@ -23,7 +23,7 @@ const created = (sent: object) => ({
 });
 
 describe('what is accepted', () => {
-  test('name and dimensions are enough; the defaults are told, and where it is', async () => {
+  test('needs only name and dimensions; the answer has the defaults and the location', async () => {
     const answer = await service.api('POST', '/collections', { name: 'plain', dimensions: 3 });
     expect(answer).toMatchObject({ status: 201 });
     expect(answer.body).toEqual(created({ name: 'plain', dimensions: 3 }));
@@ -51,7 +51,7 @@ describe('what is accepted', () => {
     },
   );
 
-  test('names differ by case, and may occur once in each account', async () => {
+  test('names are case-sensitive, and unique within an account', async () => {
     const other = await createTenant(service, 'free');
     for (const api of [service.api, other.api]) {
       expect(await api('POST', '/collections', { name: 'Shared', dimensions: 2 })).toMatchObject({ status: 201 });
@@ -60,7 +60,7 @@ describe('what is accepted', () => {
   });
 });
 
-test('a plan bounds the shards of a new collection, and those that have more keep them', async () => {
+test('a plan limits the shards of new collections, and existing ones keep theirs', async () => {
   const { account, api } = await createTenant(service, 'pro');
   const create = (name: string, shards: number) => api('POST', '/collections', { name, dimensions: 1, shards });
   expect((await create('wide', 16)).status).toBe(201);
@@ -78,7 +78,7 @@ test('a plan bounds the shards of a new collection, and those that have more kee
   expect((await api('GET', '/collections/wide')).body).toMatchObject({ collection: { shards: 16, vector_count: 1 } });
 });
 
-describe('what is refused', () => {
+describe('refusals', () => {
   const name = 'refused';
   const dimensions = 4;
   test.each<[string, object, ...string[]]>([
@@ -120,7 +120,7 @@ describe('what is refused', () => {
     expect(await service.api('GET', '/collections/refused')).toMatchObject({ status: 404 });
   });
 
-  test('a name that is taken, whatever the rest says', async () => {
+  test('a name in use, whatever the other fields are', async () => {
     const request = { name: 'taken', dimensions: 3 };
     await service.api('POST', '/collections', request);
     expect(await service.api('POST', '/collections', request)).toEqual(refusal(409, 'COLLECTION_EXISTS'));
@@ -131,7 +131,7 @@ describe('what is refused', () => {
     });
   });
 
-  test('all but one of many who create it at once', async () => {
+  test('of many concurrent requests for a name, all but one', async () => {
     const answers = await Promise.all(
       Array.from({ length: 16 }, () => service.api('POST', '/collections', { name: 'raced', dimensions: 3 })),
     );

@@ -27,7 +27,7 @@ describe.each([1, 8])('a collection of %i shards', (shards) => {
     await service.api('POST', `${path}/upsert`, { records });
   });
 
-  test('is deleted, and then absent for every operation', async () => {
+  test('every operation reports a deleted collection as absent', async () => {
     expect(await service.api('DELETE', path)).toMatchObject({ status: 200, body: { deleted: true } });
     for (const [method, below, body] of [
       ['GET', ''],
@@ -49,7 +49,7 @@ describe.each([1, 8])('a collection of %i shards', (shards) => {
     expect(body.collections.map(({ name }) => name)).not.toContain(first.name);
   });
 
-  test('a new one of that name has another id and is empty', async () => {
+  test('a new collection with that name has another id and is empty', async () => {
     const { body } = await create(3);
     expect(body.collection.id).not.toBe(first.id);
     expect(body.collection).toMatchObject({ dimensions: 3, vector_count: 0 });
@@ -63,11 +63,11 @@ describe.each([1, 8])('a collection of %i shards', (shards) => {
   });
 });
 
-test('an unknown one is 404', async () => {
+test('returns 404 for an unknown collection', async () => {
   expect(await service.api('DELETE', '/collections/never')).toEqual(refusal(404, 'COLLECTION_NOT_FOUND'));
 });
 
-test('a protected one is 403, and stays as it was', async () => {
+test('a protected collection returns 403 and is unchanged', async () => {
   await service.api('POST', '/collections', { name: 'kept', dimensions: 2, deletionProtection: true });
   await service.api('POST', '/collections/kept/upsert', { records });
   expect(await service.api('DELETE', '/collections/kept')).toEqual(refusal(403, 'FORBIDDEN'));
@@ -82,7 +82,7 @@ describe('the quota', () => {
   });
   const usage = async () => (await tenant.api<UsageReport>('GET', '/usage')).body.usage;
 
-  test('comes back: collections and stored vectors, not the writes of the month', async () => {
+  test("gets back collections and stored vectors, but not the month's writes", async () => {
     for (const name of ['one', 'two']) await tenant.api('POST', '/collections', { name, dimensions: 2 });
     await tenant.api('POST', '/collections/one/upsert', { records });
     expect(await usage()).toMatchObject({ collection_count: 2, vector_count: 40, write_count: 40 });
@@ -92,7 +92,7 @@ describe('the quota', () => {
     expect(await tenant.api('POST', '/collections', { name: 'three', dimensions: 2 })).toMatchObject({ status: 201 });
   });
 
-  test("another account's collection of that name is untouched", async () => {
+  test("another account's collection with that name is unchanged", async () => {
     await service.api('POST', '/collections', { name: 'two', dimensions: 2 });
     await service.api('POST', '/collections/two/upsert', { records });
     expect(await tenant.api('DELETE', '/collections/two')).toMatchObject({ status: 200 });

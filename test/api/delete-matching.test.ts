@@ -60,14 +60,14 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     expect(answer.merkleRoot).toBe(merkleRoot);
   });
 
-  test('deletes all', async () => {
+  test('deletes all records', async () => {
     expect(await remove({ all: true, dryRun: true })).toMatchObject({ deleted: false, deletedCount: 300 });
     expect(await remove({ all: true })).toMatchObject({ deleted: true, deletedCount: 300, vectorCount: 0 });
     expect(await count()).toBe(0);
     expect(await remove({ all: true })).toMatchObject({ deleted: true, deletedCount: 0, vectorCount: 0 });
   });
 
-  test('tells which of some ids are there, in a dry run', async () => {
+  test('a dry run reports which of the given ids exist', async () => {
     expect(await remove({ ids: ['r1', 'r2', 'absent'], dryRun: true })).toMatchObject({
       deleted: false,
       deletedCount: 2,
@@ -75,7 +75,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     expect(await count()).toBe(300);
   });
 
-  test('a record that stops matching before its turn is left', async () => {
+  test('skips a record that no longer matches when its turn comes', async () => {
     const flips = RECORDS.map(({ id }) => ({ id, setMetadata: { kind: 'kept' } }));
     const [{ deletedCount }] = await Promise.all([
       remove({ filter: { kind: 'third' } }),
@@ -88,7 +88,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
   });
 });
 
-describe('is refused', () => {
+describe('refuses', () => {
   beforeAll(async () => {
     await service.api('POST', '/collections', { name: 'kept', dimensions: 2 });
   });

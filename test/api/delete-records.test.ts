@@ -45,13 +45,13 @@ describe.each([1, 8])('over %i shards', (shards) => {
     return body;
   }
 
-  test('counts what existed, each once', async () => {
+  test('counts each existing record once', async () => {
     expect((await remove(['r1', 'r2', 'r3'])).deletedCount).toBe(3);
     expect((await remove(['r3', 'r4', 'absent', 'r5', 'r4', '__proto__'])).deletedCount).toBe(2);
     expect((await remove(['r1', 'r2', 'never'])).deletedCount).toBe(0);
   });
 
-  test('is anchored: the ledger holds the root without the records', async () => {
+  test('is anchored: the ledger has the root without the records', async () => {
     const before = version;
     const { merkleRoot } = await remove(['r6']);
     expect(version).toBeGreaterThan(before);
@@ -62,7 +62,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     });
   });
 
-  test('what is deleted is not found any more, and can be written again', async () => {
+  test('deleted records are no longer found, and can be written again', async () => {
     const { body } = await service.api('POST', `${path}/query`, { vector: [1, 6], topK: 100 });
     const ids = (body.matches as { id: string }[]).map(({ id }) => id);
     expect(ids).toHaveLength(content.size);
@@ -74,7 +74,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     });
   });
 
-  test('the last record leaves the empty root', async () => {
+  test('deleting the last record leaves the empty root', async () => {
     expect(await remove(records.map(({ id }) => id))).toMatchObject({ merkleRoot: '0'.repeat(64), vectorCount: 0 });
     expect((await service.api('GET', `${path}/verify`)).body).toMatchObject({
       state: 'match',
@@ -84,7 +84,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
   });
 });
 
-test('an unknown collection is 404', async () => {
+test('returns 404 for an unknown collection', async () => {
   expect(await service.api('POST', '/collections/never/delete', { ids: ['a'] })).toEqual(
     refusal(404, 'COLLECTION_NOT_FOUND'),
   );

@@ -21,7 +21,7 @@ test.each([
   expect(await remove(...ids)).toMatchObject({ status: 200, body: { deleted: true, deletedCount, vectorCount } });
 });
 
-test('deletes of one id at the same time count it once', async () => {
+test('concurrent deletes of one id count it once', async () => {
   const answers = await Promise.all(Array.from({ length: 16 }, () => remove('r6', 'r7')));
   const counted = answers.reduce((sum, { body }) => sum + (body.deletedCount as number), 0);
   expect(counted).toBe(2);

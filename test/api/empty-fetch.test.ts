@@ -20,13 +20,13 @@ describe.each([1, 8])('over %i shards', (shards) => {
     await service.api('POST', '/collections/demo/upsert', { records: RECORDS });
   });
 
-  test('every record comes back whole, absent ones are left out', async () => {
+  test('every record is returned completely, and absent ones are left out', async () => {
     expect(await fetched(everyId)).toEqual({ vectors: all });
     expect(await fetched(['absent', 'r7', 'r7', 'R8'])).toEqual({ vectors: { r7: record(7) } });
     expect(await fetched(['absent'])).toEqual({ vectors: {} });
   });
 
-  test('a replaced record comes back as replaced, a deleted one not at all', async () => {
+  test('a replaced record is returned in its new form, and a deleted one not at all', async () => {
     const replaced = { id: 'r1', values: [9, 9, 9], metadata: {} };
     await service.api('POST', '/collections/demo/upsert', { records: [replaced] });
     await service.api('POST', '/collections/demo/delete', { ids: ['r2'] });

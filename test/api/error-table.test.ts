@@ -117,7 +117,7 @@ test('LAST_KEY 409', async () => {
   expect(body).toEqual({ error: expect.any(String), code: 'LAST_KEY', status: 409, requestId: expect.any(String) });
 });
 
-test('PLAN_LIMIT_REACHED 429 names the pricing page, and no time after which to try again', async () => {
+test('PLAN_LIMIT_REACHED 429 names the pricing page, and has no Retry-After', async () => {
   const { body, headers } = await tenant.api('POST', '/collections', { name: 'more', dimensions: 2 });
   expect(body).toEqual({
     error: expect.stringContaining(METERED_PRICING_URL),
@@ -129,7 +129,7 @@ test('PLAN_LIMIT_REACHED 429 names the pricing page, and no time after which to 
   expect(headers.get('retry-after')).toBeNull();
 });
 
-test('a 401 does not say which keys there are, and repeats nothing of what was sent', async () => {
+test('a 401 does not reveal which keys exist, and repeats nothing that was sent', async () => {
   const { key } = service;
   const failing = (authorization: string) => send('/usage', { key: null, headers: { authorization } });
   const rejected = await Promise.all([`${key}x`, 'x', 'pv_live_x'].map((wrong) => failing(`Bearer ${wrong}`)));

@@ -55,7 +55,7 @@ function targetOf(pattern: string, { path = {}, query = {} }: Example): string {
   return parameters.length === 0 ? target : `${target}?${parameters.join('&')}`;
 }
 
-test('a fresh service answers every example as it is written', async () => {
+test('a fresh service answers every example as printed', async () => {
   const likeness = new RecordedResponses(SAME);
   for (const example of STORY) {
     const told = `${example.operation}: ${example.summary}`;
@@ -65,7 +65,7 @@ test('a fresh service answers every example as it is written', async () => {
   }
 });
 
-test('both bodies of every operation have examples, which are as the document describes them', () => {
+test('both bodies of every operation have examples that match the document', () => {
   for (const { operation } of document.operations) {
     const [done, ...refused] = Object.values(operation.responses);
     for (const body of [operation.requestBody, done, ...refused]) {
@@ -79,7 +79,7 @@ test('both bodies of every operation have examples, which are as the document de
   }
 });
 
-test('an example stands for each operation that it names, under a name of its own', () => {
+test('every example illustrates the operations that it names, under a unique name', () => {
   const ids = document.operations.map(({ operation }) => operation.operationId);
   const named = STORY.map(({ operation, summary }) => `${operation}: ${summary}`);
   expect(STORY.filter(({ operation }) => !ids.includes(operation))).toEqual([]);

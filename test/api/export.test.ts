@@ -56,7 +56,7 @@ describe.each(isThorough ? [1, 4, 16] : [4])('over %i shards', (shards) => {
     await service.api('POST', '/collections', { name, dimensions: 64, shards });
   });
 
-  test('of an empty collection it has a head and an end', async () => {
+  test('of an empty collection has a first and a last line', async () => {
     const lines = await exportOf(name);
     expect(lines).toMatchObject([
       { export: { name, version: 0, vectorCount: 0, dimensions: 64, metric: 'cosine', merkleRoot: '0'.repeat(64) } },
@@ -64,7 +64,7 @@ describe.each(isThorough ? [1, 4, 16] : [4])('over %i shards', (shards) => {
     ]);
   });
 
-  test('has every record as it was written, of every namespace, under the root of the collection', async () => {
+  test("has every record of every namespace as it was written, under the collection's root", async () => {
     // Values survive as text, because each is printed as the shortest decimal of its float32.
     const values = Array.from({ length: 64 }, (_, at) => (at + 1) / 64);
     const records = STRANGE_IDS.map((id, at) => ({ id, values: values.with(0, at), metadata: { at, id } }));
@@ -84,7 +84,7 @@ describe.each(isThorough ? [1, 4, 16] : [4])('over %i shards', (shards) => {
     expect(byKey.get(JSON.stringify(['', 'plain']))).toEqual({ id: 'plain', values });
   });
 
-  test('is one state, whatever is written while it is sent', async () => {
+  test('shows one state, whatever is written while it is sent', async () => {
     // More than one part, and more than the sockets in between can buffer.
     const values = Array.from({ length: 64 }, (_, at) => 0.123456789 * (at + 1));
     const record = (at: number, round: number) => ({
@@ -109,7 +109,7 @@ describe.each(isThorough ? [1, 4, 16] : [4])('over %i shards', (shards) => {
     expect(await service.api('GET', `/collections/${name}/verify`)).toMatchObject({ status: 200 });
   });
 
-  test('several at once, each of its own state', async () => {
+  test('concurrent exports each show their own state', async () => {
     const exports = Array.from({ length: 4 }, async (_, at) => {
       await post('upsert', { records: [{ id: `late ${at}`, values: Array(64).fill(1 + at) }] });
       return exportOf(name);
@@ -118,7 +118,7 @@ describe.each(isThorough ? [1, 4, 16] : [4])('over %i shards', (shards) => {
   });
 });
 
-test('a collection that is dropped while it is exported leaves an export without an end', async () => {
+test('a collection deleted during its export leaves an export without a last line', async () => {
   await service.api('POST', '/collections', { name: 'dropped', dimensions: 64 });
   for (let from = 0; from < 6_000; from += 1_000) {
     const records = Array.from({ length: 1_000 }, (_, at) => ({
@@ -136,7 +136,7 @@ test('a collection that is dropped while it is exported leaves an export without
   await expect(cut).rejects.toThrow('terminated');
 });
 
-test('refuses what it does not take, and an unknown collection', async () => {
+test('refuses invalid parameters and an unknown collection', async () => {
   expect(await service.api('GET', '/collections/nobody/export')).toMatchObject({ status: 404 });
   expect(await service.api('GET', '/collections/exported-1/export?limit=1')).toMatchObject({ status: 400 });
   expect(await service.api('POST', '/collections/exported-1/export', {})).toMatchObject({ status: 405 });

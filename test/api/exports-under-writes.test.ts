@@ -32,7 +32,7 @@ async function* linesOf(name: string): AsyncIterable<string> {
 }
 
 test.each(isThorough ? [1, 4, 16] : [1, 16])(
-  `of ${EXPORTS} exports under writes each has the root that it says (%i shards)`,
+  `${EXPORTS} exports under writes each have the root that they state (%i shards)`,
   async (shards) => {
     const name = `written-${shards}`;
     await service.api('POST', '/collections', { name, dimensions: 16, shards });

@@ -26,7 +26,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
   /** Compares entries, because an object literal would lose `__proto__`. */
   const vectorsOf = (body: { vectors: object }) => Object.entries(body.vectors).sort();
 
-  test('gives each record under its id, whatever the id', async () => {
+  test('returns each record under its id, for any id', async () => {
     const { status, body } = await fetchRecords(WEIRD);
     expect(status).toBe(200);
     expect(Object.keys(body)).toEqual(['vectors']);
@@ -34,19 +34,19 @@ describe.each([1, 8])('over %i shards', (shards) => {
     expect(vectorsOf(body)).toEqual(expected.sort());
   });
 
-  test('leaves out what is absent, and gives duplicates once', async () => {
+  test('leaves out absent records, and returns duplicates once', async () => {
     expect((await fetchRecords(['absent', 'toString', 'n1', 'valueOf', 'n1'])).body).toEqual({
       vectors: { n1: records[WEIRD.length + 1] },
     });
     expect((await fetchRecords(['absent'])).body).toEqual({ vectors: {} });
   });
 
-  test('1,000 at once', async () => {
+  test('returns 1,000 records at once', async () => {
     const { body } = await fetchRecords(records.map(({ id }) => id));
     expect(vectorsOf(body)).toEqual(records.map((record) => [record.id, record]).sort());
   });
 
-  test('not what was deleted', async () => {
+  test('does not return deleted records', async () => {
     await service.api('POST', `${path}/delete`, { ids: ['n2'] });
     expect((await fetchRecords(['n2', 'n3'])).body).toEqual({ vectors: { n3: records[WEIRD.length + 3] } });
   });
@@ -67,7 +67,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
   });
 });
 
-test('an unknown collection is 404', async () => {
+test('returns 404 for an unknown collection', async () => {
   expect(await service.api('POST', '/collections/never/fetch', { ids: ['a'] })).toEqual(
     refusal(404, 'COLLECTION_NOT_FOUND'),
   );

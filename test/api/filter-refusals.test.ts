@@ -15,7 +15,7 @@ const detailed = (path: string) =>
   refusal(400, 'INVALID_FILTER', { details: [{ path, expected: expect.any(String), got: expect.any(String) }] });
 const levels = (count: number): object => (count === 1 ? { a: 1 } : { $not: levels(count - 1) });
 
-describe('what is wrong is named by its path', () => {
+describe('a refusal names the path of the fault', () => {
   test.each<[string, unknown, string]>([
     ['text', 'a = 1', 'filter'],
     ['a list', [{ a: 1 }], 'filter'],
@@ -72,7 +72,7 @@ describe('what is wrong is named by its path', () => {
     expect(answer.body.error).toMatch(/filter/);
   });
 
-  test('an operator that is nearly right is named', async () => {
+  test('suggests the operator for a misspelt one', async () => {
     const { body } = await query({ a: { $gtt: 1 } });
     expect(body.error).toContain('$gt');
     expect((await query({ $an: [] })).body.error).toContain('$and');
@@ -91,11 +91,11 @@ describe('what is wrong is named by its path', () => {
   });
 });
 
-test('eight levels are not too many', async () => {
+test('accepts eight levels', async () => {
   expect(await query(levels(8))).toMatchObject({ status: 200 });
 });
 
-test('a refused query costs nothing', async () => {
+test('a refused query does not count', async () => {
   const used = async () => (await service.api<UsageReport>('GET', '/usage')).body.usage.query_count;
   const before = await used();
   await query({ a: { $regex: 'x' } });

@@ -96,7 +96,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     expect(await matching(filter, { exact: true })).toEqual(ids.toSorted());
   });
 
-  test('a changed record is judged by what it is now', async () => {
+  test('a changed record is matched by its new metadata', async () => {
     const upsert = (metadata: Json) =>
       service.api('POST', `${path}/upsert`, { records: [{ id: 'changing', values: [1, 1], metadata }] });
     await upsert({ state: 'old' });
@@ -108,7 +108,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
   });
 });
 
-describe.each([1, 8])('as many as match, up to topK, over %i shards', (shards) => {
+describe.each([1, 8])('as many matches as exist, up to topK, over %i shards', (shards) => {
   const path = `/collections/many-${shards}`;
   const COUNT = 5_000;
   const selective = [1, 7, 50, 333, 2_500, COUNT];
@@ -126,7 +126,7 @@ describe.each([1, 8])('as many as match, up to topK, over %i shards', (shards) =
   });
 
   test.each(selective.flatMap((count) => [1, 10, 100, 3_000].map((topK) => [count, topK])))(
-    '%i records match, topK %i',
+    '%i matching records, topK %i',
     async (count, topK) => {
       const vector = [-0.3, 0.2, 0.9, -0.1, 0.4, 0.5, -0.6, 0.7];
       const ask = async (exact: boolean) => {

@@ -38,7 +38,7 @@ describe.each([1, 8])('the first path over %i shards', (shards) => {
     root = answer.body.merkleRoot as string;
   });
 
-  test('finds, with scores and metadata as sent', async () => {
+  test('finds them, with exact scores and metadata as sent', async () => {
     const { status, body } = await service.api('POST', `${path}/query`, { vector: [0, 2, 0], topK: 2 });
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -56,7 +56,7 @@ describe.each([1, 8])('the first path over %i shards', (shards) => {
     expect(filtered.body.matches.map(({ id }) => id)).toEqual(['east']);
   });
 
-  test('fetches what was written', async () => {
+  test('fetches them', async () => {
     const { body } = await service.api('POST', `${path}/fetch`, { ids: ['a/b …🧭', 'absent'] });
     expect(body).toEqual({ vectors: { 'a/b …🧭': RECORDS[2] } });
   });
@@ -98,7 +98,7 @@ describe.each([1, 8])('the first path over %i shards', (shards) => {
     root = body.merkleRoot as string;
   });
 
-  test('has everything but what was deleted', async () => {
+  test('has everything except the deleted record', async () => {
     const { body } = await service.api<{ collection: object }>('GET', path);
     expect(body.collection).toMatchObject({ merkleRoot: root, vector_count: 2, anchor: { status: 'confirmed' } });
     const fetched = await service.api('POST', `${path}/fetch`, { ids: RECORDS.map(({ id }) => id) });
@@ -106,7 +106,7 @@ describe.each([1, 8])('the first path over %i shards', (shards) => {
     expect((await service.api('GET', `${path}/verify`)).body).toMatchObject({ state: 'match', onChainRoot: root });
   });
 
-  test('pages through every root ever confirmed', async () => {
+  test('pages through every confirmed root', async () => {
     type Page = { anchors: { merkleRoot: string; vectorCount: number }[]; nextCursor: string | null };
     const first = await service.api<Page>('GET', `${path}/anchors?limit=1`);
     expect(first.body.anchors).toMatchObject([{ merkleRoot: root, vectorCount: 2 }]);
@@ -114,7 +114,7 @@ describe.each([1, 8])('the first path over %i shards', (shards) => {
     expect(second.body).toMatchObject({ anchors: [{ vectorCount: 3 }], nextCursor: null });
   });
 
-  test('removes the collection; a namesake starts empty', async () => {
+  test('deletes the collection; a new one with its name starts empty', async () => {
     expect((await service.api('DELETE', path)).body).toEqual({ deleted: true });
     expect(await service.api('GET', path)).toMatchObject({ status: 404, body: { code: 'COLLECTION_NOT_FOUND' } });
     await service.api('POST', '/collections', { name: 'demo', dimensions: 2 });

@@ -63,7 +63,7 @@ function expectStarting({ status, headers, text }: RawAnswer): void {
   });
 }
 
-test('before anything else is there, requests get 503 with Retry-After, each dialect in its words', async () => {
+test('before anything is ready, requests get 503 with Retry-After, in the words of each dialect', async () => {
   const url = await opened();
   expectStarting(await rawRequest(url, 'GET', '/api/v1/collections', KEY));
   expectStarting(await rawRequest(url, 'POST', '/api/v1/collections', BODY, '{"name": "a", "dimensions": 1}'));
@@ -81,7 +81,7 @@ test('before anything else is there, requests get 503 with Retry-After, each dia
   ]);
 });
 
-test('the gateway takes over the same port, and a client that asked before has its answer', async () => {
+test('the gateway takes over the port, and an earlier client gets its answer', async () => {
   const url = await opened();
   const asked = new Client({ url, apiKey: TEST_KEY }).listCollections().all();
   const seen: number[] = [];
@@ -100,14 +100,14 @@ test('the gateway takes over the same port, and a client that asked before has i
   await expect(rawRequest(url, 'GET', '/livez')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-test('a start that is refused lets go of the port', async () => {
+test('a refused start frees the port', async () => {
   await writeFile(join(folder, 'data'), '');
   const url = await opened();
   await expect(startProvec(configOf(), { log: LOG, door })).rejects.toThrow(/not a folder/);
   await expect(rawRequest(url, 'GET', '/livez')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-test('a port that is in use at first may be free in the end', async () => {
+test('waits for a port that is in use at first', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
@@ -120,7 +120,7 @@ test('a port that is in use at first may be free in the end', async () => {
   expect((await rawRequest(provec.url!, 'GET', '/readyz')).status).toBe(200);
 });
 
-test('a process refuses no connection once it listens, and says that it starts until it knows its key', async () => {
+test('a process accepts every connection once it listens, and says that it is starting until it is ready', async () => {
   // On a slow machine the process may have started before the first request.
   let first = 200;
   for (let starts = 0; first === 200 && starts < STARTS_MAX; starts++) first = await startedWhile(expectStarting);

@@ -35,14 +35,14 @@ describe('X-Request-Id', () => {
     ['HEAD', `${V1}/collections`, 200],
     ['PUT', `${V1}/collections`, 405],
     ['POST', `${V1}/collections`, 400],
-  ])('%s %s (%i) carries one, its own or the one sent', async (method, path, status) => {
+  ])('%s %s (%i) has one, its own or the one sent', async (method, path, status) => {
     const own = await send(method, path);
     expect([own.status, own.headers['x-request-id']]).toEqual([status, expect.stringMatching(UUID)]);
     const given = await send(method, path, { 'x-request-id': 'trace:1.a_b-C' });
     expect(given.headers['x-request-id']).toBe('trace:1.a_b-C');
   });
 
-  test.each(['', 'a b', '<x>', 'a'.repeat(129), 'a"b', 'a,b'])('%j is not sane, and replaced', async (given) => {
+  test.each(['', 'a b', '<x>', 'a'.repeat(129), 'a"b', 'a,b'])('%j is invalid, and replaced', async (given) => {
     const { headers } = await send('GET', '/livez', { 'x-request-id': given });
     expect(headers['x-request-id']).toMatch(UUID);
   });
@@ -73,11 +73,11 @@ describe('methods', () => {
     expect([options.status, sorted(options.headers.allow), options.text]).toEqual([204, sorted(allowed), '']);
   });
 
-  test.each(['/livez', '/readyz', '/metrics', '/openapi.json', '/'])('%s is only read', async (path) => {
+  test.each(['/livez', '/readyz', '/metrics', '/openapi.json', '/'])('%s is read-only', async (path) => {
     expect(await send('POST', path)).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD, OPTIONS' } });
   });
 
-  test('HEAD is GET without the body', async () => {
+  test('HEAD answers like GET without the body', async () => {
     const [head, get] = [await send('HEAD', `${V1}/collections/here`), await send('GET', `${V1}/collections/here`)];
     expect([head.status, head.text, head.headers['content-length']]).toEqual([
       200,
@@ -125,7 +125,7 @@ describe('media types', () => {
     expect([status, JSON.parse(text).code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
   });
 
-  test('bytes that are not UTF-8 are 400', async () => {
+  test('bytes that are not UTF-8 get 400', async () => {
     const { status, text } = await fetchIds(
       {},
       Uint8Array.from([...Buffer.from('{"ids":["'), 0xff, ...Buffer.from('"]}')]),
@@ -134,7 +134,7 @@ describe('media types', () => {
   });
 });
 
-describe('unknown fields are refused with the nearest known one', () => {
+describe('unknown fields are refused with a suggestion', () => {
   test.each<[string, object, string, string]>([
     ['/collections', { name: 'x', dimension: 3 }, 'dimension', 'dimensions'],
     ['/collections', { name: 'x', dimensions: 3, Metric: 'dot' }, 'Metric', 'metric'],
@@ -159,7 +159,7 @@ describe('unknown fields are refused with the nearest known one', () => {
     expect(answer.body.error).toContain(`did you mean ${nearest}?`);
   });
 
-  test('nothing far-fetched is suggested', async () => {
+  test('suggests nothing that is too different', async () => {
     const { body } = await service.api('POST', '/collections/here/delete', { ids: ['a'], zebra: {} });
     expect(body).toMatchObject({
       error: 'zebra is not a field of this operation; known: ids, filter, all, dryRun, namespace, allNamespaces.',
@@ -183,7 +183,7 @@ describe('unknown fields are refused with the nearest known one', () => {
     expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_ARGUMENT', details: [{ path: named }] } });
   });
 
-  test('nothing was done by any of them', async () => {
+  test('none of them had any effect', async () => {
     expect((await service.api('GET', '/collections')).body).toMatchObject({
       collections: [{ name: 'here', vector_count: 0 }],
     });

@@ -36,7 +36,7 @@ test.each([
   expect(all.map(({ id }) => id)).toEqual(expect.arrayContaining(body.matches.map(({ id }) => id)));
 });
 
-test('matches satisfy the filter although nearer records do not', async () => {
+test('matches satisfy the filter even if nearer records do not', async () => {
   const { body } = await query({ topK: 5, filter: { color: 'blue', size: { $gt: 30 } } });
   expect(body.matches).toHaveLength(5);
   for (const { metadata } of body.matches) {
@@ -45,7 +45,7 @@ test('matches satisfy the filter although nearer records do not', async () => {
   }
 });
 
-test.each(['filters', 'Filter', 'where', 'filter '])('a filter under the name %j is refused', async (name) => {
+test.each(['filters', 'Filter', 'where', 'filter '])('refuses a filter under the name %j', async (name) => {
   const { status, body } = await service.api<{ code: string; error: string }>('POST', '/collections/demo/query', {
     vector: [1, 0],
     [name]: { color: 'green' },
@@ -55,7 +55,7 @@ test.each(['filters', 'Filter', 'where', 'filter '])('a filter under the name %j
 });
 
 test.each([{ color: { $regex: 'g.*' } }, { color: { eq: 'green' } }, { $where: 'true' }, ['green'], 'green', null])(
-  'what is not understood is refused: %j',
+  'refuses what it does not understand: %j',
   async (filter) => {
     expect(await query({ filter })).toMatchObject({ status: 400, body: { code: 'INVALID_FILTER' } });
   },

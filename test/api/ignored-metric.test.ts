@@ -47,7 +47,7 @@ describe.each(['cosine', 'euclidean', 'dot'] as const)('%s', (metric) => {
   });
 });
 
-test('without one it is cosine, and an unknown one is refused', async () => {
+test('the default is cosine, and an unknown metric is refused', async () => {
   const { body } = await service.api('POST', '/collections', { name: 'default', dimensions: 2 });
   expect(body).toMatchObject({ collection: { metric: 'cosine' } });
   const refused = await service.api('POST', '/collections', { name: 'other', dimensions: 2, metric: 'manhattan' });

@@ -10,7 +10,7 @@ test.each([
   ['nothing', 'nothing'],
   ['another collection', 'collection'],
   ['an alias of another collection', 'alias'],
-])('its name belongs to %s by then: the next entry gets 404, and is stored nowhere', async (_, namesake) => {
+])('if its name now belongs to %s, the next entry gets 404 and is stored nowhere', async (_, namesake) => {
   const service = await shareService();
   const { api } = service;
   for (const name of ['notes', 'other']) await api('POST', '/collections', { name, dimensions: 2 });

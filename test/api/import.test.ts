@@ -54,7 +54,7 @@ interface CollectionBody {
 }
 
 describe.each([1, 4, 16])('over %i shards', (shards) => {
-  test('records of every namespace are written, entry by entry, under the root that they have', async () => {
+  test('writes records of every namespace, entry by entry, under the right root', async () => {
     const path = await create(shards);
     const answer = await send(`${path}/import`, linesOf(RECORDS).join('\n'));
     const merkleRoot = rootOfRecords(RECORDS);
@@ -69,7 +69,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     });
   });
 
-  test('an export imported as it is gives the same root, and so once more', async () => {
+  test('importing an export gives the same root, once and again', async () => {
     const from = await create(1);
     await send(`${from}/import`, linesOf(RECORDS).join('\n'));
     const exported = await service.api<string>('GET', `${from}/export`);
@@ -98,7 +98,7 @@ test.each([
   });
 });
 
-describe('a line that is no record', () => {
+describe('an invalid line', () => {
   const good = (count: number) => linesOf(RECORDS.slice(0, count));
   test.each<[string, string, RegExp]>([
     ['is not JSON', '{"id":"x"', /^line 2\d03 is not valid JSON/],
@@ -131,7 +131,7 @@ describe('a line that is no record', () => {
     expect(await service.api('GET', `${path}/verify`)).toMatchObject({ status: 200 });
   });
 
-  test('in the first entry: nothing was stored, and the answer says nothing of it', async () => {
+  test('in the first entry: nothing is stored, and the message mentions no stored records', async () => {
     const path = await create();
     const { status, body } = await send(`${path}/import`, [...good(3), '{}'].join('\n'));
     expect([status, body.code]).toEqual([400, 'INVALID_ARGUMENT']);
@@ -141,7 +141,7 @@ describe('a line that is no record', () => {
   });
 });
 
-test.each(['end', 'export'])('a record that has a field %s is refused where it is the only one', async (field) => {
+test.each(['end', 'export'])('a record with a field %s is refused even if it is the only one', async (field) => {
   const path = await create();
   for (const value of [5, {}, { count: 1, merkleRoot: ROOT }]) {
     const { status, body } = await send(
@@ -152,7 +152,7 @@ test.each(['end', 'export'])('a record that has a field %s is refused where it i
   }
 });
 
-test('an export with fewer or more records than its last line says is told of', async () => {
+test('reports an export with fewer or more records than its last line says', async () => {
   const from = await create();
   await send(`${from}/import`, linesOf(RECORDS.slice(0, 1_200)).join('\n'));
   const lines = (await service.api<string>('GET', `${from}/export`)).body.trimEnd().split('\n');
@@ -184,7 +184,7 @@ test.each([
     "cosine, the collection's own, but is euclidean; without this line its records go in all the same.",
   ],
 ])(
-  'an export of other %s is refused at its first line, before any record is written',
+  'refuses an export of other %s at its first line, before any record is written',
   async (field, metric, dimensions, code, told) => {
     const make = async (shape: object) => {
       const name = `imported-${made++}`;
@@ -206,7 +206,7 @@ test.each([
   },
 );
 
-test('an export that was cut off is told of, when what there is of it is stored', async () => {
+test('stores what there is of a truncated export, then reports it', async () => {
   const from = await create();
   await send(`${from}/import`, linesOf(RECORDS.slice(0, 1_200)).join('\n'));
   const lines = (await service.api<string>('GET', `${from}/export`)).body.trimEnd().split('\n');
@@ -221,7 +221,7 @@ test('an export that was cut off is told of, when what there is of it is stored'
   expect([behind.status, behind.body.error]).toEqual([400, expect.stringMatching(/a line after the end of an export/)]);
 });
 
-test('a body may be larger than any other, and is written in entries of what an upsert takes', async () => {
+test("a body may be larger than any other, and is written in entries of an upsert's size", async () => {
   const strict = await shareService('strict');
   expect(await strict.api('POST', '/collections', { name: 'large', dimensions: 1 })).toMatchObject({ status: 201 });
   const records = Array.from({ length: 40 }, (_, at) => ({
@@ -235,7 +235,7 @@ test('a body may be larger than any other, and is written in entries of what an 
   expect(answer).toMatchObject({ status: 200, body: { importedCount: 40, merkleRoot: rootOfRecords(records) } });
 });
 
-test('a line has at most 2 MiB, and an object in it or in another body at most 32,768 keys', async () => {
+test('limits a line to 2 MiB, and an object in it or in another body to 32,768 keys', async () => {
   const path = await create();
   const longOne = (bytes: number) => `{"id":"a",${' '.repeat(bytes - 29)}"values":[1,2,3]}`.padEnd(bytes);
   const atMost = INTERNAL_LIMITS.importLineMaxBytes;
@@ -260,7 +260,7 @@ test('a line has at most 2 MiB, and an object in it or in another body at most 3
   }
 });
 
-test('an entry that the plan has no room for ends an import: what follows it is not stored', async () => {
+test("an entry over the plan's limit ends an import: nothing after it is stored", async () => {
   const metered = await shareService('metered');
   const { api, key } = await createTenant(metered, 'free', 'importer');
   await api('POST', '/collections', { name: 'c', dimensions: 3 });
@@ -285,7 +285,7 @@ test('refuses other media types, compressed bodies, other methods and unknown co
   expect(await service.api('GET', `${path}/import`)).toMatchObject({ status: 405 });
 });
 
-test('a client that goes away in the middle leaves what was stored, and a service that works', async () => {
+test('a client that disconnects keeps what was stored, and the service keeps working', async () => {
   const path = await create();
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname);

@@ -22,7 +22,7 @@ const withKey = (secret: string) => apiClient(service.url, secret);
 const unauthenticated = refusal(401, 'UNAUTHENTICATED');
 
 describe('creation', () => {
-  test('answers with the secret, once', async () => {
+  test('returns the secret once', async () => {
     const { status, body } = await service.api<{ key: Issued }>('POST', '/keys', { name: 'deploy' });
     expect({ status, body }).toEqual({
       status: 201,
@@ -45,7 +45,7 @@ describe('creation', () => {
     expect(JSON.stringify(await list())).not.toContain(secret.slice(12));
   });
 
-  test('every key has a secret of its own, and works at once', async () => {
+  test('every key has its own secret, and works at once', async () => {
     const keys = await Promise.all(Array.from({ length: 8 }, () => create({ name: 'same name' })));
     expect(new Set(keys.map(({ secret }) => secret)).size).toBe(8);
     for (const { secret } of keys) expect(await withKey(secret)('GET', '/collections')).toMatchObject({ status: 200 });
@@ -89,7 +89,7 @@ describe('creation', () => {
     expect(await listed()).toEqual(before);
   });
 
-  test('says which scopes there are to one who names none', async () => {
+  test('names the valid scopes if the request has none', async () => {
     const { body } = await service.api('POST', '/keys', { name: 'x', scopes: [] });
     const expected = 'an array of at least one of read, write, manage, each at most once';
     expect(body).toMatchObject({ error: `scopes must be ${expected}, but is an empty array.` });
@@ -97,7 +97,7 @@ describe('creation', () => {
 });
 
 describe('revocation', () => {
-  test('takes effect at once, is final, and the key leaves the list', async () => {
+  test('takes effect at once, is final, and removes the key from the list', async () => {
     const { id, secret } = await create({ name: 'leaked' });
     const leaked = withKey(secret);
     expect(await leaked('GET', '/collections')).toMatchObject({ status: 200 });
@@ -110,13 +110,13 @@ describe('revocation', () => {
   });
 
   test.each(['00000000-0000-4000-8000-000000000000', 'x', '..%2f', '%00', `${'a'.repeat(100)}`])(
-    'of a key that is not there is 404 (%s)',
+    'returns 404 for an unknown key (%s)',
     async (id) => {
       expect(await service.api('DELETE', `/keys/${id}`)).toEqual(refusal(404, 'KEY_NOT_FOUND'));
     },
   );
 
-  test("another account's key is exactly as absent", async () => {
+  test("returns the same 404 for another account's key", async () => {
     const tenant = await createTenant(service, 'free');
     expect(await service.api('DELETE', `/keys/${tenant.key.id}`)).toEqual(refusal(404, 'KEY_NOT_FOUND'));
     expect(await tenant.api('GET', '/collections')).toMatchObject({ status: 200 });
@@ -124,7 +124,7 @@ describe('revocation', () => {
     expect(keys.map(({ id }) => id)).toEqual([tenant.key.id]);
   });
 
-  test('the last key that can manage stays: LAST_KEY; others may go', async () => {
+  test('refuses the last key with manage (LAST_KEY), and revokes others', async () => {
     const tenant = await createTenant(service, 'enterprise');
     const reader = await tenant.api<{ key: Issued }>('POST', '/keys', { name: 'reader', scopes: ['read', 'write'] });
     expect(await tenant.api('DELETE', `/keys/${tenant.key.id}`)).toEqual(refusal(409, 'LAST_KEY'));

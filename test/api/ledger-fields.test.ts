@@ -25,7 +25,7 @@ const statusOnLedger = async (signature: string) =>
   (await askLedger<{ value: unknown[] }>(service, 'getSignatureStatuses', [[signature]])).value[0];
 
 describe.each(['pro', 'business', 'enterprise'])('on the plan %s', (plan) => {
-  test('every write names a transaction of its own, which the ledger has confirmed', async () => {
+  test('every write has its own confirmed transaction', async () => {
     const results = await writes((await createTenant(service, plan)).api);
     for (const { ledgerProgram, ledgerTx, ledgerExplorerUrl, anchor } of results) {
       expect([ledgerProgram, anchor]).toEqual([PROGRAM, { status: 'confirmed' }]);
@@ -39,7 +39,7 @@ describe.each(['pro', 'business', 'enterprise'])('on the plan %s', (plan) => {
   });
 });
 
-test('on the plan free there is a root, and no transaction', async () => {
+test('the free plan has a root and no transaction', async () => {
   for (const result of await writes((await createTenant(service, 'free')).api)) {
     expect(result).toMatchObject({
       merkleRoot: expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -59,7 +59,7 @@ test('an account that moves to a paid plan is anchored from its next write', asy
   expect(body).toMatchObject({ anchor: { status: 'confirmed' }, ledgerTx: expect.any(String) });
 });
 
-test('with the ledger off nothing is anchored on any plan', async () => {
+test('nothing is anchored on any plan if the ledger is off', async () => {
   for (const result of await writes((await shareService('plain')).api)) {
     expect(result).toMatchObject({ ledgerTx: null, ledgerExplorerUrl: null, anchor: { status: 'none' } });
   }

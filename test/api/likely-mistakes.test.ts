@@ -18,7 +18,7 @@ const creating = (fields: object) => refusalOf('POST', '/collections', { name: '
 const upserting = (values: unknown) =>
   refusalOf('POST', '/collections/articles/upsert', { records: [{ id: 'a', values }] });
 
-describe('a refusal names the value, its place, and what was probably meant', () => {
+describe('a refusal names the value, its place, and the probable intention', () => {
   test.each<[string, object, string]>([
     [
       'a metric that is misspelt',
@@ -63,7 +63,7 @@ describe('a refusal names the value, its place, and what was probably meant', ()
     expect(await upserting(values)).toContain(said);
   });
 
-  test('NaN as Python writes it', async () => {
+  test('NaN as Python prints it', async () => {
     const { text } = await rawRequest(
       service.url,
       'POST',
@@ -88,7 +88,7 @@ describe('a refusal names the value, its place, and what was probably meant', ()
     expect(await refusalOf('POST', path, { vector: [1, 2] })).toBe(said);
   });
 
-  test("nobody is told of another account's collections", async () => {
+  test("no suggestion reveals another account's collections", async () => {
     const other = await shareService();
     const reply = await other.api<{ error: string }>('GET', '/collections/artciles', undefined);
     expect(reply.body.error).toBe('There is no collection named artciles.');

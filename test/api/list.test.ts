@@ -61,7 +61,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     expect(await list({ limit: 1_000, consistency: 'eventual' })).toEqual(await list({ limit: 1_000 }));
   });
 
-  test('100 to a page where nothing else is said, and no cursor after the last', async () => {
+  test('has 100 records to a page by default, and no cursor after the last', async () => {
     const pages = await listAll({});
     expect(pages.map(({ records }) => records.length)).toEqual([100, 100, 100, IDS.length - 300]);
     expect(pages.map((page) => 'nextCursor' in page)).toEqual([true, true, true, false]);
@@ -69,14 +69,14 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     expect('nextCursor' in (await list({ limit: IDS.length - 1 }))).toBe(true);
   });
 
-  test.each([1, 7])('in pages of %i they are the same', async (limit) => {
+  test.each([1, 7])('pages of %i have the same records', async (limit) => {
     const pages = await listAll({ limit });
     expect(pages.flatMap(({ records }) => idsOf(records))).toEqual(inOrder(IDS));
     expect(pages).toHaveLength(Math.ceil(IDS.length / limit));
   });
 
   test.each(['r', 'r1', 'r10', 'r100', 'a', 'a\0', 'b\0', 'é', '\ufeff', '\u{1f600}', 'none', 'rr'])(
-    'only ids that begin with %j',
+    'lists only ids that begin with %j',
     async (prefix) => {
       const expected = inOrder(IDS.filter((id) => id.startsWith(prefix)));
       expect(await listIds({ prefix, limit: 7 })).toEqual(expected);
@@ -84,13 +84,13 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     },
   );
 
-  test('a prefix may be as long as an id', async () => {
+  test('accepts a prefix as long as an id', async () => {
     const [short, long] = ['x'.repeat(511), 'x'.repeat(512)];
     expect(await listIds({ prefix: short, limit: 1 })).toEqual([short, long]);
     expect(await listIds({ prefix: long, limit: 1 })).toEqual([long]);
   });
 
-  test('only records that match', async () => {
+  test('lists only matching records', async () => {
     const some = inOrder(IDS.filter((_, at) => at >= 100 && at < 250));
     expect(await listIds({ filter: { n: { $gte: 100, $lt: 250 } }, limit: 7 })).toEqual(some);
     const both = { filter: { n: { $lt: 250 } }, prefix: 'r1', limit: 7 };
@@ -101,7 +101,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     expect(await list({ filter: { id: last }, limit: 1 })).toEqual({ records: [{ id: last }] });
   });
 
-  test('values and metadata where they are asked for', async () => {
+  test('includes values and metadata on request', async () => {
     for (const includeValues of [true, false]) {
       for (const includeMetadata of [true, false]) {
         const expected = inOrder(IDS).map((id) => {
@@ -125,7 +125,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     expect(idsOf(last.records)).toEqual(idsOf(rest.records).filter((id) => id.startsWith('r29')));
   });
 
-  test('while others come and go, what stays is listed once, and a cursor outlives its record', async () => {
+  test('during writes, unchanged records are listed once, and a cursor survives the deletion of its record', async () => {
     const staying = IDS.filter((_, at) => at % 3 !== 0);
     const going = IDS.filter((_, at) => at % 3 === 0);
     const coming = Array.from({ length: 200 }, (_, at) => `r${at}-new`);
@@ -149,7 +149,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
   });
 });
 
-test('costs nothing of the plan', async () => {
+test('counts against no limit of the plan', async () => {
   const used = async () => (await service.api<{ usage: Record<string, number> }>('GET', '/usage')).body.usage;
   const before = await used();
   expect((await service.api('POST', '/collections/listed-4/list', { includeValues: true })).status).toBe(200);
@@ -188,7 +188,7 @@ describe('refuses', () => {
     expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_FILTER' } });
   });
 
-  test('a collection that is not there', async () => {
+  test('an unknown collection', async () => {
     const answer = await service.api('POST', '/collections/nowhere/list', {});
     expect(answer).toEqual(refusal(404, 'COLLECTION_NOT_FOUND'));
   });

@@ -18,7 +18,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     await service.api('POST', '/collections', { name: 'demo', dimensions: 2, shards });
   });
 
-  test('two writers at once: everything that was acknowledged to either is there', async () => {
+  test('two concurrent writers: everything acknowledged to either is stored', async () => {
     const recordsOf = (writer: string, round: number) =>
       Array.from({ length: PER_WRITE }, (_, at) => ({
         id: `${writer}-${round}-${at}`,

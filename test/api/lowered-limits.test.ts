@@ -134,7 +134,7 @@ test.each<[string, Request, Request, object]>([
   expect(await refused()).toEqual(answer);
 });
 
-describe('a list that does not say how much', () => {
+describe('a list without a limit', () => {
   /** Returns the names on each page. */
   async function pages(api: Api, path: string, field: string, name = 'name'): Promise<string[][]> {
     const found: string[][] = [];
@@ -147,7 +147,7 @@ describe('a list that does not say how much', () => {
     }
   }
 
-  test('has a page of each', async () => {
+  test('returns a page of each', async () => {
     for (const name of ['a', 'b', 'c']) {
       expect((await create({ name })).status).toBe(201);
       expect((await at('/keys', { name })).status).toBe(201);
@@ -163,7 +163,7 @@ describe('a list that does not say how much', () => {
     expect(new Set(accounts.flat()).size).toBe(accounts.flat().length);
   });
 
-  test('has all indexes on /pinecone, whose clients do not ask for pages', async () => {
+  test('returns all indexes on /pinecone, whose clients do not use pages', async () => {
     for (const name of ['a', 'b', 'c', 'd']) await create({ name });
     const { body } = await pineconeApi(service.url, service.key)('GET', '/indexes');
     expect((body as { indexes: { name: string }[] }).indexes.map(({ name }) => name)).toEqual([
@@ -175,12 +175,12 @@ describe('a list that does not say how much', () => {
     ]);
   });
 
-  test.each(['/collections', '/keys', '/aliases'])('%s refuses a cursor that is none', async (path) => {
+  test.each(['/collections', '/keys', '/aliases'])('%s refuses an invalid cursor', async (path) => {
     expect(await service.api('GET', `${path}?cursor=made-up`)).toEqual(refusalOf('cursor'));
   });
 });
 
-test('a default above a maximum that was lowered comes down with it', async () => {
+test('a default above a lowered maximum is lowered with it', async () => {
   const limitsOf = (limits: string) => readConfig({ PROVEC_LIMITS: limits }).limits;
   expect(limitsOf('{"topKMax": 5}')).toMatchObject({ topKMax: 5, topKDefault: 5 });
   expect(limitsOf('{"topKDefault": 7, "topKMax": 3}')).toMatchObject({ topKMax: 3, topKDefault: 3 });

@@ -13,7 +13,7 @@ beforeAll(async () => {
 const upsert = (id: string, metadata: object) =>
   service.api('POST', '/collections/demo/upsert', { records: [{ id, values: [1, 1], metadata }] });
 
-test('metadata and filters keep their keys beside others that resemble them', async () => {
+test('metadata and filters keep their keys next to similar ones', async () => {
   await upsert('first', { h: 1, '\\': 0 });
   await upsert('second', { h: 1, '"': 2 });
   const { body } = await service.api<{ vectors: Record<string, { metadata: object }> }>(

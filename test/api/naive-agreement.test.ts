@@ -84,7 +84,7 @@ async function remove(given: Json, ids: string[]): Promise<void> {
   expect((await post('count', {})).count).toBe(records.size);
 }
 
-test(`${FILTERS} random filters select of ${RECORDS} random records what they say`, async () => {
+test(`${FILTERS} random filters select the right ones of ${RECORDS} random records`, async () => {
   const filters = fc.sample(filter, { numRuns: FILTERS, seed }).map(sendable);
   const fields = fc.sample(
     fieldName.filter((name) => name !== ''),

@@ -89,13 +89,13 @@ describe.each([1, 4])('over %i shards', (shards) => {
     expect(byId.matches).toMatchObject([{ id: '3', values: records[2]!.values }]);
   });
 
-  test('a request without a namespace is about the default one', async () => {
+  test('a request without a namespace uses the default one', async () => {
     expect(await answer('count', {})).toEqual({ count: 4 });
     expect((await answer('query', { id: 'only', topK: 50 })).matches).toHaveLength(4);
     expect(await service.api('GET', path)).toMatchObject({ body: { collection: { vector_count: all().length } } });
   });
 
-  test('a namespace without records is empty to reads, and its records are not found', async () => {
+  test('a namespace without records reads as empty, and its records are not found', async () => {
     expect(await answer('query', { namespace: 'tenant', vector: [1, 2, 3] })).toEqual({ matches: [] });
     expect(await answer('count', { namespace: 'tenant' })).toEqual({ count: 0 });
     expect(await answer('fetch', { namespace: 'tenant', ids: ['1'] })).toEqual({ vectors: {} });
@@ -123,7 +123,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     expect(await listed('?prefix=nobody')).toEqual({ namespaces: [] });
   });
 
-  test('a proof shows a record in its namespace and its absence in others', async () => {
+  test("a proof shows a record's presence in its namespace and its absence in others", async () => {
     const proofOf = async (id: string, namespace: string) => {
       const query = `id=${id}&namespace=${encodeURIComponent(namespace)}`;
       const { body } = await service.api<{ proof: RecordProof }>('GET', `${path}/proof?${query}`);
@@ -146,7 +146,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     expect(() => verifyProof(root(), inTenant, { id: '1' })).toThrow('another namespace');
   });
 
-  test('updates and deletes leave other namespaces alone', async () => {
+  test('updates and deletes leave other namespaces unchanged', async () => {
     const namespace = 'tenant-2';
     const records = held.get(namespace)!;
     const update = {
@@ -174,7 +174,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     expect(await service.api('GET', path)).toMatchObject({ body: { collection: { merkleRoot: root() } } });
   });
 
-  test('deletes a namespace as a whole, once', async () => {
+  test('deletes an entire namespace, once', async () => {
     const remove = (segment: string) => service.api('DELETE', `${path}/namespaces/${segment}`);
     const removed = await remove(encodeURIComponent('a/b'));
     held.delete('a/b');
@@ -259,7 +259,7 @@ test('a namespace in a path is percent-encoded UTF-8', async () => {
 });
 
 test.each(['.', '..'])(
-  'a client that cuts the path of the namespace %s short does not delete the collection',
+  'a client that truncates the path of the namespace %s does not delete the collection',
   async (namespace) => {
     const path = '/collections/dotted';
     await service.api('POST', '/collections', { name: 'dotted', dimensions: 1 });

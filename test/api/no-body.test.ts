@@ -24,7 +24,7 @@ const send = async (method: string, path: string, body?: string, headers: Record
   return { status, ...(JSON.parse(text) as { code?: string; details?: unknown[]; error?: string }) };
 };
 
-test('ids sent along do not have the whole collection deleted', async () => {
+test('ids in a body do not cause the whole collection to be deleted', async () => {
   expect(await send('DELETE', '/collections/docs', '{"ids":["a"]}')).toMatchObject({
     status: 400,
     code: 'INVALID_ARGUMENT',
@@ -35,7 +35,7 @@ test('ids sent along do not have the whole collection deleted', async () => {
 });
 
 test.each(['/collections', '/collections/docs', '/collections/docs/verify', '/usage', '/keys'])(
-  'fields in a GET of %s are refused',
+  'refuses fields in a GET of %s',
   async (path) => {
     expect(await send('GET', path, '{"filter":{}}')).toMatchObject({ status: 400, details: [{ path: 'filter' }] });
     expect(await send('GET', path, '{')).toMatchObject({ status: 400, code: 'INVALID_JSON' });
@@ -43,7 +43,7 @@ test.each(['/collections', '/collections/docs', '/collections/docs/verify', '/us
   },
 );
 
-test('an empty body, or an object without fields, is as none', async () => {
+test('accepts an empty body, or an object without fields, as no body', async () => {
   expect((await send('GET', '/usage', '')).status).toBe(200);
   expect((await send('GET', '/usage', '{}')).status).toBe(200);
   expect((await send('GET', '/usage', '', { 'transfer-encoding': 'chunked' })).status).toBe(200);

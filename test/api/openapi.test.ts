@@ -84,14 +84,13 @@ describe('the document', () => {
     expect(namesOf(document)).toEqual([...ROUTES, ...OPERATOR_ROUTES].sort());
   });
 
-  test.each(['anchored', 'unmanaged'] as const)(
-    'refers to nothing that is not there, and leaves nothing unused: %s',
-    async (kind) => expectWholeReferences(await documentOf(await shareService(kind))),
+  test.each(['anchored', 'unmanaged'] as const)('has no dangling reference and nothing unused: %s', async (kind) =>
+    expectWholeReferences(await documentOf(await shareService(kind))),
   );
 
-  test('has only schemas that JSON Schema 2020-12 knows', () => expectKnownSchemas(document));
+  test('has only schemas valid in JSON Schema 2020-12', () => expectKnownSchemas(document));
 
-  test('names every operation once, every parameter of a path, a known way in, and what each answer is', () =>
+  test('names every operation once, every path parameter, its authentication, and the meaning of each answer', () =>
     expectWholeOperations(document));
 
   test('has the limits of this configuration', () => {
@@ -101,7 +100,7 @@ describe('the document', () => {
     expect(named).toEqual([topKMax, recordsPerUpsertMax]);
   });
 
-  test('has the routes of an operator only where there is one', async () => {
+  test('has the operator routes only if there is an operator token', async () => {
     expect(namesOf(await documentOf(await shareService('unmanaged')))).toEqual(ROUTES.toSorted());
   });
 });
@@ -213,7 +212,7 @@ describe('what the service refuses', () => {
   });
 });
 
-describe('what it says is so', () => {
+describe('its claims hold', () => {
   const concrete = (path: string) =>
     path
       .replace('{name}', 'some')
@@ -221,14 +220,14 @@ describe('what it says is so', () => {
       .replace('{alias}', 'live')
       .replace('{id}', '00000000-0000-4000-8000-000000000000');
 
-  test('every route is there, and asks for a key where it says so', async () => {
+  test('every route exists, and asks for a key if the document says so', async () => {
     for (const { method, path, operation } of document.operations) {
       const { status } = await send(method, concrete(path), null);
       expect([method, path, status]).toEqual([method, path, operation.security.length === 0 ? 200 : 401]);
     }
   });
 
-  test('every method that a path takes is in it', async () => {
+  test('lists every method that a path accepts', async () => {
     for (const [path, operations] of Object.entries(document.json.paths)) {
       const { headers } = await send('OPTIONS', concrete(path), null);
       const taken = headers.allow!.split(', ').filter((method) => method !== 'HEAD' && method !== 'OPTIONS');
@@ -241,7 +240,7 @@ describe('what it says is so', () => {
     }
   });
 
-  test('answers, requests and errors are as it describes them, of every operation', async () => {
+  test('answers, requests and errors of every operation match the document', async () => {
     const calls = new DocumentedCalls(document, (method, path, token, body) =>
       send(method, path, path.includes('/admin/') ? ADMIN_TOKEN : (token ?? service.key), body),
     );
@@ -378,7 +377,7 @@ describe('what it says is so', () => {
     expect([...calls.succeeded].sort()).toEqual(namesOf(document));
   });
 
-  test('a request that the service refuses is not one by the document either', () => {
+  test('a request that the service refuses is invalid by the document too', () => {
     const query = document.json.paths['/api/v1/collections/{name}/query'].post.requestBody;
     for (const body of [
       {},

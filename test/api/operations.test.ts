@@ -33,7 +33,7 @@ test('livez and readyz need no key', async () => {
 });
 
 describe('the front page', () => {
-  test('says what this is, its state, a first request that works when pasted, and where to go on', async () => {
+  test('says what Provec is, its state, a first request that works when pasted, and where to read more', async () => {
     const { status, type, text } = await page('/');
     expect([status, type]).toEqual([200, 'text/html; charset=utf-8']);
     expect(text).toContain('A vector database that can prove what it stores.');
@@ -55,7 +55,7 @@ describe('the front page', () => {
     expect(await answer.json()).toMatchObject({ collection: { name: 'notes', dimensions: 4 } });
   });
 
-  test('repeats no Host that is none, and nothing on it runs', async () => {
+  test('does not repeat an invalid Host, and contains no script', async () => {
     const hosts = ['a"><script>', "x'$(id)", 'a b', 'x'.repeat(300)];
     for (const host of hosts) {
       const { status, text, headers } = await rawRequest(service.url, 'GET', '/', { host });
@@ -100,7 +100,7 @@ describe('metrics', () => {
     expect(await only('process_resident_memory_bytes')).toBeGreaterThan(0);
   });
 
-  test('carry nothing of any tenant, and no key', async () => {
+  test('contain no tenant data, and no key', async () => {
     const { body } = await service.api<{ collections: { id: string }[] }>('GET', '/collections');
     const { type, text } = await page('/metrics');
     expect(type).toMatch(/^text\/plain; version=0\.0\.4/);
@@ -123,7 +123,7 @@ describe('slow senders', () => {
     ['a body of declared length', `${HEAD}Content-Length: 50000000\r\n\r\n{"records":[`, ' '],
     ['a chunked body', `${HEAD}Transfer-Encoding: chunked\r\n\r\n`, '1\r\n \r\n'],
     ['a chunk that never ends', `${HEAD}Transfer-Encoding: chunked\r\n\r\nfffff\r\n`, ' '],
-  ])('%s that trickle in are cut off with 408, and cost others nothing', async (_, start, drop) => {
+  ])('slow %s are cut off with 408, and do not delay others', async (_, start, drop) => {
     const port = Number(new URL(service.url).port);
     const slow = Array.from({ length: CONNECTIONS }, () => new RawConnection(port));
     for (const connection of slow) connection.write(start);
@@ -148,7 +148,7 @@ describe('slow senders', () => {
   });
 });
 
-describe('when the service is at fault', () => {
+describe('faults of the service', () => {
   const usage = () =>
     rawRequest(service.url, 'GET', '/api/v1/usage', {
       'x-request-id': 'asked.by-test',
@@ -166,7 +166,7 @@ describe('when the service is at fault', () => {
     await broker.waitForServices(name);
   };
 
-  test('INTERNAL 500 directs to the status page, and says nothing of the cause', async () => {
+  test('INTERNAL 500 names the status page, and does not reveal the cause', async () => {
     await putInPlace('metering', 'usage', new TypeError('secret-host-7 cannot read /var/secret/path.ts'));
     const { status, text, headers } = await usage();
     expect([status, headers['retry-after']]).toEqual([500, undefined]);
@@ -207,12 +207,12 @@ describe('when the service is at fault', () => {
   test.each([
     ['the store is out of reach', new StoreError('unavailable', 'secret-host-7 is silent')],
     ['an action does not answer', Object.assign(new Error('node-3'), { name: 'RequestTimeoutError' })],
-  ])('UNAVAILABLE 503 says when to try again: %s', async (_, fault) => {
+  ])('UNAVAILABLE 503 has Retry-After: %s', async (_, fault) => {
     await putInPlace('metering', 'usage', fault);
     expectUnavailable(await usage());
   });
 
-  test('UNAVAILABLE 503 where a service is gone', async () => {
+  test('UNAVAILABLE 503 while a service is missing', async () => {
     await takeAway('metering');
     expectUnavailable(await usage());
   });

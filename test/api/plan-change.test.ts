@@ -11,7 +11,7 @@ beforeAll(async () => {
   service = await shareService('anchored');
 });
 
-test('collections of an account that leaves Free are anchored without another write', async () => {
+test('collections of an account that leaves the free plan are anchored without another write', async () => {
   const { account, api: tenant } = await createTenant(service, 'free', 'growing');
   await tenant('POST', '/collections', { name: 'docs', dimensions: 2 });
   const { body: written } = await tenant('POST', '/collections/docs/upsert', {

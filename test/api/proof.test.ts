@@ -38,7 +38,7 @@ describe.each([1, 2, 8, 64])('over %i shards', (shards) => {
     collectionId = body.collection.id;
   });
 
-  test('of an empty collection every id is absent', async () => {
+  test('every id is absent from an empty collection', async () => {
     const proof = await prove('r0');
     expect(proof).toMatchObject({ present: false, siblings: [], terminal: null, version: 0 });
     expect(verifyProof('0'.repeat(64), proof, { id: 'r0' })).toBe('absent');
@@ -49,7 +49,7 @@ describe.each([1, 2, 8, 64])('over %i shards', (shards) => {
   });
 
   test.each([1, 2, 3, 9, 40])(
-    'of %i records each is present and others are absent, by the root on the ledger',
+    'proves each of %i records present and others absent, against the root on the ledger',
     async (count) => {
       const records = Array.from({ length: count }, (_, at) => record(at));
       await service.api('POST', `${path}/upsert`, { records });
@@ -69,7 +69,7 @@ describe.each([1, 2, 8, 64])('over %i shards', (shards) => {
     },
   );
 
-  test('shows neither other values nor other metadata, nor another id, nor leads to an older root', async () => {
+  test('does not prove other values, other metadata or another id, or lead to an older root', async () => {
     const proof = await prove('r5');
     const { id, values, metadata } = record(5);
     const root = content.root;
@@ -82,7 +82,7 @@ describe.each([1, 2, 8, 64])('over %i shards', (shards) => {
     expect(verifyProof(content.root, await prove('r5'), { id: 'r5' })).toBe('absent');
   });
 
-  test('names the transaction that wrote its root, which the write and the list of anchors name too', async () => {
+  test('names the transaction that wrote its root, as the write and the list of anchors do', async () => {
     const written = await service.api<UpsertResult>('POST', `${path}/upsert`, { records: [record(41)] });
     content.upsert([record(41)]);
     const { ledgerTx, merkleRoot, version } = written.body;
@@ -92,14 +92,14 @@ describe.each([1, 2, 8, 64])('over %i shards', (shards) => {
     expect(anchors).toMatchObject([{ ledgerTx, merkleRoot, version }]);
   });
 
-  test('verify?id= is the same proof', async () => {
+  test('verify?id= returns the same proof', async () => {
     for (const id of ['r7', 'absent', 'a/b?c&d=e 🧭']) {
       const { status, body } = await service.api('GET', `${path}/verify?id=${encodeURIComponent(id)}`);
       expect({ status, body }).toEqual({ status: 200, body: { proof: await prove(id) } });
     }
   });
 
-  test('any id can be proved', async () => {
+  test('proves any id', async () => {
     const ids = ['__proto__', '🧭', 'a+b%20c', 'x'.repeat(512), '/'];
     const records = ids.map((id) => ({ id, values: [0, 1] }));
     await service.api('POST', `${path}/upsert`, { records });
@@ -109,7 +109,7 @@ describe.each([1, 2, 8, 64])('over %i shards', (shards) => {
     }
   });
 
-  test('the address is that of the collection, and what the service says of it is what the ledger holds', async () => {
+  test("has the collection's address, and the service's claims match the ledger", async () => {
     const { collection } = (await service.api<{ collection: CollectionDetail }>('GET', path)).body;
     const { ledgerAddress } = collection.anchor;
     const { merkleRoot, version, vector_count: vectorCount } = collection;
@@ -141,6 +141,6 @@ test.each([
   expect(await service.api('GET', `/collections/proof-1${below}`)).toEqual(refusalOf(path));
 });
 
-test('an unknown collection is 404', async () => {
+test('returns 404 for an unknown collection', async () => {
   expect(await service.api('GET', '/collections/never/proof?id=a')).toEqual(refusal(404, 'COLLECTION_NOT_FOUND'));
 });

@@ -36,19 +36,19 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     await post('upsert', { namespace: 'n', records: RECORDS.slice(0, 3) });
   });
 
-  test('each query is answered in its place as it is alone', async () => {
+  test('answers each query, in order, as if it were alone', async () => {
     const alone = await Promise.all(QUERIES.map(async (query) => (await post('query', query)).body));
     expect(await post('queries', { queries: QUERIES })).toMatchObject({ status: 200, body: { results: alone } });
     expect((await post('queries', { queries: [QUERIES[2]] })).body).toEqual({ results: [alone[2]] });
   });
 
-  test('a hundred at once', async () => {
+  test('answers a hundred at once', async () => {
     const queries = Array.from({ length: 100 }, (_, at) => ({ id: `r${at}`, topK: 1 }));
     const { results } = (await post('queries', { queries })).body as { results: { matches: { id: string }[] }[] };
     expect(results.map(({ matches }) => matches.map(({ id }) => id))).toEqual(queries.map(({ id }) => [id]));
   });
 
-  test('answers of many pages come whole, as many as there may be', async () => {
+  test('answers of many pages arrive completely, up to the maximum', async () => {
     // Each record takes more than its share of the first pages.
     const text = 'x'.repeat(1_500);
     const records = Array.from({ length: 100 }, (_, at) => ({
@@ -96,7 +96,7 @@ describe('refuses', () => {
     expect((answer.body as { details: { path: string }[] }).details.map((each) => each.path)).toContain(field);
   });
 
-  test('another length of a vector, a wrong filter, and a record that is not there', async () => {
+  test('a vector of another length, an invalid filter, and an absent record', async () => {
     const codeOf = async (query: object) =>
       (await service.api<{ code: string }>('POST', `${path}/queries`, { queries: [good, query] })).body.code;
     expect(await codeOf({ vector: [1] })).toBe('DIMENSION_MISMATCH');
@@ -105,7 +105,7 @@ describe('refuses', () => {
   });
 });
 
-test('they count as that many queries of the plan, and where one fails or too few are left, as none', async () => {
+test('each counts as a query of the plan; if one fails or too few are left, none counts', async () => {
   const { api } = await createTenant(await shareService('metered'), 'business', 'many');
   const used = async () => ((await api('GET', '/usage')).body as { usage: { query_count: number } }).usage.query_count;
   await api('POST', '/collections', { name: 'c', dimensions: 1 });

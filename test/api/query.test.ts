@@ -33,7 +33,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     await service.api('POST', `${path}/upsert`, { records: RECORDS });
   });
 
-  test('gives the best 10 by default, best first, with metadata and without values', async () => {
+  test('returns the best 10 by default, best first, with metadata and without values', async () => {
     const { status, body } = await query({ vector: EAST });
     const scores = RECORDS.slice(0, 10).map(({ values }) => values[0] / Math.hypot(values[0], values[1]));
     expect({ status, body }).toEqual({
@@ -48,13 +48,13 @@ describe.each([1, 8])('over %i shards', (shards) => {
     });
   });
 
-  test('topK from 1 to 10,000, at most what there is', async () => {
+  test('accepts topK from 1 to 10,000, and returns at most what there is', async () => {
     expect(await idsOf({ vector: EAST, topK: 1 })).toEqual(['r00']);
     expect(await idsOf({ vector: EAST, topK: 13 })).toEqual(IDS.slice(0, 13));
     expect(await idsOf({ vector: EAST, topK: 10_000 })).toEqual(IDS);
   });
 
-  test('includeValues and includeMetadata', async () => {
+  test('respects includeValues and includeMetadata', async () => {
     const [{ id, values, metadata }] = RECORDS;
     const one = { vector: EAST, topK: 1 };
     const ask = async (flags: object) => (await query({ ...one, ...flags })).body.matches;
@@ -64,14 +64,14 @@ describe.each([1, 8])('over %i shards', (shards) => {
     expect(await ask({ includeValues: false, includeMetadata: true })).toEqual([{ id, score: 1, metadata }]);
   });
 
-  test('by the id of a record instead of a vector', async () => {
+  test('queries by the id of a record', async () => {
     const byId = await query({ id: 'r20', topK: 40, includeValues: true });
     const byVector = await query({ vector: RECORDS[20].values, topK: 40, includeValues: true });
     expect(byId.body.matches[0]).toMatchObject({ id: 'r20', score: expect.closeTo(1, 12) });
     expect(byId.body).toEqual(byVector.body);
   });
 
-  test('scoreThreshold leaves out what is below', async () => {
+  test('scoreThreshold leaves out lower scores', async () => {
     const { matches } = (await query({ vector: EAST, topK: 40 })).body;
     const scoreThreshold = matches[7].score;
     expect(await idsOf({ vector: EAST, topK: 40, scoreThreshold })).toEqual(IDS.slice(0, 8));
@@ -80,12 +80,12 @@ describe.each([1, 8])('over %i shards', (shards) => {
     expect(await idsOf({ vector: EAST, topK: 40, scoreThreshold: -1 })).toEqual(IDS);
   });
 
-  test('exact gives the same', async () => {
+  test('exact returns the same', async () => {
     const request = { vector: [0.3, 0.7], topK: 40 };
     expect((await query({ ...request, exact: true })).body).toEqual((await query({ ...request, exact: false })).body);
   });
 
-  test('sees a write as soon as it is acknowledged, a replaced vector and a deleted one too', async () => {
+  test('sees a write as soon as it is acknowledged, including replaced and deleted vectors', async () => {
     const found = { vector: [-1, 0], topK: 1 };
     await service.api('POST', `${path}/upsert`, { records: [{ id: 'west', values: [-1, 0] }] });
     expect(await idsOf(found)).toEqual(['west']);
@@ -95,7 +95,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     expect(await idsOf({ vector: EAST, topK: 2 })).toEqual(['r00', 'r01']);
   });
 
-  test('ties go by id, in the order of UTF-8 bytes', async () => {
+  test('orders ties by id, in the order of UTF-8 bytes', async () => {
     const name = `ties-${shards}`;
     await service.api('POST', '/collections', { name, dimensions: 2, shards });
     const ids = ['b', 'a', 'é', 'B', '10', '9', 'ab', '\uff5e', '🧭', ''.padEnd(9, 'a')];
@@ -133,7 +133,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     expect(await query(body)).toEqual(refusalOf(path));
   });
 
-  test('refuses a vector of another length and an id that is not there', async () => {
+  test('refuses a vector of another length and an absent id', async () => {
     expect(await query({ vector: [1, 2, 3] })).toEqual(
       refusal(400, 'DIMENSION_MISMATCH', {
         details: [{ path: 'vector', expected: '2 numbers', got: 'an array of 3' }],
@@ -143,7 +143,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
   });
 });
 
-test('an unknown collection is 404, an empty one has no matches', async () => {
+test('returns 404 for an unknown collection and no matches for an empty one', async () => {
   expect(await service.api('POST', '/collections/never/query', { vector: [1] })).toEqual(
     refusal(404, 'COLLECTION_NOT_FOUND'),
   );

@@ -16,7 +16,7 @@ beforeAll(async () => {
 const together = (count: number, api = service.api) =>
   Promise.all(Array.from({ length: count }, () => api('GET', '/collections')));
 
-test('more than so many at once are refused, with the time to wait; no other key is', async () => {
+test('refuses more than the allowed number at once, with Retry-After; other keys are not affected', async () => {
   const other = await createTenant(service, 'free', 'other');
   const answers = await together(MANY);
   const refused = answers.filter(({ status }) => status !== 200);
@@ -31,7 +31,7 @@ test('more than so many at once are refused, with the time to wait; no other key
   expect(await other.api('GET', '/collections')).toMatchObject({ status: 200 });
 });
 
-test('it passes: who waits as told is let in again', async () => {
+test('a client that waits for Retry-After is accepted again', async () => {
   let answer = (await together(MANY)).find(({ status }) => status === 429)!;
   for (let tries = 0; answer.status === 429 && tries < 20; tries++) {
     const seconds = Number(answer.headers.get('retry-after'));
@@ -41,7 +41,7 @@ test('it passes: who waits as told is let in again', async () => {
   expect(answer.status).toBe(200);
 });
 
-test('an unknown key is 401 however often, and what needs no key is free', async () => {
+test('an unknown key always gets 401, and routes without a key are not limited', async () => {
   const unknown = await together(MANY, apiClient(service.url, 'pv_live_nobody-knows-this-key'));
   expect(new Set(unknown.map(({ status }) => status))).toEqual(new Set([401]));
   const pages = await Promise.all(Array.from({ length: MANY }, () => fetch(`${service.url}/livez`)));

@@ -22,7 +22,7 @@ describe('the list', () => {
     expect(await list()).toEqual({ collections: [] });
   });
 
-  test('has the newest first, each with what it was created with and its count', async () => {
+  test('has the newest first, each with its settings and count', async () => {
     const made: object[] = [];
     for (const name of ['first', 'second', 'third']) {
       const { body } = await service.api('POST', '/collections', { name, dimensions: 2, shards: 4 });
@@ -36,7 +36,7 @@ describe('the list', () => {
     expect(await list()).toEqual({ collections: made });
   });
 
-  test('is that of the account alone', async () => {
+  test("has only the account's collections", async () => {
     expect(await list(other.api)).toEqual({ collections: [] });
   });
 });
@@ -54,24 +54,27 @@ describe('the list in pages', () => {
     for (const name of NAMES) await tenant.api('POST', '/collections', { name, dimensions: 1 });
   });
 
-  test.each([1, 2, 4, 6, 1_000])('of %i has each once, and a cursor while there are more', async (limit) => {
-    const pages: string[][] = [];
-    let cursor: string | undefined;
-    do {
-      const found = await page(`?limit=${limit}${cursor === undefined ? '' : `&cursor=${cursor}`}`);
-      expect(Object.keys(found)).toEqual(
-        found.nextCursor === undefined ? ['collections'] : ['collections', 'nextCursor'],
+  test.each([1, 2, 4, 6, 1_000])(
+    'pages of %i have each collection once, and a cursor if there are more',
+    async (limit) => {
+      const pages: string[][] = [];
+      let cursor: string | undefined;
+      do {
+        const found = await page(`?limit=${limit}${cursor === undefined ? '' : `&cursor=${cursor}`}`);
+        expect(Object.keys(found)).toEqual(
+          found.nextCursor === undefined ? ['collections'] : ['collections', 'nextCursor'],
+        );
+        pages.push(namesOf(found));
+        cursor = found.nextCursor;
+      } while (cursor !== undefined);
+      expect(pages.flat()).toEqual(newest);
+      expect(pages.map(({ length }) => length)).toEqual(
+        Array.from({ length: Math.ceil(6 / limit) }, (_, at) => Math.min(limit, 6 - at * limit)),
       );
-      pages.push(namesOf(found));
-      cursor = found.nextCursor;
-    } while (cursor !== undefined);
-    expect(pages.flat()).toEqual(newest);
-    expect(pages.map(({ length }) => length)).toEqual(
-      Array.from({ length: Math.ceil(6 / limit) }, (_, at) => Math.min(limit, 6 - at * limit)),
-    );
-  });
+    },
+  );
 
-  test('goes on where it was when collections are made and deleted in between', async () => {
+  test('continues where it was if collections are created and deleted in between', async () => {
     const { nextCursor } = await page('?limit=2');
     await tenant.api('POST', '/collections', { name: 'p7', dimensions: 1 });
     for (const name of ['p5', 'p4']) await tenant.api('DELETE', `/collections/${name}`);
@@ -93,16 +96,16 @@ describe('the list in pages', () => {
     expect(await tenant.api('GET', `/collections${query}`)).toEqual(refusalOf(path));
   });
 
-  test("another kind of page's cursor is refused", async () => {
+  test('refuses a cursor of another list', async () => {
     const cursor = Buffer.from('before 3').toString('base64url');
     expect(await tenant.api('GET', `/collections?cursor=${cursor}`)).toEqual(refusalOf('cursor'));
   });
 });
 
-describe.each([1, 8])('one of %i shards', (shards) => {
+describe.each([1, 8])('one collection of %i shards', (shards) => {
   const name = `read-${shards}`;
 
-  test('empty: root, version, and an anchor that is not there yet', async () => {
+  test('empty: root, version, and no anchor yet', async () => {
     const { body } = await service.api('POST', '/collections', { name, dimensions: 2, shards });
     expect(await get(name)).toEqual({
       ...(body.collection as object),
@@ -120,7 +123,7 @@ describe.each([1, 8])('one of %i shards', (shards) => {
     });
   });
 
-  test('written: what the upsert said, and its anchor', async () => {
+  test('written: the values that the upsert returned, and its anchor', async () => {
     const records = Array.from({ length: 20 }, (_, at) => ({ id: `r${at}`, values: [1, at] }));
     const { body } = await service.api<UpsertResult>('POST', `/collections/${name}/upsert`, { records });
     const { merkleRoot, version, ledgerTx, ledgerExplorerUrl } = body;
@@ -140,7 +143,7 @@ describe.each([1, 8])('one of %i shards', (shards) => {
   });
 });
 
-test('on a plan without anchoring there is nothing of a ledger', async () => {
+test('a plan without anchoring has no ledger fields', async () => {
   await other.api('POST', '/collections', { name: 'free', dimensions: 1 });
   await other.api('POST', '/collections/free/upsert', { records: [{ id: 'a', values: [1] }] });
   const { anchor, vector_count } = await get('free', other.api);
@@ -156,7 +159,7 @@ test('on a plan without anchoring there is nothing of a ledger', async () => {
   });
 });
 
-test("another account's is exactly as absent as one that never existed", async () => {
+test("another account's collection gets the same 404 as one that never existed", async () => {
   for (const path of ['first', 'never', 'a%2Fb', 'a%00b', '%F0%9F%A7%AD', '%', 'x'.repeat(65)]) {
     const answer = await other.api('GET', `/collections/${path}`);
     expect([path, answer]).toEqual([path, refusal(404, 'COLLECTION_NOT_FOUND')]);

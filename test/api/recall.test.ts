@@ -19,7 +19,7 @@ async function recall(method: string, path: string, body?: unknown, key = servic
 const memory = (method: string, path: string, body?: unknown) => recall(method, `/collections/memory${path}`, body);
 const HASH = expect.stringMatching(/^[0-9a-f]{64}$/);
 
-test('upsert, of nothing too, answers with the root in both styles', async () => {
+test('upsert, even of nothing, answers with the root in both styles', async () => {
   const records = [
     { id: 'a', values: [1, 0], metadata: { text: 'first' } },
     { id: 'b', values: [0, 1], metadata: {} },
@@ -47,7 +47,7 @@ test('upsert, of nothing too, answers with the root in both styles', async () =>
   });
 });
 
-test('query takes nulls, and fetch gives a score', async () => {
+test('query accepts nulls, and fetch returns a score', async () => {
   const asked = { vector: [1, 0], topK: 1, filter: null, includeValues: true };
   expect((await memory('POST', '/query', asked)).body).toEqual({
     matches: [{ id: 'a', score: 1, metadata: { text: 'first' }, values: [1, 0] }],
@@ -58,7 +58,7 @@ test('query takes nulls, and fetch gives a score', async () => {
   });
 });
 
-test('verify and inspect say what the service knows, in both styles', async () => {
+test('verify and inspect return what the service knows, in both styles', async () => {
   const { body: verdict } = await memory('GET', '/verify');
   expect(verdict).toEqual({
     verified: true,
@@ -90,7 +90,7 @@ test('verify and inspect say what the service knows, in both styles', async () =
   });
 });
 
-test('delete counts in both styles; a stranger and an unknown collection are refused as ever', async () => {
+test('delete returns counts in both styles; an unknown key and an unknown collection are refused as usual', async () => {
   expect((await memory('POST', '/delete', { ids: ['a', 'none'] })).body).toMatchObject({
     deletedCount: 1,
     deleted_count: 1,

@@ -39,7 +39,7 @@ describe('ids', () => {
     ['$where'],
     ['x'.repeat(512)],
     ['🧭'.repeat(128)],
-  ])('%j is one like any other', async (id) => {
+  ])('%j is an ordinary id', async (id) => {
     const record = { id, values: [1, 2], metadata: { of: id } };
     expect(await upsert([record])).toMatchObject({ status: 200, body: { upsertedCount: 1 } });
     expect(await fetched(id)).toEqual(record);
@@ -64,7 +64,7 @@ describe('ids', () => {
 });
 
 describe('values', () => {
-  test('are stored as float32, and come back as what was stored', async () => {
+  test('are stored as float32, and returned as stored', async () => {
     const values = [0.1, 1 / 3];
     await upsert([{ id: 'float32', values }]);
     const { values: stored } = (await fetched('float32')) as { values: number[] };
@@ -96,7 +96,7 @@ describe('values', () => {
     expect(await upsert([{ id: 'a', values }])).toEqual(refusalOf(path));
   });
 
-  test.each([[[]], [[1]], [[1, 2, 3]]])('%j is of another length', async (values) => {
+  test.each([[[]], [[1]], [[1, 2, 3]]])('%j has another length', async (values) => {
     expect(await upsert([{ id: 'a', values }])).toEqual(
       refusal(400, 'DIMENSION_MISMATCH', {
         details: [

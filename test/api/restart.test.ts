@@ -125,7 +125,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.dispose());
 
-test('it says where it listens first, and keeps a chosen key to itself', () => {
+test('prints its address first, and does not print a chosen key', () => {
   expect(service.stdout).toMatch(/^Provec listens on http:\/\/127\.0\.0\.1:\d+\n/);
   expect(service.stdout).not.toContain('pv_live_');
 });
@@ -204,7 +204,7 @@ describe.each(Object.entries(HOW))('%s', (_, how) => {
     await service.restart();
   });
 
-  test('use and keys are what they were; a revoked one is none', async () => {
+  test('usage and keys are unchanged, and a revoked key stays revoked', async () => {
     const now = await usageNow();
     const { query_count } = usage.usage;
     if (how?.[0] === 'SIGKILL') {
@@ -219,7 +219,7 @@ describe.each(Object.entries(HOW))('%s', (_, how) => {
     expect(await apiClient(service, revoked.secret!)('GET', '/usage')).toEqual(refusal(401, 'UNAUTHENTICATED'));
   });
 
-  test('a deleted account is not there, and the others are', async () => {
+  test('a deleted account stays deleted, and the others exist', async () => {
     const { accounts } = (await operator<{ accounts: AccountView[] }>('GET', '/admin/accounts')).body;
     expect(accounts.slice(1)).toEqual([remaining.account]);
     expect(await removed.api('GET', '/usage')).toEqual(refusal(401, 'UNAUTHENTICATED'));

@@ -67,7 +67,7 @@ describe.each<[string, string, object]>([
 ])('the headers of %s are sent', (_, path, request) => {
   const body = JSON.stringify(request);
 
-  test('the key is revoked, the body comes 30 s later: 401, and nothing was done', async () => {
+  test('the key is revoked and the body arrives 30 s later: 401, and nothing is done', async () => {
     const { id, secret } = await create({ name: 'stolen' });
     const raw = await begin(secret, path, body);
     expect(await service.api('DELETE', `/keys/${id}`)).toMatchObject({ status: 200 });
@@ -77,7 +77,7 @@ describe.each<[string, string, object]>([
     expect(await state()).toEqual(before);
   });
 
-  test('... a second later: the same', async () => {
+  test('the same a second later', async () => {
     const { id, secret } = await create({ name: 'stolen' });
     const raw = await begin(secret, path, body);
     await service.api('DELETE', `/keys/${id}`);
@@ -87,7 +87,7 @@ describe.each<[string, string, object]>([
     expect(await state()).toEqual(before);
   });
 
-  test('the key expires, then the body comes: the same', async () => {
+  test('the key expires before the body arrives: the same', async () => {
     const expires_at = new Date(clock.wallMs() + HOLDS_WITHIN_MS).toISOString();
     const { secret } = await create({ name: 'short-lived', expires_at });
     const before = await state();
@@ -98,7 +98,7 @@ describe.each<[string, string, object]>([
   });
 });
 
-test('a slow sender whose key is good is served', async () => {
+test('a slow sender with a valid key is served', async () => {
   const { secret } = await create({ name: 'slow' });
   const body = JSON.stringify(recordsOf(['slow']));
   const raw = await begin(secret, '/collections/victim/upsert', body);

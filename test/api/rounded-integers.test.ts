@@ -40,7 +40,7 @@ test.each([
   ['{"n":123456789012345680000}', '123456789012345680000', '123456789012345683968'],
   ['{"n":-123456789012345680000000}', '-123456789012345680000000', '-123456789012345685803008'],
   [`{"n":9007199254740992,"m":${'9'.repeat(300)}}`, `${'9'.repeat(40)}...`, '1e+300'],
-])('an upsert of %s says that %s is stored as %s', async (metadata, written, read) => {
+])('an upsert of %s warns that %s is stored as %s', async (metadata, written, read) => {
   expect((await upsert(metadata)).warnings).toEqual(told(written, read));
 });
 
@@ -48,11 +48,11 @@ test.each([
   '{"n":9007199254740991,"m":9007199254740992,"e":-9007199254740994}',
   '{"n":10000000000000000000000,"f":1234567890.12345678901234567890,"e":9007199254740993e0}',
   '{"text":"9007199254740993","9007199254740993":1,"escaped\\\\\\"9007199254740993":2}',
-])('an upsert of %s says nothing, and nothing of its vector', async (metadata) => {
+])('an upsert of %s does not warn, not even about its vector', async (metadata) => {
   expect(await upsert(metadata)).not.toHaveProperty('warnings');
 });
 
-test('an integer past every double is refused', async () => {
+test('refuses an integer that no double can hold', async () => {
   for (const digits of [309, 400]) {
     const body = `{"records":[${record(`{"n":${'9'.repeat(digits)}}`)}]}`;
     const headers = { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' };
@@ -64,7 +64,7 @@ test('an integer past every double is refused', async () => {
   }
 });
 
-test('every other operation with numbers says it, too, an import of many lines once', async () => {
+test('every other operation with numbers warns too, and an import of many lines warns once', async () => {
   const warnings = told('9007199254740993', '9007199254740992');
   await upsert('{"n":9007199254740992}');
   const filter = '{"n":9007199254740993}';
@@ -82,7 +82,7 @@ test('every other operation with numbers says it, too, an import of many lines o
   expect(await send('import', lines.slice(0, 10).join('\n'))).not.toHaveProperty('warnings');
 });
 
-test('a name that begins with $ is stored and returned, and no filter can name it', async () => {
+test('a name that begins with $ is stored and returned, and no filter can use it', async () => {
   const metadata = { $price: 5, cost: { $price: 5 } };
   await upsert(JSON.stringify(metadata));
   expect(await send('fetch', '{"ids":["a"]}')).toMatchObject({ vectors: { a: { metadata } } });

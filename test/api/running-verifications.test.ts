@@ -57,7 +57,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     scans.hold();
   });
 
-  test('how far it is shows while it runs, and those who ask meanwhile share it', async () => {
+  test('shows progress while it runs, and concurrent requests share it', async () => {
     const before = scans.scans;
     const { id, progress } = (await begin()).body;
     expect(progress).toEqual({ scanned: 0, total: COUNT });
@@ -79,7 +79,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     expect((await ended(next.id)).state).toBe('done');
   });
 
-  test('one joins a plain verify that runs, and shows how far that is', async () => {
+  test('joins a running plain verify, and shows its progress', async () => {
     const before = scans.scans;
     const plain = service.api('GET', `${path}/verify`);
     await until('all shards are scanned', () => scans.scans - before === shards);
@@ -91,7 +91,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     expect(scans.scans - before).toBe(shards);
   });
 
-  test('records that are deleted meanwhile leave it no further than all', async () => {
+  test('records deleted meanwhile do not take its progress past the total', async () => {
     const { id } = (await begin()).body;
     await midway(id);
     await service.api('POST', `${path}/delete`, { ids: Array.from({ length: 100 }, (_, at) => `r${at}`) });
@@ -102,7 +102,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     expect(end).toMatchObject({ progress: { scanned: COUNT, total: COUNT }, result: { vectorCount: COUNT + 200 } });
   });
 
-  test('a collection that is deleted takes it along, and its scan stops', async () => {
+  test('a deleted collection takes its verification along, and the scan stops', async () => {
     const plain = service.api('GET', `${path}/verify`);
     const { id } = (await begin()).body;
     await midway(id);
@@ -119,7 +119,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
 test.each([
   ['a fault', new Error('/var/lib/secret'), 'INTERNAL'],
   ['a store out of reach', new StoreError('unavailable', 'mongodb://secret'), 'UNAVAILABLE'],
-])('one that fails says why in the words of an error, and of %s no more', async (_, error, code) => {
+])('a failed one has an error with a reason, and no other detail of %s', async (_, error, code) => {
   await fill(1);
   scans.fail(error);
   const { id } = (await begin()).body;
@@ -136,7 +136,7 @@ test.each([
   expect(await ended(next)).toMatchObject({ state: 'done', result: { vectorCount: COUNT } });
 });
 
-test('a restart ends it: who asks for it afterwards is told to begin another one', async () => {
+test('a restart ends it: later requests are told to begin another one', async () => {
   await fill(1);
   scans.hold();
   const { id } = (await begin()).body;

@@ -61,19 +61,19 @@ beforeAll(async () => {
 });
 
 describe.each(ROUTES)('%s %s needs %s', (method, path, needed, body) => {
-  test.each(SCOPES.filter((scope) => scope !== needed))('%s alone is 403', async (scope) => {
+  test.each(SCOPES.filter((scope) => scope !== needed))('%s alone gets 403', async (scope) => {
     const answer = await apis.get(scope)!(method, path, body);
     expect(answer).toEqual(refusal(403, 'FORBIDDEN'));
     expect(answer.body.error).toContain(`"${needed}"`);
   });
 
-  test('that alone is enough', async () => {
+  test('that scope alone is enough', async () => {
     const { status } = await apis.get(needed)!(method, path, body);
     expect(status).toBe(statusOf(method, path));
   });
 });
 
-test('who may not is told so whether or not the collection exists', async () => {
+test('a refusal does not depend on whether the collection exists', async () => {
   const answer = await apis.get('write')!('GET', '/collections/never');
   expect(answer).toEqual(refusal(403, 'FORBIDDEN'));
 });
@@ -82,7 +82,7 @@ test.each([
   ['update', { filter: { ssn: { $gte: '7' } }, setMetadata: { a: 1 } }],
   ['delete', { filter: { ssn: { $gte: '7' } } }],
   ['delete', { ids: ['a'] }],
-])('a dry run of %s tells what only a reader may know: %o', async (operation, body) => {
+])('a dry run of %s reveals what only a reader may know: %o', async (operation, body) => {
   const path = `/collections/scoped/${operation}`;
   const dryRun = { ...body, dryRun: true };
   const refused = await apis.get('write')!('POST', path, dryRun);
@@ -105,7 +105,7 @@ test.each([
   ],
   ['by id', '/pinecone/indexes/long/vectors/update', { id: 'stored-id' }, false, 'setMetadata'],
 ])(
-  'an update %s at %s tells a key without read neither ids nor sizes of records',
+  'an update %s at %s reveals neither ids nor sizes of records to a key without read',
   async (_, path, body, isByFilter, named) => {
     const metadata = { long: true, text: 'x'.repeat(LIMITS.metadataMaxBytes - 50) };
     await service.api('POST', '/collections', { name: 'long', dimensions: 1 });
@@ -132,13 +132,13 @@ test.each([
   },
 );
 
-test('a key without manage opens nothing that makes it more: it cannot create keys', async () => {
+test('a key without manage cannot extend its own rights by creating keys', async () => {
   for (const scope of ['read', 'write']) {
     expect(await apis.get(scope)!('POST', '/keys', { name: 'more' })).toEqual(refusal(403, 'FORBIDDEN'));
   }
 });
 
-test('a key with manage alone gives an account its other scopes back, when the keys that had them are gone', async () => {
+test("a key with manage alone can restore scopes that the account's other keys no longer have", async () => {
   const tenant = await createTenant(service, 'enterprise');
   await tenant.api('POST', '/collections', { name: 'kept', dimensions: 1 });
   const issue = async (api: Api, scopes: string[]) => {

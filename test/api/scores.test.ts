@@ -45,7 +45,7 @@ describe.each(cases)('$metric, $shards shards, $quantization', (options) => {
     await service.api('POST', `/collections/${name}/upsert`, { records: RECORDS });
   });
 
-  test('scores are exact, whatever the index is compressed to, and the higher the better', async () => {
+  test('scores are exact whatever the quantization, and higher is better', async () => {
     const asked = vector();
     const expected = RECORDS.map(({ id, values }) => ({ id, ...SCORES[options.metric](asked, values) })).sort(
       (a, b) => b.score - a.score,
@@ -60,7 +60,7 @@ describe.each(cases)('$metric, $shards shards, $quantization', (options) => {
     );
   });
 
-  test('the record itself is nearest, but for the dot product', async () => {
+  test('each record is nearest to itself, except under the dot product', async () => {
     const [match] = await query({ id: 'r0', topK: 1 });
     const best = RECORDS.map(({ id, values }) => ({
       id,
@@ -97,7 +97,7 @@ describe.each([1, 8])('euclidean, %i shards', (shards) => {
   test.each([
     ['tiny', close],
     ['huge', far],
-  ])('%s distances that give one score are in order, ties by id', async (_, distances) => {
+  ])('%s distances with equal scores are in order, and ties are ordered by id', async (_, distances) => {
     const records = distances.flatMap((distance, at) => [
       { id: idOf(at, 1), values: [0, distance] },
       { id: idOf(at, 2), values: [distance, 0] },
@@ -113,7 +113,7 @@ describe.each([1, 8])('euclidean, %i shards', (shards) => {
   });
 });
 
-describe('at the edges of float32', () => {
+describe('at the limits of float32', () => {
   const MAX = 3.4028234663852886e38;
   test.each([
     ['cosine', [MAX, MAX], [MAX, MAX], { score: 1 }],

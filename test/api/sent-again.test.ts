@@ -30,7 +30,7 @@ async function twice(method: string, path: string, body?: object, api = service.
   return { first, second: await send() };
 }
 
-test('records are the same after the same upsert, and counts are of what was left', async () => {
+test('repeating an upsert gives the same records, and counts what was left', async () => {
   const path = `/collections/${await collection()}`;
   const records = ['a', 'b'].map((id) => ({ id, values: [1] }));
   const upserts = await twice('POST', `${path}/upsert`, { records });

@@ -42,17 +42,17 @@ async function refusal(environment: Record<string, string>, args: string[] = [])
 const oneLine = (about: RegExp) =>
   expect.stringMatching(new RegExp(`^Provec cannot start: [^\\n]*${about.source}[^\\n]*\\n$`));
 
-describe('a start that cannot be', () => {
+describe('a start that cannot succeed', () => {
   test.each([
     ['an unknown variable', { PROVEC_POTR: '1' }, [], /PROVEC_POTR/],
     ['a bad value', { PROVEC_PORT: 'http' }, [], /PROVEC_PORT must be/],
     ['an unknown service', {}, ['services/oracle'], /services\/oracle/],
-  ])('is told in one line for %s, with exit code 2', async (_, environment, args, about) => {
+  ])('is refused with one line for %s, and exit code 2', async (_, environment, args, about) => {
     const outcome = await refusal(environment as Record<string, string>, args);
     expect(outcome).toEqual({ code: 2, stdout: '', stderr: oneLine(about) });
   });
 
-  test('is told in one line for a missing keypair', async () => {
+  test('is refused with one line for a missing keypair', async () => {
     const ledger = { PROVEC_LEDGER: 'on', PROVEC_SOLANA_RPC_URLS: 'http://127.0.0.1:1' };
     expect(await refusal({ PROVEC_DATA_DIR: join(folder, 'keypair'), ...ledger })).toMatchObject({
       stdout: '',
@@ -60,7 +60,7 @@ describe('a start that cannot be', () => {
     });
   });
 
-  test('is told in one line for a data directory that is no folder', async () => {
+  test('is refused with one line for a data directory that is not a folder', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');
     expect(await refusal({ PROVEC_DATA_DIR: file })).toEqual({
@@ -93,7 +93,7 @@ describe('a start', () => {
     expect(body).toMatchObject({ collections: [{ name: 'demo' }] });
   });
 
-  test('is refused in one line when the store is damaged', async () => {
+  test('is refused with one line if the store is damaged', async () => {
     const data = { PROVEC_DATA_DIR: join(folder, 'first') };
     await Promise.all(started.map(({ child, ended }) => child.kill('SIGKILL') && ended));
     await truncate(join(data.PROVEC_DATA_DIR, 'log.db'), 5_000);
@@ -107,7 +107,7 @@ describe('a process', () => {
   let run: StartedProcess;
   let url: string;
 
-  test('that finds its port in use is refused in one line, and the data directory is free again', async () => {
+  test('whose port is in use is refused with one line, and frees the data directory', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -119,7 +119,7 @@ describe('a process', () => {
     url = `http://127.0.0.1:${port}`;
   });
 
-  test('knows its key and does what it is asked once it has started', async () => {
+  test('has its key and carries out its work once started', async () => {
     const create = async () => {
       const answer = apiClient(url, key)('POST', '/collections', { name: 'kept', dimensions: 2 });
       const { status } = await answer.catch(() => ({ status: 503 }));
@@ -129,7 +129,7 @@ describe('a process', () => {
     await run.listening();
   });
 
-  test('has its data directory for itself: a second one is told whose it is, and does it no harm', async () => {
+  test('has its data directory to itself: a second one is told the owner, and does no harm', async () => {
     expect(await refusal(data())).toEqual({
       code: 1,
       stdout: '',

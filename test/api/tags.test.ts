@@ -14,7 +14,7 @@ const tagsOf = async (name: string) =>
 const patch = (name: string, body: object) => service.api('PATCH', `/collections/${name}`, body);
 const create = (name: string, tags?: unknown) => service.api('POST', '/collections', { name, dimensions: 1, tags });
 
-test('a collection has the tags that it was made with, whichever way it is read', async () => {
+test('every read of a collection returns the tags with which it was created', async () => {
   const tags = { team: 'search', __proto: 'x', ключ: 'значение' };
   expect(await create('made', { ...tags, empty: '' })).toMatchObject({ status: 201, body: { collection: { tags } } });
   expect(await tagsOf('made')).toEqual(tags);
@@ -24,7 +24,7 @@ test('a collection has the tags that it was made with, whichever way it is read'
   expect(await tagsOf('bare')).toBeUndefined();
 });
 
-test('they are set one by one; an empty one is removed', async () => {
+test('tags are set one by one; an empty one is removed', async () => {
   await create('changed', { a: '1', b: '2' });
   expect(await patch('changed', { tags: { b: '', c: '3' }, deletionProtection: true })).toMatchObject({ status: 200 });
   expect(await tagsOf('changed')).toEqual({ a: '1', c: '3' });
@@ -51,12 +51,12 @@ test.each([
   [{ a: 'x'.repeat(LIMITS.tagValueMaxChars + 1) }, 'tags.a'],
   [{ a: '\ud800' }, 'tags.a'],
   [many(LIMITS.tagsMax + 1), 'tags'],
-])('what is no set of tags is a 400 that names the field: %j', async (tags, path) => {
+])('an invalid set of tags gets a 400 that names the field: %j', async (tags, path) => {
   const { status, body } = await create('wrong', tags);
   expect([status, body.details]).toMatchObject([400, [{ path }]]);
 });
 
-test('a collection has no more than the limit', async () => {
+test('limits the tags of a collection', async () => {
   const longest = { ['x'.repeat(LIMITS.tagNameMaxChars)]: 'x'.repeat(LIMITS.tagValueMaxChars) };
   expect((await create('full', { ...many(LIMITS.tagsMax - 1), ...longest })).status).toBe(201);
   expect((await patch('full', { tags: { more: 'x' } })).status).toBe(400);

@@ -48,7 +48,7 @@ test.each([
   expect(await onLedger()).toMatchObject({ merkleRoot, version: body.version, vectorCount });
 });
 
-test('a delete of nothing anchors nothing anew', async () => {
+test('a delete of nothing anchors nothing', async () => {
   const { body } = await service.api<DeleteResult>('POST', '/collections/demo/delete', { ids: ['absent'] });
   expect(body).toMatchObject({ deletedCount: 0, merkleRoot: '0'.repeat(64), anchor: { status: 'confirmed' } });
   expect(await onLedger()).toMatchObject({ version: body.version });

@@ -8,7 +8,7 @@ beforeAll(async () => {
   await service.api('POST', '/collections', { name: 'kept', dimensions: 2, deletionProtection: true });
 });
 
-test('deletion protection is turned off, then the collection can be deleted', async () => {
+test('once deletion protection is off, the collection can be deleted', async () => {
   const before = await service.api<{ collection: object }>('GET', '/collections/kept');
   const changed = await service.api('PATCH', '/collections/kept', { deletionProtection: false });
   expect(changed).toMatchObject({
@@ -29,7 +29,7 @@ test.each([
   ['a missing value', {}],
   ['text', { deletionProtection: 'no' }],
   ['what cannot be changed', { dimensions: 3 }],
-])('%s is 400', async (_, body) => {
+])('%s gets 400', async (_, body) => {
   await service.api('POST', '/collections', { name: 'other', dimensions: 2 });
   expect(await service.api('PATCH', '/collections/other', body)).toMatchObject({
     status: 400,

@@ -26,7 +26,7 @@ const update = (body: object) => api<Record<string, unknown>>('POST', '/collecti
 const fifty = <T>(of: (at: number) => T): T[] => Array.from({ length: 50 }, (_, at) => of(at));
 const writes = async () => (await api<UsageReport>('GET', '/usage')).body.usage.write_count;
 
-test('records that are absent or stay as they are cost nothing', async () => {
+test('absent and unchanged records cost nothing', async () => {
   const absent = await update({ updates: fifty((at) => ({ id: `absent${at}`, setMetadata: { a: 2 } })) });
   expect(absent).toMatchObject({ status: 200, body: { matchedCount: 0, updatedCount: 0 } });
   const same = await update({ updates: fifty((at) => ({ id: `r${at}`, values: [1], setMetadata: { a: 1 } })) });
@@ -36,7 +36,7 @@ test('records that are absent or stay as they are cost nothing', async () => {
   expect(await writes()).toBe(STORED);
 });
 
-test('by id, those that change are counted, by their metadata and by their values', async () => {
+test('by id, counts records whose metadata or values change', async () => {
   const two = fifty((at) => ({ id: `r${at}`, values: [at === 7 ? 2 : 1], setMetadata: { a: at === 9 ? 2 : 1 } }));
   expect(await update({ updates: two })).toMatchObject({ status: 200, body: { matchedCount: 50, updatedCount: 2 } });
   expect(await writes()).toBe(STORED + 2);
@@ -46,7 +46,7 @@ test('by id, those that change are counted, by their metadata and by their value
   expect(await writes()).toBe(STORED + 2);
 });
 
-test('by filter, those that change are counted', async () => {
+test('by filter, counts the records that change', async () => {
   const rest = await update({ filter: { at: { $gte: LEFT } }, setMetadata: { a: 2 } });
   expect(rest.body.error).toContain(`${STORED} are used and this request needs ${STORED - LEFT} more`);
   const few = await update({ filter: { at: { $lt: LEFT } }, setMetadata: { a: 2 } });
@@ -55,7 +55,7 @@ test('by filter, those that change are counted', async () => {
   expect(await update({ filter: { a: 2 }, setMetadata: { a: 2 } })).toMatchObject({ body: { matchedCount: LEFT } });
 });
 
-test('requests at the same time never pass the limit together', async () => {
+test('concurrent requests never exceed the limit together', async () => {
   const answers = await Promise.all(
     fifty((at) => update({ updates: fifty((id) => ({ id: `r${id}`, setMetadata: { a: id === at ? 2 : 1 } })) })),
   );

@@ -57,7 +57,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     expect(await writes()).toBe(before + 4);
   });
 
-  test('what stays the same is found, not written, and costs nothing', async () => {
+  test('an unchanged record is found, not written, and costs nothing', async () => {
     const [before, beforeRoot] = [await writes(), await root()];
     const { version } = (await service.api<{ collection: Json }>('GET', path)).body.collection;
     const answer = await update({
@@ -70,14 +70,14 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     expect(await writes()).toBe(before);
   });
 
-  test('two updates of different keys of one record at once both stand', async () => {
+  test('two concurrent updates of different keys of one record both take effect', async () => {
     const keys = Array.from({ length: 40 }, (_, at) => `key${at}`);
     await Promise.all(keys.map((key) => update({ updates: [{ id: 'r7', setMetadata: { [key]: key } }] })));
     const { r7 } = await stored('r7');
     expect((r7 as { metadata: Json }).metadata).toMatchObject(Object.fromEntries(keys.map((key) => [key, key])));
   });
 
-  test('by filter changes what matches, and tells how many', async () => {
+  test('by filter changes the matching records, and counts them', async () => {
     const before = await writes();
     const filter = { kind: 'odd', n: { $lt: 20 } };
     expect(await update({ filter, setMetadata: { small: true }, unsetMetadata: ['deep'], dryRun: true })).toMatchObject(
@@ -99,7 +99,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     expect(await update({ filter: { n: 'nothing' }, setMetadata: { a: 1 } })).toMatchObject({ matchedCount: 0 });
   });
 
-  test('a merge that makes metadata too long is refused, and nothing is changed', async () => {
+  test('refuses a merge that makes metadata too long, and changes nothing', async () => {
     const long = { text: 'x'.repeat(40_000) };
     await update({ updates: [{ id: 'r9', setMetadata: long }] });
     const before = await stored('r9', 'r10');
@@ -129,7 +129,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
   });
 });
 
-describe('is refused', () => {
+describe('refuses', () => {
   const refusal = async (body: unknown) => {
     const { status, body: answer } = await service.api<Json>('POST', '/collections/refused/update', body as Json);
     return [status, answer.code, (answer.details as { path: string }[] | undefined)?.[0]?.path];

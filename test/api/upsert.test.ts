@@ -44,7 +44,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
       id
     ];
 
-  test('counts what it wrote, and the root is that of the records', async () => {
+  test('counts its records, and returns the root of the stored ones', async () => {
     await upsert([{ id: 'one', values: [1, 2, 3], metadata: { n: 1 } }], 1);
     const many = Array.from({ length: 60 }, (_, at) => ({ id: `r${at}`, values: [at, 1, -0.1], metadata: { at } }));
     await upsert(many, 60);
@@ -57,7 +57,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     expect(await fetchOne('one')).toEqual({ id: 'one', values: [3, 2, 1], metadata: { other: true } });
   });
 
-  test('of duplicate ids the last wins and counts once', async () => {
+  test('of duplicate ids the last wins, and counts once', async () => {
     const twice = [
       { id: 'twice', values: [1, 0, 0], metadata: { at: 'first' } },
       { id: 'between', values: [0, 1, 0] },
@@ -67,7 +67,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     expect(await fetchOne('twice')).toEqual(twice[2]);
   });
 
-  test('sent again it changes nothing but the version', async () => {
+  test('sent again, changes only the version', async () => {
     const records = [{ id: 'again', values: [1, 1, 1], metadata: { a: 1 } }];
     const first = await upsert(records, 1);
     const second = await upsert(records, 1);
@@ -75,7 +75,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     expect(second.vectorCount).toBe(first.vectorCount);
   });
 
-  test('concurrent ones all count, and the ledger has them all', async () => {
+  test('concurrent upserts all count, and the ledger has them all', async () => {
     const batches = Array.from({ length: 12 }, (_, batch) =>
       Array.from({ length: 5 }, (_, at) => ({ id: `c${batch}-${at}`, values: [batch, at, 1] })),
     );
@@ -93,7 +93,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     version = collection.version;
   });
 
-  test('a request with one bad record writes none of it', async () => {
+  test('a request with one invalid record writes nothing', async () => {
     const records = [
       { id: 'good', values: [1, 2, 3] },
       { id: 'bad', values: [1, 2] },
@@ -108,7 +108,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
   });
 });
 
-test('an unknown collection is 404', async () => {
+test('returns 404 for an unknown collection', async () => {
   const records = [{ id: 'a', values: [1] }];
   expect(await service.api('POST', '/collections/never/upsert', { records })).toEqual(
     refusal(404, 'COLLECTION_NOT_FOUND'),

@@ -34,14 +34,14 @@ describe.each([1, 4])('over %i shards', (shards) => {
     await service.api('POST', '/collections', { name: `verified.${shards}`, dimensions: 2, shards });
   });
 
-  test('one of an empty collection ends, too', async () => {
+  test('ends on an empty collection too', async () => {
     const { body } = await begin(path);
     expect(body.progress).toEqual({ scanned: 0, total: 0 });
     const end = await ended(path, body.id);
     expect(end).toMatchObject({ state: 'done', progress: { scanned: 0, total: 0 }, result: { state: 'none' } });
   });
 
-  test('its answer says where to look, and there is the verdict of a verify', async () => {
+  test('its answer has the location, which later has the verdict of a verify', async () => {
     await fill(path, 200);
     const url = `/api/v1${path}/verifications`;
     const { status, headers, text } = await rawRequest(service.url, 'POST', url, {
@@ -58,7 +58,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
   });
 });
 
-test('the last ten of a collection are kept', async () => {
+test('keeps the last ten of a collection', async () => {
   await service.api('POST', '/collections', { name: 'often', dimensions: 2 });
   const ids: string[] = [];
   for (let count = 0; count <= INTERNAL_LIMITS.verificationsKeptPerCollectionMax; count++) {
@@ -71,7 +71,7 @@ test('the last ten of a collection are kept', async () => {
   for (const other of others) expect(await other).toMatchObject({ status: 200, body: { state: 'done' } });
 });
 
-describe('what is not there', () => {
+describe('not found', () => {
   const path = '/collections/absent';
   let id: string;
   beforeAll(async () => {
@@ -87,18 +87,18 @@ describe('what is not there', () => {
     '%F0%9F%A7%AD',
     '..%2F..',
     'x'.repeat(9_000),
-  ])('an id that nobody gave out: %s', async (never) => {
+  ])('an unknown id: %s', async (never) => {
     const answer = await service.api('GET', `${path}/verifications/${never}`);
     expect(answer).toEqual(refusal(404, 'VERIFICATION_NOT_FOUND'));
   });
 
-  test('an id with something behind it, or of another collection', async () => {
+  test('an id with a suffix, or of another collection', async () => {
     await service.api('POST', '/collections', { name: 'other', dimensions: 2 });
     for (const other of [`${path}/verifications/${id}x`, `/collections/other/verifications/${id}`])
       expect(await service.api('GET', other)).toEqual(refusal(404, 'VERIFICATION_NOT_FOUND'));
   });
 
-  test('to another tenant, whether or not it has a collection of that name', async () => {
+  test('for another tenant, whether or not it has a collection with that name', async () => {
     const { api } = await createTenant(service, 'enterprise');
     const other = () => api('GET', `${path}/verifications/${id}`);
     expect(await other()).toEqual(refusal(404, 'COLLECTION_NOT_FOUND'));
@@ -108,7 +108,7 @@ describe('what is not there', () => {
     expect(await service.api('GET', `${path}/verifications/${id}`)).toMatchObject({ status: 200 });
   });
 
-  test('with a collection that is deleted, nor with the next of its name', async () => {
+  test('for a deleted collection, and for the next one with its name', async () => {
     await service.api('POST', '/collections', { name: 'short-lived', dimensions: 2 });
     const short = '/collections/short-lived';
     const { body } = await begin(short);
@@ -122,7 +122,7 @@ describe('what is not there', () => {
   });
 });
 
-test('fields and parameters are refused: a verification has none', async () => {
+test('refuses fields and parameters', async () => {
   await service.api('POST', '/collections', { name: 'plain', dimensions: 2 });
   const path = '/collections/plain/verifications';
   expect(await service.api('POST', path, { ids: ['a'] })).toMatchObject({

@@ -42,7 +42,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     await service.api('POST', '/collections', { name: `verify-${shards}`, dimensions: 2, shards });
   });
 
-  test('a collection that was never written to: none, and a verify with a read-only key anchors nothing', async () => {
+  test('a collection without writes: none; a verify with a read-only key anchors nothing', async () => {
     const { body: created } = await service.api<{ key: { secret: string } }>('POST', '/keys', {
       name: 'reader',
       scopes: ['read'],
@@ -65,7 +65,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     expect(collection.anchor).toMatchObject({ status: 'none' });
   });
 
-  test('after every write the recomputed root is the one on the ledger', async () => {
+  test('after every write the recomputed root is on the ledger', async () => {
     for (const records of [batch(0, 30), batch(10, 30), batch(500, 1)]) {
       content.upsert(records);
       const { version } = (await service.api('POST', `${path}/upsert`, { records })).body;
@@ -77,7 +77,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     expect((await verify(path)).body).toEqual(matching(version as number));
   });
 
-  test('while others write, none of many is a mismatch', async () => {
+  test('during writes, no verify is a mismatch', async () => {
     const writes = Array.from({ length: 10 }, async (_, at) => {
       const records = batch(1_000 + 20 * at, 20);
       content.upsert(records);
@@ -92,7 +92,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
   });
 });
 
-test('not_anchored on the plan free: recomputed, and nothing to compare with', async () => {
+test('not_anchored on the free plan: recomputed, with nothing to compare', async () => {
   const { api } = await createTenant(service, 'free');
   const content = new Content();
   const records = [{ id: 'a', values: [1] }];
@@ -119,6 +119,6 @@ test('not_anchored on the plan free: recomputed, and nothing to compare with', a
   });
 });
 
-test('an unknown collection is 404', async () => {
+test('returns 404 for an unknown collection', async () => {
   expect(await verify('/collections/never')).toEqual(refusal(404, 'COLLECTION_NOT_FOUND'));
 });

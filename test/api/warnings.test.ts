@@ -62,7 +62,7 @@ async function warningsOf(filter: object, rest: object = {}): Promise<Set<string
 describe.each([1, 4])('over %i shards', (shards) => {
   beforeEach(() => create(shards));
 
-  test('every operation that takes a filter names a field that no record has, dry runs too', async () => {
+  test('every operation with a filter names fields that no record has, even in dry runs', async () => {
     await put(many(30, { known: 1, year: 2026, author: { name: 'Ada' } }));
     expect(await warningsOf(filter)).toEqual(new Set([REPORT]));
     await put(many(30, { known: 1, year: 2026, author: { name: 'Ada' } }));
@@ -77,7 +77,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
       expect(await post('query', { vector: [1], filter, ...rest })).toMatchObject({ warnings: [REPORT] });
   });
 
-  test('a field that one record of one shard has causes no warning, whatever it holds', async () => {
+  test('a field that one record of one shard has causes no warning, whatever its value', async () => {
     for (const value of [null, false, 0, '', [], {}, 'x']) {
       await put({ ...many(30, { known: 1, other: 1 }), one: { year: value } });
       expect(await warningsOf({ year: { $exists: true }, other: 5 })).toEqual(new Set(['none']));
@@ -91,7 +91,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     expect(await warningsOf(filter)).toEqual(new Set([REPORT]));
   });
 
-  test('a warning follows what is written', async () => {
+  test('warnings follow writes', async () => {
     await put(many(30, { other: 1 }));
     const counted = async () => (await post('count', { filter: { year: 1 } })).warnings;
     expect(await counted()).toEqual(['No record has the field year.']);
@@ -102,7 +102,7 @@ describe.each([1, 4])('over %i shards', (shards) => {
     expect(await counted()).toEqual(['No record has the field year.']);
   });
 
-  test('it is about the records of the namespace, and there is none where there are no records', async () => {
+  test('covers the records of the namespace, and does not appear for an empty namespace', async () => {
     expect(await warningsOf(filter)).toEqual(new Set(['none']));
     await put(many(30, { known: 1, yaer: 1 }), 'others');
     expect(await warningsOf(filter)).toEqual(new Set(['none']));
@@ -151,7 +151,7 @@ test('a write-only key learns no names of other fields', async () => {
   expect(await post('delete', { filter }, writer)).toMatchObject({ deletedCount: 30, warnings: told });
 });
 
-test('many fields and long names are bounded', async () => {
+test('limits the number and length of named fields', async () => {
   await create(1);
   await put(many(3, { year: 1 }));
   const fields = Array.from({ length: 200 }, (_, at) => [`field${at}`, at]);

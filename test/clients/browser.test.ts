@@ -66,7 +66,7 @@ afterAll(async () => {
   await rm(profile, { recursive: true, force: true });
 });
 
-test('writes, finds, proves, exports and imports, and knows its errors', async () => {
+test('writes, finds, proves, exports and imports, and has the right error classes', async () => {
   const { port } = server.address() as AddressInfo;
   const browser = spawn('chromium', [...BROWSER, `--user-data-dir=${profile}`, `http://127.0.0.1:${port}/`], {
     stdio: 'ignore',

@@ -45,7 +45,7 @@ export function clientLives(nodeVersions: string[], pythonVersions: string[], me
           : await installed.fromPypi(`pinecone==${version}`);
     });
 
-    test('makes an index, writes, reads, changes and deletes', async () => {
+    test('creates an index, writes, reads, changes and deletes', async () => {
       expect(await client('write')).toHaveLength(STEPS);
     });
 
@@ -61,7 +61,7 @@ export function clientLives(nodeVersions: string[], pythonVersions: string[], me
       expect(await client('end')).toHaveLength(1);
     });
 
-    test('says within 20 s that a plan is full', async () => {
+    test('reports within 20 s that a plan is full', async () => {
       const { key } = await createTenant(met(), 'free', name);
       expect(await client('full', key.secret)).toHaveLength(2);
     });

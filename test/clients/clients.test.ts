@@ -30,7 +30,7 @@ clientLives(NODE_VERSIONS, PYTHON_VERSIONS, () => ({
 }));
 
 /** The newest version on PyPI. The JavaScript package is on no registry. */
-test('the SDK of the earlier service for Python, solvec 0.1.0a10', async () => {
+test("the earlier service's Python SDK, solvec 0.1.0a10", async () => {
   const scenario = await installed.fromPypi('solvec==0.1.0a10', 'httpx');
   expect(await scenario('earlier-scenario.py', service.url, TEST_KEY)).toEqual(['all']);
 });

@@ -26,7 +26,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
     });
     const stored = (row: Omit<AliasRow, 'id'>): AliasRow => ({ ...row, id: expect.any(String) as never });
 
-    test('an alias is made, found by its account, switched and removed', async () => {
+    test('an alias is created, found by its account, switched and removed', async () => {
       const { aliases } = subject.store;
       const row = newAlias();
       expect(await aliases.find(one, 'an-alias')).toBeNull();
@@ -43,7 +43,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
       expect(await aliases.put(row, 10)).toBe('created');
     });
 
-    test('a name is a collection or an alias, whoever comes first of many', async () => {
+    test('a name is a collection or an alias, whichever is created first', async () => {
       const { aliases, catalog } = subject.store;
       for (let round = 0; round < 5; round++) {
         const name = `name-${round}`;
@@ -60,7 +60,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
       expect(await catalog.countCollections(one)).toBe((await catalog.listCollections(one)).length);
     });
 
-    test('an alias is put for a live collection alone', async () => {
+    test('an alias requires a live collection', async () => {
       const { aliases, catalog } = subject.store;
       const nowhere = randomUUID();
       expect(await aliases.put(newAlias({ collectionId: nowhere }), 10)).toBe('no target');
@@ -72,7 +72,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
       expect(await aliases.find(one, 'an-alias')).toEqual(stored(newAlias()));
     });
 
-    test('a collection is not dropped while an alias stands for it, but where that is said', async () => {
+    test('a collection with an alias is dropped only if the caller insists', async () => {
       const { aliases, catalog } = subject.store;
       await aliases.put(newAlias(), 10);
       expect(await catalog.dropCollection(target, false)).toBe('aliased');
@@ -85,7 +85,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
     });
 
     test.each(['made', 'switched'])(
-      'of an alias that is %s and the drop of its collection one is refused',
+      'of an alias that is %s and a concurrent drop of its collection, one is refused',
       async (how) => {
         const { aliases, catalog } = subject.store;
         for (let round = 0; round < 40; round++) {
@@ -106,7 +106,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
       },
     );
 
-    test('a dropped collection leaves its name to an alias, and an alias its own to a collection', async () => {
+    test('a dropped collection frees its name for an alias, and an alias for a collection', async () => {
       const { aliases, catalog } = subject.store;
       const row = newCollection({ accountId: one, name: 'an-alias' });
       await catalog.createCollection(row, null);
@@ -119,7 +119,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
       expect(await catalog.createCollection(next, 3)).toBe('created');
     });
 
-    test('no account has more than its maximum, and switching needs no room', async () => {
+    test('no account exceeds its maximum, and switching needs no room', async () => {
       const { aliases } = subject.store;
       for (const alias of ['b', 'a']) expect(await aliases.put(newAlias({ alias }), 2)).toBe('created');
       expect(await aliases.put(newAlias({ alias: 'c' }), 2)).toBe('limit');
@@ -131,7 +131,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
       expect(await aliases.page(one, 'a', 1)).toMatchObject({ rows: [{ alias: 'b' }], next: null });
     });
 
-    test('aliases are no collections, and go with their account', async () => {
+    test('aliases do not count as collections, and are deleted with their account', async () => {
       const { aliases, catalog } = subject.store;
       const account = newAccount();
       await catalog.createAccount(account);
@@ -144,7 +144,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
       expect(await aliases.find(one, 'an-alias')).not.toBeNull();
     });
 
-    test('an alias that somebody wrote or changed without the secret is refused, and hides no other', async () => {
+    test('an alias written or changed without the secret is refused, and hides no other', async () => {
       const { aliases } = subject.store;
       await aliases.put(newAlias({ alias: 'own' }), 10);
       await subject.forge((forger) => forger.aliases.put(newAlias({ alias: 'forged' }), 10));
@@ -154,7 +154,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
       expect((await aliases.list(one)).map(({ alias }) => alias)).toEqual(['own']);
     });
 
-    test('a forged alias holds up no drop, and can be removed', async () => {
+    test('a forged alias blocks no drop, and can be removed', async () => {
       const { aliases, catalog } = subject.store;
       await aliases.put(newAlias({ alias: 'own', collectionId: other }), 10);
       await subject.forge((forger) => forger.aliases.put(newAlias({ alias: 'forged' }), 10));
@@ -164,7 +164,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
       expect(await aliases.find(one, 'forged')).toBeNull();
     });
 
-    test('survives a restart, with any text for names and ids', async () => {
+    test('survives a restart, with any text in names and ids', async () => {
       const { aliases, catalog } = await subject.fresh();
       const rows = WEIRD_IDS.map((text) => newAlias({ accountId: text, alias: text, collectionId: text }));
       for (const id of WEIRD_IDS) await catalog.createCollection(newCollection({ id, accountId: id }), null);

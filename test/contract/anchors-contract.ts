@@ -37,7 +37,7 @@ const confirmed = (seq: number) => ({ ...item(seq), cut: [head(seq)], decisions:
 
 export function anchorsContract(subject: StoreUnderTest): void {
   describe('anchors', () => {
-    test('a row comes back as it was written', async () => {
+    test('a row is returned as it was written', async () => {
       const { anchors } = subject.store;
       const { id } = newCollection();
       expect(await anchors.get(id)).toBeNull();
@@ -68,7 +68,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
       expect(await anchors.get(id)).toEqual(bare);
     });
 
-    test('of many that add a row exactly one succeeds, and a row that is not there is not put', async () => {
+    test('of many writers that add a row exactly one succeeds, and a missing row is not replaced', async () => {
       const { anchors } = subject.store;
       const { id } = newCollection();
       expect(await anchors.put(row(id, 1))).toBe(false);
@@ -92,7 +92,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
       expect(await anchors.put(row(id, 5))).toBe(false);
     });
 
-    test('many rows are read at once, absent ones left out', async () => {
+    test('many rows are read at once, and absent ones left out', async () => {
       const { anchors } = subject.store;
       const ids = Array.from({ length: 100 }, () => newCollection().id);
       for (const id of ids.slice(0, 60)) await anchors.add(row(id, 1, { wanted: [head(4)] }));
@@ -102,7 +102,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
       expect(await anchors.getMany([])).toEqual([]);
     });
 
-    test('what is due, and what is halted, is told by standing, whatever way a row took', async () => {
+    test('standing shows what is due and what is halted, however a row got there', async () => {
       const { anchors } = await subject.fresh();
       const { id } = newCollection();
       const halted = { reason: 'the roots differ', at: at(1) };
@@ -131,7 +131,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
       expect(await collect(anchors.open('due'))).toEqual([]);
     });
 
-    test('a row that somebody filed elsewhere behind the back of the store is found, told of and filed anew', async () => {
+    test('a row filed in the wrong place without the store is found, reported and refiled', async () => {
       const { anchors } = await subject.fresh();
       const rows = {
         due: row(newCollection().id, 3, { wanted: [head(2)], wantedAt: at(2) }),
@@ -166,7 +166,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
       expect(told).toHaveLength(3);
     });
 
-    test('what is due is paged through', async () => {
+    test('due rows are returned in pages', async () => {
       const { anchors } = await subject.fresh();
       const ids = Array.from({ length: 1_050 }, () => newCollection().id);
       await Promise.all(ids.map((id) => anchors.add(row(id, 1, { closing: true }))));
@@ -175,7 +175,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
       expect(due.map(({ collectionId }) => collectionId).sort()).toEqual(ids.sort());
     });
 
-    test('history is added with the row, or not at all', async () => {
+    test('history is added together with the row, or not at all', async () => {
       const { anchors } = subject.store;
       const { id } = newCollection();
       await anchors.add(row(id, 0));
@@ -184,7 +184,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
       expect(await anchors.history(id, 10, null)).toEqual([item(1)]);
     });
 
-    test('history is paged newest first', async () => {
+    test('history is returned in pages, newest first', async () => {
       const { anchors } = subject.store;
       const [id, other] = [newCollection().id, newCollection().id];
       const versions = [1, 2, 9, 10, 255, 256, 70_000, 2 ** 40];
@@ -199,7 +199,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
       expect(await page(100, null)).toEqual([...versions].reverse());
     });
 
-    test('all rows are paged through, and a removed one leaves with its history', async () => {
+    test('all rows are returned in pages, and a removed one leaves with its history', async () => {
       const { anchors } = await subject.fresh();
       const ids = Array.from({ length: 450 }, () => newCollection().id);
       await Promise.all(ids.map((id) => anchors.add(row(id, 0))));
@@ -215,7 +215,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
       expect(await anchors.add(row(gone, 1))).toBe(true);
     });
 
-    test('a row that was changed meanwhile is not removed', async () => {
+    test('a row that has changed meanwhile is not removed', async () => {
       const { anchors } = subject.store;
       const { id } = newCollection();
       await fill(anchors, id, [1, 2]);
@@ -224,7 +224,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
       expect(await anchors.history(id, 10, null)).toEqual([item(2), item(1)]);
     });
 
-    test("instances' beats are written over each other until they end", async () => {
+    test('beats of instances are overwritten until they end', async () => {
       const { anchors } = await subject.fresh();
       const [one, other] = [randomUUID(), randomUUID()];
       const beat = (instance: string, number: number) => ({

@@ -13,7 +13,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       [one, two] = [randomUUID(), randomUUID()];
     });
 
-    test('a collection is found by id and by name, and by nobody else', async () => {
+    test('a collection is found by id and by name, and not by another account', async () => {
       const { catalog } = subject.store;
       const row = newCollection();
       expect(await catalog.createCollection(row, null)).toBe('created');
@@ -33,7 +33,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       expect(found).toEqual(rows[outcomes.indexOf('created')]);
     });
 
-    test('the maximum of collections holds under concurrency, and exists wins over limit', async () => {
+    test("the maximum of collections holds under concurrency, and 'exists' takes precedence over 'limit'", async () => {
       const { catalog } = subject.store;
       const rows = Array.from({ length: 20 }, (_, i) => newCollection({ accountId: one, name: `c${i}` }));
       const outcomes = await Promise.all(rows.map((row) => catalog.createCollection(row, 5)));
@@ -59,7 +59,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       expect(all).toEqual(expect.arrayContaining([...rows, other]));
     });
 
-    test('pages of an account have each collection once, newest first, and say when they end', async () => {
+    test('pages of an account have each collection once, newest first, and mark the last page', async () => {
       const { catalog } = subject.store;
       const account = randomUUID();
       const rows = Array.from({ length: 210 }, (_, i) =>
@@ -98,7 +98,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       expect(await catalog.changeCollection('never existed', () => changed)).toBeNull();
     });
 
-    test('tags are there from the beginning or set later, changed and taken away', async () => {
+    test('tags are set at creation or later, changed and removed', async () => {
       const { catalog } = subject.store;
       const tagged = newCollection({ accountId: one, name: 'tagged', tags: '{"a":"1"}' });
       const plain = newCollection({ accountId: one, name: 'plain' });
@@ -120,7 +120,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       await catalog.forgetDropped(plain.id);
     });
 
-    test('changes at the same time each see what another has written', async () => {
+    test('concurrent changes each see what the other wrote', async () => {
       const { catalog } = subject.store;
       const row = newCollection();
       await catalog.createCollection(row, null);
@@ -136,7 +136,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       expect(count((await catalog.getCollection(row.id))!)).toBe(8);
     });
 
-    test('a protected collection is dropped where that is said, and no other way', async () => {
+    test('a protected collection is dropped only if the caller insists', async () => {
       const { catalog } = subject.store;
       const row = newCollection();
       await catalog.createCollection(row, null);
@@ -150,7 +150,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       expect(await catalog.dropCollection(other.id)).toBe('dropped');
     });
 
-    test('a dropped name is free at once, its row waits among the dropped until it is forgotten', async () => {
+    test('a dropped name is free at once, and its row stays among the dropped until it is removed', async () => {
       const { catalog } = await subject.fresh();
       const row = newCollection();
       const next = newCollection({ accountId: row.accountId });
@@ -199,7 +199,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       expect((await usage.read(young.id, '2026-11')).queries).toBe(4);
     });
 
-    test('a collection that somebody wrote without the secret is no absence, and hides no other', async () => {
+    test('a collection written without the secret does not read as absent, and hides no other', async () => {
       const { catalog } = subject.store;
       const own = newCollection({ accountId: one });
       const forged = newCollection({ accountId: one, name: 'forged' });
@@ -218,7 +218,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       expect(all.filter(({ accountId }) => accountId === one)).toEqual([own]);
     });
 
-    test('what somebody dropped without the secret is not among the dropped', async () => {
+    test('a collection dropped without the secret is not among the dropped', async () => {
       const { catalog } = subject.store;
       const forged = newCollection({ accountId: one });
       await subject.forge(async (forger) => {
@@ -229,7 +229,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       expect((await catalog.listDropped()).map(({ id }) => id)).not.toContain(forged.id);
     });
 
-    test('an account that somebody wrote without the secret is no absence, and gets no plan', async () => {
+    test('an account written without the secret does not read as absent, and gets no plan', async () => {
       const { catalog } = subject.store;
       const forged = newAccount({ plan: 'enterprise' });
       await subject.forge((forger) => forger.catalog.createAccount(forged));

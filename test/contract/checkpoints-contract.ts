@@ -19,7 +19,7 @@ export function checkpointsContract(subject: StoreUnderTest): void {
   const seqs = async (shard: string) => (await subject.store.checkpoints.list(shard)).map(({ seq }) => seq);
 
   describe('checkpoints', () => {
-    test('a checkpoint comes back with its files', async () => {
+    test('a checkpoint is returned with its files', async () => {
       const shard = newShard();
       await write(shard, 9);
       const fetched = (await subject.store.checkpoints.fetch(shard, 9))!;
@@ -43,7 +43,7 @@ export function checkpointsContract(subject: StoreUnderTest): void {
       expect(await subject.store.checkpoints.fetch(shard, 10)).not.toBeNull();
     });
 
-    test('one put again at a seq replaces the other', async () => {
+    test('another one at the same seq replaces the first', async () => {
       const shard = newShard();
       await write(shard, 5);
       const folder = await subject.store.checkpoints.stage(shard);
@@ -68,7 +68,7 @@ export function checkpointsContract(subject: StoreUnderTest): void {
       expect(await subject.store.checkpoints.fetch(shard, 2)).not.toBeNull();
     });
 
-    test('one that somebody wrote without the secret is set aside, whatever its checksums say', async () => {
+    test('one written without the secret is set aside, whatever its checksums', async () => {
       const shard = newShard();
       await write(shard, 1);
       await subject.forge(async ({ checkpoints }) => {
@@ -81,7 +81,7 @@ export function checkpointsContract(subject: StoreUnderTest): void {
       expect(await subject.store.checkpoints.fetch(shard, 1)).not.toBeNull();
     });
 
-    test('one that was being read when the store was closed in order is offered again', async () => {
+    test('one that was being read when the store closed normally is offered again', async () => {
       const shard = newShard();
       await write(shard, 1);
       await subject.store.checkpoints.fetch(shard, 1);
@@ -89,7 +89,7 @@ export function checkpointsContract(subject: StoreUnderTest): void {
       expect(await checkpoints.fetch(shard, 1)).not.toBeNull();
     });
 
-    test('of those that are unsound the newest stays set aside', async () => {
+    test('of unsound ones the newest stays set aside', async () => {
       const shard = newShard();
       await write(shard, 1);
       await write(shard, 2);
@@ -126,7 +126,7 @@ export function checkpointsContract(subject: StoreUnderTest): void {
       expect(await seqs(shard)).toEqual([]);
     });
 
-    test('staged folders are fresh and apart, and gone after a restart', async () => {
+    test('staged folders are new and separate, and gone after a restart', async () => {
       const shard = newShard();
       const folders = await Promise.all([1, 2].map(() => subject.store.checkpoints.stage(shard)));
       expect(folders[0]).not.toBe(folders[1]);
@@ -137,7 +137,7 @@ export function checkpointsContract(subject: StoreUnderTest): void {
       expect(await seqs(shard)).toEqual([3]);
     });
 
-    test('a discarded folder is gone with what is in it, and no other', async () => {
+    test('a discarded folder is removed with its content, and no other', async () => {
       const { checkpoints } = subject.store;
       const shard = newShard();
       const [folder, beside] = [await checkpoints.stage(shard), await checkpoints.stage(shard)];

@@ -6,7 +6,7 @@ export function contradictionsContract(subject: StoreUnderTest): void {
   describe('contradictions', () => {
     const found = (seq: number, reason: string) => ({ seq, reason, at: at(seq) });
 
-    test('the first one of each shard stays, by shard index, until they are cleared', async () => {
+    test('the first one of each shard is kept, by shard index, until they are cleared', async () => {
       const { contradictions } = subject.store;
       const [mine, other] = [newCollection().id, newCollection().id];
       expect(await contradictions.list(mine)).toEqual([]);

@@ -39,7 +39,7 @@ export function dropContract(subject: StoreUnderTest): void {
       account = randomUUID();
     });
 
-    test('forgets all the collection owned and takes its vectors off once, however often it is called', async () => {
+    test('removes everything the collection owned and subtracts its vectors once, however often it is called', async () => {
       const [mine, other] = [newCollection().id, newCollection().id];
       const folder = await fill(mine, account, 20);
       await fill(other, account, 5);
@@ -65,7 +65,7 @@ export function dropContract(subject: StoreUnderTest): void {
       expect(await checkpoints.list(`${other}.0`)).toHaveLength(1);
     });
 
-    test('removes the log before any record, so that a drop cut short leaves nothing to make records from', async () => {
+    test('removes the log before any record, so that an interrupted drop leaves no log to restore records from', async () => {
       const { id } = newCollection();
       await fill(id, account, 20);
       const { log, records } = subject.store;
@@ -80,7 +80,7 @@ export function dropContract(subject: StoreUnderTest): void {
       await dropping;
     });
 
-    test('goes on after a restart in the middle', async () => {
+    test('continues after a restart in the middle', async () => {
       const { id } = newCollection();
       await fill(id, account, 20);
       const interrupted = subject.store.dropCollectionData(id).catch((error: unknown) => error);
@@ -93,7 +93,7 @@ export function dropContract(subject: StoreUnderTest): void {
       expect((await readAll(await store.records.scan(`${id}.0`))).size).toBe(0);
     });
 
-    test('after its account was deleted leaves no count behind', async () => {
+    test('leaves no count behind after its account was deleted', async () => {
       const { catalog } = subject.store;
       const account = newAccount();
       await catalog.createAccount(account);

@@ -53,7 +53,7 @@ export function firstKeyContract(subject: StoreUnderTest): void {
       return accountId;
     };
 
-    test('permits one key, for an account of this store alone, until it was made', async () => {
+    test('permits one key, for an account of this store only, until the key was created', async () => {
       const accountId = await fresh();
       await subject.store.catalog.createAccount(newAccount({ id: accountId }));
       expect((await subject.reopen()) && (await due())).toBe(accountId);
@@ -67,7 +67,7 @@ export function firstKeyContract(subject: StoreUnderTest): void {
       expect(await fresh()).not.toBe(accountId);
     });
 
-    test('permits the key again for an account that was deleted before its key was told', async () => {
+    test('permits the key again if its account was deleted before the key was printed', async () => {
       const { store } = subject;
       const accountId = await fresh();
       const make = async () => {
@@ -87,7 +87,7 @@ export function firstKeyContract(subject: StoreUnderTest): void {
       expect(await store.usage.replaceHolds(accountId, holds)).toBe(true);
     });
 
-    test.each(TRACES)('permits none where there is %s, nor once that is gone', async (_, leave) => {
+    test.each(TRACES)('permits none if the store has or had %s', async (_, leave) => {
       const accountId = await fresh();
       await leave(subject.store);
       expect(await due()).toBe('none');
@@ -96,7 +96,7 @@ export function firstKeyContract(subject: StoreUnderTest): void {
       expect(JSON.stringify(mark)).not.toContain(accountId);
     });
 
-    test.each(TRACES)('that was taken away permits none where there is %s', async (_, leave) => {
+    test.each(TRACES)('permits none after its removal if the store has %s', async (_, leave) => {
       await leave(subject.store);
       await subject.remark(() => undefined);
       expect(await due()).toBe('none');
@@ -121,14 +121,14 @@ export function firstKeyContract(subject: StoreUnderTest): void {
       expect(await due()).toBe(accountId);
     });
 
-    test('that says that the key was made permits none after it is forged', async () => {
+    test('if it says that the key was created, permits none after a forgery', async () => {
       const accountId = await fresh();
       await subject.store.firstKey.setMade();
       await subject.remark((mark) => ({ ...(mark as object), state: 'due', account: accountId }));
       expect(await due()).toBe('none');
     });
 
-    test('an unused store of a version before it gets one', async () => {
+    test('is added to an unused store of an earlier version', async () => {
       await subject.remark(() => undefined);
       const accountId = await fresh();
       expect(await due()).toBe(accountId);

@@ -23,7 +23,7 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.list('nobody')).toEqual([]);
     });
 
-    test('pages have each key once, newest first, and say when they end', async () => {
+    test('pages have each key once, newest first, and mark the last page', async () => {
       const { keys } = subject.store;
       // More rows than the adapter reads at once, with two rows per instant.
       const rows = Array.from({ length: 250 }, (_, i) => keyOf({ createdAt: at(i >> 1) }));
@@ -54,7 +54,7 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.create(keyOf(), 4)).toBe('limit');
     });
 
-    test('a revoked key leaves nothing behind, and is absent when it is revoked again', async () => {
+    test('a revoked key leaves nothing behind, and is absent when revoked again', async () => {
       const { keys } = subject.store;
       const [row, other] = [keyOf(), keyOf()];
       await keys.create(row, null);
@@ -77,7 +77,7 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.findByHash(row.hash)).toEqual(row);
     });
 
-    test('of manage keys revoked all at once one stays', async () => {
+    test('of manage keys revoked at once, one remains', async () => {
       const { keys } = subject.store;
       const rows = Array.from({ length: 6 }, () => keyOf());
       for (const row of rows) await keys.create(row, null);
@@ -86,7 +86,7 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.count(account)).toBe(1);
     });
 
-    test('only unexpired manage keys protect the account from losing its last one', async () => {
+    test('only unexpired manage keys save the account from losing its last one', async () => {
       const { keys } = subject.store;
       const manage = keyOf();
       const expired = keyOf({ expiresAt: at(10) });
@@ -106,7 +106,7 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.revoke(account, lasting.id, at(12))).toBe('last');
     });
 
-    test('where every manage key expires the last of them stays', async () => {
+    test('if every manage key expires, the last of them remains', async () => {
       const { keys } = subject.store;
       const [one, two] = [keyOf({ expiresAt: at(10) }), keyOf({ expiresAt: at(20) })];
       for (const row of [one, two]) await keys.create(row, null);
@@ -114,7 +114,7 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.revoke(account, one.id, at(5))).toBe('last');
     });
 
-    test('a key that somebody wrote without the secret is found by nobody, and can be taken away', async () => {
+    test('a key written without the secret is not found, and can be removed', async () => {
       const { keys } = subject.store;
       const [own, forged] = [keyOf(), keyOf({ createdAt: at(9) })];
       await keys.create(own, null);
@@ -125,7 +125,7 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.findByHash(own.hash)).toEqual(own);
     });
 
-    test('somebody writes a manage key beside the only real one: that is still the last, and stays', async () => {
+    test('a forged manage key next to the only real one: the real one counts as the last, and stays', async () => {
       const { keys } = subject.store;
       const [own, reader, forged] = [keyOf(), keyOf({ scopes: ['read'] }), keyOf()];
       for (const row of [own, reader]) await keys.create(row, null);
@@ -138,7 +138,7 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.revoke(account, own.id, at(0))).toBe('last');
     });
 
-    test('somebody writes a manage key, and all real ones are revoked at once: one of those stays', async () => {
+    test('a forged manage key, and all real ones revoked at once: one real key stays', async () => {
       const { keys } = subject.store;
       const rows = Array.from({ length: 6 }, () => keyOf());
       for (const row of rows) await keys.create(row, null);
@@ -148,7 +148,7 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.list(account)).toEqual([rows[outcomes.indexOf('last')]]);
     });
 
-    test('somebody writes as many keys as the account may have: they count toward no limit', async () => {
+    test('forged keys, as many as the account may have, count toward no limit', async () => {
       const { keys } = subject.store;
       await keys.create(keyOf(), 2);
       await subject.forge(async (forger) => {
@@ -160,7 +160,7 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.count(account)).toBe(2);
     });
 
-    test('touch moves the last use forward only', async () => {
+    test('touch only moves the last use forward', async () => {
       const { keys } = subject.store;
       const row = keyOf();
       await keys.create(row, null);

@@ -14,7 +14,7 @@ export function logContract(subject: StoreUnderTest): void {
       account = randomUUID();
     });
 
-    test('an entry comes back as it was appended, with its head', async () => {
+    test('an entry is returned as it was appended, with its head', async () => {
       const { log } = subject.store;
       const shard = `${newCollection().id}.255`;
       const tally = { accountId: account, month: '2026-11', writes: 3, vectors: -2 };
@@ -65,7 +65,7 @@ export function logContract(subject: StoreUnderTest): void {
       expect(await usage.read(account, '2026-11')).toEqual({ writes: 5, queries: 0, vectors: 5 });
     });
 
-    test('heads gives every shard of the collection that has one and of no other', async () => {
+    test('heads returns every shard of the collection that has one, and no others', async () => {
       const { log } = subject.store;
       const [mine, other] = [newCollection().id, newCollection().id];
       for (const index of [0, 1, 127, 128, 255]) await log.append(entry(`${mine}.${index}`, 1));
@@ -76,7 +76,7 @@ export function logContract(subject: StoreUnderTest): void {
       expect(heads.get(128)).toEqual(head(2));
     });
 
-    test('read gives at least one entry, then as many as fit', async () => {
+    test('read returns at least one entry, then as many as fit', async () => {
       const { log } = subject.store;
       const shard = `${newCollection().id}.0`;
       for (let seq = 1; seq <= 300; seq++) await log.append(entry(shard, seq, { body: new Uint8Array(100) }));
@@ -108,7 +108,7 @@ export function logContract(subject: StoreUnderTest): void {
       expect(await log.firstSeq(beside)).toBe(1);
     });
 
-    test('an audit finds nothing in a log that is as it was written, trimmed or not, on whatever connection', async () => {
+    test('an audit finds nothing in an unchanged log, trimmed or not, on any connection', async () => {
       const shard = `${newCollection().id}.0`;
       const { log } = subject.store;
       expect(await log.audit(shard, Number.MAX_SAFE_INTEGER)).toBeNull();
@@ -129,7 +129,7 @@ export function logContract(subject: StoreUnderTest): void {
       expect(await reopened.audit(shard, Number.MAX_SAFE_INTEGER)).toBeNull();
     });
 
-    test('an entry of somebody without the secret is damaged, and its head is no state: the log goes on after both', async () => {
+    test('an entry written without the secret is damaged, and its head is no state: the log continues after both', async () => {
       const { log } = subject.store;
       const { id } = newCollection();
       const [shard, beside] = [`${id}.0`, `${id}.1`];
@@ -152,7 +152,7 @@ export function logContract(subject: StoreUnderTest): void {
       expect(await log.audit(shard, Number.MAX_SAFE_INTEGER)).toBe(3);
     });
 
-    test('that a head comes after a contradiction stands under its seal, and in none that follows without it', async () => {
+    test("a head's seal shows that it follows a contradiction, and no later head without one shows it", async () => {
       const { id } = newCollection();
       const shard = `${id}.2`;
       const { log } = subject.store;
@@ -180,7 +180,7 @@ export function logContract(subject: StoreUnderTest): void {
       expect(await log.append(entry(`${id}.3`, 3))).toBe('conflict');
     });
 
-    test('takes a body of 64 MiB', async () => {
+    test('accepts a body of 64 MiB', async () => {
       const { log } = subject.store;
       const shard = `${newCollection().id}.0`;
       const body = Buffer.alloc(64 * MIB);
@@ -190,7 +190,7 @@ export function logContract(subject: StoreUnderTest): void {
       expect(Buffer.compare(found.body, body)).toBe(0);
     });
 
-    test('what it hands out is a copy the caller may transfer', async () => {
+    test('the caller may transfer what it returns', async () => {
       const { log } = subject.store;
       const shard = `${newCollection().id}.0`;
       await log.append(entry(shard, 1));

@@ -69,7 +69,7 @@ if (isMongoThere(start)) {
     await rm(folder, { recursive: true });
   });
 
-  test('a rotation is finished', async () => {
+  test('completes a rotation', async () => {
     expect(await run([2, 1])).toMatchObject({
       code: 0,
       stderr: '',
@@ -83,7 +83,7 @@ if (isMongoThere(start)) {
     });
   });
 
-  test('after a lost secret the store opens again, and a key can be made', async () => {
+  test('after a lost secret the store opens again, and a key can be created', async () => {
     expect(await run([2], '--apply')).toMatchObject({ code: 1, stderr: expect.stringContaining('--lost') });
     const lost = await run([2], '--lost', '--apply');
     expect(lost).toMatchObject({
@@ -100,7 +100,7 @@ if (isMongoThere(start)) {
     });
   });
 
-  test('a row that stands where the service never put it is not believed', async () => {
+  test('a row in a place where the service never puts it is not trusted', async () => {
     const client = new MongoClient(url);
     const collections = client.db().collection<{ _id: string }>('collections');
     await collections.updateOne({ _id: collection.id }, { $set: { 'row.name': 'another' } });
@@ -112,7 +112,7 @@ if (isMongoThere(start)) {
     );
   });
 
-  test('it is refused while a node lives, whose beat moves on another machine', async () => {
+  test("is refused while a node's beat advances on another machine", async () => {
     const store = await open(1);
     const process = { pid: 1, startedAt: '1', place: 'another machine' };
     await store.leases.begin({ node: 'shards-1', incarnation: 'one', beat: 1, process, draining: false });

@@ -24,7 +24,7 @@ export function ownersContract(subject: StoreUnderTest): void {
       expect(await subject.store.owners.claim(row(shard, 2))).toBe(true);
     });
 
-    test('only the present epoch is given back, and the epoch stays', async () => {
+    test('only the current epoch can be released, and it stays the same', async () => {
       const { owners } = subject.store;
       const shard = `${newCollection().id}.0`;
       await owners.release(shard, 1);
@@ -40,7 +40,7 @@ export function ownersContract(subject: StoreUnderTest): void {
       expect(await owners.claim(row(shard, 3))).toBe(true);
     });
 
-    test('given to somebody, it is theirs to claim', async () => {
+    test("left to a node, a shard is that node's to claim", async () => {
       const { owners } = subject.store;
       const shard = `${newCollection().id}.0`;
       const held = row(shard, 1);
@@ -73,7 +73,7 @@ export function ownersContract(subject: StoreUnderTest): void {
       draining: false,
     });
 
-    test('are renewed while they are there, and one that was ended stays over', async () => {
+    test('are renewed while they exist, and an ended one stays ended', async () => {
       const [mine, other] = [lease('a'), lease('a')];
       const { leases } = subject.store;
       expect(await leases.renew(mine.incarnation, 2, false)).toBe(false);
@@ -89,7 +89,7 @@ export function ownersContract(subject: StoreUnderTest): void {
       expect(await subject.store.leases.list()).toEqual([other]);
     });
 
-    test('are read by incarnation, those that are there', async () => {
+    test('are read by incarnation, if they exist', async () => {
       const { leases } = subject.store;
       const [first, second, third] = [lease('a'), lease('b'), lease('c')];
       for (const row of [first, second, third]) await leases.begin(row);
@@ -101,7 +101,7 @@ export function ownersContract(subject: StoreUnderTest): void {
       expect(await leases.get([])).toEqual([]);
     });
 
-    test('a beat never goes back, whatever comes late or twice', async () => {
+    test('a beat never decreases, even if renewals arrive late or twice', async () => {
       const { leases } = subject.store;
       const mine = lease('a');
       await leases.begin(mine);

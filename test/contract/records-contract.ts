@@ -7,7 +7,7 @@ export function recordsContract(subject: StoreUnderTest): void {
   const newShard = () => `${newCollection().id}.0`;
 
   describe('records', () => {
-    test('applied records come back as they were', async () => {
+    test('applied records are returned as they were', async () => {
       const { records } = subject.store;
       const shard = newShard();
       await records.apply(shard, 0, 2, [put('a', 1), put('b', 2, 384)]);
@@ -31,7 +31,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       expect(await readAll(scan)).toEqual(new Map());
     });
 
-    test('changes count in their order', async () => {
+    test('changes take effect in their order', async () => {
       const { records } = subject.store;
       const shard = newShard();
       const changes = [
@@ -81,7 +81,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       expect(await recordsOf(records, shard, ['a'])).toEqual([]);
     });
 
-    test('an apply that begins below the mark and ends above it takes the records to its end', async () => {
+    test('an apply that begins below the applied seq and ends above it brings the records to its end', async () => {
       const { records } = subject.store;
       const shard = newShard();
       await records.apply(shard, 0, 2, [put('a', 1), put('b', 2)]);
@@ -90,7 +90,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       expect(await records.appliedSeq(shard)).toBe(3);
     });
 
-    test('the mark moves when nothing changes', async () => {
+    test('the applied seq moves even if no record changes', async () => {
       const { records } = subject.store;
       const shard = newShard();
       await records.apply(shard, 0, 4, []);
@@ -106,7 +106,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       expect((await readAll(await records.scan(shard))).size).toBe(2);
     });
 
-    test('a scan while applies go on gives each record once, and with what was applied since laid over it the state of any later seq', async () => {
+    test('a scan during applies returns each record once, and gives any later state with the later changes applied', async () => {
       const { records } = subject.store;
       const shard = newShard();
       const ids = Array.from({ length: 2_000 }, (_, i) => `r${i}`);
@@ -167,7 +167,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       expect(batches).toBeGreaterThan(2);
     });
 
-    test('a scan may be given up, and its iterator ends', async () => {
+    test('a scan may be abandoned, and its iterator ends', async () => {
       const { records } = subject.store;
       const shard = newShard();
       await records.apply(
@@ -188,7 +188,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       expect((await readAll(await records.scan(shard))).get('r0')?.seq).toBe(2);
     });
 
-    test('a scan ends with closed when the store is closed', async () => {
+    test("a scan ends with 'closed' when the store is closed", async () => {
       const { records } = subject.store;
       const shard = newShard();
       await records.apply(
@@ -205,7 +205,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       expect((await readAll(await (await subject.reopen()).records.scan(shard))).size).toBe(2_000);
     });
 
-    test('scans of one state end each on its own', async () => {
+    test('scans of one state each end on their own', async () => {
       const { records } = subject.store;
       const shard = newShard();
       const changes = Array.from({ length: 2_000 }, (_, i) => put(`r${i}`, 1, 384));
@@ -223,7 +223,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       expect(first.value.filter(isOld).length + rest).toBe(2_000);
     });
 
-    test('scans of different states run side by side', async () => {
+    test('scans of different states run concurrently', async () => {
       const { records } = subject.store;
       const shard = newShard();
       const scans: RecordScan[] = [];
@@ -241,7 +241,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       });
     });
 
-    test('ids of any form stay apart, and shards do', async () => {
+    test('ids of any form stay separate, and so do shards', async () => {
       const { records } = subject.store;
       const { id } = newCollection();
       await records.apply(
@@ -258,7 +258,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       expect(await readAll(await records.scan(`${id}.1`))).toEqual(new Map([['a', record('a', 2)]]));
     });
 
-    test('a row whose id no text gives is named apart, and no write of the id that it reads as reaches it', async () => {
+    test('a row whose id is not valid text is reported separately, and writes of the id that it decodes to do not touch it', async () => {
       const { records } = subject.store;
       const shard = newShard();
       const [real, long] = ['\ufffd', 'x'.repeat(1_027)];
@@ -277,7 +277,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       expect(await scan()).toEqual(new Map([['a', record('a', 1)]]));
     });
 
-    test("rows that are not the shard's go on request, those of other shards stay", async () => {
+    test('rows that do not belong to the shard are removed on request, and those of other shards stay', async () => {
       const { records } = subject.store;
       const { id } = newCollection();
       const [shard, other] = [`${id}.0`, `${id}.1`];
@@ -305,7 +305,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       expect(await readAll(await records.scan(shard))).toEqual(new Map([['a', record('a', 1)]]));
     });
 
-    test('what it hands out is a copy the caller may transfer', async () => {
+    test('the caller may transfer what it returns', async () => {
       const { records } = subject.store;
       const shard = newShard();
       await records.apply(shard, 0, 1, [put('a', 1)]);

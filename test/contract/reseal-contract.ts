@@ -40,7 +40,7 @@ const keys = [1, 2].map(() => newKey({ accountId: account.id }));
 const [GROWING, TRIMMED, SHORT] = [0, 1, 2].map((index) => `${collection.id}.${index}`);
 
 export function resealContract(name: string, make: () => Promise<StoreUnderSecrets>): void {
-  describe(`sealing anew: ${name}`, () => {
+  describe(`resealing: ${name}`, () => {
     let subject: StoreUnderSecrets;
     beforeEach(async () => {
       subject = await make();
@@ -117,7 +117,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       ]);
     }
 
-    test('what was sealed under any of the secrets is sound under the first alone, and goes on', async () => {
+    test('rows sealed under any of the secrets are valid under the first alone, and stay so', async () => {
       await fill();
       const findings = await reseal(resealAll, under(3, 2, 1));
       expect(findings.filter(({ isRefused }) => isRefused)).toEqual([]);
@@ -133,7 +133,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       expect(again.map(stateOf)).toEqual(again.map(() => 'current'));
     });
 
-    test('whoever only looks is told the same, and changes nothing', async () => {
+    test('a dry run reports the same, and changes nothing', async () => {
       await fill();
       const before = await reseal(auditSeals, under(3, 2, 1));
       expect(await reseal(auditSeals, under(3, 2, 1))).toEqual(before);
@@ -142,7 +142,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       expect(await reseal(resealAll, under(3, 2, 1))).toEqual(before);
     });
 
-    test('what somebody wrote without the secret gets no seal', async () => {
+    test('rows written without the secret get no seal', async () => {
       await within(subject.open(storeKeys([TEST_SECRET])), async (store) => {
         await store.catalog.createAccount(account);
         await store.log.append(entry(SHORT, 1));
@@ -169,7 +169,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       });
     });
 
-    test('cut off anywhere it is sound with both secrets, or refused until it was run again', async () => {
+    test('interrupted anywhere, it is valid under both secrets, or refused until it was run again', async () => {
       await fill();
       await reseal(resealAll, under(3, 2, 1));
       let isCutOff = true;
@@ -196,7 +196,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       expect(isEverRefused).toBe(name === 'MongoDB');
     });
 
-    test('of a lost secret what is believed is sealed, and nothing else', async () => {
+    test('after a lost secret, only accepted rows are sealed', async () => {
       await fill();
       await subject.changeBody(GROWING, 4, Buffer.from('of somebody else'));
       const onlyLost = { ...BELIEVE_ALL, row: ({ kind }: { kind: string }) => kind !== 'API key' };
@@ -221,7 +221,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       await within(subject.open(under(3)), async (store) => expect(await store.keys.list(account.id)).toHaveLength(2));
     });
 
-    test('after a lost secret no start gets in before all of it is sealed, wherever it was cut off', async () => {
+    test('after a lost secret no start succeeds before everything is sealed, wherever it was interrupted', async () => {
       await fill();
       let isCutOff = true;
       for (let at = 0, last = 2; isCutOff; at += EVERY, last++) {
@@ -233,7 +233,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       }
     });
 
-    test('a log can be read for what it says, whoever sealed it', async () => {
+    test('a log can be read whoever sealed it', async () => {
       await fill();
       const store = await subject.toReseal(under(3), true, async () => undefined);
       expect((await store.log.read(GROWING, 1, MIB)).map(({ kind }) => kind)).toEqual([

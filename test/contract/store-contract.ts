@@ -130,11 +130,11 @@ export function storeContract(
     for (const part of parts) part(subject);
 
     describe('store', () => {
-      test('can be reached', async () => {
+      test('is reachable', async () => {
         await store.reach();
       });
 
-      test('knows how much room there is, or says that it cannot', async () => {
+      test('reports its free space, or that it cannot', async () => {
         const free = await store.freeBytes();
         if (free !== null) expect(free).toBeGreaterThan(0);
       });
@@ -149,7 +149,7 @@ export function storeContract(
         expect((await (await subject.reopen()).log.heads(id)).size).toBe(3);
       });
 
-      test('every part answers closed after close', async () => {
+      test("every part answers 'closed' after close", async () => {
         const { id } = newCollection();
         const shard = `${id}.0`;
         await subject.close();

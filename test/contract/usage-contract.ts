@@ -14,7 +14,7 @@ export function usageContract(subject: StoreUnderTest): void {
       [a, b] = [randomUUID(), randomUUID()];
     });
 
-    test('counts every committed entry exactly once, whatever is appended beside it', async () => {
+    test('counts every committed entry exactly once, even with concurrent appends', async () => {
       const { log, usage } = subject.store;
       const { id } = newCollection();
       let writes = 0;
@@ -32,7 +32,7 @@ export function usageContract(subject: StoreUnderTest): void {
       expect(await usage.read(a, MONTH)).toEqual({ writes, queries: 0, vectors });
     });
 
-    test('writes belong to their month, vectors to the present', async () => {
+    test('writes count for their month, vectors for now', async () => {
       const { log, usage } = subject.store;
       const shard = `${newCollection().id}.0`;
       await log.append(entry(shard, 1, { tally: { accountId: a, month: '2026-10', writes: 5, vectors: 5 } }));
@@ -43,7 +43,7 @@ export function usageContract(subject: StoreUnderTest): void {
       expect(await usage.read(b, MONTH)).toEqual({ writes: 0, queries: 0, vectors: 0 });
     });
 
-    test('blocks never pass the limit and are never refused early', async () => {
+    test('blocks never exceed the limit and are never refused early', async () => {
       const { usage } = subject.store;
       const opened = await Promise.all(Array.from({ length: 60 }, () => usage.openBlock(a, MONTH, newBlock(), 4, 150)));
       expect(opened.reduce((sum, count) => sum + count)).toBe(150);
@@ -76,7 +76,7 @@ export function usageContract(subject: StoreUnderTest): void {
       expect(await usage.readQueries(a, MONTH)).toEqual({ queries: 8, blocks: [{ ...mine, granted: 8 }] });
     });
 
-    test('a block is closed once, whoever closes it, and gives back what was not used', async () => {
+    test('a block is closed once, by anyone, and returns what was not used', async () => {
       const { usage, log } = subject.store;
       const [mine, other] = [newBlock(), newBlock()];
       await usage.openBlock(a, MONTH, mine, 10, 100);
@@ -115,7 +115,7 @@ export function usageContract(subject: StoreUnderTest): void {
       expect((await subject.store.usage.readHolds(b)).revision).toBe(0);
     });
 
-    test('a block closed with a negative use takes that off, once, and never below zero', async () => {
+    test('a block closed with negative use subtracts that, once, and never below zero', async () => {
       const { usage } = subject.store;
       const queries = async (): Promise<number> => (await usage.read(a, MONTH)).queries;
       const [first, credit, last] = [newBlock(), newBlock(), newBlock()];
@@ -131,7 +131,7 @@ export function usageContract(subject: StoreUnderTest): void {
       expect(await usage.openBlock(a, MONTH, newBlock(), 20, 10)).toBe(10);
     });
 
-    test('a block of a plan without a limit is as large as was asked for, whatever others have taken', async () => {
+    test('a block of a plan without a limit is as large as requested, whatever others have taken', async () => {
       const { usage } = subject.store;
       const opened = await Promise.all(
         Array.from({ length: 20 }, () => usage.openBlock(a, MONTH, newBlock(), 9, null)),

@@ -69,7 +69,7 @@ const containers = ['gateway', 'shards', 'control'].map(
   (name) => [name, nodesOf(parseManifests(readText(`k8s/base/${name}.yaml`)))[0].container] as const,
 );
 
-describe.each(containers)('a process of the image that runs what %s runs', (_, container) => {
+describe.each(containers)('a process of the image that runs the command of %s', (_, container) => {
   test('answers every probe and the metrics, on the ports that the pod names', async () => {
     await started(container, async (run, origin) => {
       for (const probe of [container.startupProbe, container.livenessProbe]) {
@@ -90,7 +90,7 @@ describe.each(containers)('a process of the image that runs what %s runs', (_, c
   });
 });
 
-test('an operator can have the store sealed anew by what is in the image', async () => {
+test('the image contains what an operator needs to reseal the store', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'provec-image-data-'));
   const environment = { PROVEC_DATA_DIR: dataDir, PROVEC_SECRET: 'a-secret-that-no-store-was-ever-made-under' };
   const run = new StartedProcess(environment, [], [process.execPath, join(image, 'scripts/reseal.ts')]);

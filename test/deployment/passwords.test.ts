@@ -30,14 +30,14 @@ const commands: Record<string, string[]> = {
 };
 const readBy = (command: string[]): string[] => [...new Set(command.join('\n').match(/\/run\/stores\/[\w-]+/g))].sort();
 
-test('there are two servers beside Provec in both laptop clusters', () => {
+test('both laptop clusters have two servers besides Provec', () => {
   const { secrets, ...others } = composeServices;
   expect(Object.keys(others).filter((name) => !others[name]!.image.startsWith('provec'))).toEqual(['mongo', 'redis']);
   expect(Object.keys(pods)).toEqual(['mongo', 'redis']);
 });
 
 describe('MongoDB', () => {
-  test('is given a key, without which it would ask for no password, the same way in both laptop clusters', () => {
+  test('gets a key, without which it would need no password, the same way in both laptop clusters', () => {
     const { command } = composeServices.mongo!;
     expect(command.join(' ')).toContain(' --keyFile /run/stores/mongo-key ');
     const [shell, flag, script] = containerOf('mongo').command!;
@@ -46,7 +46,7 @@ describe('MongoDB', () => {
     expect(started!.replace('/tmp/mongo-key', key!)).toBe(command.join(' '));
   });
 
-  test('is asked by its user whether it is well, the same way in both laptop clusters', () => {
+  test('its user checks its health, the same way in both laptop clusters', () => {
     const [command, probe] = [healthOf('mongo'), probeOf(containerOf('mongo'))];
     expect(command.slice(0, 3)).toEqual(['mongosh', '--quiet', '--eval']);
     expect(command.map((text) => text.replace("'mongo:27017'", "'provec-mongo:27017'"))).toEqual(probe);
@@ -54,7 +54,7 @@ describe('MongoDB', () => {
   });
 });
 
-test('Redis is started, and asked whether it is well, the same way in both laptop clusters', () => {
+test('Redis is started and checked the same way in both laptop clusters', () => {
   const { command } = containerOf('redis');
   expect(argumentsOf(composeServices.redis!.command)).toEqual(command);
   expect(command![2]).toContain(
@@ -63,14 +63,14 @@ test('Redis is started, and asked whether it is well, the same way in both lapto
   expect(healthOf('redis')).toEqual(probeOf(containerOf('redis')));
 });
 
-test.each(Object.entries(commands))('%s has its password from a file alone, and on no command line', (_, command) => {
+test.each(Object.entries(commands))('%s gets its password only from a file, and on no command line', (_, command) => {
   const text = command.join('\n');
   expect(text.replace('REDISCLI_AUTH=$(cat /run/stores/redis-password) ', '')).not.toContain('$');
   expect(text).not.toMatch(/\s(-a|-p|--pass|--password|--requirepass)\b/);
 });
 
 describe('the files that a server reads', () => {
-  test.each(['mongo', 'redis'])('%s of compose has them once they are made, and cannot write them', (name) => {
+  test.each(['mongo', 'redis'])('%s of compose gets them once they are created, and cannot write them', (name) => {
     const { volumes, depends_on } = composeServices[name]!;
     expect(volumes).toContain('stores:/run/stores:ro');
     expect(depends_on).toEqual({ secrets: { condition: 'service_completed_successfully' } });
@@ -78,7 +78,7 @@ describe('the files that a server reads', () => {
     for (const file of readBy(commands[`${name} of compose`]!)) expect(script).toContain(`make 999:999 ${file}\n`);
   });
 
-  test.each(['mongo', 'redis'])('%s of the overlay has them from a secret, and no others', (name) => {
+  test.each(['mongo', 'redis'])('%s of the overlay gets them from a secret, and no others', (name) => {
     const { name: volume } = containerOf(name).volumeMounts!.find(({ mountPath }) => mountPath === '/run/stores')!;
     expect(containerOf(name).volumeMounts).toContainEqual({ name: volume, mountPath: '/run/stores', readOnly: true });
     const { secretName, items } = pods[name]!.volumes!.find((each) => each.name === volume)!.secret!;
@@ -88,7 +88,7 @@ describe('the files that a server reads', () => {
   });
 });
 
-test('the instructions for a laptop make what the overlay refers to, and tell nodes the passwords that the servers ask for', () => {
+test("the laptop instructions create what the overlay refers to, and give nodes the servers' passwords", () => {
   const secrets = instructedSecrets('On a laptop');
   expect([...secrets.keys()].sort()).toEqual(['provec', 'provec-installation', 'provec-stores']);
   const stores = secrets.get('provec-stores')!;

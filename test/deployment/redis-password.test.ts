@@ -93,7 +93,7 @@ async function startNode(nodeId: string, urlFile: string): Promise<ServiceBroker
 }
 
 describe.each(SERVERS)('Redis of %s', (_, started, health) => {
-  test('answers nobody without its password, which its own user alone can read', async () => {
+  test('answers no one without its password, which only its own user can read', async () => {
     expect(await start(started)).toBeNull();
     const password = await readFile(join(folder, 'stores/redis-password'), 'utf8');
     expect(await answerTo()).toMatch(/^NOAUTH /);
@@ -102,7 +102,7 @@ describe.each(SERVERS)('Redis of %s', (_, started, health) => {
     expect((await stat(join(folder, 'redis.conf'))).mode & 0o777).toBe(0o600);
   });
 
-  test('is well by its health check with its password alone', async () => {
+  test('its health check passes only with its password', async () => {
     expect(await isHealthy(health)).toBe(false);
     expect(await start(started)).toBeNull();
     expect(await isHealthy(health)).toBe(true);
@@ -119,7 +119,7 @@ describe.each(SERVERS)('Redis of %s', (_, started, health) => {
     expect(await start(started)).toMatch(/No such file/);
   });
 
-  test('carries the calls of nodes that have the URL which was made for them, and of no others', async () => {
+  test('carries calls of nodes that have its URL, and of no others', async () => {
     expect(await start(started)).toBeNull();
     const url = await readFile(join(folder, 'provec/redis-url'), 'utf8');
     const [right, wrong] = [join(folder, 'right'), join(folder, 'wrong')];

@@ -52,7 +52,7 @@ describe.each(FOLDERS)('%s', (folder) => {
     run('kubernetes-validate', ['--strict', '--quiet', '--kubernetes-version', version, '-'], rendered.get(folder));
   });
 
-  test('gives each pod what the start accepts, and runs it without rights', () => {
+  test('gives each pod what the start accepts, and runs it without privileges', () => {
     expect(nodesOf(manifests)).toHaveLength(3);
     for (const { container } of nodesOf(manifests)) readConfig(environmentOf(container, manifests));
     expect(workloads.flatMap(breachesOf)).toEqual([]);
@@ -82,7 +82,7 @@ describe.each(FOLDERS)('%s', (folder) => {
     for (const { spec } of workloads) if (spec.serviceName) expect(names('Service')).toContain(spec.serviceName);
   });
 
-  test('leaves the number of pods to the autoscaler or says it', () => {
+  test('leaves the number of pods to the autoscaler or states it', () => {
     const targets = named('HorizontalPodAutoscaler').map(({ spec }) => (spec as unknown as Autoscaler).scaleTargetRef);
     for (const { kind, metadata, spec } of workloads) {
       const isScaled = targets.some((target) => target.kind === kind && target.name === metadata.name);
@@ -100,7 +100,7 @@ describe.each(FOLDERS)('%s', (folder) => {
     );
   });
 
-  test('refers to secrets that the instructions make', () => {
+  test('refers to secrets that the instructions create', () => {
     const asked = workloads.flatMap(({ spec }) => {
       const { containers, volumes = [] } = spec.template.spec;
       const references = containers.flatMap(({ env = [] }) =>
@@ -119,7 +119,7 @@ describe.each(FOLDERS)('%s', (folder) => {
   });
 });
 
-test('an overlay is in a namespace that refuses pods with rights', () => {
+test('an overlay is in a namespace that refuses privileged pods', () => {
   for (const folder of FOLDERS.slice(1)) {
     const manifests = manifestsOf(folder);
     const namespace = manifests.find(({ kind }) => kind === 'Namespace')!;
@@ -129,7 +129,7 @@ test('an overlay is in a namespace that refuses pods with rights', () => {
   }
 });
 
-test('production has three or more of each node', () => {
+test('production has at least three of each node', () => {
   const manifests = manifestsOf('overlays/production');
   const least = new Map(workloadsOf(manifests).map(({ metadata, spec }) => [metadata.name, spec.replicas ?? 0]));
   for (const { kind, spec } of manifests) {
@@ -141,6 +141,6 @@ test('production has three or more of each node', () => {
   expect(Math.min(...least.values())).toBeGreaterThanOrEqual(3);
 });
 
-test('the Dockerfile has no fault that hadolint knows', () => {
+test('hadolint finds no fault in the Dockerfile', () => {
   run('hadolint', ['Dockerfile']);
 });

@@ -59,7 +59,7 @@ function expectConsistent(files: Record<string, string>): void {
 }
 
 describe('the service `secrets` of compose.yaml', () => {
-  test('makes them all, each of 256 bits and a value of its own, for those alone who need it', async () => {
+  test('creates all of them, each a different 256-bit value, readable only by its users', async () => {
     expect(await makeSecrets(folder)).toBe(true);
     const files = await made();
     expectConsistent(files);
@@ -74,7 +74,7 @@ describe('the service `secrets` of compose.yaml', () => {
     }
   });
 
-  test('keeps what is there, also a secret of another kind', async () => {
+  test('keeps existing ones, even a secret of another kind', async () => {
     await mkdir(join(folder, 'provec'));
     await writeFile(join(folder, 'provec/secret'), 'the-secret-of-an-older-installation\n');
     await makeSecrets(folder);
@@ -84,7 +84,7 @@ describe('the service `secrets` of compose.yaml', () => {
     expect(await made()).toEqual(files);
   });
 
-  test('makes no password out of what it had not finished', async () => {
+  test('creates no password from an unfinished file', async () => {
     await mkdir(join(folder, 'stores'));
     await writeFile(join(folder, 'stores/redis-password.draft'), 'f'.repeat(100));
     await writeFile(join(folder, 'stores/mongo-password'), '');
@@ -94,7 +94,7 @@ describe('the service `secrets` of compose.yaml', () => {
     for (const name of ['redis', 'mongo']) expect(files[`stores/${name}-password`]).toMatch(/^(?!f{64})[0-9a-f]{64}$/);
   });
 
-  test('is completed by its next run wherever it was cut off, and changes nothing that was made', async () => {
+  test('its next run completes it wherever it was interrupted, and changes nothing that was created', async () => {
     let cuts = 0;
     for (let isWhole = false; !isWhole; cuts++) {
       isWhole = await makeSecrets(folder, cuts);

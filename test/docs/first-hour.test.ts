@@ -72,18 +72,18 @@ function words(text: string): string[][] {
 }
 
 describe('the pages', () => {
-  test('mark as not to be run what is known to be so, and nothing else', () => {
+  test('mark exactly the known blocks as not to be run', () => {
     expect(BLOCKS.filter(({ isRun }) => !isRun).map(({ page, name }) => `${page} ${name}`)).toEqual(
       Object.keys(NOT_RUN),
     );
   });
 
-  test('have no block of a language that is not run', () => {
+  test('have no block in a language that is not run', () => {
     const known = [...LANGUAGES, ...DATA, OUTPUT];
     expect(BLOCKS.filter(({ language }) => !known.includes(language)).map(titleOf)).toEqual([]);
   });
 
-  test('print nothing but what a block prints', () => {
+  test('print only what a block prints', () => {
     const runs = BLOCKS.filter(({ isRun, language }) => isRun && LANGUAGES.includes(language));
     const outputs = BLOCKS.filter(({ language }) => language === OUTPUT);
     const isPrinted = ({ page, name }: PageBlock) => runs.some((block) => block.page === page && block.name === name);
@@ -170,7 +170,7 @@ describe('a reader who follows them', () => {
   test.each([
     [`call POST /collections --json '{"name": "restored-sh", "dimensions": 3}' > /dev/null`, 'COLLECTION_EXISTS'],
     ["call GET /collections/absent/export | jq -c 'select(.id)' > absent.ndjson", 'COLLECTION_NOT_FOUND'],
-  ])('is told why this fails: %s', async (recipe, code) => {
+  ])('learns why this fails: %s', async (recipe, code) => {
     const { text } = BLOCKS.find(({ language, name }) => language === 'sh' && name === SETUP)!;
     await expect(terminal.run('sh', [`${text}\n${recipe}`], { isScript: true })).rejects.toThrow(code);
   });

@@ -80,11 +80,11 @@ function faultsOf(request: Printed): string[] {
   ];
 }
 
-test.each(PAGES)('requests on %s are as the OpenAPI documents have them', (page) => {
+test.each(PAGES)('requests on %s match the OpenAPI document', (page) => {
   for (const request of printedOn(page)) expect([request, faultsOf(request)]).toEqual([request, []]);
 });
 
-test('requests are found on the pages, in each form, and their bodies', () => {
+test('finds requests on the pages, in each form, and their bodies', () => {
   const counts = (page: string) => [printedOn(page).length, printedOn(page).filter(({ body }) => body !== null).length];
   expect(counts('README.md').map((count) => count >= 3)).toEqual([true, true]);
   expect(counts('docs/recipes.md').map((count) => count >= 7)).toEqual([true, true]);

@@ -111,7 +111,7 @@ async function carriedOut(): Promise<Set<string>> {
 }
 
 test(
-  '/api/v1 answers none with a 5xx',
+  '/api/v1 never answers with a 5xx',
   async () => {
     const credentials = `[auth.openapi]\napiKey = { bearer = "${TEST_KEY}" }\noperatorToken = { bearer = "${ADMIN_TOKEN}" }`;
     expect(await found(`${service.url}/openapi.json`, credentials)).toBe('');
@@ -123,7 +123,7 @@ test(
 );
 
 test(
-  '/pinecone answers none with a 5xx',
+  '/pinecone never answers with a 5xx',
   async () => {
     await service.api('POST', '/collections', { name: 'other', dimensions: 1 });
     expect(
@@ -138,7 +138,7 @@ test(
   RUN_TIMEOUT_MS,
 );
 
-test('the service still serves, and wrote no error', async () => {
+test('the service still serves, and logged no error', async () => {
   expect(await service.api('GET', '/collections/some/verify')).toMatchObject({ status: 200 });
   expect(service.stderr).toBe('');
 });

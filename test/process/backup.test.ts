@@ -80,7 +80,7 @@ function expectWholeWrites(name: Name, ids: string[]): void {
   expect(underWay.filter((id) => id < idAt(whole) || id >= idAt(whole + RECORDS_PER_WRITE))).toEqual([]);
 }
 
-test('a backup under load is of one moment: a start on it has each write of a shard or none, and every verify matches', async () => {
+test('a backup under load shows one moment: a start on it has each write of a shard or none, and every verify matches', async () => {
   folder = await mkdtemp(join(tmpdir(), 'provec-backup-'));
   const target = join(folder, 'of', 'today');
   const writers = new Map(NAMES.map((name) => [name, new Writer(name)]));
@@ -118,7 +118,7 @@ test('a backup under load is of one moment: a start on it has each write of a sh
   await service.restart({ PROVEC_DATA_DIR: service.dataDir });
 });
 
-test('what is no place for a backup is refused, and nothing is left there', async () => {
+test('an invalid target for a backup is refused, and nothing is left there', async () => {
   folder = await mkdtemp(join(tmpdir(), 'provec-backup-'));
   await writeFile(join(folder, 'mine'), '');
   expect(await provec('backup', folder)).toEqual({
@@ -135,7 +135,7 @@ test('what is no place for a backup is refused, and nothing is left there', asyn
   expect(await readdir(folder)).toEqual(['closed', 'mine']);
 });
 
-test('a backup without secrets has neither the secret nor the keypair, and a start on it asks for them', async () => {
+test('a backup without secrets has neither secret nor keypair, and a start on it asks for them', async () => {
   folder = await mkdtemp(join(tmpdir(), 'provec-backup-'));
   const target = join(folder, 'copy');
   const { code, stdout } = await provec('backup', target, '--without-secrets');
@@ -149,7 +149,7 @@ test('a backup without secrets has neither the secret nor the keypair, and a sta
   expect((await provec('nodes', '--without-secrets')).stderr).toBe('Unknown option --without-secrets.\n');
 });
 
-test('the console of a service of one process', async () => {
+test('the console of a single-process service', async () => {
   expect((await provec('nodes')).stdout).toMatch(/^\S+ +serving +\d/m);
   expect((await provec('shards')).stdout).toMatch(/^\S+\.0 +one +\S+ +open /m);
   const { stdout } = await provec('ledger', 'default/one');
@@ -157,7 +157,7 @@ test('the console of a service of one process', async () => {
   expect(stdout).toMatch(/^Authority +[1-9A-HJ-NP-Za-km-z]{32,44}$/m);
 });
 
-test('a copy that was cut short is not taken for a store', async () => {
+test('an interrupted copy is not mistaken for a store', async () => {
   folder = await mkdtemp(join(tmpdir(), 'provec-backup-'));
   const target = join(folder, 'copy');
   expect((await provec('backup', target)).code).toBe(0);

@@ -37,14 +37,14 @@ async function file(name: string, text: string): Promise<string> {
   return join(home, name);
 }
 
-test('holds what was built, a README, a licence, and nothing else', async () => {
+test('contains the build, a README, a licence, and nothing else', async () => {
   expect((await readdir(installed)).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
   const built = await readdir(join(installed, 'dist'), { recursive: true });
   expect(built.filter((name) => /\.\w+$/.test(name) && !/\.(js|d\.ts)$/.test(name))).toEqual([]);
   expect(await readFile(join(installed, 'LICENSE'), 'utf8')).toBe(await readFile(join(ROOT, 'LICENSE'), 'utf8'));
 });
 
-test('publint finds nothing in it, and would find an entry that is not there', async () => {
+test('publint finds nothing, and would find a missing entry point', async () => {
   const lint = () => run(join(BIN, 'publint'), [installed, '--strict', '--pack=false']);
   expect((await lint()).stdout).toMatch(/All good/);
   const path = join(installed, 'package.json');
@@ -70,7 +70,7 @@ test.each([
   expect(stdout).toBe('a function\n');
 });
 
-test('does what its README begins with, up to the proof', async () => {
+test('runs the first example of its README, up to the proof', async () => {
   const { text } = blocksOf('client/README.md').find(({ language }) => language === 'js')!;
   const path = await file('readme.js', text.replace('http://127.0.0.1:8080', service.url));
   const { url: LEDGER, authority: AUTHORITY } = service.ledger!;
@@ -79,7 +79,7 @@ test('does what its README begins with, up to the proof', async () => {
   expect(stdout).toBe('a\npresent\n');
 });
 
-test('brings the command line', async () => {
+test('includes the command line tool', async () => {
   const cli = join(installed, 'dist/cli/provec-verify.js');
   expect((await run(process.execPath, [cli, '--help'])).stdout).toMatch(/^Usage: provec-verify/);
 });

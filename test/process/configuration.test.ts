@@ -75,7 +75,7 @@ function refusalOf(environment: Record<string, string>): ConfigError | null {
   }
 }
 
-test('every variable that can have a bad value is tried', () => {
+test('tries every variable that can have an invalid value', () => {
   const all = Object.values(VARIABLES).map(({ env }) => env);
   expect([...Object.keys(BAD), ...ANY_VALUE].sort()).toEqual(all.sort());
 });
@@ -89,19 +89,19 @@ test.each(Object.entries(BAD).flatMap(([name, values]) => values.map((value) => 
   },
 );
 
-test('a list of URLs is called one, whichever of them is wrong', () => {
+test('a wrong URL in a list is reported by its position', () => {
   for (const value of ['ftp://x', 'http://a,ftp://b', ',']) {
     const { message } = refusalOf({ PROVEC_SOLANA_RPC_URLS: value })!;
     expect(message).toBe('PROVEC_SOLANA_RPC_URLS must be http or https URLs, separated by commas.');
   }
 });
 
-test('an unknown variable of ours is refused, others are left alone', () => {
+test('unknown PROVEC_ variables are refused, and others ignored', () => {
   expect(refusalOf({ PROVEC_LEDGERS: 'off' })?.message).toMatch(/^PROVEC_LEDGERS is not a Provec variable; /);
   expect(refusalOf({ PROVECTION: '1', PATH: '/bin', PROVEC_PORT: '', PROVEC_HOST: ' ' })).toBeNull();
 });
 
-test('a bad value ends the process with that line alone and exit code 2', async () => {
+test('an invalid value ends the process with only that line and exit code 2', async () => {
   const environments: Record<string, string>[] = [
     { PROVEC_MEMORY_LIMIT_MB: '512MB' },
     { PROVEC_LIMITS: '{"topK":\n1}' },
@@ -115,7 +115,7 @@ test('a bad value ends the process with that line alone and exit code 2', async 
   }
 });
 
-test('an address that is none of this machine ends the start with one line that says which variable to set', async () => {
+test('an address of another machine ends the start with one line that says which variable to set', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'provec-host-'));
   const data = { PROVEC_DATA_DIR: folder, PROVEC_PORT: '0', PROVEC_LEDGER: 'off' };
   for (const host of ['192.0.2.1', 'http://127.0.0.1']) {

@@ -32,7 +32,7 @@ test.each([
   ['exit', () => run.child.stdin!.write('exit\n')],
   ['quit', () => run.child.stdin!.write('quit\n')],
   ['the end of what is typed', () => run.child.stdin!.end()],
-])('npm start -- --repl answers, and ends in good order with %s', async (_, end) => {
+])('npm start -- --repl answers, and ends normally with %s', async (_, end) => {
   await until('it asks for a command', () => run.stdout.includes('provec $ '));
   expect(await lock()).toMatchObject({ pid: expect.any(Number) });
   run.child.stdin!.write('provec nodes\n');

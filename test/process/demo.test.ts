@@ -4,7 +4,7 @@ import { StartedProcess } from '../support/service-process.ts';
 
 const DEMO = join(import.meta.dirname, '../../examples/demo.ts');
 
-test('the demo shows neighbours, root, transaction, and names the record that was changed on disk', async () => {
+test('shows neighbours, root and transaction, and names the record that was changed on disk', async () => {
   // The demo has its own key, whatever the parent shell sets.
   const demo = new StartedProcess({ PROVEC_BOOTSTRAP_KEY_FILE: '/nowhere' }, [], [process.execPath, DEMO]);
   try {

@@ -46,7 +46,7 @@ function made(): { paths: string[]; shared: string[] } {
   return { paths, shared: shared.map(({ path, mode }) => `${mode} ${path}`) };
 }
 
-test('the folder of one process with the embedded ledger, under umask 0', async () => {
+test('the folder of a single process with the embedded ledger, under umask 0', async () => {
   const api = apiClient(await start(), TEST_KEY);
   await api('POST', '/collections', { name: 'large', dimensions: DIMENSIONS });
   for (let from = 0; from < RECORDS; from += 1_000) {
@@ -69,7 +69,7 @@ test('the folder of one process with the embedded ledger, under umask 0', async 
   expect(stopped.shared).toEqual([]);
 });
 
-test('the folder of a node of a cluster, under umask 0', async () => {
+test('the folder of a cluster node, under umask 0', async () => {
   const api = apiClient(
     await start({ PROVEC_TRANSPORTER: 'TCP', PROVEC_NODE_ID: 'first', PROVEC_LEDGER: 'off' }),
     TEST_KEY,

@@ -103,7 +103,7 @@ test('requests in flight at SIGTERM end with 200, new connections are refused, t
   }
 });
 
-test('a signal that comes when the end of the parent has begun the stop does not cut it short', async () => {
+test("a signal after the parent's end has begun the stop does not shorten it", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'provec-orphan-'));
   // Its parent is not the process named in the variable.
   const orphan = new StartedProcess({

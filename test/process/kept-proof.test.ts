@@ -77,7 +77,7 @@ test('the command says when its version was anchored, and where the collection i
   ]);
 });
 
-test('the command needs no network, given the answers of a node', async () => {
+test("the command needs no network, given a node's answers", async () => {
   const options = { encoding: 'base64', commitment: 'finalized' };
   const answers = {
     account: await askLedger(service, 'getAccountInfo', [kept.proof.ledgerAddress, options]),
@@ -98,7 +98,7 @@ test('the command needs no network, given the answers of a node', async () => {
   expect(alone).toMatchObject({ code: 2, stderr: expect.stringContaining('Give --transaction beside --account') });
 });
 
-test('the client says the same', async () => {
+test('the client returns the same', async () => {
   const trusted = { authority, collectionId: kept.collection.id, rpcUrl: service.ledger!.url };
   const { proof } = kept;
   expect(await verifyOnLedger(proof, KEPT_RECORD, trusted)).toMatchObject({

@@ -74,7 +74,7 @@ function repl(...args: string[]) {
 const LONG_MS = 180_000;
 
 test(
-  'starts with nothing installed, is watched and steered by the REPL, restarts what dies, and ends in order',
+  'starts with nothing installed, is controlled by the REPL, restarts what dies, and ends in order',
   async () => {
     start();
     const url = await cluster.listening();
@@ -146,7 +146,7 @@ test(
   LONG_MS,
 );
 
-test('leaves nobody behind when it is killed, and the data are there afterwards', async () => {
+test('leaves no process behind when killed, and keeps the data', async () => {
   start(['--nodes', '2']);
   const url = await cluster.listening();
   expect([...members().keys()]).toEqual(['gateway', 'shards-1', 'shards-2']);

@@ -31,7 +31,7 @@ function npmStart(): StartedProcess {
 
 let secret = '';
 
-test('a first start tells what a person needs to begin, in order, and nothing else', async () => {
+test('a first start prints what you need to begin, in order, and nothing else', async () => {
   const spawnedMs = performance.now();
   const npm = npmStart();
   const url = await npm.listening();
@@ -72,7 +72,7 @@ test('a first start tells what a person needs to begin, in order, and nothing el
   expect(await runningIn(npm.child.pid!)).toEqual([]);
 });
 
-test('a second start tells no key, and the first one still opens the data; a signal to npm alone stops it all', async () => {
+test('a second start prints no key, and the first key still works; a signal to npm alone stops everything', async () => {
   const npm = npmStart();
   const api = apiClient(await npm.listening(), secret);
   expect(npm.stdout).not.toMatch(/pv_live_|API key/);

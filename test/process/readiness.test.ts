@@ -54,7 +54,7 @@ async function start(port: number): Promise<Seen> {
   return seen;
 }
 
-test('is 503 until the shards that were open are back, and requests meanwhile are answered right or told to come again', async () => {
+test('is 503 until the previously open shards are back; requests meanwhile are answered correctly or get a Retry-After', async () => {
   const [port] = await freePorts(1);
   let { ready: seen, answers } = await start(port);
   // On a slow machine the service may be ready before the first poll.

@@ -41,14 +41,14 @@ beforeAll(async () => {
 });
 afterAll(() => service.dispose());
 
-test('it is refused while the service runs', async () => {
+test('is refused while the service runs', async () => {
   const run = await reseal(environment(2, 1), '--apply');
   expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/is in use by process \d+/) });
   await expectServed();
   await service.kill('SIGTERM');
 });
 
-test('who only looks is told what there is to do, and not a byte of the store is changed', async () => {
+test('a dry run reports what there is to do, and changes no byte of the store', async () => {
   const before = await storeBytes(service.dataDir);
   const run = await reseal(environment(2, 1));
   expect(run).toMatchObject({
@@ -60,14 +60,14 @@ test('who only looks is told what there is to do, and not a byte of the store is
   expect(await storeBytes(service.dataDir)).toEqual(before);
 });
 
-test('--help says how it is called', async () => {
+test('--help prints the usage', async () => {
   const run = await reseal(environment(2, 1), '--help');
   expect(run).toEqual(
     expect.objectContaining({ code: 0, stderr: '', stdout: expect.stringMatching(/^Usage: npm run reseal/) }),
   );
 });
 
-test('another secret than the store has is refused', async () => {
+test("refuses a secret that is not the store's", async () => {
   const run = await reseal(environment(3), '--apply');
   expect(run).toMatchObject({ code: 1, stderr: expect.stringMatching(/made under another secret/) });
 });
@@ -82,7 +82,7 @@ function change(sql: string, ...values: string[]): void {
   }
 }
 
-test('while rows are refused no earlier secret can be dropped: one of them, put right, still needs it', async () => {
+test('while rows are refused no earlier secret can be dropped: a repaired row still needs it', async () => {
   const forger = await openStoreAsForger(service.dataDir);
   await forger.keys.create(newKey({ name: 'forged' }), null);
   await forger.close();
@@ -94,7 +94,7 @@ test('while rows are refused no earlier secret can be dropped: one of them, put 
   expect(run.stdout).not.toMatch(/can be dropped/);
 });
 
-test('put right they can, and then all is well under the current secret alone', async () => {
+test('once they are repaired, the earlier secret can be dropped, and all is valid under the current one', async () => {
   change('UPDATE keys SET name = ? WHERE name = ?', 'another', 'renamed');
   change('DELETE FROM keys WHERE name = ?', 'forged');
   const run = await reseal(environment(2, 1), '--apply');

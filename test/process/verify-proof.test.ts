@@ -66,7 +66,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const pinned = () => ['--authority', service.ledger!.authority];
 
-describe('a proof that holds', () => {
+describe('a valid proof', () => {
   test('by the ledger: what was proved, of which root and account', async () => {
     expect(await verify('{proof}', ...pinned(), '--rpc', service.ledger!.url)).toEqual({
       code: 0,
@@ -82,7 +82,7 @@ describe('a proof that holds', () => {
     });
   });
 
-  test('by an account that was kept, with all that can be pinned, and nothing is asked', async () => {
+  test('by a kept account, with everything pinned, without a request', async () => {
     const pins = ['--collection', collection.id, '--id', RECORD.id, '--record', '{record}'];
     const { code, stdout } = await verify('{bare}', ...pinned(), '--account', '{account}', ...pins);
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('content    as expected\n') });
@@ -107,7 +107,7 @@ describe('a proof that holds', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(`content    ${said}\n`) });
   });
 
-  test('of metadata whose keys are written with escapes', async () => {
+  test('of metadata with escaped keys', async () => {
     const record = { id: 'r', values: [1, 1], metadata: { first: { '!': 1, '\\': 0 }, second: { '!': 1, '"': 2 } } };
     await service.api('POST', '/collections', { name: 'escaped', dimensions: 2 });
     await service.api('POST', '/collections/escaped/upsert', { records: [record] });
@@ -120,7 +120,7 @@ describe('a proof that holds', () => {
     expect(stdout).toContain('  content    as expected\n');
   });
 
-  test('of an id that would write over the verdict, shown as what it is', async () => {
+  test('of an id that would overwrite the verdict, shown escaped', async () => {
     await keep('steering', await getProof('x\u001b[2J\u009b1A\u202eTNESERP'));
     const { code, stdout } = await verify('{steering}', '--root', proof.merkleRoot, '--absent');
     expect({ code, stdout }).toEqual({
@@ -131,12 +131,12 @@ describe('a proof that holds', () => {
     });
   });
 
-  test('by a root that was given', async () => {
+  test('by a given root', async () => {
     const { code, stdout } = await verify('{proof}', '--root', collection.merkleRoot);
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('not asked: the root was given') });
   });
 
-  test('by a root, the collection stays what the proof says itself, also where it was named', async () => {
+  test('by a root, the collection is the one that the proof states, even if one was given', async () => {
     const { code, stdout } = await verify('{proof}', '--root', collection.merkleRoot, '--collection', collection.id);
     expect({ code, stdout }).toEqual({
       code: 0,
@@ -145,7 +145,7 @@ describe('a proof that holds', () => {
   });
 });
 
-test('what does not hold is not proven, in one line that says why', async () => {
+test('an invalid proof is not proven, in one line that says why', async () => {
   const ledger = [...pinned(), '--account', '{account}'];
   await keep('forged', { proof: { ...proof, siblings: proof.siblings.with(0, 'a'.repeat(64)) } });
   await keep('typed', { proof: { ...proof, siblings: proof.siblings.map((hash) => ({ type: 'inner', hash })) } });
@@ -194,7 +194,7 @@ test('what does not hold is not proven, in one line that says why', async () => 
   }
 });
 
-test('what it cannot use is told in one line', async () => {
+test('unusable input is reported in one line', async () => {
   await keep('text', 'no json');
   const whole = JSON.stringify({ proof });
   await keep('marked', `\ufeff${whole}`);
@@ -249,7 +249,7 @@ test('what it cannot use is told in one line', async () => {
   expect((await verify('--help')).stdout).toMatch(/^Usage: provec-verify/);
 });
 
-describe('a node that does not answer as one does is told in one line, without its key', () => {
+describe('a node with unusual answers is reported in one line, without its key', () => {
   const servers: Server[] = [];
   afterAll(() => {
     for (const server of servers) {

@@ -36,7 +36,7 @@ const pins = (rpc: string) => [
   ...['--collection', kept.collection.id, '--authority', service.ledger!.authority, '--rpc', rpc],
 ];
 
-test('holds at its own version, present and absent', async () => {
+test('is valid at its own version, present and absent', async () => {
   const since = `at version ${KEPT_VERSION}, anchored ${anchoredAt(kept)}; the collection is now at version ${NEWEST_VERSION}`;
   const record = await file('record', KEPT_RECORD);
   const ledger = pins(service.ledger!.url);
@@ -53,7 +53,7 @@ test('holds at its own version, present and absent', async () => {
   });
 });
 
-test('says why it is refused: its anchor was pending, or the collection was deleted', async () => {
+test('a refusal says why: its anchor was pending, or the collection was deleted', async () => {
   const record = ['--record', await file('record', KEPT_RECORD)];
   const pending = await file('pending', { ...kept.proof, ledgerTx: null });
   expect(await runVerifier(pending, ...record, ...pins(service.ledger!.url))).toEqual({

@@ -108,7 +108,7 @@ export function nodeBattery(ask: Ask): void {
     return { of: 'ledger', rpc, authority, collection: EXAMPLE_COLLECTION, seconds } as const;
   };
 
-  test('answers of every kind are read alike', async () => {
+  test('both read answers of every kind alike', async () => {
     const answers = answersAbout(account);
     const node = await nodeThat((request, response) => {
       const { status = 200, body, missing = 0 } = answers[Number(request.url!.slice(1))]!;
@@ -124,7 +124,7 @@ export function nodeBattery(ask: Ask): void {
     }
   });
 
-  test('an answer that comes byte by byte, without an end, is given up', async () => {
+  test('an answer that arrives byte by byte, without an end, is abandoned', async () => {
     const node = await nodeThat(({ url, socket }) => {
       if (url === '/body') socket.write('HTTP/1.1 200 OK\r\n\r\n');
       else socket.write('HTTP/1.1 200 OK\r\nx: ');

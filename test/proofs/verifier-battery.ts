@@ -97,7 +97,7 @@ function proofs(ask: Ask): void {
     console.log(`${attempts.length} refused`);
   });
 
-  test('golden ones hold, with their records and no others', async () => {
+  test('golden proofs hold, with their own records only', async () => {
     const attempts = GOLDEN_SETS.flatMap(({ records, proofs, root }) => {
       const collection = new ProvingCollection(3, records);
       return Object.keys(proofs).flatMap((id): Attempt[] => {
@@ -114,7 +114,7 @@ function proofs(ask: Ask): void {
     expect(held).toHaveLength(proofs.length + proofs.filter(({ present }) => present).length);
   });
 
-  test('forged ones are taken or refused alike', async () => {
+  test('both accept or refuse forged proofs alike', async () => {
     const random = new AwkwardJson(randomFrom(seed));
     const attempts: Attempt[] = [];
     while (attempts.length < 20_000) {
@@ -165,7 +165,7 @@ function content(ask: Ask): void {
     console.log(`${texts.length} texts`);
   });
 
-  test('hashes of values and metadata, and what is no record', async () => {
+  test('hashes of values and metadata, and invalid records', async () => {
     const random = new AwkwardJson(randomFrom(seed));
     const values = Array.from({ length: 20_000 }, () => `[${random.value()}, ${random.value()}]`);
     const others = [
@@ -223,7 +223,7 @@ function ledger(ask: Ask): void {
     console.log(`${attempts.length} transactions refused`);
   });
 
-  test('transactions: taken or refused alike, with every byte changed', async () => {
+  test('transactions: both accept or refuse them alike, with every byte changed', async () => {
     const { transaction } = honest;
     const message = Buffer.from(transaction.transaction[0], 'base64').subarray(MESSAGE_AT);
     const changed = Array.from(message, (byte, at) =>
@@ -249,7 +249,7 @@ function ledger(ask: Ask): void {
     console.log(`${attempts.length} transactions, ${attempts.length - held} refused by both`);
   });
 
-  test('signatures, as the ledger takes them', async () => {
+  test('signatures, as the ledger accepts them', async () => {
     const answers = await ask(
       SIGNATURES.map(({ publicKey, signature, message }) => ({ of: 'signature', publicKey, signature, message })),
     );
@@ -291,7 +291,7 @@ function ledger(ask: Ask): void {
     });
   });
 
-  test('accounts: each row of the page, every byte changed, cut anywhere', async () => {
+  test('accounts: each row of the page, every byte changed, truncated anywhere', async () => {
     const { data, owner, address } = account;
     const changed = Array.from(data, (byte, at) =>
       [1, 0x80, 0xff].map((mask) => Uint8Array.from(data).fill(byte ^ mask, at, at + 1)),

@@ -179,7 +179,7 @@ describe('on the command line', () => {
   const ofOne = (isThere: boolean) =>
     proven.find(({ id, record }) => id.length > 1 && !id.includes('\0') && (record !== undefined) === isThere)!;
 
-  test('proven is 0, and one line', async () => {
+  test('proven: exit code 0, and one line', async () => {
     for (const { id, record, json, collection, known } of proven.filter(
       ({ id }, at) => at % 50 === 0 && !id.includes('\0'),
     )) {
@@ -199,7 +199,7 @@ describe('on the command line', () => {
     }
   });
 
-  test('not proven is 1, and one line that says why', async () => {
+  test('not proven: exit code 1, and one line that says why', async () => {
     const present = ofOne(true);
     const absent = ofOne(false);
     const record = JSON.parse(present.record!.json) as { id: string; values: number[] };
@@ -257,7 +257,7 @@ describe('on the command line', () => {
     }
   });
 
-  test('what cannot be looked into is 2', async () => {
+  test('unreadable: exit code 2', async () => {
     const {
       json,
       record,
@@ -296,7 +296,7 @@ describe('on the command line', () => {
     }
   });
 
-  test('a proof from before the last write is proven by its transaction, and without one by its root alone', async () => {
+  test('a proof from before the last write is proven by its transaction, and without one only by its root', async () => {
     const collection = collections.at(-1)!;
     const [changed, other] = collection.present as [WrittenRecord, WrittenRecord];
     const { json, proof } = await collection.proof(other.id);

@@ -50,14 +50,14 @@ test('its tests pass against a running service', async () => {
   console.log(stdout.trimEnd().split('\n').at(-1));
 });
 
-test('its types hold, strictly, and ruff finds nothing', async () => {
+test('its types pass strict checks, and ruff finds nothing', async () => {
   const { stdout } = await run(bin('mypy'), ['--cache-dir=/dev/null'], { ...PATIENCE, cwd: source() });
   expect(stdout).toMatch(/^Success: no issues found/);
   await run(bin('ruff'), ['format', '--check', '--no-cache', '.'], { cwd: source() });
   await run(bin('ruff'), ['check', '--no-cache', '.'], { cwd: source() });
 });
 
-describe('its verifier takes and refuses what client/verify does', () => {
+describe('its verifier accepts and refuses the same as client/verify', () => {
   verifierBattery((requests) => askPackage(requests, bin('python')));
   describe('a node of the ledger', () => nodeBattery((requests) => askPackage(requests, bin('python'))));
 });

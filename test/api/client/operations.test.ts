@@ -27,7 +27,7 @@ beforeAll(async () => {
   operator = new ProvecOperator({ url: service.url, adminToken: ADMIN_TOKEN, fetch: watched });
 });
 
-test('a collection is made, described, changed, listed and dropped', async () => {
+test('creates, describes, changes, lists and deletes a collection', async () => {
   const made = await provec.createCollection({ name: 'notes', dimensions: 3, metric: 'cosine', tags: { of: 'me' } });
   expect(made).toMatchObject({ name: 'notes', dimensions: 3, metric: 'cosine', tags: { of: 'me' } });
   const notes = provec.collection('notes');
@@ -50,7 +50,7 @@ test('a collection is made, described, changed, listed and dropped', async () =>
   });
 });
 
-test('records are written, found, counted, listed and changed', async () => {
+test('writes, finds, counts, lists and changes records', async () => {
   const notes = provec.collection('notes');
   expect(await notes.upsert({ records: RECORDS })).toMatchObject({ upsertedCount: 3, vectorCount: 3 });
   await notes.upsert({ records: [RECORDS[0]!], namespace: 'second' });
@@ -82,7 +82,7 @@ test('records are written, found, counted, listed and changed', async () => {
   expect(await notes.delete({ ids: ['a'] })).toMatchObject({ deleted: true, deletedCount: 1 });
 });
 
-test('namespaces are listed and deleted, but not one that no path can name', async () => {
+test('lists and deletes namespaces, except those that no path can express', async () => {
   const notes = provec.collection('notes');
   await notes.upsert({ records: [RECORDS[0]!], namespace: '..' });
   expect((await notes.listNamespaces({ limit: 1 }).all()).map(({ name }) => name)).toEqual(['', '..', 'second']);
@@ -95,7 +95,7 @@ test('namespaces are listed and deleted, but not one that no path can name', asy
   expect(await notes.count()).toBe(2);
 });
 
-test('a record is proven against the ledger, and the collection verified', async () => {
+test('proves a record against the ledger, and verifies the collection', async () => {
   const notes = provec.collection('notes');
   await until('it is anchored', async () => (await notes.describe()).anchor.status === 'confirmed');
   const { id: collectionId } = await notes.describe();
@@ -128,7 +128,7 @@ test('a record is proven against the ledger, and the collection verified', async
   expect(anchors.length).toBeGreaterThan(2);
 });
 
-test('a collection is made once, and refused with another shape', async () => {
+test('getOrCreate creates a collection once, and rejects other settings', async () => {
   const body = { name: 'once', dimensions: 3, metric: 'dot' } as const;
   const made = await provec.getOrCreate(body);
   expect(made).toMatchObject(body);
@@ -150,7 +150,7 @@ test('a collection is made once, and refused with another shape', async () => {
   for (const name of ['once', 'racing']) await provec.deleteCollection(name);
 });
 
-test('an alias stands for a collection', async () => {
+test('an alias refers to a collection', async () => {
   expect(await provec.putAlias('now', 'notes')).toEqual({ alias: 'now', collection: 'notes' });
   expect(await provec.getAlias('now')).toEqual({ alias: 'now', collection: 'notes' });
   expect(await provec.collection('now').count()).toBe(2);
@@ -159,7 +159,7 @@ test('an alias stands for a collection', async () => {
   expect(await provec.listAliases()).toEqual([]);
 });
 
-test('an export is imported as it is', async () => {
+test('an export can be imported unchanged', async () => {
   const lines: string[] = [];
   for await (const line of (await provec.collection('notes').export()).lines()) lines.push(line);
   await provec.createCollection({ name: 'copy', dimensions: 3 });
@@ -185,7 +185,7 @@ test('keys and usage', async () => {
   expect(await provec.getUsage()).toMatchObject({ plan: 'enterprise', usage: { collection_count: 2 } });
 });
 
-test('an operator makes, changes and deletes accounts', async () => {
+test('an operator creates, changes and deletes accounts', async () => {
   const { account, key } = await operator.createAccount({ name: 'guest', plan: 'free' });
   expect(await new Provec({ url: service.url, apiKey: key.secret }).listCollections().all()).toEqual([]);
   expect(await operator.changePlan(account.id, { plan: 'pro' })).toMatchObject({ plan: 'pro' });
@@ -193,7 +193,7 @@ test('an operator makes, changes and deletes accounts', async () => {
   await operator.deleteAccount(account.id);
 });
 
-test('these were all operations of the document', async () => {
+test('these tests covered every operation of the OpenAPI document', async () => {
   const document = new ApiDocument(await (await fetch(`${service.url}/openapi.json`)).json());
   const unsent = document.operations.filter(({ method, path }) => {
     const pattern = new RegExp(`^${method} ${path.replace(/\{\w+\}/g, '[^/]+')}$`);

@@ -6,7 +6,7 @@ interface Numbered {
   at: number;
 }
 
-test('more records than a request has are written', async () => {
+test('upserts more records than one request may have', async () => {
   const service = await shareService('plain');
   const provec = new Provec({ url: service.url, apiKey: service.key });
   await provec.createCollection({ name: 'many', dimensions: 1, metric: 'dot' });

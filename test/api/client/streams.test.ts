@@ -63,7 +63,7 @@ async function* counted(taken: { records: number; isClosed: boolean }, count = C
 const ndjson = (count: number) =>
   Array.from({ length: count }, (_, at) => `${JSON.stringify({ id: `r${at}`, values: [1, at] })}\n`).join('');
 
-test('records that an async iterable makes are imported, and read again as records, lines and bytes', async () => {
+test('imports records from an async iterable, and exports them as records, lines and bytes', async () => {
   const taken = { records: 0, isClosed: false };
   expect(await full.import(counted(taken))).toMatchObject({ importedCount: COUNT, vectorCount: COUNT });
   expect(taken).toEqual({ records: COUNT, isClosed: true });
@@ -87,7 +87,7 @@ test('records that an async iterable makes are imported, and read again as recor
   }
 });
 
-test('an import that the service refuses rejects with its sentence and closes the source', async () => {
+test("a refused import rejects with the service's message and closes the source", async () => {
   const target = await emptyCollection('refused');
   const taken = { records: 0, isClosed: false };
   async function* faulty() {
@@ -104,7 +104,7 @@ test('an import that the service refuses rejects with its sentence and closes th
   expect(taken.records).toBeLessThan(ENDLESS);
 });
 
-test('an import whose signal is aborted rejects with the reason and closes the source', async () => {
+test("an aborted import rejects with the signal's reason and closes the source", async () => {
   const target = await emptyCollection('aborted');
   const controller = new AbortController();
   const taken = { records: 0, isClosed: false };
@@ -118,7 +118,7 @@ test('an import whose signal is aborted rejects with the reason and closes the s
   await until('the source is closed', () => taken.isClosed);
 });
 
-test('a source is read no faster than the service takes it', async () => {
+test('reads a source no faster than the service accepts it', async () => {
   const stalled = createServer((request) => request.pause()).listen(0, '127.0.0.1');
   await once(stalled, 'listening');
   const url = `http://127.0.0.1:${(stalled.address() as AddressInfo).port}`;
@@ -141,13 +141,13 @@ test('a source is read no faster than the service takes it', async () => {
   stalled.close();
 });
 
-test('a stream that is being read is refused', async () => {
+test('refuses a stream that is already being read', async () => {
   const stream = new Blob([ndjson(1)]).stream();
   stream.getReader();
   await expect(full.import(stream)).rejects.toThrow(TypeError);
 });
 
-test('what the source throws is what the import rejects with', async () => {
+test('an import rejects with the error that its source throws', async () => {
   const target = await emptyCollection('thrown');
   async function* failing() {
     yield { id: 'first', values: [1, 2] };
@@ -181,7 +181,7 @@ test('an export ends with its signal, with the loop that reads it, and when it i
 });
 
 test.each(['with the connection', 'with an answer that looks whole'])(
-  'an export cut off %s is not taken',
+  'an export cut off %s is rejected',
   async (how) => {
     cutter = createServer((_, response) => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' });

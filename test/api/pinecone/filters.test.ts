@@ -67,7 +67,7 @@ const CASES: readonly [object, readonly string[]][] = [
   [{ year: { $lt: 2021 } }, ['comedy']],
 ];
 
-test.each(CASES)('a query, a fetch, an update and a delete by %j take the same', async (filter, expected) => {
+test.each(CASES)('query, fetch, update and delete by %j select the same records', async (filter, expected) => {
   expect(await query(filter)).toEqual(expected);
   const fetched = await index<{ vectors: object }>('POST', '/vectors/fetch_by_metadata', { filter, limit: 100 });
   expect(Object.keys(fetched.body.vectors).sort()).toEqual(expected);
@@ -81,7 +81,7 @@ test.each(CASES)('a query, a fetch, an update and a delete by %j take the same',
   expect(await left()).toEqual(ALL.filter((id) => !expected.includes(id)).sort());
 });
 
-test('takes what Pinecone refuses: null, strings in an order, booleans in a list, objects', async () => {
+test('accepts what Pinecone refuses: null, ranges of strings, booleans in a list, objects', async () => {
   const vectors = Object.entries({
     dotted: { 'a.b': 1, a: { b: 2 } },
     nested: { a: { b: 2 }, genre: null },
@@ -102,12 +102,12 @@ test('takes what Pinecone refuses: null, strings in an order, booleans in a list
   expect(await query({ $not: { genre: 'drama' } })).toEqual(['comedy', 'few', 'none', 'number', 'off']);
 });
 
-test('on /api/v1 $ne and $nin go on to match records without the field', async () => {
+test('on /api/v1 $ne and $nin still match records without the field', async () => {
   for (const filter of [{ genre: { $ne: 'drama' } }, { genre: { $nin: ['drama'] } }])
     expect((await service.api('POST', `/collections/${name}/count`, { filter })).body).toMatchObject({ count: 5 });
 });
 
-test('as many conditions fit as on /api/v1, and a refusal names the place that the client wrote', async () => {
+test('accepts as many conditions as /api/v1, and names the place that the client wrote', async () => {
   const conditions = (size: number) => ({ $and: Array.from({ length: size }, (_, n) => ({ year: { $ne: n } })) });
   expect(await query(conditions(256))).toHaveLength(6);
   const refusal = async (filter: object) => {

@@ -36,7 +36,7 @@ const modelOf = (
   };
 };
 
-test('an index is created in both shapes, and is a collection', async () => {
+test('creates an index in both request shapes, as a collection', async () => {
   const old = { name: 'old', dimension: 3, metric: 'dotproduct', vector_type: 'dense', spec: SPEC };
   expect(await pinecone('POST', '/indexes', old)).toMatchObject({ status: 201, body: modelOf('old', 3, 'dotproduct') });
   const values = { type: 'dense_vector', dimension: 2, metric: 'euclidean', description: null };
@@ -62,7 +62,7 @@ test('an index is created in both shapes, and is a collection', async () => {
   });
 });
 
-test('cloud and region come back as they were given, whichever way the index is read', async () => {
+test('returns cloud and region as given, from every route', async () => {
   const place = { cloud: 'azure', region: 'eastus2' };
   const tags = { team: 'search' };
   await pinecone('POST', '/indexes', { name: 'placed', dimension: 1, spec: { serverless: place }, tags });
@@ -78,7 +78,7 @@ test('cloud and region come back as they were given, whichever way the index is 
   expect(body.collection).not.toHaveProperty('tags');
 });
 
-test('an index of which nobody named the place is where Provec runs', async () => {
+test("an index without a given region is in Provec's", async () => {
   await service.api('POST', '/collections', { name: 'own', dimensions: 1 });
   await pinecone('POST', '/indexes', {
     name: 'half',
@@ -94,7 +94,7 @@ test('an index of which nobody named the place is where Provec runs', async () =
   expect(body.collection).not.toHaveProperty('place');
 });
 
-test('the place is none of the tags: as many fit beside it', async () => {
+test('cloud and region are not tags and do not count as such', async () => {
   const tags = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`t${at}`, 'x']));
   const most = tags(LIMITS.tagsMax);
   const made = { name: 'full', dimension: 1, spec: SPEC, tags: most };
@@ -104,7 +104,7 @@ test('the place is none of the tags: as many fit beside it', async () => {
   expect([status, body.message]).toEqual([400, expect.stringContaining(`but is ${LIMITS.tagsMax + 1}`)]);
 });
 
-test('the host of an alias stays when the alias is switched', async () => {
+test('the host of an alias stays the same when the alias is switched', async () => {
   for (const name of ['first', 'second']) {
     await pinecone('POST', '/indexes', { name, dimension: 1, metric: 'dotproduct' });
     await pinecone('POST', `/indexes/${name}/vectors/upsert`, { vectors: [{ id: name, values: [1] }] });
@@ -118,7 +118,7 @@ test('the host of an alias stays when the alias is switched', async () => {
   expect(await answer.json()).toMatchObject({ matches: [{ id: 'second' }] });
 });
 
-test('a metric that is not named is cosine', async () => {
+test('the default metric is cosine', async () => {
   const { body } = await pinecone('POST', '/indexes', { name: 'plain', dimension: 1, spec: SPEC });
   expect(body).toEqual(modelOf('plain', 1, 'cosine'));
 });
@@ -137,7 +137,7 @@ test('tags are set one by one, and an empty one is removed', async () => {
   );
 });
 
-test('a protected index is not deleted; another one is gone at once', async () => {
+test('a protected index is not deleted, and another one is deleted at once', async () => {
   await pinecone('POST', '/indexes', { name: 'kept', dimension: 1, spec: SPEC, deletion_protection: 'enabled' });
   expect(await pinecone('DELETE', '/indexes/kept')).toMatchObject({
     status: 403,
@@ -150,7 +150,7 @@ test('a protected index is not deleted; another one is gone at once', async () =
   expect(await pinecone('GET', '/indexes/kept')).toMatchObject({ status: 404, body: { code: 5 } });
 });
 
-test('a change of nothing is a 400', async () => {
+test('a change of nothing gets 400', async () => {
   await pinecone('POST', '/indexes', { name: 'same', dimension: 1, spec: SPEC });
   const { status, body } = await pinecone('PATCH', '/indexes/same', { spec: SPEC });
   expect([status, body.message]).toEqual([
@@ -169,7 +169,7 @@ test.each([
   [{ dimension: 1, tags: { a: 1 } }, /^tags.a must be a string/],
   [{ dimension: 1, spec: { serverless: { cloud: 7 } } }, /^spec\.serverless\.cloud must be a string of 1 to 64/],
   [{ dimension: 1, spec: null, deployment: { region: 'x'.repeat(65) } }, /^deployment\.region must be a string/],
-])('what cannot be made is a 400 that names the field: %j', async (fields, message) => {
+])('an invalid index gets a 400 that names the field: %j', async (fields, message) => {
   const { status, body } = await pinecone('POST', '/indexes', { name: 'wrong', spec: SPEC, ...fields });
   expect([status, body.message]).toEqual([400, expect.stringMatching(message)]);
 });

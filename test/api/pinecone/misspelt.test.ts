@@ -52,7 +52,7 @@ function misspellings(name: string): string[] {
   return all.filter((each) => each !== name);
 }
 
-test.each(MEMBERS)('$kind: a misspelt $member is a 400 that names it', async ({ method, path, body, member }) => {
+test.each(MEMBERS)('$kind: a misspelt $member gets a 400 that names it', async ({ method, path, body, member }) => {
   const { [member]: value, ...rest } = body as Record<string, unknown>;
   for (const wrong of misspellings(member)) {
     const answer = await pinecone(method, path, { ...rest, [wrong]: value });
@@ -64,7 +64,7 @@ test.each(MEMBERS)('$kind: a misspelt $member is a 400 that names it', async ({ 
 });
 
 test.each(Object.entries(BODIES))(
-  '%s: names that are like no other are ignored',
+  '%s: ignores unknown names that resemble no known one',
   async (kind, [method, path, body]) => {
     const more = { scan_depth: 1, somethingNew: { a: 1 }, x: null, [`n${'o'.repeat(200)}`]: 1 };
     const { status } = await pinecone(method, path, { ...body, ...more });
@@ -75,7 +75,7 @@ test.each(Object.entries(BODIES))(
   },
 );
 
-test('a vector of an upsert and a query parameter are no exception', async () => {
+test('the same holds for an upserted vector and a query parameter', async () => {
   const vectors = [VECTOR, { id: 'b', values: [1], metdata: { n: 1 } }];
   expect((await pinecone('POST', `${INDEX}/vectors/upsert`, { vectors })).body.message).toBe(
     'vectors[1].metdata is not a field of this operation; did you mean metadata?',

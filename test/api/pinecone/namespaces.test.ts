@@ -23,7 +23,7 @@ beforeAll(async () => {
 const index = <T = Record<string, unknown>>(method: string, path: string, body?: unknown) =>
   pinecone<T>(method, `/indexes/${NAME}${path}`, body);
 
-test('the statistics say how many vectors each namespace has', async () => {
+test('statistics count the vectors of each namespace', async () => {
   const stats = {
     namespaces: {
       __default__: { vectorCount: 1 },
@@ -72,7 +72,7 @@ test('they are listed by name, in pages', async () => {
   expect((await index('GET', '/namespaces?limit=0')).status).toBe(400);
 });
 
-test('one is described, made by its first record, and deleted', async () => {
+test('describes, creates (by its first record) and deletes one', async () => {
   expect((await index('GET', '/namespaces/ab')).body).toEqual({ name: 'ab', record_count: '3' });
   expect((await index('GET', '/namespaces/__default__')).body).toEqual({ name: '__default__', record_count: '1' });
   expect((await index('GET', '/namespaces/none')).status).toBe(404);

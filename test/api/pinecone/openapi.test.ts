@@ -55,7 +55,7 @@ const send = (method: string, path: string, key: string | null, body?: object) =
 const namesOf = ({ operations }: ApiDocument) => operations.map(({ method, path }) => `${method} ${path}`).sort();
 const concrete = (path: string) => path.replace('{name}', 'some').replace('{namespace}', 'n');
 
-test('is sound, and has every route and no other', () => {
+test('is valid, and has exactly the existing routes', () => {
   expect(document.json).toMatchObject({ openapi: expect.stringMatching(/^3\.1\.\d$/) });
   expect(namesOf(document)).toEqual([...ROUTES, PAGE].sort());
   expectWholeReferences(document);
@@ -74,7 +74,7 @@ test('has the limits of this configuration', () => {
   ]);
 });
 
-test('every route is there, takes the methods that it names, and asks for a key where it says so', async () => {
+test('every route exists, accepts the listed methods, and asks for a key if the document says so', async () => {
   for (const { method, path, operation } of document.operations) {
     const { status } = await send(method, concrete(path), null);
     expect([method, path, status]).toEqual([method, path, operation.security.length === 0 ? 200 : 401]);
@@ -91,13 +91,13 @@ test('every route is there, takes the methods that it names, and asks for a key 
   }
 });
 
-test('nothing but reading it is refused as it says', async () => {
+test('refuses everything but reading, as it says', async () => {
   const { status, text } = await send('PUT', '/pinecone/openapi.json', null);
   const { responses } = document.json.paths['/pinecone/openapi.json'].get;
   expect([status, document.faultsOf(responses[405], JSON.parse(text))]).toEqual([405, []]);
 });
 
-test('requests, answers and errors are as it describes them, of every operation', async () => {
+test('requests, answers and errors of every operation match the document', async () => {
   const calls = new DocumentedCalls(document, (method, path, key, body) =>
     send(method, path, key ?? service.key, body),
   );

@@ -19,7 +19,7 @@ const told = async (answer: Promise<{ status: number; body: Record<string, unkno
   return [status, body.code, (body.error as { code: string }).code];
 };
 
-test('the key is in Api-Key, and nowhere else', async () => {
+test('accepts the key only in Api-Key', async () => {
   expect(await told(pineconeApi(service.url, null)('GET', '/indexes'))).toEqual([401, 16, 'UNAUTHENTICATED']);
   expect(await told(pineconeApi(service.url, 'pv_live_none')('GET', '/indexes'))).toEqual([401, 16, 'UNAUTHENTICATED']);
   const bearer = pineconeApi(service.url, null, { authorization: `Bearer ${service.key}` });
@@ -48,7 +48,7 @@ test('a key has its scopes', async () => {
   }
 });
 
-test('a full plan is a 403, which clients do not try again, and says what is full', async () => {
+test('a full plan gets a 403 that says what is full, which clients do not retry', async () => {
   const metered = await shareService('metered');
   const api = pineconeApi(metered.url, (await createTenant(metered, 'free')).key.secret);
   const create = (name: string) => api('POST', '/indexes', { name, dimension: 1, metric: 'dotproduct' });
@@ -77,13 +77,13 @@ test.each([
   ['GET', '/models/x'],
   ['GET', '/backups'],
   ['GET', '/collections'],
-])('what Provec has not is a 501 that says what to do: %s %s', async (method, path) => {
+])('an unsupported operation gets a 501 that says what to do: %s %s', async (method, path) => {
   const answer = await pinecone(method, path, method === 'GET' ? undefined : {});
   expect(answer).toMatchObject({ status: 501, body: { code: 12, error: { code: 'UNIMPLEMENTED' } } });
   expect(answer.body.message).toMatch(/^Provec .+: .+\.$/);
 });
 
-test('what a browser of another origin may send includes the key', async () => {
+test('browsers of another origin may send the key', async () => {
   const { url } = await shareService('unmanaged');
   const headers = { origin: 'https://app.example', 'access-control-request-method': 'POST' };
   const { headers: told } = await fetch(`${url}/pinecone/indexes`, { method: 'OPTIONS', headers });
@@ -94,13 +94,13 @@ test.each([
   ['provec.example:8080', 'http://provec.example:8080/pinecone'],
   ['[::1]:8080', 'http://[::1]:8080/pinecone'],
   ['evil/x?y#z@a', 'http://localhost/pinecone'],
-])('an index is at the host of the request, if that is one: %s', async (host, base) => {
+])('an index is at the host of the request, if that is valid: %s', async (host, base) => {
   const headers = { 'api-key': service.key, host };
   const { text } = await rawRequest(service.url, 'GET', '/pinecone/indexes/surface', headers);
   expect(JSON.parse(text)).toMatchObject({ host: `${base}/indexes/surface` });
 });
 
-test('any other path has no route, and any other method is named', async () => {
+test('an unknown path gets no route, and an unknown method is named', async () => {
   expect(await told(pinecone('GET', '/nothing'))).toEqual([404, 5, 'NOT_FOUND']);
   expect(await told(pinecone('GET', '/indexes/absent'))).toEqual([404, 5, 'NOT_FOUND']);
   const { status, headers } = await pinecone('PUT', '/indexes/surface', {});
@@ -108,7 +108,7 @@ test('any other path has no route, and any other method is named', async () => {
   expect((await fetch(`${service.url}/pineconefoo`)).status).toBe(404);
 });
 
-test('/api/v1 is as strict as ever', async () => {
+test('/api/v1 stays strict', async () => {
   const strict = await service.api('POST', '/collections/surface/query', {
     vector: [1],
     topK: 1,

@@ -27,7 +27,7 @@ const three = [1, 2, 3].map((n) => ({ id: `v${n}`, values: [n, 0], metadata: { n
 describe('with the dot product', () => {
   beforeEach(() => make('dotproduct'));
 
-  test('upsert takes unknown fields, nulls and no metadata', async () => {
+  test('upsert accepts unknown fields, nulls and missing metadata', async () => {
     const vectors = [{ id: 'a', values: [1, 2], sparseValues: null, metadata: null, other: 1 }, three[0]!];
     expect(await index('POST', '/vectors/upsert', { vectors, unknown: true })).toMatchObject({
       status: 200,
@@ -55,7 +55,7 @@ describe('with the dot product', () => {
       expect((await index('POST', '/query', { topK: 1, vector: [1, 0], sparseVector: wrong })).status).toBe(400);
   });
 
-  test('a query answers without metadata and values where they are not asked for', async () => {
+  test('a query leaves out metadata and values unless requested', async () => {
     await upsert(three);
     expect(await query({ topK: 2, vector: [1, 0] })).toEqual({
       matches: [
@@ -182,7 +182,7 @@ describe('with the dot product', () => {
     ],
     [{ vectors: [] }, /^vectors must be an array of 1 to 1,000/],
     [{ vectors: three, namespace: 7 }, /^namespace must be a string/],
-  ])('what cannot be written is a 400 that names the field: %#', async (body, message) => {
+  ])('an invalid write gets a 400 that names the field: %#', async (body, message) => {
     const { status, body: refusal } = await index('POST', '/vectors/upsert', body);
     expect([status, refusal.message]).toEqual([
       400,
@@ -204,18 +204,18 @@ test.each([
   ['/vectors/update', { setMetadata: { a: 1 } }, /^id must be given, or filter: exactly one of them, but is missing/],
   ['/vectors/update', { id: 'a', filter: { n: 1 }, setMetadata: { a: 1 } }, /^id must be given, .* but is not alone/],
   ['/vectors/update', { id: 'a', setMetadata: { 'x$&': 'y'.repeat(50_000) } }, /^setMetadata/],
-])('what does not say exactly which vectors is a 400 in their words: %s %j', async (path, body, message) => {
+])("an ambiguous selection of vectors gets a 400 in Pinecone's words: %s %j", async (path, body, message) => {
   const { status, body: refusal } = await index('POST', path, body);
   expect([status, refusal.message]).toEqual([400, expect.stringMatching(message)]);
 });
 
-test('a euclidean score that no float32 is comes as the largest there is', async () => {
+test('a euclidean score beyond float32 becomes the largest float32', async () => {
   await make('euclidean');
   await index('POST', '/vectors/upsert', { vectors: [{ id: 'far', values: [1e20, 1e20] }] });
   expect(await query({ topK: 1, vector: [0, 0] })).toMatchObject({ matches: [{ score: 3.4028234663852886e38 }] });
 });
 
-test('a euclidean score is the squared distance, least first', async () => {
+test('a euclidean score is the squared distance, lowest first', async () => {
   await make('euclidean');
   await upsert(three);
   expect(await query({ topK: 3, vector: [1, 1] })).toMatchObject({
@@ -227,7 +227,7 @@ test('a euclidean score is the squared distance, least first', async () => {
   });
 });
 
-test('to a vector without direction every record is as near', async () => {
+test('every record is equally near to a zero vector', async () => {
   await make('cosine');
   await upsert(three);
   expect(await query({ topK: 2, vector: [0, 0], includeValues: true, filter: { n: { $gt: 1 } } })).toMatchObject({
@@ -239,7 +239,7 @@ test('to a vector without direction every record is as near', async () => {
   expect((await index('POST', '/vectors/upsert', { vectors: [{ id: 'z', values: [0, 0] }] })).status).toBe(400);
 });
 
-test('verify and proofs are of what was written here', async () => {
+test('verify and proofs cover what was written here', async () => {
   await make('cosine');
   await upsert(three, 'ns');
   expect((await service.api('GET', `/collections/${name}/verify`)).body).toMatchObject({ vectorCount: 3 });

@@ -37,13 +37,13 @@ describe('with a token', () => {
       return { status: response.status, challenge: response.headers.get('www-authenticate'), body: rest };
     };
 
-    test('one and the same refusal for whatever is sent in its place, which says nothing of it', async () => {
+    test('any substitute gets the same refusal, which reveals nothing about the token', async () => {
       const refusal = await answers(`Bearer ${'x'.repeat(ADMIN_TOKEN.length)}`);
       expect(refusal).toMatchObject({ status: 401, challenge: 'Bearer', body: { code: 'UNAUTHENTICATED' } });
       for (const [, token] of WRONG) expect(await answers(`Bearer ${token}`)).toEqual(refusal);
     });
 
-    test('what is no token is refused by its form alone', async () => {
+    test('a malformed token is refused by its form alone', async () => {
       const malformed = ['', 'Bearer', 'Bearer ', `Bearer ${'x'.repeat(513)}`, `Basic ${btoa(`admin:${ADMIN_TOKEN}`)}`];
       for (const authorization of [undefined, ...malformed, ADMIN_TOKEN]) {
         const refusal = await answers(authorization);
@@ -53,7 +53,7 @@ describe('with a token', () => {
     });
   });
 
-  test('it opens these routes, and no others', async () => {
+  test('opens only these routes', async () => {
     const operator = operatorApi(service);
     expect(await operator('GET', '/admin/accounts')).toMatchObject({
       status: 200,

@@ -46,7 +46,7 @@ const OPERATIONS: [string, string, unknown][] = [
 ];
 
 describe.each(OPERATIONS)('%s /collections/{name}%s', (method, rest, body) => {
-  test('another account’s collection is exactly as absent as one that never was, by name and by id', async () => {
+  test('another account’s collection gets the same 404 as one that never existed, by name and by id', async () => {
     const absent = await ben.api(method, `/collections/never-was${rest}`, body);
     expect(absent).toMatchObject({ status: 404, body: { code: 'COLLECTION_NOT_FOUND' } });
     for (const name of ['private', annsCollection, `${annsCollection}.0`, `${ann.account.id}.private`]) {
@@ -55,12 +55,12 @@ describe.each(OPERATIONS)('%s /collections/{name}%s', (method, rest, body) => {
   });
 });
 
-test('nothing of it was touched', async () => {
+test('none of them changed anything', async () => {
   const { body } = await ann.api('POST', '/collections/private/fetch', { ids: ['secret', 'mine'] });
   expect(body).toEqual({ vectors: { secret: RECORDS[0] } });
 });
 
-test('an account cannot be chosen by the request', async () => {
+test('a request cannot choose its account', async () => {
   for (const [method, path, body] of [
     ['POST', '/collections', { name: 'x', dimensions: 2, accountId: ann.account.id }],
     ['POST', '/collections/private/query', { vector: [1, 2], accountId: ann.account.id }],
@@ -71,7 +71,7 @@ test('an account cannot be chosen by the request', async () => {
   }
 });
 
-test('lists, usage and keys show one’s own alone', async () => {
+test('lists, usage and keys show only the caller’s own', async () => {
   expect((await ben.api('GET', '/collections')).body).toEqual({ collections: [] });
   const { body } = await ben.api<{ usage: object }>('GET', '/usage');
   expect(body.usage).toMatchObject({ write_count: 0, query_count: 0, vector_count: 0, collection_count: 0 });
@@ -79,7 +79,7 @@ test('lists, usage and keys show one’s own alone', async () => {
   expect(keys.body.keys.map(({ id }) => id)).toEqual([ben.key.id]);
 });
 
-test('another account’s key is as absent as one that never was, and goes on working', async () => {
+test('another account’s key gets the same 404 as an unknown one, and keeps working', async () => {
   const other = (await ann.api<{ key: KeyView }>('POST', '/keys', { name: 'second' })).body.key;
   const absent = await ben.api('DELETE', '/keys/00000000-0000-4000-8000-000000000000');
   expect(absent).toMatchObject({ status: 404, body: { code: 'KEY_NOT_FOUND' } });
@@ -90,7 +90,7 @@ test('another account’s key is as absent as one that never was, and goes on wo
   expect(await withOther('GET', '/collections/private')).toMatchObject({ status: 200 });
 });
 
-test('one name in two accounts is two collections', async () => {
+test('one name in two accounts means two collections', async () => {
   await ben.api('POST', '/collections', { name: 'private', dimensions: 3 });
   expect((await ben.api('POST', '/collections/private/fetch', { ids: ['secret'] })).body).toEqual({ vectors: {} });
   expect(await ben.api('DELETE', '/collections/private')).toMatchObject({ status: 200 });

@@ -35,7 +35,7 @@ async function exchange(text: string): Promise<string> {
 const statuses = (received: string) =>
   [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
-test('pipelined requests are answered one by one, in order', async () => {
+test('answers pipelined requests one by one, in order', async () => {
   const ids = Array.from({ length: 100 }, (_, at) => `request-${at}`);
   const body = '{"ids":["a"]}';
   const requests = ids.map((id, at) => {
@@ -51,7 +51,7 @@ test('pipelined requests are answered one by one, in order', async () => {
 test.each([
   ['garbage', 'garbage\r\n\r\n'],
   ['a tunnel', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n'],
-])('%s after a write: the write is carried out and answered, and nothing else', async (_, after) => {
+])('%s after a write: only the write is carried out and answered', async (_, after) => {
   const body = '{"records":[{"id":"kept","values":[1,2]}]}';
   const headers = `${AUTHORIZED}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
   const received = await exchange(`POST /api/v1/collections/victim/upsert HTTP/1.1\r\n${headers}\r\n${body}${after}`);
@@ -61,7 +61,7 @@ test.each([
   await service.api('POST', '/collections/victim/delete', { ids: ['kept'] });
 });
 
-describe('a client that ends its side of the connection has its answers', () => {
+describe('a client that closes its side of the connection gets its answers', () => {
   /** Sends everything and ends its side; returns the responses, without any interim ones. */
   async function halfClosed(text: string): Promise<string> {
     const raw = new RawConnection(Number(new URL(service.url).port));
@@ -69,7 +69,7 @@ describe('a client that ends its side of the connection has its answers', () => 
     return (await raw.end()).replaceAll('HTTP/1.1 100 Continue\r\n\r\n', '');
   }
 
-  test('sixty upserts in one go and the end: each is made and answered', async () => {
+  test('sixty upserts at once, then the end: each is carried out and answered', async () => {
     const ids = Array.from({ length: 60 }, (_, at) => `half-closed-${at}`);
     const upserts = ids.map((id) => {
       const body = `{"records":[{"id":"${id}","values":[1,2]}]}`;
@@ -94,7 +94,7 @@ describe('a client that ends its side of the connection has its answers', () => 
     expect(statuses(await halfClosed(text))).toEqual(expected);
   });
 
-  test('a request and half of another: the first has its answer', async () => {
+  test('one and a half requests: the first is answered', async () => {
     // The half request is answered as well if it arrives after the first response.
     expect(statuses(await halfClosed(`${get('')}GET /api/v1/us`))[0]).toBe(200);
   });
@@ -135,7 +135,7 @@ describe('smuggling', () => {
     expect(await service.api('GET', '/collections/victim')).toMatchObject({ status: 200 });
   });
 
-  test('a body is read to its end and no further', async () => {
+  test('reads a body to its end and no further', async () => {
     const body = '{"ids":["a"]}';
     const received = await exchange(post(`Content-Length: ${body.length}\r\n`, body) + get('Connection: close\r\n'));
     expect(statuses(received)).toEqual([200, 200]);
@@ -155,7 +155,7 @@ describe('headers', () => {
     'a%0d%0aSet-Cookie: x=y',
     'a\u0000',
     'ü',
-  ])('nothing gets from X-Request-Id %j into the answer’s header', async (id) => {
+  ])('nothing from X-Request-Id %j gets into the answer’s header', async (id) => {
     const received = await exchange(get(`X-Request-Id: ${id}\r\nConnection: close\r\n`));
     expect(received).toMatch(/^HTTP\/1.1 (200|400) /);
     expect(received).not.toMatch(/^set-cookie/im);
@@ -166,7 +166,7 @@ describe('headers', () => {
     ['one of 20 KB', `X-Large: ${'x'.repeat(20_000)}\r\n`],
     ['5,000 of them', Array.from({ length: 5_000 }, (_, at) => `X-${at}: y\r\n`).join('')],
     ['a name of 20 KB', `${'X'.repeat(20_000)}: y\r\n`],
-  ])('%s: 400 as JSON, and closed', async (_, headers) => {
+  ])('%s: 400 as JSON, then closed', async (_, headers) => {
     const received = await exchange(get(headers));
     expect(statuses(received)).toEqual([400]);
     expect(JSON.parse(received.split('\r\n\r\n')[1]!)).toMatchObject({ code: 'INVALID_ARGUMENT', status: 400 });
@@ -183,7 +183,7 @@ describe('headers', () => {
     ['a key in other letters', `aUTHORIZATION: ${other}\r\n`],
     ['another host after 1,500 headers', `${MANY}Host: y\r\n`],
     ['another key after 1,500 headers', `${MANY}Authorization: ${other}\r\n`],
-  ])('%s: 400, since a proxy before the service may take the other', async (_, headers) => {
+  ])('%s: 400, since a proxy in front of the service may read it differently', async (_, headers) => {
     for (const refused of [get(headers), `GET /api/v1/usage HTTP/1.1\r\n${headers}${AUTHORIZED}\r\n`]) {
       const received = await exchange(refused + get('Connection: close\r\n'));
       expect(statuses(received)).toEqual([400, 200]);
@@ -203,7 +203,7 @@ describe('headers', () => {
     ['Content-Encoding', `${' '.repeat(15_000)}gzip`],
     ['X-Request-Id', `${'a.'.repeat(7_500)}!`],
     ['Origin', 'a'.repeat(15_000)],
-  ])('a %s made to keep a pattern busy holds nobody up', async (name, value) => {
+  ])('a %s built to slow a pattern down delays no one', async (name, value) => {
     const body = '{"ids":["a"]}';
     const received = await exchange(
       post(`${name}: ${value}\r\nConnection: close\r\nContent-Length: ${body.length}\r\n`, body),
@@ -211,7 +211,7 @@ describe('headers', () => {
     expect(statuses(received)[0]).toBe(name.startsWith('Content') ? 415 : 200);
   });
 
-  test('an Authorization made to keep a pattern busy is 401', async () => {
+  test('an Authorization built to slow a pattern down gets 401', async () => {
     for (const value of [
       `Bearer${' '.repeat(14_000)}`,
       `Bearer${' '.repeat(7_000)}a${' '.repeat(7_000)}b`,

@@ -30,7 +30,7 @@ async function refusedOrCutOff(body: Buffer | number): Promise<void> {
   }
 }
 
-test('100 MB are refused, with a declared length or without', async () => {
+test('refuses 100 MB, with a declared length or without', async () => {
   await refusedOrCutOff(Buffer.alloc(100 * MIB, ' '));
   await refusedOrCutOff(100 * MIB);
   expect(await service.api('GET', '/collections/demo')).toMatchObject({ status: 200 });
@@ -39,7 +39,7 @@ test('100 MB are refused, with a declared length or without', async () => {
 /** As large as a body may be; in the gate a third of that. */
 const RECORDS = isThorough ? 1_000 : 300;
 
-test('an upsert of many megabytes is taken, and others are served meanwhile', async () => {
+test('accepts an upsert of many megabytes, and serves others meanwhile', async () => {
   const row = Array.from({ length: DIMENSIONS }, (_, at) => `0.${String(1000 + at).slice(-4)}`).join();
   const records = Array.from(
     { length: RECORDS },
@@ -69,7 +69,7 @@ test('an upsert of many megabytes is taken, and others are served meanwhile', as
   expectDurationBelow(heldMs, LOOP_HELD_MAX_MS);
 });
 
-describe('too many of something', () => {
+describe('too many elements', () => {
   const ids = (count: number) => JSON.stringify({ ids: Array.from({ length: count }, (_, at) => `r${at}`) });
   // Built when they are sent: together they would fill a worker's heap.
   test.each<[string, string, () => string]>([
@@ -93,7 +93,7 @@ describe('too many of something', () => {
     expectRefusal(answer, code);
   });
 
-  test('a name of a megabyte', async () => {
+  test('a name of one megabyte', async () => {
     expectRefusal(await send('/collections', `{"name":"${'x'.repeat(MIB)}","dimensions":2}`), 'INVALID_ARGUMENT');
     expectRefusal(await send('/collections', `{"name":"${'x'.repeat(200_000)}","dimensions":2}`), 'INVALID_ARGUMENT');
   });

@@ -20,7 +20,7 @@ afterEach(() => {
 const ids = (count: number, chars = 36) => Array.from({ length: count }, (_, at) => String(at).padStart(chars, 'x'));
 const fetchPath = (names: string[]) => `/indexes/long/vectors/fetch?${names.map((id) => `ids=${id}`).join('&')}`;
 
-test('a thousand vectors are fetched by a path of 41 kB, and by one of nearly 1 MiB', async () => {
+test('fetches a thousand vectors by a path of 41 kB, and of nearly 1 MiB', async () => {
   const pinecone = pineconeApi(service.url, service.key);
   for (const path of [fetchPath(ids(1_000)), `${fetchPath(ids(1_000))}&x=${'y'.repeat(900_000)}`]) {
     const { status, body } = await pinecone<{ vectors: object }>('GET', path);
@@ -28,7 +28,7 @@ test('a thousand vectors are fetched by a path of 41 kB, and by one of nearly 1 
   }
 });
 
-test('who has no key is told so, whatever the path', async () => {
+test('a client without a key is told so, whatever the path', async () => {
   expect((await pineconeApi(service.url, 'pv_live_none')('GET', fetchPath(ids(1_000)))).status).toBe(401);
 });
 
@@ -54,13 +54,13 @@ test.each([
   ['large headers below /pinecone', `GET /pinecone/indexes HTTP/1.1\r\n${HOST}X: ${'y'.repeat(17_000)}\r\n\r\n`],
   ['many headers below /pinecone', `GET /pinecone/indexes HTTP/1.1\r\n${HOST}${'a:\r\n'.repeat(100_000)}\r\n`],
   ['a path of more than 1 MiB', `GET /pinecone/indexes?${'y'.repeat(1_100_000)} HTTP/1.1\r\n${HOST}\r\n`],
-])('%s is refused, and the connection closed', async (_, text) => {
+])('refuses %s, and closes the connection', async (_, text) => {
   const answer = await exchange(text);
   expect(answer).toMatch(/^HTTP\/1\.1 400 /);
   expect(answer).toContain("The request's headers are larger than 16384 bytes.");
 });
 
-test('of heads that do not end, only so much is read at once, and others are served meanwhile', async () => {
+test('reads only a bounded amount of endless heads at once, and serves others meanwhile', async () => {
   const { hostname, port } = new URL(service.url);
   let refused = 0;
   for (let at = 0; at < 48; at++) {

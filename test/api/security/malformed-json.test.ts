@@ -93,7 +93,7 @@ describe.each([
   });
 });
 
-test('a lone surrogate in a filter is a value that no record has', async () => {
+test('a lone surrogate in a filter matches no record', async () => {
   for (const filter of [`{"n":"${LONE}"}`, `{"${LONE}":1}`, `{"n":{"$in":["${LONE}"]}}`]) {
     const { status, text } = await hostileRequest(service, 'POST', QUERY, query(`"filter":${filter}`));
     if (status === 200) expect(JSON.parse(text)).toMatchObject({ matches: [] });
@@ -101,7 +101,7 @@ test('a lone surrogate in a filter is a value that no record has', async () => {
   }
 });
 
-test('a byte order mark is skipped', async () => {
+test('skips a byte order mark', async () => {
   const body = '\ufeff{"ids":["kept"]}';
   const { status, text } = await hostileRequest(service, 'POST', '/collections/demo/fetch', body);
   expect({ status, body: JSON.parse(text) }).toMatchObject({
@@ -110,7 +110,7 @@ test('a byte order mark is skipped', async () => {
   });
 });
 
-test('nothing of all that was written, and the service is well', async () => {
+test('none of this was written, and the service is healthy', async () => {
   const { body } = await service.api('GET', '/collections');
   expect(body).toMatchObject({ collections: [{ name: 'demo', vector_count: 1 }] });
 });

@@ -54,7 +54,7 @@ test.each([
   '{"constructor":{"prototype":{"polluted":1}}}',
   '{"list":[{"constructor":{"prototype":{"polluted":1,"constructor":{"prototype":{}}}}}]}',
   '{"prototype":{"constructor":{"prototype":{"polluted":1}}}}',
-])('metadata %s is data like any other, found and returned as it was sent, also by a thread', async (text) => {
+])('metadata %s is ordinary data, found and returned as sent, even through a thread', async (text) => {
   const metadata = JSON.parse(text) as Record<string, unknown>;
   for (const pad of ['', ' '.repeat(300_000)]) {
     const id = `b${pad.length}`;
@@ -85,11 +85,11 @@ test.each([
     '{"vector":[1,2],"filter":{"constructor":{"prototype":{"polluted":1}}}}',
     'INVALID_FILTER',
   ],
-] as const)('%s refuses a constructor as it does any unknown field', async (path, body, code) => {
+] as const)('%s refuses a constructor like any unknown field', async (path, body, code) => {
   expectRefusal(await hostileRequest(service, 'POST', path, body), code);
 });
 
-test('names that only look like it are data like any other', async () => {
+test('similar names are ordinary data', async () => {
   const metadata = { constructor: 'x', prototype: [1], toString: null, hasOwnProperty: { valueOf: 1 }, __proto: 1 };
   const records = [{ id: 'a', values: [1, 2], metadata }];
   expect(await service.api('POST', '/collections/demo/upsert', { records })).toMatchObject({ status: 200 });

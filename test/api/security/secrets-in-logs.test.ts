@@ -89,19 +89,19 @@ beforeAll(async () => {
 });
 afterAll(() => service.dispose());
 
-test('the log tells of requests and faults', () => {
+test('logs requests and faults', () => {
   expect(output).toContain('"msg":"request"');
   expect(output).toContain('stored bytes contradict');
   expect(output.length).toBeGreaterThan(10_000);
 });
 
-test('the first key is printed once, and never logged', () => {
+test('prints the first key once, and never logs it', () => {
   expect(output.split(firstKey)).toHaveLength(3);
   expect(output.indexOf(firstKey)).toBeLessThan(output.indexOf('"level"'));
   expect(service.stderr).not.toContain(firstKey);
 });
 
-test('no other secret is in any output, nor part of one', async () => {
+test('no output contains another secret, or part of one', async () => {
   expect(secrets).toHaveLength(6);
   // The store keeps the beginning of a key; the rest is secret.
   for (const secret of [...secrets, ADMIN_TOKEN, WRONG_KEY]) expect(output).not.toContain(secret.slice(12));
@@ -116,7 +116,7 @@ test('no other secret is in any output, nor part of one', async () => {
   }
 });
 
-test('no value of a vector and no metadata is in any output', () => {
+test("no output contains a vector's values or metadata", () => {
   const traces = [String(VALUE).slice(2), String(Math.fround(VALUE)).slice(2, 9), MARK];
   expect(output.split('\n').filter((line) => traces.some((trace) => line.includes(trace)))).toEqual([]);
 });

@@ -282,7 +282,7 @@ test.each([
   ['/openapi.json', '/api/v1/'],
   ['/pinecone/openapi.json', '/pinecone/'],
 ])(
-  'the operations of %s hold the event loop shortly, and reads end soon after their client',
+  'operations of %s block the event loop only briefly, and reads end soon after their client disconnects',
   async (path, base) => {
     const document = new ApiDocument(await (await fetch(service.url + path)).json());
     const measured: Measured[] = [];

@@ -90,19 +90,19 @@ const BAD: Record<string, Operation[]> = {
 };
 
 describe('histories of one record', () => {
-  test.each(Object.keys(GOOD))('%s can be explained', (name) => {
+  test.each(Object.keys(GOOD))('%s is linearizable', (name) => {
     expect(firstUnexplained(GOOD[name]!)).toBeNull();
   });
 
-  test.each(Object.keys(BAD))('%s cannot be explained', (name) => {
+  test.each(Object.keys(BAD))('%s is not linearizable', (name) => {
     expect(firstUnexplained(BAD[name]!)).not.toBeNull();
   });
 
-  test('it names the operation that does not fit', () => {
+  test('names the operation that does not fit', () => {
     expect(firstUnexplained(BAD['a stale read']!)).toEqual(read('a', 5, 6));
   });
 
-  test(`what a register answered is explained, and is not when one answer is changed (seed ${seed})`, () => {
+  test(`a register's history is linearizable, and is not once one answer is changed (seed ${seed})`, () => {
     let caught = 0;
     for (let run = 0; run < 200; run++) {
       const random = randomFrom(seed * 1_000 + run);
@@ -132,7 +132,7 @@ describe('histories of one record', () => {
     expect(caught).toBeGreaterThan(20);
   });
 
-  test(`it says what trying every order says (seed ${seed})`, () => {
+  test(`agrees with a search through every order (seed ${seed})`, () => {
     const verdicts = { good: 0, bad: 0 };
     for (let run = 0; run < 1_500; run++) {
       const history = anyAnswers(randomFrom(seed * 10_000 + run), 7);
@@ -143,7 +143,7 @@ describe('histories of one record', () => {
     expect(Math.min(verdicts.good, verdicts.bad)).toBeGreaterThan(100);
   });
 
-  test(`an outage that leaves most outcomes unknown is no burden (seed ${seed})`, () => {
+  test(`copes with an outage that leaves most outcomes unknown (seed ${seed})`, () => {
     const begun = performance.now();
     for (let run = 0; run < 3; run++) {
       const history = answersOfRegister(randomFrom(seed * 1_000 + run), 1_000, { unknown: 0.7, longest: 1 });
@@ -152,7 +152,7 @@ describe('histories of one record', () => {
     expect(performance.now() - begun).toBeLessThan(20_000);
   });
 
-  test('hundreds of unknown outcomes are no burden', () => {
+  test('copes with hundreds of unknown outcomes', () => {
     const history: Operation[] = [];
     for (let at = 0; at < 400; at++) {
       history.push(write(`u${at}`, at * 10, null), write(`k${at}`, at * 10 + 1, at * 10 + 2));

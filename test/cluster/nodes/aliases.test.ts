@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.dispose());
 
-test('a switch through one gateway holds for every request that begins afterwards, at each of them', async () => {
+test('after a switch through one gateway, every request that begins at any gateway uses the new collection', async () => {
   const gateways = cluster.gateways.map(({ url }) => apiClient(url!, TEST_KEY));
   for (let round = 0; round < 40; round++) {
     const name = round % 2 === 0 ? 'blue' : 'green';

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.end());
 
-test('instances that all believe to be in charge pause at random, and the network loses, delays and repeats transactions', async () => {
+test('instances that all believe they are in charge pause at random, and the network loses, delays and repeats transactions', async () => {
   const random = randomFrom(seed);
   const rows: CollectionRow[] = [];
   for (let count = 0; count < COLLECTIONS; count++) rows.push(await cluster.collection(2));

@@ -50,35 +50,38 @@ function wakeAll(): void {
   for (const { gate } of cluster.instances) gate.open();
 }
 
-describe('an instance that pauses anywhere', () => {
-  test.each(PAUSES)('%s (%i): another goes on, and it does no harm when it wakes', async (instant, occurrence) => {
-    const row = await cluster.collection();
-    const pausing = pauseAt(instant, occurrence);
-    const first = await commitTo(cluster.store, row);
-    for (const instance of cluster.instances) void instance.submit(row, first, 0).catch(() => undefined);
-    const paused = await pausing;
-    const startMs = performance.now();
-    const [other, another] = others(paused);
-    await until('another has it confirmed', () => isConfirmed(row, first));
-    expect(performance.now() - startMs).toBeLessThan(TAKE_OVER_MAX_MS);
-    const second = await commitTo(cluster.store, row);
-    expect((await other.submit(row, second, WAIT_MS)).status).toBe('confirmed');
+describe('an instance that pauses at any point', () => {
+  test.each(PAUSES)(
+    '%s (%i): another continues, and the first does no harm when it wakes',
+    async (instant, occurrence) => {
+      const row = await cluster.collection();
+      const pausing = pauseAt(instant, occurrence);
+      const first = await commitTo(cluster.store, row);
+      for (const instance of cluster.instances) void instance.submit(row, first, 0).catch(() => undefined);
+      const paused = await pausing;
+      const startMs = performance.now();
+      const [other, another] = others(paused);
+      await until('another has it confirmed', () => isConfirmed(row, first));
+      expect(performance.now() - startMs).toBeLessThan(TAKE_OVER_MAX_MS);
+      const second = await commitTo(cluster.store, row);
+      expect((await other.submit(row, second, WAIT_MS)).status).toBe('confirmed');
 
-    // When it resumes, other instances are at work.
-    const third = await commitTo(cluster.store, row);
-    const asked = another.submit(row, third, WAIT_MS);
-    wakeAll();
-    expect((await asked).status).toBe('confirmed');
-    const fourth = await commitTo(cluster.store, row);
-    expect((await paused.submit(row, fourth, WAIT_MS)).status).toBe('confirmed');
-    expect(await cluster.onChainVersion(row)).toBe(4);
-    expect(cluster.watch.versions.get(row.id)).toEqual([...new Set(cluster.watch.versions.get(row.id))]);
-    expect(cluster.watch.breaches.splice(0)).toEqual([]);
-    expect((await cluster.store.anchors.get(row.id))!.halted).toBeNull();
-  });
+      // When it resumes, other instances are at work.
+      const third = await commitTo(cluster.store, row);
+      const asked = another.submit(row, third, WAIT_MS);
+      wakeAll();
+      expect((await asked).status).toBe('confirmed');
+      const fourth = await commitTo(cluster.store, row);
+      expect((await paused.submit(row, fourth, WAIT_MS)).status).toBe('confirmed');
+      expect(await cluster.onChainVersion(row)).toBe(4);
+      expect(cluster.watch.versions.get(row.id)).toEqual([...new Set(cluster.watch.versions.get(row.id))]);
+      expect(cluster.watch.breaches.splice(0)).toEqual([]);
+      expect((await cluster.store.anchors.get(row.id))!.halted).toBeNull();
+    },
+  );
 });
 
-test('a transaction that is held back until it is dead, and arrives after its successor, changes nothing', async () => {
+test('a transaction delayed until it has expired, which arrives after its successor, changes nothing', async () => {
   const row = await cluster.collection();
   await cluster.instances[0].submit(row, await commitTo(cluster.store, row), WAIT_MS);
   const late: (() => Promise<string>)[] = [];
@@ -104,7 +107,7 @@ test('a transaction that is held back until it is dead, and arrives after its su
   expect(cluster.watch.breaches.splice(0)).toEqual([]);
 });
 
-test('who takes over and asks a node of the ledger that is behind waits for it and halts nothing', async () => {
+test('a successor that asks a lagging ledger node waits for it and halts nothing', async () => {
   const row = await cluster.collection();
   const [asked] = cluster.instances;
   // It considers itself responsible, and is paused meanwhile.
@@ -130,7 +133,7 @@ test('who takes over and asks a node of the ledger that is behind waits for it a
   expect(cluster.watch.breaches.splice(0)).toEqual([]);
 });
 
-test('two that both believe to be in charge, asleep and awake by turns, never have two in flight', async () => {
+test('two instances that both believe they are in charge, and pause in turn, never have two transactions in flight', async () => {
   const row = await cluster.collection();
   const rounds = 4;
   for (let round = 0; round < rounds; round++) {

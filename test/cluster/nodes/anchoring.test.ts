@@ -31,8 +31,8 @@ async function isAnchored(row: CollectionRow, cut: Cut): Promise<boolean> {
   return versions.at(-1) === version && (await rowOf(row)).confirmed?.version === version;
 }
 
-describe('any instance may be asked', () => {
-  test('every one answers with a receipt, whoever is in charge, and all that was asked for is on chain', async () => {
+describe('any instance accepts requests', () => {
+  test('each answers with a receipt, whichever is in charge, and everything requested is on chain', async () => {
     const rows = await Promise.all(Array.from({ length: 12 }, () => cluster.collection(2)));
     const asked = rows.flatMap((row, place) =>
       [0, 1, 2].map(async (turn) => {
@@ -53,7 +53,7 @@ describe('any instance may be asked', () => {
     for (const row of rows) expect(await isAnchored(row, [headOf(0, 3), headOf(1, 1)])).toBe(true);
   });
 
-  test('concurrent submits to all instances share anchors, and what is confirmed contains each of them', async () => {
+  test('concurrent submits to all instances share anchors, and the confirmed cut contains each of them', async () => {
     const row = await cluster.collection();
     const cuts: Cut[] = [];
     for (let count = 0; count < 60; count++) cuts.push(await commitTo(cluster.store, row));
@@ -63,7 +63,7 @@ describe('any instance may be asked', () => {
     expect(cluster.watch.sent.get(row.id)!.length).toBeLessThan(20);
   });
 
-  test('a receipt comes within the wait though nothing that is told arrives, and readings are few', async () => {
+  test('a receipt arrives in time even if all events are lost, and reads of the store are few', async () => {
     const muted = cluster.instances.map(({ broker }) => ({ broker, broadcast: broker.broadcast }));
     for (const { broker } of muted) broker.broadcast = async () => undefined;
     try {
@@ -82,7 +82,7 @@ describe('any instance may be asked', () => {
     }
   });
 
-  test('halt, resume and close hold everywhere, and figures are told by all alike', async () => {
+  test('halt, resume and close apply everywhere, and all instances report the same numbers', async () => {
     const row = await cluster.collection();
     const collectionId = row.id;
     await at(0).submit(row, await commitTo(cluster.store, row), WAIT_MS);
@@ -113,7 +113,7 @@ describe('any instance may be asked', () => {
   });
 });
 
-test('a hundred and twenty collections at once', async () => {
+test('anchors a hundred and twenty collections at once', async () => {
   const rows = await Promise.all(Array.from({ length: 120 }, () => cluster.collection()));
   const receipts = await Promise.all(rows.map((row, place) => at(place).submit(row, [headOf(0, 1)], LONG_WAIT_MS)));
   expect(receipts.filter(({ status }) => status === 'confirmed')).toHaveLength(120);

@@ -28,7 +28,7 @@ test('a node with 100 small shards is drained within seconds, and no request fai
   expectDurationBelow(tookMs, DRAIN_MAX_MS);
 });
 
-test('two nodes that leave at once give their shards to the one that stays', async () => {
+test('two nodes that leave at once hand their shards to the remaining one', async () => {
   small = await SmallShards.start(await startBacking('SQLite + TCP'), { shards: 60, holders: 3, heirs: 0 });
   const [one, other, stays] = small.cluster.shardNodes;
   const used = await small.useMeanwhile(async () => {
@@ -40,7 +40,7 @@ test('two nodes that leave at once give their shards to the one that stays', asy
   expect([...(await small.holdings()).keys()]).toEqual([stays!.id]);
 });
 
-test('the only node lets go of its shards at once, and requests wait for the one that comes', async () => {
+test('the only node releases its shards at once, and requests wait for the next node', async () => {
   small = await SmallShards.start(await startBacking('SQLite + TCP'), { shards: 40, heirs: 0 });
   const [node] = small.cluster.shardNodes;
   const used = await small.useMeanwhile(async () => {

@@ -65,7 +65,7 @@ async function readWhileHalted(nodes: ClusterNode[]): Promise<{ status: number; 
 test.each([
   ['one of two copies', () => copies.slice(0, 1)],
   ['the holder and one of two copies', () => [holder, copies[1]!]],
-])('%s stands still: the others answer, and no read waits until it counts as gone', async (_, halted) => {
+])('%s freezes: the others answer, and no read waits until it counts as gone', async (_, halted) => {
   const answers = await readWhileHalted(halted());
   for (const { status, records, ms } of answers) {
     expect({ status, records }).toEqual({ status: 200, records: IDS.length });

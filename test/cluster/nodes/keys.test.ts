@@ -32,14 +32,14 @@ async function outcome(promise: Promise<unknown>): Promise<string> {
 }
 const enter = (secret: string, at = b) => outcome(at.call('keys.authenticate', { secret }));
 
-test('a revocation reaches the other nodes as an event, before any time has passed', async () => {
+test('a revocation reaches the other nodes as an event at once', async () => {
   const { id, secret } = await knownKey();
   await revoke(id);
   expect(await enter(secret, a)).toBe('UNAUTHENTICATED');
   await eventually(async () => (await enter(secret)) === 'UNAUTHENTICATED');
 });
 
-test('a node that hears nothing from the others lets a revoked key in for half a second at most', async () => {
+test('a node that receives no events accepts a revoked key for at most half a second', async () => {
   const { id, secret } = await knownKey();
   b.isCut = true;
   await revoke(id);
@@ -50,7 +50,7 @@ test('a node that hears nothing from the others lets a revoked key in for half a
   expect(await enter(secret)).toBe('UNAUTHENTICATED');
 });
 
-test('a node that uses a key all the time learns of its revocation just as soon', async () => {
+test('a node that uses a key all the time learns of its revocation as soon', async () => {
   const { id, secret } = await knownKey();
   b.isCut = true;
   clock.advance(250);
@@ -63,7 +63,7 @@ test('a node that uses a key all the time learns of its revocation just as soon'
   expect(lastLetInMs).toBeLessThan(500);
 });
 
-test('a node that is cut off from the store trusts what it knows for half a second, then nothing', async () => {
+test('a node that is cut off from the store trusts its cache for half a second, then accepts nothing', async () => {
   const { id, secret } = await knownKey();
   b.isCut = true;
   b.reach = 'none';
@@ -75,7 +75,7 @@ test('a node that is cut off from the store trusts what it knows for half a seco
   expect(await enter(secret)).toBe('UNAUTHENTICATED');
 });
 
-test('a store that does not answer makes nobody wait for longer than the lease time', async () => {
+test('if the store does not answer, no request waits longer than the lease time', async () => {
   const { secret } = await knownKey();
   clock.advance(501);
   b.reach = 'silent';
@@ -84,7 +84,7 @@ test('a store that does not answer makes nobody wait for longer than the lease t
   expect(await waiting).toBe('UNAVAILABLE');
 });
 
-test('a reading from before the revocation counts from when it was sent, and one that took too long decides nothing', async () => {
+test('a read from before the revocation counts from when it was sent, and one that took too long decides nothing', async () => {
   const { findByHash } = cluster.store.keys;
   for (const [tookMs, expected, after] of [
     [400, 'let in', 'let in'],
@@ -116,7 +116,7 @@ test('a reading from before the revocation counts from when it was sent, and one
   }
 });
 
-test('requests that come while a key is being read share one reading, later ones do not rest on an old one', async () => {
+test('concurrent requests for a key share one read, and later ones do not use an old one', async () => {
   const { secret } = await knownKey();
   clock.advance(501);
   const { findByHash } = cluster.store.keys;
@@ -138,7 +138,7 @@ test('requests that come while a key is being read share one reading, later ones
   expect(readings).toBe(2);
 });
 
-test('an account that was deleted is gone on a node that does not hear of it within half a second', async () => {
+test("a node that receives no events refuses a deleted account's key within half a second", async () => {
   const { secret } = await knownKey();
   await b.call('metering.takeQuery', { accountId });
   b.isCut = true;
@@ -149,7 +149,7 @@ test('an account that was deleted is gone on a node that does not hear of it wit
     expect(await outcome(b.call(action, { accountId }))).toBe('ACCOUNT_NOT_FOUND');
 });
 
-test('of two nodes that revoke the last two managing keys at once one is refused', async () => {
+test('of two nodes that revoke the last two manage keys at once, one is refused', async () => {
   const [first] = await a.call('keys.list', { accountId });
   const { id } = await knownKey();
   const outcomes = await Promise.all([

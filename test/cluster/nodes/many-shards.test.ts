@@ -64,7 +64,7 @@ function told({ cores, calls }: Idle): string {
   return `${share} of a core; ${total.toFixed(1)} calls/s to the store${kinds.length > 0 ? ` (${kinds.slice(0, 8).join(', ')})` : ''}`;
 }
 
-test('two hundred collections of 1,000 shards on five nodes cost next to nothing when nobody asks, and come back', async () => {
+test('two hundred collections of 1,000 shards on five nodes cost almost nothing while idle, and open on request', async () => {
   const services = await startBacking(await bestBacking(), true);
   const environment: Record<string, string> = { PROVEC_LEDGER: 'off' };
   if (services.mongo) {

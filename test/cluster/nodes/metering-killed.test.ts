@@ -49,7 +49,7 @@ const answered = (lines: string[]): number => lines.filter((line) => line === 't
 
 const month = monthOf(Date.now());
 
-test('processes that are killed cost what they held, and what is left is taken to the last', async () => {
+test('killed processes lose only what they held, and the rest can be used up', async () => {
   let taken = 0;
   for (let kill = 1; kill <= KILLS; kill++) {
     taken += answered(await takeUntilKilled(countOf(kill), LIMIT));
@@ -69,7 +69,7 @@ test('processes that are killed cost what they held, and what is left is taken t
   expect((await store.usage.readQueries(accountId, month)).queries).toBe(LIMIT);
 });
 
-test('without a limit a report that comes right after a kill says what of it is uncertain', async () => {
+test('without a limit, a report right after a kill says how much of it is uncertain', async () => {
   const { quota } = queryCounter(store.usage);
   let taken = 0;
   for (let kill = 1; kill <= KILLS; kill++) {

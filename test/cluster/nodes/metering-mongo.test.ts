@@ -36,7 +36,7 @@ if (isMongoThere(start)) {
     );
   }
 
-  test('MongoDB: instances that are hammered let exactly as many queries pass as the plan allows', async () => {
+  test('MongoDB: instances under load accept exactly as many queries as the plan allows', async () => {
     const accountId = randomUUID();
     const quotas: QueryQuota[] = [];
     for (const { usage } of stores) {
@@ -67,7 +67,7 @@ if (isMongoThere(start)) {
     expect(await stores[0].usage.readQueries(accountId, month)).toEqual({ queries: LIMITS.queries, blocks: [] });
   });
 
-  test('MongoDB: writers at all instances fill the vectors and the writes to the limit exactly', async () => {
+  test('MongoDB: writers at all instances fill vectors and writes exactly to the limit', async () => {
     const accountId = randomUUID();
     const quotas: WriteQuota[] = [];
     for (const { usage } of stores) quotas.push(new WriteQuota({ usage, clock, pricingUrl: '', isAlone: false }));

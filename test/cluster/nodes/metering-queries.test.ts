@@ -77,7 +77,7 @@ async function untilRefused(...at: ControlNode[]): Promise<number> {
   return taken;
 }
 
-test('nodes that are hammered together let exactly as many pass as the plan allows, and none is refused before', async () => {
+test('nodes under load together accept exactly as many queries as the plan allows, and refuse none before', async () => {
   expect(await untilRefused(...nodes)).toBe(LIMIT);
   expect(await inStore()).toEqual({ queries: LIMIT, blocks: [] });
   for (const node of nodes) {
@@ -89,7 +89,7 @@ test('nodes that are hammered together let exactly as many pass as the plan allo
   expect(await codeOf(take(nodes[1]))).toBe('PLAN_LIMIT_REACHED');
 });
 
-test('one node holds a block for all, and what it does not use is not in the usage', async () => {
+test('one node holds a block for all, and the unused part does not count as usage', async () => {
   expect(await takeMany(nodes[2], 30)).toBe(30);
   const { queries, blocks } = await inStore();
   expect(queries).toBeGreaterThan(30);
@@ -102,7 +102,7 @@ test('one node holds a block for all, and what it does not use is not in the usa
   expect(await used(nodes[2])).toBe(LIMIT);
 });
 
-test('a node that is cut off from the others but not from the store: nobody is refused early, the limit is not passed', async () => {
+test('a node cut off from the others but not from the store: none is refused early, and the limit is kept', async () => {
   await takeMany(nodes[0], 30);
   const [{ granted }] = (await inStore()).blocks;
   const unused = (await inStore()).queries - 30;
@@ -124,7 +124,7 @@ test('a node that is cut off from the others but not from the store: nobody is r
 });
 
 test.each([1, 2])(
-  'a node that takes itself to be in charge after another calls back what that one holds before it refuses (%s)',
+  "a node that believes it took over takes back the other's block before it refuses (%s)",
   async (at) => {
     await takeMany(nodes[0], 30);
     const unused = (await inStore()).queries - 30;
@@ -135,21 +135,21 @@ test.each([1, 2])(
   },
 );
 
-test('nodes that all believe they are in charge let exactly as many pass as the plan allows', async () => {
+test('nodes that all believe they are in charge accept exactly as many queries as the plan allows', async () => {
   const taken = await Promise.all(nodes.map((node) => untilRefusedHere(node)));
   expect(taken.reduce((sum, count) => sum + count)).toBe(LIMIT);
   expect(await inStore()).toEqual({ queries: LIMIT, blocks: [] });
   expect(await report(nodes[1])).toMatchObject({ usage: { query_count: LIMIT }, query_count_uncertainty: 0 });
 });
 
-test('a report calls back what a node holds that is not in charge, so that all of it is exact', async () => {
+test('a report takes back the block of a node that is not in charge, so that the report is exact', async () => {
   for (let i = 0; i < 5; i++) await takeHere(nodes[1]);
   await takeMany(nodes[0], 5);
   expect((await inStore()).blocks).toHaveLength(2);
   expect(await report(nodes[2])).toMatchObject({ usage: { query_count: 10 }, query_count_uncertainty: 0 });
 });
 
-test('a node that is no longer in charge gives its block back at once', async () => {
+test('a node that is no longer in charge returns its block at once', async () => {
   const [first, next, last] = nodes;
   await first.stop();
   await takeMany(last, 30);
@@ -160,7 +160,7 @@ test('a node that is no longer in charge gives its block back at once', async ()
   expect((await inStore()).queries).toBe(30);
 });
 
-test('a node that is killed costs what it held at most, and the next one is in charge', async () => {
+test('a killed node costs at most what it held, and the next one takes charge', async () => {
   const before = await takeMany(nodes[1], 30);
   const [{ granted }] = (await inStore()).blocks;
   const unused = (await inStore()).queries - before;
@@ -181,7 +181,7 @@ test('a node that is killed costs what it held at most, and the next one is in c
   expect(await untilRefused(nodes[1], nodes[2])).toBe(1);
 });
 
-test('a node that is killed while all are hammered: used is the limit exactly, whoever took it', async () => {
+test('a node is killed under load: usage is exactly the limit, whichever node counted', async () => {
   let taken = 0;
   const client = async (node: ControlNode): Promise<void> => {
     for (;;) {
@@ -203,7 +203,7 @@ test('a node that is killed while all are hammered: used is the limit exactly, w
   expect(taken).toBeGreaterThanOrEqual(LIMIT - held - 24);
 });
 
-test('a block that nobody can give back counts as used after ten seconds, and the refusal says so', async () => {
+test('a block that no node can return counts as used after ten seconds, and the refusal says so', async () => {
   await cluster.store.usage.openBlock(accountId, '2026-11', { id: crypto.randomUUID(), node: 'gone' }, 20, LIMIT);
   expect(await takeMany(nodes[0], LIMIT - 20)).toBe(LIMIT - 20);
   expect(await codeOf(take(nodes[0]))).toBe('UNAVAILABLE');
@@ -213,7 +213,7 @@ test('a block that nobody can give back counts as used after ten seconds, and th
   expect(await codeOf(take(nodes[0]))).toBe('PLAN_LIMIT_REACHED');
 });
 
-test('a node that does not reach the store is passed over, and what it failed to count costs nothing', async () => {
+test('a node that cannot reach the store is skipped, and what it failed to count costs nothing', async () => {
   await takeMany(nodes[0], 5);
   clock.advance(2_000);
   await eventually(async () => (await inStore()).blocks.length === 0);
@@ -228,7 +228,7 @@ test('a node that does not reach the store is passed over, and what it failed to
   expect(await used(nodes[1])).toBe(45);
 });
 
-test('a query that is answered too late by the node in charge, and was made again, counts once', async () => {
+test('a query that the node in charge answered too late, and that was repeated, counts once', async () => {
   const { openBlock } = cluster.store.usage;
   const gate = Promise.withResolvers<void>();
   cluster.store.usage.openBlock = async (...args) => {
@@ -247,14 +247,14 @@ test('a query that is answered too late by the node in charge, and was made agai
   expect((await inStore()).queries).toBe(1);
 });
 
-test('a query that failed costs nothing, whoever gives it back', async () => {
+test('a failed query costs nothing, whichever node returns it', async () => {
   await takeMany(nodes[0], 30);
   for (const node of nodes) await node.call('metering.giveBackQuery', { accountId, month: '2026-11' });
   expect(await report(nodes[1])).toMatchObject({ usage: { query_count: 27 }, query_count_uncertainty: 0 });
   expect(await untilRefused(...nodes)).toBe(LIMIT - 27);
 });
 
-test('the month changes under all nodes at once', async () => {
+test('the month changes on all nodes at once', async () => {
   clock.setWall('2026-12-31T23:59:59.999Z');
   const taken = await Promise.all(nodes.map((node) => takeMany(node, 20)));
   expect(taken).toEqual([20, 20, 20]);
@@ -266,7 +266,7 @@ test('the month changes under all nodes at once', async () => {
   expect(await inStore('2027-01')).toEqual({ queries: LIMIT, blocks: [] });
 });
 
-test('a change of plan holds on nodes that do not hear of it within half a second', async () => {
+test('a change of plan applies within half a second on nodes that receive no event', async () => {
   await untilRefused(...nodes);
   await nodes[1].call('keys.plan', { accountId });
   nodes[1].isCut = true;
@@ -280,7 +280,7 @@ test('a change of plan holds on nodes that do not hear of it within half a secon
 });
 
 test.each(['business', 'enterprise'] as const)(
-  'a report on %s counts what was answered before it, and nothing that had not begun, whatever others have in hand',
+  'a report on %s counts every query answered before it, and none begun after it, whatever blocks others hold',
   async (plan) => {
     await nodes[0].call('keys.setPlan', { id: accountId, plan });
     clock.advance(501);
@@ -308,7 +308,7 @@ test.each(['business', 'enterprise'] as const)(
   },
 );
 
-test('what a node that cannot be asked has in hand counts as used, and the report says how much that is', async () => {
+test('the block of an unreachable node counts as used, and the report says how much that is', async () => {
   await takeMany(nodes[0], 30);
   const [{ granted }] = (await inStore()).blocks;
   const unused = (await inStore()).queries - 30;
@@ -324,20 +324,20 @@ test('what a node that cannot be asked has in hand counts as used, and the repor
   expect(await report(nodes[1])).toMatchObject({ usage: { query_count: 30 }, query_count_uncertainty: 0 });
 });
 
-test('what a dead process had in hand is not taken for unused because another of its name says nothing of it', async () => {
+test("a dead process's block does not count as unused because a new process with its name does not know it", async () => {
   await cluster.store.usage.openBlock(accountId, '2026-11', { id: crypto.randomUUID(), node: 'a' }, 20, LIMIT);
   for (const node of nodes)
     expect(await report(node)).toMatchObject({ usage: { query_count: 20 }, query_count_uncertainty: 20 });
 });
 
-test('without a limit every query of every node is in the report at once', async () => {
+test('without a limit, the report has every query of every node at once', async () => {
   await nodes[0].call('keys.setPlan', { id: accountId, plan: 'enterprise' });
   clock.advance(501);
   for (const node of nodes) await takeMany(node, 7);
   for (const node of nodes) expect(await used(node)).toBe(21);
 });
 
-test('what a dead node counted without a limit is in every report, and what it held besides is uncertain', async () => {
+test('what a dead node counted without a limit is in every report, and the rest of its block is uncertain', async () => {
   await nodes[0].call('keys.setPlan', { id: accountId, plan: 'enterprise' });
   clock.advance(501);
   await takeMany(nodes[1], 107);

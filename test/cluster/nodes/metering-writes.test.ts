@@ -103,7 +103,7 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
   );
 }
 
-test('writers at all nodes fill the vectors, then the writes, to the limit exactly', async () => {
+test('writers at all nodes fill vectors, then writes, exactly to the limit', async () => {
   const writers = new Writers();
   const codes = await Promise.all(Array.from({ length: 48 }, (_, at) => codeOf(writers.upsert([`id${at}`]))));
   expect(codes.filter((code) => code === 'written')).toHaveLength(20);
@@ -117,7 +117,7 @@ test('writers at all nodes fill the vectors, then the writes, to the limit exact
   expect(await row()).toMatchObject({ holds: [], alone: null, line: [] });
 });
 
-test('a node that is killed under load takes nothing with it but what it held', async () => {
+test('a node killed under load loses only what it held', async () => {
   await nodes[0].call('keys.setPlan', { id: accountId, plan: 'pro' });
   clock.advance(501);
   const writers = new Writers();
@@ -143,7 +143,7 @@ test('a node that is killed under load takes nothing with it but what it held', 
   expect((await stored()).vectors).toBe(200);
 });
 
-test('writers at nodes that all believe they are in charge fill the vectors and the writes exactly', async () => {
+test('writers at nodes that all believe they are in charge fill vectors and writes exactly', async () => {
   const write = async (node: ControlNode, vectors: number): Promise<void> => {
     let answer = await reserveHere(node, 1);
     if (answer.outcome === 'count') answer = await reserveHere(node, 1, vectors, answer.ticket);
@@ -162,7 +162,7 @@ test('writers at nodes that all believe they are in charge fill the vectors and 
   expect(await row()).toMatchObject({ holds: [], alone: null, line: [] });
 });
 
-test('room that a dead caller holds comes back after two minutes, and nobody is told before that the plan is used up', async () => {
+test('room held by a dead caller is freed after two minutes, and no request is told before that the plan is used up', async () => {
   await idOf(reserve(nodes[0], 20));
   await nodes[0].kill();
   const { answer } = await waiting(() => reserve(nodes[1], 1));
@@ -177,7 +177,7 @@ test('room that a dead caller holds comes back after two minutes, and nobody is 
   expect((await row()).holds).toEqual([]);
 });
 
-test('a renewal at any node keeps a reservation for all, and shows that it is waited for', async () => {
+test('a renewal at any node keeps a reservation for all, and shows that its holder is alive', async () => {
   const held = await idOf(reserve(nodes[0], 20));
   const first = await waiting(() => reserve(nodes[1], 1));
   clock.advance(100_000);
@@ -193,7 +193,7 @@ test('a renewal at any node keeps a reservation for all, and shows that it is wa
   await idOf(second.answer);
 });
 
-test('a node that was paused between looking and holding gives nothing away on what it saw', async () => {
+test('a node that paused between reading and reserving grants nothing based on what it read', async () => {
   const { replaceHolds } = cluster.store.usage;
   const gate = Promise.withResolvers<void>();
   let paused = false;
@@ -215,7 +215,7 @@ test('a node that was paused between looking and holding gives nothing away on w
   expect((await late).outcome).toBe('count');
 });
 
-test('a ticket, its count and its end may each come to another node; nobody gets in between', async () => {
+test('a ticket, its count and its end may each reach another node, and no other write gets in between', async () => {
   await commit(15, 15);
   const answer = await reserve(nodes[0], 10);
   if (answer.outcome !== 'count') throw new Error('there was room');
@@ -230,7 +230,7 @@ test('a ticket, its count and its end may each come to another node; nobody gets
   for (const [at, other] of others.entries()) await settle(nodes[at], await idOf(other));
 });
 
-test('after an unknown outcome room is held once, not twice', async () => {
+test('after an unknown outcome the room is reserved once, not twice', async () => {
   const { replaceHolds } = cluster.store.usage;
   let unknown = 0;
   cluster.store.usage.replaceHolds = async (...args) => {
@@ -259,7 +259,7 @@ test('small requests at one node do not overtake a large one that waits at anoth
   await idOf(small.answer);
 });
 
-test('who waits at a node that is killed waits at the next one, and gets its room once', async () => {
+test('a request that waits at a killed node waits at the next one, and gets its room once', async () => {
   const held = await idOf(reserve(nodes[1], 15));
   const { answer } = await waiting(() => reserve(nodes[2], 10));
   await nodes[0].kill();
@@ -270,7 +270,7 @@ test('who waits at a node that is killed waits at the next one, and gets its roo
   expect((await row()).holds).toEqual([]);
 });
 
-test('nobody waits for the line in which instances of a former version stand', async () => {
+test('no request waits because of a queue entry of an earlier version', async () => {
   const line = [{ instance: 'of a former version', beat: 3 }];
   await cluster.store.usage.replaceHolds(accountId, { revision: 1, holds: [], alone: null, line });
   await settle(nodes[1], await idOf(reserve(nodes[1], 15)));

@@ -77,7 +77,7 @@ async function failuresMeanwhile(work: () => Promise<unknown>): Promise<unknown[
 }
 
 describe('tables', () => {
-  test('nodes: what each holds and could, and who else is there', async () => {
+  test('nodes: what each holds and could hold, and the other nodes', async () => {
     const { shardNodes, others, omitted } = await until('all are known to the one that is asked', async () => {
       const table = await ask('cluster.nodes', {});
       const known = table.others.map(({ node }) => node);
@@ -123,7 +123,7 @@ describe('tables', () => {
     expect(await ask('cluster.anchors', { standing: 'halted' })).toEqual({ rows: [], next: null });
   });
 
-  test('a verdict is the one that clients get', async () => {
+  test('the verdict is the same as for clients', async () => {
     expect(await ask('cluster.verify', { account: 'default', collection: 'docs' })).toMatchObject({
       state: 'not_anchored',
       vectorCount: 64,
@@ -131,7 +131,7 @@ describe('tables', () => {
   });
 });
 
-test('what is wrong is said in a sentence, and nothing is done', async () => {
+test('an error is reported in a sentence, and nothing is done', async () => {
   await expect(ask('cluster.shards', { limit: 0 })).rejects.toMatchObject(wrong(/^limit must be at least 1\.$/));
   await expect(ask('cluster.shards', { limit: 1_001 })).rejects.toMatchObject(wrong(/at most 1000/));
   await expect(ask('cluster.shards', { colection: id } as never)).rejects.toMatchObject(
@@ -159,7 +159,7 @@ interface Told {
   action: { params?: Record<string, string | { optional?: boolean }> };
 }
 
-test('every action that needs a parameter names one that is missing', async () => {
+test('every action that needs a parameter names a missing one', async () => {
   const actions = broker.registry.getActionList({ skipInternal: true }) as unknown as Told[];
   const needs = ({ params = {} }: Told['action']) =>
     Object.entries(params).some(
@@ -172,7 +172,7 @@ test('every action that needs a parameter names one that is missing', async () =
     await expect(broker.call(name, {})).rejects.toMatchObject(wrong(/^[A-Za-z]+ is missing\.$/));
 });
 
-test('a shard moves where it is sent while it is used, and no request fails', async () => {
+test('a shard in use moves where it is sent, and no request fails', async () => {
   const failures = await failuresMeanwhile(async () => {
     for (const node of [...names(), ...names()]) {
       expect(await ask('cluster.move', { shard: 'default/docs.2', node })).toMatchObject({
@@ -186,7 +186,7 @@ test('a shard moves where it is sent while it is used, and no request fails', as
   expect(failures).toEqual([]);
 });
 
-test('a drained node gives everything away while it is used, takes nothing, and no request fails', async () => {
+test('a drained node in use hands everything over, takes nothing, and no request fails', async () => {
   const [leaving] = names();
   const failures = await failuresMeanwhile(async () => {
     await until('the node holds nothing', async () => (await ask('cluster.drain', { node: leaving! })).left === 0);
@@ -199,7 +199,7 @@ test('a drained node gives everything away while it is used, takes nothing, and 
   await expect(ask('cluster.move', { shard: `${id}.0`, node: leaving! })).rejects.toMatchObject(refused(/cannot take/));
 });
 
-test('a node that does not answer costs its row, not the table', async () => {
+test('an unresponsive node costs its row, not the table', async () => {
   const halted = cluster.node('shards-1');
   halted.halt();
   try {
@@ -215,7 +215,7 @@ test('a node that does not answer costs its row, not the table', async () => {
   });
 });
 
-test('every process answers on its health port, each for itself', async () => {
+test('every process answers on its own health port', async () => {
   for (const { id: name, log } of [...cluster.gateways, ...cluster.controls, ...cluster.shardNodes]) {
     const url = cluster.node(name).healthUrl!;
     expect({ name, log, live: (await fetch(`${url}/livez`)).status }).toMatchObject({ live: 200 });

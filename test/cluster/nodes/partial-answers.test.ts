@@ -62,7 +62,7 @@ async function someHolder(): Promise<{ node: ClusterNode; held: number; elsewher
   return { node, held, elsewhere };
 }
 
-test('how many shards answered is said to whoever asks for it, and to nobody else', async () => {
+test('only callers that ask for it learn how many shards answered', async () => {
   const plain = await query();
   expect(plain).toMatchObject(inFull);
   expect(Object.keys(plain.body)).toEqual(['matches']);
@@ -72,7 +72,7 @@ test('how many shards answered is said to whoever asks for it, and to nobody els
   expect(idsOf(asked.body)).toEqual(idsOf(plain.body));
 });
 
-test('while a holder stands still a query waits for it, and a partial one answers with the rest', async () => {
+test('while a holder is frozen, a query waits for it, and a partial query answers with the other shards', async () => {
   const { node, held, elsewhere } = await someHolder();
   node.halt();
   try {

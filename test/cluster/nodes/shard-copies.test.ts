@@ -79,7 +79,7 @@ async function followed(dimensions: number, reads: (read: () => Promise<LogEntry
   return { spec, holder: holder!, follower };
 }
 
-test('a copy that was cut off in the middle of the log goes on, and takes over', async () => {
+test('a copy that was interrupted in the middle of the log continues, and takes over', async () => {
   const gate = Promise.withResolvers<void>();
   let state: 'well' | 'held' | 'failed' = 'well';
   let calls = 0;
@@ -126,7 +126,7 @@ test('a copy that is dropped while its holder ends does not take the shard with 
   for (let i = 0; i < 3; i++) expect(await read(spec)).toBe(1);
 });
 
-test('shards and their copies keep to the memory limit together, and copies give way to writes', async () => {
+test('shards and copies stay within the memory limit together, and copies give way to writes', async () => {
   cluster = await shardCluster(['a', 'b'], { shards: 2, replicas: 1, dimensions: WIDE }, undefined, {
     PROVEC_MEMORY_LIMIT_MB: String(LIMIT_MIB),
   });
@@ -150,7 +150,7 @@ test('shards and their copies keep to the memory limit together, and copies give
   expect(Math.max(...[...nodes.values()].map((node) => node.stats().bytes))).toBeGreaterThan(0.85 * LIMIT_MIB * MIB);
 });
 
-test('a deleted collection weighs on no node, and late calls leave nothing of it', async () => {
+test('a deleted collection uses no memory on any node, and late calls leave nothing behind', async () => {
   cluster = await shardCluster(['a', 'b'], { shards: 4, dimensions: 64 });
   const { store, nodes, row, specs } = cluster;
   for (const spec of specs) await write(spec, 200);

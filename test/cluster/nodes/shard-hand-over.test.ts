@@ -96,7 +96,7 @@ async function useMeanwhile(done: Promise<unknown>): Promise<number> {
   return rounds;
 }
 
-test('callers of a shard that moves wait for its last entries alone, and none of them fails', async () => {
+test('callers of a moving shard wait only for its last entries, and none fails', async () => {
   await started(['a', 'b']);
   const [holder] = await cluster.holders();
   const to = holder === 'a' ? 'b' : 'a';
@@ -111,7 +111,7 @@ test('callers of a shard that moves wait for its last entries alone, and none of
   expect(events.filter((op) => op === 'save')).toHaveLength(1);
 });
 
-test('a node that leaves has its shards followed, too', async () => {
+test('the shards of a node that is leaving are followed too', async () => {
   await started(['a', 'b'], 2);
   for (const spec of cluster.specs) {
     const key = `${cluster.row.id}.${spec.index}`;
@@ -127,7 +127,7 @@ test('a node that leaves has its shards followed, too', async () => {
   expect(events.slice(last).filter((op) => OPENINGS.includes(op))).toEqual([]);
 });
 
-test('a listing goes on where the shard is now, and tells each record once', async () => {
+test("a listing continues at the shard's new node, and lists each record once", async () => {
   await started(['a', 'b']);
   const spec = cluster.specs[0]!;
   const PAGE = {
@@ -155,7 +155,7 @@ test('a listing goes on where the shard is now, and tells each record once', asy
   expect(listed).toEqual(idsOf(0).slice(0, RECORDS).sort());
 });
 
-test('queries that take many slices are asked again where the shard is now, and none of them fails', async () => {
+test("queries that take many slices are repeated at the shard's new node, and none fails", async () => {
   await started(['a', 'b']);
   const [spec] = cluster.specs;
   const slow = { ...QUERY, topK: 1_000, exact: true };

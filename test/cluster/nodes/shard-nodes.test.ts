@@ -64,7 +64,7 @@ async function useMeanwhile(done: Promise<unknown>): Promise<number> {
 }
 
 describe('shards on several nodes', () => {
-  test('spread, one holder each; a node that does not hold one says who does', async () => {
+  test('are spread, with one holder each; another node names the holder', async () => {
     cluster = await shardCluster(['a', 'b', 'c'], { shards: 16 });
     await writeAll(7);
     const holders = await cluster.holders();
@@ -78,7 +78,7 @@ describe('shards on several nodes', () => {
     }
   });
 
-  test('a shard moves while it is written and read, and no request fails', async () => {
+  test('a shard moves during writes and reads, and no request fails', async () => {
     cluster = await shardCluster(['a', 'b', 'c']);
     await writeAll(0);
     const [holder] = await cluster.holders();
@@ -100,7 +100,7 @@ describe('shards on several nodes', () => {
     });
   });
 
-  test('a node that leaves gives away what it holds, and no request fails', async () => {
+  test('a node that leaves hands over what it holds, and no request fails', async () => {
     cluster = await shardCluster(['a', 'b', 'c'], { shards: 8 });
     await writeAll(0);
     expect(await useMeanwhile(cluster.stop('a'))).toBeGreaterThan(0);
@@ -111,7 +111,7 @@ describe('shards on several nodes', () => {
     await writeAll(3);
   });
 
-  test('a node that stops while it opens a shard sends callers on', async () => {
+  test('a node that stops while it opens a shard redirects callers', async () => {
     const looking = Promise.withResolvers<void>();
     const seen = Promise.withResolvers<void>();
     const slow = (store: Store, name: string): Store =>
@@ -143,7 +143,7 @@ describe('shards on several nodes', () => {
     await write(0, 2);
   });
 
-  test('a drained node takes nothing until it starts again', async () => {
+  test('a drained node takes nothing until it restarts', async () => {
     cluster = await shardCluster(['a', 'b'], { shards: 8 });
     await writeAll(1);
     await cluster.nodes.get('a')!.cluster.drain();
@@ -159,7 +159,7 @@ describe('shards on several nodes', () => {
     expect(new Set(await cluster.holders())).toEqual(new Set(['b']));
   });
 
-  test('what a killed node held is taken over with all that it acknowledged', async () => {
+  test('the shards of a killed node are taken over with everything that it acknowledged', async () => {
     cluster = await shardCluster(['a', 'b', 'c'], { shards: 8 });
     await writeAll(5);
     const before = await Promise.all(cluster.specs.map((spec) => cluster.call(spec, true, (node) => node.head(spec))));
@@ -187,7 +187,7 @@ describe('followers', () => {
     return followed()!.followers[0]!.node;
   };
 
-  test('read what was committed, say how far they are, and take over', async () => {
+  test('read what was committed, report how far they are, and take over', async () => {
     cluster = await shardCluster(['a', 'b', 'c'], { shards: 1, replicas: 1 });
     await write(0, 1);
     await write(0, 2);
@@ -205,7 +205,7 @@ describe('followers', () => {
     expect((await follower()).length).toBe(1);
   });
 
-  test('a copy that differs is thrown away, counted, and made anew', async () => {
+  test('a copy that differs is discarded, counted, and recreated', async () => {
     let spoiled = '';
     const spoil = (store: Store, name: string): Store =>
       withLog((real) => ({

@@ -20,7 +20,7 @@ async function start(nodeID: string, memoryLimitMiB: number | null, holdsShards 
 
 const MIB = 2 ** 20;
 
-test('every node knows what the shard nodes weigh and who of them leaves, and so names the same node for a shard', async () => {
+test('every node knows the weights of the shard nodes and which of them leave, so all choose the same node for a shard', async () => {
   const [gateway, other] = [await start('gateway', null, false), await start('other', null, false)];
   const large = await start('large', 3_000);
   const small = await start('small', 1_000);

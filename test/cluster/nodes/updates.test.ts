@@ -19,7 +19,7 @@ afterAll(() => cluster?.dispose());
 
 const update = (body: object) => cluster.api('POST', '/collections/docs/update', body);
 
-test('updates by id and by filter reach the collections of another process', async () => {
+test('updates by id and by filter reach collections of another process', async () => {
   const updates = [
     { id: 'r1', values: [7, 7], setMetadata: { a: 1 }, unsetMetadata: ['group'] },
     { id: 'absent', setMetadata: { a: 1 } },

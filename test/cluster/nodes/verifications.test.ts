@@ -68,13 +68,13 @@ function inCharge(): ClusterNode {
   return cluster.node(placement.preferred(collectionId)!);
 }
 
-test('those who begin one at once at several gateways get the same, and each gateway tells of it', async () => {
+test('concurrent requests at several gateways get the same verification, and each gateway reports it', async () => {
   const begun = await Promise.all([...apis, ...apis].map((api) => api<Verification>('POST', PATH)));
   expect(new Set(begun.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
   await expectDone(begun[0].body.id);
 });
 
-test('how far a shard of another node is shows meanwhile', async () => {
+test('shows the progress of a shard on another node', async () => {
   await cluster.api('POST', '/collections', { name: 'large', dimensions: 16 });
   for (let from = 0; from < LARGE_COUNT; from += BATCH) {
     const records = Array.from({ length: BATCH }, (_, at) => ({ id: `r${from + at}`, values: Array(16).fill(at + 1) }));
@@ -94,7 +94,7 @@ test('how far a shard of another node is shows meanwhile', async () => {
   expect(seen.at(-1)).toBe(LARGE_COUNT);
 });
 
-describe('while the shard nodes stand still', () => {
+describe('while the shard nodes are frozen', () => {
   let id: string;
   beforeEach(async () => {
     for (const node of cluster.shardNodes) node.halt();
@@ -106,14 +106,14 @@ describe('while the shard nodes stand still', () => {
     for (const node of cluster.shardNodes) node.resume();
   }
 
-  test('they are waited for, and all that is asked meanwhile is of that one', async () => {
+  test('requests wait for them, and all requests meanwhile get the same verification', async () => {
     const running = { status: 202, body: { id, state: 'running' } };
     for (const api of apis) expect(await api('POST', PATH)).toMatchObject(running);
     resume();
     await expectDone(id);
   });
 
-  test('what ran in a process that is killed is not found, and the other one begins anew', async () => {
+  test('a verification in a killed process is not found, and another one begins anew', async () => {
     await inCharge().kill();
     for (const api of apis) {
       const startedMs = performance.now();
@@ -127,7 +127,7 @@ describe('while the shard nodes stand still', () => {
     await expectDone(next);
   });
 
-  test('one that runs elsewhere is found by an instance that comes to be in charge', async () => {
+  test('an instance that takes charge finds one that runs elsewhere', async () => {
     const [stayed] = cluster.controls.filter(({ isRunning }) => isRunning);
     const returned = cluster.controls.find(({ isRunning }) => !isRunning)!;
     await returned.start();

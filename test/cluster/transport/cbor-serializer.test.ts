@@ -35,7 +35,7 @@ function described(value: unknown): unknown {
   ];
 }
 
-describe('what actions take and give arrives as it was sent', () => {
+describe('parameters and results arrive as they were sent', () => {
   test.each(Object.entries(SHAPES))('%s', (_name, shape) => {
     fc.assert(
       fc.property(shape as fc.Arbitrary<unknown>, fc.nat(7), (value, offset) => {
@@ -67,7 +67,7 @@ describe('typed arrays', () => {
   });
 });
 
-test('what actions do not use is kept too', () => {
+test('values that actions do not use are kept too', () => {
   const value = {
     map: new Map<unknown, unknown>([['__proto__', new Set([1])]]),
     date: new Date(1_700_000_000_123),
@@ -78,12 +78,12 @@ test('what actions do not use is kept too', () => {
   expect(acrossTheWire(value)).toStrictEqual(value);
 });
 
-test('an object of more keys than 16 bits count is whole', () => {
+test('an object with more keys than 16 bits can count arrives completely', () => {
   const value = Object.fromEntries(Array.from({ length: 70_000 }, (_, i) => [`k${i}`, i]));
   expect(Object.keys(acrossTheWire(value))).toHaveLength(70_000);
 });
 
-test('what is sent is not changed by sending it', () => {
+test('sending does not change the sent value', () => {
   const value = Object.freeze({
     zero: -0,
     list: Object.freeze([-0, '\ud800']),

@@ -21,7 +21,7 @@ export function leavingNodes(means: () => TransportKind): void {
   });
   afterEach(() => cluster.stop());
 
-  test('a node that stops answers the calls in flight first, large answers too', async () => {
+  test('a node that stops answers the calls in flight first, including large ones', async () => {
     const small = a.broker.call<Float32Array, unknown>('b.hold', { length: 1 });
     const large = a.broker.call<Float32Array, unknown>('b.hold', { length: 10 * MIB });
     await until('both are there', () => b.held === 2);
@@ -36,7 +36,7 @@ export function leavingNodes(means: () => TransportKind): void {
     expect(error).toBeInstanceOf(Errors.MoleculerRetryableError);
   });
 
-  test('a node that stops waits for the calls that it made', async () => {
+  test('a node that stops waits for its own calls', async () => {
     const answer = a.broker.call<Float32Array, unknown>('b.hold', { length: 3 });
     await until('it is there', () => b.held === 1);
     const stopped = a.stop();
@@ -46,7 +46,7 @@ export function leavingNodes(means: () => TransportKind): void {
     await stopped;
   });
 
-  test('calls fail at once when their node is gone without a word', async () => {
+  test('calls fail at once when their node ends without notice', async () => {
     const answer = outcome(a.broker.call('b.hold', { length: 1 }));
     await until('it is there', () => b.held === 1);
     await b.broker.transit!.tx.disconnect();
@@ -57,7 +57,7 @@ export function leavingNodes(means: () => TransportKind): void {
     expect(await answer).toMatchObject({ error: { retryable: true } });
   });
 
-  test('a call that timed out does not keep its node from stopping', async () => {
+  test('a timed-out call does not keep its node from stopping', async () => {
     const late = await outcome(a.broker.call('b.hold', { length: 1 }, { timeout: 50 }));
     expect(late).toMatchObject({ error: { name: 'RequestTimeoutError' } });
     await a.stop();

@@ -49,7 +49,7 @@ export function lostCalls(
     isLost = (packet) => which(packet) && left-- > 0;
   };
 
-  test('a request that never came fails with an error that lets it go elsewhere', async () => {
+  test('a request that never arrived fails with an error that permits another node', async () => {
     lose(1, requestOf('worker.count'));
     const { error } = (await outcome(caller.broker.call('worker.count', { key: 'a' }))) as { error: Error };
     expect(error.name).toBe('ServiceNotAvailableError');
@@ -57,7 +57,7 @@ export function lostCalls(
     expect(caller.log.some((line) => line.includes('calls to a node were lost on the way'))).toBe(true);
   });
 
-  test('a request that comes after it was called lost does not run', async () => {
+  test('a request that arrives after it was reported lost does not run', async () => {
     lose(1, requestOf('worker.count'));
     await outcome(caller.broker.call('worker.count', { key: 'late' }));
     expect(late).toHaveLength(1);
@@ -66,7 +66,7 @@ export function lostCalls(
     expect(worker.runs).toEqual(['next']);
   });
 
-  test.each([1, 2])('an answer that is lost (%i times) comes again, and nothing runs twice', async (times) => {
+  test.each([1, 2])('an answer that is lost (%i times) is sent again, and nothing runs twice', async (times) => {
     // Queries about the call are answered, too.
     let lost = 0;
     let id: unknown;
@@ -80,19 +80,19 @@ export function lostCalls(
     expect(worker.runs).toEqual([key]);
   });
 
-  test('an error that is lost comes again', async () => {
+  test('an error that is lost is sent again', async () => {
     lose(1, (packet) => answers(packet) && (packet.payload as { success?: boolean }).success === false);
     const { error } = (await outcome(caller.broker.call('worker.fail', { how: 'provec' }))) as { error: Error };
     expect(error).toMatchObject({ name: 'ProvecError', code: 'UNAVAILABLE' });
   });
 
-  test('a large answer that is lost leaves the outcome open', async () => {
+  test('a large lost answer leaves the outcome unknown', async () => {
     lose(1, (packet) => answers(packet) && ArrayBuffer.isView((packet.payload as { data?: unknown }).data));
     const { error } = (await outcome(caller.broker.call('worker.make', { length: LARGE }))) as { error: Error };
     expect(error.name).toBe('RequestRejectedError');
   });
 
-  test('of more calls than are asked for at once, all are found', async () => {
+  test('finds all of more calls than one question may ask about', async () => {
     const held = Array.from({ length: ASKED_MAX }, () => caller.broker.call('worker.hold', { length: 1 }));
     lose(1, requestOf('worker.count'));
     const { error } = (await outcome(caller.broker.call('worker.count', { key: 'c' }))) as { error: Error };
@@ -102,7 +102,7 @@ export function lostCalls(
     await Promise.all(held);
   });
 
-  test('a call that runs in a process that started under the same name is waited for', async () => {
+  test('waits for a call that runs in a process restarted under the same name', async () => {
     const held = caller.broker.call<Float32Array, object>('worker.hold', { length: 2 });
     await until('it runs', () => worker.held === 1);
     // The caller sent the call before it knew of the new process.
@@ -122,7 +122,7 @@ export function lostCalls(
     }
   });
 
-  test('a call that still runs is waited for', async () => {
+  test('waits for a call that still runs', async () => {
     let asked = 0;
     isLost = (packet) => {
       if (requestOf('$calls.statusOf')(packet)) asked++;
@@ -135,7 +135,7 @@ export function lostCalls(
     expect([...(await held)]).toEqual([1, 1]);
   });
 
-  test('questions that are lost are asked again', async () => {
+  test('repeats lost questions', async () => {
     let lost = 0;
     isLost = (packet) => {
       const isFirst = requestOf('worker.count')(packet) && lost === 0;

@@ -68,7 +68,7 @@ class Net {
 const bytesOf = (length: number, seed = 1) =>
   Buffer.from(Uint8Array.from({ length }, (_, i) => (i * 31 + seed * 7) & 0xff));
 
-describe('a message arrives whole, whatever its size', () => {
+describe('messages of any size arrive complete', () => {
   test('to one node and to all', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -94,7 +94,7 @@ describe('a message arrives whole, whatever its size', () => {
     );
   });
 
-  test('one that begins like a frame is taken for what it is', async () => {
+  test('a message that begins like a frame is not mistaken for one', async () => {
     const net = new Net();
     const a = net.join('a');
     const b = net.join('b');
@@ -104,7 +104,7 @@ describe('a message arrives whole, whatever its size', () => {
   });
 });
 
-test('no more than a window goes ahead of the receiver, and one part before it agrees', async () => {
+test('the sender stays within a window of the receiver, and sends one part until the receiver agrees', async () => {
   const net = new Net();
   const a = net.join('a', { ...SMALL, acknowledgementWaitMaxMs: 10_000 });
   net.join('b', { ...SMALL, acknowledgementWaitMaxMs: 10_000 });
@@ -128,7 +128,7 @@ test('no more than a window goes ahead of the receiver, and one part before it a
   await sent;
 });
 
-describe('what cannot arrive fails for its sender, and is dropped loudly by its receiver', () => {
+describe('a message that cannot arrive fails at its sender, and its receiver logs the drop', () => {
   test('a lost part', async () => {
     const net = new Net();
     const a = net.join('a');
@@ -143,7 +143,7 @@ describe('what cannot arrive fails for its sender, and is dropped loudly by its 
     expect(await a.metric('send_failures_total')).toBe(1);
   });
 
-  test('a lost end: the receiver forgets it after a while', async () => {
+  test('a lost end: the receiver forgets the message after a while', async () => {
     const net = new Net();
     const a = net.join('a');
     const b = net.join('b');
@@ -156,7 +156,7 @@ describe('what cannot arrive fails for its sender, and is dropped loudly by its 
     expect(b.received).toEqual([]);
   });
 
-  test('a part that comes twice', async () => {
+  test('a duplicate part', async () => {
     const net = new Net();
     const b = net.join('b');
     const part = { id: 'ab'.repeat(16), sender: 'a', acknowledge: false, messageBytes: 600, data: bytesOf(300) };
@@ -173,7 +173,7 @@ describe('what cannot arrive fails for its sender, and is dropped loudly by its 
     expect(net.packets).toEqual([]);
   });
 
-  test('a node that is gone', async () => {
+  test('a receiver that has left', async () => {
     const net = new Net();
     const a = net.join('a', { ...SMALL, acknowledgementWaitMaxMs: 60_000 });
     const b = net.join('b');
@@ -189,7 +189,7 @@ describe('what cannot arrive fails for its sender, and is dropped loudly by its 
     expect(b.channel.incompleteBytes).toBe(0);
   });
 
-  test('bytes that are no frame', async () => {
+  test('bytes that are not a frame', async () => {
     const net = new Net();
     const b = net.join('b');
     const part = encodePart({
@@ -242,7 +242,7 @@ describe('memory for incomplete messages is bounded', () => {
     expect(refused).toBe(senders.length - held / messageBytes);
   });
 
-  test('a sender that is refused is told at once', async () => {
+  test('a refused sender is told at once', async () => {
     const net = new Net();
     const a = net.join('a', { ...SMALL, acknowledgementWaitMaxMs: 60_000 });
     const b = net.join('b', { ...SMALL, incompletePerNodeMaxBytes: 10 * KIB });
@@ -251,7 +251,7 @@ describe('memory for incomplete messages is bounded', () => {
   });
 });
 
-test('messages wait their turn, and no longer than they may', async () => {
+test('messages wait their turn, for a bounded time', async () => {
   const net = new Net();
   const limits = { ...SMALL, messagesInPartsMax: 1, turnWaitMaxMs: 100, acknowledgementWaitMaxMs: 60_000 };
   const a = net.join('a', limits);
@@ -266,7 +266,7 @@ test('messages wait their turn, and no longer than they may', async () => {
   expect(b.received).toEqual([bytesOf(3 * KIB, 5)]);
 });
 
-test('draining waits for what is being sent', async () => {
+test('draining waits for messages in progress', async () => {
   const net = new Net();
   const a = net.join('a');
   const b = net.join('b');

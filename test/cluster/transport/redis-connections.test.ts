@@ -42,7 +42,7 @@ describe('one connection of one node ends', () => {
     await admin.client('KILL', 'ID', ids.at(-1)!);
   }
 
-  test.each(['pubsub', 'normal'] as const)('%s: an answer waits for it to come back', async (kind) => {
+  test.each(['pubsub', 'normal'] as const)('%s: an answer waits for it to reconnect', async (kind) => {
     const call = a.broker.call<Float32Array, unknown>('b.hold', { length: 200_000 });
     await until('it is there', () => b.held === 1);
     await endNewest(kind);
@@ -52,7 +52,7 @@ describe('one connection of one node ends', () => {
     expect(await a.metric('reconnects_total')).toBe(0);
   });
 
-  test('a subscription that goes deaf is noticed', async () => {
+  test('notices a subscription that no longer receives', async () => {
     const relay = await RedisRelay.start(redis.port);
     try {
       const deaf = new TransportCluster({ kind: 'redis', url: relay.url }, cluster.namespace);
@@ -68,7 +68,7 @@ describe('one connection of one node ends', () => {
   });
 });
 
-describe('a node in a process of its own', () => {
+describe('a node in its own process', () => {
   let node: NodeInProcess;
   beforeEach(async () => {
     a = await cluster.start('a');
@@ -82,7 +82,7 @@ describe('a node in a process of its own', () => {
   });
   afterEach(() => node.dispose());
 
-  test('that stands still while it is sent 64 MB gets them when it goes on', async () => {
+  test('that freezes while 64 MB are sent gets them when it continues', async () => {
     const call = a.broker.call<number, unknown>('p.bytes', { bytes: new Uint8Array(64 << 20) });
     await until('some of it is sent', async () => (await a.metric('parts_total')) > 20);
     node.signal('SIGSTOP');
@@ -100,7 +100,7 @@ describe('a node in a process of its own', () => {
     expect((await node.order('metric', { name: 'reconnects_total' })).value).toBe(0);
   });
 
-  test('that is killed fails the calls in flight with the next one', async () => {
+  test('that is killed fails the calls in flight once the next one starts', async () => {
     const held = outcome(a.broker.call('p.hold', {}));
     node.signal('SIGKILL');
     await node.ended;

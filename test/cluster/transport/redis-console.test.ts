@@ -75,7 +75,7 @@ async function upsert(id: string, values: number[]): Promise<void> {
 const verify = async () => (await cluster.api<VerifyResult>('GET', '/collections/vault/verify')).body;
 const anchored = async () => (await cluster.store.anchors.get(collectionId))?.confirmed?.version ?? 0;
 
-test('npm run repl joins a cluster over Redis and tells of its nodes and shards', async () => {
+test('npm run repl joins a cluster over Redis and shows its nodes and shards', async () => {
   const [nodes, shards] = await Promise.all([provec('nodes'), provec('shards', 'default/vault')]);
   expect(nodes).toMatch(/^Shard node +State .*\nshards-0 +serving +2 /);
   for (const name of ['control-1', 'gateway-1']) expect(nodes).toMatch(new RegExp(`^${name} +there `, 'm'));
@@ -88,7 +88,7 @@ test('npm run repl joins a cluster over Redis and tells of its nodes and shards'
 });
 
 test(
-  'after stored bytes were changed nothing is anchored until provec resume, and from then on it is',
+  'after stored bytes changed, nothing is anchored until provec resume',
   async () => {
     const { store, shardNodes } = cluster;
     expect(await verify()).toMatchObject({ state: 'match' });

@@ -17,7 +17,7 @@ async function redisServer(...settings: string[]): Promise<RedisServer> {
   return redis;
 }
 
-describe('Redis that dies with a message in its hands', () => {
+describe('Redis dies with a message in transit', () => {
   async function nodeThatLoses(
     isStock: boolean,
   ): Promise<{ node: NodeInProcess; redis: RedisServer; namespace: string }> {
@@ -37,7 +37,7 @@ describe('Redis that dies with a message in its hands', () => {
     expect(node.stderr).toMatch(/MaxRetriesPerRequestError|Connection is closed/);
   });
 
-  test('leaves ours alive and well', async () => {
+  test('does not harm ours', async () => {
     const { node, redis } = await nodeThatLoses(false);
     await redis.restart();
     await until(
@@ -50,7 +50,7 @@ describe('Redis that dies with a message in its hands', () => {
   });
 });
 
-describe('Redis that takes one connection and refuses the other, at first', () => {
+describe('Redis accepts one connection and at first refuses the other', () => {
   /**
    * Starts a node while Redis has room for only one of its two connections, then lets the second
    * in, and calls the node once from another.

@@ -72,7 +72,7 @@ test('Redis restarts under load: calls fail or succeed, none runs twice, and the
   expect(a.log.join()).toContain('the connection to Redis is lost');
 });
 
-test('large messages under way when Redis is killed fail, and leave nothing behind', async () => {
+test('large messages in flight when Redis is killed fail, and leave nothing behind', async () => {
   [a, b] = await cluster.startAll('a', 'b');
   const call = outcome(a.broker.call('b.digest', { bytes: new Uint8Array(48 << 20) }));
   await until('a part of it has arrived', async () => (await b.metric('parts_total')) > 10);
@@ -84,7 +84,7 @@ test('large messages under way when Redis is killed fail, and leave nothing behi
   expect(await b.metric('drops_total')).toBe(1);
 });
 
-test('an answer that is ready while Redis is away does not end anything', async () => {
+test('an answer that is ready during a Redis outage does not end anything', async () => {
   [a, b] = await cluster.startAll('a', 'b');
   const call = outcome(a.broker.call('b.hold', { length: 1 }));
   await until('it is there', () => b.held === 1);
@@ -98,7 +98,7 @@ test('an answer that is ready while Redis is away does not end anything', async 
   await until('calls succeed again', async () => 'value' in (await outcome(a.broker.call('b.echo', {}))));
 });
 
-test('a Redis that is silent fails the calls in flight and new ones, and calls go on when it does', async () => {
+test('a silent Redis fails the calls in flight and new ones, and calls succeed once it continues', async () => {
   a = await cluster.start('a', { redisReplyMaxMs: 400 });
   b = await cluster.start('b', { redisReplyMaxMs: 400 });
   await cluster.meet();
@@ -136,7 +136,7 @@ const unconnected = (node: TestNode): Line[] =>
     .map((line) => JSON.parse(line) as Line)
     .filter(({ module, err }) => module === 'transit' && err?.type === 'BrokerDisconnectedError');
 
-test('while Redis is away a node writes one line a second about it, which say of how many requests', async () => {
+test('during a Redis outage a node logs one line a second, with the number of requests', async () => {
   [a, b] = await cluster.startAll('a', 'b');
   const load = new Load();
   await load.more(100);

@@ -42,7 +42,7 @@ async function playAgain(): Promise<void> {
   await until('all has come back', () => heard.some(({ message }) => message.toString() === end));
 }
 
-test('he reads nothing of what is said, and what he plays again is not taken, by these processes or by the next', async () => {
+test('a stranger can read nothing, and replayed packets are refused by these processes and the next ones', async () => {
   await a.broker.call('b.count', { key: 'a-word-to-look-for' });
   await a.broker.call('b.echo', { words: 'another-word'.repeat(100_000) });
   expect(b.runs).toEqual(['a-word-to-look-for']);
@@ -62,7 +62,7 @@ test('he reads nothing of what is said, and what he plays again is not taken, by
   expect(await a.broker.call('b.whoCalls')).toBe('a');
 });
 
-test('under another secret nobody is there for him, nor he for others', async () => {
+test('under another secret a stranger finds no node, and no node finds it', async () => {
   const stranger = await cluster.start('stranger', {}, null, FORGED_TRANSPORT_KEYS);
   for (const member of [a, b])
     await until('what he sent was dropped', async () => (await member.metric('drops_total')) > 0);

@@ -13,7 +13,7 @@ afterEach(async () => {
 test.each([
   ['in one piece', 1_000],
   ['in parts', 3_000_000],
-])('a call %s to a node that was killed a moment ago was not taken, and may go elsewhere', async (_, bytes) => {
+])('a call %s to a node killed a moment ago was not accepted, and may go elsewhere', async (_, bytes) => {
   const redis = await startRedis();
   ends.push(() => redis.dispose());
   const namespace = randomUUID();

@@ -75,7 +75,7 @@ const query = (more: object = {}) =>
   cluster.api<Answer>('POST', `/collections/${name}/query`, { vector: [1, 1], topK: IDS.length, ...more });
 
 test(
-  'a node that hears no call while it reaches the store is left out of partial answers, until the others hold its shards',
+  'partial answers leave out a node that receives no calls but reaches the store, until others hold its shards',
   async () => {
     relay.cut();
     const startedMs = performance.now();

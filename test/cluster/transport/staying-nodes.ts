@@ -23,7 +23,7 @@ export function stayingNodes(means: () => TransportKind): void {
   });
   afterAll(() => cluster.stop());
 
-  test('a call runs on the node that it names', async () => {
+  test('a call runs on the named node', async () => {
     for (const to of [b, c]) {
       expect(await a.broker.call('$node.options', {}, { nodeID: to.id })).toMatchObject({ nodeID: to.id });
       expect(await to.broker.call('a.whoCalls')).toBe(to.id);
@@ -47,7 +47,7 @@ export function stayingNodes(means: () => TransportKind): void {
   });
 
   describe('errors', () => {
-    test('of ours keep their class and what callers go by, and nothing else crosses', async () => {
+    test('of ours keep their class and the fields that callers use, and nothing else is sent', async () => {
       const { error } = await failure('provec');
       expect(error).toBeInstanceOf(ProvecError);
       expect(error).toMatchObject({
@@ -84,7 +84,7 @@ export function stayingNodes(means: () => TransportKind): void {
       expect(late).toBeInstanceOf(Errors.RequestTimeoutError);
     });
 
-    test('of others cross by name alone, and are told where they were thrown', async () => {
+    test('of other kinds are sent by name only, and logged where they were thrown', async () => {
       const { error } = await failure('foreign');
       expect(error.name).toBe('TypeError');
       expect(error.message).not.toContain('secret');
@@ -98,13 +98,13 @@ export function stayingNodes(means: () => TransportKind): void {
       expect(all).not.toMatch(how === 'text' ? /cluster\.ts/ : /secret|cluster\.ts/);
     });
 
-    test('a circle of calls ends', async () => {
+    test('a cycle of calls ends', async () => {
       const { error } = (await outcome(a.broker.call('b.again'))) as { error: Error };
       expect(error).toBeInstanceOf(Errors.MaxCallLevelError);
     });
   });
 
-  test('64 MB cross unharmed, and small calls get between', async () => {
+  test('64 MB arrive intact, and small calls get through in between', async () => {
     const bytes = new Uint8Array(64 * MIB);
     for (let i = 0; i < bytes.length; i += 997) bytes[i] = i & 0xff;
     let isThere = false;
@@ -140,7 +140,7 @@ export function stayingNodes(means: () => TransportKind): void {
     expect(await Promise.all(calls)).toEqual(calls.map(() => true));
   });
 
-  test('a message that is too large, or that its receiver has no room for, fails its call at once and nothing else', async () => {
+  test('a message that is too large, or for which the receiver has no room, fails only its own call', async () => {
     const d = await cluster.start('d', { messageMaxBytes: 2 * MIB, incompletePerNodeMaxBytes: 1.5 * MIB });
     await cluster.meet();
     const { error } = (await outcome(a.broker.call('d.make', { length: MIB }))) as { error: Record<string, unknown> };

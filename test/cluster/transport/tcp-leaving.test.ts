@@ -22,13 +22,13 @@ describe('without gossip', () => {
 
   const knowing = () => others.filter(({ broker }) => broker.registry.hasService('a', 'a')).map(({ id }) => id);
 
-  test('a node tells all others what it does not serve any more', async () => {
+  test('a node tells all others what it no longer serves', async () => {
     expect(knowing()).toEqual(['b', 'c']);
     await a.broker.destroyService('a');
     await until('nobody takes it to serve', () => knowing().length === 0);
   });
 
-  test('a node that stops is asked no more while it still works', async () => {
+  test('a node that is stopping gets no more calls while it still works', async () => {
     const answer = others[0]!.broker.call<Float32Array, unknown>('a.hold', { length: 3 });
     await until('the call is there', () => a.held === 1);
     const stopped = a.stop();
@@ -38,7 +38,7 @@ describe('without gossip', () => {
     await stopped;
   });
 
-  test('nodes do not lose each other by the word of one that has lost them', async () => {
+  test('nodes do not lose each other because of a node that has lost them', async () => {
     const [b] = others;
     const teller = transporterOf(b!.broker) as unknown as { prepublish(packet: object): Promise<void> };
     const offline = { a: b!.broker.registry.nodes.get('a')!.seq + 1 };
@@ -48,7 +48,7 @@ describe('without gossip', () => {
     expect(knowing()).toEqual(['b', 'c']);
   });
 
-  test('a node says nothing more after its end', async () => {
+  test('a node sends nothing after its end', async () => {
     const transporter = transporterOf(a.broker) as unknown as { sendGossipRequest(): void; publish(): Promise<void> };
     await a.stop();
     const publish = jest.spyOn(transporter, 'publish');
@@ -56,7 +56,7 @@ describe('without gossip', () => {
     expect(publish).not.toHaveBeenCalled();
   });
 
-  test('a node that is taken to be gone does not come back without its services', async () => {
+  test('a node that is considered gone does not come back without its services', async () => {
     const [b] = others;
     const { nodes } = b!.broker.registry;
     const hearing = transporterOf(b!.broker) as unknown as { processGossipResponse(message: Buffer): void };

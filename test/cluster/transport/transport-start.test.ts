@@ -39,7 +39,7 @@ describe('variables', () => {
     );
   });
 
-  test('a node is called as it is told, or by host and process', () => {
+  test('a node has its configured name, or one of host and process', () => {
     const named = (environment: Record<string, string>) =>
       brokerOptions({
         config: readConfig(environment),
@@ -52,7 +52,7 @@ describe('variables', () => {
   });
 });
 
-test('a start without Redis is refused in one sentence that says no password', async () => {
+test('a start without Redis is refused in one sentence that contains no password', async () => {
   const closed = createServer().listen(0, '127.0.0.1');
   await once(closed, 'listening');
   const { port } = closed.address() as { port: number };
@@ -77,7 +77,7 @@ describe('TCP on one machine', () => {
     return broker;
   };
 
-  test('nodes of one data folder find each other, those of another do not, and nothing listens beyond the loopback', async () => {
+  test('nodes of one data folder find each other, others do not, and nothing listens beyond the loopback', async () => {
     const folder = `/nowhere/${process.pid}`;
     const brokers = [await start(folder, 'one'), await start(`${folder}-else`, 'else'), await start(folder, 'two')];
     const [one, other, two] = brokers;

@@ -103,7 +103,7 @@ describe('a start is refused in one line that says what to do', () => {
   });
 });
 
-describe('what can be made again is no reason to refuse', () => {
+describe('damage that can be repaired is no reason to refuse', () => {
   test.each<[string, (folder: string) => Promise<unknown>]>([
     ['lost checkpoints', (folder) => rm(join(folder, 'checkpoints'), { recursive: true })],
     ['garbled checkpoints', (folder) => garbleFiles(join(folder, 'checkpoints'))],
@@ -127,7 +127,7 @@ async function putOlderLog(folder: string): Promise<void> {
   await cp(join(root, 'older-log.db'), join(folder, 'log.db'));
 }
 
-test('a log of before the last writes that was accepted is told by what was written after them: reads and no writes', async () => {
+test('a log without its last writes, once accepted, is detected by what was written after them: reads and no writes', async () => {
   const run = start(
     await damaged(async (folder) => {
       await putOlderLog(folder);

@@ -75,7 +75,7 @@ if (!disk) console.warn('SKIPPED: the service on a full disk needs root on Linux
     body: { status: 507, code: 'OUT_OF_CAPACITY', error: expect.stringContaining('reads and deletes still work') },
   };
 
-  test('upserts are refused before the reserve is touched; reads and deletes go on; room makes them work again', async () => {
+  test('upserts are refused before the reserve is touched; reads and deletes continue; freed space makes upserts work again', async () => {
     disk!.leave((RESERVE_MIB + 2) * MIB);
     expect(await upsertUntilRefused()).toMatchObject(refusal);
     expect(disk!.freeBytes).toBeGreaterThan((RESERVE_MIB / 2) * MIB);
@@ -89,7 +89,7 @@ if (!disk) console.warn('SKIPPED: the service on a full disk needs root on Linux
     await expectReads();
   });
 
-  test('with nothing left at all writes are refused, none is half there, and reads go on', async () => {
+  test('with no space left writes are refused, none is stored in part, and reads continue', async () => {
     disk!.leave(0);
     const error = expect.stringMatching(/reads (and deletes )?still work/);
     for (let i = 0; i < 5; i++)
@@ -104,7 +104,7 @@ if (!disk) console.warn('SKIPPED: the service on a full disk needs root on Linux
     await expectReads();
   });
 
-  test('what was acknowledged is there after a kill, and anchored in the end', async () => {
+  test('acknowledged writes survive a kill, and are anchored in the end', async () => {
     await service.kill('SIGKILL');
     await service.restart();
     await expectReads();

@@ -75,7 +75,7 @@ describe.each(['while the service runs', 'while it is stopped'])('a stored recor
     await service.restart();
   });
 
-  test('is named by verify, and the others are served and written', async () => {
+  test('verify names it, and the others are served and written', async () => {
     const unreadable = { state: 'mismatch', verified: false, differences: [{ id: victim, what: 'unreadable' }] };
     expect(await verify(name)).toMatchObject(unreadable);
     expect(await post('fetch', { ids: ['first', 'last'] })).toMatchObject({
@@ -87,7 +87,7 @@ describe.each(['while the service runs', 'while it is stopped'])('a stored recor
     expect(await verify(name)).toMatchObject(unreadable);
   });
 
-  test('is well again once it was written again, and the operator has decided', async () => {
+  test('is sound after it is rewritten and the operator has decided', async () => {
     await post('upsert', { records: [{ id: victim, values: VALUES, metadata: {} }] });
     if (isStopped) {
       const after = await verify(name);
@@ -101,7 +101,7 @@ describe.each(['while the service runs', 'while it is stopped'])('a stored recor
   });
 });
 
-describe('a record changed while it was stopped', () => {
+describe('a record changed while the service was stopped', () => {
   const tampered = (name: string) => ({
     state: 'mismatch',
     verified: false,
@@ -110,7 +110,7 @@ describe('a record changed while it was stopped', () => {
     differences: [{ id: 'bob', what: expect.stringContaining('metadata') }],
   });
 
-  test.each(SHARDS)('over %i shards: verify names it, and no write launders it', async (shards) => {
+  test.each(SHARDS)('over %i shards: verify names it, and no write hides the change', async (shards) => {
     const name = `payments-${shards}`;
     expect(await verify(name)).toMatchObject(tampered(name));
     expect(await pay(name, 'dave')).toMatchObject({ upsertedCount: 1, anchor: { status: 'pending' } });
@@ -154,7 +154,7 @@ describe('a store that cannot grow', () => {
     expect(Object.keys(body.vectors).sort()).toEqual(ids.filter((id) => stored.has(id)).sort());
   }
 
-  test('an upsert is refused with 507, reads go on, and nothing that was acknowledged is lost', () =>
+  test('an upsert gets 507, reads continue, and no acknowledged write is lost', () =>
     invariant('a full disk loses nothing', async () => {
       await service.api('POST', '/collections', { name: 'c', dimensions: 64 });
       let refused = await upsert();
@@ -180,13 +180,13 @@ describe('a store that cannot grow', () => {
     }));
 });
 
-describe('a file of the store that was taken away', () => {
+describe('a file removed from the store', () => {
   const ready = async () => {
     const response = await fetch(`${service.url}/readyz`);
     return { ...((await response.json()) as object), status: response.status };
   };
 
-  test('makes the service unready, not dead, and nothing more is written; a restart on what was put back loses nothing', async () => {
+  test('makes the service unready, not dead, and stops writes; a restart with the file put back loses nothing', async () => {
     const [file, aside] = ['log.db', 'log.db-aside'].map((name) => join(service.dataDir, name));
     expect(await ready()).toMatchObject({ status: 200 });
     await rename(file, aside);

@@ -28,7 +28,7 @@ async function anchoredCollection(api: Api, name: string): Promise<string> {
 const isClosed = async (id: string) => (await (await ledger.client()).read(id)).status === 'absent';
 const balance = async () => (await ledger.client()).balance();
 
-test('deleting a collection closes its account and brings the rent back', async () => {
+test('deleting a collection closes its account and returns the rent', async () => {
   const start = await balance();
   const id = await anchoredCollection(service.api, 'demo');
   const full = await balance();
@@ -39,7 +39,7 @@ test('deleting a collection closes its account and brings the rent back', async 
   await until('its row is forgotten', async () => (await service.provec.store.anchors.get(id)) === null);
 });
 
-test('a new collection of the same name has an account of its own', async () => {
+test('a new collection with that name has its own account', async () => {
   const id = await anchoredCollection(service.api, 'demo');
   expect(await isClosed(id)).toBe(false);
   expect((await service.api('GET', '/collections/demo/verify')).body).toMatchObject({ state: 'match', vectorCount: 1 });
@@ -47,7 +47,7 @@ test('a new collection of the same name has an account of its own', async () => 
   expect(body.anchors).toHaveLength(1);
 });
 
-test('one that is deleted while the ledger is down is closed when it is back, also after a restart', async () => {
+test('the account of one deleted while the ledger is down is closed when it is back, even after a restart', async () => {
   const first = await anchoredCollection(service.api, 'first');
   const second = await anchoredCollection(service.api, 'second');
   await ledger.stayDown();
@@ -63,7 +63,7 @@ test('one that is deleted while the ledger is down is closed when it is back, al
   await until('the account is closed', () => isClosed(second));
 });
 
-test('deleting an account closes the accounts of all it owned on the ledger', async () => {
+test('deleting an account closes all accounts that it owned on the ledger', async () => {
   const admin = apiClient(service.provec.url!, ADMIN_TOKEN);
   const { body } = await admin<{ account: { id: string }; key: KeyView }>('POST', '/admin/accounts', {
     name: 'tenant',

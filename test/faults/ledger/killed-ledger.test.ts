@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('writes are acknowledged while the ledger dies again and again, and its version only grows', async () => {
+test('writes are acknowledged while the ledger dies repeatedly, and its version only grows', async () => {
   let isOver = false;
   const statuses: Record<string, number> = {};
   const write = async (writer: number) => {
@@ -97,7 +97,7 @@ test('writes are acknowledged while the ledger dies again and again, and its ver
   }
 });
 
-test('the history of anchors tells of ever newer versions, and each transaction once', async () => {
+test('the history of anchors has growing versions, and each transaction once', async () => {
   for (const name of NAMES) {
     const { body } = await service.api<{ anchors: { version: number; ledgerTx: string }[] }>(
       'GET',

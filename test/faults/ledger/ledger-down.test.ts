@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('down: writes are pending, reads go on, verify says unreachable', async () => {
+test('down: writes are pending, reads continue, verify says unreachable', async () => {
   await ledger.stayDown();
   expect(await upsert('meanwhile')).toMatchObject({
     status: 200,
@@ -48,7 +48,7 @@ test('down: writes are pending, reads go on, verify says unreachable', async () 
   expect((await fetch(`${service.provec.url}/readyz`)).status).toBe(200);
 });
 
-test('back: what waited is anchored without another write', async () => {
+test('back: pending writes are anchored without another write', async () => {
   await ledger.comeBack();
   const states: VerifyState[] = [];
   await until('the root is anchored', async () => {

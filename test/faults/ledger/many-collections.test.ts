@@ -49,7 +49,7 @@ test(`${COLLECTIONS} collections are written at once, and the root of every writ
   await Promise.all(names.flatMap((name) => Array.from({ length: WRITERS }, (_, writer) => write(name, writer))));
 });
 
-test('of no collection were two transactions ever in flight, and no version went back', () => {
+test('no collection ever had two transactions in flight, and no version decreased', () => {
   expect(watch.breaches).toEqual([]);
   for (const name of names) {
     const versions = watch.versions.get(ids.get(name)!)!;
@@ -57,7 +57,7 @@ test('of no collection were two transactions ever in flight, and no version went
   }
 });
 
-test('what is on the ledger is what was written, and the history has each transaction once', async () => {
+test('the ledger has what was written, and the history has each transaction once', async () => {
   const records = Array.from({ length: WRITERS }, (_, writer) =>
     Array.from({ length: ROUNDS }, (_, round) => recordOf(writer, round)),
   ).flat();

@@ -113,7 +113,7 @@ describe.each(NAMES)('%s', (name) => {
     }
   });
 
-  test('says that it is halted, beside the root that was confirmed last', async () => {
+  test('is reported as halted, with the last confirmed root', async () => {
     await until('it says so', async () => (await anchorOf(name)).status === 'halted');
     expect(await anchorOf(name)).toMatchObject({
       version: 2,
@@ -123,7 +123,7 @@ describe.each(NAMES)('%s', (name) => {
   });
 });
 
-test('the others go on', async () => {
+test('other collections are anchored as before', async () => {
   expect(await verify('untouched')).toMatchObject({ state: 'match', verified: true });
   expect(await upsert('untouched', 'c')).toMatchObject({ status: 200 });
   await until('the write is anchored', async () => (await verify('untouched')).state === 'match');
@@ -131,7 +131,7 @@ test('the others go on', async () => {
   expect(await anchorOf('untouched')).toMatchObject({ status: 'confirmed', version: 3 });
 });
 
-test('after another restart each is still what it was', async () => {
+test('after another restart each is unchanged', async () => {
   await service.restart();
   for (const name of NAMES) {
     expect(await verify(name)).toMatchObject({ state: 'mismatch', verified: false });

@@ -84,7 +84,7 @@ test('another root on the ledger is shown, and is a mismatch', async () => {
   expect(await verify()).toMatchObject({ state: 'match' });
 });
 
-test('what the store holds to be confirmed proves nothing when the ledger cannot be asked', async () => {
+test('what the store says is confirmed proves nothing if the ledger cannot be asked', async () => {
   relay.isDown = true;
   expect(await verify()).toMatchObject({ state: 'unreachable', verified: false, match: false, onChainRoot: null });
   relay.isDown = false;
@@ -105,7 +105,7 @@ describe.each([
     relay.isDown = true;
   });
 
-  test('writes made while the ledger is down stand, and say pending', async () => {
+  test('writes made while the ledger is down are stored, and say pending', async () => {
     for (const name of NAMES) {
       const { status, body } = await upsert(name, 'late');
       expect({ status, body }).toMatchObject({
@@ -119,7 +119,7 @@ describe.each([
     roots.set(NAMES[0], deleted.body.merkleRoot as string);
   });
 
-  test('they are anchored once it is back, with no further request', async () => {
+  test('they are anchored once it is back, without another request', async () => {
     if (course !== 'the service runs on') await service.restart();
     relay.isDown = false;
     const client = await relay.client('authority');
@@ -134,7 +134,7 @@ describe.each([
   });
 });
 
-describe('a ledger that cannot be worked with costs queries nothing', () => {
+describe('an unusable ledger does not slow queries', () => {
   const NAME = 'asked-meanwhile';
   const query = (id: string) => service.api('POST', `/collections/${NAME}/query`, { id, topK: 3, includeValues: true });
   let wanted: unknown;
@@ -198,7 +198,7 @@ describe('a ledger that cannot be worked with costs queries nothing', () => {
   );
 });
 
-test('a changed row of the store is a mismatch, and stays one', async () => {
+test('a changed row in the store is a mismatch, and stays one', async () => {
   const { anchors } = service.provec.store;
   const row = (await anchors.get(collectionId))!;
   const cut = row.confirmed!.cut.map((head) => ({ ...head, hash: Buffer.from(FORGED, 'hex') }));
@@ -210,7 +210,7 @@ test('a changed row of the store is a mismatch, and stays one', async () => {
   expect(await verify()).toMatchObject(mismatch);
 });
 
-test('a ledger that takes no transaction is asked for its status and the height all the same', async () => {
+test('a ledger that accepts no transactions is still asked for statuses and the height', async () => {
   const NAME = 'refused-meanwhile';
   await create(NAME);
   const asked: string[] = [];

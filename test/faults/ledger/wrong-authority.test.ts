@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('another keypair has another account: mismatch, and nothing is anchored into it', async () => {
+test('another keypair has another account: mismatch, and nothing is anchored there', async () => {
   const before = await verify();
   expect(before).toMatchObject({ state: 'match' });
   const keypair = join(service.dataDir, 'ledger-keypair.json');

@@ -41,7 +41,7 @@ describe('another chain', () => {
     expect(await (await ledger.client()).read(collectionId)).toEqual({ status: 'absent' });
   }
 
-  test('after a restart: mismatch, now and after writes; the right chain alone does not end it, an operator does', async () => {
+  test('after a restart: mismatch, before and after writes; an operator ends it, the right chain alone does not', async () => {
     await service.provec.stop();
     renameSync(ledger.folder, `${ledger.folder}.aside`);
     mkdirSync(ledger.folder);
@@ -62,7 +62,7 @@ describe('another chain', () => {
     expect(await verify()).toMatchObject({ state: 'match', vectorCount: 4 });
   });
 
-  test('under the running service: mismatch, now and after writes', async () => {
+  test('under the running service: mismatch, before and after writes', async () => {
     await ledger.stayDown();
     await ledger.comeBack('another');
     await expectNeverMatch();

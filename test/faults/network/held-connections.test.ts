@@ -73,7 +73,7 @@ async function expectMembersCall(): Promise<void> {
   expect(await b.broker.call('a.whoCalls')).toBe('b');
 }
 
-test('a packet longer than any of a member is refused from its header, and the longest one is read', async () => {
+test("a packet longer than any member's is refused by its header, and the longest valid one is read", async () => {
   await start(PATIENT);
   const longest = await stranger(header(LONGEST), Buffer.alloc(1_000));
   await untilClosed(await stranger(header(LONGEST + 1)));
@@ -94,7 +94,7 @@ test('a packet longer than any of a member is refused from its header, and the l
   await expectMembersCall();
 });
 
-test('messages of every size around that bound pass between members', async () => {
+test('messages of every size near that bound pass between members', async () => {
   await start({});
   const around = TRANSPORT_LIMITS.tcpPacketMaxBytes;
   for (let length = around - 400; length < around + 400; length += 40) {
@@ -103,7 +103,7 @@ test('messages of every size around that bound pass between members', async () =
   }
 });
 
-test('an unfinished packet, or none at all, is closed after some seconds, and no connection of a member is', async () => {
+test("an unfinished or missing packet closes its connection after some seconds, and members' connections stay", async () => {
   await start({ strangerMaxMs: 300 });
   await expectMembersCall();
   const lost = losses();
@@ -117,7 +117,7 @@ test('an unfinished packet, or none at all, is closed after some seconds, and no
   expect(lost).toEqual([]);
 });
 
-test('of strangers only so many are kept, the oldest go first, and no member for them', async () => {
+test('a bounded number of strangers is kept, the oldest go first, and no member gives way to them', async () => {
   await start({ ...PATIENT, strangersMax: 4 });
   await expectMembersCall();
   const lost = losses();
@@ -129,7 +129,7 @@ test('of strangers only so many are kept, the oldest go first, and no member for
   expect(lost).toEqual([]);
 });
 
-test('a node joins while strangers come without an end', async () => {
+test('a node joins during an endless stream of strangers', async () => {
   await start({ strangersMax: 64 });
   let isOver = false;
   const flood = (async () => {

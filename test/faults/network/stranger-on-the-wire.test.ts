@@ -47,7 +47,7 @@ describe('two nodes', () => {
     expect(await b.broker.call('a.whoCalls')).toBe('b');
   }
 
-  test("a stranger with Moleculer's transporter is told nothing, and nothing that he sends is taken", async () => {
+  test("a stranger with Moleculer's transporter learns nothing, and nothing that it sends is accepted", async () => {
     const urls = [a, b].map(({ id, port }) => `127.0.0.1:${port}/${id}`).join(',');
     const stranger = new ServiceBroker({
       namespace: cluster.namespace,
@@ -64,7 +64,7 @@ describe('two nodes', () => {
     await stranger.stop();
   });
 
-  test('nor with the transporter of a cluster, under another secret', async () => {
+  test("nor does one with a cluster's transporter, under another secret", async () => {
     const stranger = await cluster.start('stranger', {}, null, FORGED_TRANSPORT_KEYS);
     cluster.nodes.pop();
     for (const member of [a, b])
@@ -73,7 +73,7 @@ describe('two nodes', () => {
     await stranger.stop();
   });
 
-  test('bytes of any kind end neither node', async () => {
+  test('arbitrary bytes end neither node', async () => {
     const packets = [
       Buffer.from('GET / HTTP/1.1\r\n\r\n'),
       Buffer.alloc(70_000, 0xe1),
@@ -88,7 +88,7 @@ describe('two nodes', () => {
   });
 });
 
-describe('a service with a data folder that the stranger knows', () => {
+describe('a service whose data folder a stranger knows', () => {
   let service: ServiceProcess;
 
   beforeAll(async () => {
@@ -109,7 +109,7 @@ describe('a service with a data folder that the stranger knows', () => {
     return broker;
   }
 
-  test('he lists no account, makes no key and sets no plan, where an operator with the secret can', async () => {
+  test('the stranger lists no account, creates no key and sets no plan; an operator with the secret can', async () => {
     const stranger = await joined('stranger', FORGED_TRANSPORT_KEYS);
     const config = readConfig({ PROVEC_DATA_DIR: service.dataDir });
     const operator = await joined('operator', transportKeys(await loadSecrets(config, false, SILENT)));
@@ -128,7 +128,7 @@ describe('a service with a data folder that the stranger knows', () => {
     }
   });
 
-  test('an operator who has another secret is told that this may be why he finds no cluster', async () => {
+  test('an operator with another secret is told that this may be why no cluster is found', async () => {
     const environment = { PROVEC_DATA_DIR: service.dataDir, PROVEC_SECRET: 'x'.repeat(32) };
     const run = new StartedProcess(environment, ['provec', 'nodes'], [process.execPath, REPL]);
     try {

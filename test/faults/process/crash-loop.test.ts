@@ -99,7 +99,7 @@ async function check(name: string): Promise<void> {
   expect(body.collection).toMatchObject({ merkleRoot: model.root, vector_count: model.size });
 }
 
-test('whenever the process is killed, what was acknowledged is there, and nothing else', async () => {
+test('after any kill, the acknowledged writes are there, and nothing else', async () => {
   for (let crash = 0; crash < CRASHES; crash++) {
     const group = service.pid;
     const writing = Promise.all(clients.map((client) => client.write(service)));

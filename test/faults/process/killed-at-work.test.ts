@@ -316,7 +316,7 @@ async function search(name: string): Promise<void> {
   }
 }
 
-test('whatever a kill cuts short, what was acknowledged is there, and nothing else, and searches find it', async () => {
+test('after any kill, the acknowledged writes are there, and nothing else, and searches find them', async () => {
   for (const life of crashes) {
     let isHit = false;
     for (let attempt = 0; !isHit && attempt < ATTEMPTS_MAX; attempt++) {
@@ -336,7 +336,7 @@ test('whatever a kill cuts short, what was acknowledged is there, and nothing el
   expect(recalls.reduce((sum, recall) => sum + recall) / recalls.length).toBeGreaterThanOrEqual(RECALL_MIN);
 }, 600_000);
 
-test('in the end the ledger has the root of exactly these records, and its versions have only grown', async () => {
+test('in the end the ledger has the root of exactly these records, and its versions only grew', async () => {
   for (const [name, model] of models) {
     const verify = () => service.api('GET', `/collections/${name}/verify`);
     await until('the newest root is anchored', async () => (await verify()).body.state !== 'pending');

@@ -29,7 +29,7 @@ function upsert(name: string, number: number, count = RECORDS_PER_WRITE) {
 
 const stats = () => call(service.provec.broker, 'shards.stats', {});
 
-test('an idle collection gives way before an upsert is refused, past the limit it gets 507', async () => {
+test('an idle collection closes before an upsert is refused; past the limit it gets 507', async () => {
   for (const number of [0, 1]) expect(await upsert('idle', number)).toMatchObject({ status: 200 });
   let accepted = 0;
   for (;;) {
@@ -47,7 +47,7 @@ test('an idle collection gives way before an upsert is refused, past the limit i
   expect(accepted * RECORDS_PER_WRITE * DIMENSIONS * 4).toBeGreaterThan((LIMIT_MIB / 2) * 2 ** 20);
 });
 
-test('reads and deletes go on, also of the collection that was closed', async () => {
+test('reads and deletes continue, even in the closed collection', async () => {
   const busy = await service.api('POST', '/collections/busy/query', { id: '0/5', topK: 1 });
   expect(busy).toMatchObject({ status: 200, body: { matches: [{ id: expect.any(String) }] } });
   expect(await service.api('POST', '/collections/busy/delete', { ids: ['0/0', '0/1'] })).toMatchObject({
@@ -61,7 +61,7 @@ test('reads and deletes go on, also of the collection that was closed', async ()
   expect(await service.api('GET', '/collections')).toMatchObject({ body: { collections: [{ name: 'busy' }, {}] } });
 });
 
-test('a collection that is deleted makes room', async () => {
+test('deleting a collection frees memory', async () => {
   expect(await service.api('DELETE', '/collections/busy')).toMatchObject({ status: 200 });
   for (const number of [2, 3]) expect(await upsert('idle', number)).toMatchObject({ status: 200 });
   expect(await service.api('GET', '/collections/idle')).toMatchObject({

@@ -49,7 +49,7 @@ function start(environment: Record<string, string> = {}): StartedProcess {
   return run;
 }
 
-test('without litesvm and without a ledger of its own the start is refused in one line that says what to do', async () => {
+test('without litesvm and without another ledger the start is refused in one line that says what to do', async () => {
   const run = start();
   expect(await run.ended).toEqual({ code: 1, signal: null });
   expect(run.stdout).toBe('');
@@ -59,7 +59,7 @@ test('without litesvm and without a ledger of its own the start is refused in on
   expect(await runningIn(run.child.pid!)).toEqual([]);
 });
 
-test('with PROVEC_LEDGER=off it starts without it, and stops with exit code 0', async () => {
+test('with PROVEC_LEDGER=off it starts without litesvm, and stops with exit code 0', async () => {
   const run = start({ PROVEC_LEDGER: 'off' });
   const url = await run.listening();
   expect(run.stdout).toContain('\n  Ledger       off (PROVEC_LEDGER=off): roots are not anchored\n');

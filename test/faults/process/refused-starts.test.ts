@@ -30,7 +30,7 @@ async function refused(code: number, environment: Record<string, string> = {}): 
   return /^Provec cannot start: ([^\n]+)\n$/.exec(run.stderr)![1]!;
 }
 
-test('a lock file after which no other can come', async () => {
+test('a lock file with the highest possible number', async () => {
   const file = join(folder, HIGHEST_LOCK);
   await writeFile(file, JSON.stringify('released'));
   expect(await refused(1)).toBe(
@@ -39,7 +39,7 @@ test('a lock file after which no other can come', async () => {
   expect(await readdir(folder)).toEqual([HIGHEST_LOCK]);
 });
 
-test('a file in the place of the folder of checkpoints', async () => {
+test('a file in place of the checkpoint folder', async () => {
   const path = join(folder, 'checkpoints');
   await writeFile(path, '');
   expect(await refused(1)).toBe(
@@ -47,7 +47,7 @@ test('a file in the place of the folder of checkpoints', async () => {
   );
 });
 
-test('a named file of the secret that is not there, before there is a store: none is made, and none is put back', async () => {
+test('a named secret file that is missing, before there is a store: none is created', async () => {
   const file = join(folder, 'elsewhere', 'secret');
   const line = await refused(2, { PROVEC_SECRET_FILE: file });
   expect(line).toContain(`${file} does not exist: create one there (openssl rand -base64 32), or unset`);

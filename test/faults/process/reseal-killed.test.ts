@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => service.dispose());
 
 test(
-  'killed at any instant the service goes on with both secrets, and run again it comes to its end',
+  'killed at any instant, the service runs with both secrets, and another reseal completes',
   async () => {
     const beganMs = performance.now();
     await reseal(environment(2, 1));

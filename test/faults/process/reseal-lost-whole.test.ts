@@ -43,7 +43,7 @@ afterAll(async () => {
 test.each([
   ['keys and checkpoints, which it seals of nobody, are refused', ['--apply'], 1],
   ['checkpoints are, where keys are kept', ['--keep-keys', '--apply'], 0],
-])('exit code 0 says that all was held and sealed but what is never: %s', async (_, options, keysRefused) => {
+])('exit code 0 means that everything was held and sealed except: %s', async (_, options, keysRefused) => {
   const environment = { ...relay.environment, PROVEC_SECRET: NEXT, PROVEC_DATA_DIR: service.dataDir };
   const run = await reseal(environment, '--lost', ...options);
   expect(run).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/ name held .*: held$/m) });

@@ -174,12 +174,12 @@ afterAll(async () => {
   await rm(copy, { recursive: true, force: true });
 });
 
-test('a start is refused, and so is a reseal that was not told of the loss', async () => {
+test('a start is refused, and so is a reseal without --lost', async () => {
   await expect(service.restart({ PROVEC_SECRET: NEXT })).rejects.toThrow(/made under another secret/);
   expect(await reseal(environment(), '--apply')).toMatchObject({ code: 1, stderr: expect.stringContaining('--lost') });
 });
 
-test('who only looks is told what is held and what is not, and not a byte is changed', async () => {
+test('a dry run reports what is held and what is not, and changes no byte', async () => {
   const before = await storeBytes(service.dataDir);
   const run = await reseal(environment(), '--lost');
   expect(run).toMatchObject({ code: 2, stderr: '' });
@@ -200,7 +200,7 @@ test('who only looks is told what is held and what is not, and not a byte is cha
   expect(await storeBytes(service.dataDir)).toEqual(before);
 });
 
-test('without the ledger nothing is written, unless it is said that it may be', async () => {
+test('without the ledger nothing is written, unless --without-ledger is given', async () => {
   const before = await storeBytes(copy);
   relay.isDown = true;
   const onCopy = { ...environment(), PROVEC_DATA_DIR: copy };
@@ -217,7 +217,7 @@ test('without the ledger nothing is written, unless it is said that it may be', 
   expect(contradictions.map(({ length }) => length)).toEqual([1, 1, 1, 1, 0, 1]);
 });
 
-describe('sealed anew', () => {
+describe('resealed', () => {
   beforeAll(async () => {
     expect(await reseal(environment(), '--lost', '--apply')).toMatchObject({ code: 2, stderr: '' });
     const made = await reseal(environment(), '--new-key', firstAccountIn(service.dataDir));
@@ -226,7 +226,7 @@ describe('sealed anew', () => {
     await service.restart({ PROVEC_SECRET: NEXT });
   });
 
-  test('what was held goes on', async () => {
+  test('held collections continue', async () => {
     expect(await verify('held')).toMatchObject({ state: 'match', anchoredVersion: 1 });
     await upsert('held', LATER);
     await matches('held');
@@ -244,7 +244,7 @@ describe('sealed anew', () => {
   });
 
   test.each(['changed', 'appended'])(
-    'what somebody else wrote is not anchored, through writes and restarts (%s)',
+    'what someone else wrote is not anchored, through writes and restarts (%s)',
     async (name) => {
       const honest = collectionRoot([{ seq: 1, version: 1, count: 1, type: 'leaf', hash: leafOf(TRUE).leaf }]);
       for (let start = 0; start < 2; start++) {
@@ -256,7 +256,7 @@ describe('sealed anew', () => {
     },
   );
 
-  test('what was taken out, or marked as dropped, keeps its account and its data', async () => {
+  test('what was removed, or marked as dropped, keeps its account and its data', async () => {
     expect(await onChain('taken-out')).toMatchObject({ version: 1 });
     expect((await api('GET', '/collections/taken-out')).status).toBe(404);
     const dropping = new DatabaseSync(join(service.dataDir, 'log.db'), { readOnly: true });
@@ -264,13 +264,13 @@ describe('sealed anew', () => {
     dropping.close();
   });
 
-  test('no key opens anything but the one that the operator made', async () => {
+  test("only the operator's new key opens anything", async () => {
     expect((await api('GET', '/collections')).status).toBe(200);
     for (const secret of [TEST_KEY, FORGED_KEY])
       expect((await apiClient(service, secret)('GET', '/collections')).status).toBe(401);
   });
 
-  test('what is not anchored is served, and compared with nothing', async () => {
+  test('unanchored data is served, and compared with nothing', async () => {
     await service.provec.stop();
     const { stdout } = await reseal(environment(), '--new-key', unanchored);
     await service.restart();
@@ -278,7 +278,7 @@ describe('sealed anew', () => {
     expect((await free<VerifyResult>('GET', '/collections/free/verify')).body.state).toBe('not_anchored');
   });
 
-  test('what contradicts the ledger is a mismatch, whatever somebody made of its plan and its anchors', async () => {
+  test('data that contradicts the ledger is a mismatch, whatever was done to its plan and its anchors', async () => {
     await service.provec.stop();
     const { stdout } = await reseal(environment(), '--new-key', demoted);
     await service.restart();
@@ -286,7 +286,7 @@ describe('sealed anew', () => {
     expect(body).toMatchObject({ state: 'mismatch', reason: expect.stringContaining('never anchored') });
   });
 
-  test('the keys are back once the operator says so', async () => {
+  test('--keep-keys brings the keys back', async () => {
     await service.provec.stop();
     const run = await reseal(environment(), '--lost', '--keep-keys', '--apply');
     expect(run.stdout).toMatch(/^API keys: \d+ under the current secret, \d+ sealed anew, 0 refused$/m);

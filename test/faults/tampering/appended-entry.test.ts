@@ -104,7 +104,7 @@ describe('an entry appended while the service is stopped', () => {
     await service.restart();
   });
 
-  test('is not anchored by the start, and the collection is halted before anybody asks for it', async () => {
+  test('is not anchored by the start, which halts the collection before any request', async () => {
     await until('the start has looked at all collections', async () => {
       const text = await (await fetch(`${service.url}/metrics`)).text();
       return /^provec_anchors_halted 1$/m.test(text);
@@ -112,7 +112,7 @@ describe('an entry appended while the service is stopped', () => {
     await expectFound('stopped');
   });
 
-  test('nor by the writes that come after it, which go on without it', async () => {
+  test('nor by later writes, which succeed without it', async () => {
     expect(await upsert('stopped', LATER)).toMatchObject({ status: 200, body: { anchor: { status: 'pending' } } });
     await expectFound('stopped');
     expect(await served('stopped')).toEqual([LATER.id, TRUE.id]);
@@ -122,7 +122,7 @@ describe('an entry appended while the service is stopped', () => {
     expect(await served('stopped')).toEqual([LATER.id, TRUE.id]);
   });
 
-  test('and what nobody touched is anchored as before', async () => {
+  test('untouched collections are anchored as before', async () => {
     await upsert('untouched', LATER);
     await anchored('untouched');
   });
@@ -132,7 +132,7 @@ describe.each([
   { name: 'running', kind: 'write', epoch: 0 },
   { name: 'opened', kind: 'open', epoch: 9 },
 ] as const)('an entry of kind $kind appended while the service runs', ({ name, kind, epoch }) => {
-  test('is not anchored, nor is what comes after it', async () => {
+  test('is not anchored, and neither is anything after it', async () => {
     await append(name, kind, epoch);
     await until('writes are taken again', async () => (await upsert(name, LATER)).status === 200);
     expect(await upsert(name, LATER)).toMatchObject({ status: 200, body: { anchor: { status: 'pending' } } });
@@ -170,7 +170,7 @@ describe('without a ledger', () => {
   });
   afterAll(() => alone.dispose());
 
-  test.each(['appended', 'every-root'])('it is a mismatch as well, through writes and restarts (%s)', async (name) => {
+  test.each(['appended', 'every-root'])('is a mismatch too, through writes and restarts (%s)', async (name) => {
     const found = async () => (await alone.api<VerifyResult>('GET', `/collections/${name}/verify`)).body.state;
     expect(await found()).toBe('mismatch');
     expect((await alone.api('POST', `/collections/${name}/upsert`, { records: [LATER] })).status).toBe(200);

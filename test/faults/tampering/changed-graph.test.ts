@@ -88,7 +88,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.dispose());
 
-test('a graph edited with its checksum never reaches native code', async () => {
+test('a graph edited together with its checksum never reaches native code', async () => {
   await editGraph();
   await service.restart();
   await expectAllThere();

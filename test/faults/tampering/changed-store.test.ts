@@ -190,12 +190,15 @@ describe.each(MOMENTS)('changed %s', (moment) => {
   });
   afterAll(() => service.dispose());
 
-  test.each(attacks)('$name: a mismatch, and the record is named where anything tells', async (attack) => {
-    await expectMismatch(attack, attack.namedAt?.includes(moment) ?? true);
-  });
+  test.each(attacks)(
+    '$name: a mismatch that names the record if anything still shows what was written',
+    async (attack) => {
+      await expectMismatch(attack, attack.namedAt?.includes(moment) ?? true);
+    },
+  );
 
   if (moment === 'while it runs') {
-    test('until a restart what is anchored is what was written, from memory, and it stays a mismatch', async () => {
+    test('until a restart, what was written is anchored from memory, and it stays a mismatch', async () => {
       const root = referenceRoot([FIRST, VICTIM, LAST, MEANWHILE].map(leafOf));
       for (const attack of attacks) {
         expect(await upsert(attack, MEANWHILE)).toBe('confirmed');
@@ -206,7 +209,7 @@ describe.each(MOMENTS)('changed %s', (moment) => {
     });
   }
 
-  test('each still is one after a write and a restart, and nothing more is anchored', async () => {
+  test('each stays one after a write and a restart, and nothing more is anchored', async () => {
     await service.kill('SIGTERM');
     await service.restart();
     for (const attack of attacks) await expectMismatch(attack, false);

@@ -47,18 +47,18 @@ beforeAll(async () => {
 });
 afterAll(() => service.dispose());
 
-test('a key that was revoked is not made again once the keys are taken out', async () => {
+test('a revoked key is not created again after the keys were removed', async () => {
   expect(await startedAfter(() => edit('DELETE FROM keys'))).toContain('PROVEC_BOOTSTRAP_KEY is ignored');
   expect((await listed()).status).toBe(401);
 });
 
-test('nor is another one printed, with the accounts taken out, and the operator is told', async () => {
+test('nor is another one printed after the accounts were removed, and the operator is told', async () => {
   const stdout = await startedAfter(() => edit('DELETE FROM accounts'), { PROVEC_BOOTSTRAP_KEY: '' });
   expect(stdout).not.toContain('pv_live_');
   expect(service.stderr).toContain(TOLD);
 });
 
-test('nor with the mark taken out, while there is any trace of earlier use', async () => {
+test('nor after the mark was removed, while there is any trace of earlier use', async () => {
   const environment = { PROVEC_BOOTSTRAP_KEY: TEST_KEY };
   const stdout = await startedAfter(async () => {
     await unmark();
@@ -69,7 +69,7 @@ test('nor with the mark taken out, while there is any trace of earlier use', asy
   expect((await listed()).status).toBe(401);
 });
 
-test('where the whole store was taken away, the key that a start makes opens nothing of it later', async () => {
+test("if the entire store was removed, the start's new key opens nothing of it later", async () => {
   const aside = join(service.dataDir, 'aside');
   await startedAfter(() => moveStore(service.dataDir, aside));
   expect(await listed()).toMatchObject({ status: 200, body: { collections: [] } });

@@ -73,7 +73,7 @@ test.each([
   ['moved', MOVED],
   ['respelt', RESPELT],
   ['of a value that is no number', NOT_A_NUMBER],
-])('%s: a mismatch that names it, also after a restart, and nothing more is anchored', async (_how, sql) => {
+])('%s: a mismatch that names it, even after a restart, and nothing more is anchored', async (_how, sql) => {
   await start(4);
   const id = change(service.dataDir, sql);
   const named = { status: 200, state: 'mismatch', differences: [{ id, what: expect.any(String) }] };
@@ -84,7 +84,7 @@ test.each([
   expect(await verify()).toMatchObject({ status: 200, state: 'mismatch' });
 });
 
-test('under another number: a mismatch through every write of that record, and its deletion stands', async () => {
+test('under another number: a mismatch through every write of that record, and its deletion holds', async () => {
   await start(1);
   const id = change(service.dataDir, RENUMBERED);
   const named = { status: 200, state: 'mismatch', differences: [{ id, what: 'unreadable' }] };

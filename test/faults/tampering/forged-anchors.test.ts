@@ -110,7 +110,7 @@ async function asked(): Promise<void> {
   for (let count = 0; count < 3; count++) await verify('untouched');
 }
 
-test('no row that was made up has a forgery anchored', async () => {
+test('a made-up row never gets a forgery anchored', async () => {
   await service.kill('SIGTERM');
   for (const [at, change] of Object.values(FORGERIES).entries()) {
     const rows = rowsOf(NAMES[at]!);
@@ -135,7 +135,7 @@ test('no row that was made up has a forgery anchored', async () => {
   await anchored('untouched');
 });
 
-test('a log put back before a confirmed root has no write confirmed by it', async () => {
+test('a log put back to before a confirmed root does not confirm a write by it', async () => {
   await service.kill('SIGTERM');
   const rows = rowsOf('rolled-back');
   rows.log('DELETE FROM entries WHERE shard = :shard');
@@ -150,7 +150,7 @@ test('a log put back before a confirmed root has no write confirmed by it', asyn
   expect(await onChain('rolled-back')).toBe(HONEST);
 });
 
-test('a start without the ledger has nothing of it forgotten', async () => {
+test('a start without the ledger forgets none of it', async () => {
   const isStore = (name: string) => !name.startsWith('ledger');
   const older = await mkdtemp(join(tmpdir(), 'provec-older-'));
   const copy = async (from: string, to: string) => {

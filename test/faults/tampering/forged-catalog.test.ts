@@ -54,7 +54,7 @@ afterAll(async () => {
   await relay.close();
 });
 
-test('an API key that was inserted opens nothing, and the operator is told', async () => {
+test('an inserted API key opens nothing, and the operator is told', async () => {
   const store = await openStoreAsForger(service.dataDir);
   await store.keys.create(
     {
@@ -76,7 +76,7 @@ test('an API key that was inserted opens nothing, and the operator is told', asy
   expect(service.stderr).toContain('"row":"API key 01234567-89ab-4cde-8f01-23456789abcd"');
 });
 
-test('one of which the scopes or the end were changed opens nothing any more', async () => {
+test('a key whose scopes or expiry were changed opens nothing any more', async () => {
   const made = async (scopes: string[]) =>
     (await service.api<{ key: { id: string; secret: string } }>('POST', '/keys', { name: 'another', scopes })).body.key;
   const keys = [await made(['read']), await made(['write'])];
@@ -85,7 +85,7 @@ test('one of which the scopes or the end were changed opens nothing any more', a
   for (const { secret } of keys) expect((await apiClient(service.url, secret)('GET', '/collections')).status).toBe(401);
 });
 
-test('under an edited plan nothing is served, and nothing taken out of anchoring', async () => {
+test('under an edited plan nothing is served, and nothing leaves anchoring', async () => {
   edit(`UPDATE accounts SET plan = 'free'`);
   await restarted();
   expect(await upsert('planned', 'b')).toMatchObject({ status: 500, body: { code: 'INTERNAL' } });
@@ -119,7 +119,7 @@ test.each([
   await halted(0);
 });
 
-test('a forged alias is refused, holds up no deletion, and is deleted by its name', async () => {
+test('a forged alias is refused, blocks no deletion, and can be deleted by name', async () => {
   const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', {
     name: 'aliased',
     dimensions: 3,

@@ -134,7 +134,7 @@ const FORGERIES: { name: string; make(rows: TamperedRows): void }[] = [
   },
 ];
 
-describe('what was anchored is changed while a later write waits for its anchor', () => {
+describe('anchored data changed while a later write waits for its anchor', () => {
   beforeAll(async () => {
     const all = [...FORGERIES.map(({ name }) => name), 'untouched'];
     for (const name of all) {
@@ -157,7 +157,7 @@ describe('what was anchored is changed while a later write waits for its anchor'
     expect(await verify(name)).toMatchObject({ state: 'mismatch', verified: false, anchoredVersion: 2 });
   });
 
-  test('it stays one through another restart, and one that was left alone is anchored', async () => {
+  test('it stays one through another restart, and an untouched collection is anchored', async () => {
     await anchored('untouched');
     await service.kill('SIGTERM');
     await service.restart();
@@ -216,19 +216,19 @@ describe('a checkpoint edited with all its checksums', () => {
     await service.restart();
   });
 
-  test('one that is newer than its anchor and was left alone is kept for later', async () => {
+  test('an untouched one that is newer than its anchor is kept for later', async () => {
     expect(await valuesOf(SOUND, before.id)).toEqual(before.values);
     expect(await checkpointsOf(SOUND)).toHaveLength(1);
   });
 
   test.each(CHECKPOINTS)(
-    'is not believed, whatever is anchored by then: what was written is served (%s)',
+    'is not trusted, whatever is anchored by then: the written data is served (%s)',
     async (name) => {
       expect(await valuesOf(name, before.id)).toEqual(before.values);
     },
   );
 
-  test('what was written is proven, and outlives a restart', async () => {
+  test('the written data is proven, and survives a restart', async () => {
     relay.isDown = false;
     await Promise.all(CHECKPOINTS.map(anchored));
     const onChainRoot = roots.written.toString('hex');
@@ -243,7 +243,7 @@ describe('a checkpoint edited with all its checksums', () => {
   });
 });
 
-test('the whole store rolled back to an older copy is a mismatch, and cannot be written over what is anchored', async () => {
+test('an entire store rolled back to an older copy is a mismatch, and cannot be written over the anchored state', async () => {
   await create('rolled-back');
   await upsert('rolled-back', [FIRST, VICTIM]);
   await anchored('rolled-back');

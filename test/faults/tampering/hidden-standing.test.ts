@@ -69,7 +69,7 @@ afterAll(async () => {
   await relay.close();
 });
 
-test('after a start, before anybody asks, an operator is told of what is halted, and of that alone', async () => {
+test('after a start an operator is told what is halted, and only that, before any request', async () => {
   await until('it is filed', async () => written().halted.standing === 'halted');
   await until('what is not is not', async () => written().settled.standing === 'settled');
   expect(await metric('provec_anchors_halted')).toBe(1);
@@ -80,7 +80,7 @@ test('after a start, before anybody asks, an operator is told of what is halted,
   expect(await statusOf('halted')).toBe('halted');
 });
 
-test('what waited at a kill waits since then, and is anchored once the ledger is back', async () => {
+test('what waited at a kill keeps its waiting time, and is anchored once the ledger is back', async () => {
   await until('they are filed', async () => {
     const { due, late } = written();
     return due.standing === 'due' && !late.wantedAt?.startsWith('2001');

@@ -71,16 +71,16 @@ describe.each([
       await service.restart();
     },
   ],
-])('numbers that no row can have, %s', (what, begin) => {
+])('impossible numbers in rows, %s', (what, begin) => {
   beforeAll(begin);
 
-  test('all other collections of the account are listed, and its usage is', async () => {
+  test("the account's other collections and its usage are listed", async () => {
     const { status, body } = await service.api<{ collections: CollectionView[] }>('GET', '/collections');
     expect([status, body.collections?.map(({ name }) => name).sort()]).toEqual([200, LISTED]);
     expect(await service.api('GET', '/usage')).toMatchObject({ status: 200 });
   });
 
-  test('what is sound is served and anchored', async () => {
+  test('sound collections are served and anchored', async () => {
     expect(await upsert('sound', what)).toMatchObject({ status: 200, body: { anchor: { status: 'confirmed' } } });
     expect(await verify('sound')).toMatchObject({ status: 200, body: { state: 'match' } });
   });
@@ -91,14 +91,14 @@ describe.each([
     expect(service.stderr + service.stdout).toContain(ids.get('revision'));
   });
 
-  test('history: the other anchors are listed, and the log names the one', async () => {
+  test('history: the other anchors are listed, and the log names the bad one', async () => {
     const { status, body } = await anchors('history');
     expect([status, body.anchors?.map(({ version }) => version)]).toEqual([200, [3, 1]]);
     expect(service.stderr + service.stdout).toContain(ids.get('history'));
     expect(await verify('history')).toMatchObject({ status: 200, body: { state: 'match' } });
   });
 
-  test('contradiction: it is one, of its collection', async () => {
+  test('contradiction: it counts as one, for its collection', async () => {
     expect(await verify('contradiction')).toMatchObject({ status: 200, body: { state: 'mismatch' } });
     expect(await upsert('contradiction', what)).toMatchObject({ status: 200, body: { anchor: { status: 'pending' } } });
   });
@@ -117,7 +117,7 @@ test.each(NAMES.filter((name) => !REFUSED.includes(name)))('%s: the collection c
   expect(await service.api('DELETE', `/collections/${name}`)).toMatchObject({ status: 200 });
 });
 
-test('what is left is listed', async () => {
+test('the rest is listed', async () => {
   const { body } = await service.api<{ collections: CollectionView[] }>('GET', '/collections');
   expect(body.collections.map(({ name }) => name)).toEqual(['sound']);
 });

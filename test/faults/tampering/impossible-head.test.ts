@@ -64,7 +64,7 @@ describe.each([
       await service.restart();
     },
   ],
-])('heads that no shard can have, %s', (what, begin) => {
+])('impossible heads, %s', (what, begin) => {
   beforeAll(begin);
 
   test('all collections of the account are listed', async () => {
@@ -86,7 +86,7 @@ test.each(NAMES)('%s: the collection can be deleted', async (name) => {
   expect(await service.api('DELETE', `/collections/${name}`)).toMatchObject({ status: 200 });
 });
 
-test('what is left is listed, and a deleted name is free', async () => {
+test('the rest is listed, and a deleted name is free', async () => {
   expect(await listed()).toEqual([200, ['sound']]);
   expect(await service.api('POST', '/collections', { name: NAMES[0], dimensions: 2 })).toMatchObject({ status: 201 });
 });

@@ -47,7 +47,7 @@ function putBack(table: string, key: string, row: Row): void {
 }
 const anchorRow = () => kept('anchors', 'collection', collectionId);
 
-test('the plan of before an upgrade, a forged record, and the row of the time without anchors: a mismatch', async () => {
+test('an old plan, a forged record, and a row from before anchoring: a mismatch', async () => {
   const made = (
     await operator()<{ account: { id: string }; key: { secret: string } }>('POST', '/admin/accounts', {
       name: 'victim',
@@ -90,7 +90,7 @@ test('the plan of before an upgrade, a forged record, and the row of the time wi
   });
 });
 
-test("another collection's row, put in place of one's own: no write is confirmed by it", async () => {
+test("another collection's row in place of its own: no write is confirmed by it", async () => {
   const busy = await client()<{ collection: { id: string } }>('POST', '/collections', { name: 'busy', dimensions: 3 });
   const quiet = await client()<{ collection: { id: string } }>('POST', '/collections', {
     name: 'quiet',

@@ -86,7 +86,7 @@ describe.each(['on', 'off'])(
       });
     });
 
-    test('is a mismatch on every plan and whether or not roots are anchored now, and no root that contains it was anchored', async () => {
+    test('is a mismatch on every plan, whether or not roots are anchored now, and no root with it was anchored', async () => {
       await service.restart({ PROVEC_LEDGER: 'on' });
       await ofEach(expectMismatch);
       await service.provec.store.catalog.setPlan(accounts.free.account.id, 'enterprise');
@@ -106,7 +106,7 @@ describe.each(['on', 'off'])(
       });
     });
 
-    test('is accepted when the operator says so, for good, and anchored', async () => {
+    test('is accepted permanently when the operator says so, and anchored', async () => {
       const { broker, store } = service.provec;
       const idOf = async (plan: Plan) => (await store.catalog.findCollection(accounts[plan].account.id, 'vault'))!.id;
       const ids = [await idOf('enterprise'), await idOf('free')];

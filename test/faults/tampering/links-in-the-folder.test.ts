@@ -37,7 +37,7 @@ class Elsewhere {
   }
 }
 
-describe('a whole service', () => {
+describe('a running service', () => {
   const elsewhere = new Elsewhere();
   let service: ServiceProcess;
   const inFolder = (path: string) => join(service.dataDir, path);
@@ -56,7 +56,7 @@ describe('a whole service', () => {
     await rm(elsewhere.folder, { recursive: true });
   });
 
-  test('open-shards.json.new is put there while it runs: what it leads to is not written', async () => {
+  test('a link at open-shards.json.new: its target is not written', async () => {
     await symlink(elsewhere.file, inFolder('open-shards.json.new'));
     await create('two');
     await upsert('two');
@@ -80,10 +80,10 @@ describe('a whole service', () => {
       'ledger/port',
       'ledger/process.json',
       'ledger/journal.ndjson.new',
-    ])('%s is a link to a file: the start is refused, and names it', (path) => expectRefused(path, elsewhere.file));
+    ])('a file link at %s: the start is refused, and names it', (path) => expectRefused(path, elsewhere.file));
 
     test.each(['checkpoints', `checkpoints/${COLLECTION}`, `checkpoints/${COLLECTION}/0`, 'ledger', 'nodes'])(
-      '%s is a link to a folder: the start is refused, and names it',
+      'a folder link at %s: the start is refused, and names it',
       (path) => expectRefused(path, elsewhere.folder),
     );
 
@@ -100,7 +100,7 @@ describe('a whole service', () => {
       await elsewhere.expectUntouched();
     }
 
-    test.each(['secret', 'ledger-keypair.json'])('%s may lie elsewhere', async (name) => {
+    test.each(['secret', 'ledger-keypair.json'])('%s may be elsewhere', async (name) => {
       const kept = join(elsewhere.folder, '..', `${service.pid}-${name}`);
       await rename(inFolder(name), kept);
       await symlink(kept, inFolder(name));
@@ -113,13 +113,13 @@ describe('a whole service', () => {
   });
 });
 
-describe('the folder of checkpoints, while the store is open', () => {
+describe('the checkpoint folder, while the store is open', () => {
   test.each([
     ['all', ''],
     ['a collection', COLLECTION],
     ['a shard', `${COLLECTION}/0`],
     ['what is staged', 'staging'],
-  ])('of %s is exchanged for a link: nothing is written or removed where it leads', async (_, path) => {
+  ])('of %s is replaced by a link: nothing is written or removed at its target', async (_, path) => {
     const elsewhere = new Elsewhere();
     await elsewhere.make();
     const folder = mkdtempSync(join(tmpdir(), 'provec-store-'));

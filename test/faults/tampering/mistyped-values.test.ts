@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.dispose());
 
-test('a start names the rows, and goes on', async () => {
+test('a start names the rows, and continues', async () => {
   const change = (file: 'log.db' | 'records.db', table: string, column: string, which: string) =>
     expect(putAnywhere(service.dataDir, file, { table, column }, 1.5, which)).toBe(true);
   const of = (name: string) => `collection = '${ids.get(name)}'`;
@@ -49,7 +49,7 @@ test('a start names the rows, and goes on', async () => {
     );
 });
 
-test('nothing is wrong with what the rows do not belong to', async () => {
+test('nothing unrelated to the rows is affected', async () => {
   expect(await upsert('sound')).toMatchObject({ status: 200 });
   expect(await verify('sound')).toMatchObject({ state: 'not_anchored', vectorCount: 2 });
 });
@@ -59,14 +59,14 @@ test('a record: verify names it, and the others are served', async () => {
   expect(await query('record')).toMatchObject({ status: 200, body: { matches: [{ id: 'a' }] } });
 });
 
-test('a head, the mark of the records, or the row of a collection: it is not believed', async () => {
+test("a head, the applied seq of the records, or a collection's row: it is not trusted", async () => {
   for (const name of ['head', 'mark', 'row']) {
     const { state } = await verify(name);
     expect({ name, state }).toEqual({ name, state: name === 'head' ? 'mismatch' : undefined });
   }
 });
 
-test('an API key: it opens nothing, and the others do', async () => {
+test('an API key: it opens nothing, and others do', async () => {
   expect(await otherKey.api('GET', '/collections')).toMatchObject({ status: 401 });
   expect(await service.api('GET', '/collections')).toMatchObject({ status: 200 });
 });

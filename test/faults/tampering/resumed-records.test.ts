@@ -69,7 +69,7 @@ function plant(): void {
   });
 }
 
-test('rows that no write could have put there are removed; those that writes reach are as the operator leaves them', async () => {
+test('impossible rows are removed, and rows that writes reach stay as the operator leaves them', async () => {
   await service.provec.stop();
   plant();
   await service.restart();

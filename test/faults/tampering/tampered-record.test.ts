@@ -106,7 +106,7 @@ describe.each([
     expect(after).toMatchObject({ match: false, onChainRoot });
   });
 
-  test('still after further writes and restarts, and then nothing newer is anchored', async () => {
+  test('still does so after further writes and restarts, and nothing newer is anchored', async () => {
     const anchored = new Map<string, number | null>();
     for (const each of cases) {
       expect(await upsert(each, 'later')).toMatchObject({ status: 200, body: { upsertedCount: 1 } });

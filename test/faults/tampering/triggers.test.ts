@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.dispose());
 
-test('put there while the service runs: nothing is written, the service is not ready, and says why', async () => {
+test('added while the service runs: nothing is written, the service is not ready, and says why', async () => {
   expect(await upsert()).toMatchObject({ status: 200 });
   edit('log.db', IGNORED);
   const change = 'log.db in the data directory has the trigger hidden, which Provec does not create';
@@ -50,7 +50,7 @@ test('put there while the service runs: nothing is written, the service is not r
   expect(await ready()).toMatchObject({ status: 200 });
 });
 
-test("put there while the service runs, and SQLite's count of such changes put back: it has no effect, and nothing is verified past it", async () => {
+test("added while the service runs, and SQLite's count of such changes put back: no effect, and verify does not pass", async () => {
   const count = (sql: string): number => {
     const database = new DatabaseSync(join(service.dataDir, 'log.db'), { readOnly: true, timeout: 5_000 });
     const [[value]] = database.prepare(sql).all().map(Object.values);
@@ -75,7 +75,7 @@ const REPLACED = (sql: string) => `PRAGMA writable_schema = ON;
   UPDATE sqlite_schema SET sql = ${sql} WHERE type = 'table' AND name = 'contradictions'`;
 const AS_TEXT = REPLACED('CAST(sql AS TEXT)');
 
-describe('bytes in place of the text of the schema, while the service runs: named, and then nothing is written', () => {
+describe("bytes in place of the schema's text, while the service runs: named, and nothing more is written", () => {
   const change = 'log.db in the data directory has another table contradictions than Provec creates';
 
   test.each([
@@ -94,7 +94,7 @@ describe('bytes in place of the text of the schema, while the service runs: name
   });
 });
 
-test('a text that is no schema, while the service runs: named, and then nothing is written', async () => {
+test('text that is no schema, while the service runs: named, and nothing more is written', async () => {
   const database = new DatabaseSync(join(service.dataDir, 'log.db'), { timeout: 5_000, defensive: false });
   const sql = String(database.prepare("SELECT sql FROM sqlite_schema WHERE name = 'contradictions'").get()?.sql);
   database.close();
@@ -107,7 +107,7 @@ test('a text that is no schema, while the service runs: named, and then nothing 
   expect(await ready()).toMatchObject({ status: 200 });
 });
 
-describe('put there while the service is stopped', () => {
+describe('added while the service is stopped', () => {
   beforeAll(async () => {
     await service.kill('SIGTERM');
   });
@@ -137,7 +137,7 @@ describe('put there while the service is stopped', () => {
     expect(stderr).toMatch(new RegExp(`^Provec cannot start: ${file} .*${said}`));
   });
 
-  test('and starts once it is gone', async () => {
+  test('and starts once it is removed', async () => {
     await service.restart();
     expect(await upsert()).toMatchObject({ status: 200 });
   });

@@ -163,6 +163,6 @@ describe(`64 clients at once (seed ${seed})`, () => {
     });
     expect(verified).toMatchObject({ computedRoot: merkleRoot, onChainRoot: merkleRoot, vectorCount: stored.size });
   };
-  test('what is there at the end was written last, by whoever did', () =>
+  test('each final value was written last by some client', () =>
     invariant('no update is lost, no use is miscounted', isWhatWasWritten));
 });

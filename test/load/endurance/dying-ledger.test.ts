@@ -58,7 +58,7 @@ afterAll(async () => {
 const verify = async (name: string) => (await service.api<VerifyResult>('GET', `/collections/${name}/verify`)).body;
 
 test(
-  'every write is acknowledged, and every confirmed version only ever grows',
+  'every write is acknowledged, and confirmed versions only grow',
   async () => {
     const random = randomFrom(seed);
     const below = (count: number) => Math.floor(random() * count);
@@ -121,7 +121,7 @@ test(
   GUARD_MS,
 );
 
-test('all that was written is anchored in the end', async () => {
+test('everything written is anchored in the end', async () => {
   for (const name of names) {
     const records = [...standing.get(name)!];
     const root = referenceRoot(records.map(([id, { values, metadata }]) => referenceLeaf(id, values, metadata)));
@@ -135,7 +135,7 @@ test('all that was written is anchored in the end', async () => {
   expect(watch.breaches).toEqual([]);
 }, 600_000);
 
-test('the history has ever newer versions, and each transaction once', async () => {
+test('the history has growing versions, and each transaction once', async () => {
   for (const name of names) {
     const versions: number[] = [];
     const transactions: string[] = [];
@@ -153,7 +153,7 @@ test('the history has ever newer versions, and each transaction once', async () 
   }
 });
 
-test('it stops as ever, and what was anchored still is after a start', async () => {
+test('stops as usual, and the anchored state is there after a start', async () => {
   expect(await service.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   await service.restart();
   for (const name of names.slice(0, 20)) expect(await verify(name)).toMatchObject({ state: 'match' });

@@ -36,7 +36,7 @@ async function ask(what: 'state' | 'open' | 'stop'): Promise<{ rssBytes: number;
   return ((await answer) as [{ rssBytes: number; begun: number }])[0];
 }
 
-test('400 MiB of writes and 3,000 queries that come at once, with nothing moving behind, take a bounded memory, and the small ones are served', async () => {
+test('400 MiB of writes and 3,000 queries at once, with nothing progressing, take bounded memory, and small ones are served', async () => {
   const before = await ask('state');
   const flood = new Flood(at.url, at.big, CONNECTIONS);
   const body = upsertOf(1, BODY_BYTES);

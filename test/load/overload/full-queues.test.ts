@@ -33,7 +33,7 @@ const statusesOf = ({ received }: RawConnection) =>
 /** No request is refused for waiting too long. */
 const small = { permits: PERMITS, waitingPerAccountMax: WAITING, waitingMax: 2 * WAITING, waitMaxMs: 600_000 };
 
-test('of 10,000 requests that come in one go on a few connections, no more wait than may; each is answered, in order', async () => {
+test('of 10,000 pipelined requests on a few connections, no more wait than allowed; each is answered, in order', async () => {
   service = await startGatedService({ queues: { query: small, other: small } });
   const tenant = await service.tenant('pro');
   const connections = Array.from({ length: 10 }, () => new RawConnection(service.port));
@@ -63,7 +63,7 @@ test('of 10,000 requests that come in one go on a few connections, no more wait 
   expect([await waiting(), await taken()]).toEqual([0, 0]);
 });
 
-test('clients that go away while they wait free their places, and nothing is done for them', async () => {
+test('clients that disconnect while they wait free their places, and nothing is done for them', async () => {
   service = await startGatedService({ queues: { query: small } });
   const tenant = await service.tenant('pro');
   const patient = new RawConnection(service.port);
@@ -84,7 +84,7 @@ test('clients that go away while they wait free their places, and nothing is don
   patient.destroy();
 });
 
-test('where all lines are full, the longest gives way to whoever comes to a short one', async () => {
+test('if all queues are full, the longest gives way to a request in a short one', async () => {
   service = await startGatedService({ queues: { query: { permits: 2, waitingMax: WAITING } } });
   const [big, small] = [await service.tenant('pro'), await service.tenant('pro')];
   const flood = new Flood(service.url, big.secret, WAITING + 1);
@@ -102,7 +102,7 @@ test('where all lines are full, the longest gives way to whoever comes to a shor
   expect((await big.usage()).query_count).toBe(flood.count(200));
 });
 
-test('a request whose turn does not come in time is refused with the time it waited', async () => {
+test('a request whose turn does not come in time is refused, with the time it waited', async () => {
   service = await startGatedService({ queues: { query: { permits: 1, waitMaxMs: 50 } } });
   const tenant = await service.tenant('pro');
   const first = tenant.api('POST', '/collections/docs/query', JSON.parse(LIGHT_QUERY));
@@ -117,7 +117,7 @@ test('a request whose turn does not come in time is refused with the time it wai
   expect((await tenant.usage()).query_count).toBe(1);
 });
 
-test('health, deletes and operators are answered while every queue and all memory for bodies are full', async () => {
+test('health, deletes and operator routes are answered while every queue and all body memory are full', async () => {
   const MIB = 1024 * 1024;
   service = await startGatedService({
     queues: { query: { permits: 1, waitingMax: 1 }, write: { permits: 2 }, other: { permits: 1, waitingMax: 1 } },
@@ -143,7 +143,7 @@ test('health, deletes and operators are answered while every queue and all memor
   for (const flood of floods) await flood.end();
 });
 
-test('a stop ends what waits: what does not begin in time is told to come again, what has begun is answered', async () => {
+test('a stop ends waiting requests with a Retry-After, and answers running ones', async () => {
   service = await startGatedService({ queues: { query: small }, drainWaitMaxMs: 50 });
   const tenant = await service.tenant('pro');
   const flood = new Flood(service.url, tenant.secret, 12);
@@ -158,7 +158,7 @@ test('a stop ends what waits: what does not begin in time is told to come again,
   await stopped;
 });
 
-test('requests of which nobody can say whose they are are bounded, too', async () => {
+test('unauthenticated requests are bounded too', async () => {
   service = await startGatedService({ arrivalsMax: 10 });
   const tenant = await service.tenant('pro');
   // While the keys service is unreachable, every request waits for it.
@@ -194,7 +194,7 @@ test('requests of which nobody can say whose they are are bounded, too', async (
   expect(await refusals('arrivals', 'all full')).toBe(30);
 });
 
-test('what a write takes of memory counts until its action has ended, not only until it was read', async () => {
+test("a write's memory counts until its action has ended, not only until it was read", async () => {
   service = await startGatedService();
   const tenant = await service.tenant('pro');
   const upsert = upsertOf(200);

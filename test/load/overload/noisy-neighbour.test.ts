@@ -53,7 +53,7 @@ async function begunBefore(accountId: string, begunAlready: number): Promise<num
   return others() - before;
 }
 
-test('one that floods with heavy queries leaves permits: the small one never waits for it', async () => {
+test('an account flooding heavy queries leaves permits: a small one never waits for it', async () => {
   const big = await service.tenant('pro');
   flooding(big, CONNECTIONS, 'query', HEAVY_QUERY);
   await until('the rest of the flood waits', async () => (await waiting('query')) === CONNECTIONS - (PERMITS * 2) / 3);
@@ -68,7 +68,7 @@ test('one that floods with heavy queries leaves permits: the small one never wai
   expect((await small.usage()).query_count).toBe(SMALL_REQUESTS);
 });
 
-test('where floods have every permit, at most one request of each of them is begun before that of the small one', async () => {
+test("if floods hold every permit, at most one request of each begins before the small account's", async () => {
   const floodCount = PERMITS + 4;
   const lanes = 8;
   const bigs = await Promise.all(Array.from({ length: floodCount }, () => service.tenant('pro')));
@@ -89,7 +89,7 @@ test('where floods have every permit, at most one request of each of them is beg
 describe('a flood of large writes', () => {
   const LARGE = upsertOf(10, 600 * 1024);
 
-  test('takes a share of memory: a small write and query are begun at once, and what is refused is told when to come back and costs nothing', async () => {
+  test('takes a share of memory: a small write and query begin at once; refused ones get a Retry-After and cost nothing', async () => {
     const big = await service.tenant('pro');
     const flood = flooding(big, CONNECTIONS, 'upsert', LARGE);
     await until('some are refused', () => flood.count(503) > CONNECTIONS);

@@ -156,14 +156,14 @@ async function expectCalm(tenant: Tenant, lanes: number, requests: NoiseRequest[
   for (const { name, ratio } of lines) expect({ name, isCalm: ratio < RATIO_MAX }).toEqual({ name, isCalm: true });
 }
 
-describe('a calm tenant waits less than three times as long as beside a second process as busy', () => {
-  test('while 40 deletes of a key that is not there run in an account with 6,000 keys', async () => {
+describe('a calm tenant waits less than three times as long as during equal load from a second process', () => {
+  test('while 40 deletes of an absent key run in an account with 6,000 keys', async () => {
     const tenant = await noisy('enterprise');
     await each(KEYS, (at) => tenant.api('POST', '/keys', { name: `key ${at}`, scopes: ['read'] }));
     await expectCalm(tenant, 40, [{ method: 'DELETE', path: '/keys/absent' }]);
   }, 600_000);
 
-  test('while 30 clients walk a list of 1,500 collections with all the tags that they may have', async () => {
+  test('while 30 clients walk a list of 1,500 collections with the maximum of tags', async () => {
     const tenant = await noisy('enterprise');
     const tags = Object.fromEntries(
       Array.from({ length: 20 }, (_, at) => [`${at}`.padEnd(80, 'n'), `${at}`.padEnd(120, 't')]),
@@ -178,7 +178,7 @@ describe('a calm tenant waits less than three times as long as beside a second p
     ['free', 4],
     ['enterprise', 256],
   ])(
-    'while proofs, dry runs and views of a collection with all the shards of %s are asked for',
+    'while proofs, dry runs and views of a collection with all the shards of %s are requested',
     async (plan, shards) => {
       const tenant = await noisy(plan);
       await created(tenant.api('POST', '/collections', { name: 'wide', dimensions: DIMENSIONS, shards }));

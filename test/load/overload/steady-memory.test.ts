@@ -83,7 +83,7 @@ async function client(number: number, isOver: () => boolean): Promise<void> {
 }
 
 test(
-  'the memory of a gateway under a mixed load stays within what its heap is given and what is under way',
+  "a gateway's memory under mixed load stays within its heap limit plus the work in progress",
   async () => {
     const created = await cluster.api('POST', '/collections', { name: 'docs', dimensions: DIMENSIONS, shards: 4 });
     expect(created.status).toBe(201);

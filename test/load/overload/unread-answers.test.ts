@@ -99,7 +99,7 @@ async function growthOf(path: string, readFirst: number): Promise<number> {
 }
 
 test.each(['/openapi.json', '/metrics', '/', '/api/v1/nothing'])(
-  'connections that ask for %s a hundred times and read nothing take little memory, and are cut off',
+  'connections that request %s a hundred times and read nothing take little memory, and are closed',
   async (path) => {
     expect(await growthOf(path, PIPELINED)).toBeLessThan(GROWTH_MAX_BYTES);
   },

@@ -25,7 +25,7 @@ async function isTaken(queue: WriteQueue, write: Parameters<WriteQueue['push']>[
   return false;
 }
 
-test('a queue that takes no more upserts still takes deletes', async () => {
+test('a queue that refuses upserts still accepts deletes', async () => {
   const queue = new WriteQueue(clock, 'big', new FairShares(2, INTERNAL_LIMITS.nodeWritesMaxBytes));
   let upserts = 0;
   while (await isTaken(queue, upsertOf(8))) upserts++;
@@ -36,7 +36,7 @@ test('a queue that takes no more upserts still takes deletes', async () => {
   queue.refuse(new Error('over'));
 });
 
-test('the writes of one account in however many shards leave room for those of another', async () => {
+test("writes of one account, in any number of shards, leave room for another's", async () => {
   const budget = new FairShares(2, 90 * MIB);
   const queueOf = (accountId: string) => new WriteQueue(clock, accountId, budget);
   const big = Array.from({ length: 16 }, () => queueOf('big'));
@@ -54,7 +54,7 @@ test('the writes of one account in however many shards leave room for those of a
   expect(budget.fits('big', 60 * MIB)).toBe(true);
 });
 
-test('a group has a bounded number of records, and one write alone goes whatever it has', () => {
+test('a group has a bounded number of records, and a single write of any size is accepted', () => {
   const queue = new WriteQueue(clock, 'big', new FairShares(2, INTERNAL_LIMITS.nodeWritesMaxBytes));
   const { groupCommitMaxRecords: most } = INTERNAL_LIMITS;
   const deletes = (count: number) => ({

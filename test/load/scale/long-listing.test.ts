@@ -69,7 +69,7 @@ async function settledBytes(): Promise<number> {
   }
 }
 
-test(`of ${RECORDS} records in one shard a page with a prefix comes in under ${PAGE_MAX_MS} ms`, async () => {
+test(`of ${RECORDS} records in one shard, a page with a prefix arrives in under ${PAGE_MAX_MS} ms`, async () => {
   const before = await settledBytes();
   const beforeRss = rss();
   const first = await timed({ prefix: 'customer-1', limit: 100 });
@@ -95,7 +95,7 @@ test(`of ${RECORDS} records in one shard a page with a prefix comes in under ${P
   expectDurationBelow(pages.at(-1)!, PAGE_MAX_MS);
 });
 
-test('all of them are listed once, also with a filter that few records match', async () => {
+test('all are listed once, even with a filter that few records match', async () => {
   const list = async (body: object) => {
     const [ids, longest] = [[] as string[], { ms: 0 }];
     for (let cursor: string | undefined; ; ) {

@@ -68,7 +68,7 @@ async function expectAnswers(collection: number): Promise<void> {
   expect(body.matches[0].id).toBe('3');
 }
 
-test('an open collection holds so little that 10,000 of them fit into 1.5 GiB', async () => {
+test('an open collection takes so little that 10,000 fit into 1.5 GiB', async () => {
   const { collections, dimensions, bytes } = TARGET;
   await service.api('POST', '/collections', { name: 'sample', dimensions });
   const records = Array.from({ length: TARGET.records }, (_, i) => ({
@@ -84,7 +84,7 @@ test('an open collection holds so little that 10,000 of them fit into 1.5 GiB', 
   expect((await service.api('DELETE', '/collections/sample')).status).toBe(200);
 });
 
-test('small collections are made and filled', async () => {
+test('creates and fills small collections', async () => {
   await timed(`${COLLECTIONS} collections of ${RECORDS} records`, () =>
     forEachCollection(async (collection) => {
       const name = `c${collection}`;
@@ -99,14 +99,14 @@ test('small collections are made and filled', async () => {
   expect(bytes).toBeLessThanOrEqual(HELD_MAX_BYTES);
 });
 
-test('idle ones have given way to the memory limit, and come back when they are asked', async () => {
+test('idle ones have closed at the memory limit, and reopen on request', async () => {
   const { open } = await stats();
   if (COLLECTIONS >= 2_000) expect(open).toBeLessThan(COLLECTIONS);
   await timed('every 20th asked', () => forEachCollection(expectAnswers, 20));
   expect((await stats()).bytes).toBeLessThanOrEqual(HELD_MAX_BYTES);
 });
 
-test('all are listed, with their counts', async () => {
+test('lists all of them, with their counts', async () => {
   await timed('list', async () => {
     const { status, body } = await service.api<{ collections: { vector_count: number }[] }>('GET', '/collections');
     expect(status).toBe(200);
@@ -115,7 +115,7 @@ test('all are listed, with their counts', async () => {
   });
 });
 
-test('they are there after a restart', async () => {
+test('they exist after a restart', async () => {
   await timed('restart', () => service.restart());
   await timed('every 20th asked', () => forEachCollection(expectAnswers, 20));
 });

@@ -142,14 +142,14 @@ async function leave(path: string, readsBegin: boolean): Promise<void> {
 }
 
 onLinux(`${MANY} namespaces`, () => {
-  test.each(['many', 'wide'])('the first page of %s costs no walk', async (name) => {
+  test.each(['many', 'wide'])('the first page of %s needs no walk', async (name) => {
     show(`first page of ${name}, after the import`, await costOf(firstPage(name)));
     const page = await costOf(firstPage(name));
     show(`a page of ${name}`, page);
     expect(page.cpuSeconds).toBeLessThan(0.5);
   });
 
-  test.each(['many', 'wide'])('a walk through %s gives each once, in order, and is linear', async (name) => {
+  test.each(['many', 'wide'])('a walk through %s returns each once, in order, in linear time', async (name) => {
     await untilIdle(service.pid);
     const few = await costOf(async () => {
       for (let walks = 0; walks < WALKS; walks++) await walk('few');
@@ -165,7 +165,7 @@ onLinux(`${MANY} namespaces`, () => {
     expect(many.peakMiB).toBeLessThan(GROWTH_MAX_MIB);
   });
 
-  test.each(['many', 'wide'])('describe_index_stats of %s is linear and holds a page', async (name) => {
+  test.each(['many', 'wide'])('describe_index_stats of %s takes linear time and holds one page', async (name) => {
     await untilIdle(service.pid);
     const few = await costOf(async () => {
       for (let walks = 0; walks < WALKS; walks++) await get(statisticsOf('few'));
@@ -185,7 +185,7 @@ onLinux(`${MANY} namespaces`, () => {
   test.each([
     ['describe_index_stats', statisticsOf('wide'), true],
     ["Pinecone's list of namespaces", '/pinecone/indexes/wide/namespaces', false],
-  ])('%s uses no more CPU when its client has left', async (what, path, readsBegin) => {
+  ])('%s uses no more CPU once its client has left', async (what, path, readsBegin) => {
     await untilIdle(service.pid);
     const whole = await costOf(() => get(path).then(() => undefined));
     await untilIdle(service.pid);
@@ -199,7 +199,7 @@ onLinux(`${MANY} namespaces`, () => {
   });
 
   test.each(['many', 'wide'])(
-    'after a kill the first page of %s costs no walk, once its shards are open',
+    'after a kill the first page of %s needs no walk, once its shards are open',
     async (name) => {
       await service.restart();
       show(`${name}, opened after a kill`, await costOf(async () => void (await untilOpen(name))));

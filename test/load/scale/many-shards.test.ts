@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('a write over 64 shards gives the root of its records, as one shard does', async () => {
+test('a write over 64 shards returns the root of its records, as over one shard', async () => {
   for (const name of ['sharded', 'whole']) {
     expect(await service.api('POST', `/collections/${name}/upsert`, { records })).toMatchObject({
       status: 200,
@@ -32,7 +32,7 @@ test('a write over 64 shards gives the root of its records, as one shard does', 
 test.each([
   ['all', {}],
   ['filtered', { filter: { i: { $gte: 500 } } }],
-])('a query over 64 shards answers as one shard does: %s', async (_, options) => {
+])('a query over 64 shards answers as over one shard: %s', async (_, options) => {
   for (const i of [0, 17, 999]) {
     const request = { vector: valuesOf(i), topK: 50, ...options };
     const [sharded, whole] = await Promise.all(
@@ -43,7 +43,7 @@ test.each([
   }
 });
 
-test('a restart brings all of them back, verified', async () => {
+test('all come back after a restart, verified', async () => {
   await service.restart();
   expect(await service.api('GET', '/collections/sharded/verify')).toMatchObject({
     status: 200,

@@ -26,7 +26,7 @@ export function testEveryEvent(nodes: number, returnedMax = 0.1): void {
   describe(`${nodes} nodes with a hundred shards each, seed ${SEED} (PROVEC_SCALE_SEED)`, () => {
     const scenario = new Scenario(SEED, nodes, nodes * SHARDS_PER_NODE);
 
-    test('shards of very unequal sizes are evened out by few moves', () => {
+    test('few moves balance shards of very unequal sizes', () => {
       const figures = scenario.settle();
       isBalanced(figures);
       expect(figures.movedBytes).toBeLessThan(0.08);
@@ -34,7 +34,7 @@ export function testEveryEvent(nodes: number, returnedMax = 0.1): void {
       expect(figures.stableAfterMs).toBeLessThan(20 * 60_000);
     }, 600_000);
 
-    test('at rest nothing moves, and what a node asks of the store does not grow with the cluster', () => {
+    test("when balanced nothing moves, and a node's calls to the store do not grow with the cluster", () => {
       const { moves, messages, operations, rows } = scenario.steady();
       expect(moves).toBe(0);
       expect(messages.perSecond).toBe(0);
@@ -51,7 +51,7 @@ export function testEveryEvent(nodes: number, returnedMax = 0.1): void {
       expect(figures.stableAfterMs).toBeLessThan(30 * 60_000);
     }, 600_000);
 
-    test('a node that is drained gives everything away', () => {
+    test('a drained node hands over everything', () => {
       const figures = scenario.leave();
       isBalanced(figures);
       expect(figures.movedBytes).toBeGreaterThanOrEqual(figures.idealBytes);
@@ -63,7 +63,7 @@ export function testEveryEvent(nodes: number, returnedMax = 0.1): void {
       ['one node', 0],
       ['a tenth of all nodes at one moment', 0.1],
     ])(
-      'the shards of %s that was killed are served again by the others',
+      'the others serve the shards of %s that was killed',
       (_, part) => {
         const figures = scenario.kill(part);
         isBalanced(figures);

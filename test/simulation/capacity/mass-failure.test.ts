@@ -8,7 +8,7 @@ const SHARDS = 100_000;
 console.log(`1,000 nodes with 100,000 shards: seed ${SEED} (PROVEC_SCALE_SEED)`);
 const cluster = new ModelledCluster(SEED, NODES, SHARDS);
 
-test('half a minute at rest and a mass failure: bounded work for the store, and all served again', () => {
+test('half a minute idle and a mass failure: bounded work for the store, and all are served again', () => {
   cluster.time.run(30_000);
   const rest = cluster.traffic.between('operations', 5_000, 30_000);
   expect(rest.perSecond / NODES).toBeLessThan(3);
@@ -26,7 +26,7 @@ test('half a minute at rest and a mass failure: bounded work for the store, and 
   expect(cluster.traffic.between('operations', 30_000, 120_000).peak).toBeLessThan(100_000);
 }, 300_000);
 
-test('placing all of them and placing them anew is a matter of seconds; a join moves the ideal share', () => {
+test('placing all shards, twice, takes seconds; a join moves the ideal share', () => {
   const { placement } = cluster;
   const joined = placement.with([...placement.nodes, { node: 'joined', weight: placement.nodes[0]!.weight }]);
   const moved = [...cluster.shards.keys()].filter((shard) => joined.preferred(shard) !== placement.preferred(shard));

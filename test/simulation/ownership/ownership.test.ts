@@ -24,7 +24,7 @@ const ENOUGH_RUNS = 100;
 
 console.info(`ownership: PROVEC_TEST_SEED=${FIRST_SEED} PROVEC_TEST_SIMULATIONS=${RUNS}`);
 
-test('one seed gives one course of events', async () => {
+test('one seed gives one sequence of events', async () => {
   const seen = new Set<string>();
   for (let seed = FIRST_SEED; seed < FIRST_SEED + 20; seed++) {
     const outcome = await new World(seed).run();
@@ -35,7 +35,7 @@ test('one seed gives one course of events', async () => {
 });
 
 test(
-  'whatever happens to nodes, wires and clocks, answers, records and roots fit the log, and service returns',
+  'whatever happens to nodes, network and clocks, answers, records and roots match the log, and service recovers',
   async () => {
     const total = { operations: 0, commits: 0, epochs: 0 };
     for (const seed of [...FOUND, ...Array.from({ length: RUNS }, (_, at) => FIRST_SEED + at)]) {

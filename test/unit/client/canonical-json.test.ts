@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { canonicalJson } from '../../../client/verify/canonical-json.ts';
 import { seed } from '../../support/seed.ts';
 
-test('equals the RFC 8785 of the server for any JSON', () => {
+test("equals the server's RFC 8785 for any JSON", () => {
   const json = fc.jsonValue({ stringUnit: 'binary', maxDepth: 6 });
   fc.assert(
     fc.property(json, (value) => {
@@ -40,7 +40,7 @@ test.each([
   expect(() => canonicalJson(value)).toThrow(TypeError);
 });
 
-test('refuses what nests without end', () => {
+test('refuses endless nesting', () => {
   const endless: Record<string, unknown> = {};
   endless.self = endless;
   expect(() => canonicalJson(endless)).toThrow(RangeError);

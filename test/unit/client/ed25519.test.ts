@@ -11,7 +11,7 @@ test.each(SIGNATURES)('$what: $isSigned', ({ isSigned, publicKey, signature, mes
   expect(isSignedBy(bytes(publicKey), bytes(signature), bytes(message))).toBe(isSigned);
 });
 
-test('what Node signs holds, and does not with any bit changed', () => {
+test('accepts what Node signs, and refuses it with any bit changed', () => {
   for (let length = 0; length < 64; length++) {
     const secret = randomBytes(32).toString('hex');
     const key = new LedgerKey(secret);

@@ -53,7 +53,7 @@ test.each(Object.entries(FORGERIES))('%s is refused', (_, forge) => {
   expect(forged).toBeGreaterThan(10);
 });
 
-test("another record's proof says nothing that is not so", () => {
+test("another record's proof states nothing untrue", () => {
   fc.assert(
     fc.property(situations, fc.boolean(), ({ ids, asked, stranger, shardBits }, isRelabelled) => {
       const records = wellFormed(ids).map((id, at) => ({ id, values: [at, 1], metadata: { at } }));

@@ -281,7 +281,7 @@ const CHECKS: Record<string, (page: FormatPage) => void> = {
 describe('docs/format.md has', () => {
   test.each(Object.entries(CHECKS))('%s', (_, check) => check(FormatPage.read()));
 
-  test('no block that nothing looks at', () => {
+  test('no block that no test checks', () => {
     const blocks = [
       'records',
       'alpha-0',
@@ -299,7 +299,7 @@ describe('docs/format.md has', () => {
     expect(FormatPage.read().blockNames).toEqual(blocks);
   });
 
-  test('no digit of a value that could be another one', () => {
+  test('no digit of a value that could be changed unnoticed', () => {
     const { text } = FormatPage.read();
     const words = /(?<![\w.#-]|^\| `)[\w-]*\d[\w-]{7,}/gm;
     const cells = /(?<=^\| `.*` \| `)[\de+.-]+(?=` \|$)/gm;
@@ -351,7 +351,7 @@ describe('an address with a seed', () => {
     return square === 0n || power(square, (P - 1n) / 2n) === 1n;
   };
 
-  test('may be a point of the curve, and may not; about half of them are', () => {
+  test('is a point of the curve for about half of them', () => {
     expect(isPoint(authority)).toBe(true);
     expect(isPoint(made.address)).toBe(true);
     expect(isPoint(collectionAddress(authority, OTHER_COLLECTION))).toBe(false);

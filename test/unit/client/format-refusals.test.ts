@@ -96,7 +96,7 @@ describe('a kept proof, by the transaction that anchored it', () => {
     return [await verifyOnLedger(proof, {}, ledger).catch(({ reason }) => reason), isProven, lines];
   }
 
-  test('holds, at its own version', async () => {
+  test('is valid, at its own version', async () => {
     const { expected } = transaction;
     const [found, isProven, lines] = await foundOf(transaction);
     const anchored = { signature: expected.signature, anchoredAt: '2026-11-27T15:42:53Z' };
@@ -107,7 +107,7 @@ describe('a kept proof, by the transaction that anchored it', () => {
     ]);
   });
 
-  test('holds where the node does not know when the block was made', async () => {
+  test("is valid even if the node does not know the block's time", async () => {
     for (const blockTime of [null, undefined]) {
       const [found, , lines] = await foundOf({
         ...transaction,

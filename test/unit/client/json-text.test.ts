@@ -43,7 +43,7 @@ function withMaps(value: unknown): unknown {
   return new Map(Object.entries(value).map(([key, member]) => [key, withMaps(member)]));
 }
 
-test('a key is not taken for one that was parsed before', () => {
+test('a key is not confused with one parsed before', () => {
   parseJson('{"!":1,"\\\\":0}');
   expect(Object.keys(parseJson('{"!":1,"\\"":2}') as object)).toEqual(['!', '"']);
   expect(parseJson('{"!":1,"a" : {"\\n"\t: "\\n", "b\\\\": [{"\\u0022":null}]}}')).toEqual({
@@ -52,7 +52,7 @@ test('a key is not taken for one that was parsed before', () => {
   });
 });
 
-test('objects have the keys that were written, and of duplicates the last', () => {
+test('objects have the keys as written, and the last of duplicates', () => {
   fc.assert(
     fc.property(sample, ({ text, value }) => {
       expect(withMaps(parseJson(text))).toEqual(value);
@@ -61,7 +61,7 @@ test('objects have the keys that were written, and of duplicates the last', () =
   );
 });
 
-test('no text makes it slow: neither characters that stand for others nor many keys', () => {
+test('no text makes it slow: neither escaped characters nor many keys', () => {
   const text = '\ue000'.repeat(1_000_000);
   expect(parseJson(`{"\\"":1,"x":"${text}"}`)).toEqual({ '"': 1, x: text });
   const names = Array.from({ length: 20_000 }, (_, at) => `"${at}`);
@@ -69,10 +69,10 @@ test('no text makes it slow: neither characters that stand for others nor many k
   expect(Object.keys(parseJson(many) as object)).toEqual(expect.arrayContaining(names.slice(0, 3)));
 });
 
-test.each(['', '{"a\\', '{"a\\"', '{"\\x":1}', '{"a":1}}'])('what is no JSON is refused: %s', (json) => {
+test.each(['', '{"a\\', '{"a\\"', '{"\\x":1}', '{"a":1}}'])('refuses invalid JSON: %s', (json) => {
   expect(() => parseJson(json)).toThrow(SyntaxError);
 });
 
-test('what is no JSON is refused with the place in the text that was sent', () => {
+test('refuses invalid JSON and names the place in the text', () => {
   expect(() => parseJson('{"\\"":1,}')).toThrow(/position 8/);
 });

@@ -36,7 +36,7 @@ test.each([
   [1_000, [1_000]],
   [1_001, [1_000, 1]],
   [2_500, [1_000, 1_000, 500]],
-])('%d records go out in order, in requests of at most 1,000', async (count, sizes) => {
+])('sends %d records in order, in requests of at most 1,000', async (count, sizes) => {
   const { sent, notes } = collection(written);
   const records = recordsOf(count);
   const result = await notes.upsert({ records, namespace: 'n' });
@@ -49,7 +49,7 @@ test.each([
 test.each([
   ['vectors', 500, { values: Array<number>(8_192).fill(0) }, [245, 245, 10]],
   ['metadata', 3, { values: [1], metadata: { text: 'é'.repeat(13_000_000) } }, [1, 1, 1]],
-])('records with large %s go out in several requests, below the limit of a body', async (_, count, rest, sizes) => {
+])('sends records with large %s in several requests, below the body limit', async (_, count, rest, sizes) => {
   const { sent, notes } = collection(written);
   const records = Array.from({ length: count }, (_, at) => ({ id: `r${at}`, ...rest }));
   expect(await notes.upsert({ records })).toMatchObject({ upsertedCount: count });
@@ -57,7 +57,7 @@ test.each([
   expect(sent.flatMap((each) => each.records.map(({ id }) => id))).toEqual(records.map(({ id }) => id));
 });
 
-test('an abort between two requests rejects with its reason, and nothing more is sent', async () => {
+test('an abort between two requests rejects with its reason, and sends nothing more', async () => {
   const abort = new AbortController();
   const reason = new Error('enough');
   const { sent, notes } = collection((body, request) => {
@@ -68,7 +68,7 @@ test('an abort between two requests rejects with its reason, and nothing more is
   expect(sent).toHaveLength(2);
 });
 
-test('warnings of all requests come back once each, with the places of all records', async () => {
+test('returns the warnings of all requests once each, with places in the whole list', async () => {
   const { notes } = collection((body, request) => {
     const [status, result] = written(body, request);
     const own = request === 2 ? [] : [`records[7].metadata.n in request ${request}`];
@@ -84,7 +84,7 @@ test('warnings of all requests come back once each, with the places of all recor
   expect([...told]).toEqual(warnings);
 });
 
-test('if one fails, the error says how many are stored, and places among all', async () => {
+test('on failure, the error counts the stored records, and its places are in the whole list', async () => {
   const refusal = {
     error: 'records[3].values must have 1 number, not 2.',
     code: 'DIMENSION_MISMATCH',
@@ -103,7 +103,7 @@ test('if one fails, the error says how many are stored, and places among all', a
   expect(sent).toHaveLength(3);
 });
 
-test('a value that JSON cannot represent is refused before any request is sent', async () => {
+test('refuses a value that JSON cannot represent before it sends any request', async () => {
   const { sent, notes } = collection(written);
   const records = recordsOf(2_500);
   records[2_400]!.values = [Number.NaN];

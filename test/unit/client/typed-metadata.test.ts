@@ -40,6 +40,6 @@ const FALSE: readonly false[] = [
   false satisfies Fits<Iterable<{ id: string; values: number[]; metadata: { title: number } }>, Taken<Docs['import']>>,
 ];
 
-test('the compiler looked at them', () => {
+test('the compiler checks them', () => {
   expect([TRUE.length, FALSE.length]).toEqual([13, 5]);
 });

@@ -122,7 +122,7 @@ describe('a real account', () => {
     expect(verifyAccount({ ...account, data: shifted }, expected())).toEqual(anchor);
   });
 
-  test('reads as the ledger program itself reads it', () => {
+  test('reads the same as in the ledger program', () => {
     const decoded = token.getMintDecoder().decode(account.data);
     if (decoded.extensions.__option !== 'Some') throw new Error('the mint has no extensions');
     const metadata = decoded.extensions.value.find((each) => each.__kind === 'TokenMetadata');
@@ -150,7 +150,7 @@ describe('a real account', () => {
     expect(reasonOf({}, { authority: 'not an address' })).toBe('malformed');
   });
 
-  test('is refused when its metadata has another update authority or mint, or none', async () => {
+  test('is refused if its metadata has another update authority or mint, or none', async () => {
     const other = await generateKeyPairSigner();
     const bytes = getAddressEncoder();
     const own = Buffer.from(bytes.encode(signer.address));
@@ -170,7 +170,7 @@ describe('a real account', () => {
     }
   });
 
-  test('is refused when somebody else made it and handed its metadata to the authority, which is not asked', async () => {
+  test('is refused if someone else created it and handed its metadata to the authority, which need not agree', async () => {
     const other = await generateKeyPairSigner();
     const ledger = new LiteLedger(other);
     const { address } = await createAccount(ledger, other, collectionId);
@@ -182,7 +182,7 @@ describe('a real account', () => {
     expect(reasonOf({ ...forged, address: account.address })).toBe('wrong-account');
   });
 
-  test('is refused when a field is missing, doubled or misspelt', () => {
+  test('is refused if a field is missing, duplicated or misspelt', () => {
     expect(reasonOf({ data: replaced('merkleRoot', 'merkleRooT') })).toBe('malformed');
     expect(reasonOf({ data: replaced('vectorCount', 'vectorcount') })).toBe('malformed');
     expect(reasonOf({ data: replaced('version', 'Version') })).toBe('malformed');
@@ -194,7 +194,7 @@ describe('a real account', () => {
     expect(reasonOf({ data: replaced('PROVEC', new Uint8Array(6).fill(0xff)) })).toBe('malformed');
   });
 
-  test('is refused when it is cut anywhere, or has more than it should', () => {
+  test('is refused if it is truncated anywhere, or too long', () => {
     for (let length = 0; length < account.data.length; length++) {
       expect(reasonOf({ data: account.data.subarray(0, length) })).toBe('malformed');
     }
@@ -206,7 +206,7 @@ describe('a real account', () => {
     for (const data of ['', 'AAA', 'A A=', '####', '=AAA']) expect(reasonOf({ data })).toBe('malformed');
   });
 
-  test('no changed byte goes unseen in what the answer rests on', () => {
+  test('any changed byte is noticed in what the answer relies on', () => {
     const before = JSON.stringify(verifyAccount(account, expected()));
     const name = Buffer.from(account.data).indexOf('Provec collection');
     const metadataAt = name - 4 - 64 - 4;
@@ -226,7 +226,7 @@ describe('a real account', () => {
   });
 });
 
-test('addresses are those of the ledger', async () => {
+test("addresses match the ledger's", async () => {
   expect(collectionAddress(signer.address, collectionId)).toBe(account.address);
   const addresses = fc.uint8Array({ minLength: 32, maxLength: 32 });
   fc.assert(

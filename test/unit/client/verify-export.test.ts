@@ -21,7 +21,7 @@ const { name: _name, dimensions: _dimensions, metric: _metric, ...VERIFIED } = H
 const linesOf = (head: object = HEAD, records: readonly object[] = RECORDS, end: object = END) =>
   [{ export: head }, ...records, { end }].map((line) => JSON.stringify(line));
 
-test('an export whose records have its root says what it is of, however its lines come', async () => {
+test('an export with the right root says what it is of, however its lines arrive', async () => {
   expect(await verifyExport(linesOf())).toEqual(VERIFIED);
   expect(await verifyExport([...linesOf(), ''])).toEqual(VERIFIED);
   async function* later() {
@@ -33,7 +33,7 @@ test('an export whose records have its root says what it is of, however its line
   expect(await verifyExport(linesOf(empty, [], nothing))).toMatchObject({ vectorCount: 0 });
 });
 
-test('keys that are written with escapes are those that were written', async () => {
+test('escaped keys are read as written', async () => {
   const records = [
     { id: 'a', values: [1, 1], metadata: { '!': 1, '\\': 0 } },
     { id: 'b', values: [1, 1], metadata: { '!': 1, '"': 2 } },
@@ -113,7 +113,7 @@ test.each<[string, number, string, string]>([
   expect(error).toMatchObject({ reason: 'malformed', message });
 });
 
-test('a key may come in several objects, in text, and in a line of many levels', async () => {
+test('a key may appear in several objects, in text, and in a line of many levels', async () => {
   const records = [
     { id: 'a', values: [1], metadata: { a: '"a":1,"a":2 \\', b: [{ a: 1 }, { a: 2, c: { a: {} } }], c: '"' } },
   ];

@@ -59,11 +59,11 @@ function flipBit(hex: string, bit: number): string {
   return bytes.toString('hex');
 }
 
-test('the client and the server mean the same proof', () => {
+test('client and server define the same proof', () => {
   expect(sameDeclaration).toBe(true);
 });
 
-test('an id that no record can have is refused, also where the path would hold', () => {
+test('refuses an id that no record can have, even if the path is valid', () => {
   const max = LIMITS.idMaxBytes;
   for (const id of ['', 'x'.repeat(max + 1), 'ü'.repeat(max / 2 + 1)]) {
     expect(outcomeOf(collection.prove(id))).toBe('malformed');
@@ -101,7 +101,7 @@ describe('golden proofs', () => {
   });
 });
 
-test('@noble/hashes and node:crypto give the same hashes', () => {
+test('@noble/hashes and node:crypto compute the same hashes', () => {
   const values = fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: 1, maxLength: 40 });
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), values, fc.json(), (id, vector, json) => {
@@ -125,7 +125,7 @@ describe.each(proofs)('forgeries of a proof of %s', (_name, proof) => {
     expect(['present', 'absent']).not.toContain(outcomeOf({ ...proof, ...changes }, proof.merkleRoot));
   };
 
-  test('the proof itself stands', () => {
+  test('the proof itself is valid', () => {
     expect(outcomeOf(proof)).toBe(proof.present ? 'present' : 'absent');
     expect(siblings.length).toBeGreaterThan(3);
   });
@@ -162,7 +162,7 @@ describe.each(proofs)('forgeries of a proof of %s', (_name, proof) => {
     refused({ siblings: Array.from({ length: 257 }, () => siblings[0]) });
   });
 
-  test('a path that goes on below an empty subtree', () => {
+  test('a path that continues below an empty subtree', () => {
     const below = siblings.with(siblings.length - 1, '0'.repeat(64));
     expect(outcomeOf({ ...proof, siblings: below })).toBe('not-canonical');
   });
@@ -182,7 +182,7 @@ describe.each(proofs)('forgeries of a proof of %s', (_name, proof) => {
     expect(() => verifyProof(proof.merkleRoot, proof, { id: `${proof.id} ` })).toThrow(/another id/);
   });
 
-  test('hashes of a wrong length or spelling, and values of wrong kinds', () => {
+  test('hashes of a wrong length or spelling, and values of wrong types', () => {
     const upper = 'AB'.repeat(32);
     for (const hash of [
       '',
@@ -214,7 +214,7 @@ describe.each(proofs)('forgeries of a proof of %s', (_name, proof) => {
   });
 });
 
-describe('what stands behind a present record', () => {
+describe('the content of a present record', () => {
   const proof = proofs[0][1];
   const { id, values, metadata } = records[7];
   const reasonOf = (expected: object): unknown => {
@@ -225,7 +225,7 @@ describe('what stands behind a present record', () => {
     }
   };
 
-  test('is compared with what is expected', () => {
+  test('is compared with the expectation', () => {
     expect(reasonOf({ id, values, metadata })).toBe('present');
     expect(reasonOf({ values: Float32Array.from(values), metadata: { ...metadata } })).toBe('present');
     expect(reasonOf({ values: [7, 0, Math.fround(0.1)] })).toBe('present');
@@ -235,7 +235,7 @@ describe('what stands behind a present record', () => {
     expect(reasonOf({ metadata: { ...metadata, i: 8 } })).toBe('wrong-content');
   });
 
-  test('cannot be what no record holds', () => {
+  test('cannot be what no record can have', () => {
     expect(reasonOf({ values: [7, 0, 1e39] })).toBeInstanceOf(TypeError);
     expect(reasonOf({ metadata: { at: undefined } })).toBeInstanceOf(TypeError);
   });
@@ -253,14 +253,14 @@ describe('what stands behind a present record', () => {
     ['null for metadata', { metadata: null }, 'metadata must be an object'],
     ['a list for metadata', { metadata: [] }, 'metadata must be an object'],
     ['a number for an id', { id: 7 }, 'id must be text'],
-  ])('%s is a mistake of the caller, told in a sentence', (_, expected, message) => {
+  ])("%s is a caller's mistake, reported in a sentence", (_, expected, message) => {
     expect(reasonOf(expected)).toEqual(new TypeError(message));
     const [absent] = proofs.map(([, other]) => other).filter(({ present }) => !present);
     expect(() => verifyProof(absent.merkleRoot, absent, JSON.parse('{"id":null}'))).toThrow('id must be text');
     expect(() => verifyProof(absent.merkleRoot, absent, expected as object)).toThrow(new TypeError(message));
   });
 
-  test('nothing at all is expected of null', () => {
+  test('null expects nothing', () => {
     expect(() => verifyProof(proof.merkleRoot, proof, JSON.parse('null'))).toThrow('expected must be an object');
   });
 });

@@ -40,7 +40,7 @@ function refusal(environment: Record<string, string>): string {
   return message;
 }
 
-test('those that hold a secret may be given as a file, and no others', () => {
+test('only secrets may be given as a file', () => {
   const names = Object.values(VARIABLES).flatMap((variable) => namesOf(variable).slice(1));
   expect(names).toEqual(VALUES.map(([name]) => `${name}_FILE`));
   expect(refusal({ PROVEC_LEDGER_FILE: path })).toMatch(/^PROVEC_LEDGER_FILE is not a Provec variable; /);
@@ -49,7 +49,7 @@ test('those that hold a secret may be given as a file, and no others', () => {
 describe.each(VALUES)('the file of %s', (name, field, value, bad) => {
   const file = `${name}_FILE`;
 
-  test('holds the value, with white space around it or none', async () => {
+  test('holds the value, with or without white space around it', async () => {
     for (const text of [value, `\n ${value}\r\n`]) {
       await writeFile(path, text);
       const config = readConfig({ [file]: ` ${relative(process.cwd(), path)}`, [name]: ' ' });
@@ -58,18 +58,18 @@ describe.each(VALUES)('the file of %s', (name, field, value, bad) => {
     }
   });
 
-  test('is nothing beside the variable', async () => {
+  test('is refused if the variable is also set', async () => {
     await writeFile(path, value);
     expect(refusal({ [file]: path, [name]: value })).toBe(`Only one of ${name} and ${file} can be set.`);
     expect(readConfig({ [file]: ' ', [name]: value }).files).toEqual({});
   });
 
-  test('is refused, and named, where it holds something else', async () => {
+  test('is refused, and named, if it has an invalid value', async () => {
     await writeFile(path, bad);
     expect(refusal({ [file]: path })).toMatch(new RegExp(`^${file} must be a file with .+: ${path}\\.$`));
   });
 
-  test('is refused, and named, where it is empty or cannot be read', async () => {
+  test('is refused, and named, if it is empty or unreadable', async () => {
     const begin = `${file} must be a file with the value, but`;
     expect(refusal({ [file]: path })).toBe(`${begin} it does not exist: ${path}.`);
     await writeFile(path, ' \n');

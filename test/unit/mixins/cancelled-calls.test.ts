@@ -6,7 +6,7 @@ import { until } from '../../support/until.ts';
 let cluster: TransportCluster;
 afterEach(() => cluster.stop());
 
-test('a call that is cancelled fails at once, and so does what it called on other nodes', async () => {
+test('a cancelled call fails at once, and so do its calls on other nodes', async () => {
   cluster = new TransportCluster({ kind: 'TCP' });
   const [a, b, c] = await cluster.startAll('a', 'b', 'c');
   const client = new AbortController();
@@ -21,7 +21,7 @@ test('a call that is cancelled fails at once, and so does what it called on othe
   await expect(a.broker.call('b.work', {}, { signal: client.signal } as never)).rejects.toBe(reason);
 });
 
-test('what a failed call had begun on another node is cancelled', async () => {
+test("a failed call's calls on other nodes are cancelled", async () => {
   cluster = new TransportCluster({ kind: 'TCP' });
   const [a, b, c] = await cluster.startAll('a', 'b', 'c');
   const work = a.broker.call('b.work', { at: 'c', fails: true });

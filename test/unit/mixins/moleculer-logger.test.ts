@@ -33,7 +33,7 @@ const unsent = (action: string, node: string) =>
     new Errors.BrokerDisconnectedError(''),
   ] as const;
 
-test('a node without its connection says so at once and then once a second, of however many requests', async () => {
+test('a disconnected node logs it at once and then once a second, with the number of requests', async () => {
   const { lines, handler } = logger();
   for (let at = 0; at < 500; at++) handler('error', [...unsent(`collections.${at % 7}`, `shards-${at % 3}`)]);
   expect(lines).toHaveLength(1);
@@ -49,7 +49,7 @@ test('a node without its connection says so at once and then once a second, of h
   expect(lines).toHaveLength(3);
 });
 
-test('what says something else is written at once, whatever else repeats', () => {
+test('a different message is written at once, whatever else repeats', () => {
   const { lines, handler } = logger();
   for (let at = 0; at < 10; at++) handler('error', [...unsent('a.b', 'c')]);
   handler('error', [unsent('a.b', 'c')[0], new Errors.RequestRejectedError({ action: 'a.b', nodeID: 'c' })]);
@@ -62,7 +62,7 @@ test('what says something else is written at once, whatever else repeats', () =>
   expect(lines.filter(({ repeated }) => repeated !== undefined)).toEqual([]);
 });
 
-test('the end of the broker loses no count, and nothing is kept back after it', async () => {
+test('the end of the broker loses no count, and later lines are not delayed', async () => {
   const { lines, handler, moleculer } = logger();
   for (let at = 0; at < 10; at++) handler('error', [...unsent('a.b', 'c')]);
   await moleculer.stop();
@@ -78,7 +78,7 @@ test('a fatal line is always written', () => {
   expect(lines).toHaveLength(3);
 });
 
-test('a call that comes when its service has stopped is no warning: its caller asks another node', () => {
+test('a call to a stopped service is not a warning: its caller asks another node', () => {
   const { lines, handler } = logger();
   handler('warn', ["Service 'shards.head' is not registered locally."]);
   expect(lines.filter(({ level }) => level >= WARN)).toEqual([]);

@@ -50,7 +50,7 @@ test.each([
     await expect(broker.call(action, params)).rejects.toMatchObject({ name: 'ValidationError', message });
 });
 
-test('parameters that are right, and some that nothing checks, go through', async () => {
+test('accepts correct parameters, and some that are not checked', async () => {
   for (const broker of await pair()) {
     expect(await broker.call('shelf.get', { account: 'a', more: 1 })).toBe('got');
     expect(await broker.call('shelf.put', { account: 'a', count: 2 })).toBe('put');

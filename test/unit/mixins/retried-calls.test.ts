@@ -22,7 +22,7 @@ function leaving(defaultMs: number) {
   return { call, timeouts };
 }
 
-test('a call without a time of its own is made again without one', async () => {
+test('a call without a timeout is retried without one', async () => {
   const { call, timeouts } = leaving(60_000);
   expect(await call('keys.list', {}, {})).toBe('done');
   expect(timeouts[0]).toBeUndefined();
@@ -30,7 +30,7 @@ test('a call without a time of its own is made again without one', async () => {
   expect(timeouts[1] ?? 60_000).toBe(60_000);
 });
 
-test('a call with a time of its own is made again with what is left of it', async () => {
+test('a call with a timeout is retried with the time left', async () => {
   const { call, timeouts } = leaving(60_000);
   expect(await call('keys.list', {}, { timeout: 30_000 })).toBe('done');
   expect(timeouts[0]).toBe(30_000);
@@ -49,7 +49,7 @@ function dying(failed: string) {
   return { call, called };
 }
 
-test('a read that a node took with it is made again', async () => {
+test('a read lost with its node is retried', async () => {
   const { call, called } = dying('keys.list');
   expect(await call('keys.list')).toBe('done');
   expect(called).toEqual(['keys.list', 'keys.list']);
@@ -58,7 +58,7 @@ test('a read that a node took with it is made again', async () => {
 test.each([
   ['of which nobody knows whether it wrote', 'keys.create', 'keys.create'],
   ['whose own call was lost', 'collections.get', 'keys.plan'],
-])('a call %s is not made again', async (_, action, failed) => {
+])('a call %s is not retried', async (_, action, failed) => {
   const { call, called } = dying(failed);
   await expect(call(action)).rejects.toMatchObject({ name: 'RequestRejectedError' });
   expect(called).toHaveLength(1);

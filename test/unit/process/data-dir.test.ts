@@ -65,14 +65,14 @@ if (!disk) console.warn('SKIPPED: a data directory on a full disk needs root on 
 });
 
 describe('the data directory', () => {
-  test('is made for its owner only', async () => {
+  test('is created for its owner only', async () => {
     folder = join(folder, 'a', 'b');
     const lock = await lockDataDir(folder);
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     await lock.release();
   });
 
-  test('keeps the mode of a folder that was there', async () => {
+  test('keeps the mode of an existing folder', async () => {
     chmodSync(folder, 0o750);
     await (await lockDataDir(folder)).release();
     expect(statSync(folder).mode & 0o777).toBe(0o750);
@@ -111,19 +111,19 @@ describe('the data directory', () => {
     }
   });
 
-  test('in /proc is found out through a symbolic link, too', async () => {
+  test('in /proc is detected through a symbolic link too', async () => {
     const link = join(folder, 'link');
     symlinkSync('/proc', link);
     await expect(lockDataDir(join(link, 'x'))).rejects.toThrow('is in /proc,');
   });
 
-  test('may be made by several at once', async () => {
+  test('may be created by several at once', async () => {
     folder = join(folder, 'a', 'b', 'c');
     const starters = await Promise.all(Array.from({ length: 4 }, starter));
     expect(starters.filter(({ said }) => said === 'locked')).toHaveLength(1);
   });
 
-  test('is refused to a second process, naming the first, until that releases it', async () => {
+  test("is refused to a second process, with the first one's name, until that releases it", async () => {
     const first = await starter();
     expect(first.said).toBe('locked');
     await expect(lockDataDir(folder)).rejects.toThrow(
@@ -143,7 +143,7 @@ describe('the data directory', () => {
     await (await lockDataDir(folder)).release();
   });
 
-  test('is taken over from a killed process at once', async () => {
+  test('is taken over at once from a killed process', async () => {
     const first = await starter();
     await ended(first.child, () => first.child.kill('SIGKILL'));
     const second = await starter();
@@ -151,7 +151,7 @@ describe('the data directory', () => {
     expect(lockFiles()).toHaveLength(1);
   });
 
-  test('is taken over when the pid of the holder now belongs to another process', async () => {
+  test("is taken over if the holder's pid now belongs to another process", async () => {
     const other = await starter();
     await ended(other.child, () => other.child.stdin!.end());
     const own = await ownIdentity();
@@ -161,7 +161,7 @@ describe('the data directory', () => {
     await lock.release();
   });
 
-  test('is taken over when the lock file lost its bytes', async () => {
+  test('is taken over if the lock file lost its bytes', async () => {
     writeFileSync(join(folder, 'lock.3'), '\0\0\0');
     await (await lockDataDir(folder)).release();
   });
@@ -180,7 +180,7 @@ describe('the data directory', () => {
     }
   });
 
-  test('held from another container is refused while its beat goes on and taken over when it stops', async () => {
+  test('held from another container is refused while its beat advances, and taken over when it stops', async () => {
     const file = join(folder, 'lock.2');
     const elsewhere = { pid: 1, startedAt: '1', place: 'elsewhere' };
     writeFileSync(file, JSON.stringify(elsewhere));

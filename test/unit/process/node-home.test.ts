@@ -52,7 +52,7 @@ async function left(name: string): Promise<string> {
   return folder;
 }
 
-test('folders of processes without a name that were killed are removed, and no others', async () => {
+test('folders of killed processes without a name are removed, and no others', async () => {
   const killed = await left(`${hostname()}-99999`);
   const named = await left('shards-1');
   const elsewhere = await left('another-host-99999');
@@ -64,7 +64,7 @@ test('folders of processes without a name that were killed are removed, and no o
   for (const folder of [named, elsewhere, starting, living.folder]) expect(existsSync(folder)).toBe(true);
 });
 
-test('a folder goes with its process, and no two processes have one name', async () => {
+test('a folder is removed with its process, and no two processes have one name', async () => {
   const { folder, release } = await take('shards-1');
   await expect(take('shards-1')).rejects.toThrow('give every node a PROVEC_NODE_ID of its own');
   await release();
@@ -72,7 +72,7 @@ test('a folder goes with its process, and no two processes have one name', async
   homes = [];
 });
 
-test('a process without a name ends while it reads a checkpoint: the next one, of another pid, does not read it', async () => {
+test('a process without a name ends while it reads a checkpoint: the next one, with another pid, does not read it', async () => {
   const shard = `${newCollection().id}.0`;
   const before = await left(`${hostname()}-99999`);
   const other = await left(`${hostname()}-99998`);
@@ -97,7 +97,7 @@ test('a process without a name ends while it reads a checkpoint: the next one, o
   await next.close();
 });
 
-test('of two that start at once over what a third one left, one has its marks', async () => {
+test("of two that start at once over a third one's leftovers, one gets its marks", async () => {
   const reading = join(checkpointsIn(await left(`${hostname()}-99999`)), 'reading');
   mkdirSync(reading, { recursive: true });
   for (let mark = 0; mark < 20; mark++) writeFileSync(join(reading, String(mark)), String(mark));
@@ -109,7 +109,7 @@ test('of two that start at once over what a third one left, one has its marks', 
   expect(marks.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, mark) => mark));
 });
 
-test('somebody leaves a folder whose parts are links to elsewhere: nothing is taken from there', async () => {
+test('links to elsewhere in a folder left behind: nothing is taken from there', async () => {
   const elsewhere = join(dataDir, 'elsewhere');
   mkdirSync(join(elsewhere, 'reading'), { recursive: true });
   for (const name of ['keypair.json', 'reading/keypair.json']) writeFileSync(join(elsewhere, name), 'a secret');

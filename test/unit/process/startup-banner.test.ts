@@ -28,7 +28,7 @@ const bannerOf = (variables: Record<string, string>, changes: Partial<Startup> =
 test.each([
   [true, 'Solana, embedded, RPC http://127.0.0.1:8899, authority Authority'],
   [false, 'Solana, http://127.0.0.1:8899, authority Authority'],
-])('where roots are anchored (embedded: %s)', (isEmbedded, said) => {
+])('says where roots are anchored (embedded: %s)', (isEmbedded, said) => {
   expect(bannerOf({}, { ledger: { ...STARTUP.ledger!, isEmbedded } })).toContain(said);
 });
 
@@ -56,7 +56,7 @@ test.each([
   expect(banner).toContain(said);
 });
 
-test('the request to paste reads a chosen key that stands in a file', async () => {
+test('the request to paste reads a chosen key from its file', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'provec-banner-'));
   const file = join(folder, 'the key');
   await writeFile(file, `${KEY}\n`);
@@ -71,7 +71,7 @@ test.each([
   ['of the first start', {}, { bootstrapSecret: KEY }, true],
   ['of later ones', {}, {}, false],
   ['that was given', { PROVEC_SECRET: 'a-secret-that-the-operator-chose' }, { bootstrapSecret: KEY }, false],
-])('where the secret lies is told %s: %#', (_, variables, changes, isTold) => {
+])('says where the secret is %s: %#', (_, variables, changes, isTold) => {
   const banner = bannerOf({ PROVEC_DATA_DIR: '/srv/provec', ...variables }, changes);
   expect(banner.includes('/srv/provec/secret   (keep a copy apart from the data)')).toBe(isTold);
 });

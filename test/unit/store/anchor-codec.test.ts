@@ -7,7 +7,7 @@ import * as sqlite from '../../../store/sqlite/anchor-codec.ts';
 const [own, other] = [randomUUID(), randomUUID()];
 const row = { ...emptyAnchorRow(own, 'an address', 4), seal: 'a seal' };
 
-test("SQLite: another collection's row, copied over one's own, reads as one that the service did not write", () => {
+test("SQLite: another collection's row, copied over its own, reads as one that the service did not write", () => {
   const stored = { collection: own, revision: 4, row: sqlite.encodeAnchor(row).row };
   expect(sqlite.decodeAnchor(stored)).toEqual(row);
   expect(sqlite.decodeAnchor({ ...stored, collection: other })).toEqual(unreadableAnchorRow(other, 4));

@@ -39,7 +39,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test('what the process was reading when it ended is set aside at the next start, and nothing else', async () => {
+test('the checkpoint being read when the process ended is set aside at the next start, and nothing else', async () => {
   await (await started()).fetch(SHARD, 2);
   const checkpoints = await started();
   expect(told).toEqual([{ shard: SHARD, seq: 2 }]);
@@ -54,7 +54,7 @@ test('each start sets aside one', async () => {
   expect(told).toHaveLength(2);
 });
 
-test('what was released, and what was being read when the store was closed, is offered again', async () => {
+test('released checkpoints, and those being read when the store was closed, are offered again', async () => {
   const before = await started();
   await before.release((await before.fetch(SHARD, 1))!);
   await before.fetch(SHARD, 2);
@@ -64,14 +64,14 @@ test('what was released, and what was being read when the store was closed, is o
   expect(told).toEqual([]);
 });
 
-test('a mark that was not written to its end says nothing', async () => {
+test('an incomplete mark has no meaning', async () => {
   await writeFile(join(folder, 'reading', 'cut-short'), '{"sha');
   await started();
   expect(told).toEqual([]);
   expect(await readdir(join(folder, 'reading'))).toEqual([]);
 });
 
-describe('somebody who can write to the data folder', () => {
+describe('someone who can write to the data folder', () => {
   /** A folder that does not belong to the store, with a file in it. */
   async function elsewhere(): Promise<string> {
     const path = join(folder, 'elsewhere');
@@ -80,7 +80,7 @@ describe('somebody who can write to the data folder', () => {
     return path;
   }
 
-  test('plants a mark whose seq is a path out of the store: nothing is removed there, and the start goes on', async () => {
+  test('plants a mark whose seq is a path out of the store: nothing is removed there, and the start continues', async () => {
     const victim = await elsewhere();
     const aside = join(folder, 'store', COLLECTION, '0', 'unsound-');
     const seq = `/${relative(aside, victim)}`;
@@ -108,7 +108,7 @@ describe('somebody who can write to the data folder', () => {
     ['a seq past all numbers', { shard: SHARD, seq: 2 ** 53 }],
     ['a text for a seq', { shard: SHARD, seq: '2' }],
     ['a seq in a list', { shard: SHARD, seq: [2] }],
-  ])('plants a mark that holds %s: it is taken away and told, and nothing else happens', async (_, mark) => {
+  ])('plants a mark with %s: it is removed and reported, and nothing else happens', async (_, mark) => {
     await writeFile(join(folder, 'reading', 'planted'), JSON.stringify(mark));
     const checkpoints = await started();
     expect(told).toEqual([{ file: join(folder, 'reading', 'planted') }]);
@@ -118,7 +118,7 @@ describe('somebody who can write to the data folder', () => {
     expect(told).toHaveLength(1);
   });
 
-  test('puts a folder, a link, or a file without an end among the marks: the start goes on without them', async () => {
+  test('puts a folder, a link, or an endless file among the marks: the start continues without them', async () => {
     const victim = await elsewhere();
     const reading = join(folder, 'reading');
     await mkdir(join(reading, 'folder', 'in it'), { recursive: true });
@@ -131,7 +131,7 @@ describe('somebody who can write to the data folder', () => {
     expect(await readdir(victim)).toEqual(['keypair.json']);
   });
 
-  test('has the folder of the marks be a link to another: nothing is removed there', async () => {
+  test('makes the marks folder a link to another: nothing is removed there', async () => {
     const victim = await elsewhere();
     await rm(join(folder, 'reading'), { recursive: true });
     await symlink(victim, join(folder, 'reading'));
@@ -143,7 +143,7 @@ describe('somebody who can write to the data folder', () => {
   });
 });
 
-test('a seq that is no number of a checkpoint is refused by whatever sets one aside', async () => {
+test('every operation that sets a checkpoint aside refuses an invalid seq', async () => {
   const stored = new FolderCheckpoints(
     join(folder, 'store'),
     new Seals(TEST_KEYS.checkpoints),

@@ -23,7 +23,7 @@ function permitted(mark: unknown, seals: Seals): Promise<string | null> {
   ).dueFor();
 }
 
-test('a mark that is sealed anew permits the same, under the next secret alone', async () => {
+test('a resealed mark permits the same, only under the next secret', async () => {
   const mark = newMark(old);
   expect(await permitted(mark, rotating)).toBe(mark.account);
   expect(await permitted(resealedMark(rotating, mark), next)).toBe(mark.account);

@@ -35,7 +35,7 @@ function resealed(log: LinkedEntry[], resealing = new LogResealing(BOTH, false))
 const alteredUnder = (keyring: typeof BOTH, log: LinkedEntry[]): number | null =>
   new LogSeals(keyring).firstAltered(log, { seq: log[0]!.entry.seq - 1, link: log[0]!.before });
 
-test('a log is sound under the current secret alone, and sealing it once more changes nothing', () => {
+test('a log is valid only under the current secret, and resealing it again changes nothing', () => {
   const log = logOf(5);
   expect(alteredUnder(CURRENT, log)).toBe(1);
   const anew = resealed(log);
@@ -45,14 +45,14 @@ test('a log is sound under the current secret alone, and sealing it once more ch
   expect(again.found).toEqual({ current: 5, earlier: 0, none: 0, refused: 0, refusedSeqs: [] });
 });
 
-test('one whose beginning is trimmed follows what was trimmed, as before', () => {
+test('a log with a trimmed beginning follows what was trimmed, as before', () => {
   const log = logOf(5);
   const anew = resealed(log.slice(2));
   expect(alteredUnder(CURRENT, anew)).toBeNull();
   expect(anew[0]!.before).toEqual(log[1]!.link);
 });
 
-describe('what was altered is found at the same place', () => {
+describe('an alteration is found at the same place', () => {
   const HASH = new Uint8Array(32).fill(99);
   test.each<[string, (log: LinkedEntry[]) => LinkedEntry[], number]>([
     ['an entry that was changed', (log) => log.map((each, at) => (at === 2 ? { ...each, bodyHash: HASH } : each)), 3],
@@ -66,7 +66,7 @@ describe('what was altered is found at the same place', () => {
   });
 });
 
-test('a head follows its entry, and one that nobody sealed stays so', () => {
+test('a head follows its entry, and an unsealed one stays so', () => {
   const seals = new LogSeals(EARLIER);
   const log = logOf(2);
   const { entry: last, link } = log[1]!;
@@ -82,7 +82,7 @@ test('a head follows its entry, and one that nobody sealed stays so', () => {
   expect(new LogSeals(BOTH).sealedHead(SHARD, { ...last.head, count: 9 }, forged.link, forged.seal)).toBeNull();
 });
 
-test('what comes after a contradiction still does', () => {
+test('an entry after a contradiction still follows it', () => {
   const { body: _, ...said } = entry(SHARD, 1);
   const unlinked = { entry: said, bodyHash: new Uint8Array(32), before: NO_LINK };
   const head = { ...said.head, contradicted: true } as const;
@@ -97,8 +97,8 @@ test('what comes after a contradiction still does', () => {
   expect(current.sealedHead(SHARD, said.head, headAnew.link, headAnew.seal)).toEqual(head);
 });
 
-describe('where it is believed', () => {
-  test('a log of any seals gets good ones; what does not decode, or has another body, gets none', () => {
+describe('when the log is trusted', () => {
+  test('a log of any seals gets valid ones; what does not decode, or has another body, gets none', () => {
     const log = logOf(4);
     const resealing = new LogResealing(CURRENT, true);
     const anew = log.map((linked, at) => {

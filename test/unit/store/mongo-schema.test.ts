@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { collectionDifference } from '../../../store/mongo/schema.ts';
 
-describe('what the server says of a collection', () => {
+describe('what the server reports about a collection', () => {
   const plain = { type: 'collection' as const, options: {} };
   const id = { v: 2, key: { _id: 1 }, name: '_id_' };
   const lookups = { v: 2, key: { lookups: 1 }, name: 'lookups_1', unique: true };
@@ -17,7 +17,7 @@ describe('what the server says of a collection', () => {
     ['has the option clusteredIndex', { type: 'collection', options: { clusteredIndex: { key: { _id: 1 } } } }],
     ['has the option expireAfterSeconds', { type: 'collection', options: { expireAfterSeconds: 0 } }],
     ['has the option another', { type: 'collection', options: { another: 'of a later server' } }],
-  ])('is refused where it comes to this: %s', (said, description) => {
+  ])('is refused for: %s', (said, description) => {
     expect(collectionDifference({ name: 'contradictions', ...description } as never, [id])).toMatch(said);
   });
 
@@ -31,14 +31,14 @@ describe('what the server says of a collection', () => {
     ['sparse where it is not to be', 'checkpoint-files.files', 'sparse', { sparse: true }],
     ['blind to case', 'checkpoint-files.files', 'collation', { collation: { locale: 'en', strength: 1 } }],
     ['hidden', 'checkpoint-files.files', 'hidden', { hidden: true }],
-  ])('is refused where an index of ours is another: %s', (_, name, field, change) => {
+  ])('is refused if an index of ours differs: %s', (_, name, field, change) => {
     const index = { v: 2, key: { filename: 1, uploadDate: 1 }, name: 'filename_1_uploadDate_1' };
     const said = `the collection ${name} has the index ${index.name} with another ${field}`;
     expect(collectionDifference({ name, ...plain }, [id, index])).toBeNull();
     expect(collectionDifference({ name, ...plain }, [id, { ...index, ...change }])).toBe(said);
   });
 
-  test('is refused where an index does not keep two of a kind apart that ours keeps apart', () => {
+  test('is refused if an index is less strict than ours', () => {
     const name = 'account-keys';
     expect(collectionDifference({ name, ...plain }, [id, lookups])).toBeNull();
     for (const change of [{ unique: false }, { unique: undefined }])
@@ -52,7 +52,7 @@ describe('what the server says of a collection', () => {
     );
   });
 
-  test('is refused where the index on _id is another', () => {
+  test('is refused if the index on _id differs', () => {
     const collation = { locale: 'en', strength: 1 };
     for (const change of [{ key: { _id: 'hashed' } }, { collation }])
       expect(collectionDifference({ name: 'accounts', ...plain }, [{ ...id, ...change }])).toMatch(
@@ -60,7 +60,7 @@ describe('what the server says of a collection', () => {
       );
   });
 
-  test('is let be where it says what is so anyway, in the words of any server', () => {
+  test('is accepted if it only states defaults, in the words of any server', () => {
     const said = { capped: false, autoIndexId: true, validator: {}, validationLevel: 'strict', collation: null };
     const of = { ns: 'provec.account-keys', background: true, sparse: false, hidden: false };
     const indexes = [

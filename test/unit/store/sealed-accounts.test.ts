@@ -37,7 +37,7 @@ beforeEach(() => {
   catalog = new SealedCatalog({ catalog: adapter as StoredCatalog, aliases }, seals, forged);
 });
 
-test('a deletion that was cut short is ended, and what is being deleted is gone for everybody', async () => {
+test('an interrupted deletion is completed, and an account being deleted is gone for everyone', async () => {
   const seal = sealAs('deleting');
   stored = { ...account, state: 'deleting', seal };
   expect(await catalog.getAccount(account.id)).toBeNull();
@@ -48,7 +48,7 @@ test('a deletion that was cut short is ended, and what is being deleted is gone 
   expect(told).toEqual([]);
 });
 
-test('what is deleted says so under its seal', async () => {
+test('an account being deleted says so under its seal', async () => {
   stored = { ...account, state: 'live', seal: sealAs('live') };
   await catalog.endDeletions();
   expect(deleted).toEqual([]);
@@ -61,7 +61,7 @@ test.each([
   ['marks a live account as being deleted', 'deleting', sealAs('live')],
   ['marks it, and puts another seal there', 'deleting', sealAs('deleting', new Seals(FORGED_KEYS.catalog))],
   ['takes the mark off one that is being deleted', 'live', sealAs('deleting')],
-] as const)('somebody %s: the start removes nothing, the row is refused and told', async (_, state, seal) => {
+] as const)('someone %s: the start removes nothing, and the row is refused and reported', async (_, state, seal) => {
   stored = { ...account, state, seal };
   await catalog.endDeletions();
   expect(await catalog.listAccounts()).toEqual([]);

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { PacketCounters } from '../../../transport/packet-counters.ts';
 import { sealPacket } from '../../../transport/packet-seal.ts';
 
-test('no counter comes twice, in whatever turns several peers take theirs', () => {
+test('no counter is used twice, in whatever order several peers take theirs', () => {
   const counters = new PacketCounters();
   const peers = [counters.series(), counters.series(), counters.series()];
   const idle = counters.series();
@@ -22,7 +22,7 @@ test('no counter comes twice, in whatever turns several peers take theirs', () =
   expect(taken[0]).toBe(0);
 });
 
-test('a peer counts on without gaps, so that its packets stay within the window of replays', () => {
+test("a peer's counters have no gaps, so that its packets stay within the replay window", () => {
   const counters = new PacketCounters();
   const [one, other] = [counters.series(), counters.series()];
   const first = one();

@@ -33,14 +33,14 @@ test('a call is running until it has ended, and then answered', async () => {
   expect(sent).toEqual(['answer']);
 });
 
-test('what never came is lost, and does not run any more', () => {
+test('a call that never arrived is lost, and does not run later', () => {
   const { calls } = received();
   expect(calls.status('a', WRITE, 2_000)).toBe('lost');
   expect(calls.arrived('a', WRITE)).toBe(false);
   expect(calls.status('a', WRITE, 3_000)).toBe('lost');
 });
 
-test('a call that ended without an answer is not called lost', () => {
+test('a call that ended without an answer is not reported lost', () => {
   const { calls } = received();
   calls.arrived('a', WRITE);
   calls.ended('a');
@@ -48,14 +48,14 @@ test('a call that ended without an answer is not called lost', () => {
   expect(calls.answerOf('a')).toBeNull();
 });
 
-test('of a call that may be made twice nothing is kept', () => {
+test('nothing is kept of a call that may be made twice', () => {
   const { calls, done } = received();
   done('a', READ);
   expect(calls.status('a', READ, 2_000)).toBe('unknown');
   expect(calls.status('never came', READ, 2_000)).toBe('unknown');
 });
 
-test('a large answer is not kept, but that there was one is', () => {
+test('a large answer is not kept, but the fact that there was one is', () => {
   const { calls, done } = received({ answerMaxBytes: 100 });
   done('a', WRITE, 101);
   expect(calls.status('a', WRITE, 2_000)).toBe('answered');
@@ -65,7 +65,7 @@ test('a large answer is not kept, but that there was one is', () => {
 test.each([
   ['number', { answeredMax: 2 }],
   ['bytes', { answersMaxBytes: 20 }],
-])('where too much was answered since (%s) nobody is told that a call never came', (_, limits) => {
+])('after too many answers (%s) no call is reported as never arrived', (_, limits) => {
   const { calls, done, time } = received(limits);
   done('a');
   time.nowMs += 10_000;
@@ -86,7 +86,7 @@ test('answers are forgotten in time', () => {
   expect(calls.status('b', WRITE, 1)).toBe('answered');
 });
 
-test('what is refused is bounded', () => {
+test('the number of refused calls is bounded', () => {
   const { calls } = received({ refusedMax: 2 });
   for (const id of ['a', 'b', 'c']) expect(calls.status(id, WRITE, 2_000)).toBe('lost');
   expect(calls.arrived('c', WRITE)).toBe(false);

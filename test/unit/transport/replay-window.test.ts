@@ -21,7 +21,7 @@ class Reference {
   }
 }
 
-test('each counter is taken once, in any order within the window, and none from behind it', () => {
+test('each counter is accepted once, in any order within the window, and none from before it', () => {
   const near = fc.integer({ min: -70, max: 70 });
   const step = fc.oneof(
     { weight: 8, arbitrary: near },

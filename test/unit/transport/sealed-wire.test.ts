@@ -103,7 +103,7 @@ afterEach(() => {
   for (const process of [...net.processes]) process.end();
 });
 
-test('nodes that have met hear each other, alone and among all, and no text is on the wire', async () => {
+test('authenticated nodes receive each other, alone and among all, and the wire carries no plain text', async () => {
   await a.say('REQ', 'b', 'for b alone');
   await b.say('RES', 'a', 'for a alone');
   await a.say('INFO', null, 'for all');
@@ -112,7 +112,7 @@ test('nodes that have met hear each other, alone and among all, and no text is o
   for (const { packet } of net.sent) expect(packet.toString('latin1')).not.toMatch(/alone|all|here/);
 });
 
-describe('he sends packets again', () => {
+describe('an attacker replays packets', () => {
   test('to the same process', async () => {
     await a.say('REQ', 'b', 'once');
     await a.say('INFO', null, 'once');
@@ -131,7 +131,7 @@ describe('he sends packets again', () => {
     expect(next.taken).toEqual([]);
   });
 
-  test('of a process that has ended, to one that never heard it', async () => {
+  test('of a process that has ended, to one that never knew it', async () => {
     await a.say('INFO', null, 'I serve everything');
     a.end();
     const late = new Process('late');
@@ -141,7 +141,7 @@ describe('he sends packets again', () => {
     expect(late.members).toEqual([]);
   });
 
-  test('that one which has joined since did not hear, of a process that still runs', async () => {
+  test('of a running process, to one that joined later', async () => {
     await a.say('DISCONNECT', null, 'before');
     const old = net.sent.at(-1)!;
     const late = new Process('late');
@@ -164,7 +164,7 @@ describe('he sends packets again', () => {
     expect(b.receive(sent)).toBe('a REQ for b');
   });
 
-  test('of a process that has ended since, to one that it had met: once at most', async () => {
+  test('of a process that has since ended, to one that it had authenticated with: once at most', async () => {
     net.passes = () => false;
     await a.say('REQ', 'b', 'kept back');
     const sent = net.sent.at(-1)!;
@@ -185,7 +185,7 @@ describe('he sends packets again', () => {
   });
 });
 
-describe('he sends his own', () => {
+describe('an attacker sends its own packets', () => {
   test('sealed with another secret, in another namespace, or not at all', async () => {
     const taken = [...b.taken];
     const strangers = [new Process('a', FORGED_TRANSPORT_KEYS), new Process('a', TEST_TRANSPORT_KEYS, 'another')];
@@ -220,7 +220,7 @@ describe('he sends his own', () => {
   });
 });
 
-describe('he has a process forget another', () => {
+describe('an attacker makes a process forget another', () => {
   /** More unauthenticated processes than a process remembers. */
   const CROWD = 1_100;
   let heard: Sent;
@@ -239,7 +239,7 @@ describe('he has a process forget another', () => {
     heard = net.sent.at(-1)!;
   });
 
-  test('which seals nothing under a nonce that it has used for that one', async () => {
+  test('and it still reuses no nonce', async () => {
     // The proof for the forgotten process is still queued.
     for (const sent of [heard, ...crowd, heard]) a.receive(sent);
     await settled();
@@ -253,7 +253,7 @@ describe('he has a process forget another', () => {
     expect(new Set(nonces).size).toBe(3);
   });
 
-  test('which takes nothing again that it took before', async () => {
+  test('and it still accepts no packet twice', async () => {
     await b.say('REQ', 'a', 'once');
     const once = net.sent.at(-1)!;
     expect(a.receive(once)).toBe('b REQ once');
@@ -263,8 +263,8 @@ describe('he has a process forget another', () => {
   });
 });
 
-describe('nodes that start again', () => {
-  test('are met anew, and what was under way to the process before is lost', async () => {
+describe('nodes that restart', () => {
+  test('authenticate anew, and packets in flight to the earlier process are lost', async () => {
     b.end();
     const next = new Process('b');
     await a.say('REQ', 'b', 'to the one before');
@@ -275,14 +275,14 @@ describe('nodes that start again', () => {
     expect(next.taken).toEqual(['a REQ to the next']);
   });
 
-  test('a packet for one that was never heard of waits until it has proven itself, or rejects', async () => {
+  test('a packet for an unknown node waits until that has authenticated, or rejects', async () => {
     const c = new Process('c');
     await c.say('REQ', 'a', 'unasked');
     expect(a.taken.at(-1)).toBe('c REQ unasked');
     await expect(a.say('REQ', 'nobody', 'lost')).rejects.toThrow(NoReceiver);
   });
 
-  test('proofs that are lost are asked for again', async () => {
+  test('lost proofs are requested again', async () => {
     const c = new Process('c');
     net.passes = ({ cmd }) => cmd !== 'RES';
     await c.say('HEARTBEAT', null, '1');
@@ -296,7 +296,7 @@ describe('nodes that start again', () => {
     expect(a.members).toEqual(['b', 'c']);
   });
 
-  test('one that was met and has lost the other proof is told again when it says where it listens', async () => {
+  test("a node that authenticated and lost the other's proof gets it again when it announces its address", async () => {
     const c = new Process('c');
     // c proves itself to a, but never receives a's proof.
     net.passes = ({ from, cmd }) => !(from === a && cmd === 'RES');
@@ -311,7 +311,7 @@ describe('nodes that start again', () => {
   });
 });
 
-test('while a new secret is brought in, nodes with the old one and with both understand each other', async () => {
+test('while a new secret is introduced, nodes with the old one and with both understand each other', async () => {
   const other = 'a-secret-that-comes-after-the-other-one';
   const next = new Process('next', transportKeys([other, TEST_SECRET]));
   const before = new Process('before', transportKeys([TEST_SECRET, other]));

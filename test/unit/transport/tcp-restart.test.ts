@@ -20,7 +20,7 @@ async function leave(node: TestNode): Promise<void> {
   await node.stop();
 }
 
-test('a node that starts again on another port is seen at once, however often its last process changed', async () => {
+test('a node that restarts on another port is seen at once, however often its last process changed', async () => {
   cluster = new TransportCluster({ kind: 'TCP' });
   const [a, b] = await cluster.startAll('a', 'b');
   for (let life = 0; life < 2; life++) {
@@ -39,7 +39,7 @@ test('a node that starts again on another port is seen at once, however often it
   expect(known(a.broker, 'c').seq).toBe(again.broker.registry.nodes.localNode!.seq);
 });
 
-test('a node that is gone does not come back without its services because of what another one says of its load', async () => {
+test('a node that is gone does not come back without its services because another one mentions its load', async () => {
   cluster = new TransportCluster({ kind: 'TCP' });
   const [a, b, c] = await cluster.startAll('a', 'b', 'c');
   const info = b.broker.registry.getNodeInfo('c');

@@ -50,7 +50,7 @@ describe.each(await selectedBackings())('%s', (backing) => {
 });
 
 test.each([50, 200])(
-  'with a MongoDB that takes %i ms longer nothing is cut off, and no request fails',
+  'with MongoDB %i ms slower the drain completes, and no request fails',
   async (ms) => {
     const backing = await startBacking('MongoDB + Redis', true);
     const url = new URL(backing.environment.PROVEC_MONGO_URL!);
@@ -65,7 +65,7 @@ test.each([50, 200])(
 );
 
 /** Needs servers: on a shared SQLite file, a node halted in a commit would block all others. */
-test('a node that is halted while it takes shards is passed over', async () => {
+test('a node that freezes while it takes shards is skipped', async () => {
   small = await SmallShards.start(await startBacking('MongoDB + Redis'));
   const [, heir] = small.cluster.shardNodes;
   const { failures } = await drained('an heir is halted', async () => {

@@ -7,7 +7,7 @@ import { selectedBackings } from '../selection.ts';
 const HALTED_MS = 10_000;
 
 describe.each(await selectedBackings())('%s', (backing) => {
-  test('an owner does nothing for longer than its lease lasts, and goes on', async () => {
+  test('an owner freezes for longer than its lease, and continues', async () => {
     const result = await runChaos({
       name: `an owner is halted for ${HALTED_MS / 1000} s and goes on`,
       backing,

@@ -20,7 +20,7 @@ describe.each(await selectedBackings())('%s', (backing) => {
     ['control nodes take queries and writes', false],
     ['gateways do, as on Kubernetes: no write fails either', true],
   ])(
-    'one of two control nodes is killed: no query fails, and every reading of the usage counts them; %s',
+    'one of two control nodes is killed: no query fails, and every usage report counts them; %s',
     async (_, isAsOnKubernetes) => {
       const settings = { shardNodes: 2, controls: 2, isAsOnKubernetes };
       const cluster = await ClusterProcess.start(await startBacking(backing, true), settings);

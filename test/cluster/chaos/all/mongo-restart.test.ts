@@ -5,7 +5,7 @@ import { runChaos } from '../chaos-run.ts';
 const DOWN_MS = 3_000;
 const STOPPED_MS = 8_000;
 
-test('MongoDB is killed and comes back', async () => {
+test('MongoDB is killed and restarted', async () => {
   const result = await runChaos({
     name: `MongoDB is killed and is back after ${DOWN_MS / 1000} s`,
     backing: 'MongoDB + Redis',
@@ -21,7 +21,7 @@ test('MongoDB is killed and comes back', async () => {
   expect(result.shardAwayMs).toBeLessThan(DOWN_MS + 15_000);
 }, 180_000);
 
-test('MongoDB does nothing for longer than leases last, and goes on', async () => {
+test('MongoDB freezes for longer than leases last, and continues', async () => {
   const result = await runChaos({
     name: `MongoDB is halted for ${STOPPED_MS / 1000} s and goes on`,
     backing: 'MongoDB + Redis',

@@ -31,7 +31,7 @@ async function wired(network: PrivateNetwork, { environment, redis, mongo }: Bac
   return environments;
 }
 
-test('a node that holds shards is cut off and comes back', async () => {
+test('a node that holds shards is cut off and reconnects', async () => {
   const network = new PrivateNetwork();
   endings.push(() => network.end());
   const services = await startBacking('MongoDB + Redis', true);

@@ -4,7 +4,7 @@ import { runChaos } from '../chaos-run.ts';
 
 const DOWN_MS = 2_000;
 
-test('Redis is killed and comes back', async () => {
+test('Redis is killed and restarted', async () => {
   const result = await runChaos({
     name: `Redis is killed twice and is back after ${DOWN_MS / 1000} s`,
     backing: 'MongoDB + Redis',

@@ -7,7 +7,7 @@ import { selectedBackings } from '../selection.ts';
 const ROLLED = { isFlawless: true, gateways: 2, controls: 2 };
 
 describe.each(await selectedBackings())('%s', (backing) => {
-  test('nodes are stopped and started again one by one, and no request fails', async () => {
+  test('nodes are restarted one by one, and no request fails', async () => {
     const result = await runChaos({
       ...ROLLED,
       name: 'every node is rolled once',

@@ -4,7 +4,7 @@ import { runChaos } from '../chaos-run.ts';
 import { selectedBackings } from '../selection.ts';
 
 describe.each(await selectedBackings())('%s', (backing) => {
-  test('from three shard nodes to five and to two, and no request fails', async () => {
+  test('three shard nodes become five, then two, and no request fails', async () => {
     const result = await runChaos({
       name: 'scale 3 -> 5 -> 2',
       backing,

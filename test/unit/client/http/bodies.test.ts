@@ -71,7 +71,7 @@ const FAULTS: [fault: unknown, message: RegExp][] = [
   [{ toJSON: () => new Date(0) }, /has the type Date/],
 ];
 
-test.each(FAULTS)('%p is refused at its place, wherever it is', async (fault, message) => {
+test.each(FAULTS)('refuses %p wherever it is, and names the place', async (fault, message) => {
   const refused = async (call: () => Promise<unknown>, path: string) => {
     const error = await call().catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(TypeError);
@@ -102,7 +102,7 @@ test.each(FAULTS)('%p is refused at its place, wherever it is', async (fault, me
   expect(sent).toEqual([]);
 });
 
-test('what a spread or a path would lose is refused, too', async () => {
+test('refuses what a spread or a path would lose', async () => {
   class Everything {
     ids = ['a'];
     records = [{ id: 'a', values: [1] }];
@@ -144,7 +144,7 @@ test('what a spread or a path would lose is refused, too', async () => {
   expect(sent).toEqual([]);
 });
 
-test('values of a vector that are not numbers are refused, in a list and in a typed array', async () => {
+test('refuses values of a vector that are not numbers, in a list and in a typed array', async () => {
   for (const values of [[1, Number.NaN], Float32Array.of(1, Number.NaN)]) {
     await expect(notes.query({ vector: values })).rejects.toThrow('vector[1] is NaN');
     await expect(notes.upsert({ records: [{ id: 'a', values }] })).rejects.toThrow('records[0].values[1] is NaN');
@@ -156,7 +156,7 @@ test('values of a vector that are not numbers are refused, in a list and in a ty
   expect(sent).toEqual([]);
 });
 
-test('all JSON values are sent as they are', async () => {
+test('sends all JSON values unchanged', async () => {
   const twice = { a: 1 };
   class Dated {
     at = new Date(0);

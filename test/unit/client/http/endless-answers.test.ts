@@ -32,33 +32,33 @@ function withoutEnd(response: ServerResponse): void {
   response.once('drain', () => withoutEnd(response));
 }
 
-test('the client leaves an answer that has no end', async () => {
+test('the client abandons an endless answer', async () => {
   const { provec, left } = await answeredBy(200, withoutEnd);
   await expect(provec.getUsage()).rejects.toThrow(ServerError);
   await expect(provec.getUsage()).rejects.toThrow(/more than 100000 bytes.*maxAnswerBytes/);
   await left;
 });
 
-test('the client inflates no more of an answer than it may have', async () => {
+test('the client inflates no more of an answer than its maximum', async () => {
   const bomb = gzipSync(Buffer.alloc(32 * 1024 * 1024, ' '));
   const { provec, left } = await answeredBy(200, (response) => response.end(bomb), { 'content-encoding': 'gzip' });
   await expect(provec.getUsage()).rejects.toThrow(/more than 100000 bytes/);
   await left;
 });
 
-test('an error without end keeps its status', async () => {
+test('an endless error keeps its status', async () => {
   const { provec, left } = await answeredBy(503, withoutEnd);
   await expect(provec.getUsage()).rejects.toThrow(UnavailableError);
   await left;
 });
 
-test('an answer of just the maximum is taken', async () => {
+test('accepts an answer of exactly the maximum', async () => {
   const text = '{"count":1}'.padEnd(100_000);
   const { provec } = await answeredBy(200, (response) => response.end(text));
   expect(await provec.collection('notes').count()).toBe(1);
 });
 
-test('an export may have any size, but no line without end', async () => {
+test('an export may have any size, but no endless line', async () => {
   const { provec, left } = await answeredBy(200, withoutEnd);
   const read = async () => {
     for await (const _ of await provec.collection('notes').export());

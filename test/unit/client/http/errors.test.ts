@@ -3,7 +3,7 @@ import { errorOf } from '../../../../client/http/errors.ts';
 import { APIStatusError, ProvecError, ServerError } from '../../../../client/index.ts';
 import { ERROR_TABLE } from '../../../../lib/errors.ts';
 
-test.each(Object.entries(ERROR_TABLE))('%s has a class of its kind', (code, { status }) => {
+test.each(Object.entries(ERROR_TABLE))('%s has its own error class', (code, { status }) => {
   const body = { error: 'A sentence.', code, status, requestId: 'r1' };
   const error = errorOf(new Response(null, { status }), JSON.stringify(body));
   expect(error).toBeInstanceOf(ProvecError);
@@ -13,7 +13,7 @@ test.each(Object.entries(ERROR_TABLE))('%s has a class of its kind', (code, { st
   expect(error.name).toBe(error.constructor.name);
 });
 
-test.each([-5, 'soon', null, []])('a Retry-After that is none is ignored: %j', (retryAfterSeconds) => {
+test.each([-5, 'soon', null, []])('ignores an invalid Retry-After: %j', (retryAfterSeconds) => {
   for (const header of ['Wed, 32 Oct', 'soon', '']) {
     const response = new Response(null, { status: 503, headers: { 'retry-after': header } });
     const body = { error: 'A sentence.', code: 'UNAVAILABLE', retryAfterSeconds };
@@ -22,7 +22,7 @@ test.each([-5, 'soon', null, []])('a Retry-After that is none is ignored: %j', (
   }
 });
 
-test('a Retry-After may be a date', () => {
+test('accepts a date in Retry-After', () => {
   const told = (moment: number) => {
     const headers = { 'retry-after': new Date(moment).toUTCString() };
     return errorOf(new Response(null, { status: 503, headers }), 'a proxy').retryAfterSeconds;
@@ -33,7 +33,7 @@ test('a Retry-After may be a date', () => {
 });
 
 test.each(['', '<html>', 'null', '{"error": {"code": 1}}', '{"error": "only"}'])(
-  'the answer %j is of something else',
+  'the answer %j comes from another service',
   (text) => {
     expect(errorOf(new Response(null, { status: 404 }), text)).toMatchObject({
       name: 'NotFoundError',

@@ -5,7 +5,7 @@ const made = (options: object) => () => new Provec({ url: 'http://x', apiKey: 'k
 const URLS = ['ftp://x', 'notes', 'x:8080', 'http://me:secret@x', '', 'http://x?key=secret', 'http://:secret@x'];
 
 test.each([...URLS, 'http://x/api/v1', 'http://', 'http://x:secret', undefined, null, 5, {}])(
-  'refuses the url %j without saying it',
+  'refuses the url %j without repeating it',
   (url) => {
     expect(made({ url })).toThrow(TypeError);
     expect(made({ url })).toThrow(/^url must be the address of a Provec/);
@@ -14,7 +14,7 @@ test.each([...URLS, 'http://x/api/v1', 'http://', 'http://x:secret', undefined, 
 );
 
 test.each(['', 'secret\n', 'secret ü', 'two words', undefined, null, 5])(
-  'refuses the key %j without saying it',
+  'refuses the key %j without repeating it',
   (key) => {
     const operator = () => new ProvecOperator({ url: 'http://x', adminToken: key as string });
     expect(made({ apiKey: key })).toThrow(/^apiKey must be/);
@@ -37,7 +37,7 @@ const WRONG: Record<string, unknown[]> = {
 /** Values that are invalid for every option. */
 const NEVER = [Number.NaN, -1, Number.NEGATIVE_INFINITY, '1000', true, null, 1n];
 
-test.each(Object.entries(WRONG))('names %s where it is invalid, for a client and for a call', async (name, values) => {
+test.each(Object.entries(WRONG))('names an invalid %s, for a client and for a call', async (name, values) => {
   const notes = made({})().collection('notes');
   for (const value of [...NEVER, ...values]) {
     const says = new RegExp(`^${name} must be .*\\. It is `);
@@ -49,13 +49,13 @@ test.each(Object.entries(WRONG))('names %s where it is invalid, for a client and
   }
 });
 
-test('takes what is valid', () => {
+test('accepts valid options', () => {
   for (const value of [1, 0.5, 1e300, Number.POSITIVE_INFINITY, undefined])
     made({ timeoutMs: value, retryForMs: value, maxRetryAfterMs: value, maxRetries: value === 0.5 ? 0 : value })();
   made({ url: 'https://x:8443/below/', retryForMs: 0, maxRetryAfterMs: 0 })();
 });
 
-test.each([undefined, null, 'http://x'])('says that %j are no options', (options) => {
+test.each([undefined, null, 'http://x'])('refuses %j as options', (options) => {
   expect(() => new Provec(options as never)).toThrow(/^The options must be an object\.$/);
   expect(() => new ProvecOperator(options as never)).toThrow(/^The options must be an object\.$/);
 });

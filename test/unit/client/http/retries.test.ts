@@ -62,7 +62,7 @@ const FREE = {
 };
 const USAGE: Step = [200, FREE];
 
-describe('what passes by itself is tried again', () => {
+describe('transient failures are retried', () => {
   test.each<[string, Step]>([
     ['a 503', refusal(503, 'SHARD_UNAVAILABLE')],
     ['a 429 of the rate', refusal(429, 'RATE_LIMITED')],
@@ -74,14 +74,14 @@ describe('what passes by itself is tried again', () => {
     expect(seen).toHaveLength(3);
   });
 
-  test('silence, each time for timeoutMs', async () => {
+  test('no answer, each time for timeoutMs', async () => {
     const { seen, provec } = await scripted(['silence', USAGE], { timeoutMs: 300 });
     expect(await provec.getUsage()).toEqual(FREE);
     expect(seen.length).toBeGreaterThanOrEqual(2);
   });
 });
 
-describe('it gives up', () => {
+describe('gives up', () => {
   test('after maxRetries, with the last error', async () => {
     const { seen, provec } = await scripted([refusal(503, 'UNAVAILABLE')], { maxRetries: 2 });
     const error = await provec.getUsage().catch((reason: unknown) => reason);
@@ -99,7 +99,7 @@ describe('it gives up', () => {
     expect(seen).toHaveLength(before + 1);
   });
 
-  test('on a server that cannot be reached, and says why', async () => {
+  test('on an unreachable server, and says why', async () => {
     const { provec } = await scripted(['cut'], { maxRetries: 1 });
     server!.close();
     server!.closeAllConnections();
@@ -107,7 +107,7 @@ describe('it gives up', () => {
     await expect(provec.getUsage()).rejects.toThrow(/ECONNREFUSED/);
   });
 
-  test('at once on what stays as it is', async () => {
+  test('at once on permanent errors', async () => {
     const { seen, provec } = await scripted([
       refusal(429, 'PLAN_LIMIT_REACHED', { retryAfterSeconds: 1 }),
       refusal(500, 'INTERNAL'),
@@ -125,7 +125,7 @@ describe('it gives up', () => {
     expect(seen).toHaveLength(6);
   });
 
-  test('on a Retry-After longer than maxRetryAfterMs, and tells how long', async () => {
+  test('on a Retry-After longer than maxRetryAfterMs, and says how long', async () => {
     const limited = refusal(429, 'RATE_LIMITED', { retryAfterSeconds: 31 });
     const { seen, provec } = await scripted([limited]);
     const error = await provec.getUsage().catch((reason: unknown) => reason);
@@ -134,7 +134,7 @@ describe('it gives up', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('on a time-out of a verify, which would begin anew', async () => {
+  test('on a time-out of a verify, which would start again', async () => {
     const { seen, provec } = await scripted(['silence'], { timeoutMs: 50 });
     await expect(provec.collection('notes').verify()).rejects.toThrow(APITimeoutError);
     expect(seen).toHaveLength(1);
@@ -166,14 +166,14 @@ describe('it gives up', () => {
   });
 });
 
-test('a signal that is shared by many requests keeps none of them', async () => {
+test('a signal shared by many requests does not keep them in memory', async () => {
   const { provec } = await scripted([USAGE]);
   const { signal } = new AbortController();
   for (let at = 0; at < 20; at++) await provec.getUsage({ signal });
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-test('waits grow up to 8 s, are random, and longer by what the service asks for', () => {
+test('waits grow up to 8 s, are random, and add what the service asks for', () => {
   for (let retry = 0; retry < 12; retry++) {
     const waits = Array.from({ length: 200 }, () => retryWaitMs(retry, 0));
     const longest = Math.min(500 * 2 ** retry, 8_000);
@@ -185,7 +185,7 @@ test('waits grow up to 8 s, are random, and longer by what the service asks for'
   }
 });
 
-describe('how long it tries', () => {
+describe('how long it retries', () => {
   const DEFAULTS = { retryForMs: 60_000, maxRetries: Number.POSITIVE_INFINITY, maxRetryAfterMs: 30_000 };
   const unavailable = (retryAfterSeconds?: number) =>
     new UnavailableError({ error: 'It starts.', status: 503, retryAfterSeconds });
@@ -209,7 +209,7 @@ describe('how long it tries', () => {
     }
   }
 
-  test('60 s after the first failure it tries for the last time, and says how often it did', () => {
+  test('makes the last attempt 60 s after the first failure, and counts the attempts', () => {
     const { beganMs, error } = attempts(0, unavailable);
     expect(beganMs.at(-1)).toBe(60_000);
     expect(beganMs.length).toBeGreaterThan(8);
@@ -222,14 +222,14 @@ describe('how long it tries', () => {
     expect(beganMs).toHaveLength(2);
   });
 
-  test('the time is configured', () => {
+  test('the time is configurable', () => {
     expect(attempts(0, unavailable, { retryForMs: 300_000 }).beganMs.at(-1)).toBe(300_000);
     const once = attempts(0, unavailable, { retryForMs: 0 });
     expect([once.beganMs, once.error.message]).toEqual([[0], 'It starts.']);
     expect(attempts(0, unavailable, { maxRetries: 3 }).beganMs).toHaveLength(4);
   });
 
-  test('no longer than it makes sense to wait', () => {
+  test('no longer than makes sense', () => {
     expect(attempts(0, () => unavailable(20)).beganMs.length).toBeGreaterThan(1);
     for (const [asked, options] of [[31, {}] as const, [20, { retryForMs: 15_000 }] as const]) {
       const { beganMs, error } = attempts(0, () => unavailable(asked), options);
@@ -288,14 +288,14 @@ describe('how long it tries', () => {
     expect([code, count > 1]).toEqual([code, PASSING.includes(code)]);
   });
 
-  test('a server that does not speak TLS is not tried again', async () => {
+  test('does not retry a server that does not speak TLS', async () => {
     await scripted([USAGE]);
     const { port } = server!.address() as AddressInfo;
     const call = new Provec({ url: `https://127.0.0.1:${port}`, apiKey: 'k' }).getUsage();
     await expect(call).rejects.toThrow(/SSL|TLS/i);
   });
 
-  test('the client waits for a service that is not up yet', async () => {
+  test('waits for a service that is not up yet', async () => {
     await scripted([USAGE]);
     const { port } = server!.address() as AddressInfo;
     const handler = server!.listeners('request')[0] as RequestListener;
@@ -317,13 +317,13 @@ describe('how long it tries', () => {
   });
 });
 
-test('takes what Retry-After says where the body does not', async () => {
+test('uses Retry-After if the body has no wait', async () => {
   const { seen, provec } = await scripted([[503, 'a proxy', { 'retry-after': '31' }]]);
   await expect(provec.getUsage()).rejects.toMatchObject({ name: 'UnavailableError', retryAfterSeconds: 31 });
   expect(seen).toHaveLength(1);
 });
 
-test('what a second time answers otherwise is not sent twice, unless nothing was done', async () => {
+test('an operation that is not repeatable is not sent twice, unless nothing was done', async () => {
   const { seen, provec } = await scripted([
     'cut',
     refusal(503, 'UNAVAILABLE'),

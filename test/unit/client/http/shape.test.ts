@@ -57,11 +57,11 @@ function* variants(value: unknown): Generator<unknown> {
   }
 }
 
-test('the answers are found', () => {
+test('finds the answers', () => {
   expect(new Set(ANSWERS.map(([operation]) => operation)).size).toBeGreaterThan(OPERATIONS.size - 5);
 });
 
-test.each(ANSWERS)('an answer to %s is taken, and what the document refuses is not', (operation, answer) => {
+test.each(ANSWERS)('accepts an answer to %s, and refuses what the document refuses', (operation, answer) => {
   const validate = validatorOf(operation);
   assertAnswer(operation, answer, 200);
   let refused = 0;
@@ -137,7 +137,7 @@ describe('a service that is not Provec and answers {}', () => {
   });
 });
 
-test('an export of something else is refused', async () => {
+test('refuses an export of something else', async () => {
   for (const text of ['<html>', '{"id":"a"}\n', '{"id":"a","values":["1"]}\n', '[]\n']) {
     const provec = new Provec({ url: 'http://x', apiKey: 'k', fetch: async () => new Response(text) });
     const read = async () => {
@@ -147,7 +147,7 @@ test('an export of something else is refused', async () => {
   }
 });
 
-test.each([1, 2, 3, 7])('pages that form a cycle of %d end', async (length) => {
+test.each([1, 2, 3, 7])('ends pages that form a cycle of %d', async (length) => {
   let page = 0;
   const fetch = async () => {
     page++;

@@ -88,7 +88,7 @@ describe.each(NAMES)('a request to %s', (name) => {
   const validate = document.compile(schema);
   const known = requests[name].names;
 
-  test('is taken where its schema takes it, and refused where that refuses it', () => {
+  test('is accepted if its schema accepts it, and refused if the schema refuses it', () => {
     const required = (schema.required ?? []) as string[];
     const field = fc.constantFrom(...known, ...known, ...required, ...required, 'other', 'constructor');
     const body = fc.dictionary(field, fc.constantFrom(...VALUES), { maxKeys: 5, noNullPrototype: true });
@@ -104,7 +104,7 @@ describe.each(NAMES)('a request to %s', (name) => {
   });
 });
 
-test('what is absent has the default of the document', () => {
+test("absent fields have the document's defaults", () => {
   const defaultsIn = (schema: Json) =>
     Object.fromEntries(
       Object.entries(schema.properties as Record<string, Json>)
@@ -132,7 +132,7 @@ test('what is absent has the default of the document', () => {
   });
 });
 
-test('all that is wrong is named at once, each in a sentence', () => {
+test('reports all faults at once, each in a sentence', () => {
   const decode = () => requests.createCollection.decode({ name: '-', dimensions: 0, shards: 3 });
   expect(decode).toThrow(
     expect.objectContaining({
@@ -148,11 +148,11 @@ test('all that is wrong is named at once, each in a sentence', () => {
   );
 });
 
-test('a vector of another length is named as that, whatever else is wrong', () => {
+test('reports a vector of another length, whatever else is wrong', () => {
   expect(outcomeOf('query', { vector: [1, 2, 3], topK: 0 })).toBe('DIMENSION_MISMATCH');
 });
 
-test('exactly one of vector and id is to be given', () => {
+test('requires exactly one of vector and id', () => {
   const decode = (body: Json) => () => requests.query.decode(body, CONTEXT);
   expect(decode({})).toThrow('vector must be given (exactly one of vector, id), but is missing.');
   expect(decode({ vector: [1, 0], id: 'a' })).toThrow(/but is given with id\.$/);

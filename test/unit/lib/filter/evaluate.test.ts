@@ -64,7 +64,7 @@ test.each([
   expect(naiveMatches(filter, RECORD)).toBe(expected);
 });
 
-test('a long list is taken apart once, however many conditions ask for its elements', () => {
+test('a long list is split once, however many conditions need its elements', () => {
   const list = Array.from({ length: 9_000 }, (_, i) => i);
   const $or = Array.from({ length: 30 }, (_, at) => ({
     list: { $in: Array.from({ length: 32 }, (_, i) => -1 - 32 * at - i) },

@@ -18,11 +18,11 @@ function nested(levels: number): Record<string, unknown> {
 }
 
 describe('parseFilter', () => {
-  test('takes {} as no filter', () => {
+  test('accepts {} as no filter', () => {
     expect(parseFilter({}, LIMITS)).toBeNull();
   });
 
-  test('brings operators to normal form', () => {
+  test('normalises operators', () => {
     expect(parseFilter({ a: 1 }, LIMITS)).toEqual({ op: 'in', field: 'a', values: [1] });
     expect(parseFilter({ a: { $ne: null } }, LIMITS)).toEqual({
       op: 'not',
@@ -78,11 +78,11 @@ describe('parseFilter', () => {
     [{ a: { $or: [] } }, 'does not belong here'],
     [{ $gt: 1 }, 'does not belong here'],
     [{ a: { b: 1 } }, 'dotted'],
-  ])('advises on the unknown operator in %j', (filter, advice) => {
+  ])('suggests an operator for the unknown one in %j', (filter, advice) => {
     expect(refusal(filter).message).toContain(advice);
   });
 
-  test('bounds levels, conditions and values', () => {
+  test('limits levels, conditions and values', () => {
     expect(parseFilter(nested(LIMITS.filterMaxLevels), LIMITS)).not.toBeNull();
     expect(refusal(nested(LIMITS.filterMaxLevels + 1)).message).toContain('levels');
     const or = (n: number) => ({ $or: Array.from({ length: n }, () => ({ a: 1 })) });
@@ -101,7 +101,7 @@ describe('parseFilter', () => {
     expect(refusal({ a: deepNot }).message).toContain('levels');
   });
 
-  test('counts $exists: true beside $ne or $nin as one condition with it', () => {
+  test('counts $exists: true with $ne or $nin as one condition', () => {
     const fields = (size: number, operators: object) =>
       Object.fromEntries(Array.from({ length: size }, (_, at) => [`f${at}`, operators]));
     const most = LIMITS.filterMaxConditions;
@@ -113,7 +113,7 @@ describe('parseFilter', () => {
     expect(refusal(fields(most, { $exists: true, $eq: 1 })).message).toContain('conditions');
   });
 
-  test('accepts exactly the most conditions allowed', () => {
+  test('accepts exactly the maximum number of conditions', () => {
     const or = { $or: Array.from({ length: LIMITS.filterMaxConditions }, () => ({ a: 1 })) };
     expect(parseFilter(or, LIMITS)).not.toBeNull();
   });

@@ -13,7 +13,7 @@ const value: fc.Arbitrary<Scalar> = fc.oneof(
   long.map(([length, last]) => 'x'.repeat(length) + last),
 );
 
-test('holds what a Map holds', () => {
+test('holds the same as a Map', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(value, fc.option(fc.nat())), { maxLength: 200 }),

@@ -72,7 +72,7 @@ describe.each(golden.sets.map((set) => [set.records.length, set] as const))('gol
   });
 });
 
-describe('what has no hash is refused', () => {
+describe('what cannot be hashed is refused', () => {
   test('ill-formed Unicode', () => {
     expect(() => keyHashOf('\ud800')).toThrow(RangeError);
     expect(() => metaHashOf('{"a":"\udfff"}')).toThrow(RangeError);
@@ -88,7 +88,7 @@ describe('what has no hash is refused', () => {
   });
 });
 
-test('-0 and +0 are one value, and a longer vector after a shorter one is hashed whole', () => {
+test('-0 and +0 are one value, and a longer vector after a shorter one is hashed completely', () => {
   expect(vecHashOf(Float32Array.of(-0, 1))).toEqual(vecHashOf(Float32Array.of(0, 1)));
   const long = new Float32Array(5_000).fill(0.5);
   const first = vecHashOf(long);

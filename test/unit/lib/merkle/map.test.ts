@@ -61,7 +61,7 @@ function play(skipBits: number, script: Step[]): void {
   expect(describeNode(map.root())).toBe(`empty ${'0'.repeat(64)}`);
 }
 
-describe('a map equals its definition under random changes', () => {
+describe('a map matches its definition under random changes', () => {
   test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])('skipBits %i', (skipBits) => {
     fc.assert(
       fc.property(steps(skipBits), (script) => play(skipBits, script)),
@@ -70,7 +70,7 @@ describe('a map equals its definition under random changes', () => {
   });
 });
 
-test('growing through many sizes, and back, with roots taken between', () => {
+test('grows through many sizes and back, with roots taken in between', () => {
   const map = new MerkleMap({ skipBits: 0 });
   const items = Array.from({ length: 3_000 }, (_, slot) => {
     const key = keyHashOf(`id-${slot}`);
@@ -112,12 +112,12 @@ describe('memory', () => {
     return map;
   };
 
-  test('nothing to speak of when empty, about 100 bytes a record at any size', () => {
+  test('almost none when empty, about 100 bytes per record at any size', () => {
     expect(new MerkleMap({ skipBits: 0 }).bytes).toBeLessThan(100);
     for (const count of [100, 1_000, 10_000, 50_000]) expect(filled(count).bytes / count).toBeLessThan(125);
   });
 
-  test('comes back after deletes', () => {
+  test('is freed by deletes', () => {
     const map = filled(20_000);
     const full = map.bytes;
     for (let slot = 100; slot < 20_000; slot++) map.delete(keyHashOf(`${slot}`));
@@ -130,8 +130,8 @@ describe('memory', () => {
   });
 });
 
-describe('misuse is caught', () => {
-  test('keys of another shard, short hashes, slots that are no u32', () => {
+describe('misuse fails', () => {
+  test('keys of another shard, short hashes, slots that are not u32', () => {
     const map = new MerkleMap({ skipBits: 2 });
     map.set(Buffer.alloc(32, 0x40), someHash, 0);
     map.set(Buffer.alloc(32, 0x41), someHash, 1);
@@ -158,7 +158,7 @@ describe('misuse is caught', () => {
     expect(() => entries.next()).toThrow(/changed/);
   });
 
-  test('what a map hands out and takes in is copied', () => {
+  test('a map copies what it returns and accepts', () => {
     const map = new MerkleMap({ skipBits: 0 });
     const key = Buffer.alloc(32, 1);
     const leaf = Buffer.alloc(32, 2);

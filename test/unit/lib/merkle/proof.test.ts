@@ -11,7 +11,7 @@ import { seed } from '../../../support/seed.ts';
 import { ProvingCollection } from './collection.ts';
 import { definedPath, definedRoot, describeNode, EMPTY_NODE, shardKeys } from './reference.ts';
 
-describe('shards combine to the whole, and their proofs to its proofs', () => {
+describe('shards combine to the whole tree, and their proofs to its proofs', () => {
   test.each([0, 1, 2, 3, 5, 8])('2^%i shards', (shardBits) => {
     const keys = fc.array(shardKeys(0), { maxLength: 40 });
     fc.assert(
@@ -35,7 +35,7 @@ describe('shards combine to the whole, and their proofs to its proofs', () => {
   });
 });
 
-test('the offline verifier takes every proof, of any number of records in any number of shards', () => {
+test('the offline verifier accepts every proof, of any number of records in any number of shards', () => {
   for (const shardBits of [0, 1, 2, 4, 8]) {
     for (const count of [0, 1, 2, 3, 4, 6, 10, 40]) {
       const records = Array.from({ length: count }, (_, i) => ({ id: `r${i}`, values: [i, -0, 0.1], metadata: { i } }));
@@ -77,14 +77,14 @@ describe('the shard whose lone leaf ends the path', () => {
     expect(collectionProof(nodes, 1, none).siblings).toEqual([leaf, inner]);
   });
 
-  test('is none where all is empty', () => {
+  test('does not exist if all shards are empty', () => {
     const nodes = [EMPTY_NODE, EMPTY_NODE, leaf, leaf];
     expect(terminalShard(nodes, 0)).toBe(0);
     expect(collectionProof(nodes, 0, none).siblings).toHaveLength(1);
     expect(collectionProof([EMPTY_NODE, EMPTY_NODE], 1, none)).toEqual(none);
   });
 
-  test('a proof that cannot be of these nodes is refused', () => {
+  test('refuses a proof that cannot be of these nodes', () => {
     const below = { siblings: [leaf], terminal: 'some leaf' };
     expect(() => collectionProof([leaf, EMPTY_NODE], 1, none)).toThrow(RangeError);
     expect(() => collectionProof([leaf, leaf], 1, below)).toThrow(RangeError);
@@ -93,7 +93,7 @@ describe('the shard whose lone leaf ends the path', () => {
     expect(collectionProof([EMPTY_NODE, inner], 1, below).siblings).toEqual([EMPTY_NODE, leaf]);
   });
 
-  test('three subtrees are no collection', () => {
+  test('three subtrees do not form a collection', () => {
     expect(() => combineAll([leaf, leaf, leaf])).toThrow(/power of two/);
   });
 });

@@ -28,11 +28,11 @@ function unevenness(counts: Iterable<number>): number {
 }
 
 describe('the order of nodes for a shard', () => {
-  test('no node is chosen more often than chance explains, though names differ by a digit only', () => {
+  test('chooses no node more often than chance explains, even if names differ only by a digit', () => {
     expect(unevenness(countBy(shards.map((shard) => placement.preferred(shard))).values())).toBeLessThan(2.5);
   });
 
-  test('the shards of one node go on to all others alike when it leaves', () => {
+  test('spreads the shards of a leaving node evenly over all others', () => {
     const next = shards
       .filter((shard) => placement.preferred(shard) === nodes[7]!.node)
       .map((shard) => placement.order(shard, 2)[1]!);
@@ -41,7 +41,7 @@ describe('the order of nodes for a shard', () => {
     expect(unevenness(counts.values())).toBeLessThan(2.5);
   });
 
-  test('is the same from whatever order of the nodes, and from what was known before', () => {
+  test('is the same from any order of the nodes, and from any earlier placement', () => {
     const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 12 });
     const lists = fc.array(fc.record({ from: names, weight: fc.constantFrom(1, 2, 48 * GIB) }), {
       minLength: 1,
@@ -67,7 +67,7 @@ describe('the order of nodes for a shard', () => {
     );
   });
 
-  test('a node that joins takes its share and nothing else moves; when it leaves, only its own do', () => {
+  test('moves only its share to a node that joins, and only that back when it leaves', () => {
     for (const shard of shards) placement.preferred(shard);
     const more = placement.with([...nodes, { node: 'joined', weight: 1 }]);
     const moved = shards.filter((shard) => more.preferred(shard) !== placement.preferred(shard));
@@ -78,14 +78,14 @@ describe('the order of nodes for a shard', () => {
     expect(shards.every((shard) => again.preferred(shard) === placement.preferred(shard))).toBe(true);
   });
 
-  test('a node of three times the weight takes three times as much', () => {
+  test('gives a node of three times the weight three times as much', () => {
     const weighted = placement.with(nodes.map(({ node }, at) => ({ node, weight: at === 3 ? 3 : 1 })));
     const count = countBy(shards.map((shard) => weighted.preferred(shard))).get(nodes[3]!.node)!;
     const ideal = (SHARDS * 3) / (NODES + 2);
     expect(Math.abs(count - ideal)).toBeLessThan(4 * Math.sqrt(ideal));
   });
 
-  test('without nodes there is none, and names must differ', () => {
+  test('is empty without nodes, and refuses duplicate names', () => {
     expect(new Placement([]).preferred(shards[0]!)).toBeNull();
     expect(() => new Placement([nodes[0]!, nodes[0]!])).toThrow(RangeError);
     expect(() => new Placement([{ node: 'a', weight: 0 }])).toThrow(RangeError);
@@ -95,7 +95,7 @@ describe('the order of nodes for a shard', () => {
 describe('the leases that a node watches', () => {
   const incarnations = fc.uniqueArray(fc.uuid(), { minLength: 1, maxLength: 40 });
 
-  test('are the next three of the ring, so each is watched by as many', () => {
+  test('are the next three of the ring, so three nodes watch each', () => {
     fc.assert(
       fc.property(incarnations, (all) => {
         const sorted = [...all].sort();
@@ -110,7 +110,7 @@ describe('the leases that a node watches', () => {
     );
   });
 
-  test('what a node reads in a second to know all does not grow with the cluster', () => {
+  test('the reads per second for a full view do not grow with the cluster', () => {
     for (const nodes of [1, 10, 100, 1_000, 10_000])
       expect(nodes / (listEveryMs(nodes) / 1_000)).toBeLessThanOrEqual(20);
     expect(listEveryMs(10)).toBe(1_000);

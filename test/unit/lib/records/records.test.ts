@@ -39,7 +39,7 @@ describe('decodeRecords', () => {
     expect(batch.vectors.buffer.byteLength).toBe(16);
   });
 
-  test('of duplicate ids the last wins and counts once, in a buffer of its own size', () => {
+  test('of duplicate ids the last wins and counts once, in a buffer of the right size', () => {
     const batch = decode([
       { id: 'a', values: [1, 1], metadata: { n: 1 } },
       { id: 'b', values: [2, 2] },
@@ -115,7 +115,7 @@ describe('decodeRecords', () => {
     expect(error.details).toEqual([{ path: 'records[1].values', expected: '2 numbers', got: 'an array of 1' }]);
   });
 
-  test('the largest float32 and zero vectors of other metrics pass', () => {
+  test('accepts the largest float32, and zero vectors under other metrics', () => {
     const records = [
       { id: 'a', values: [3.4028234663852886e38, 1e-45] },
       { id: 'b', values: [0, 0] },
@@ -125,7 +125,7 @@ describe('decodeRecords', () => {
     expect(batch.vectors[1]).toBe(1.401298464324817e-45);
   });
 
-  test('ids are values: names of object members, paths and any Unicode are like any other', () => {
+  test('ids are values: names of object members, paths and any Unicode are ordinary ids', () => {
     const ids = ['__proto__', 'constructor', '../x', '/', 'a\u0000', '👩‍🚀', 'a"b\\', ' ', 'a'.repeat(512)];
     const batch = decode(ids.map((id) => ({ id, values: [1, 1] })));
     expect(batch.ids).toEqual(ids);
@@ -135,14 +135,14 @@ describe('decodeRecords', () => {
 describe('metadata', () => {
   const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) });
 
-  test('32 levels pass, 33 do not; lists count', () => {
+  test('accepts 32 levels, not 33; lists count', () => {
     expect(canonicalMetadata(nested(32), 'm', LIMITS)).toContain('1');
     expect(pathOf(() => canonicalMetadata(nested(33), 'm', LIMITS))).toBe('m');
     const list = JSON.parse(`{"a":${'['.repeat(32)}${']'.repeat(32)}}`);
     expect(pathOf(() => canonicalMetadata(list, 'm', LIMITS))).toBe('m');
   });
 
-  test('40 KiB as compact JSON pass, a byte more does not; bytes count, not characters', () => {
+  test('accepts 40 KiB of compact JSON and not a byte more; bytes count, not characters', () => {
     const frame = Buffer.byteLength('{"t":""}');
     const text = 'x'.repeat(LIMITS.metadataMaxBytes - frame);
     expect(canonicalMetadata({ t: text }, 'm', LIMITS)).toHaveLength(LIMITS.metadataMaxBytes);
@@ -150,7 +150,7 @@ describe('metadata', () => {
     expect(pathOf(() => canonicalMetadata({ t: `${text.slice(1)}é` }, 'm', LIMITS))).toBe('m');
   });
 
-  test('is equal to what was sent, and the same text for any order of keys', () => {
+  test('equals what was sent, and is the same text for any order of keys', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue({ maxDepth: 3 })), (metadata) => {
         const sent = JSON.parse(JSON.stringify(metadata));
@@ -172,7 +172,7 @@ describe('ids and vectors', () => {
     expect(decodeId('a'.repeat(512), 'id', LIMITS)).toHaveLength(512);
   });
 
-  test('a query vector is checked like a record', () => {
+  test("a query vector is checked like a record's", () => {
     expect([...decodeVector([1, 0], 'vector', 2, 'dot')]).toEqual([1, 0]);
     expect([...decodeVector(new Float32Array([1, 0]), 'vector', 2, 'cosine')]).toEqual([1, 0]);
     expect(refusal(() => decodeVector([1], 'vector', 2, 'dot')).code).toBe('DIMENSION_MISMATCH');
@@ -195,7 +195,7 @@ describe('float32 as JSON', () => {
     [1.17549435e-38, '1.1754944e-38'],
     [0.3333333333333333, '0.33333334'],
     [123456.789, '123456.79'],
-  ])('%p is printed as %s', (number, text) => {
+  ])('prints %p as %s', (number, text) => {
     expect(float32Json(Math.fround(number))).toBe(text);
   });
 
@@ -210,7 +210,7 @@ describe('float32 as JSON', () => {
     );
   });
 
-  test('no decimal with fewer digits reads back', () => {
+  test('no decimal with fewer digits reads back as the same', () => {
     fc.assert(
       fc.property(fc.float({ noNaN: true, noDefaultInfinity: true }), (number) => {
         const digits = [1, 2, 3, 4, 5, 6, 7, 8, 9].find((n) => Math.fround(Number(number.toPrecision(n))) === number)!;
@@ -221,7 +221,7 @@ describe('float32 as JSON', () => {
     );
   });
 
-  test('what a client sent with up to 6 digits comes back as sent', () => {
+  test('returns what a client sent with up to 6 digits as sent', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: -999_999, max: 999_999 }),
@@ -261,7 +261,7 @@ describe('float32 as JSON', () => {
     );
   });
 
-  test('no number is longer than said, and nothing is written that JSON cannot carry', () => {
+  test('no number is longer than the stated maximum, or invalid in JSON', () => {
     expect(arrayJson(-3.4e20)).toHaveLength(2 + FLOAT32_JSON_MAX_BYTES);
     expect(() => float32Json(Number.NaN)).toThrow(RangeError);
     expect(() => arrayJson(Number.POSITIVE_INFINITY)).toThrow(RangeError);

@@ -8,7 +8,7 @@ const text = fc
   .tuple(fc.nat(1_300), fc.constantFrom('a', 'é', '\ufffd', '🧭'), fc.string({ unit: 'binary', maxLength: 3 }))
   .map(([length, unit, end]) => unit.repeat(length) + end);
 
-test('the order of strings is that of their UTF-8 bytes', () => {
+test('orders strings by their UTF-8 bytes', () => {
   fc.assert(
     fc.property(text, text, (a, b) => {
       expect(Math.sign(compareUtf8(a, b))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));

@@ -26,8 +26,8 @@ const refusal = (opening: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-describe('the file of the secret', () => {
-  test('is made once, for its owner alone, also by many processes at once', async () => {
+describe('the secret file', () => {
+  test('is created once, for its owner only, even by many processes at once', async () => {
     const made = await Promise.all(Array.from({ length: 16 }, () => open({}, true)));
     const [first] = made;
     expect(first![0]).toMatch(/^[\w-]{43}$/);
@@ -38,19 +38,19 @@ describe('the file of the secret', () => {
     expect(log.debug).toHaveBeenCalledTimes(1);
   });
 
-  test('is told of when others can read it', async () => {
+  test('is reported if others can read it', async () => {
     await open({}, true);
     await chmod(join(folder, 'secret'), 0o604);
     await open();
     expect(log.warn).toHaveBeenCalledTimes(1);
   });
 
-  test('may hold the secret before it as well', async () => {
+  test('may also hold the earlier secret', async () => {
     await writeFile(join(folder, 'secret'), `${NEW}\n${OLD}\n`.replaceAll(' ', '_'));
     expect(await open()).toEqual([NEW, OLD].map((secret) => secret.replaceAll(' ', '_')));
   });
 
-  test('that cannot be read is not taken for one that is gone', async () => {
+  test('is not treated as missing if it cannot be read', async () => {
     await mkdir(join(folder, 'secret'));
     expect(await refusal(open({}, true))).toMatchObject({
       message: expect.stringMatching(/Provec cannot read .*secret \(EISDIR\): let /),
@@ -58,7 +58,7 @@ describe('the file of the secret', () => {
   });
 
   test.each(['', 'short', 'a-secret-of-32-characters-and-no-é-that-is-ascii'])(
-    'with what is none is refused, and not repeated (%j)',
+    'is refused with invalid content, which is not repeated (%j)',
     async (text) => {
       await writeFile(join(folder, 'secret'), text);
       const error = (await refusal(open({}, true))) as ConfigError;
@@ -81,7 +81,7 @@ describe('the file of the secret', () => {
     ['MongoDB, and a file that was named', { ...NAMED, ...MONGO }, false, /: put back .* if no node has started yet/],
     ['MongoDB', MONGO, false, /must be set with PROVEC_MONGO_URL/],
     ['a secret beside it', { secret: [NEW] as const, secretFile: '/x' }, true, /Only one of/],
-  ])('is not made for %s', async (_, settings, isFirstStart, message) => {
+  ])('is not created for %s', async (_, settings, isFirstStart, message) => {
     expect(await refusal(open(settings, isFirstStart))).toMatchObject({
       name: 'ConfigError',
       message: expect.stringMatching(message),
@@ -90,7 +90,7 @@ describe('the file of the secret', () => {
   });
 });
 
-test('keys of different purposes, and of different secrets, have nothing in common', () => {
+test('keys of different purposes, and of different secrets, are unrelated', () => {
   const all = [OLD, NEW].flatMap((secret) =>
     Object.values(storeKeys([secret])).map(([key]) => Buffer.from(key).toString('hex')),
   );

@@ -22,7 +22,7 @@ function world(tookMs: () => number) {
   return { time, seen, get };
 }
 
-test('whoever asks alone is read for at once', async () => {
+test('a lone request is read for at once', async () => {
   const { time, seen, get } = world(() => 10);
   for (const value of [1, 2]) {
     seen.value = value;
@@ -34,7 +34,7 @@ test('whoever asks alone is read for at once', async () => {
   expect(seen.readings).toBe(2);
 });
 
-test('those who come while one is read share the next, and get what was so after they asked', async () => {
+test('requests during a read share the next one, and get a state from after they asked', async () => {
   const { time, seen, get } = world(() => 100);
   const first = get();
   await time.run(50);
@@ -56,7 +56,7 @@ test('keys do not wait for each other', async () => {
   expect(await Promise.all(asked)).toEqual([0, 0]);
 });
 
-test('what is slow is asked less often: one more reading for each 0.5 s that it takes', async () => {
+test('slow reads are repeated less often: one more for each 0.5 s that one takes', async () => {
   const { time, seen, get } = world(() => 2_000);
   const asked: Promise<number>[] = [];
   for (let at = 0; at < 10_000; at += 10) {
@@ -69,7 +69,7 @@ test('what is slow is asked less often: one more reading for each 0.5 s that it 
   expect(seen.readings).toBeLessThanOrEqual(21);
 });
 
-test('a reading that fails does so for those who share it, and for nobody after them', async () => {
+test('a failed read fails for its own requests, and for none after them', async () => {
   const time = new VirtualTime();
   const reads = new CoalescedReads<string>(time);
   const failing = async () => {

@@ -28,7 +28,7 @@ function turn(): void {
   for (const run of later.splice(0)) run();
 }
 
-test('a read waits for one of each other account, however many those ask for', () => {
+test('a read waits for one of each other account, however many those send', () => {
   submit('noisy', 500);
   submit('busy', 500);
   turn();
@@ -38,7 +38,7 @@ test('a read waits for one of each other account, however many those ask for', (
   expect(done.indexOf('calm')).toBeLessThanOrEqual(2);
 });
 
-test('accounts get the same time, whatever one of their reads takes', () => {
+test('accounts get the same time, however long their reads take', () => {
   submit('long', 100, 10);
   submit('short', 1_000, 1);
   while (nowMs < 500) turn();
@@ -46,7 +46,7 @@ test('accounts get the same time, whatever one of their reads takes', () => {
   expect(Math.abs(long! * 10 - short!)).toBeLessThanOrEqual(20);
 });
 
-test('what an account did not use is not saved up', () => {
+test('unused time is not saved up', () => {
   submit('idle', 1);
   submit('noisy', 100);
   while (done.length < 90) turn();
@@ -56,7 +56,7 @@ test('what an account did not use is not saved up', () => {
   expect(done.filter((one) => one === 'noisy').length).toBeGreaterThanOrEqual(4);
 });
 
-test('reads of an account run in order, a turn ends after some milliseconds, and drain runs the rest', () => {
+test("an account's reads run in order, a turn ends after some milliseconds, and drain runs the rest", () => {
   const order: number[] = [];
   for (let i = 0; i < 20; i++) {
     scheduler.submit('a', () => {
@@ -72,7 +72,7 @@ test('reads of an account run in order, a turn ends after some milliseconds, and
   expect(order).toHaveLength(20);
 });
 
-test('accounts that ask once and never again are forgotten while others keep the thread busy', () => {
+test('accounts that send one read and no more are forgotten while others keep the thread busy', () => {
   submit('busy', 1_000);
   for (let i = 0; i < 100; i++) {
     submit(`passing ${i}`, 1);
@@ -83,7 +83,7 @@ test('accounts that ask once and never again are forgotten while others keep the
   expect(scheduler.remembered).toBeLessThan(10);
 });
 
-test('an account that used time in advance waits for it although it was idle for a moment', () => {
+test('an account that used time in advance waits for it even after being idle for a moment', () => {
   submit('long', 1, 100);
   submit('short', 1_000);
   while (!done.includes('long')) turn();

@@ -77,7 +77,7 @@ async function oneNode(replicas: number) {
   };
 }
 
-test.each([0, 1])('an eventual read opens a shard that nobody holds (replicas: %i)', async (replicas) => {
+test.each([0, 1])('an eventual read opens a shard without a holder (replicas: %i)', async (replicas) => {
   const { shard, broker, restart } = await oneNode(replicas);
   const options = { timeout: PATIENCE_MS };
   const read = { shard, pageMaxBytes: 1_000_000, eventual: true };
@@ -128,7 +128,7 @@ function callsOf(others: string[], silent: string | null, next: (...call: unknow
   return { call: middleware.call(next) };
 }
 
-test('a node that is given a shard is waited for while it answers questions, and no longer', async () => {
+test('a node that is taking a shard is waited for while it answers questions, and no longer', async () => {
   const adopt = (silent: string | null, openMs: number): Promise<unknown> =>
     callsOf(['heir'], silent, () => delay(openMs, 'opened', { ref: false })).call(
       'shards.adopt',
@@ -155,13 +155,13 @@ test.each([
       { items: [], rest: null },
     ],
   ],
-])('%s says of what is left of each of its pages which node has it', async (action, answered, expected) => {
+])('%s says for the rest of each of its pages which node has it', async (action, answered, expected) => {
   const { call: read } = callsOf(['copy'], null, async () => answered);
   const shard = { collectionId: COLLECTION, index: 0, replicas: 1 };
   expect(await read(action, { shard, eventual: true }, { timeout: PATIENCE_MS })).toEqual(expected);
 });
 
-test('an eventual read passes over a copy whose node answers nobody', async () => {
+test('an eventual read skips a copy on an unresponsive node', async () => {
   let askedSilent = 0;
   const { call: read } = callsOf(['silent', 'good'], 'silent', (_action, _params, options) => {
     if ((options as { nodeID: string }).nodeID === 'good') return Promise.resolve('answer');

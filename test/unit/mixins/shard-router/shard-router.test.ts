@@ -69,7 +69,7 @@ test('the holder is asked, and remembered', async () => {
   expect(asked).toEqual(['b', 'b', 'b']);
 });
 
-test.each([true, false])('a node that does not hold it says who does (reads: %s)', async (reads) => {
+test.each([true, false])('a node that does not hold the shard names the holder (reads: %s)', async (reads) => {
   const { call, asked, time } = routerOver((node) => (node === 'c' ? 'here' : new ShardMoved('c')), 'a');
   const result = call(reads);
   await settled(time);
@@ -78,7 +78,7 @@ test.each([true, false])('a node that does not hold it says who does (reads: %s)
   expect(time.nowMs).toBeGreaterThan(0);
 });
 
-test('without a holder every node calls the same one first, and others when that one refuses', async () => {
+test('without a holder every node calls the same one first, and others if that one refuses', async () => {
   const first = routerOver(() => 'ok');
   const again = routerOver(() => 'ok');
   first.call(true);
@@ -93,7 +93,7 @@ test('without a holder every node calls the same one first, and others when that
   expect(new Set(draining.asked).size).toBe(3);
 });
 
-test('a read whose node was lost is asked elsewhere; a write is not, for it may have been done', async () => {
+test('a read whose node was lost is sent elsewhere; a write is not, because it may have been done', async () => {
   const answer = (_: string, nth: number) => (nth === 1 ? new Lost('unknown') : 'ok');
   const read = routerOver(answer, 'a');
   const result = read.call(true);
@@ -124,7 +124,7 @@ test('an error of the shard is the answer', async () => {
   expect(asked).toEqual(['a']);
 });
 
-test('when nobody holds it in time the answer is SHARD_UNAVAILABLE, and asking became rare', async () => {
+test('if no node holds it in time the answer is SHARD_UNAVAILABLE, and questions become rare', async () => {
   const { call, asked, time } = routerOver(() => new ShardMoved(null), 'a');
   const result = call(true, 10_000);
   await settled(time);
@@ -138,7 +138,7 @@ test('when nobody holds it in time the answer is SHARD_UNAVAILABLE, and asking b
 });
 
 test.each([true, false])(
-  'a caller that does not want to wait is told soon what keeps the shard away (reads: %s)',
+  'a caller that does not want to wait learns soon why the shard is away (reads: %s)',
   async (reads) => {
     const without = routerOver(() => new ShardMoved(null), 'a');
     const result = without.call(reads, 60_000, 300);
@@ -157,7 +157,7 @@ test.each([true, false])(
   },
 );
 
-test('two nodes that send callers to each other are asked seldom', async () => {
+test('two nodes that redirect callers to each other are asked rarely', async () => {
   const { call, asked, time } = routerOver((node) => new ShardMoved(node === 'a' ? 'b' : 'a'), 'a');
   const result = call(true, 10_000);
   await settled(time);
@@ -176,7 +176,7 @@ test('without any node it waits for one', async () => {
   expect(await result).toBe('ok');
 });
 
-test('a store that does not say who holds it costs a detour only', async () => {
+test('a store that does not name the holder costs only a detour', async () => {
   const time = new VirtualTime();
   const asked: string[] = [];
   const router = new ShardRouter({
@@ -201,7 +201,7 @@ test('a store that does not say who holds it costs a detour only', async () => {
   expect(asked.at(-1)).toBe('c');
 });
 
-test('a shard that nobody holds goes by the memory of nodes, not to one that leaves, unless all do', async () => {
+test("a shard without a holder goes by the nodes' memory, and not to one that leaves, unless all do", async () => {
   const time = new VirtualTime();
   const weights = { a: 1, b: 6, c: 1 };
   const draining = new Set<string>();

@@ -25,7 +25,7 @@ const outcomeOf = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-test('an answer in time is handed on, and nobody is asked', async () => {
+test('a timely answer is passed on without questions', async () => {
   const { time, world, unresponsive } = nodes();
   const heard = unresponsive.answerFrom(
     'a',
@@ -36,7 +36,7 @@ test('an answer in time is handed on, and nobody is asked', async () => {
   expect(world.asked).toBe(0);
 });
 
-test('a node that works for long and answers questions is waited for', async () => {
+test('a node that works long and answers questions is waited for', async () => {
   const { time, world, unresponsive } = nodes();
   world.answering.add('a');
   const heard = unresponsive.answerFrom(
@@ -49,7 +49,7 @@ test('a node that works for long and answers questions is waited for', async () 
   expect(unresponsive.isUnresponsive('a')).toBe(false);
 });
 
-test('a node that answers nothing is unresponsive within 1.5 s, for all that wait for it, until it answers again', async () => {
+test('a silent node counts as unresponsive within 1.5 s, for all that wait for it, until it answers again', async () => {
   const { time, world, unresponsive } = nodes();
   const never = new Promise(() => undefined);
   const waiting = [1, 2, 3].map(() => outcomeOf(unresponsive.answerFrom('a', never)));

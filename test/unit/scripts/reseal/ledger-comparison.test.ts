@@ -92,13 +92,13 @@ beforeEach(async () => {
 });
 afterEach(() => destroy());
 
-describe('what the ledger holds is what is stored', () => {
+describe('the ledger confirms the stored data', () => {
   test('by the row', async () => {
     await row({ confirmed: confirmed(3) });
     expect(await judged()).toEqual({ state: 'held' });
   });
 
-  test('by a transaction that was on its way when the service ended', async () => {
+  test('by a transaction that was in flight when the service ended', async () => {
     const inFlight = { step: 'update' as const, signature: 's', wire: 'w', lastValidBlockHeight: '1', decisions: 0 };
     await row({ confirmed: confirmed(1), inFlight: { ...inFlight, cut: [heads[2]!] } });
     account = shows(anchored(2));
@@ -107,16 +107,16 @@ describe('what the ledger holds is what is stored', () => {
     expect(await judged()).toEqual({ state: 'held in part', version: 1, writes: 2 });
   });
 
-  test('whoever took the row out', async () => {
+  test('even if someone removed the row', async () => {
     expect(await judged()).toEqual({ state: 'held' });
   });
 
-  test('of roots that were no longer anchored, and stayed the same', async () => {
+  test('for roots that were no longer anchored, and stayed the same', async () => {
     await row({ lapsed: [anchored(3)] });
     expect(await judged()).toEqual({ state: 'held' });
   });
 
-  test('of a collection that nothing was ever written to', async () => {
+  test('for a collection without any writes', async () => {
     const empty = newCollection();
     account = { status: 'absent' };
     expect(await compareWithLedger(store, empty, witnessOf(ledger, store.anchors, SEAL_KEY))).toEqual({
@@ -125,13 +125,13 @@ describe('what the ledger holds is what is stored', () => {
   });
 });
 
-test('what came after the confirmed root is counted, and vouched for by nothing', async () => {
+test('writes after the confirmed root are counted, and confirmed by nothing', async () => {
   await row({ confirmed: confirmed(1) });
   account = shows(anchored(1));
   expect(await judged()).toEqual({ state: 'held in part', version: 1, writes: 2 });
 });
 
-describe('not held is', () => {
+describe('not held:', () => {
   test('what was never anchored', async () => {
     account = { status: 'absent' };
     expect(await judged()).toMatchObject({ state: 'not held', ...why('no root of it') });
@@ -142,19 +142,19 @@ describe('not held is', () => {
     expect(await judged()).toMatchObject({ state: 'not held', ...why('not written under this keypair') });
   });
 
-  test('what was written since roots were no longer anchored', async () => {
+  test('what was written after anchoring ended', async () => {
     await row({ lapsed: [anchored(1)] });
     account = shows(anchored(1));
     expect(await judged()).toMatchObject({ state: 'not held', ...why('no longer anchored') });
   });
 
-  test("what an operator's decision is yet to be anchored over", async () => {
+  test("what an operator's unanchored decision covers", async () => {
     account = shows({ ...anchored(1), decisions: 7 });
     await row({ trusted: anchorText({ ...anchored(1), decisions: 7 }) });
     expect(await judged()).toMatchObject({ state: 'not held', ...why('decision') });
   });
 
-  test('whatever is held against itself alone', async () => {
+  test('what is compared only with itself', async () => {
     expect(await compareWithOwnLog(store, collection, 'For a reason.')).toEqual({
       state: 'not held',
       why: 'For a reason.',
@@ -162,7 +162,7 @@ describe('not held is', () => {
   });
 });
 
-describe('contradicts', () => {
+describe('contradictions:', () => {
   const expectContradiction = async (text: string): Promise<void> =>
     expect(await judged()).toMatchObject({ state: 'contradicts', ...why(text) });
 
@@ -179,7 +179,7 @@ describe('contradicts', () => {
     await expectContradiction(text);
   });
 
-  test('records that were changed with their leaf, though every root after it was too', async () => {
+  test('records changed together with their leaf and every later root', async () => {
     const other = { id: 'r1', values: [9, 9] };
     const [{ leaf }, ...rest] = [other, records[1]!, records[2]!].map(leafOf);
     await store.records.apply(SHARD, 1, 2, [...changesOf(bodyOf(other), 1), ...changesOf(bodyOf(records[1]!), 2)]);

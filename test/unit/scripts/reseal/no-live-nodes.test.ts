@@ -28,12 +28,12 @@ function alone(meanwhile: (atMs: number) => Promise<unknown> = async () => undef
   return assertNoLiveNodes(store, pause, () => nowMs);
 }
 
-test('where no node ever was, or all ended, nobody is waited for', async () => {
+test('if no node ever existed, or all ended, there is no wait', async () => {
   await alone();
   expect(nowMs).toBe(0);
 });
 
-test('a process of this machine is asked for: one that runs is at work, whatever its beat does', async () => {
+test('a process on this machine is looked up: a running one is at work, whatever its beat', async () => {
   const own = await ownIdentity();
   await begin(own);
   await expect(alone()).rejects.toThrow(
@@ -45,20 +45,20 @@ test('a process of this machine is asked for: one that runs is at work, whatever
   expect(nowMs).toBe(0);
 });
 
-test('of a process elsewhere the beat must have stood still for as long as nodes wait for each other', async () => {
+test('the beat of a process elsewhere must be unchanged for as long as nodes wait for each other', async () => {
   await begin(ELSEWHERE);
   await alone();
   expect(nowMs).toBeGreaterThanOrEqual(7_500);
 });
 
-test('a beat that moves, and a node that joins meanwhile, are at work', async () => {
+test('an advancing beat, and a node that joins meanwhile, are at work', async () => {
   await begin(ELSEWHERE);
   await expect(alone((atMs) => store.leases.renew('one', atMs >= 2_000 ? 2 : 1, false))).rejects.toThrow(NodesAlive);
   nowMs = 0;
   await expect(alone(() => begin(ELSEWHERE, 'two'))).rejects.toThrow(NodesAlive);
 });
 
-test('so is an anchoring service whose beat moves', async () => {
+test('so is an anchoring service whose beat advances', async () => {
   const beat = (number: number) => store.anchors.beat({ instance: 'one', beat: number, confirmed: 0, failures: 0 });
   await beat(1);
   await alone();

@@ -59,7 +59,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
     expect(await onChainVersion()).toBe(2);
   });
 
-  test('a contradiction that a shard wrote down halts, told or not, until an operator resumes, in whatever process', async () => {
+  test('a stored contradiction halts, announced or not, until an operator resumes, in any process', async () => {
     const contradiction = { seq: 1, reason: 'The stored records were changed.', at: '2026-11-21T00:00:00.000Z' };
     await fixture.store.contradictions.record(`${row.id}.0`, contradiction);
     const anchoring = await fixture.start();
@@ -83,7 +83,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
     expect((await fixture.store.anchors.get(row.id))!.trusted).toBeNull();
   });
 
-  test('nothing is signed until the shards can say what they were at the confirmed root', async () => {
+  test('nothing is signed until the shards know their state at the confirmed root', async () => {
     const asked: Cut[] = [];
     let canSay = false;
     const headsAt = async (_: CollectionRow, at: Cut) => {
@@ -101,7 +101,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
     expect(await anchoring.submit(row.id, next, WAIT_MS)).toMatchObject({ version: 2 });
   });
 
-  test('a decision that was carried out is none, put back into the row', async () => {
+  test('a decision already carried out is ignored if it is put back into the row', async () => {
     await removeRow();
     await fixture.commit(row);
     const anchoring = await fixture.start();
@@ -141,7 +141,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
     expect((await fixture.store.anchors.get(row.id))!.confirmed).toMatchObject(collectionRoot([headOf(0, 2)]));
   });
 
-  test('a version on the ledger that the store has no record of halts', async () => {
+  test('a version on the ledger that the store does not know halts', async () => {
     const forgetful = (await fixture.store.anchors.get(row.id))!;
     const anchoring = await fixture.start();
     await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS);
@@ -182,7 +182,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
     }
   });
 
-  test('a transaction in flight for another chain does not wait for ever', async () => {
+  test('a transaction in flight for another chain does not wait forever', async () => {
     const fresh = await fixture.collection();
     let reached = false;
     const killed = await fixture.start({

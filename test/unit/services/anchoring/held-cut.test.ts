@@ -37,14 +37,14 @@ afterEach(() => fixture.end());
 test.each([
   ['was another', () => headOf(0, 2, 'forged')],
   ['stood against its stored bytes', () => invalidHead(2)],
-])('a cut at which the shard %s is not signed, though the store tells of no contradiction', async (_, said) => {
+])('a cut at which the shard %s is not signed, even if the store has no contradiction', async (_, said) => {
   atSecond = said;
   expect(await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS)).toBeNull();
   expect(await halted()).toBe('Shard 0 contradicts the root to be anchored.');
   expect(await onChainVersion()).toBe(1);
 });
 
-test('a cut of which the shard cannot say what it was is signed once it can', async () => {
+test('a cut at which the shard does not know its state is signed once it does', async () => {
   atSecond = () => null;
   const cut = await fixture.commit(row);
   expect(await anchoring.submit(row.id, cut, 0)).toBeNull();

@@ -18,7 +18,7 @@ describe('the life of an anchor', () => {
   });
   afterAll(() => fixture.end());
 
-  test('an address that somebody paid to before there was an account becomes one all the same', async () => {
+  test('an address that received funds before its account existed becomes one anyway', async () => {
     const row = await fixture.collection();
     const paid = await rpc<string>(fixture.where.url, 'requestAirdrop', [
       await fixture.client.address(row.id),
@@ -33,7 +33,7 @@ describe('the life of an anchor', () => {
     expect(await fixture.client.read(row.id)).toMatchObject({ status: 'found', fields: { version: 1 } });
   });
 
-  test('an account is created, carries each root in turn, and gives its rent back when closed', async () => {
+  test('an account is created, carries each root in turn, and returns its rent when closed', async () => {
     const row = await fixture.collection();
     const before = await fixture.client.balance();
     expect(await fixture.client.read(row.id)).toEqual({ status: 'absent' });
@@ -65,7 +65,7 @@ describe('the life of an anchor', () => {
     );
   });
 
-  test('a confirmation is waited for before its root is requested, but not where none ever was', async () => {
+  test('a confirmation is awaited before its root is requested, but not if there never was one', async () => {
     const row = await fixture.collection();
     const first = await fixture.commit(row);
     expect(await anchoring.confirmation(row.id, first, WAIT_MS)).toBeNull();
@@ -76,7 +76,7 @@ describe('the life of an anchor', () => {
     expect(await waiting).toMatchObject({ version: 2 });
   });
 
-  test('cuts of several shards are merged, and what is confirmed contains every one of them', async () => {
+  test('cuts of several shards are merged, and the confirmed cut contains each of them', async () => {
     const row = await fixture.collection(4);
     const other = await fixture.collection(1);
     const cuts = [0, 1, 2, 3].map((at) => [0, 1, 2, 3].map((index) => (index === at ? headOf(index, 1) : EMPTY_HEAD)));
@@ -100,7 +100,7 @@ describe('the life of an anchor', () => {
     expect(await anchoring.submit(row.id, cuts[0], WAIT_MS)).toMatchObject({ version: 41 });
   });
 
-  test('a shard that was only opened again has nothing new to anchor', async () => {
+  test('a shard that was only reopened has nothing new to anchor', async () => {
     const row = await fixture.collection();
     const cut = await fixture.commit(row);
     const confirmed = await anchoring.submit(row.id, cut, WAIT_MS);
@@ -109,7 +109,7 @@ describe('the life of an anchor', () => {
     expect((await fixture.store.anchors.get(row.id))!.wantedAt).toBeNull();
   });
 
-  test('an empty collection can be anchored, and a cut that waits shows in the figures', async () => {
+  test('an empty collection can be anchored, and a waiting cut shows in the metrics', async () => {
     const row = await fixture.collection();
     const confirmed = await anchoring.submit(row.id, [EMPTY_HEAD], WAIT_MS);
     expect(confirmed).toMatchObject({ version: 0, vectorCount: 0, merkleRoot: '0'.repeat(64) });

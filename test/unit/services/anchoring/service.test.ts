@@ -68,7 +68,7 @@ describe.each([
       : null;
   const ask = <N extends ActionName>(name: N, params: Actions[N]['params']) => call(running, name, params);
 
-  test('answers submit, onChain, state, history, address and info with links to the same things', async () => {
+  test('answers submit, onChain, state, history, address and info with consistent links', async () => {
     const row = await fixture.collection(2);
     const cut = await fixture.commit(row, 1);
     const receipt = await ask('anchoring.submit', { collectionId: row.id, cut, waitMs: WAIT_MS });
@@ -92,13 +92,13 @@ describe.each([
     expect((await ask('anchoring.stats', {})).confirmed).toBeGreaterThan(0);
   });
 
-  test('the ledger keeps the transactions of the authority apart', async () => {
+  test("the ledger keeps the authority's transactions separately", async () => {
     const journal = () => readFileSync(join(fixture.folder, 'ledger/journal.ndjson'), 'utf8');
     const line = JSON.stringify({ kind: 'payer', address: fixture.client.authority });
     await until('the ledger knows its payer', async () => journal().includes(line));
   });
 
-  test('halt stops, resume goes on, close forgets', async () => {
+  test('halt stops, resume continues, close forgets', async () => {
     const row = await fixture.collection();
     const collectionId = row.id;
     await ask('anchoring.submit', { collectionId, cut: await fixture.commit(row), waitMs: WAIT_MS });
@@ -130,7 +130,7 @@ describe.each([
   });
 });
 
-test('of the addresses of RPC nodes nothing is told that may be a key', async () => {
+test('URLs of RPC nodes reveal nothing that may be a key', async () => {
   const fixture = await AnchoringFixture.open();
   const config = readConfig({
     PROVEC_DATA_DIR: fixture.folder,
@@ -170,7 +170,7 @@ describe('the keypair', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  test('is made once, readable by its owner alone, in the form of solana-keygen', async () => {
+  test('is created once, readable only by its owner, in the format of solana-keygen', async () => {
     const file = join(folder, 'new', 'keypair.json');
     const made = await openAuthority(file, true, SILENT);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -178,7 +178,7 @@ describe('the keypair', () => {
     expect((await openAuthority(file, true, SILENT)).address).toBe(made.address);
   });
 
-  test('is refused in one line when absent or unsound, and the line holds nothing of it', async () => {
+  test('is refused in one line if absent or invalid, and the line reveals nothing of it', async () => {
     const file = join(folder, 'keypair.json');
     const absent = openAuthority(file, false, SILENT);
     await expect(absent).rejects.toThrow(ConfigError);
@@ -198,7 +198,7 @@ describe('the keypair', () => {
     }
   });
 
-  test('that others can read is warned of', async () => {
+  test('causes a warning if others can read it', async () => {
     const file = join(folder, 'keypair.json');
     await openAuthority(file, true, SILENT);
     chmodSync(file, 0o644);
@@ -217,7 +217,7 @@ test('explorer links name the cluster and never the secrets of an RPC URL', () =
   );
 });
 
-test('of the embedded ledger there are links only where the explorer may read it, and to no other cluster', () => {
+test('the embedded ledger has links only if the explorer may read it, and no links to another cluster', () => {
   const at = (environment: object) => {
     const links = explorerLinks(readConfig({ PROVEC_DATA_DIR: '/nowhere', ...environment }), true, () => 'http://x');
     return links('tx', 'S');
@@ -230,7 +230,7 @@ test('of the embedded ledger there are links only where the explorer may read it
   expect(at(named)).toBe(`${EXPLORER}/tx/S?cluster=custom&customUrl=http%3A%2F%2Fx`);
 });
 
-test('the address of a collection follows from authority and id alone', async () => {
+test("a collection's address follows from authority and id alone", async () => {
   const authority = '4FnPaGCE9FHDnNV4fyLmg6DQcTvEc8ofzcpPPpgUhZU1' as Parameters<typeof collectionAddress>[0];
   const id = '00112233-4455-6677-8899-aabbccddeeff';
   expect(collectionSeed(id)).toMatch(/^[A-Za-z0-9_-]{32}$/);

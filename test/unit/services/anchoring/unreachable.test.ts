@@ -61,7 +61,7 @@ describe('a ledger out of reach', () => {
     }
   });
 
-  test('one that dies between two transactions loses nothing of either', async () => {
+  test('that dies between two transactions loses neither', async () => {
     const anchoring = await fixture.start();
     const row = await fixture.collection();
     await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS);
@@ -70,7 +70,7 @@ describe('a ledger out of reach', () => {
     expect(await anchoring.submit(row.id, cut, WAIT_MS)).toMatchObject(collectionRoot(cut));
   });
 
-  test.each([503, 429, 'no JSON', 'silent'] as const)('an endpoint that answers %s is passed over', async (status) => {
+  test.each([503, 429, 'no JSON', 'silent'] as const)('skips an endpoint that answers %s', async (status) => {
     const bad = await endpoint(status);
     const pool = new RpcPool({ embedded: false, urls: () => [bad.url, fixture.where.url] }, () => 0);
     const height = () => pool.call((rpc, abortSignal) => rpc.getBlockHeight().send({ abortSignal }));
@@ -81,14 +81,14 @@ describe('a ledger out of reach', () => {
     expect(bad.requests()).toBe(asked);
   });
 
-  test('no endpoint at all is one error that names no URL', async () => {
+  test('without any endpoint there is one error, without URLs', async () => {
     const pool = new RpcPool({ embedded: false, urls: () => [`${CLOSED_PORT}/?api-key=secret`] }, monotonicMs);
     const asked = pool.call((rpc, abortSignal) => rpc.getSlot().send({ abortSignal }));
     await expect(asked).rejects.toThrow(LedgerUnreachableError);
     await expect(asked).rejects.not.toThrow(/secret/);
   });
 
-  test('what one endpoint refuses another one is asked for, and the refusal counts where none does better', async () => {
+  test('a request refused by one endpoint goes to another, and the refusal counts if none does better', async () => {
     const spare = await endpoint(503);
     const pool = new RpcPool({ embedded: false, urls: () => [fixture.where.url, spare.url] }, monotonicMs);
     const asked = pool.call((rpc, abortSignal) => rpc.getBalance('x' as never).send({ abortSignal }));

@@ -23,14 +23,14 @@ beforeAll(async () => {
 });
 afterAll(() => opened.destroy());
 
-test('a collection is found by its id, by account and name, and by a name that only one account has', async () => {
+test('finds a collection by its id, by account and name, and by a name that only one account has', async () => {
   for (const reference of [alone.id, 'acme/alone', `${acme.id}/alone`, 'alone'])
     expect(await references.collection(reference)).toMatchObject({ id: alone.id });
   expect(await references.collection(likeAnId.name)).toMatchObject({ id: likeAnId.id });
   expect(await references.shard('alone.1')).toMatchObject({ row: { id: alone.id }, index: 1 });
 });
 
-test('a name that several accounts have is refused with what would be meant', async () => {
+test('refuses a name that several accounts have, with the candidates', async () => {
   await expect(references.collection('both')).rejects.toMatchObject({
     code: 'INVALID_ARGUMENT',
     message: expect.stringMatching(/^2 accounts .*acme\/both, globex\/both\.$/),
@@ -38,7 +38,7 @@ test('a name that several accounts have is refused with what would be meant', as
   expect(await references.collection('globex/both')).toMatchObject({ id: both[1]!.id });
 });
 
-test('what is not there is not found', async () => {
+test('does not find what does not exist', async () => {
   for (const reference of ['none', 'acme/none', randomUUID()])
     await expect(references.collection(reference)).rejects.toMatchObject({ code: 'COLLECTION_NOT_FOUND' });
 });

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => opened.destroy());
 
-test('what is wanted is a version, as what is confirmed is, whatever else the logs hold', async () => {
+test('wanted and confirmed are both versions, whatever else the logs hold', async () => {
   const { store } = opened;
   const row = newCollection();
   await store.catalog.createCollection(row, null);

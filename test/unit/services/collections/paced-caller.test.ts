@@ -12,7 +12,7 @@ function noting(signal?: AbortSignal): Caller & { calls: string[] } {
   return { calls, call, ...(signal && { signal }) };
 }
 
-test('all calls that a collection with many shards needs come a few in each turn', async () => {
+test("a few of a large collection's calls begin in each turn", async () => {
   const pace = new ShardCallPace();
   const caller = noting();
   const asked = Array.from({ length: 4 * WIDE.shards }, () => pace.of(caller, WIDE).call('shards.read'));
@@ -26,7 +26,7 @@ test('all calls that a collection with many shards needs come a few in each turn
   expect(most).toBeLessThanOrEqual(20);
 });
 
-test('those of another account come in between', async () => {
+test("another account's calls run in between", async () => {
   const pace = new ShardCallPace();
   const [noisy, calm] = [noting(), noting()];
   const asked = Array.from({ length: 4 * WIDE.shards }, () => pace.of(noisy, WIDE).call('shards.read'));
@@ -36,7 +36,7 @@ test('those of another account come in between', async () => {
   await Promise.all(asked);
 });
 
-test('a collection with few shards, and what is no call of a shard, does not wait', async () => {
+test('a collection with few shards, and calls not to a shard, do not wait', async () => {
   const pace = new ShardCallPace();
   const caller = noting();
   void pace.of(caller, WIDE).call('anchoring.state');

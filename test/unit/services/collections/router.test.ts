@@ -55,7 +55,7 @@ describe('routing', () => {
     expect(splitBatch(batch, 1).get(0)).toBe(batch);
   });
 
-  test('merging equals sorting everything, whatever pages the lists come in, and asks for none that it does not need', async () => {
+  test('merging equals sorting everything, whatever the pages, and requests no page that it does not need', async () => {
     const id = fc.string({ unit: fc.constantFrom('a', '\uffee', '\u{1f600}', 'ü') });
     const scored = fc.record({ id, score: fc.integer({ min: 0, max: 5 }) });
     // Different distances that all give a score of 1.
@@ -96,7 +96,7 @@ describe('routing', () => {
 });
 
 describe('writing', () => {
-  test('a Free plan gets the root and no anchor', async () => {
+  test('a free plan gets the root and no anchor', async () => {
     const target = await collection('free');
     const result = await harness.call('collections.upsert', { ...target, records: records(0, 5) });
     const cut = [...(await harness.store.log.heads(target.collectionId)).values()];
@@ -126,7 +126,7 @@ describe('writing', () => {
     expect(result.vectorCount).toBe(21);
   });
 
-  test('a write stands when anchoring is out of order', async () => {
+  test('a write succeeds when anchoring is broken', async () => {
     const target = await collection('pro');
     harness.anchoring.answer = () => {
       throw new Error('broken');
@@ -135,7 +135,7 @@ describe('writing', () => {
     expect(result).toMatchObject({ upsertedCount: 3, ledgerTx: null, anchor: { status: 'pending' } });
   });
 
-  test("a write stands when another shard's owner does not answer for its head", async () => {
+  test("a write succeeds when another shard's owner does not answer for its head", async () => {
     const target = await collection('pro');
     await harness.call('collections.upsert', { ...target, records: records(0, 20) });
     const id = 'r0';
@@ -145,7 +145,7 @@ describe('writing', () => {
     expect(result.merkleRoot).toBe((await harness.call('collections.get', target)).merkleRoot);
   });
 
-  test('writes that are made at once ask each shard for its head a few times in all, and each answer holds the writes before it', async () => {
+  test('concurrent writes ask each shard for its head a few times in total, and each answer contains earlier writes', async () => {
     const target = await collection('pro');
     const gate = Promise.withResolvers<void>();
     const { shards } = harness;
@@ -168,7 +168,7 @@ describe('writing', () => {
     expect(last.vectorCount).toBe(41);
   });
 
-  test('when one shard fails the others stand, the error is told, what stands is anchored, and a retry completes it', async () => {
+  test('if one shard fails the other parts stay committed, the error is reported, they are anchored, and a retry completes the write', async () => {
     const target = await collection('pro');
     const index = shardIndexOf('r0', 4);
     harness.shards.fault = { action: 'shards.upsert', index, when: 'before' };
@@ -190,7 +190,7 @@ describe('writing', () => {
     expect(result).toMatchObject({ deleted: true, deletedCount: 2, vectorCount: 3, anchor: { status: 'none' } });
   });
 
-  test('a batch for other dimensions is refused', async () => {
+  test('refuses a batch of other dimensions', async () => {
     const target = await collection('free');
     const batch = { ids: ['x'], dimensions: 3, vectors: new Float32Array(3), metadata: ['{}'] };
     const decoded = { records: batch, namespace: '' };
@@ -201,7 +201,7 @@ describe('writing', () => {
 });
 
 describe('plan limits', () => {
-  test('replacing fits a full account, one new record does not, and nothing is left reserved', async () => {
+  test('replacing fits a full account, one new record does not, and no reservation is left', async () => {
     const target = await collection('free');
     const upsert = (from: number, to: number) =>
       harness.call('collections.upsert', { ...target, records: records(from, to) });
@@ -263,7 +263,7 @@ describe('reading', () => {
     ['includeValues', { vector: [1, 2], includeValues: 1 }],
     ['exact', { vector: [1, 2], exact: 'yes' }],
     ['scoreThreshold', { vector: [1, 2], scoreThreshold: '1' }],
-  ])('refuses a bad %s', async (path, query) => {
+  ])('refuses an invalid %s', async (path, query) => {
     const target = await collection('free');
     await expect(harness.call('collections.query', { ...target, ...(query as object) })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
@@ -271,14 +271,14 @@ describe('reading', () => {
     });
   });
 
-  test('a bad filter is refused', async () => {
+  test('refuses an invalid filter', async () => {
     const target = await collection('free');
     await expect(
       harness.call('collections.query', { ...target, vector: [1, 2], filter: { a: { $near: 1 } } }),
     ).rejects.toMatchObject({ code: 'INVALID_FILTER' });
   });
 
-  test('fetch keeps the order asked for and leaves out what is absent', async () => {
+  test('fetch keeps the requested order and leaves out absent records', async () => {
     const target = await collection('free');
     await harness.call('collections.upsert', { ...target, records: records(0, 9) });
     const found = await harness.call('collections.fetch', { ...target, ids: ['r8', 'absent', 'r1', 'r8', 'r5'] });
@@ -286,7 +286,7 @@ describe('reading', () => {
   });
 
   test.each([1, 2, 8, 256])(
-    'proofs over %i shards convince the offline verifier, from no record to many',
+    'proofs over %i shards satisfy the offline verifier, from no record to many',
     async (shards) => {
       const target = await collection('enterprise', shards);
       for (const count of [0, 1, 2, 3, 8, 40]) {
@@ -302,7 +302,7 @@ describe('reading', () => {
     },
   );
 
-  test('a proof leads to the anchored root while its shard has not moved on', async () => {
+  test('a proof leads to the anchored root while its shard is unchanged', async () => {
     const target = await collection('pro', 2);
     await harness.call('collections.upsert', { ...target, records: records(0, 20) });
     const { cut } = harness.anchoring.submitted.at(-1)!;

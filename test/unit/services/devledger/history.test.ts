@@ -91,7 +91,7 @@ describe.each([
     expect(signaturesOf(ofAuthority).slice(0, -1)).toEqual(signaturesOf(all));
   });
 
-  test('a transaction has its bytes, its place, and what it did', async () => {
+  test('a transaction has its bytes, its place, and its effects', async () => {
     type Wire = { slot: number; transaction: [string, string]; version?: unknown };
     const wire = await ask<Wire>('getTransaction', roots[1], 'base64');
     expect([wire.transaction[1], wire.version]).toEqual(['base64', undefined]);
@@ -127,7 +127,7 @@ describe.each([
     expect(await ask('getTransaction', '1'.repeat(64))).toBeNull();
   });
 
-  test('a block has the transaction of its slot, and blocks are a chain', async () => {
+  test('a block has the transaction of its slot, and blocks form a chain', async () => {
     const [newest] = await listed({ limit: 1 });
     const { slot, blockTime, signature } = newest!;
     const block = await ask<Block>('getBlock', slot, { maxSupportedTransactionVersion: 0 });
@@ -146,7 +146,7 @@ describe.each([
     expect(blocks.map(({ blockhash }) => blockhash)).toContain(message.recentBlockhash);
   });
 
-  test('a block that is not made yet, or of before the first one, is refused as by a validator', async () => {
+  test('a block that does not exist yet, or before the first one, is refused as by a validator', async () => {
     const height = await ask<number>('getBlockHeight');
     const first = await ask<number>('getFirstAvailableBlock');
     await expect(ask('getBlock', height + 1_000)).rejects.toThrow(/^Block not available for slot/);
@@ -155,7 +155,7 @@ describe.each([
     expect(await ask('getBlock', first)).toMatchObject({ transactions: [], blockTime: null });
   });
 
-  test('the account is shown parsed, with the root that it holds', async () => {
+  test('the account is shown parsed, with its root', async () => {
     type Info = { extensions: { extension: string; state: { additionalMetadata?: [string, string][] } }[] };
     type Account = { value: { owner: string; data: { parsed: { type: string; info: Info } } } };
     const { value } = await ask<Account>('getAccountInfo', mint, { encoding: 'jsonParsed' });
@@ -205,7 +205,7 @@ describe('past its bound', () => {
   test.each([
     ['before it sends', true],
     ['later', false],
-  ])('transactions of a payer that is named %s outlast those of others', async (_, isNamedFirst) => {
+  ])('transactions of a payer named %s outlast those of others', async (_, isNamedFirst) => {
     const folder = await mkdtemp(join(tmpdir(), 'provec-history-'));
     const { journal } = Journal.open(folder);
     const first = new Ledger(litesvm, journal, [], { replaceAfterBytes: 20_000, transactionsKept: KEPT });

@@ -85,7 +85,7 @@ describe('the process', () => {
     }
   });
 
-  test('comes back on the same port, and with the same heights or higher', async () => {
+  test('comes back on the same port, with the same heights or higher', async () => {
     await start();
     const { url, pid } = ledger;
     const height = await ask<number>('getBlockHeight');
@@ -95,7 +95,7 @@ describe('the process', () => {
     expect(await ask<number>('getBlockHeight')).toBeGreaterThanOrEqual(height);
   });
 
-  test('a damaged journal is refused in one line and left alone', async () => {
+  test('a damaged journal is refused in one line and not changed', async () => {
     await start();
     await ask('requestAirdrop', [await anyAddress(), LAMPORTS]);
     await ledger.stop();
@@ -132,7 +132,7 @@ describe('the journal', () => {
     return lines;
   };
 
-  test('drops a line that was cut off and appends after it', () => {
+  test('drops a truncated line and appends after it', () => {
     const { journal } = Journal.open(folder);
     journal.append(line(1));
     journal.append(line(2));
@@ -158,7 +158,7 @@ describe('the journal', () => {
     expect(reopen).toThrow(/ is damaged at byte /);
   });
 
-  test('is replaced whole, and a half-written replacement is never seen', () => {
+  test('is replaced atomically, and a half-written replacement is never read', () => {
     const { journal } = Journal.open(folder);
     journal.append(line(1));
     journal.replace([line(7)]);
@@ -168,7 +168,7 @@ describe('the journal', () => {
     expect(reopen()).toEqual([line(7), line(8)]);
   });
 
-  test('lines of versions that wrote more of a transaction are read', async () => {
+  test('reads lines of versions that wrote more about a transaction', async () => {
     const { journal } = Journal.open(folder);
     const first = new Ledger(litesvm, journal, []);
     const signature = first.airdrop(await anyAddress(), LAMPORTS);

@@ -83,7 +83,7 @@ describe('JSON-RPC of the embedded ledger', () => {
     getTransferSolInstruction({ source: payer, destination, amount: lamports(BigInt(amount)) });
   const send = (wire: string, options = {}) => ask('sendTransaction', [wire, { encoding: 'base64', ...options }]);
 
-  test('a transaction is executed once, and a second time refused', async () => {
+  test('a transaction is executed once, and refused a second time', async () => {
     const to = (await generateKeyPairSigner()).address;
     const wire = await sign([transfer(to, SOL)]);
     const { result: signature } = await send(wire);
@@ -96,7 +96,7 @@ describe('JSON-RPC of the embedded ledger', () => {
     ]);
   });
 
-  test('what fails is refused with its error, and costs nothing', async () => {
+  test('a failing transaction is refused with its error, and costs nothing', async () => {
     const to = (await generateKeyPairSigner()).address;
     const wire = await sign([transfer(to, 10_000 * SOL)]);
     const before = await value<number>('getBalance', [payer.address]);
@@ -121,14 +121,14 @@ describe('JSON-RPC of the embedded ledger', () => {
     expect(late.error).toMatchObject({ code: -32002, data: { err: 'BlockhashNotFound' } });
   });
 
-  test('heights grow for those who wait', async () => {
+  test('heights grow for clients that wait', async () => {
     const first = (await ask('getBlockHeight')).result as number;
     let last = first;
     while (last < first + 2) last = (await ask('getBlockHeight')).result as number;
     expect(await value('getLatestBlockhash')).toMatchObject({ lastValidBlockHeight: expect.any(Number) });
   });
 
-  test('signatures that do not hold, and bytes too many or not canonical, are refused', async () => {
+  test('refuses invalid signatures, and trailing or non-canonical bytes', async () => {
     const to = (await generateKeyPairSigner()).address;
     const wire = Buffer.from(await sign([transfer(to, SOL)]), 'base64');
     const forged = Buffer.from(wire);
@@ -147,7 +147,7 @@ describe('JSON-RPC of the embedded ledger', () => {
     expect((await send(wire.toString('base64'))).result).toEqual(expect.any(String));
   });
 
-  test('errors, ids and other methods have the shape of JSON-RPC', async () => {
+  test('errors, ids and other methods follow JSON-RPC', async () => {
     expect(await answerOf({ jsonrpc: '2.0', id: 'x', method: 'nope' })).toEqual({
       jsonrpc: '2.0',
       id: 'x',
@@ -162,7 +162,7 @@ describe('JSON-RPC of the embedded ledger', () => {
     expect((await fetch(ledger.url)).status).toBe(405);
   });
 
-  test('a batch is answered in its order, and one that is empty or too long is refused whole', async () => {
+  test('a batch is answered in its order, and an empty or overlong one is refused entirely', async () => {
     const call = (id: number, method: string) => ({ jsonrpc: '2.0', id, method });
     expect(await answerOf([call(7, 'getHealth'), call(8, 'nope'), 'x', call(9, 'getHealth')])).toEqual([
       { jsonrpc: '2.0', id: 7, result: 'ok' },
@@ -175,7 +175,7 @@ describe('JSON-RPC of the embedded ledger', () => {
     expect(await answerOf(many.slice(1))).toHaveLength(100);
   });
 
-  test('what would show more of large accounts than an answer may hold is refused', async () => {
+  test('refuses what would show more of large accounts than an answer may hold', async () => {
     // A program's account, which is larger than a megabyte.
     const programData = (await ask('getAccountInfo', [PROGRAM_DATA, { encoding: 'base64' }])).result as {
       value: { space: number };
@@ -193,7 +193,7 @@ describe('JSON-RPC of the embedded ledger', () => {
     expect(answers[99]!.error).toMatchObject({ code: -32600, message: expect.stringContaining('in parts') });
   });
 
-  describe('what a web page has a browser send', () => {
+  describe('requests that a web page makes a browser send', () => {
     const airdrop = () =>
       JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'requestAirdrop', params: [payer.address, SOL] });
     const height = '{"jsonrpc":"2.0","id":1,"method":"getBlockHeight"}';
@@ -208,7 +208,7 @@ describe('JSON-RPC of the embedded ledger', () => {
     });
     afterEach(async () => expect(await balance()).toBe(before));
 
-    test('without asking first is refused: a form, text, or what says no type', async () => {
+    test('without a preflight are refused: a form, text, or no type', async () => {
       const types = ['text/plain', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded'];
       for (const type of [...types, 'text/plain, application/json', 'application/jsonp', ''])
         expect(await statusOf({ 'content-type': type }, airdrop())).toBe(415);
@@ -217,7 +217,7 @@ describe('JSON-RPC of the embedded ledger', () => {
         expect(await statusOf({ 'content-type': type })).toBe(200);
     });
 
-    test('to a name that its owner made point here is refused', async () => {
+    test('to a name that its owner pointed here are refused', async () => {
       const port = new URL(ledger.url).port;
       const names = ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', 'xlocalhost', '0.0.0.0'];
       for (const host of [...names, `evil.example:${port}`, 'localhost@evil.example', '127.0.0.1:x'])
@@ -226,7 +226,7 @@ describe('JSON-RPC of the embedded ledger', () => {
         expect(await statusOf({ ...JSON_TYPE, host })).toBe(200);
     });
 
-    test('from an origin that the operator did not name is refused, reads too', async () => {
+    test('from an origin that the operator did not name are refused, including reads', async () => {
       const near = ['https://explorer.example.com.evil', 'http://explorer.example.com', `${PAGE}:444`];
       for (const origin of ['https://evil.example', ...near, 'null', ledger.url, '']) {
         for (const body of [airdrop(), height]) {
@@ -238,7 +238,7 @@ describe('JSON-RPC of the embedded ledger', () => {
       }
     });
 
-    test('from one that he named may read, and change nothing', async () => {
+    test('from a named origin may read, and change nothing', async () => {
       const asks = { 'access-control-request-method': 'POST', 'access-control-request-private-network': 'true' };
       const preflight = await request({ origin: PAGE, ...asks }, '', 'OPTIONS');
       expect(preflight).toMatchObject({

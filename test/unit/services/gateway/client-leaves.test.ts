@@ -57,7 +57,7 @@ test.each([
   ['GET', `${PINECONE}/namespaces`, null],
   ['POST', `${PINECONE}/describe_index_stats`, {}],
   ['POST', '/recall/api/v1/collections/docs/query', { vector: [1, 2, 3] }],
-] as const)('%s %s gives its place back and is cancelled', async (method, path, body) => {
+] as const)('%s %s returns its permit and is cancelled', async (method, path, body) => {
   const connection = ask(method, path, body);
   await until('the action has begun', () => working.length === 1);
   const [{ signal }] = working.splice(0);
@@ -69,7 +69,7 @@ test.each([
   await until('the place is free', async () => (await seatsTaken()) === 0);
 });
 
-test('a delete that has begun is carried to its end', async () => {
+test('a delete that has begun is completed', async () => {
   const connection = ask('POST', `${V1}/delete`, { ids: ['a'] });
   await until('the action has begun', () => working.length === 1);
   const [{ signal, end }] = working.splice(0);
@@ -82,7 +82,7 @@ test('a delete that has begun is carried to its end', async () => {
   await until('the place is free', async () => (await seatsTaken()) === 0);
 });
 
-test('what an action that failed had begun is cancelled', async () => {
+test('what a failed action had begun is cancelled', async () => {
   const signals: AbortSignal[] = [];
   const failing = await startEdge({
     actions: {

@@ -11,7 +11,7 @@ const thrower = (error: unknown) => () => {
   throw error;
 };
 
-describe('errors that the edge makes', () => {
+describe('errors of the gateway itself', () => {
   let edge: Edge;
   beforeAll(async () => {
     edge = await startEdge({ env: { PROVEC_ADMIN_TOKEN: ADMIN_TOKEN } });
@@ -73,7 +73,7 @@ describe('errors that the edge makes', () => {
     }
   });
 
-  test('a misspelt field is named with the nearest one', async () => {
+  test('suggests a name for a misspelt field', async () => {
     const reply = await edge.request('POST', `${V1}/collections/docs/query`, { vector: [1, 2, 3], filtre: {} });
     expect(reply.json.error).toContain('filtre is not a field of this operation; did you mean filter?');
     expect(reply.json.details).toMatchObject([{ path: 'filtre' }]);
@@ -84,11 +84,11 @@ describe('errors that the edge makes', () => {
     ['?limit=ten', 'limit must be a whole number from 1 to 1000, but is ten.'],
     ['?limit=', 'limit must be a whole number from 1 to 1000, but is an empty string.'],
     ['?limit=%1b%5b31m', 'limit must be a whole number from 1 to 1000, but is a string of 5 characters.'],
-  ])('a parameter is shown where it is short and printable: %s', async (search, error) => {
+  ])('shows a parameter if it is short and printable: %s', async (search, error) => {
     expect((await edge.request('GET', `${V1}/collections/docs/anchors${search}`)).json).toMatchObject({ error });
   });
 
-  test('1e400 is refused by its path, as INVALID_ARGUMENT', async () => {
+  test('refuses 1e400 by its path, as INVALID_ARGUMENT', async () => {
     const reply = await edge.request(
       'POST',
       `${V1}/collections/docs/upsert`,
@@ -159,7 +159,7 @@ describe('errors that the edge makes', () => {
     ['GET', '/keys', undefined, 403],
     ['POST', '/keys', '{}', 403],
     ['DELETE', '/keys/k1', undefined, 403],
-  ])('a key that may only read: %s %s -> %i', async (method, path, body, status) => {
+  ])('a read-only key: %s %s -> %i', async (method, path, body, status) => {
     const reply = await edge.request(method, V1 + path, body, { authorization: `Bearer ${READ_KEY}` });
     expect(reply.status).toBe(status);
     if (status === 403) expect(reply.json.code).toBe('FORBIDDEN');
@@ -196,13 +196,13 @@ describe('errors that the edge makes', () => {
   });
 
   test.each([['application/json'], ['Application/JSON; Charset="UTF-8"'], ['application/json;charset=utf8']])(
-    '%s is taken',
+    'accepts %s',
     async (type) => {
       expect((await edge.request('POST', `${V1}/keys`, '{"name":"x"}', { 'content-type': type })).status).toBe(201);
     },
   );
 
-  test('the operator may, nobody else, and it is one token compared as a whole', async () => {
+  test('only the operator may, with one token compared completely', async () => {
     const as = (token: string) =>
       edge.request('GET', `${V1}/admin/accounts`, undefined, { authorization: `Bearer ${token}` });
     expect((await as(ADMIN_TOKEN)).json).toEqual({ accounts: [] });
@@ -311,7 +311,7 @@ describe('errors that actions throw', () => {
     }
   });
 
-  test('requests that fail of one cause are one line a second, which says how many they were', async () => {
+  test('requests that fail for one cause are one line a second, with their number', async () => {
     const away = new Errors.RequestRejectedError({ action: 'metering.usage', nodeID: 'node-7' });
     const edge = await startEdge({ actions: { 'metering.usage': thrower(away) } });
     try {
@@ -325,7 +325,7 @@ describe('errors that actions throw', () => {
     expect(lines.length).toBeLessThan(20);
   });
 
-  test('a service that is not there is 503', async () => {
+  test('a missing service is 503', async () => {
     const edge = await startEdge({ without: ['metering.usage', 'collections.proof', 'collections.resolve'] });
     try {
       for (const [method, path, body] of [

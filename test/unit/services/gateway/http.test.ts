@@ -32,7 +32,7 @@ describe('HTTP', () => {
   });
 
   test.each([['\r\nSet-Cookie: a=b'], ['%0d%0aSet-Cookie: a=b'], ['\nSet-Cookie: a=b'], ['\u0000x']])(
-    'nothing is injected into the header through X-Request-Id (%j)',
+    'injects nothing into the header through X-Request-Id (%j)',
     async (value) => {
       const raw = new RawConnection(edge.port);
       raw.write(get(`${V1}/usage`, `X-Request-Id: a${value}`, 'Connection: close'));
@@ -47,7 +47,7 @@ describe('HTTP', () => {
     expect([reply.headers.get('x-request-id'), reply.json.requestId]).toEqual(['abc', 'abc']);
   });
 
-  test('its name is written in one way, of answers that are routed and of others', async () => {
+  test("the header's name has one spelling, in routed answers and others", async () => {
     for (const path of ['/livez', `${V1}/usage`, `${V1}/nope`]) {
       const raw = new RawConnection(edge.port);
       raw.write(get(path, 'Connection: close'));
@@ -55,7 +55,7 @@ describe('HTTP', () => {
     }
   });
 
-  test('requests that are sent in one go are answered in order', async () => {
+  test('answers requests sent at once in order', async () => {
     const raw = new RawConnection(edge.port);
     const body = '{"ids":["a"]}';
     raw.write(
@@ -70,7 +70,7 @@ describe('HTTP', () => {
     expect([...received.matchAll(/HTTP\/1.1 (\d+)/g)].map((match) => match[1])).toEqual(['200', '200', '404', '200']);
   });
 
-  test('an action has the time that it asks for, not one of the edge, except where the edge names one', async () => {
+  test('an action has the timeout that it asks for, unless the gateway sets one', async () => {
     const timeouts = new Map<string, unknown>();
     const watch: Middleware = {
       name: 'Watch',
@@ -134,7 +134,7 @@ describe('HTTP', () => {
     ['two lengths', 'POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
     ['length and chunks', 'POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n'],
     ['a header of 20 KB', `GET /livez HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
-  ])('what is not a request is 400 as JSON, and the connection is closed: %s', async (_, text) => {
+  ])('an invalid request gets 400 as JSON, and the connection is closed: %s', async (_, text) => {
     const raw = new RawConnection(edge.port);
     raw.write(text);
     const received = await raw.end();
@@ -148,7 +148,7 @@ describe('HTTP', () => {
     ['another expectation', 'GET /livez HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n', 400, 'INVALID_ARGUMENT'],
     ['a tunnel', 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n', 405, 'METHOD_NOT_ALLOWED'],
     ['a method of no path', 'TRACE /livez HTTP/1.1\r\nHost: x\r\n', 405, 'METHOD_NOT_ALLOWED'],
-  ])('%s is refused with a body and the id that was sent', async (_, text, status, code) => {
+  ])('refuses %s with a body and the id that was sent', async (_, text, status, code) => {
     for (const [given, id] of [
       ['X-Request-Id: job-7\r\n', 'job-7'],
       ['', expect.stringMatching(UUID)],
@@ -170,7 +170,7 @@ describe('HTTP', () => {
     expect(await raw.end()).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  test('a client that goes away in the middle of its body is forgotten', async () => {
+  test('a client that disconnects in the middle of its body is forgotten', async () => {
     edge.calls.clear();
     const raw = new RawConnection(edge.port);
     raw.write(
@@ -251,7 +251,7 @@ describe('slow senders', () => {
 });
 
 describe('stop', () => {
-  test('a request in flight is answered with Connection: close; nothing new is accepted', async () => {
+  test('a request in flight is answered with Connection: close; no new one is accepted', async () => {
     const arrived = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     const edge = await startEdge({
@@ -293,7 +293,7 @@ describe('stop', () => {
   });
 });
 
-test('a port that is taken is refused with a sentence', async () => {
+test('a port in use is refused with a sentence', async () => {
   const edge = await startEdge();
   try {
     await expect(startEdge({ env: { PROVEC_PORT: String(edge.port) } })).rejects.toThrow(

@@ -40,7 +40,7 @@ async function permits(): Promise<string | undefined> {
   return /^provec_gateway_seats_taken\{.*queue="other".*\} (\d+)$/m.exec(text)?.[1];
 }
 
-test('it is sent whole, each page read with permits that are released before it is sent', async () => {
+test('is sent completely, each page read with permits that are released before it is sent', async () => {
   const third = Promise.withResolvers<void>();
   turn = (from) => (from === 2 * PAGE ? third.promise : undefined);
   const answer = ask();
@@ -53,7 +53,7 @@ test('it is sent whole, each page read with permits that are released before it 
   expect(await permits()).toBe('0');
 });
 
-test('the client has the first of them while the next are read, which ends when it leaves', async () => {
+test('the client gets the first part while the rest is read, which ends when it leaves', async () => {
   turn = (from) => (from === PAGE ? new Promise((_, fail) => signals[1]!.addEventListener('abort', fail)) : undefined);
   const connection = new RawConnection(edge.port);
   connection.write(`GET /pinecone/indexes HTTP/1.1\r\nHost: x\r\nApi-Key: ${KEY}\r\n\r\n`);

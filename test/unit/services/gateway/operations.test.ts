@@ -47,7 +47,7 @@ describe('health', () => {
     }
   });
 
-  test('metrics that cannot be told are a failure, and logged as one', async () => {
+  test('unavailable metrics are a failure, and logged as one', async () => {
     const metrics = new Metrics();
     const collect = () => {
       throw new Error('no numbers');
@@ -63,7 +63,7 @@ describe('health', () => {
     }
   });
 
-  test('a readiness that fails is not ready, and says nothing of why', async () => {
+  test('a failing readiness check is not ready, and does not say why', async () => {
     const edge = await startEdge({ readiness: () => Promise.reject(new Error('ledger at 10.0.0.7')) });
     try {
       const reply = await edge.request('GET', '/readyz');
@@ -115,7 +115,7 @@ describe('metrics and log', () => {
   });
   afterAll(() => edge.stop());
 
-  test('requests by route pattern, actions, shards, process; nothing of tenants', async () => {
+  test('requests by route pattern, actions, shards, process; no tenant data', async () => {
     const { headers, status, text } = await edge.request('GET', '/metrics');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toMatch(/^text\/plain; version=0.0.4/);
@@ -135,7 +135,7 @@ describe('metrics and log', () => {
     expect(text).not.toMatch(/private|docs|pv_live|a1|gateway\./);
   });
 
-  test('a request to a service that is not there counts under its route', async () => {
+  test('a request to a missing service counts under its route', async () => {
     const own = new Metrics();
     const lone = await startEdge({ metrics: own, without: ['metering.usage'] });
     try {
@@ -173,7 +173,7 @@ describe('OpenAPI', () => {
   };
   const document = openApiDocument({ limits: LIMITS, adminToken: ADMIN_TOKEN }) as Document;
 
-  test('is served, and has every route and no other', async () => {
+  test('is served, and has exactly the existing routes', async () => {
     const edge = await startEdge({ env: { PROVEC_ADMIN_TOKEN: ADMIN_TOKEN } });
     try {
       expect((await edge.request('GET', '/openapi.json')).json).toEqual(JSON.parse(JSON.stringify(document)));
@@ -202,7 +202,7 @@ describe('OpenAPI', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('request schemas have exactly the fields that the edge takes', () => {
+  test('request schemas have exactly the fields that the gateway accepts', () => {
     for (const route of routesOf(true)) {
       const operation = document.paths[V1 + route.path]![route.method.toLowerCase()]!;
       expect(operation.responses[String(route.status)]).toBeDefined();

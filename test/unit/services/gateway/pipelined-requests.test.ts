@@ -16,7 +16,7 @@ async function startHeldEdge(): Promise<{ edge: Edge; answers: (() => void)[] }>
 }
 
 describe('requests sent on one connection before their answers', () => {
-  test('eight are under way at a time, the others follow in order, and each is answered', async () => {
+  test('eight run at a time, the others follow in order, and each is answered', async () => {
     const { edge, answers } = await startHeldEdge();
     try {
       const ids = Array.from({ length: 50 }, (_, at) => `${at}`);
@@ -60,7 +60,7 @@ describe('requests sent on one connection before their answers', () => {
     }
   });
 
-  test('where they hold too much together, the connection that holds the most is closed', async () => {
+  test('if they hold too much together, the connection that holds the most is closed', async () => {
     const { edge, answers } = await startHeldEdge();
     try {
       const calm = new RawConnection(edge.port);
@@ -79,7 +79,7 @@ describe('requests sent on one connection before their answers', () => {
     }
   });
 
-  test('those of a client that is gone are not begun', async () => {
+  test('those of a client that has left are not begun', async () => {
     const { edge, answers } = await startHeldEdge();
     try {
       const raw = new RawConnection(edge.port);

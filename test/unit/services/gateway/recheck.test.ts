@@ -61,13 +61,13 @@ beforeEach(async () => {
 });
 afterEach(() => edge.stop());
 
-test('a request that does not wait asks once', async () => {
+test('a request that does not wait reads its key once', async () => {
   clock.advance(REMEMBERED_MS + 1);
   expect((await upsert()).status).toBe(200);
   expect(asked()).toBe(1);
 });
 
-test("an operator's request asks for no key", async () => {
+test("an operator's request reads no key", async () => {
   const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
   expect((await edge.request('GET', '/api/v1/admin/accounts', undefined, headers)).status).toBe(200);
   expect(asked()).toBe(0);
@@ -107,7 +107,7 @@ test('a key that lost its scope meanwhile does nothing', async () => {
   expect([status, asked('collections.upsert')]).toEqual([403, 1]);
 });
 
-test('a key that lost the scope that a dry run needs beside its own tells nothing', async () => {
+test('a key that lost the additional scope of a dry run reveals nothing', async () => {
   isAway = true;
   const request = edge.request('POST', '/api/v1/collections/docs/delete', { ids: ['a'], dryRun: true });
   await until(() => asked('collections.whenReady') === 1);
@@ -120,12 +120,12 @@ test('a key that lost the scope that a dry run needs beside its own tells nothin
   expect(asked('collections.delete')).toBe(1);
 });
 
-test('one that waited no longer than keys are remembered is not asked about again', async () => {
+test('a key is not read again if the wait was shorter than its cache time', async () => {
   const status = await whileWaiting(REMEMBERED_MS, () => undefined);
   expect([status, asked()]).toEqual([200, 2]);
 });
 
-test('a request that waited goes on with the collection that its body was read for', async () => {
+test('a request that waited continues with the collection that its body was read for', async () => {
   await whileWaiting(REMEMBERED_MS + 1, () => undefined);
   const named = edge.calls
     .get('collections.upsert')!
@@ -137,7 +137,7 @@ test('a request that waited goes on with the collection that its body was read f
   ]);
 });
 
-test('the parts of an export are all asked of the collection that it began on', async () => {
+test('all parts of an export come from the collection on which it began', async () => {
   const next = { collectionId: COLLECTION.id, rests: [], merkleRoot: '', count: 0 };
   exported = [
     { records: [], next },

@@ -32,7 +32,7 @@ function routerOf() {
   return { router, seen };
 }
 
-test('a path of more segments than any route has is decoded nowhere: each would cost an exception', () => {
+test('a path with more segments than any route is not decoded: each would cost an exception', () => {
   const { router, seen } = routerOf();
   const path = `/pinecone${'/%ff'.repeat(260_000)}`;
   expect(router.methodsOf(path)).toBeNull();
@@ -49,7 +49,7 @@ test('any other path is decoded once, not for each route', () => {
   expect(seen).toEqual([expect.stringMatching(/^\/pinecone\/indexes\/(?!%ff).+\/namespaces\/%C3%BC$/)]);
 });
 
-test('the longest path of a route is routed, with a slash behind it too', () => {
+test('the longest path of a route is routed, even with a trailing slash', () => {
   const { router, seen } = routerOf();
   const longest = '/pinecone/indexes/x/namespaces/y/';
   router.handle({} as IncomingMessage, {} as ServerResponse, longest);

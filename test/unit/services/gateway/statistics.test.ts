@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => edge.stop());
 
-test('they are sent whole, with each namespace once', async () => {
+test('are sent completely, with each namespace once', async () => {
   const { json } = await edge.request('GET', STATS, undefined, { 'api-key': KEY });
   const counts = json.namespaces as Record<string, { vectorCount: number }>;
   expect(Object.keys(counts)).toEqual(['__default__', ...NAMES.slice(2)]);
@@ -47,7 +47,7 @@ test('they are sent whole, with each namespace once', async () => {
   expect(json).toMatchObject({ dimension: 3, totalVectorCount: NAMES.length + 1, vectorType: 'dense' });
 });
 
-test('the client has the first of them while the next are read, which ends when it leaves', async () => {
+test('the client gets the first part while the rest is read, which ends when it leaves', async () => {
   stuckFrom = 2;
   signals.length = 0;
   const connection = new RawConnection(edge.port);
@@ -61,7 +61,7 @@ test('the client has the first of them while the next are read, which ends when 
   expect(signals).toHaveLength(3);
 });
 
-test('counting the namespaces of a listing ends with the time of the request', async () => {
+test("counting the namespaces of a listing ends with the request's time", async () => {
   let nowMs = 0;
   const slow = await startEdge({
     clock: { ...SYSTEM_CLOCK, monotonicMs: () => nowMs },
@@ -102,7 +102,7 @@ test('each page is read with a permit, which is released before the page is sent
   await own.stop();
 });
 
-test('a page that meets a shard that is away is read again once the shard is back', async () => {
+test('a page for which a shard is away is read again once the shard is back', async () => {
   const failures = [shardUnavailableError(0, 'is being closed'), shardUnavailableError(0, 'is being opened')];
   const second = (): object => {
     const failure = failures.shift();

@@ -79,7 +79,7 @@ test.each([
   ['POST', '/api/v1/collections/narrow/delete', DRY_DELETE, SENT],
   ['POST', '/api/v1/collections/narrow/delete', DELETE, SENT],
   ['POST', '/api/v1/collections/narrow/update', UPDATE, SENT],
-])('of %s %s %j an account has %i under way', async (method, path, body, most) => {
+])('of %s %s %j an account runs %i at a time', async (method, path, body, most) => {
   const asked = Array.from({ length: SENT }, () => edge.request(method, path, body, { 'api-key': KEY }));
   await until('some are under way', () => working.length === most);
   await until('the others wait', async () => (await waiting()) === SENT - most);
@@ -88,7 +88,7 @@ test.each([
   await Promise.all(asked);
 });
 
-test('a delete by id begins beside a delete of the same account that reads 256 shards', async () => {
+test('a delete by id begins while a delete of the same account reads 256 shards', async () => {
   const send = (body: object) => edge.request('POST', `${WIDE}/delete`, body, { 'api-key': KEY });
   const sent = [send(DELETE)];
   await until('one is under way', () => working.length === 1);

@@ -44,7 +44,7 @@ const newAccount = (plan: 'free' | 'enterprise' = 'enterprise') =>
   node.call('keys.createAccount', { name: 'someone', plan });
 
 describe('accounts', () => {
-  test('a plan change holds at once', async () => {
+  test('a plan change applies at once', async () => {
     const { account } = await newAccount('free');
     for (const plan of ['pro', 'enterprise', 'free', 'business'] as const) {
       expect(await node.call('keys.setPlan', { id: account.id, plan })).toMatchObject({ id: account.id, plan });
@@ -54,7 +54,7 @@ describe('accounts', () => {
     expect((await node.call('keys.listAccounts', {})).map((each) => each.plan)).toEqual(['business']);
   });
 
-  test('bad names and plans are refused by their paths', async () => {
+  test('invalid names and plans are refused by their paths', async () => {
     const error = await rejectedError(node.call('keys.createAccount', { name: 'x'.repeat(65), plan: 'gold' as never }));
     expect(error.code).toBe('INVALID_ARGUMENT');
     expect(error.details!.map((detail) => detail.path)).toEqual(['name', 'plan']);
@@ -71,7 +71,7 @@ describe('accounts', () => {
     expect(removed).toEqual([]);
   });
 
-  test('a deleted account takes its collections, keys and usage with it, and no other', async () => {
+  test('a deleted account takes its collections, keys and usage with it, and no others', async () => {
     const { account, key } = await newAccount();
     const other = await newAccount();
     await node.call('keys.authenticate', { secret: key.secret! });
@@ -87,7 +87,7 @@ describe('accounts', () => {
     expect(await store.keys.count(other.account.id)).toBe(1);
   });
 
-  test('an account that goes on creating collections is not deleted, and its operator told', async () => {
+  test('an account that keeps creating collections is not deleted, and the operator is told', async () => {
     const { account, key } = await newAccount();
     const { countCollections } = store.catalog;
     store.catalog.countCollections = async (id) => (id === account.id ? 1 : countCollections(id));
@@ -126,7 +126,7 @@ describe('the first start', () => {
   const firstKey = async (plan: PlanName, secret: string | null = null) =>
     (await makeFirstKey({ store, clock, log }, plan, secret))?.secret ?? null;
 
-  test('makes one account and one key, however many start at once, and never again', async () => {
+  test('creates one account and one key, however many start at once, and never again', async () => {
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => firstKey('business')));
     const [secret, ...more] = outcomes.filter((outcome) => outcome !== null);
     expect(more).toEqual([]);
@@ -139,7 +139,7 @@ describe('the first start', () => {
     expect((await node.call('keys.listAccounts', {}))[0].plan).toBe('business');
   });
 
-  test('takes the secret that the operator chose, of any form, and shows little of it', async () => {
+  test("accepts the operator's secret in any form, and shows little of it", async () => {
     const secret = 'correct-horse-16';
     expect(await firstKey('enterprise', secret)).toBe(secret);
     const { accountId, scopes } = await node.call('keys.authenticate', { secret });
@@ -147,7 +147,7 @@ describe('the first start', () => {
     expect((await node.call('keys.list', { accountId }))[0].key_prefix).toBe('corr');
   });
 
-  test('that was cut off between account and key is finished by the next', async () => {
+  test('interrupted between account and key is completed by the next', async () => {
     const createKey = store.keys.create;
     store.keys.create = () => Promise.reject(new Error('cut off'));
     await expect(firstKey('pro')).rejects.toThrow('cut off');
@@ -157,13 +157,13 @@ describe('the first start', () => {
     expect(await node.call('keys.listAccounts', {})).toHaveLength(1);
   });
 
-  test('leaves a store alone that has other accounts', async () => {
+  test('does not change a store that has other accounts', async () => {
     await newAccount();
     expect(await firstKey('pro')).toBeNull();
     expect(await node.call('keys.listAccounts', {})).toHaveLength(1);
   });
 
-  test('of a store whose accounts were all deleted makes no key again', async () => {
+  test('creates no key in a store whose accounts were all deleted', async () => {
     const secret = await firstKey('pro', 'correct-horse-16');
     const [{ id }] = await node.call('keys.listAccounts', {});
     await node.call('keys.deleteAccount', { id });
@@ -171,7 +171,7 @@ describe('the first start', () => {
     expect(await node.call('keys.listAccounts', {})).toEqual([]);
   });
 
-  test('that never showed its key is undone, and the next one makes another', async () => {
+  test('that never showed its key is undone, and the next one creates another', async () => {
     const untold = (await makeFirstKey({ store, clock, log }, 'pro', null))!;
     await forgetFirstKey({ store }, untold);
     const secret = await firstKey('pro');

@@ -84,7 +84,7 @@ describe('creating keys', () => {
     for (const each of listed) expect(each).not.toHaveProperty('secret');
   });
 
-  test('scopes are kept as sent, and times are given in UTC', async () => {
+  test('scopes are kept as sent, and times are in UTC', async () => {
     const { account } = await newAccount();
     const key = await node.call('keys.create', {
       accountId: account.id,
@@ -124,7 +124,7 @@ describe('creating keys', () => {
       ['name', 'scopes[0]', 'scopes[1]', 'expires_at'],
     ],
   ];
-  test('what is wrong is refused, with the path of every bad field', async () => {
+  test('refuses faults, with the path of every invalid field', async () => {
     const { account } = await newAccount();
     for (const [label, fields, paths] of bad) {
       const error = await rejectedError(node.call('keys.create', { accountId: account.id, ...fields } as never));
@@ -138,7 +138,7 @@ describe('creating keys', () => {
     expect(await store.keys.count(account.id)).toBe(1);
   });
 
-  test('the plan limits the keys, exactly, also when many are made at once', async () => {
+  test('the plan limits the keys exactly, even if many are created at once', async () => {
     const { account } = await newAccount('free');
     const outcomes = await Promise.allSettled(
       Array.from({ length: 10 }, (_, i) => node.call('keys.create', { accountId: account.id, name: `k${i}` })),
@@ -158,7 +158,7 @@ describe('creating keys', () => {
     expect(await codeOf(node.call('keys.create', { accountId: 'nobody', name: 'k' }))).toBe('ACCOUNT_NOT_FOUND');
   });
 
-  test('no secret stands in the files of the store', async () => {
+  test('the files of the store contain no secret', async () => {
     const chosen = 'chosen-by-an-operator-0123456789';
     await makeFirstKey({ store, clock, log: pino({ level: 'silent' }) }, 'free', chosen);
     const { account, key } = await newAccount();
@@ -177,7 +177,7 @@ describe('creating keys', () => {
 });
 
 describe('authentication', () => {
-  test('what cannot be a secret is refused without a look into the store', async () => {
+  test('a malformed secret is refused without a read of the store', async () => {
     const known = await rejectedError(node.call('keys.authenticate', { secret: `pv_live_${'A'.repeat(43)}` }));
     await store.close();
     const impossible = [
@@ -206,7 +206,7 @@ describe('authentication', () => {
     }
   });
 
-  test('unknown, revoked, expired and deleted keys get one and the same answer', async () => {
+  test('unknown, revoked, expired and deleted keys get the same answer', async () => {
     const { account, key } = await newAccount();
     const expiring = await node.call('keys.create', {
       accountId: account.id,
@@ -236,7 +236,7 @@ describe('authentication', () => {
     }
   });
 
-  test('a revoked key opens nothing from the moment its revocation is answered, while it was in the cache', async () => {
+  test('a revoked key opens nothing from the answer to its revocation on, even if it was cached', async () => {
     const { account } = await newAccount();
     for (let i = 0; i < 20; i++) {
       const key = await node.call('keys.create', { accountId: account.id, name: 'short-lived' });
@@ -257,7 +257,7 @@ describe('authentication', () => {
     }
   });
 
-  test('a revocation holds at once also when it cannot be announced to other nodes', async () => {
+  test('a revocation applies at once even if it cannot be announced to other nodes', async () => {
     const { account } = await newAccount();
     const key = await node.call('keys.create', { accountId: account.id, name: 'k' });
     await node.call('keys.authenticate', { secret: key.secret! });
@@ -266,7 +266,7 @@ describe('authentication', () => {
     expect(await codeOf(node.call('keys.authenticate', { secret: key.secret! }))).toBe('UNAUTHENTICATED');
   });
 
-  test('a read that a revocation overtakes is not remembered', async () => {
+  test('a read that a revocation overtakes is not cached', async () => {
     const cache = new ReadCache<{ age: string }>(clock);
     let answer = (_: { age: string }): void => {};
     const overtaken = cache.get('key', () => new Promise((resolve) => (answer = resolve)));
@@ -295,7 +295,7 @@ describe('authentication', () => {
     expect(await codeOf(other.call('keys.authenticate', { secret: keys[1].secret! }))).toBe('UNAUTHENTICATED');
   });
 
-  test('the last use is noted at most once a minute', async () => {
+  test('the last use is recorded at most once a minute', async () => {
     const { account, key } = await newAccount();
     await node.call('keys.authenticate', { secret: key.secret! });
     await eventually(async () => (await lastUsed(account.id, key.id)) === '2026-11-15T12:00:00.000Z');
@@ -330,7 +330,7 @@ describe('revoking keys', () => {
     await node.call('keys.authenticate', { secret: spare.secret! });
   });
 
-  test('the last key that can manage stays, whatever else there is', async () => {
+  test('the last key with manage stays, whatever other keys exist', async () => {
     const { account, key } = await newAccount();
     const revoke = (id: string) => node.call('keys.revoke', { accountId: account.id, id });
     await node.call('keys.create', { accountId: account.id, name: 'reader', scopes: ['read'] });
@@ -349,7 +349,7 @@ describe('revoking keys', () => {
     expect(left.map((each) => each.name).sort()).toEqual(['manager', 'reader']);
   });
 
-  test('of two revocations of the last two managing keys at once exactly one succeeds', async () => {
+  test('of two concurrent revocations of the last two manage keys exactly one succeeds', async () => {
     for (let i = 0; i < 10; i++) {
       const { account, key } = await newAccount();
       const second = await node.call('keys.create', { accountId: account.id, name: 'second' });

@@ -12,7 +12,7 @@ async function uncertain(promise: Promise<unknown>) {
   return [code, retryAfterSeconds];
 }
 
-test('room that somebody holds is waited for until nothing was heard of its holder for five seconds, then refused at once until it runs out', async () => {
+test('held room is waited for until its holder has not renewed for five seconds, then requests are refused at once until it expires', async () => {
   await reservationId(reserve(15));
   account.clock.advance(4_999);
   const waiting = reserve(10);
@@ -29,7 +29,7 @@ test('room that somebody holds is waited for until nothing was heard of its hold
   await reservationId(reserve(10));
 });
 
-test('an orphaned hold never makes a request wait that cannot fit', async () => {
+test('an orphaned hold never delays a request that cannot fit', async () => {
   await commit(95, 0);
   await reservationId(reserve(5, 0));
   account.clock.advance(5_000);
@@ -37,7 +37,7 @@ test('an orphaned hold never makes a request wait that cannot fit', async () => 
   expect((await rejectedError(reserve(6, 0))).code).toBe('PLAN_LIMIT_REACHED');
 });
 
-test('an orphaned hold is waited for again when its holder is heard of', async () => {
+test('an orphaned hold is waited for again once its holder renews', async () => {
   const slow = await reservationId(reserve(15));
   account.clock.advance(5_000);
   expect(await uncertain(reserve(10))).toEqual(['UNAVAILABLE', 115]);
@@ -48,7 +48,7 @@ test('an orphaned hold is waited for again when its holder is heard of', async (
   await reservationId(waiting);
 });
 
-test('while the store answers nobody, no hold is orphaned', async () => {
+test('while the store answers no one, no hold is orphaned', async () => {
   await reservationId(reserve(15));
   account.clock.advance(1_000);
   const { usage } = account.store;
@@ -69,7 +69,7 @@ test('while the store answers nobody, no hold is orphaned', async () => {
   expect(await uncertain(waiting)).toEqual(['UNAVAILABLE', 108]);
 });
 
-test('the time named is that of the hold that makes enough room, of the last one where ids must be counted', async () => {
+test('the stated time is that of the hold that frees enough room, or of the last one if ids must be counted', async () => {
   await reservationId(reserve(5));
   account.clock.advance(7_000);
   await reservationId(reserve(5));
@@ -83,7 +83,7 @@ test('the time named is that of the hold that makes enough room, of the last one
   expect(await uncertain(reserve(21))).toEqual(['UNAVAILABLE', 115]);
 });
 
-test('who would fit beside orphaned holds waits for the others', async () => {
+test('a request that would fit next to orphaned holds waits for the others', async () => {
   await reservationId(reserve(5));
   account.clock.advance(5_000);
   const alive = await reservationId(reserve(10));
@@ -94,7 +94,7 @@ test('who would fit beside orphaned holds waits for the others', async () => {
   await reservationId(waiting);
 });
 
-test('nobody waits for a dead holder of a ticket, who keeps all others out', async () => {
+test('no request waits for the dead holder of a ticket, which keeps all others out', async () => {
   await commit(15, 15);
   expect((await reserve(10)).outcome).toBe('count');
   account.clock.advance(5_000);

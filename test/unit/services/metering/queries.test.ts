@@ -63,7 +63,7 @@ async function stop(stopped: TestNode): Promise<void> {
 }
 
 describe('with a limit', () => {
-  test('exactly as many pass as the plan allows, at once or one by one, and usage says how many were used', async () => {
+  test('exactly as many pass as the plan allows, at once or one by one, and usage counts them', async () => {
     expect(await take()).toEqual({ month: '2026-11' });
     expect(await reported()).toBe(1);
     expect(await inStore()).toBeLessThanOrEqual(64);
@@ -81,7 +81,7 @@ describe('with a limit', () => {
     expect(refused[0].retryAfterSeconds).toBeUndefined();
   });
 
-  test('a query that failed is given back and can be used again, also at the limit', async () => {
+  test('a failed query is returned and can be used again, even at the limit', async () => {
     await takeMany(100);
     expect((await rejectedError(take())).code).toBe('PLAN_LIMIT_REACHED');
     await giveBack('2026-11');
@@ -93,7 +93,7 @@ describe('with a limit', () => {
     expect((await takeMany(128)).passed).toBe(100);
   });
 
-  test('none is refused while one that failed is on its way back', async () => {
+  test('none is refused while a failed one is being returned', async () => {
     await takeMany(100);
     await stop(node);
     node = await start();
@@ -116,7 +116,7 @@ describe('with a limit', () => {
     expect(await reported()).toBe(100);
   });
 
-  test('a stop gives unused queries back', async () => {
+  test('a stop returns unused queries', async () => {
     await takeMany(8);
     const reserved = await inStore();
     expect(reserved).toBeGreaterThan(8);
@@ -128,7 +128,7 @@ describe('with a limit', () => {
     expect((await takeMany(128)).passed).toBe(92);
   });
 
-  test('a query that comes after the end of what counts them is counted, and nothing is left open', async () => {
+  test("a query after the counter's end is counted, and nothing is left open", async () => {
     const { quota, take } = queryCounter(store.usage, clock);
     await Promise.all(Array.from({ length: 8 }, () => take(accountId, 100)));
     await quota.close();
@@ -139,7 +139,7 @@ describe('with a limit', () => {
     expect(await inStore()).toBe(11);
   });
 
-  test('blocks that nobody uses go back by themselves', async () => {
+  test('unused blocks are returned by themselves', async () => {
     await takeMany(8);
     expect(await inStore()).toBeGreaterThan(8);
     clock.advance(2_000);
@@ -164,7 +164,7 @@ describe('with a limit', () => {
     expect(await inStore('2027-01')).toBe(100);
   });
 
-  test('a plan change holds at once, in both directions', async () => {
+  test('a plan change applies at once, in both directions', async () => {
     await takeMany(100);
     await setPlan('pro');
     expect((await takeMany(50)).passed).toBe(50);
@@ -181,7 +181,7 @@ describe('with a limit', () => {
     expect(await inStore()).toBe(650);
   });
 
-  test('a query that comes with a larger plan is not refused by the limit of the smaller one', async () => {
+  test("a query that arrives with a larger plan is not refused by the smaller one's limit", async () => {
     await takeMany(100);
     const { readQueries } = store.usage;
     const read = Promise.withResolvers<void>();
@@ -204,7 +204,7 @@ describe('with a limit', () => {
     expect(await young).toEqual({ month: '2026-11' });
   });
 
-  test('a store that fails is reported and nothing is lost or granted', async () => {
+  test('a failing store is reported and nothing is lost or granted', async () => {
     const { openBlock } = store.usage;
     store.usage.openBlock = () => Promise.reject(new StoreError('unavailable', 'out of reach'));
     await expect(take()).rejects.toThrow('out of reach');
@@ -231,12 +231,12 @@ describe('without a limit', () => {
     expect(opened).toBeLessThanOrEqual(10);
   });
 
-  test('a query waits for nothing that another node holds', async () => {
+  test('a query does not wait for anything that another node holds', async () => {
     await store.usage.openBlock(accountId, '2026-11', { id: crypto.randomUUID(), node: 'gone' }, 500, null);
     expect((await takeMany(300)).passed).toBe(300);
   });
 
-  test('a block goes back when it is idle, on a stop, and when the plan gets a limit', async () => {
+  test('a block is returned when it is idle, on a stop, and when the plan gets a limit', async () => {
     await takeMany(20);
     expect(await inStore()).toBeGreaterThan(20);
     clock.advance(2_000);
@@ -251,7 +251,7 @@ describe('without a limit', () => {
     expect(await reported()).toBe(100);
   });
 
-  test('each query counts in the month it was taken in', async () => {
+  test('each query counts in the month in which it was made', async () => {
     clock.setWall('2026-12-31T23:59:59.999Z');
     const { month } = await take();
     clock.setWall('2027-01-01T00:00:00.000Z');
@@ -263,7 +263,7 @@ describe('without a limit', () => {
     expect([await inStore('2026-12'), await inStore('2027-01')]).toEqual([0, 2]);
   });
 
-  test('a store that fails fails the query, and nothing is counted twice or lost', async () => {
+  test('a failing store fails the query, and nothing is counted twice or lost', async () => {
     await takeMany(5);
     const { openBlock } = store.usage;
     store.usage.openBlock = async (...args) => {
@@ -304,7 +304,7 @@ describe('several at once', () => {
     expect(await inStore()).toBe(100);
   });
 
-  test('with others at the same time, of several instances, never more pass than the plan allows', async () => {
+  test('with other concurrent ones, on several instances, never exceed the plan', async () => {
     const other = await start();
     const sizes = [7, 1, 30, 2, 11, 1, 40, 5, 1, 9, 13, 1];
     const outcomes = await Promise.allSettled(sizes.map((count, at) => takeAtOnce(count, at % 2 ? node : other)));
@@ -316,7 +316,7 @@ describe('several at once', () => {
     expect(await reported()).toBe(sum);
   });
 
-  test('without a limit they wait for nothing, and are in the report', async () => {
+  test('without a limit wait for nothing, and are in the report', async () => {
     await setPlan('enterprise');
     await Promise.all([takeAtOnce(100), takeAtOnce(3), take()]);
     expect(await reported()).toBe(104);
@@ -334,7 +334,7 @@ describe('while the disk is full', () => {
   }
   afterEach(() => makeRoom());
 
-  test('queries pass, are in the report, and are in the store once there is room', async () => {
+  test('queries pass, are in the report, and are in the store once there is space', async () => {
     await setPlan('enterprise');
     fillDisk();
     expect((await takeMany(30)).passed).toBe(30);
@@ -346,7 +346,7 @@ describe('while the disk is full', () => {
     expect(await inStore()).toBe(29);
   });
 
-  test('no more than the plan allows pass; what is left when there is room is exact', async () => {
+  test('no more than the plan allows pass, and the count is exact once there is space', async () => {
     await takeMany(60);
     fillDisk();
     const outcomes = await Promise.allSettled(Array.from({ length: 128 }, () => take()));
@@ -359,7 +359,7 @@ describe('while the disk is full', () => {
   });
 });
 
-describe('given back after its block has closed', () => {
+describe('returned after its block has closed', () => {
   beforeEach(async () => {
     await takeMany(20);
     await stop(node);
@@ -371,7 +371,7 @@ describe('given back after its block has closed', () => {
     ['openBlock', false],
     ['closeBlock', true],
     ['closeBlock', false],
-  ] as const)('where the outcome of %s is unknown, done: %s, each query comes off once', async (step, isDone) => {
+  ] as const)('if the outcome of %s is unknown, done: %s, each query is subtracted once', async (step, isDone) => {
     const { [step]: original } = store.usage;
     let failures = 0;
     const fail =
@@ -403,7 +403,7 @@ describe('given back after its block has closed', () => {
     await eventually(async () => (await inStore()) === 19);
   });
 
-  test('it makes room in the block in hand, and the rest of it goes back', async () => {
+  test('adds room to the current block, and the rest is returned', async () => {
     await takeMany(79);
     expect(await inStore()).toBe(99);
     for (let i = 0; i < 20; i++) await giveBack('2026-11');
@@ -412,7 +412,7 @@ describe('given back after its block has closed', () => {
     expect(await inStore()).toBe(100);
   });
 
-  test('of an account that is gone nothing comes back', async () => {
+  test('nothing is returned for a deleted account', async () => {
     await node.call('keys.deleteAccount', { id: accountId });
     await giveBack('2026-11');
     expect(await store.usage.readQueries(accountId, '2026-11')).toEqual({ queries: 0, blocks: [] });
@@ -427,7 +427,7 @@ test('a store that grants nothing although it has some left ends the wait', asyn
   await take();
 });
 
-test('the report lays usage beside the limits of the plan, null where there is none', async () => {
+test('the report compares usage with the limits of the plan, null if there is none', async () => {
   await take();
   expect(await node.call('metering.usage', { accountId })).toEqual({
     month: '2026-11',

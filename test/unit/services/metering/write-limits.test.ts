@@ -12,7 +12,7 @@ async function ticketOf(promise: Promise<WriteAnswer>): Promise<string> {
   return answer.ticket;
 }
 
-test('refusals name the limit, what is used, when it starts again and where to go', async () => {
+test('refusals name the limit, the usage, when it restarts and where to go', async () => {
   account.clock.setWall('2026-11-30T23:59:30.500Z');
   await commit(98, 0);
   const error = await rejectedError(reserve(5));
@@ -24,7 +24,7 @@ test('refusals name the limit, what is used, when it starts again and where to g
   await settle(await reservationId(reserve(2)));
 });
 
-test('writes start again with the UTC month, and what is under way counts in the new one', async () => {
+test('writes restart with the UTC month, and those in progress count in the new one', async () => {
   account.clock.setWall('2026-12-31T23:59:59.999Z');
   const held = await reservationId(reserve(90, 0));
   const waiting = reserve(20, 0);
@@ -43,7 +43,7 @@ test('writes start again with the UTC month, and what is under way counts in the
   await reservationId(reserve(10, 0));
 });
 
-test('a plan change holds for the next write', async () => {
+test('a plan change applies to the next write', async () => {
   await commit(90, 20);
   await account.node.call('keys.setPlan', { id: account.id, plan: 'enterprise' });
   expect(await reserve(1_000)).toEqual({ outcome: 'reserved', id: null });
@@ -52,7 +52,7 @@ test('a plan change holds for the next write', async () => {
   expect((await rejectedError(reserve(1))).code).toBe('PLAN_LIMIT_REACHED');
 });
 
-test('an account above its limit after a change of plan may still replace what it has', async () => {
+test('an account above its limit after a change of plan may still replace its records', async () => {
   await commit(30, 30);
   const ticket = await ticketOf(reserve(10));
   await settle(await reservationId(reserve(10, 0, ticket)));
@@ -60,7 +60,7 @@ test('an account above its limit after a change of plan may still replace what i
   expect((await rejectedError(reserve(10, 1, second))).code).toBe('PLAN_LIMIT_REACHED');
 });
 
-test('a ticket is given up when the plan lost its limits meanwhile', async () => {
+test('a ticket is given up if the plan lost its limits meanwhile', async () => {
   await commit(15, 15);
   const ticket = await ticketOf(reserve(10));
   await account.node.call('keys.setPlan', { id: account.id, plan: 'enterprise' });
@@ -74,7 +74,7 @@ test('an unknown account is ACCOUNT_NOT_FOUND', async () => {
   expect((await rejectedError(attempt)).code).toBe('ACCOUNT_NOT_FOUND');
 });
 
-test('a process that is alone on its store does not wait for what was held before its start', async () => {
+test('a process that is alone on its store does not wait for holds from before its start', async () => {
   await reservationId(reserve(20));
   await account.restart();
   const id = await reservationId(reserve(20));

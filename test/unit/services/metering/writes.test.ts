@@ -71,7 +71,7 @@ class Records {
 }
 
 describe('concurrent writes', () => {
-  test('of 64 single writes around each limit exactly as many pass as fit', async () => {
+  test('of 64 single writes near each limit exactly as many pass as fit', async () => {
     const records = new Records();
     const outcomes = await Promise.allSettled(Array.from({ length: 64 }, (_, i) => records.upsert([`id${i}`])));
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(20);
@@ -90,7 +90,7 @@ describe('concurrent writes', () => {
     expect(await stored()).toMatchObject({ write_count: 100, vector_count: 20 });
   });
 
-  test('64 reservations at once hold exactly the room there is, and none is refused while others may fail', async () => {
+  test('64 concurrent reservations hold exactly the available room, and none is refused while others may fail', async () => {
     await commit(36, 0);
     const attempts = Array.from({ length: 128 }, () => reserve(1, 0));
     const held: string[] = [];
@@ -102,7 +102,7 @@ describe('concurrent writes', () => {
     expect(await stored()).toMatchObject({ write_count: 36 });
   });
 
-  test('a random mix of upserts and deletes never passes a limit and refuses only what at some moment did not fit', async () => {
+  test('a random mix of upserts and deletes never exceeds a limit and refuses only what at some moment did not fit', async () => {
     let state = seed;
     const random = (below: number): number => {
       state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
@@ -192,7 +192,7 @@ describe('concurrent writes', () => {
 });
 
 describe('the queue of an account', () => {
-  test('is first come, first served, also past those that would fit', async () => {
+  test('is first come, first served, even before requests that would fit', async () => {
     const first = await reservationId(reserve(15));
     const big = reserve(10);
     const small = reserve(1);
@@ -211,7 +211,7 @@ describe('the queue of an account', () => {
     await reservationId(second);
   });
 
-  test('a failed write gives its room back', async () => {
+  test('a failed write returns its room', async () => {
     const first = await reservationId(reserve(20));
     const second = reserve(20);
     await settle(first);
@@ -219,7 +219,7 @@ describe('the queue of an account', () => {
     expect(await stored()).toMatchObject({ write_count: 0, vector_count: 0 });
   });
 
-  test('who waits too long is told to try again, and the others go on', async () => {
+  test('a request that waits too long is told to retry, and the others continue', async () => {
     const first = await reservationId(reserve(20));
     const late = rejectedError(reserve(20));
     expect(await isPending(late)).toBe(true);
@@ -234,7 +234,7 @@ describe('the queue of an account', () => {
     await reservationId(patient);
   });
 
-  test('a store that fails is reported to each who asked, and blocks nobody', async () => {
+  test('a failing store is reported to each request, and blocks none', async () => {
     const { read } = account.store.usage;
     account.store.usage.read = () => Promise.reject(new Error('out of reach'));
     const attempts = await Promise.allSettled([reserve(1), reserve(2), reserve(3)]);
@@ -259,7 +259,7 @@ describe('tickets', () => {
     expect(await stored()).toMatchObject({ write_count: 25, vector_count: 20 });
   });
 
-  test('are given out only when nothing else is under way', async () => {
+  test('are given out only when nothing else is in progress', async () => {
     const first = await reservationId(reserve(15));
     const second = reserve(10);
     expect(await isPending(second)).toBe(true);
@@ -268,7 +268,7 @@ describe('tickets', () => {
     await ticketOf(second);
   });
 
-  test('a refusal under a ticket lets the next one in', async () => {
+  test('a refusal under a ticket admits the next request', async () => {
     await commit(15, 15);
     const ticket = await ticketOf(reserve(10));
     const other = reserve(5);
@@ -279,7 +279,7 @@ describe('tickets', () => {
     await reservationId(other);
   });
 
-  test('a delete during the count never lets a limit be passed, and makes the holder count again when it matters', async () => {
+  test('a delete during the count never lets a limit be exceeded, and repeats the count when it matters', async () => {
     await commit(20, 20);
     const ticket = await ticketOf(reserve(2));
     // The owner found one of its two ids new; then the other one is deleted.
@@ -290,7 +290,7 @@ describe('tickets', () => {
     expect(await reservationId(reserve(2, 1, again))).toBe(again);
   });
 
-  test('run out, and a late count decides nothing', async () => {
+  test('expire, and a late count decides nothing', async () => {
     await commit(15, 15);
     const ticket = await ticketOf(reserve(10));
     await passAlive(ticket, 59_999);
@@ -306,7 +306,7 @@ describe('tickets', () => {
     await reservationId(third);
   });
 
-  test('of somebody else or of nobody are worth nothing', async () => {
+  test('of another write or of none are worth nothing', async () => {
     const other = (await account.node.call('keys.createAccount', { name: 'other', plan: 'free' })).account.id;
     await commit(15, 15);
     const ticket = await ticketOf(reserve(10));
@@ -318,7 +318,7 @@ describe('tickets', () => {
   });
 });
 
-test('a reservation whose caller died runs out; settling it late does nothing', async () => {
+test('a reservation whose caller died expires, and settling it late does nothing', async () => {
   const dead = await reservationId(reserve(20));
   account.clock.advance(119_999);
   expect((await rejectedError(reserve(20))).code).toBe('UNAVAILABLE');
@@ -329,7 +329,7 @@ test('a reservation whose caller died runs out; settling it late does nothing', 
   await settle(alive);
 });
 
-test('a count that is made again at another instance keeps its room, whatever the first one finds later', async () => {
+test('a count repeated at another instance keeps its room, whatever the first one finds later', async () => {
   const { usage } = account.store;
   const read = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();

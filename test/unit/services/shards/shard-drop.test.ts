@@ -77,7 +77,7 @@ test('a drop while records are being materialised leaves none of them', async ()
   await expectNothingLeft();
 });
 
-test('a drop waits for the checkpoint that is under way, and nothing of it is left', async () => {
+test('a drop waits for the running checkpoint, and leaves nothing of it', async () => {
   const gate = new Gate();
   let drops = 0;
   const staged: string[] = [];

@@ -55,7 +55,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.end());
 
-test('closed shards that are asked for at the same time open within the memory limit, and all answer', async () => {
+test('closed shards requested at the same time open within the memory limit, and all answer', async () => {
   const numbers = Array.from({ length: SHARDS }, (_, at) => at + 1);
   const answers = Promise.all(numbers.map(query));
   const peak = await peakOf(answers);
@@ -96,7 +96,7 @@ test('a stop refuses those that wait for room instead of opening them first', as
   await fixture.restart();
 });
 
-test('a shard that cannot fit closes nobody in vain, and others open past it', async () => {
+test('a shard that cannot fit closes none in vain, and others open before it', async () => {
   const small = (number: number): ShardSpec => specOf(number, { dimensions: 4 });
   const few = (ids: string[]): RecordBatch => ({
     ids,

@@ -26,7 +26,7 @@ const query = (exact = false) => ({
   exact,
 });
 
-test('a crash loses nothing that was acknowledged and gives the same root', async () => {
+test('a crash loses nothing acknowledged and gives the same root', async () => {
   fixture = await shardFixture();
   await fixture.node.upsert(specOf(1), batchOf(numbered(500)));
   const { head } = await fixture.node.delete(specOf(1), ['r3', 'r4']);
@@ -37,7 +37,7 @@ test('a crash loses nothing that was acknowledged and gives the same root', asyn
   expect(fixture.halts).toEqual([]);
 });
 
-test('heads of the shards of a collection that are not open are read from the log together', async () => {
+test("heads of a collection's unopened shards are read from the log together", async () => {
   fixture = await shardFixture();
   const shards = Array.from({ length: 64 }, (_, index) => specOf(1, { index, of: 64 }));
   const { log } = fixture.store;
@@ -70,7 +70,7 @@ test('a large shard comes back from its checkpoint, with the log after it', asyn
   expect(fixture.halts).toEqual([]);
 });
 
-test('ids that an earlier version took, and no request can name, are told of when their shard opens', async () => {
+test('ids of an earlier version that no request can name are reported when their shard opens', async () => {
   fixture = await shardFixture();
   await fixture.node.upsert(specOf(1), batchOf(['a', '\0', '\0x', '\0space\0', '\0space\0b']));
   await fixture.restart();
@@ -81,7 +81,7 @@ test('ids that an earlier version took, and no request can name, are told of whe
   expect((await fixture.node.query(specOf(1), query())).items.map(({ id }) => id)).toEqual(['a']);
 });
 
-test('shards that were open are opened again at the start', async () => {
+test('shards that were open are reopened at the start', async () => {
   fixture = await shardFixture();
   await fixture.node.upsert(specOf(1), batchOf(['a']));
   await fixture.restart();
@@ -92,7 +92,7 @@ test('shards that were open are opened again at the start', async () => {
   expect(fixture.node.stats().open).toBe(1);
 });
 
-test('idle shards close near the memory limit, and open again with their content', async () => {
+test('idle shards close near the memory limit, and reopen with their content', async () => {
   fixture = await shardFixture({ PROVEC_MEMORY_LIMIT_MB: '64' });
   const dimensions = 2_048;
   const wide = (number: number) => specOf(number, { dimensions });
@@ -125,7 +125,7 @@ test('a record changed on disk is noticed when the shard opens, and recompute na
   expect(Buffer.compare(recomputed.head.hash, recomputed.recorded.hash)).not.toBe(0);
 });
 
-test('a contradiction is written down before the shard takes a write, or the shard does not open', async () => {
+test('a contradiction is stored before the shard takes a write, or the shard does not open', async () => {
   let tries = 0;
   const contradictions = (store: Store): ContradictionStore => ({
     list: (id) => store.contradictions.list(id),
@@ -164,7 +164,7 @@ async function changedShard(spec: ShardSpec): Promise<TamperedRows> {
   return changed;
 }
 
-test('what stood against a shard when it opened is remembered, though the store is made to forget it, until an operator decides', async () => {
+test('a contradiction found at opening is remembered, even if the store is made to forget it, until an operator decides', async () => {
   const spec = specOf(1);
   await changedShard(spec);
   await fixture.node.fetch(spec, ['r7']);
@@ -178,7 +178,7 @@ test('what stood against a shard when it opened is remembered, though the store 
   expect((await fixture.node.recomputation.begin(spec)).contradiction).toBeNull();
 });
 
-test('a write over changed bytes launders nothing: whatever is taken out of the store, each opening finds it, until an operator decides', async () => {
+test('a write over changed bytes hides nothing: whatever is removed from the store, each opening finds it, until an operator decides', async () => {
   const spec = specOf(1);
   const changed = await changedShard(spec);
   for (const [life, end] of (['restart', 'crash', 'restart'] as const).entries()) {
@@ -199,7 +199,7 @@ test('a write over changed bytes launders nothing: whatever is taken out of the 
   expect(fixture.halts).toEqual([]);
 });
 
-test('recompute of an open shard says what was changed behind its back', async () => {
+test('recompute of an open shard reports what was changed in its stored bytes', async () => {
   fixture = await shardFixture();
   const key = `${specOf(1).collectionId}.0`;
   const { head } = await fixture.node.upsert(specOf(1), batchOf(numbered(50)));
@@ -220,7 +220,7 @@ test('recompute of an open shard says what was changed behind its back', async (
   ]);
 });
 
-test('recompute goes on while writes do, and extend reaches a later cut exactly', async () => {
+test('recompute continues during writes, and extend reaches a later cut exactly', async () => {
   fixture = await shardFixture();
   await fixture.node.upsert(specOf(1), batchOf(numbered(200)));
   const { session, head } = await fixture.node.recomputation.begin(specOf(1));
@@ -231,7 +231,7 @@ test('recompute goes on while writes do, and extend reaches a later cut exactly'
   expect((await fixture.node.recomputation.extend(session, third.head.seq)).head).toEqual(third.head);
 });
 
-test('a dropped collection is gone for good', async () => {
+test('a dropped collection does not come back', async () => {
   fixture = await shardFixture();
   await fixture.node.upsert(specOf(1), batchOf(numbered(20)));
   await fixture.store.catalog.dropCollection(specOf(1).collectionId);
@@ -253,7 +253,7 @@ const garbled = ({ seq, version, count, hash, type }: ShardHead): LogEntry => ({
   body: Buffer.from('garbled'),
 });
 
-test('a log entry that does not decode is passed over once an operator accepts what the shard holds without it', async () => {
+test('a log entry that does not decode is skipped once an operator accepts what the shard holds without it', async () => {
   fixture = await shardFixture();
   const key = `${specOf(1).collectionId}.0`;
   const { head } = await fixture.node.upsert(specOf(1), batchOf(numbered(20)));
@@ -276,7 +276,7 @@ test('a log entry that does not decode is passed over once an operator accepts w
   expect(await fixture.store.contradictions.list(specOf(1).collectionId)).toEqual([]);
 });
 
-test('a log of which entries are missing is read as far as it goes, is a contradiction, and takes no writes', async () => {
+test('a log with missing entries is read up to the gap, is a contradiction, and takes no writes', async () => {
   fixture = await shardFixture();
   const key = `${specOf(1).collectionId}.0`;
   await fixture.node.upsert(specOf(1), batchOf(numbered(20)));
@@ -298,7 +298,7 @@ test('a log of which entries are missing is read as far as it goes, is a contrad
   ]);
 });
 
-test('an opening that takes longer than its caller waits goes on by itself', async () => {
+test('an opening that takes longer than its caller waits continues by itself', async () => {
   let open: () => void = () => undefined;
   const held = new Promise<void>((resolve) => {
     open = resolve;

@@ -50,7 +50,7 @@ test('requests that arrive while an append is in flight share the next entry', a
   expect(acks.every(({ upserted, created }) => upserted === 1 && created === 1)).toBe(true);
 });
 
-test('a write under which the collection is deleted is told that it is not there', async () => {
+test('a write during which its collection is deleted is told that the collection does not exist', async () => {
   const { collectionId } = specOf(1);
   fixture = await shardFixture(
     {},
@@ -65,7 +65,7 @@ test('a write under which the collection is deleted is told that it is not there
   await expect(fixture.node.upsert(specOf(1), batchOf(['b']))).rejects.toMatchObject({ code: 'COLLECTION_NOT_FOUND' });
 });
 
-test('nothing of a write is visible before its entry is durable', async () => {
+test('no part of a write is visible before its entry is durable', async () => {
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -121,7 +121,7 @@ test('a full disk refuses the whole group with 507 and changes nothing', async (
   expect(await ids()).toEqual(['a', 'b']);
 });
 
-test('an append of unknown outcome that did happen is acknowledged', async () => {
+test('an append of unknown outcome that was stored is acknowledged', async () => {
   fixture = await shardFixture(
     {},
     withAppend(async (entry, real) => {
@@ -133,7 +133,7 @@ test('an append of unknown outcome that did happen is acknowledged', async () =>
   expect(await ids()).toEqual(['a']);
 });
 
-test('an append of unknown outcome that did not happen is refused with 503, cannot land later, and can be sent again', async () => {
+test('an append of unknown outcome that was not stored is refused with 503, cannot land later, and can be repeated', async () => {
   const late: LogEntry[] = [];
   fixture = await shardFixture(
     {},
@@ -172,7 +172,7 @@ test('an append of unknown outcome that lands while its seq is being taken is ac
   expect(await ids()).toEqual(['a']);
 });
 
-test("another owner's entry at our seq deposes the actor; the next use opens from the log", async () => {
+test("another owner's entry at our seq fences the actor; the next use opens from the log", async () => {
   let intruder: LogEntry | null = null;
   fixture = await shardFixture(
     {},
@@ -189,7 +189,7 @@ test("another owner's entry at our seq deposes the actor; the next use opens fro
   expect(await ids()).toEqual(['a', 'b']);
 });
 
-test('reads that wait behind a staged group are answered when the actor breaks', async () => {
+test('reads that wait for a staged group are answered when the actor breaks', async () => {
   let waiting: Promise<unknown> | null = null;
   fixture = await shardFixture(
     {},
@@ -205,7 +205,7 @@ test('reads that wait behind a staged group are answered when the actor breaks',
   expect(await waiting).toBe('UNAVAILABLE');
 });
 
-test('a worker that ends after the append loses nothing: the write is acknowledged and the shard opens again', async () => {
+test('a worker that ends after the append loses nothing: the write is acknowledged and the shard reopens', async () => {
   let killed = false;
   fixture = await shardFixture(
     {},
@@ -234,7 +234,7 @@ test('counts are as if the requests had run one after the other; deletes of abse
   expect(await ids()).toEqual(['b', 'c']);
 });
 
-test('a write that makes the engine throw fails alone, with 500; those beside it are stored and the shard goes on', async () => {
+test('only a write that makes the engine throw fails, with 500; the others of its group are stored and the shard continues', async () => {
   let openings = 0;
   fixture = await shardFixture({}, (store) => {
     const { records } = store;
@@ -338,7 +338,7 @@ test('writes count with all their bytes while they wait', async () => {
   expect(node.stats().queuedBytes).toBe(0);
 });
 
-test('a shard whose worker ended during an append opens again only when that append is over, and shows it', async () => {
+test('a shard whose worker ended during an append reopens only when that append is over, and shows it', async () => {
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => {
     release = resolve;

@@ -20,7 +20,7 @@ function failed(id: string, message = ''): Verification {
 /** A verification that counts as one mebibyte. */
 const large = (id: string): Verification => failed(id, 'x'.repeat(LARGE_BYTES / 2));
 
-test('each is kept for an hour from its end, under its own collection alone', () => {
+test('each is kept for an hour from its end, only under its own collection', () => {
   ended.add(of('one'), failed('first'));
   nowMs = 1_000;
   ended.add(of('one'), failed('second'));
@@ -34,7 +34,7 @@ test('each is kept for an hour from its end, under its own collection alone', ()
   expect(ended.get('one', 'second')).toBeNull();
 });
 
-test('the last ten of a collection are kept, and those of another are not theirs', () => {
+test('the last ten of a collection are kept, whatever other collections have', () => {
   ended.add(of('other'), failed('other'));
   const ids = Array.from({ length: verificationsKeptPerCollectionMax + 3 }, (_, at) => `v${at}`);
   for (const id of ids) ended.add(of('one'), failed(id));
@@ -43,7 +43,7 @@ test('the last ten of a collection are kept, and those of another are not theirs
   expect(ended.get('other', 'other')).not.toBeNull();
 });
 
-test('memory is bounded over all, and what one account has too much of is its own', () => {
+test('memory is bounded in total, and an account with too much loses its own', () => {
   const most = verificationsKeptMaxBytes / LARGE_BYTES;
   const ids = Array.from({ length: 2 * most }, (_, at) => `v${at}`);
   ended.add(of('small', 'ben'), failed('small'));
@@ -63,7 +63,7 @@ test('memory is bounded over all, and what one account has too much of is its ow
   expect(ended.get('small', 'small')).toBeNull();
 });
 
-test('one that is larger than all there is for them stands alone', () => {
+test('one that is larger than the total bound is kept alone', () => {
   ended.add(of('one'), failed('before'));
   ended.add(of('two'), failed('huge', 'x'.repeat(verificationsKeptMaxBytes)));
   expect([ended.get('one', 'before'), ended.get('two', 'huge')?.id]).toEqual([null, 'huge']);

@@ -38,7 +38,7 @@ beforeEach(() => {
   asked = [];
 });
 
-test('a verification begins on one node, and on the next where that one is leaving', async () => {
+test('a verification begins on one node, and on the next if that one is leaving', async () => {
   const chosen = new Set<string>();
   for (let at = 0; at < 50; at++) {
     const collection = newCollection();
@@ -55,13 +55,13 @@ test('a verification begins on one node, and on the next where that one is leavi
   expect([...chosen].sort()).toEqual(NODES.toSorted());
 });
 
-test('one that may have begun it is not passed over', async () => {
+test('a node that may have begun it is not skipped', async () => {
   silent = new Set(NODES);
   await expect(nodes.begin(caller, newCollection())).rejects.toThrow(Errors.RequestTimeoutError);
   expect(asked).toHaveLength(1);
 });
 
-test('what a node ran that is leaving is gone; what a silent one ran is not', async () => {
+test("a leaving node's verifications are gone; a silent node's are not", async () => {
   const id = nodes.newId();
   expect(await nodes.find('c1', id)).toEqual(RUNNING);
   leaving = new Set(NODES);

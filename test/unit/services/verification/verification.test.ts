@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 describe('match', () => {
-  test('waits for the anchor of the recorded cut and compares with what is on the ledger then', async () => {
+  test('waits for the anchor of the recorded cut and compares with what is then on the ledger', async () => {
     await world.start();
     const { merkleRoot } = collectionRoot(cut(3, 2));
     expect(await world.verify()).toEqual({
@@ -46,7 +46,7 @@ describe('match', () => {
     expect(await world.verify()).toMatchObject({ state: 'match', version: 11, anchoredVersion: 11, vectorCount: 11 });
   });
 
-  test('waits for a node of the ledger that is behind, as long as it may be', async () => {
+  test('waits for a ledger node that is behind, for the permitted time', async () => {
     world.onAwaited = (wanted) => {
       world.row = row({ confirmed: { ...confirmed(wanted), confirmedAt: new Date().toISOString() } });
       world.onChain = found(cut(2, 2));
@@ -91,7 +91,7 @@ describe('mismatch', () => {
     expect(world.awaited).toEqual([]);
   });
 
-  test('what a shard found when it opened is one, though the store tells of nothing', async () => {
+  test('what a shard found when it opened is one, even if the store has no contradiction', async () => {
     world.row = row({ confirmed: confirmed(cut(3, 2)) });
     world.onChain = found(cut(3, 2));
     world.remembered = 'The stored records were changed.';
@@ -199,7 +199,7 @@ describe('neither', () => {
     expect(await world.verify()).toMatchObject({ state: 'pending', onChainRoot: null, anchoredVersion: null });
   });
 
-  test('none of a collection that was never written to', async () => {
+  test('none for a collection without writes', async () => {
     world.committed = [0, 0];
     world.onAwaited = () => 'pending';
     await world.start();
@@ -210,7 +210,7 @@ describe('neither', () => {
     { what: 'wanted', fields: { wanted: cut(0, 0) }, state: 'pending' },
     { what: 'anchored before a pause', fields: { lapsed: [anchored(cut(0, 0))] }, state: 'pending' },
     { what: 'confirmed', fields: { confirmed: confirmed(cut(0, 0)) }, state: 'mismatch' },
-  ])('a root that was $what is not none, though nothing is stored', async ({ fields, state }) => {
+  ])("a root that was $what is not 'none', even if nothing is stored", async ({ fields, state }) => {
     world.committed = [0, 0];
     world.row = row(fields);
     world.onAwaited = () => 'pending';
@@ -218,7 +218,7 @@ describe('neither', () => {
     expect(await world.verify()).toMatchObject({ state, verified: false });
   });
 
-  test('an emptied store is not reported as none while the ledger holds a root', async () => {
+  test("an emptied store is not reported as 'none' while the ledger holds a root", async () => {
     world.committed = [0, 0];
     world.onChain = found(cut(3, 2));
     world.onAwaited = () => 'pending';
@@ -229,7 +229,7 @@ describe('neither', () => {
   test.each([
     { what: 'of the time before a pause of anchoring', fields: { lapsed: [anchored(cut(2, 2))] } },
     { what: 'that an operator decided against', fields: { trusted: anchorText(anchored(cut(2, 2))) } },
-  ])('pending while the ledger holds the root $what, and of that alone', async ({ fields }) => {
+  ])('pending while the ledger holds the root $what, and only then', async ({ fields }) => {
     world.onAwaited = () => 'pending';
     world.row = row({ ...fields, wanted: cut(3, 2) });
     world.onChain = found(cut(2, 2));
@@ -242,7 +242,7 @@ describe('neither', () => {
   test.each([
     [1, 2],
     [3, 1],
-  ])('a pause of anchoring does not excuse what is stored at %d and %d being no newer', async (...committed) => {
+  ])('a pause of anchoring does not excuse stored data being no newer at %d and %d', async (...committed) => {
     world.onAwaited = () => 'pending';
     world.row = row({ lapsed: [anchored(cut(2, 2))], wanted: cut(3, 2) });
     world.onChain = found(cut(2, 2));
@@ -251,7 +251,7 @@ describe('neither', () => {
     expect(await world.verify()).toMatchObject({ state: 'mismatch' });
   });
 
-  test('unreachable when nothing contradicts and the ledger is down', async () => {
+  test('unreachable if nothing contradicts and the ledger is down', async () => {
     world.onChain = elsewhere('unreachable');
     world.onAwaited = () => {
       throw new Error('down');
@@ -308,7 +308,7 @@ describe('overlapping verifications', () => {
     expect(world.scans).toBe(2);
   });
 
-  test('a shard that is scanned is kept from forgetting it while another is scanned, and no longer', async () => {
+  test('a scanned shard is kept from forgetting its scan while another is scanned, and no longer', async () => {
     const scanned = Promise.withResolvers<void>();
     world.duringScan = (index) => (index === 0 ? Promise.resolve() : scanned.promise);
     await world.start();
@@ -327,7 +327,7 @@ describe('overlapping verifications', () => {
     expect(world.kept).toEqual(Array(length).fill('0 1'));
   });
 
-  test('a scan that fails leaves nothing open, and the next begins afresh', async () => {
+  test('a failed scan leaves nothing open, and the next begins anew', async () => {
     world.duringScan = async (index) => {
       if (world.scans === 1 && index === 1) throw new Error('lost');
     };

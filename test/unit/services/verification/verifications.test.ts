@@ -25,7 +25,7 @@ function held() {
 }
 const collectionOf = (accountId: string) => newCollection({ accountId });
 
-test('an account has up to two thirds of the places, others have the rest, and an end makes room', async () => {
+test('an account has up to two thirds of the places, others have the rest, and an end frees one', async () => {
   const { runs, verifications } = held();
   const fill = (accountId: string): number => {
     for (let count = 0; ; count++) {
@@ -45,7 +45,7 @@ test('an account has up to two thirds of the places, others have the rest, and a
   await until('there is room', () => fill('late') > 0);
 });
 
-test('one that fails while the process stops is no fault to report', async () => {
+test('a failure while the process stops is not reported as a fault', async () => {
   const { runs, lines, verifications } = held();
   const [one, two] = [collectionOf('ann'), collectionOf('ann')];
   verifications.begin(one, 1, 'one');

@@ -26,7 +26,7 @@ if (isMongoThere(start)) {
     }, 200_000);
     afterAll(() => database.end());
 
-    test('the deletion of an account that was cut short is ended at the next start', async () => {
+    test('an interrupted deletion of an account is completed at the next start', async () => {
       const account = newAccount();
       const key = newKey({ accountId: account.id });
       await store.catalog.createAccount(account);
@@ -57,7 +57,7 @@ if (isMongoThere(start)) {
         { deleting: true, 'row.seal': new Seals(FORGED_KEYS.catalog).sealHex(['account that is being deleted']) },
       ],
     ])(
-      'somebody marks an account as being deleted by %s: it is refused, and no start removes it or what is its own',
+      'someone marks an account as being deleted by %s: it is refused, and no start removes it or its data',
       async (_, $set) => {
         const account = newAccount();
         const key = newKey({ accountId: account.id });
@@ -86,7 +86,7 @@ if (isMongoThere(start)) {
       },
     );
 
-    test('somebody takes the mark off an account that is being deleted: it does not come back', async () => {
+    test('someone removes the mark of an account that is being deleted: it does not come back', async () => {
       const account = newAccount();
       await store.catalog.createAccount(account);
       const seal = new Seals(TEST_KEYS.catalog).sealHex(payloadOfAccount(account, 'deleting'));
@@ -95,7 +95,7 @@ if (isMongoThere(start)) {
       await expect(store.catalog.getAccount(account.id)).rejects.toMatchObject({ kind: 'damaged' });
     });
 
-    test('the deletion of an account is told to one of those who ask for it at once', async () => {
+    test('of concurrent deletions of an account, one reports success', async () => {
       const account = newAccount();
       await store.catalog.createAccount(account);
       const { catalog } = await database.open();
@@ -103,7 +103,7 @@ if (isMongoThere(start)) {
       expect(outcomes.sort()).toEqual([false, true]);
     });
 
-    test('one that was cut short under an earlier secret is ended under the next alone, once all is sealed anew', async () => {
+    test('one interrupted under an earlier secret is completed under the next alone, once everything is resealed', async () => {
       const account = newAccount();
       await store.catalog.createAccount(account);
       const seal = new Seals(TEST_KEYS.catalog).sealHex(payloadOfAccount(account, 'deleting'));

@@ -140,7 +140,7 @@ class Turns {
     return [...outcomes].sort().map((outcome) => JSON.parse(outcome));
   };
 
-  test('of an alias that is made and the drop of its collection one is refused, in whatever order their steps come', async () => {
+  test('of creating an alias and dropping its collection, one is refused, in any order of their steps', async () => {
     const outcomes = await outcomesOf(async (order) => {
       const { ids, both, standsFor } = await scene(order);
       return [...(await both(ids.target, ids.target)), (await standsFor()) === ids.target];
@@ -151,7 +151,7 @@ class Turns {
     ]);
   }, 60_000);
 
-  test('of an alias that is switched and the drop of its new collection one is refused, in whatever order', async () => {
+  test('of switching an alias and dropping its new collection, one is refused, in any order', async () => {
     const outcomes = await outcomesOf(async (order) => {
       const { ids, both, putBefore, standsFor } = await scene(order);
       await putBefore(ids.other);
@@ -164,7 +164,7 @@ class Turns {
     ]);
   }, 60_000);
 
-  test('a switch that is refused leaves no alias of a collection that was dropped meanwhile', async () => {
+  test('a refused switch leaves no alias of a collection dropped meanwhile', async () => {
     const outcomes = await outcomesOf(async (order) => {
       const { ids, both, putBefore, standsFor } = await scene(order);
       await putBefore(ids.other);

@@ -25,7 +25,7 @@ describe('slots of collections', () => {
   });
   const max = fc.integer({ min: 0, max: 16 });
 
-  test('there is a free one exactly while there are fewer collections than the limit', () => {
+  test('one is free exactly while there are fewer collections than the limit', () => {
     fc.assert(
       fc.property(takenSlots, max, (taken, limit) => {
         const free = freeSlots(taken, limit);
@@ -35,7 +35,7 @@ describe('slots of collections', () => {
     );
   });
 
-  test('all that may be taken after one look make no more than the limit', () => {
+  test('all slots that may be taken after one read do not exceed the limit', () => {
     fc.assert(
       fc.property(takenSlots, max, (taken, limit) => {
         const free = freeSlots(taken, limit);
@@ -44,7 +44,7 @@ describe('slots of collections', () => {
     );
   });
 
-  test('who saw more collections than there are by now may take nothing that others may not', () => {
+  test('a caller that saw more collections than now exist may take nothing that others may not', () => {
     fc.assert(
       fc.property(
         takenSlots,
@@ -60,7 +60,7 @@ describe('slots of collections', () => {
   });
 });
 
-test('what the URL says about concerns and retries is not what counts', async () => {
+test('read and write concerns and retries in the URL are overridden', async () => {
   const url =
     'mongodb://127.0.0.1:1/db?w=1&journal=false&retryWrites=true&retryReads=true&readConcernLevel=local&readPreference=secondary';
   const connection = new Connection({ url, callTimeoutMs: 1_000 });
@@ -104,7 +104,7 @@ if (isMongoThere(start)) {
       expect(again.filter((outcome) => outcome === 'created')).toHaveLength(1);
     });
 
-    test('keys on many nodes: the limit is exact, and the last that can manage stays', async () => {
+    test('keys on many nodes: the limit is exact, and the last with manage stays', async () => {
       const { id: accountId } = newAccount();
       const stores = [store, await database.open()];
       const rows = Array.from({ length: 10 }, () => newKey({ accountId }));
@@ -123,7 +123,7 @@ if (isMongoThere(start)) {
       ['the account', { 'row.accountId': 'another' }],
       ['the name', { 'row.name': 'another' }],
       ['the state, back from dropped', { state: 'live' }],
-    ])('a collection is refused of which somebody changed %s', async (_, $set) => {
+    ])('a collection with a changed %s is refused', async (_, $set) => {
       const row = newCollection();
       await store.catalog.createCollection(row, null);
       if ('state' in $set) await store.catalog.dropCollection(row.id);
@@ -132,7 +132,7 @@ if (isMongoThere(start)) {
       expect(await store.catalog.listCollections(row.accountId)).toEqual([]);
     });
 
-    test('a collection that somebody marked as dropped is not among the dropped', async () => {
+    test('a collection that someone marked as dropped is not among the dropped', async () => {
       const row = newCollection();
       await store.catalog.createCollection(row, null);
       const collections = database.db.collection<{ _id: string }>('collections');
@@ -140,7 +140,7 @@ if (isMongoThere(start)) {
       expect((await store.catalog.listDropped()).map(({ id }) => id)).not.toContain(row.id);
     });
 
-    test('the row of one collection is not believed in the place of another', async () => {
+    test("one collection's row in another's place is not trusted", async () => {
       const accountId = newAccount().id;
       const [one, other] = ['one', 'other'].map((name) => newCollection({ accountId, name }));
       for (const row of [one, other]) await store.catalog.createCollection(row, null);
@@ -152,7 +152,7 @@ if (isMongoThere(start)) {
       expect(await store.catalog.getCollection(one.id)).toEqual(one);
     });
 
-    test('somebody writes copies of the only real manage key, changed and as it is: it is one, and the last', async () => {
+    test('copies of the only real manage key, changed and unchanged: it counts as one, and the last', async () => {
       const row = newKey({ accountId: newAccount().id });
       await store.keys.create(row, null);
       const keys = database.db.collection<{ _id: string; keys: object[] }>('account-keys');
@@ -168,7 +168,7 @@ if (isMongoThere(start)) {
       expect(await store.keys.create(newKey({ accountId: row.accountId }), 2)).toBe('limit');
     });
 
-    test('a key under the hash of another opens nothing', async () => {
+    test("a key under another's hash opens nothing", async () => {
       const row = newKey({ accountId: newAccount().id });
       await store.keys.create(row, null);
       const hash = 'f'.repeat(64);
@@ -178,7 +178,7 @@ if (isMongoThere(start)) {
       expect(await store.keys.findByHash(hash)).toBeNull();
     });
 
-    test('what an attempt at a checkpoint left behind goes with the next one', async () => {
+    test('leftovers of a failed checkpoint are removed with the next one', async () => {
       const shard = `${newCollection().id}.3`;
       const [file, files] = [new ObjectId(), database.db.collection('checkpoint-files.chunks')];
       await files.insertOne({ files_id: file, n: 0, data: Buffer.alloc(10) });
@@ -223,7 +223,7 @@ if (isMongoThere(start)) {
         { name: FILES_INDEX, ...blindToCase },
       ],
       ['has two keys be found by one hash', 'account-keys', 'lookups_1 with another unique', { lookups: 1 }, {}],
-    ])('a database is refused in which somebody %s', async (_, name, said, key, options) => {
+    ])('a database in which someone %s is refused', async (_, name, said, key, options) => {
       const other = await mongoDatabase(await start!());
       try {
         await other.open();
@@ -237,7 +237,7 @@ if (isMongoThere(start)) {
       }
     });
 
-    test('every collection and index that is made is known', async () => {
+    test('every collection and index that is created is known', async () => {
       const { id } = newCollection();
       await store.contradictions.record(`${id}.0`, { seq: 1, reason: 'Changed.', at: at(0) });
       await store.log.append(entry(`${id}.0`, 1));

@@ -27,7 +27,7 @@ if (isMongoThere(start)) {
     return store.checkpoints.put(SHARD, seq, folder);
   }
 
-  test('a checkpoint that was overtaken while it was written leaves nothing behind', async () => {
+  test('a checkpoint overtaken while it was written leaves nothing behind', async () => {
     const [late, next] = [await database.open(), await database.open()];
     const uploading = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();

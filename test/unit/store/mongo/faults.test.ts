@@ -41,7 +41,7 @@ if (isMongoThere(hasOwnMongoServer)) {
     });
     const open = () => openMongoStore({ keys: TEST_KEYS, url, folder, callTimeoutMs: CALL_TIMEOUT_MS });
 
-    test('killed under appends: what was committed is there once, and nothing is said to be there that is not', async () => {
+    test('killed under appends: committed entries are stored once, and no other entry is reported as stored', async () => {
       const relay = await MongoRelay.open(url);
       await store.close();
       store = await openMongoStore({ keys: TEST_KEYS, url: relay.urlOf(url), folder, callTimeoutMs: CALL_TIMEOUT_MS });
@@ -86,7 +86,7 @@ if (isMongoThere(hasOwnMongoServer)) {
       expect(await store.usage.read(account, MONTH)).toEqual({ writes: total, queries: 0, vectors: total });
     });
 
-    test('hanging in the middle of an append: unknown, and a void at its seq settles it for good', async () => {
+    test('hanging in the middle of an append: unknown, and a void at its seq settles it', async () => {
       const shard = `${newCollection().id}.0`;
       expect(await store.log.append(entry(shard, 1))).toBe('committed');
       const late = entry(shard, 2);
@@ -104,7 +104,7 @@ if (isMongoThere(hasOwnMongoServer)) {
       }
     });
 
-    test('hanging altogether: every call ends in time, with unavailable where it can have had no effect', async () => {
+    test("hanging completely: every call ends in time, with 'unavailable' if it can have had no effect", async () => {
       const shard = `${newCollection().id}.0`;
       await store.records.apply(shard, 0, 1, [put('a', 1)]);
       try {
@@ -133,7 +133,7 @@ if (isMongoThere(hasOwnMongoServer)) {
       expect(await until('the server answers', () => store.records.appliedSeq(shard).catch(() => null))).toBe(1);
     });
 
-    test('hanging in the middle of an apply: the mark is not past its rows, and the apply done again completes it, whatever comes late', async () => {
+    test('hanging in the middle of an apply: the applied seq is not past its rows, and repeating the apply completes it, whatever arrives late', async () => {
       const shard = `${newCollection().id}.0`;
       await store.records.apply(shard, 0, 1, [put('r0', 1), put('r1', 1)]);
       const changes = Array.from({ length: 2_400 }, (_, i) => put(`r${i}`, 2));
@@ -162,7 +162,7 @@ if (isMongoThere(hasOwnMongoServer)) {
       expect(scan.reachedSeq).toBe(2);
     });
 
-    test('nobody listens at all: opening says unavailable', async () => {
+    test('no server: opening says unavailable', async () => {
       await server.kill();
       try {
         await expect(open()).rejects.toMatchObject({ name: 'StoreError', kind: 'unavailable' });

@@ -18,7 +18,7 @@ function partOf(name: 'owners' | 'checkpoints' | 'log', methods: string[]) {
   return { runs, part: guarded(connection, name, part as never) as unknown as Record<string, () => Promise<string>> };
 }
 
-test('every method runs under the guard, the one that asks nothing of the database excepted', async () => {
+test('every method runs under the guard, except the one that does not use the database', async () => {
   const owners = partOf('owners', ['get', 'list', 'claim', 'release']);
   for (const method of ['get', 'list', 'claim', 'release']) expect(await owners.part[method]!()).toBe(method);
   expect(owners.runs).toEqual([

@@ -14,7 +14,7 @@ if (isMongoThere(start)) {
     }, 200_000);
     afterAll(() => database.end());
 
-    test('a renewal does not wait for the reads of a busy node', async () => {
+    test("a renewal does not wait for a busy node's reads", async () => {
       const { leases, log } = await database.open({ maxConnections: 1 });
       const process = { pid: 1, startedAt: null, place: 'here' };
       await leases.begin({ node: 'n', incarnation: 'i', beat: 0, process, draining: false });

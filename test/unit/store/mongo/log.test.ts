@@ -39,7 +39,7 @@ if (isMongoThere(start)) {
     const open = (shard: string, seq: number, epoch: number) =>
       entry(shard, seq, { kind: 'open', epoch, body: new Uint8Array(0) });
 
-    test('a deposed owner collides with the fence although all around it was trimmed', async () => {
+    test('a fenced owner collides with the fence even if everything around it was trimmed', async () => {
       const shard = newShard();
       await append(deposed, shard, 1, 3);
       expect(await owner.log.append(open(shard, 4, 2))).toBe('committed');
@@ -51,7 +51,7 @@ if (isMongoThere(start)) {
       expect((await documents(shard)).every(({ body }) => body === undefined)).toBe(true);
     });
 
-    test('a deposed owner whose last append came through unknown to it collides where it tries again', async () => {
+    test('a fenced owner whose last append succeeded unknown to it collides at its next attempt', async () => {
       const shard = newShard();
       await append(deposed, shard, 1, 3);
       // The response to this append was lost.
@@ -64,7 +64,7 @@ if (isMongoThere(start)) {
       expect(await owner.log.read(shard, 0, MIB)).toMatchObject([{ seq: 9 }]);
     });
 
-    test('of many takeovers only the fences stay', async () => {
+    test('many takeovers leave only their fences', async () => {
       const shard = newShard();
       for (let epoch = 1; epoch <= 5; epoch++) {
         const seq = (epoch - 1) * 10 + 1;
@@ -76,7 +76,7 @@ if (isMongoThere(start)) {
       expect(kept).toEqual([1, 10, 11, 20, 21, 30, 31, 40, 41, 50]);
     });
 
-    test('reads end before a gap, a void closes it, and entries after it are there', async () => {
+    test('reads end before a gap, a void closes it, and entries after it are readable', async () => {
       const shard = newShard();
       await append(owner, shard, 1, 5);
       const [, , third] = await documents(shard);
@@ -91,7 +91,7 @@ if (isMongoThere(start)) {
       expect(await owner.log.append(entry(shard, 6))).toBe('committed');
     });
 
-    test('an entry that is not of its form is damaged and hides no other', async () => {
+    test('a malformed entry is damaged and hides no other', async () => {
       const shard = newShard();
       await append(owner, shard, 1, 3);
       const [, second] = await documents(shard);
@@ -139,7 +139,7 @@ if (isMongoThere(start)) {
       expect(await owner.log.audit(shard, seq - 1)).toBeNull();
     });
 
-    test('a body of more than 16 MB comes back, and goes with its entry', async () => {
+    test('a body of more than 16 MB is read back, and removed with its entry', async () => {
       const shard = newShard();
       const body = Buffer.alloc(30 * MIB);
       for (let at = 0; at < body.length; at += 4_096) body.writeUInt32LE(at, at);
@@ -161,7 +161,7 @@ if (isMongoThere(start)) {
       expect(await parts()).toBe(0);
     });
 
-    test('an entry whose split body is not all there is damaged; parts without an entry are swept', async () => {
+    test('an entry with an incomplete split body is damaged; parts without an entry are swept', async () => {
       const shard = newShard();
       const body = Buffer.alloc(13 * MIB, 7);
       const connection = new Connection({ url: database.url, callTimeoutMs: 30_000 });

@@ -90,7 +90,7 @@ if (isMongoThere(start)) {
     const contentOf = async (records: RecordStore, shard: string) =>
       new Map([...(await readAll(await records.scan(shard)))].map(([id, { seq }]) => [id, seq]));
 
-    test('deleted records give their room back, and a late write of a node that owns the shard no more changes nothing', async () => {
+    test('deleted records free their space, and a late write of a node that no longer owns the shard changes nothing', async () => {
       const shard = newShard();
       const owner = anyNode();
       const deposed = node(new HeldConnection(database.url));
@@ -120,7 +120,7 @@ if (isMongoThere(start)) {
       expect((await rowsOf(shard).toArray()).length).toBe(expected.size);
     });
 
-    test('an older write never comes back over a tombstone that is still there', async () => {
+    test('an older write never overwrites a tombstone', async () => {
       const shard = newShard();
       const owner = anyNode();
       const deposed = node(new HeldConnection(database.url));
@@ -133,7 +133,7 @@ if (isMongoThere(start)) {
       expect(await owner.appliedSeq(shard)).toBe(2);
     });
 
-    test('an apply whose generation was replaced under it is done again in the new one', async () => {
+    test('an apply whose generation is replaced meanwhile is repeated in the new one', async () => {
       const shard = newShard();
       const owner = anyNode();
       await owner.apply(
@@ -161,7 +161,7 @@ if (isMongoThere(start)) {
       expect(await contentOf(owner, shard)).toEqual(expected);
     });
 
-    test('a generation is given up when another node has changed records meanwhile', async () => {
+    test('a generation is abandoned if another node has changed records meanwhile', async () => {
       const shard = newShard();
       const other = anyNode();
       // The deletes are written; the copy is held.
@@ -183,7 +183,7 @@ if (isMongoThere(start)) {
       expect((await rowsOf(shard).toArray()).filter(({ _id }) => !_id.includes('.0000000000000000.'))).toEqual([]);
     });
 
-    test('a scan goes on in the new generation, each record once', async () => {
+    test('a scan continues in the new generation, each record once', async () => {
       const shard = newShard();
       const owner = anyNode();
       const ids = numbered(450);
@@ -212,7 +212,7 @@ if (isMongoThere(start)) {
       expect(scan.reachedSeq).toBe(2);
     });
 
-    test('rows under an `_id` that no record of the shard has are named apart, also in the next generation', async () => {
+    test('rows under an `_id` that no record of the shard has are reported separately, also in the next generation', async () => {
       const shard = newShard();
       const records = anyNode();
       await records.apply(shard, 0, 1, [put('a', 1), ...numbered(20).map((id) => put(id, 1))]);

@@ -60,7 +60,7 @@ if (isMongoThere(start)) {
     const marked = () => database.db.collection('log').countDocuments({ uncounted: idPart(account) });
     const document = () => database.db.collection<UsageDocument>('usage').findOne({ _id: idPart(account) });
 
-    test('a folder that ends between counting and taking the marks off counts nothing twice', async () => {
+    test('a folding that ends between counting and unmarking counts nothing twice', async () => {
       await append(0, 1, 6);
       const dying = folder(
         (real) =>
@@ -83,7 +83,7 @@ if (isMongoThere(start)) {
       expect(await usage()).toEqual({ writes: 12, queries: 0, vectors: 6 });
     });
 
-    test('many folders, readers and appends at once: each entry is counted once, at every moment', async () => {
+    test('concurrent folding, readers and appends: each entry is counted once, at every moment', async () => {
       const folders = [folder(), folder(), folder()];
       const shards = [0, 1, 2].map((index) => shardPart(`${collection}.${index}`));
       let committed = 0;
@@ -116,7 +116,7 @@ if (isMongoThere(start)) {
       expect((await document())?.vectors).toBe(120);
     });
 
-    test('folders of all nodes over one shard count each entry once', async () => {
+    test('folding by all nodes over one shard counts each entry once', async () => {
       await append(0, 1, 50);
       const shard = shardPart(`${collection}.0`);
       await Promise.all(
@@ -128,7 +128,7 @@ if (isMongoThere(start)) {
       expect(await usage()).toEqual({ writes: 100, queries: 0, vectors: 50 });
     });
 
-    test('a folder that read before a drop does not bring the vectors back after it', async () => {
+    test('a folding that read before a drop does not bring the vectors back after it', async () => {
       await append(0, 1, 5);
       const kept = newCollection().id;
       await store.log.append(
@@ -168,7 +168,7 @@ if (isMongoThere(start)) {
       expect(await usage()).toEqual({ writes: 11, queries: 0, vectors: 0 });
     });
 
-    test('a read that a drop comes in between of counts nothing twice', async () => {
+    test('a read that overlaps a drop counts nothing twice', async () => {
       await append(0, 1, 5);
       let dropped = false;
       const slow = (real: Collection) =>
@@ -189,7 +189,7 @@ if (isMongoThere(start)) {
       expect(await reader.read(account, MONTH)).toEqual({ writes: 10, queries: 0, vectors: 0 });
     });
 
-    test('a drop that ends before the log is removed takes the vectors off once', async () => {
+    test('a drop that ends before the log is removed subtracts the vectors once', async () => {
       await append(0, 1, 5);
       await append(1, 1, 3);
       await folder().subtractCollection(idPart(collection), collection);
@@ -199,7 +199,7 @@ if (isMongoThere(start)) {
       expect(await usage()).toEqual({ writes: 16, queries: 0, vectors: 0 });
     });
 
-    test('what was trimmed stays counted; a read over many entries folds them', async () => {
+    test('trimmed entries stay counted, and a read over many entries folds them', async () => {
       await append(0, 1, 300);
       expect(await usage()).toEqual({ writes: 600, queries: 0, vectors: 300 });
       expect(await marked()).toBe(0);

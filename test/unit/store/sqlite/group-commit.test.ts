@@ -77,14 +77,14 @@ const kindsOf = (outcomes: Outcome[]) =>
   outcomes.map((outcome) => ('error' in outcome ? (outcome.error as StoreError).kind : outcome.result));
 const write = (row: string) => () => file.write(row);
 
-test('what waits shares a commit, and is counted once', async () => {
+test('waiting operations share a commit, which is counted once', async () => {
   expect(kindsOf(await submit(write('a'), write('b')))).toEqual(['a', 'b']);
   expect(file.rows).toEqual(['a', 'b', 'count']);
   expect(commits).toBe(1);
 });
 
 describe('a commit that fails', () => {
-  test('in its sync leaves all of the group unknown, is written over, and counts as none', async () => {
+  test('in its sync leaves all of the group unknown, is overwritten, and counts as none', async () => {
     file.commitErrors.push(sqliteError(IO_ERROR_FSYNC));
     expect(kindsOf(await submit(write('a'), write('b')))).toEqual(['unknown', 'unknown']);
     expect(file.rows).toEqual(['count']);
@@ -93,14 +93,14 @@ describe('a commit that fails', () => {
     expect(file.rows).toEqual(['count', 'c', 'count']);
   });
 
-  test('twice, also when it is written over, leaves the file in use', async () => {
+  test('twice, even when it is overwritten, leaves the file usable', async () => {
     file.commitErrors.push(sqliteError(IO_ERROR_FSYNC), sqliteError(IO_ERROR_FSYNC));
     expect(kindsOf(await submit(write('a')))).toEqual(['unknown']);
     expect(commits).toBe(0);
     expect(kindsOf(await submit(write('b')))).toEqual(['b']);
   });
 
-  test('for want of room leaves nothing and says so', async () => {
+  test('for lack of space leaves nothing and says so', async () => {
     file.commitErrors.push(sqliteError(FULL));
     expect(kindsOf(await submit(write('a'), write('b')))).toEqual(['capacity', 'capacity']);
     expect(file.rows).toEqual([]);
@@ -108,7 +108,7 @@ describe('a commit that fails', () => {
   });
 });
 
-test('a group that another process is in the way of is run again whole, and operations that come meanwhile follow it', async () => {
+test('a group blocked by another process runs again completely, and later operations follow it', async () => {
   let runs = 0;
   file.beginErrors.push(sqliteError(BUSY), sqliteError(BUSY));
   file.commitErrors.push(sqliteError(BUSY));
@@ -118,7 +118,7 @@ test('a group that another process is in the way of is run again whole, and oper
   expect(await second).toEqual([{ result: 'later' }]);
 });
 
-test('an error of the statement is its own, one of the disk is that of the group', async () => {
+test("an operation's error is its own, a disk error is the group's", async () => {
   const constraint = () => {
     file.write('half');
     throw sqliteError(1555);
@@ -132,7 +132,7 @@ test('an error of the statement is its own, one of the disk is that of the group
   expect(file.rows).toEqual(['a', 'b', 'count']);
 });
 
-test('without room what writes much is refused, and what removes is not', async () => {
+test('without space large writes are refused, and removals are not', async () => {
   commit = new GroupCommit({ database: file, hasRoom: () => false });
   const outcomes: Outcome[] = [];
   commit.submit(write('much'), 10, (outcome) => outcomes.push(outcome));

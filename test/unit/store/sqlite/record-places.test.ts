@@ -57,7 +57,7 @@ const placesOf = (id: string) =>
     return statement.all(id).map(({ place }) => [(place as bigint) / PLACES, (place as bigint) % PLACES]);
   });
 
-test('a row at the last place: new records lie before it, and the next shard has its own', async () => {
+test('a row at the last place: new records are placed before it, and the next shard has its own', async () => {
   plant(1n);
   await store.records.apply(first, 1, 2, [put('c', 2), put('d', 2)]);
   await store.records.apply(second, 1, 2, [put('e', 2)]);
@@ -71,7 +71,7 @@ test('a row at the last place: new records lie before it, and the next shard has
   ]);
 });
 
-test('rows with gaps between them at the end: the gaps are filled, then what is before them', async () => {
+test('rows with gaps at the end: the gaps are filled, then the places before them', async () => {
   plant(1n, 2n, 4n, 5n);
   await store.records.apply(first, 1, 2, [put('c', 2), put('d', 2)]);
   expect(['c', 'd'].flatMap(placesOf)).toEqual([
@@ -84,7 +84,7 @@ test('rows with gaps between them at the end: the gaps are filled, then what is 
 });
 
 test.each([LAST_NUMBER, 2n ** 31n, 2n ** 60n])(
-  'a shard of the number %s: a new shard has a number of its own',
+  'a shard numbered %s: a new shard has its own number',
   async (number) => {
     addNumber(number);
     await store.records.apply(third, 0, 1, [put('c', 1)]);
@@ -96,7 +96,7 @@ test.each([LAST_NUMBER, 2n ** 31n, 2n ** 60n])(
 );
 
 test.each([-1n, 2n ** 31n, 2n ** 60n])(
-  'a shard whose number is made %s: its records are refused, and nothing is written',
+  'a shard whose number becomes %s: its records are refused, and nothing is written',
   async (number) => {
     inStoreFile(folder, 'records.db', (file) =>
       file.prepare('UPDATE shards SET number = ? WHERE number = 1').run(number),
@@ -112,7 +112,7 @@ test.each([-1n, 2n ** 31n, 2n ** 60n])(
   },
 );
 
-test('a shard with the last number that there is has a range', async () => {
+test('a shard with the last number has a range', async () => {
   inStoreFile(folder, 'records.db', (file) => {
     file.prepare('UPDATE shards SET number = ? WHERE number = 1').run(LAST_NUMBER);
     file

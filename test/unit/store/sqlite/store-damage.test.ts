@@ -117,7 +117,7 @@ describe('a store that must not be opened', () => {
     await opening();
   });
 
-  test.each(['log.db', 'records.db'])('with %s cut short anywhere, unless nothing is missing', async (name) => {
+  test.each(['log.db', 'records.db'])('with %s truncated anywhere, unless nothing is missing', async (name) => {
     const bytes = statSync(join(sound, name)).size;
     let refused = 0;
     for (let length = bytes - 1; length > 0; length -= 1 + Math.floor(random() * (PAGE_BYTES - 1))) {
@@ -172,7 +172,7 @@ function change(name: string, sql: string): void {
 }
 
 describe('a store that can be opened', () => {
-  test('of which the first start was cut short', async () => {
+  test('whose first start was interrupted', async () => {
     expect(JSON.parse(readFileSync(join(folder, 'provec.json'), 'utf8'))).toEqual({
       format: STORE_FORMAT,
       createdBy: 'provec',
@@ -186,7 +186,7 @@ describe('a store that can be opened', () => {
     expect(existsSync(join(folder, 'records.db'))).toBe(true);
   });
 
-  test('answers damaged for rows that do not decode, and serves the others', async () => {
+  test("answers 'damaged' for rows that do not decode, and serves the others", async () => {
     change('log.db', 'UPDATE entries SET epoch = epoch + 1 WHERE seq = 1');
     change('log.db', "UPDATE shards SET hash = x'00'");
     change('log.db', "UPDATE keys SET scopes = '{'");
@@ -202,7 +202,7 @@ describe('a store that can be opened', () => {
     await store.close();
   });
 
-  test('a head whose seq no log can have is unsound, and hides no other', async () => {
+  test('a head with an impossible seq is invalid, and hides no other', async () => {
     change('log.db', 'UPDATE shards SET seq = 9223372036854775807');
     const store = await openSqliteStore(folder, { keys: TEST_KEYS });
     await store.log.append(entry(`${COLLECTION.id}.1`, 1));
@@ -215,7 +215,7 @@ describe('a store that can be opened', () => {
     await store.close();
   });
 
-  test('a scan leaves out a record that does not decode, and says which', async () => {
+  test('a scan skips a record that does not decode, and names it', async () => {
     change('records.db', "UPDATE records SET leaf = x'00' WHERE CAST(id AS TEXT) IN ('r7', 'r201')");
     const store = await openSqliteStore(folder, { keys: TEST_KEYS });
     const scan = await store.records.scan(SHARD);
@@ -227,7 +227,7 @@ describe('a store that can be opened', () => {
 });
 
 test.each(['0', '299', '9007199254740993'])(
-  'new records find a place where the count of places says %s',
+  'new records find a place if the count of places says %s',
   async (count) => {
     inStoreFile(folder, 'records.db', (file) => file.exec(`UPDATE shards SET nextPlace = ${count}`));
     const store = await openSqliteStore(folder, { keys: TEST_KEYS });

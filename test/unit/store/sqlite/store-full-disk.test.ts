@@ -89,7 +89,7 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
     expect(await store.usage.read('a', MONTH)).toEqual({ writes: total, queries: 0, vectors: total });
   }
 
-  test('a write is refused for capacity, leaves nothing behind, and works again when there is room', async () => {
+  test('a write is refused for capacity, leaves nothing behind, and works again when there is space', async () => {
     writeFileSync(ballast, Buffer.alloc(4 << 20));
     for (let round = 0; round < 3; round++) {
       const errors = await fillUp();
@@ -112,7 +112,7 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
     await expectAcknowledgedOnly();
   });
 
-  test('room made by trimming is enough to go on', async () => {
+  test('space freed by trimming is enough to continue', async () => {
     await fillUp();
     // Fills the last gap.
     while (await store.log.append(nextEntry(0, 20_000)).then(Boolean, () => false)) acknowledged[0]++;
@@ -127,7 +127,7 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
     expect(await store.log.append(nextEntry(0, 1_000))).toBe('committed');
   });
 
-  test('an apply is refused whole', async () => {
+  test('an apply is refused entirely', async () => {
     const shard = `${id}.0`;
     const many = Array.from({ length: 3_000 }, (_, i) => put(`r${i}`, 2, 4_000));
     await store.records.apply(shard, 0, 1, [put('r0', 1)]);

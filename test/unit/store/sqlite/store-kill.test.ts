@@ -122,7 +122,7 @@ test.each([
   [isThorough ? 12 : 3, 1, 400],
   [isThorough ? 120 : 4, 3, 60],
 ])(
-  'nothing acknowledged is missing and no log has a gap after %i ends, most by SIGKILL, of %i writing processes',
+  'no acknowledged write is missing and no log has a gap after %i ends, most by SIGKILL, of %i writing processes',
   (ends, writerCount, linesMax) =>
     invariant('what was acknowledged outlives SIGKILL', () => outlivesEnds(writerCount, ends, linesMax)),
   // Only to end a hanging test: a busy machine takes long to start so many processes.

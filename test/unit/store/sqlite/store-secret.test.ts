@@ -28,14 +28,14 @@ describe('under another secret', () => {
   const open = (...secrets: [string, ...string[]]) => openSqliteStore(folder, { keys: storeKeys(secrets) });
   const NEXT = 'the secret that comes after the first';
 
-  test('a store is refused with what to do', async () => {
+  test('a store is refused, with what to do', async () => {
     await store.close();
     const advice = /made under another secret: put back the one/;
     await expect(open(NEXT)).rejects.toMatchObject({ kind: 'damaged', message: expect.stringMatching(advice) });
     store = await open(TEST_SECRET);
   });
 
-  test('what was written under the first is believed beside it, and what is written then is of the second', async () => {
+  test('rows of the first secret are accepted too, and new ones are sealed with the second', async () => {
     await store.log.append(entry(SHARD, 1));
     await store.close();
     store = await open(NEXT, TEST_SECRET);
@@ -48,7 +48,7 @@ describe('under another secret', () => {
   });
 });
 
-test('somebody writes a key whose scopes are no list: the others are listed, counted and revoked', async () => {
+test('a key whose scopes are not a list: the others are listed, counted and revoked', async () => {
   const [own, other] = [newKey({}), newKey({ scopes: ['read'] })];
   for (const key of [own, other]) await store.keys.create({ ...key, accountId: own.accountId }, null);
   const file = new DatabaseSync(join(folder, 'log.db'), { timeout: 5_000 });
@@ -65,7 +65,7 @@ test('somebody writes a key whose scopes are no list: the others are listed, cou
 /** Columns that decide nothing: the last use of a key, and the order of rows. */
 const UNSEALED = ['lastUsedAt', 'place'];
 
-describe('of a row of which somebody changed a column', () => {
+describe('after a change to one column of a row', () => {
   /** Calls `seen` for each sealed column while the column contains another value. */
   async function changed(table: string, id: string, seen: (column: string) => Promise<void>): Promise<void> {
     const file = new DatabaseSync(join(folder, 'log.db'), { timeout: 5_000 });
@@ -89,7 +89,7 @@ describe('of a row of which somebody changed a column', () => {
   }
   type Column = { name: string; type: string };
 
-  test('a key opens nothing, and is back with the column', async () => {
+  test('a key opens nothing, and works again once the column is restored', async () => {
     const key = newKey({ scopes: ['read'] });
     await store.keys.create(key, null);
     await changed('keys', key.id, async (column) => {
@@ -99,7 +99,7 @@ describe('of a row of which somebody changed a column', () => {
     expect(await store.keys.findByHash(key.hash)).toEqual(key);
   });
 
-  test('a collection is not the one that was made, nor one that was dropped', async () => {
+  test('a collection is neither live nor dropped', async () => {
     const { catalog } = store;
     const row = newCollection();
     await catalog.createCollection(row, null);

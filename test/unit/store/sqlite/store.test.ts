@@ -68,7 +68,7 @@ test('every file is written in WAL mode, and every commit is synced before it re
   file.close();
 });
 
-test('keys that were revoked leave no row behind', async () => {
+test('revoked keys leave no row behind', async () => {
   const rows = Array.from({ length: 50 }, () => newKey());
   for (const row of rows) await store.keys.create(row, null);
   for (const row of rows.slice(1)) expect(await store.keys.revoke('an account', row.id, at(0))).toBe('revoked');
@@ -77,7 +77,7 @@ test('keys that were revoked leave no row behind', async () => {
 });
 
 describe('a group of writes', () => {
-  test('an operation that fails on its own account takes no other along', async () => {
+  test('an operation that fails by itself takes no other along', async () => {
     const { log, keys } = store;
     const key = newKey();
     const outcomes = await Promise.allSettled([
@@ -99,7 +99,7 @@ describe('a group of writes', () => {
     expect((await log.head(SHARD))?.seq).toBe(2);
   });
 
-  test('waits for another connection that writes, and then is there whole; what is read meanwhile does not wait', async () => {
+  test('waits for another connection that writes, and is then stored completely; reads do not wait', async () => {
     const other = new DatabaseSync(join(folder, 'log.db'));
     other.exec('BEGIN IMMEDIATE');
     let ended = 0;
@@ -114,7 +114,7 @@ describe('a group of writes', () => {
     expect(await Promise.all(appends)).toEqual(['committed', 'committed', 'committed']);
   });
 
-  test('what was acknowledged is seen at once where the folder is open a second time', async () => {
+  test('acknowledged writes are seen at once by a second opening of the folder', async () => {
     const other = await openSqliteStore(folder, { keys: TEST_KEYS });
     for (let seq = 1; seq <= 20; seq++) {
       expect(await [store, other][seq % 2].log.append(entry(SHARD, seq))).toBe('committed');
@@ -124,7 +124,7 @@ describe('a group of writes', () => {
   });
 });
 
-test("a read does not wait for all those of another account's that came before", async () => {
+test('a read does not wait for all earlier ones of another account', async () => {
   for (let seq = 1; seq <= 50; seq++) await store.log.append({ ...entry(SHARD, seq), body: BODY });
   const answered: string[] = [];
   const asked = Array.from({ length: 100 }, () => store.log.read(SHARD, 0, 2 ** 20).then(() => answered.push('noisy')));
@@ -133,14 +133,14 @@ test("a read does not wait for all those of another account's that came before",
   expect(answered.indexOf('calm')).toBeLessThan(50);
 });
 
-describe('without room', () => {
+describe('without space', () => {
   /** Opens the store with a limit of `maxPages` pages per file. */
   async function reopen(maxPages: number | null): Promise<void> {
     await store.close();
     store = await openSqliteStore(folder, { keys: TEST_KEYS, maxPages });
   }
 
-  test('a write is refused for capacity, nothing of it is there, and nothing that was acknowledged is lost', async () => {
+  test('a write is refused for capacity, stores nothing, and loses nothing acknowledged', async () => {
     await reopen(200);
     const acknowledged = [0, 0, 0, 0];
     const errors = await Promise.all(
@@ -165,7 +165,7 @@ describe('without room', () => {
     expect(await store.log.append(entry(`${id}.1`, acknowledged[1] + 1, { body: BODY }))).toBe('committed');
   });
 
-  test('records are applied whole or not at all', async () => {
+  test('records are applied completely or not at all', async () => {
     await store.records.apply(SHARD, 0, 1, [put('r0', 1)]);
     await reopen(50);
     const many = Array.from({ length: 1_000 }, (_, i) => put(`r${i}`, 2, 400));
@@ -225,7 +225,7 @@ test('an audit finds nothing while another process appends and trims', async () 
   }
 });
 
-test('no commit waits for whoever keeps the leases', async () => {
+test('no commit waits for the keeper of leases', async () => {
   await store.log.append(entry(SHARD, 1));
   const other = new DatabaseSync(join(folder, 'leases.db'));
   other.exec('BEGIN IMMEDIATE');
@@ -238,7 +238,7 @@ test('no commit waits for whoever keeps the leases', async () => {
   expect(await ended).toBe(true);
 });
 
-test('a number that is not exact is damage of its row and of no other', async () => {
+test('an inexact number is damage of its row and of no other', async () => {
   for (let seq = 1; seq <= 3; seq++) await store.log.append(entry(SHARD, seq));
   await store.records.apply(SHARD, 0, 1, [put('a', 1), put('b', 1)]);
   intrude('log.db', (log) => log.exec('UPDATE entries SET epoch = 9223372036854775807 WHERE seq = 2'));
@@ -252,7 +252,7 @@ test('a number that is not exact is damage of its row and of no other', async ()
   expect(await store.log.head(SHARD)).toEqual(invalidHead(3));
 });
 
-test('of backups into one folder at a time one is made, and the others say what is there', async () => {
+test('of concurrent backups into one folder one is made, and the others say what is there', async () => {
   for (let seq = 1; seq <= 3; seq++) await store.log.append(entry(SHARD, seq));
   const target = join(root, 'backup');
   const backUp = () => store.backup!(target, []).catch((error: Error) => error);
@@ -268,7 +268,7 @@ test('of backups into one folder at a time one is made, and the others say what 
   expect(await readdir(target)).not.toContain('backup-under-way');
 });
 
-test('a backup that was cut short is told from other content', async () => {
+test('an interrupted backup is distinguished from other content', async () => {
   const target = join(root, 'backup');
   await mkdir(target);
   await writeFile(join(target, 'backup-under-way'), '');
@@ -281,7 +281,7 @@ test('a backup that was cut short is told from other content', async () => {
 });
 
 describe('a file that lost commits is refused', () => {
-  test('when a byte of its WAL was changed', () =>
+  test('if a byte of its WAL was changed', () =>
     invariant('a lost commit is told', async () => {
       for (let seq = 1; seq <= 40; seq++) await store.log.append(entry(SHARD, seq, { body: BODY }));
       const path = join(await copyAsAfterCrash(), 'log.db-wal');
@@ -307,7 +307,7 @@ describe('a file that lost commits is refused', () => {
       await mended.close();
     }));
 
-  test('when every WAL is missing, and the operator may accept the loss', async () => {
+  test('if every WAL is missing, and the operator may accept the loss', async () => {
     await store.log.append(entry(SHARD, 1));
     const copy = await copyAsAfterCrash();
     for (const name of await readdir(copy)) if (name.endsWith('-wal')) await rm(join(copy, name));
@@ -324,7 +324,7 @@ describe('a file that lost commits is refused', () => {
     expect((await store.log.head(SHARD))?.seq).toBe(1);
   });
 
-  test.each(['log.db', 'records.db'])('when %s is an older copy', async (name) => {
+  test.each(['log.db', 'records.db'])('if %s is an older copy', async (name) => {
     const write = async (seq: number) => {
       await store.log.append(entry(SHARD, seq));
       await store.records.apply(SHARD, seq - 1, seq, [put('a', seq)]);
@@ -340,7 +340,7 @@ describe('a file that lost commits is refused', () => {
   });
 });
 
-test('it may be opened a second time while it is written to, and closed, without a loss', async () => {
+test('a second opening during writes, and its close, lose nothing', async () => {
   let appended = 0;
   let isOver = false;
   const writing = (async () => {
@@ -360,7 +360,7 @@ test('it may be opened a second time while it is written to, and closed, without
   );
 });
 
-test('a folder without its format file is no new one when something was committed', async () => {
+test('a folder without its format file is not new if something was committed', async () => {
   await store.log.append(entry(SHARD, 1));
   await store.close();
   const format = await readFile(join(folder, 'provec.json'));
@@ -375,7 +375,7 @@ test('a folder without its format file is no new one when something was committe
   expect((await store.log.head(SHARD))?.seq).toBe(1);
 });
 
-test('an index that does not fit its table is damage', async () => {
+test('an index that does not match its table is damage', async () => {
   await store.records.apply(SHARD, 0, 1, [put('a', 1)]);
   await store.close();
   const path = join(folder, 'records.db');
@@ -393,7 +393,7 @@ test('an index that does not fit its table is damage', async () => {
   store = await openSqliteStore(folder, { keys: TEST_KEYS });
 });
 
-test('nothing is acknowledged any more once the file was removed', async () => {
+test('nothing is acknowledged any more after the file was removed', async () => {
   await store.log.append(entry(SHARD, 1));
   await rm(join(folder, 'log.db'));
   let seq = 2;
@@ -407,7 +407,7 @@ test('nothing is acknowledged any more once the file was removed', async () => {
   expect(outcome).toMatchObject({ kind: 'unavailable', message: expect.stringMatching(/^log\.db was removed/) });
 });
 
-test('a WAL is taken over into its file while the store is open, and is gone when it was closed', async () => {
+test('a WAL is checkpointed while the store is open, and is gone after it was closed', async () => {
   for (let seq = 1; seq <= 20; seq++) await store.log.append(entry(SHARD, seq, { body: BODY }));
   await until('the file has grown', async () => (await readFile(join(folder, 'log.db'))).length > 20 * BODY.length);
   await store.close();
@@ -428,7 +428,7 @@ test('a WAL is taken over into its file while the store is open, and is gone whe
 test.each([
   [STORE_FORMAT - 1, /of an earlier version .* start with an empty directory/],
   [STORE_FORMAT + 1, /knows formats up to \d+: start it with the newer version/],
-])('a folder of format %i is refused with what to do', async (format, advice) => {
+])('a folder of format %i is refused, with what to do', async (format, advice) => {
   await store.close();
   const mark = await readFile(join(folder, 'provec.json'), 'utf8');
   await writeFile(join(folder, 'provec.json'), JSON.stringify({ ...JSON.parse(mark), format }));

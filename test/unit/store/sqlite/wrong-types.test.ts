@@ -191,7 +191,7 @@ describe.each(FILES)('in %s', (file) => {
     expect(count).toBeGreaterThan(VALUES.length);
   }
 
-  test('a value of another type is read as none, or as damage that is named', async () => {
+  test('a value of another type is read as absent, or as damage that is named', async () => {
     await everywhere([file], async (_, where) => {
       for (const [name, read] of Object.entries(READS)) {
         const answer: { value?: unknown } = {};
@@ -206,7 +206,7 @@ describe.each(FILES)('in %s', (file) => {
     for (const [name, read] of Object.entries(READS)) expect(new Set(typesIn(await read()))).toEqual(known.get(name));
   });
 
-  test('and no write fails by it but with damage that is named, or goes on for ever', async () => {
+  test('and no write fails because of it except with named damage, or runs forever', async () => {
     await everywhere(FILES, async (table, where) => {
       for (const write of WRITES[table] ?? []) {
         expect({ where, error: await unnamed(write) }).toEqual({ where, error: null });
@@ -232,7 +232,7 @@ describe.each(['log.db', 'records.db'] as const)('the next opening of %s', (file
     store = await openSqliteStore(folder, { keys: TEST_KEYS });
   });
 
-  test('names each value of another type by its row, and is refused only where its owner is not known', async () => {
+  test('names each value of another type by its row, and is refused only if its owner is unknown', async () => {
     const columns = columnsOf(folder, file).filter((_, at) => isThorough || at % 4 === 0);
     for (const place of columns) {
       const where = `${place.table}.${place.column}`;
@@ -255,7 +255,7 @@ describe.each(['log.db', 'records.db'] as const)('the next opening of %s', (file
     }
   });
 
-  test('is refused if the count of its commits is no whole number', async () => {
+  test('is refused if its commit count is not an integer', async () => {
     const place = { table: 'commits', column: 'count' };
     putAnywhere(folder, file, place, 1e300);
     const refusal = new RegExp(`^${file} in the data directory has no whole number in commits.count`);

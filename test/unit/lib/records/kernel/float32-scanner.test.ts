@@ -71,7 +71,7 @@ const between = fc
 const blank = fc.constantFrom('', '', '', ' ', '\n', '\r\n', '\t');
 
 describe('arrays of numbers as float32', () => {
-  test('are what JSON.parse and rounding make of them', () => {
+  test('match JSON.parse and rounding', () => {
     const number = fc.oneof(written, printed, between);
     const array = fc.array(fc.tuple(blank, number, blank), { minLength: 1, maxLength: 6 });
     fc.assert(
@@ -82,7 +82,7 @@ describe('arrays of numbers as float32', () => {
     );
   });
 
-  test('are read, as any language prints float32 and float64 numbers', () => {
+  test('are read as any language prints float32 and float64 numbers', () => {
     const single = fc.float({ noNaN: true, noDefaultInfinity: true, min: Math.fround(1e-25), max: Math.fround(1e38) });
     const double = fc.double({ noNaN: true, noDefaultInfinity: true, min: 1e-25, max: 1e38 });
     const text = fc.oneof(
@@ -101,7 +101,7 @@ describe('arrays of numbers as float32', () => {
     );
   });
 
-  test('between two float32 numbers are left to others', () => {
+  test('midway between two float32 numbers are left to JSON.parse', () => {
     expect(reads('[16777217.0000000000000000001]', 1)).toBe(false);
     expect(reads('[0.1000000052154064178466796874999]', 1)).toBe(false);
     // Numbers from here on round to infinity.
@@ -133,7 +133,7 @@ describe('arrays of numbers as float32', () => {
     '[-3.5e38]',
     '[1e400]',
     '[1\u000b]',
-  ])('%s is left to others', (text) => {
+  ])('%s is left to JSON.parse', (text) => {
     for (const length of [0, 1, 2]) expect(scan(text, length)).toBeNull();
   });
 
@@ -150,7 +150,7 @@ describe('arrays of numbers as float32', () => {
     '[0.100000001490116119384765625]',
   ])('%s', (text) => expect(reads(text, 1)).toBe(true));
 
-  test('of as many dimensions as there may be, with blanks between', () => {
+  test('may have the maximum of dimensions, with blanks in between', () => {
     const text = `[${Array.from({ length: 8_192 }, (_, i) => `\n    ${-i / 8_192}`).join(',')}\n]`;
     expect(reads(text, 8_192)).toBe(true);
     expect(reads(text, 8_193)).toBe(false);

@@ -82,7 +82,7 @@ function doubledField(entry: Buffer): Buffer {
   return Buffer.concat([entry, entry.subarray(field, field + 4 + 7 + 4 + 20)]);
 }
 
-test('the account is as long as the rent was paid for, and is read', () => {
+test('the account has the length for which rent was paid, and is read', () => {
   expect(data).toHaveLength(accountBytes(client.authority as never, address as never));
   expect(readings(data)).toEqual({ served: ROOT, verified: ROOT });
 });
@@ -95,7 +95,7 @@ test('one that is far too long is refused before anything in it is read', () => 
     expect(reason(Buffer.concat([data, more]))).toEqual(foreign('The account has a wrong size.'));
 });
 
-describe('what the ledger never makes is refused by the service as by the verifier', () => {
+describe('what the ledger never creates is refused by the service as by the verifier', () => {
   test.each<[string, () => Buffer, string]>([
     ['metadata twice', () => Buffer.concat([data, data.subarray(metadataAt())]), 'An extension occurs twice.'],
     ['a field twice', () => withMetadata(doubledField), 'A field of the metadata occurs twice.'],
@@ -119,7 +119,7 @@ describe('what the ledger never makes is refused by the service as by the verifi
     expect(readings(bytes)).toEqual({ served: null, verified: null });
   });
 
-  test('whichever byte is changed and wherever it is cut, both read the same or refuse', () => {
+  test('with any byte changed or cut anywhere, both read the same or refuse', () => {
     for (let at = 0; at < data.length; at++) {
       const cases = [1, 0x80, 0xff].map((mask) => withByte(at, data[at]! ^ mask));
       for (const bytes of [...cases, data.subarray(0, at)]) {

@@ -37,7 +37,7 @@ import {
 const SWALLOWED: Part = { result: '1'.repeat(64) };
 
 describe('a transaction in flight', () => {
-  test('that one endpoint calls processed for ever is asked for at another', async () => {
+  test('that one endpoint calls processed forever is requested from another', async () => {
     odd('getSignatureStatuses', ({ params }) => {
       const processed = { slot: 5, confirmations: 0, err: null, confirmationStatus: 'processed' };
       return { result: { context: { slot: 5 }, value: params[0].map(() => processed) } };
@@ -47,7 +47,7 @@ describe('a transaction in flight', () => {
     expect(await confirmed).toMatchObject(collectionRoot(cut));
   });
 
-  test('that landed is followed by the next one, however long after', async () => {
+  test('that landed is followed by the next one, however late', async () => {
     let passedMs = 0;
     const ledger = await newClient(undefined, () => performance.now() + passedMs);
     const anchoring = await fixture.start({ ledger });
@@ -59,7 +59,7 @@ describe('a transaction in flight', () => {
     expect((await anchoring.stats()).failures).toBe(0);
   });
 
-  test('is not left to an endpoint that stands still, whatever else that one says of its time', async () => {
+  test('is not left to a frozen endpoint, whatever else it says about its time', async () => {
     await anchored();
     const slot = await height();
     const longAgo = await shownNow();
@@ -76,7 +76,7 @@ describe('a transaction in flight', () => {
     expect(await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS)).toMatchObject({ version: 3 });
   });
 
-  test('is not left to an endpoint that stands still while the other one is away', async () => {
+  test('is not left to a frozen endpoint while the other one is away', async () => {
     const slot = await height();
     odd('getEpochInfo', () => ({ result: { absoluteSlot: slot, blockHeight: slot } }));
     let isAway = true;
@@ -92,7 +92,7 @@ describe('a transaction in flight', () => {
     expect((await patient.finalizedBlock()).slot).toBeGreaterThan(BigInt(slot));
   });
 
-  test('is not lost to one height that is none', async () => {
+  test('is not lost because of one invalid height', async () => {
     const absurd = 4_000_000_000_000;
     let isSwallowed = true;
     let answered = 0;
@@ -110,7 +110,7 @@ describe('a transaction in flight', () => {
     expect(await confirmed).toMatchObject(collectionRoot(cut));
   });
 
-  test('is not dropped for an endpoint that is far behind, even if another one misses calls', async () => {
+  test('is not dropped because of an endpoint that is far behind, even if another one misses calls', async () => {
     const AHEAD = 100_000;
     let isFar = false;
     odd('sendTransaction', () => (isFar ? null : SWALLOWED), true);
@@ -143,7 +143,7 @@ function moved(part: unknown, by: number): unknown {
 }
 
 describe('an account as it was long ago', () => {
-  test('halts nothing while the endpoint that knows better does not answer', async () => {
+  test('halts nothing while the up-to-date endpoint does not answer', async () => {
     await anchored();
     const longAgo = await shownNow();
     await putBack(await anchored(await fixture.commit(row)));
@@ -159,7 +159,7 @@ describe('an account as it was long ago', () => {
   test.each([
     { what: 'the first endpoint', isAlone: false },
     { what: 'the only endpoint that answers, blockhashes apart', isAlone: true },
-  ])('and a store of that time do not bring its root over a newer one, shown by $what', async ({ isAlone }) => {
+  ])('and an equally old store do not bring its root over a newer one, shown by $what', async ({ isAlone }) => {
     const older = await anchored();
     const longAgo = await shownNow();
     const root = { merkleRoot: 'ab'.repeat(32), version: 5, vectorCount: 9, decisions: 0 };
@@ -187,7 +187,7 @@ describe('an account as it was long ago', () => {
     expect(await onLedger()).toMatchObject({ fields: { version: 5 } });
   });
 
-  test.each(['/odd', '/sound'])('does not count, be the answer of %s the last', async (last) => {
+  test.each(['/odd', '/sound'])('does not count, even if the answer of %s is the last', async (last) => {
     await anchored();
     let answered = '';
     odd(
@@ -205,7 +205,7 @@ describe('an account as it was long ago', () => {
     expect(answered).toBe(last);
   });
 
-  test('halts nothing where the only endpoint shows it once', async () => {
+  test('halts nothing if the only endpoint shows it once', async () => {
     await anchored();
     const longAgo = await shownNow();
     await putBack(await anchored(await fixture.commit(row)));
@@ -215,7 +215,7 @@ describe('an account as it was long ago', () => {
     expect(await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS)).toMatchObject({ version: 3 });
   });
 
-  test('of another program is not believed while another endpoint does not answer', async () => {
+  test('of another program is not trusted while another endpoint does not answer', async () => {
     await anchored();
     const value = { ...(await rawAccount()), data: ['', 'base64'] };
     odd('getAccountInfo', () => ({ result: { context: { slot: 1 }, value } }));
@@ -226,7 +226,7 @@ describe('an account as it was long ago', () => {
     await expect(client.survey(row.id, nothing)).rejects.toThrow(LedgerUnreachableError);
   });
 
-  test('is nothing that verify goes by', async () => {
+  test('is ignored by verify', async () => {
     await anchored();
     const other = await AnchoringFixture.open();
     const config = readConfig({
@@ -244,7 +244,7 @@ describe('an account as it was long ago', () => {
     expect(onChain).toMatchObject({ status: 'found', version: 1 });
   });
 
-  test('is not what an operator decides about', async () => {
+  test("is ignored by an operator's decision", async () => {
     await anchored();
     odd('getAccountInfo', () => ({ result: { context: { slot: 1 }, value: null } }));
     const anchoring = await fixture.start({ ledger: client });
@@ -254,7 +254,7 @@ describe('an account as it was long ago', () => {
     expect(await anchoring.submit(row.id, newest, WAIT_MS)).toMatchObject({ version: 2 });
   });
 
-  test('under another program halts nothing, and a deleted collection is closed all the same', async () => {
+  test('under another program halts nothing, and a deleted collection is still closed', async () => {
     await anchored();
     const value = { ...(await rawAccount()), data: ['', 'base64'] };
     odd('getAccountInfo', () => ({ result: { context: { slot: 1 }, value } }));

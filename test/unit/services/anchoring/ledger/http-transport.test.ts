@@ -52,8 +52,8 @@ function sendMuch(response: ServerResponse): Promise<boolean> {
   });
 }
 
-describe('an answer of more than a bound', () => {
-  test('is not read to its end, and is the fault of the endpoint', async () => {
+describe('an answer over the bound', () => {
+  test("is not read to its end, and is the endpoint's fault", async () => {
     let sent: Promise<boolean> | null = null;
     const url = await endpoint((_, response) => {
       sent = sendMuch(response);
@@ -67,7 +67,7 @@ describe('an answer of more than a bound', () => {
     expect(await sent).toBe(false);
   });
 
-  test('counts as what it is when it is unpacked', async () => {
+  test('counts by its unpacked size', async () => {
     const packed = gzipSync(result(7).replace('}', `${' '.repeat(MUCH)}}`));
     expect(packed.length).toBeLessThan(PIECE.length);
     const url = await endpoint((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed));
@@ -81,7 +81,7 @@ describe('an answer of more than a bound', () => {
   });
 });
 
-test('the statuses of as many transactions as are asked for at once are within the bound', async () => {
+test('the statuses of the maximum number of transactions fit the bound', async () => {
   const err = { InstructionError: [3, { BorshIoError: 'x'.repeat(200) }] };
   const status = { slot: 400_000_000, confirmations: null, err, status: { Err: err }, confirmationStatus: 'finalized' };
   const value = Array.from({ length: 256 }, () => status);
@@ -101,7 +101,7 @@ test('a redirect is not followed', async () => {
   expect(asked).toBe(0);
 });
 
-test('a pool that is closed waits for no more of an answer', async () => {
+test('a closed pool waits for no more of an answer', async () => {
   let left: Promise<unknown> | null = null;
   const begun = Promise.withResolvers<void>();
   const url = await endpoint((_, response) => {
@@ -117,12 +117,12 @@ test('a pool that is closed waits for no more of an answer', async () => {
   await left;
 });
 
-test('an error status is a fault of the endpoint, whatever stands in its answer', async () => {
+test("an error status is the endpoint's fault, whatever its answer says", async () => {
   const url = await endpoint((_, response) => response.writeHead(500).end(result(7)));
   await expect(height(poolOf(url))).rejects.toMatchObject({ cause: { message: expect.stringContaining('500') } });
 });
 
-describe('numbers are those of web3.js', () => {
+describe('numbers match web3.js', () => {
   const account = { data: ['', 'base64'], executable: false, lamports: 1, owner: OF_SOMEBODY, space: 0 };
   const calls: [string, string, (rpc: Rpc, abortSignal?: AbortSignal) => Promise<unknown>][] = [
     [
@@ -155,7 +155,7 @@ describe('numbers are those of web3.js', () => {
     expect(await poolOf(url).call(ask)).toEqual(wanted);
   });
 
-  test("the ledger's own errors are the same", async () => {
+  test("so do the ledger's own errors", async () => {
     for (const error of [
       { code: -32602, message: 'Invalid params: no' },
       { code: -32002, message: 'failed', data: { err: { InstructionError: [2, { Custom: 7 }] }, logs: [] } },

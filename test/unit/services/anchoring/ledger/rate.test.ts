@@ -21,7 +21,7 @@ afterAll(() => relay.close());
 const pool = (perSecond: number, burst: number) =>
   new RpcPool({ embedded: false, urls: () => [relay.url] }, SYSTEM_CLOCK.monotonicMs, { perSecond, burst });
 
-test('calls are let through up to a burst, then one in each interval, and a pause brings the burst back', async () => {
+test('calls pass up to a burst, then one per interval, and a pause restores the burst', async () => {
   let nowMs = 1_000;
   const pace = createRateLimiter({ perSecond: 10, burst: 3 }, () => nowMs);
   const { signal } = new AbortController();
@@ -50,7 +50,7 @@ test('a pause ends with the signal', async () => {
   await expect(waiting).rejects.toThrow();
 });
 
-test('a pool asks no more often than its rate, and refuses what would wait for too long', async () => {
+test('a pool stays within its rate, and refuses calls that would wait too long', async () => {
   const bounded = pool(20, 2);
   const height = () => bounded.call((rpc, abortSignal) => rpc.getBlockHeight().send({ abortSignal }));
   const startMs = performance.now();
@@ -63,7 +63,7 @@ test('a pool asks no more often than its rate, and refuses what would wait for t
   await expect(slow()).rejects.toThrow(LedgerUnreachableError);
 });
 
-test('the statuses of hundreds of transactions are asked for in a few calls, and each gets its own', async () => {
+test('the statuses of hundreds of transactions take a few calls, and each gets its own', async () => {
   const client = await relay.client('authority');
   const statusOf = batchedStatuses(pool(1_000, 1_000));
   const { signature, wire } = await client.signCreate('00112233-4455-6677-8899-aabbccddeeff');
@@ -77,7 +77,7 @@ test('the statuses of hundreds of transactions are asked for in a few calls, and
   expect(answers.filter(({ status }) => status === 'unknown')).toHaveLength(599);
 });
 
-test('calls that fail at the same time are one failure of their endpoint', async () => {
+test('calls that fail at the same time count as one failure of their endpoint', async () => {
   const paths: string[] = [];
   relay.intercept = (passing) => {
     paths.push(passing.path);
@@ -104,7 +104,7 @@ test('calls that fail at the same time are one failure of their endpoint', async
   expect(await isBadAsked()).toBe(true);
 });
 
-test('after its pause one call shows whether an endpoint works again, and the others do not wait for it', async () => {
+test('after its pause one call tests an endpoint, and the others do not wait for it', async () => {
   let held = 0;
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => {
@@ -135,7 +135,7 @@ test('after its pause one call shows whether an endpoint works again, and the ot
   expect(held).toBe(9);
 });
 
-test('of several endpoints none is waited for that is much later than the first, and one that failed is left out', async () => {
+test('endpoints much slower than the first are not waited for, and failed ones are left out', async () => {
   const paths: string[] = [];
   let isBad = false;
   const ended = new AbortController();

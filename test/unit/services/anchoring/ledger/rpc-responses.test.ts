@@ -17,7 +17,7 @@ describe('an answer that no node gives', () => {
     ['a word that is none', { context, value: [{ ...stranger, confirmationStatus: 'rooted' }] }],
     ['neither word nor count', { context, value: [{ slot: 1, err: null }] }],
     ['no slot', { value: [stranger] }],
-  ])('%s is no status', async (_, result) => {
+  ])('%s is not a status', async (_, result) => {
     odd('getSignatureStatuses', () => ({ result }));
     const { signature } = await truth.signClose(row.id);
     expect(await client.status(signature)).toEqual({ status: 'unknown' });
@@ -27,7 +27,7 @@ describe('an answer that no node gives', () => {
     ['a count of votes', { confirmations: 3 }, 'processed'],
     ['no votes left to count', { confirmations: null, confirmationStatus: null }, 'confirmed'],
     ['an error', { confirmations: 3, confirmationStatus: 'confirmed', err: { InstructionError: [0, 'X'] } }, 'failed'],
-  ])('%s is one', async (_, part, status) => {
+  ])('%s is a status', async (_, part, status) => {
     odd('getSignatureStatuses', () => ({ result: { context, value: [{ slot: 1, err: null, ...part }] } }));
     expect(await client.status('1'.repeat(64))).toMatchObject({ status });
   });
@@ -39,7 +39,7 @@ describe('an answer that no node gives', () => {
     ['no data', { context, value: { owner: '1'.repeat(32) } }],
     ['no slot', { value: null }],
     ['an earlier slot than was asked for', { context: { slot: 1 }, value: null }],
-  ])('%s is no account', async (_, result) => {
+  ])('%s is not an account', async (_, result) => {
     const { wire, signature } = await truth.signCreate(row.id);
     await truth.send(wire);
     await until('it is there', async () => (await truth.status(signature)).status === 'confirmed');
@@ -51,7 +51,7 @@ describe('an answer that no node gives', () => {
   });
 });
 
-describe('what is signed with', () => {
+describe('inputs for signing', () => {
   const context = { slot: 1_000_000_000 };
   const value = { blockhash: '1'.repeat(32), lastValidBlockHeight: 170 };
   test.each([
@@ -72,7 +72,7 @@ describe('what is signed with', () => {
   });
 });
 
-test('an endpoint alone is not believed either', async () => {
+test('nor is a single endpoint trusted', async () => {
   const { wire } = await truth.signClose(row.id);
   const alone = await newClient(['/odd']);
   odd('getLatestBlockhash', async ({ forward }) => {
@@ -92,7 +92,7 @@ describe('a refusal of one endpoint', () => {
       'sendTransaction',
       { code: -32002, message: 'Transaction simulation failed', data: { err: 'BlockhashNotFound', logs: [] } },
     ],
-  ])('%s is not that of the ledger', async (_, method, error) => {
+  ])("%s is not the ledger's", async (_, method, error) => {
     odd(method, () => ({ error }));
     const anchoring = await fixture.start({ ledger: client });
     expect(await anchoring.submit(row.id, cut, WAIT_MS)).toMatchObject({ version: 1 });

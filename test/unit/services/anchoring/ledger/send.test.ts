@@ -24,7 +24,7 @@ const answers = (error: object) => {
   relay.intercept = async () => JSON.stringify({ jsonrpc: '2.0', id: '1', error });
 };
 
-test('every refusal of the ledger is one, with its reason', async () => {
+test('recognises every refusal of the ledger, with its reason', async () => {
   const { wire } = await client.signClose(COLLECTION);
   expect(await client.send(wire)).toMatch(/\w/);
   const bytes = Buffer.from(wire, 'base64');
@@ -37,7 +37,7 @@ test('every refusal of the ledger is one, with its reason', async () => {
   }
 });
 
-test('what an endpoint cannot do is no refusal of the ledger', async () => {
+test('what an endpoint cannot do is not a refusal of the ledger', async () => {
   const { wire } = await client.signClose(COLLECTION);
   for (const code of [-32603, -32005]) {
     answers({ code, message: 'not now' });

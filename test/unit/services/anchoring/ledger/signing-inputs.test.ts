@@ -42,28 +42,31 @@ const lieAboutHeight = (blocks: number) =>
 
 describe('a last valid height that no blockhash has', () => {
   // The embedded ledger finalizes every block at once, and makes one per 400 ms if asked.
-  test.each([-1_000_000, -150, -149, -100, 1_000, 2 ** 52 - 2 ** 40])('by %d blocks is not signed with', async (by) => {
-    lieAboutHeight(by);
-    const client = clientOf(relay.url);
-    await expect(client.signUpdate(COLLECTION, ROOT)).rejects.toThrow(LedgerUnreachableError);
-    await expect(client.signClose(COLLECTION)).rejects.toThrow(LedgerUnreachableError);
-    await expect(client.signCreate(COLLECTION)).rejects.toThrow(LedgerUnreachableError);
-  });
+  test.each([-1_000_000, -150, -149, -100, 1_000, 2 ** 52 - 2 ** 40])(
+    'by %d blocks is not used for signing',
+    async (by) => {
+      lieAboutHeight(by);
+      const client = clientOf(relay.url);
+      await expect(client.signUpdate(COLLECTION, ROOT)).rejects.toThrow(LedgerUnreachableError);
+      await expect(client.signClose(COLLECTION)).rejects.toThrow(LedgerUnreachableError);
+      await expect(client.signCreate(COLLECTION)).rejects.toThrow(LedgerUnreachableError);
+    },
+  );
 
-  test('is the fault of the endpoint: another one is asked', async () => {
+  test("is the endpoint's fault: another one is asked", async () => {
     lieAboutHeight(-1_000);
     const { lastValidBlockHeight } = await clientOf(relay.url, relay.ledgerUrl).signUpdate(COLLECTION, ROOT);
     const { height } = await clientOf(relay.ledgerUrl).finalizedBlock();
     expect(lastValidBlockHeight).toBeGreaterThan(height);
   });
 
-  test('a finality that is late is none', async () => {
+  test('late finality is not', async () => {
     lieAboutHeight(200);
     expect(await clientOf(relay.url).signUpdate(COLLECTION, ROOT)).toMatchObject({ signature: expect.any(String) });
   });
 });
 
-describe('what the ledger costs is believed up to a bound', () => {
+describe('prices of the ledger are accepted up to a bound', () => {
   test('a rent of more than a tenth of a SOL is not paid', async () => {
     lie('getMinimumBalanceForRentExemption', () => 100_000_001);
     await expect(clientOf(relay.url).signCreate(COLLECTION)).rejects.toThrow(LedgerUnreachableError);

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { cached } from '../../../../../services/anchoring/ledger/ttl-cache.ts';
 
-test('an answer is asked for once at a time, again when it is too old, and anew after a failure', async () => {
+test('an answer is requested once at a time, again when it is too old, and anew after a failure', async () => {
   let nowMs = 0;
   let asked = 0;
   const kept = cached(

@@ -16,7 +16,7 @@ const BLOCKS = 151;
 test.each([
   { what: 'a server that has not seen the blocks in which it was taken', isBehind: true },
   { what: 'servers that began after them, while an account is shown as it was before', isBehind: false },
-])('a transaction is not given up on the word of $what', async ({ isBehind }) => {
+])('a transaction is not abandoned because of $what', async ({ isBehind }) => {
   const slot = await height();
   let isOutlived = false;
   odd(
@@ -51,7 +51,7 @@ test.each([
   expect((await anchoring.stats()).failures).toBe(0);
 });
 
-test('a transaction in a block that may still be taken back is neither confirmed nor given up, however old its blockhash', async () => {
+test('a transaction in a block that may still be dropped is neither confirmed nor abandoned, however old its blockhash', async () => {
   let isTakenBack = true;
   let answered = 0;
   let reached = 0;

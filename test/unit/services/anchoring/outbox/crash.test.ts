@@ -35,7 +35,7 @@ describe('faults at every instant of the outbox', () => {
     await anchoring.stop();
   });
 
-  test.each(FAULTS)('the service is killed at "%s" (%i): its successor goes on', async (at, occurrence) => {
+  test.each(FAULTS)('the service is killed at "%s" (%i): its successor continues', async (at, occurrence) => {
     const row = await fixture.collection();
     let seen = 0;
     let reached = false;
@@ -67,7 +67,7 @@ describe('faults at every instant of the outbox', () => {
     await anchoring.stop();
   });
 
-  test('the service is killed between a commit and what it would have asked for: its successor finds it in the log', async () => {
+  test('the service is killed between a commit and its request: its successor finds the commit in the log', async () => {
     const row = await fixture.collection();
     const cut = await fixture.commit(row);
     await fixture.start();
@@ -80,7 +80,7 @@ describe('faults at every instant of the outbox', () => {
     });
   });
 
-  test('the service sleeps with a signed transaction while another goes on: it never sends it', async () => {
+  test('the service pauses with a signed transaction while another continues: it never sends it', async () => {
     const row = await fixture.collection();
     let signed = 0;
     let wake = () => {};
@@ -108,7 +108,7 @@ describe('faults at every instant of the outbox', () => {
     await sleeper.stop();
   });
 
-  test('the service is killed while it closes: the account goes and the rent comes back', async () => {
+  test('the service is killed while it closes: the account is closed and the rent returns', async () => {
     for (const at of STEPS) {
       const row = await fixture.collection();
       const before = await fixture.client.balance();
@@ -166,7 +166,7 @@ describe('faults at every instant of the outbox', () => {
     await anchoring.stop();
   });
 
-  test('version on chain only grows while ledger and service are killed in turn', async () => {
+  test('the version on chain only grows while ledger and service are killed in turn', async () => {
     const row = await fixture.collection(2);
     let last = 0;
     for (let round = 0; round < 4; round++) {

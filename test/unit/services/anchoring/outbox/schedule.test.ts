@@ -7,7 +7,7 @@ import { SILENT } from '../fixture.ts';
 /** The part of an outbox that a schedule uses. */
 const outbox = (collectionId: string, turn: () => Promise<Turn>) => ({ collectionId, turn }) as Outbox;
 
-test('one that fails for a reason of its own is not hurried by every success of others', async () => {
+test('an outbox that fails for its own reason does not retry sooner when others succeed', async () => {
   const schedule = new Schedule({ log: SILENT, counts: { confirmed: 0, failures: 0 } }, () => undefined);
   let failed = 0;
   let succeeded = 0;

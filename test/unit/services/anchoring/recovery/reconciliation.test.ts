@@ -16,7 +16,7 @@ const confirmed: ConfirmedAnchor = {
 const onChain = (cut: Cut, decisions?: number) => ({ status: 'found', fields: anchored(cut, decisions) }) as const;
 const belief = { confirmed, lapsed: null, logged: cutAt(5), headsAt: async (cut: Cut) => cut };
 
-test('a newer root that is what the log holds is taken for what it is', async () => {
+test('a newer root that the log holds is recognised', async () => {
   expect(await reconcile(onChain(cutAt(5)), belief)).toEqual({ outcome: 'adopt', cut: cutAt(5) });
 });
 
@@ -28,7 +28,7 @@ test.each([
   expect(await reconcile(onChain(there), belief)).toMatchObject({ outcome: 'halt', mayBeLag: false });
 });
 
-test('what the log holds is not taken for newer than what was confirmed after it', async () => {
+test('what the log holds is not considered newer than what was confirmed after it', async () => {
   const later = { ...confirmed, cut: cutAt(7), ...anchored(cutAt(7)) };
   expect(await reconcile(onChain(cutAt(5)), { ...belief, confirmed: later })).toMatchObject({ outcome: 'halt' });
 });
@@ -40,25 +40,25 @@ test.each([
   ['the last root', cutAt(3), { outcome: 'adopt', cut: cutAt(3) }],
   ['older than the last root', cutAt(2), { outcome: 'halt', mayBeLag: false }],
   ['of its version and another content', cutAt(3, 'other'), { outcome: 'halt', mayBeLag: false }],
-])('after a time without anchors, what is stored is %s', async (_, logged, finding) => {
+])('after a time without anchors, stored data is %s', async (_, logged, finding) => {
   expect(await reconcile(onChain(cutAt(3)), { ...since, logged })).toMatchObject(finding);
 });
 
-test('after a time without anchors another root on the ledger halts, and so does none', async () => {
+test('after a time without anchors another root on the ledger halts, and so does a missing one', async () => {
   const logged = cutAt(5);
   expect(await reconcile(onChain(cutAt(4)), { ...since, logged })).toMatchObject({ outcome: 'halt' });
   expect(await reconcile({ status: 'absent' }, { ...since, logged })).toMatchObject({ outcome: 'halt' });
 });
 
-test('a shard that cannot say what it was at the confirmed root leaves it open', async () => {
+test('a shard that does not know its state at the confirmed root leaves the question open', async () => {
   const unsaid = { ...belief, headsAt: async () => [null] };
   expect(await reconcile(onChain(cutAt(1)), unsaid)).toEqual({ outcome: 'unsaid' });
 });
 
 describe.each([3, 5])(
-  'where the ledger counts another number of decisions, as after one that was carried out: %s',
+  'the ledger counts another number of decisions, as after one that was carried out: %s',
   (decisions) => {
-    test('a row that was put back to what it was before halts, confirmed or without anchors', async () => {
+    test('a row put back to an earlier state halts, confirmed or without anchors', async () => {
       expect(await reconcile(onChain(cutAt(1), decisions), belief)).toMatchObject({
         outcome: 'halt',
         reason: expect.stringContaining("before an operator's decision"),

@@ -69,7 +69,7 @@ test('a time without anchors, after which nothing had been written', async () =>
   await expectRefused(kept);
 });
 
-test('an older row, after a root that it does not know was adopted', async () => {
+test('an older row, after a root unknown to it was adopted', async () => {
   const kept = await stored();
   await fixture.store.anchors.remove(row.id, kept.revision);
   const anchoring = await fixture.start();
@@ -80,7 +80,7 @@ test('an older row, after a root that it does not know was adopted', async () =>
   await expectRefused(await stored());
 });
 
-test('the first row, which says that nothing is anchored yet, with the collection out of the catalog', async () => {
+test("the first row, which says that nothing is anchored yet, without the collection's catalog row", async () => {
   const shown = await onChain();
   const { revision, ...kept } = await stored();
   const first = { ...kept, created: false, confirmed: null, wanted: cut, revision: revision + 1 };
@@ -93,7 +93,7 @@ test('the first row, which says that nothing is anchored yet, with the collectio
   expect(await onChain()).toEqual(shown);
 });
 
-test('a row of before a decision, which says nothing of one', async () => {
+test('a row from before a decision, which does not mention one', async () => {
   const kept = await stored();
   const anchoring = await fixture.start();
   await anchoring.halt(row.id, 'a look is taken');

@@ -27,7 +27,7 @@ describe('creating', () => {
     });
   });
 
-  test('names every bad field at once', async () => {
+  test('reports every invalid field at once', async () => {
     const request = { accountId, name: '-x', dimensions: 0, metric: 'l1', shards: 3, replicas: 4, quantization: 'i4' };
     await expect(
       harness.call('collections.create', { ...request, deletionProtection: 'yes' } as never),
@@ -43,7 +43,7 @@ describe('creating', () => {
     ['name', ['', 'a'.repeat(65), 'a-', '.a', 'a b', 'ä', 7, undefined]],
     ['dimensions', [8_193, 1.5, '3', undefined]],
     ['shards', [0, 512, 1.5]],
-  ])('refuses a bad %s', async (field, values) => {
+  ])('refuses an invalid %s', async (field, values) => {
     for (const value of values) {
       const request = { accountId, name: 'fine', dimensions: 3, [field]: value };
       const refused = expect(harness.call('collections.create', request as never)).rejects;
@@ -51,7 +51,7 @@ describe('creating', () => {
     }
   });
 
-  test('takes the outermost bounds', async () => {
+  test('accepts the bounds', async () => {
     for (const name of ['a', 'Z9', 'a'.repeat(64)]) {
       await harness.call('collections.create', { accountId, name, dimensions: 8_192, shards: 256, replicas: 3 });
     }
@@ -64,7 +64,7 @@ describe('creating', () => {
     await expect(create()).rejects.toMatchObject({ code: 'COLLECTION_EXISTS' });
   });
 
-  test("holds the plan's number of collections", async () => {
+  test("keeps the plan's number of collections", async () => {
     const free = await harness.account('free');
     const create = (name: string) => harness.call('collections.create', { accountId: free, name, dimensions: 3 });
     await create('one');
@@ -76,7 +76,7 @@ describe('creating', () => {
   });
 });
 
-test("what a key of a deleted account still creates is nobody's, and goes at once", async () => {
+test("a deleted account's key creates nothing that lasts", async () => {
   const account = await harness.account('enterprise');
   const { catalog } = harness.store;
   const { createCollection } = catalog;
@@ -99,7 +99,7 @@ test("what a key of a deleted account still creates is nobody's, and goes at onc
 });
 
 describe('finding', () => {
-  test("another account's collection is as absent as one that never was", async () => {
+  test("another account's collection is as absent as one that never existed", async () => {
     const other = await harness.account('enterprise');
     await harness.call('collections.create', { accountId: other, name: 'theirs', dimensions: 3 });
     for (const name of ['theirs', 'never', '__proto__', '../x', '']) {
@@ -125,7 +125,7 @@ describe('finding', () => {
   });
 });
 
-describe('going on with a collection that has been deleted', () => {
+describe('continuing with a deleted collection', () => {
   const batch = { ids: ['x'], dimensions: 2, vectors: Float32Array.of(1, 2), metadata: [''] };
 
   test.each([
@@ -162,7 +162,7 @@ describe('going on with a collection that has been deleted', () => {
 });
 
 describe('removing', () => {
-  test('frees the name at once; a namesake starts empty under another id', async () => {
+  test('frees the name at once; a new one with it starts empty under another id', async () => {
     const target = { accountId, name: 'phoenix' };
     const first = await harness.call('collections.create', { ...target, dimensions: 2 });
     await harness.call('collections.upsert', { ...target, records: [{ id: 'x', values: [1, 2] }] });
@@ -178,7 +178,7 @@ describe('removing', () => {
     expect(await harness.store.catalog.listDropped()).toEqual([]);
   });
 
-  test('gives stored vectors back to the plan before it answers', async () => {
+  test('returns stored vectors to the plan before it answers', async () => {
     const target = { accountId: await harness.account('free'), name: 'full' };
     await harness.call('collections.create', { ...target, dimensions: 1 });
     await harness.call('collections.upsert', { ...target, records: [{ id: 'x', values: [1] }] });
@@ -195,7 +195,7 @@ describe('removing', () => {
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
-  test('waits for operations that run, and lets none begin after it', async () => {
+  test('waits for running operations, and lets none begin after it', async () => {
     const target = { accountId, name: 'busy' };
     const { id } = await harness.call('collections.create', { ...target, dimensions: 1 });
     const order: string[] = [];
@@ -228,7 +228,7 @@ describe('removing', () => {
     expect((await harness.store.log.heads(id)).size).toBe(0);
   });
 
-  test('is refused where deletion protection is on, but not for a whole account', async () => {
+  test('is refused under deletion protection, but not for a whole account', async () => {
     const account = await harness.account('enterprise');
     const target = { accountId: account, name: 'kept' };
     await harness.call('collections.create', { ...target, dimensions: 1, deletionProtection: true });
@@ -237,7 +237,7 @@ describe('removing', () => {
     expect(await harness.call('collections.list', { accountId: account })).toEqual({ collections: [] });
   });
 
-  test('is taken up again after a restart', async () => {
+  test('resumes after a restart', async () => {
     const target = { accountId, name: 'interrupted' };
     const { id } = await harness.call('collections.create', { ...target, dimensions: 1 });
     harness.anchoring.closing = async () => {

@@ -30,7 +30,7 @@ async function pages(accountId: string, limit: number, isUncounted = false) {
   return found;
 }
 
-test('a page ends when its text is long enough, and the next one goes on', async () => {
+test('a page ends when its text is long enough, and the next one continues', async () => {
   const tags = JSON.stringify(Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`tag${i}`, 'x'.repeat(120)])));
   const accountId = await accountWith(450, { tags });
   const found = await pages(accountId, 1_000, true);
@@ -42,14 +42,14 @@ test('a page ends when its text is long enough, and the next one goes on', async
   expect(names).toEqual(Array.from({ length: 450 }, (_, i) => `c${449 - i}`));
 });
 
-test('a page counts no more shards than it may', async () => {
+test('a page covers at most the maximum of shards', async () => {
   const accountId = await accountWith(40, { shards: 256 });
   const found = await pages(accountId, 1_000);
   const most = INTERNAL_LIMITS.collectionsPageMaxShards / 256;
   expect(found.map(({ collections }) => collections.length)).toEqual([most, most, 40 - 2 * most]);
 });
 
-test('a collection that is larger than a page is on one of its own', async () => {
+test('a collection larger than a page has a page to itself', async () => {
   const accountId = await accountWith(3, { tags: JSON.stringify({ a: 'x'.repeat(2_000_000) }) });
   expect((await pages(accountId, 1_000, true)).map(({ collections }) => collections.length)).toEqual([1, 1, 1]);
 });

@@ -73,8 +73,8 @@ const listing = { after: null, prefix: null, filter: null, limit: RECORDS };
 const list = (account = 'a') =>
   reader.list(caller, specs, { ...listing, includeValues: false, includeMetadata: true }, { account });
 
-describe('what answers hold of memory while they are gathered', () => {
-  test('is metadata, too, and is given back', async () => {
+describe('memory of answers while they are gathered', () => {
+  test('includes metadata, and is released', async () => {
     expect(await query()).toHaveLength(RECORDS);
     expect(mostBytes).toBeGreaterThan(RECORDS * METADATA.length);
     expect((await fetch()).size).toBe(RECORDS);
@@ -88,7 +88,7 @@ describe('what answers hold of memory while they are gathered', () => {
     ['a fetch', () => fetch('b')],
     ['a list', () => list('b')],
   ])(
-    'is bounded: %s that comes too far is refused, what is left of it given up, and the others go on',
+    'is bounded: %s that goes too far is refused, its remainder is abandoned, and the others continue',
     async (_, read) => {
       const waiting: (() => void)[] = [];
       const first = Promise.withResolvers<void>();
@@ -112,7 +112,7 @@ describe('what answers hold of memory while they are gathered', () => {
   );
 });
 
-test('an answer that takes more than one may is refused, and left by its shards', async () => {
+test('an answer over the maximum for one is refused, and abandoned by its shards', async () => {
   const one = { maxBytes: MIB, message: 'Ask for less.' };
   const bounds = { maxBytes: 10 * MIB, smallReserveBytes: 0, smallMaxBytes: 0, one };
   reader = new ShardReader(undefined, answerBudget(undefined, bounds));

@@ -94,7 +94,7 @@ function startShards(before = async (_index: number): Promise<void> => undefined
   };
 }
 
-test('while it is asked to, a shard keeps what is left of an export, however long a part takes', async () => {
+test('while it is asked to, a shard keeps the rest of an export, however long a part takes', async () => {
   const { caller, pass } = startShards();
   let part: ExportPart = await beginExport(caller, caller, ROW);
   const { merkleRoot } = part.head!;
@@ -115,7 +115,7 @@ test('while it is asked to, a shard keeps what is left of an export, however lon
   expect(rootOfRecords(whole)).toBe(merkleRoot);
 });
 
-test('what nobody asks for or keeps is forgotten, and to keep it then is no error', async () => {
+test('an export that no one reads or keeps is forgotten, and keeping it later is not an error', async () => {
   const { caller, pass } = startShards();
   const { next } = await beginExport(caller, caller, ROW);
   pass(2 * PAUSE_MS);
@@ -123,7 +123,7 @@ test('what nobody asks for or keeps is forgotten, and to keep it then is no erro
   await expect(continueExport(caller, ROW, next!)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });
 
-test('what will not be asked for is let go of, also twice', async () => {
+test('what will not be requested is released, even twice', async () => {
   const { caller, kept } = startShards();
   const first = await beginExport(caller, caller, ROW);
   const { next } = await continueExport(caller, ROW, first.next!);
@@ -133,7 +133,7 @@ test('what will not be asked for is let go of, also twice', async () => {
   expect(await leaveExport(caller, ROW, first.next!)).toBeNull();
 });
 
-test('where a shard fails, the snapshots of all others are let go of, however late they come', async () => {
+test('if a shard fails, the snapshots of all others are released, however late they arrive', async () => {
   let comes = (): void => undefined;
   const late = new Promise<void>((resolve) => {
     comes = resolve;

@@ -55,13 +55,13 @@ const caller: Caller = {
 const headOf = (shard: ShardSpec) => call(caller, 'shards.head', { shard });
 const END_OF_PATH = 'shards.prove 0';
 
-test('the other shard stays as it is: its lone record ends the path', async () => {
+test('an unchanged other shard: its lone record ends the path', async () => {
   const proof = await proveRecord(caller, row, { id: ABSENT!, namespace: '' }, false, headOf);
   expect(calls).toEqual(['shards.prove 1', 'shards.head 0', END_OF_PATH]);
   expect(verifyProof(proof.merkleRoot, proof, { id: ABSENT! })).toBe('absent');
 });
 
-test('a write of it between the two calls: the proof is made again, of the state after it', async () => {
+test('a write to it between the two calls: the proof is made again, of the state after it', async () => {
   before = async (call) => {
     if (call === END_OF_PATH && calls.filter((each) => each === call).length === 1) await put(OTHERS[0]!);
   };
@@ -72,7 +72,7 @@ test('a write of it between the two calls: the proof is made again, of the state
   expect(calls.filter((call) => call === 'shards.prove 1')).toHaveLength(2);
 });
 
-test('a write between the two calls that replaces the lone record: the proof holds by the new root', async () => {
+test('a write between the two calls that replaces the lone record: the proof is valid for the new root', async () => {
   before = async (call) => {
     if (call !== END_OF_PATH || calls.filter((each) => each === call).length > 1) return;
     await harness.call('shards.delete', { shard: shardSpec(row, 0), ids: [LONE!], waitMs: 10_000 });
@@ -83,7 +83,7 @@ test('a write between the two calls that replaces the lone record: the proof hol
   expect(verifyProof(merkleRoot, proof, { id: ABSENT! })).toBe('absent');
 });
 
-test('a write between the two calls each time: the caller is told to try again', async () => {
+test('a write between the two calls each time: the caller is told to retry', async () => {
   before = async (call) => {
     if (call !== END_OF_PATH) return;
     await harness.call('shards.delete', { shard: shardSpec(row, 0), ids: [LONE!], waitMs: 10_000 });

@@ -19,7 +19,7 @@ async function turnsOf<T>(work: Promise<T>): Promise<{ result: T; turns: number 
   return { result, turns };
 }
 
-test('long values of several shards are taken in and ranked over many turns of the event loop', async () => {
+test('long values of several shards are received and ranked over many turns of the event loop', async () => {
   const longValue = (at: number) => `${'a'.repeat(40_000)}${at}`;
   const caller = {
     async call(_action: string, { shard }: { shard: { index: number } }) {

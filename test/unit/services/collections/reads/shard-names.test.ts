@@ -28,7 +28,7 @@ async function firstOf(shards: ReturnType<typeof shardOf>[], limit: number): Pro
   return (await mergeLists(await Promise.all(lists), limit, comesBefore)).map(([name]) => name);
 }
 
-test.each([1, 16, 256])('a page of %i shards has them tell little more than it holds', async (count) => {
+test.each([1, 16, 256])('for a page of %i shards they send little more than it holds', async (count) => {
   const names = Array.from({ length: 20_000 }, (_, at) => nameOf(at));
   const shards = Array.from({ length: count }, (_, index) =>
     shardOf(
@@ -42,7 +42,7 @@ test.each([1, 16, 256])('a page of %i shards has them tell little more than it h
   expect(told).toBeLessThanOrEqual(1.5 * LIMIT + 17 * count);
 });
 
-test('however names are spread, each comes once and in order', async () => {
+test('however names are spread, each is returned once and in order', async () => {
   const spread = fc.array(fc.nat(3), { maxLength: 200 });
   await fc.assert(
     fc.asyncProperty(

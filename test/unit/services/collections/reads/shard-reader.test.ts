@@ -114,7 +114,7 @@ const isOfOneState = (matches: ShardMatch[]) =>
   matches.every(({ score, values }) => values !== undefined && dot(values) === score);
 const shiftOf = ({ id, values }: FetchedRecord) => values[0]! - ((Number(id.slice(1)) * 31) % 100);
 
-test('a long answer comes in pages, and is that of one', async () => {
+test('a long answer arrives in pages, and equals a single one', async () => {
   const shards = await startShards(1);
   const matches = await shards.query(new ShardReader());
   for (const { valueBytes } of shards.asked) expect(valueBytes).toBeLessThanOrEqual(PAGE_MAX_BYTES + RECORD_MAX_BYTES);
@@ -127,7 +127,7 @@ test('a long answer comes in pages, and is that of one', async () => {
   expect(shards.asked).toHaveLength(1);
 });
 
-test('of several shards hardly more values come than are told, and what is left is given up', async () => {
+test('several shards send hardly more values than are returned, and the rest is abandoned', async () => {
   const shards = await startShards(4);
   const matches = await shards.query(new ShardReader(), { topK: 350 });
   expect(matches).toHaveLength(350);
@@ -143,7 +143,7 @@ test('of several shards hardly more values come than are told, and what is left 
   );
 });
 
-test('a list over several shards reads hardly more values than it tells', async () => {
+test('a list over several shards reads hardly more values than it returns', async () => {
   const shards = await startShards(4);
   const ids = NUMBERS.map((number) => `r${number}`).sort();
   const listed = await shards.list(new ShardReader(), { after: ids[9]!, limit: 90 });
@@ -152,7 +152,7 @@ test('a list over several shards reads hardly more values than it tells', async 
   expect(came).toBeLessThanOrEqual(90 * VECTOR_BYTES + 4 * (1024 * 1024 + RECORD_MAX_BYTES));
 });
 
-test.each([1, 4])('a write between two pages does not tear the answer (%i shards)', async (of) => {
+test.each([1, 4])('a write between two pages does not mix states (%i shards)', async (of) => {
   const shards = await startShards(of);
   let isPut = false;
   const putOnce = (shift: number) => async () => {
@@ -185,7 +185,7 @@ test.each([1, 4])('a write between two pages does not tear the answer (%i shards
   }
 });
 
-test('a shard that opens anew while it is read is read from the beginning, and not for ever', async () => {
+test('a shard that reopens while it is read is read from the beginning, a limited number of times', async () => {
   const shards = await startShards(1);
   let kills = 0;
   shards.onPage(async () => {
@@ -200,7 +200,7 @@ test('a shard that opens anew while it is read is read from the beginning, and n
   await expect(shards.fetch(new ShardReader())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });
 
-test('a shard that is lost between two pages has no part in a partial answer, and fails any other', async () => {
+test('a shard lost between two pages is left out of a partial answer, and fails any other', async () => {
   const shards = await startShards(4);
   const lost = shards.specs[2]!;
   const late: number[] = [];
@@ -230,7 +230,7 @@ test('a shard that is lost between two pages has no part in a partial answer, an
   await expect(new ShardReader().query(caller, shards.specs, [query])).rejects.toThrow('The node is gone.');
 });
 
-test('one turn of the event loop takes in a few pages, however many answers are on their way', async () => {
+test('one turn of the event loop receives a few pages, however many answers are in progress', async () => {
   const shards = await startShards(1);
   let inThisTurn = 0;
   let most = 0;
@@ -261,7 +261,7 @@ test('one turn of the event loop takes in a few pages, however many answers are 
 /** 17 ms on an idle machine; about 150 ms when the response was a single piece. */
 const HELD_MAX_MS = 100;
 
-test('an answer of 100 MB from a shard that is written to does not hold the event loop', async () => {
+test('an answer of 100 MB from a shard under writes does not block the event loop', async () => {
   fixture = await shardFixture();
   const dimensions = 8_192;
   const spec = specOf(1, { dimensions, metric: 'dot' });

@@ -28,7 +28,7 @@ beforeEach(() => {
   [readings, asked] = [0, 0];
 });
 
-test('requests for one collection share a reading of its heads', async () => {
+test('requests for one collection share a read of its heads', async () => {
   await Promise.all(Array.from({ length: 20 }, () => harness.call('collections.get', target)));
   expect(readings).toBeLessThan(6);
 });

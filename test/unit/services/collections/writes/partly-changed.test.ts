@@ -82,7 +82,7 @@ const merge = { setMetadata: { b: 'y'.repeat(100) } };
 test.each([
   ['by filter', { filter: { a: 1 }, ...merge }, `the record "${GROWING}"`],
   ['by id', { updates: IDS.map((id) => ({ id, ...merge })) }, 'updates[3]'],
-])('%s: the answer says what another request will say', async (_, update, named) => {
+])("%s: the answer predicts the next request's outcome", async (_, update, named) => {
   await start();
   before = grow;
   const partly = await rejectedError(ask('collections.updateRecords', sent(update)));

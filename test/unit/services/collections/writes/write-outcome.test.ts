@@ -89,7 +89,7 @@ test('a write that is answered too late holds its room until its outcome is know
   expect(await usage()).toMatchObject({ write_count: 10, vector_count: 10 });
 });
 
-test('a write whose caller has given up before its turn is never stored, and gives its room back', async () => {
+test('a write whose caller gave up before its turn is never stored, and returns its room', async () => {
   await start();
   gate.shut();
   const first = upsert('first', 1);
@@ -109,7 +109,7 @@ test('a write whose caller has given up before its turn is never stored, and giv
   expect(await usage()).toMatchObject({ write_count: 10, vector_count: 10 });
 });
 
-test('a delete that is late in the queue is refused as well', async () => {
+test('a delete that is late in the queue is refused too', async () => {
   await start();
   await upsert('r', 2);
   gate.shut();
@@ -124,7 +124,7 @@ test('a delete that is late in the queue is refused as well', async () => {
   expect(await ask('collections.fetch', { ...target, ids: ['r1'] })).toMatchObject([{ id: 'r1' }]);
 });
 
-test('room is held for as long as an append takes, however long that is', async () => {
+test('room is held for as long as an append takes', async () => {
   await start();
   gate.shut();
   jest.useFakeTimers({
@@ -145,7 +145,7 @@ test('room is held for as long as an append takes, however long that is', async 
   expect((await rejectedError(second)).code).toBe('PLAN_LIMIT_REACHED');
 });
 
-test('of a write whose outcome nobody knows the room is held until no shard can store it any more', async () => {
+test('the room of a write with an unknown outcome is held until no shard can store it any more', async () => {
   let isBroken = false;
   const fail = () => Promise.reject(new StoreError('unknown', 'no answer'));
   await start(
@@ -166,7 +166,7 @@ test('of a write whose outcome nobody knows the room is held until no shard can 
   expect(await usage()).toMatchObject({ write_count: 10, vector_count: 10 });
 });
 
-test('a write that the store refuses gives its room back at once', async () => {
+test('a write that the store refuses returns its room at once', async () => {
   let isFull = true;
   await start(
     withLog((real) => ({

@@ -57,7 +57,7 @@ function fakeTimeouts(): void {
 
 const submitted = () => harness.anchoring.submitted.map(({ waitMs }) => waitMs);
 
-test('by itself a write has the whole time for its commit, and the whole wait for its anchor after that', async () => {
+test('a single write has the full time for its commit, and then the full wait for its anchor', async () => {
   const { answer } = await upsert();
   clock.advance(INTERNAL_LIMITS.actionTimeoutMs);
   begin();
@@ -65,7 +65,7 @@ test('by itself a write has the whole time for its commit, and the whole wait fo
   expect(submitted()).toEqual([ANCHOR_WAIT_MS]);
 });
 
-test('the wait for the anchor ends with the time that the caller left, less what the answer needs', async () => {
+test("the wait for the anchor ends when the caller's time is up, less what the answer needs", async () => {
   const { answer } = await upsert({ timeout: 60_000 });
   clock.advance(50_000);
   begin();
@@ -86,7 +86,7 @@ test('a committed write is answered in time, whatever anchoring does', async () 
   expect(await answer).toMatchObject({ upsertedCount: 1, anchor: { status: 'pending' } });
 });
 
-test('a write that is committed after its caller was told that it is late is anchored all the same', async () => {
+test('a write committed after its caller was told that it is late is still anchored', async () => {
   const { answer } = await upsert({ timeout: 40 });
   expect((await rejectedError(answer)).code).toBe('UNAVAILABLE');
   expect(submitted()).toEqual([]);
@@ -108,7 +108,7 @@ test("another shard's owner that does not answer for its head delays a committed
   expect(await answer).toMatchObject({ upsertedCount: 1, version: 1, anchor: { status: 'pending' } });
 });
 
-test('a store that does not tell the root at once delays a committed write, but does not fail it', async () => {
+test('a store that does not return the root at once delays a committed write, but does not fail it', async () => {
   const { log } = harness.store;
   const { heads } = log;
   let failures = 0;
@@ -123,7 +123,7 @@ test('a store that does not tell the root at once delays a committed write, but 
   expect(failures).toBeGreaterThan(3);
 });
 
-test('where the root does not come in time the write is anchored all the same', async () => {
+test('if the root does not arrive in time the write is still anchored', async () => {
   const { log } = harness.store;
   const { heads } = log;
   harness.shards.hang = null;

@@ -29,7 +29,7 @@ beforeEach(() => edge.calls.clear());
 const upsert = (body: unknown, name = 'docs') => edge.request('POST', `${V1}/collections/${name}/upsert`, body);
 const lastBatch = () => (edge.calls.get('collections.upsert')!.at(-1)!.decoded as { records: Batch }).records;
 
-describe('what a body may be', () => {
+describe('valid bodies', () => {
   test.each([
     ['a __proto__ key', '{"__proto__":{"admin":true},"records":[]}'],
     ['a __proto__ key in escapes', '{"\\u005f_proto__":{"admin":true},"records":[]}'],
@@ -53,7 +53,7 @@ describe('what a body may be', () => {
     expect((await upsert(body)).json.code).toBe('INVALID_JSON');
   });
 
-  test('64 levels pass the parser, brackets and quotes in strings do not count', async () => {
+  test('accepts 64 levels; brackets and quotes in strings do not count', async () => {
     const metadata = { deep: '[[[[{{{{"\\'.repeat(100) };
     expect((await upsert({ records: [{ id: 'a', values: [1, 2, 3], metadata }] })).status).toBe(200);
     expect(JSON.parse(lastBatch().metadata[0]!)).toEqual(metadata);
@@ -101,7 +101,7 @@ describe('what a body may be', () => {
     }
   });
 
-  test('a body without a media type is taken for JSON', async () => {
+  test('a body without a media type is read as JSON', async () => {
     const raw = new RawConnection(edge.port);
     const body = '{"ids":["a"]}';
     raw.write(
@@ -154,7 +154,7 @@ describe('large bodies', () => {
     return received;
   }
 
-  test('an upsert of nearly 64 MiB is taken without holding the event loop', async () => {
+  test('accepts an upsert of nearly 64 MiB without blocking the event loop', async () => {
     const body = Buffer.from(largeUpsert());
     expect(body.length).toBeGreaterThan(55 * 1024 * 1024);
     expect(body.length).toBeLessThan(64 * 1024 * 1024);
@@ -175,7 +175,7 @@ describe('large bodies', () => {
     expectDurationBelow(held, LOOP_HELD_MAX_MS);
   });
 
-  test('megabytes of brackets, of empty objects and of metadata are refused, and the next body is taken', async () => {
+  test('refuses megabytes of brackets, of empty objects and of metadata, and accepts the next body', async () => {
     const size = 12 * 1024 * 1024;
     for (const body of [
       Buffer.alloc(size, '['),
@@ -188,7 +188,7 @@ describe('large bodies', () => {
     expect((await upsert({ records: [{ id: 'a', values: [1, 2, 3] }] })).status).toBe(200);
   });
 
-  test('a large filter is refused where it is parsed', async () => {
+  test('refuses a large filter where it is parsed', async () => {
     const filter = { a: { $in: Array.from({ length: 60_000 }, (_, i) => `value ${i}`) } };
     const reply = await edge.request('POST', `${V1}/collections/docs/query`, { vector: [1, 2, 3], filter });
     expect([reply.status, reply.json.code]).toEqual([400, 'INVALID_FILTER']);
@@ -208,7 +208,7 @@ describe('large bodies', () => {
     expect([...lastBatch().vectors]).toEqual([4, 5, 6]);
   });
 
-  test('100 MB announced is 413 before a byte of it is sent, and the connection is closed', async () => {
+  test('an announced 100 MB gets 413 before a byte of it is sent, and the connection is closed', async () => {
     const connection = new RawConnection(edge.port);
     connection.write(
       `POST ${V1}/collections/docs/upsert HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Length: 104857600\r\n\r\n{"records":`,
@@ -224,7 +224,7 @@ describe('large bodies', () => {
     expect(reply.json).toMatchObject({ code: 'BODY_TOO_LARGE', status: 413 });
   });
 
-  test('a client that reads nothing before all of an import is sent reads what is wrong with a line', async () => {
+  test('a client that reads only after sending its whole import reads what is wrong with a line', async () => {
     const line = `{"id":"a","values":[1,2,3]}\n`;
     const body = `${line.repeat(2)}{}\n${line.repeat((20 * 1024 * 1024) / line.length)}`;
     const connection = new RawConnection(edge.port);
@@ -236,7 +236,7 @@ describe('large bodies', () => {
     expect(await connection.end()).toMatch(/^HTTP\/1.1 400 .*"error":"line 3\.id must be/s);
   });
 
-  test('a chunked body is 413 when it passes the limit', async () => {
+  test('a chunked body gets 413 when it passes the limit', async () => {
     const small = await startEdge({ env: { PROVEC_LIMITS: '{"bodyMaxBytes": 100000}' } });
     try {
       const connection = new RawConnection(small.port);
@@ -256,7 +256,7 @@ describe('large bodies', () => {
     expect(reply.json).toMatchObject({ code: 'INVALID_ARGUMENT', details: [{ path: 'name' }] });
   });
 
-  test('Expect: 100-continue: a refused body is never asked for, a welcome one is', async () => {
+  test('Expect: 100-continue: a refused body is never requested, an accepted one is', async () => {
     const head = (path: string, length: number) =>
       `POST ${V1}${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
     const refused = new RawConnection(edge.port);
@@ -273,40 +273,43 @@ describe('large bodies', () => {
   });
 });
 
-test.each([1, 8])('%i large answers at once are made in slices that others get in between', async (answers) => {
-  const values = new Float32Array(384).map((_, i) => 1 / (i + 3));
-  const rows = Array.from({ length: 100 }, (_, i) => ({ id: `r${i}`, score: 0.5, metadata: '{}', values }));
-  let inThisTurn = 0;
-  let mostInOneTurn = 0;
-  // Every row takes 2 ms, so a whole response would block the event loop for 200 ms.
-  const costly = Object.assign([], {
-    *[Symbol.iterator]() {
-      for (const row of rows) {
-        for (const until = performance.now() + 2; performance.now() < until; );
-        mostInOneTurn = Math.max(mostInOneTurn, ++inThisTurn);
-        yield row;
+test.each([1, 8])(
+  '%i large answers at once are produced in slices, with other requests in between',
+  async (answers) => {
+    const values = new Float32Array(384).map((_, i) => 1 / (i + 3));
+    const rows = Array.from({ length: 100 }, (_, i) => ({ id: `r${i}`, score: 0.5, metadata: '{}', values }));
+    let inThisTurn = 0;
+    let mostInOneTurn = 0;
+    // Every row takes 2 ms, so a whole response would block the event loop for 200 ms.
+    const costly = Object.assign([], {
+      *[Symbol.iterator]() {
+        for (const row of rows) {
+          for (const until = performance.now() + 2; performance.now() < until; );
+          mostInOneTurn = Math.max(mostInOneTurn, ++inThisTurn);
+          yield row;
+        }
+      },
+    });
+    const many = await startEdge({ actions: { 'collections.query': () => ({ matches: costly }) } });
+    let counting = true;
+    const turn = () => {
+      inThisTurn = 0;
+      if (counting) setImmediate(turn);
+    };
+    setImmediate(turn);
+    try {
+      const query = { vector: [1, 2, 3], topK: 100, includeValues: true };
+      const send = () => many.request('POST', `${V1}/collections/docs/query`, query);
+      for (const { json } of await Promise.all(Array.from({ length: answers }, send))) {
+        const matches = json.matches as { id: string; values: number[] }[];
+        expect(matches).toHaveLength(100);
+        expect(matches[99]!.id).toBe('r99');
+        expect(matches[99]!.values.map(Math.fround)).toEqual([...values]);
       }
-    },
-  });
-  const many = await startEdge({ actions: { 'collections.query': () => ({ matches: costly }) } });
-  let counting = true;
-  const turn = () => {
-    inThisTurn = 0;
-    if (counting) setImmediate(turn);
-  };
-  setImmediate(turn);
-  try {
-    const query = { vector: [1, 2, 3], topK: 100, includeValues: true };
-    const send = () => many.request('POST', `${V1}/collections/docs/query`, query);
-    for (const { json } of await Promise.all(Array.from({ length: answers }, send))) {
-      const matches = json.matches as { id: string; values: number[] }[];
-      expect(matches).toHaveLength(100);
-      expect(matches[99]!.id).toBe('r99');
-      expect(matches[99]!.values.map(Math.fround)).toEqual([...values]);
+      expect(mostInOneTurn).toBeLessThan(24);
+    } finally {
+      counting = false;
+      await many.stop();
     }
-    expect(mostInOneTurn).toBeLessThan(24);
-  } finally {
-    counting = false;
-    await many.stop();
-  }
-});
+  },
+);

@@ -15,7 +15,7 @@ afterEach(async () => {
   await pool.close();
 });
 
-test('bodies that take long leave the main thread: large ones, and small ones with many escapes', async () => {
+test('slow bodies leave the main thread: large ones, and small ones with many escapes', async () => {
   const query = (filter: object) => new TextEncoder().encode(JSON.stringify({ vector: [1, 2, 3], filter }));
   const decode = (filter: object) => pool.decode('query', query(filter), context, request);
   await expect(decode({ tag: { $in: Array(300).fill('"a"') } })).resolves.toMatchObject({ filter: {} });

@@ -74,8 +74,8 @@ function lift(value: string, place: VectorPlace): ExtractedText {
   return lifted;
 }
 
-describe('vectors that are taken out before the text is parsed', () => {
-  test('change nothing of what a body is taken for, nor of how it is refused', () => {
+describe('vectors extracted before the text is parsed', () => {
+  test('change neither the meaning of a body nor its refusal', () => {
     fc.assert(
       fc.property(written, fc.constantFrom('query', 'records'), (value, kind) => {
         expect(outcome(value, PLACES[kind])).toEqual(outcome(value, null));
@@ -84,7 +84,7 @@ describe('vectors that are taken out before the text is parsed', () => {
     );
   });
 
-  test('are those of the kind of body alone', () => {
+  test('are only those of the kind of body', () => {
     const vectors = '{"vector":[1,2,3],"filter":{"x":{"vector":[1,2,3],"values":[1,2,3]}},"values":[1,2,3]}';
     expect(lift(vectors, PLACES.query).vectors.length).toBe(1);
     const rows =
@@ -94,19 +94,19 @@ describe('vectors that are taken out before the text is parsed', () => {
     expect(JSON.parse(rest)).toMatchObject({ values: [1, 2, 3], records: [{ metadata: { values: [1, 2, 3] } }, {}] });
   });
 
-  test('stay where they are when there are more or fewer numbers, or none', () => {
+  test('stay in the text if there are more or fewer numbers, or none', () => {
     for (const values of ['[1,2]', '[1,2,3,4]', '[]', '[1,2,null]', '[1,2,1e39]', '"[1,2,3]"', '{"0":1}'])
       expect(lift(`{"vector":${values}}`, PLACES.query)).toMatchObject({ text: `{"vector":${values}}`, vectors: [] });
   });
 
-  test('stay where they are beyond as many as there may be', () => {
+  test('stay in the text beyond the maximum number', () => {
     const one = '{"values":[1,2,3]}';
     const { text: rest, vectors: taken } = lift(`{"records":[${one},${one},${one},${one}]}`, PLACES.records);
     expect(taken.length).toBe(3);
     expect(rest.endsWith(`,${one}]}`)).toBe(true);
   });
 
-  test('are not looked for without end where there are none', () => {
+  test('are not searched for endlessly if there are none', () => {
     const scan = jest.spyOn(float32Scanner, 'scan');
     const wide = { ...PLACES.records, dimensions: 8_192 };
     const flat = `{"records":[${'{"values":[1,2,3,"4"]},'.repeat(10_000)}{}]}`;
@@ -115,7 +115,7 @@ describe('vectors that are taken out before the text is parsed', () => {
     scan.mockRestore();
   });
 
-  test('a mark that a client writes stands for nothing', () => {
+  test('a placeholder that a client writes has no meaning', () => {
     const { text: rest } = lift('{"vector":[1,2,3]}', PLACES.query);
     const mark = (JSON.parse(rest) as { vector: string }).vector;
     const asked = (value: string) =>
@@ -125,12 +125,12 @@ describe('vectors that are taken out before the text is parsed', () => {
     expect(outcome(JSON.stringify(records), PLACES.records)).toEqual(records);
   });
 
-  test('the place of a syntax error is that of the text as it came', () => {
+  test('the place of a syntax error is the one in the original text', () => {
     expect(outcome('{"vector":[1,2,3],}', PLACES.query)).toContain('column 19');
   });
 });
 
-describe('a member that an object has twice is refused by its path', () => {
+describe('a duplicate member of an object is refused by its path', () => {
   const refusal = (path: string) =>
     `The body has ${path} twice; give each member of an object once, since JSON parsers differ in which one they keep.`;
 
@@ -147,19 +147,19 @@ describe('a member that an object has twice is refused by its path', () => {
     expect(outcome(body, null)).toBe(refusal(path));
   });
 
-  test('but neither the same name in other objects nor one in a string', () => {
+  test('but the same name in other objects or in a string is not', () => {
     const body = '{"vector":[1,2,3],"filter":{"$or":[{"a":1},{"a":"\\"a\\":1,\\"a\\":1"}],"vector":{"a":1}}}';
     expect(outcome(body, PLACES.query)).toEqual(JSON.parse(body));
   });
 
-  test('and of text that takes the scanner too long, without its path', () => {
+  test('and, in text that takes the scanner too long, without its path', () => {
     expect(outcome(`{"a":1,"a":${' '.repeat(100_001)}1}`, null)).toBe(
       'The body has a member twice in one object; give each member of an object once, since JSON parsers differ in which one they keep.',
     );
   });
 });
 
-describe('an object of more keys than there may be is refused before it is parsed', () => {
+describe('an object with too many keys is refused before it is parsed', () => {
   const objectOf = (keys: number) => `{${Array.from({ length: keys }, (_, at) => `"k${at}:":[{"a":":"}]`).join(',')}}`;
   const REFUSED = 'body must be JSON with at most 50 keys in each object, but is JSON with an object that has more.';
 

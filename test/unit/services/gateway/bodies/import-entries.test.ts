@@ -27,7 +27,7 @@ async function cut(chunks: AsyncIterable<Buffer>, linesMax = 3) {
   return { entries, heldBytes };
 }
 
-test.each([1, 2, 3, 7, 1_000])('text in pieces of %i bytes is cut into its lines', async (size) => {
+test.each([1, 2, 3, 7, 1_000])('splits text in pieces of %i bytes into its lines', async (size) => {
   const text = '\ufeff{"a":"ü"}\n\n \t\r\n{"b":"🧭"}\r\n3\n4\n\n5';
   expect((await cut(piecesOf(text, size))).entries).toEqual([
     {
@@ -39,7 +39,7 @@ test.each([1, 2, 3, 7, 1_000])('text in pieces of %i bytes is cut into its lines
   ]);
 });
 
-test('an entry ends where it is large, and what it holds stays as it is while the next one is made', async () => {
+test('an entry ends when it is large, and its content stays unchanged while the next one is built', async () => {
   const text = Array.from({ length: 7 }, (_, at) => `${at}`.repeat(1_500_000)).join('\n');
   const entries = [];
   for await (const entry of importEntries(piecesOf(text, 60_000), 1_000, () => undefined)) entries.push(entry);
@@ -74,7 +74,7 @@ const mostlyBlank = (packet: Buffer): Buffer => {
 test.each([
   ['a line that comes byte by byte', beginning],
   ['lines between many blanks', mostlyBlank],
-])('%s: nothing is kept of what it came in', async (_, bytesOf) => {
+])('%s: keeps nothing of its input', async (_, bytesOf) => {
   const packets: WeakRef<ArrayBuffer>[] = [];
   async function* chunks(): AsyncIterable<Buffer> {
     while (packets.length < PACKETS) {

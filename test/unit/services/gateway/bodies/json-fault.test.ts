@@ -32,16 +32,16 @@ test.each([
   expect(jsonFault(text)).toEqual({ path, expected, got, where });
 });
 
-test('JSON has no fault, and what comes behind the first is not looked at', () => {
+test('JSON has no fault, and what follows the first is not read', () => {
   expect(jsonFault('{"a":[{"b":[1,{}]},"x"],"c":null}')).toBeNull();
   expect(jsonFault(`{"a":"\n${'['.repeat(100_000)}`)).toMatchObject({ path: 'a' });
 });
 
-test('a key as it stands in a path is short and printable', () => {
+test('a key in a path is short and printable', () => {
   expect(jsonFault(`{"${'k'.repeat(100)}\\u0007":x}`)!.path).toBe(`${'k'.repeat(64)}...`);
 });
 
-test('text with more blanks in a row than the scanner takes in at once is not looked through', () => {
+test('text with more consecutive blanks than the scanner accepts is not scanned', () => {
   expect(jsonFault(`${' '.repeat(100_000)}x`)).toMatchObject({ where: 'column 100001' });
   expect(jsonFault(`{${'\n'.repeat(100_001)}x`)).toBeNull();
 });

@@ -28,7 +28,7 @@ async function open(
   return { socket, req, body: pacedBody(req, { bytesPerSecond, windowMs }) };
 }
 
-test('what comes fast enough is read to its end', async () => {
+test('a body that arrives fast enough is read to its end', async () => {
   const { socket, body } = await open(60_000);
   socket.write('x'.repeat(50_000));
   let bytes = 0;
@@ -52,7 +52,7 @@ test('a client that sends nothing, or too little, is not waited for, and its con
 test.each([
   ['as it was not wanted', 60_000],
   ['as it came too slowly', 50],
-])('what comes after the reading was given up, %s, can be thrown away', async (_, windowMs) => {
+])('what arrives after reading was abandoned, %s, can be discarded', async (_, windowMs) => {
   const { socket, body, req } = await open(windowMs);
   socket.write('x'.repeat(10));
   await (async () => {
@@ -64,7 +64,7 @@ test.each([
   expect(req.complete).toBe(true);
 });
 
-test('nothing is lost where the window ends while the next chunk is on its way', async () => {
+test('nothing is lost if the window ends while the next chunk is in flight', async () => {
   const { socket, body } = await open(10, 0);
   socket.write('x'.repeat(60_000));
   let bytes = 0;
@@ -74,7 +74,7 @@ test('nothing is lost where the window ends while the next chunk is on its way',
   expect(bytes).toBe(100_000);
 });
 
-test('a client that is gone', async () => {
+test('a client that has left', async () => {
   const { socket, body } = await open(60_000);
   socket.write('x');
   const read = async () => {

@@ -136,7 +136,7 @@ describe('shares', () => {
     expect((await world.come('c')).state).toBe('begun');
   });
 
-  test('with permits per account nobody waits for another', async () => {
+  test('with permits per account, no account waits for another', async () => {
     const world = new World({ permits: 2, permitsPerAccount: true });
     for (const account of ['a', 'b', 'c']) await flood(world, account, 3);
     for (const account of ['a', 'b', 'c']) expect(world.permitsOf(account)).toBe(2);
@@ -155,7 +155,7 @@ describe('shares', () => {
 describe('turns', () => {
   const one = { permits: 1 };
 
-  test('whoever comes to an empty line is begun before the next of a long one', async () => {
+  test('a request in an empty queue begins before the next of a long one', async () => {
     const world = new World(one);
     await flood(world, 'big', 50);
     for (let round = 0; round < 10; round++) {
@@ -169,7 +169,7 @@ describe('turns', () => {
     }
   });
 
-  test('accounts that always wait get equal time, whatever their requests take', async () => {
+  test('accounts that always wait get equal time, however long their requests take', async () => {
     const world = new World(one);
     const tookMs: Record<string, number> = { heavy: 100, light: 4, middle: 20 };
     const used: Record<string, number> = { heavy: 0, light: 0, middle: 0 };
@@ -189,7 +189,7 @@ describe('turns', () => {
     }
   });
 
-  test('requests that take no time at all take turns, too', async () => {
+  test('requests that take no time also take turns', async () => {
     const world = new World(one);
     await flood(world, 'a', 40);
     await flood(world, 'b', 20);
@@ -197,7 +197,7 @@ describe('turns', () => {
     expect(world.of('ended', 'a').length).toBeLessThanOrEqual(22);
   });
 
-  test('one that needs many permits is not passed by for ever', async () => {
+  test('a request for many permits is not overtaken forever', async () => {
     const world = new World({ permits: 6, shareFactor: Number.POSITIVE_INFINITY });
     await flood(world, 'a', 30);
     const wide = await world.come('wide', 6);
@@ -209,7 +209,7 @@ describe('turns', () => {
     expect(world.taken).toBe(6);
   });
 
-  test('more permits than there are counts as all', async () => {
+  test('more permits than exist count as all', async () => {
     const world = new World();
     const huge = await world.come('a', 1_000);
     expect([huge.state, world.taken]).toEqual(['begun', 6]);
@@ -219,7 +219,7 @@ describe('turns', () => {
 });
 
 describe('refusals', () => {
-  test('a full line refuses at once, and says how long it takes', async () => {
+  test('a full queue refuses at once, and says how long it takes', async () => {
     const world = new World({ permits: 1, waitingPerAccountMax: 2, waitMaxMs: 100_000 });
     await flood(world, 'a', 3);
     await world.pass(4_200);
@@ -228,7 +228,7 @@ describe('refusals', () => {
     expect((await world.come('b')).state).toBe('waiting');
   });
 
-  test('with all lines full, only one that has as many waiting is refused itself', async () => {
+  test('with all queues full, only an account with as many waiting requests is refused itself', async () => {
     const world = new World({ permits: 1, waitingMax: 4 });
     await flood(world, 'a', 5);
     expect((await world.come('b')).state).toBe('waiting');
@@ -246,7 +246,7 @@ describe('refusals', () => {
     ]);
   });
 
-  test('nobody waits longer than they may; what is closed refuses all', async () => {
+  test('no request waits longer than allowed; a closed queue refuses all', async () => {
     const world = new World({ permits: 1, waitMaxMs: 1_000 });
     const first = await world.come('a');
     await world.come('a');
@@ -265,7 +265,7 @@ describe('refusals', () => {
 
 type Step = { do: 'come' | 'end' | 'leave' | 'pass'; account: number; width: number; pick: number };
 
-test('whatever happens: bounds hold, no permit stays free for nothing, whoever has none is served, nothing is left over', async () => {
+test('whatever happens: bounds hold, no permit stays idle, every account gets a turn, nothing is left over', async () => {
   const steps = fc.array(
     fc.record<Step>({
       do: fc.constantFrom('come', 'come', 'come', 'end', 'end', 'leave', 'pass'),

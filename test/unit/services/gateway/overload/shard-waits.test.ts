@@ -82,14 +82,14 @@ function meeting(times: number, shard = 3) {
   return { attempts, attempt };
 }
 
-test('an ordinary request is not touched', async () => {
+test('an ordinary request is not affected', async () => {
   const { away, request, world } = lines();
   const { attempt, attempts } = meeting(0);
   expect(await away.run(request().waiter, true, attempt)).toBe('done');
   expect([attempts, world.asked, world.permits]).toEqual([[null], [], 1]);
 });
 
-test('what waits for a shard holds no permit, and takes one again when the shard is back', async () => {
+test('a request that waits for a shard holds no permit, and takes one again when the shard is back', async () => {
   const { away, request, world, time } = lines();
   const { attempt, attempts } = meeting(1);
   const answer = away.run(request().waiter, true, attempt);
@@ -102,7 +102,7 @@ test('what waits for a shard holds no permit, and takes one again when the shard
   expect(attempts).toEqual([null, 40_000]);
 });
 
-test('a shard that is said to be back and is not is tried further and further apart', async () => {
+test('a shard that is announced but not back is retried at growing intervals', async () => {
   const { away, request, time } = lines({ isReadyAtOnce: true });
   const { attempt, attempts } = meeting(Number.POSITIVE_INFINITY);
   const answer = away.run(request('notes', 'a', 10_000).waiter, true, attempt);
@@ -113,7 +113,7 @@ test('a shard that is said to be back and is not is tried further and further ap
   expect(attempts.slice(1, 9).map((leftMs) => 10_000 - leftMs!)).toEqual([0, 20, 60, 140, 300, 620, 1_120, 1_620]);
 });
 
-test('all that wait for one shard ask for it once; a query of its collection joins them without an attempt, what needs some shards does not', async () => {
+test('requests that wait for one shard share its question; a query of its collection joins them without an attempt, requests for some shards do not', async () => {
   const { away, request, world, time } = lines();
   const [first, second, query, fetch] = [meeting(1), meeting(1), meeting(0), meeting(0)];
   const waiting = [first, second].map(({ attempt }) => away.run(request().waiter, true, attempt));
@@ -127,7 +127,7 @@ test('all that wait for one shard ask for it once; a query of its collection joi
   expect(await Promise.all(waiting)).toEqual(['done', 'done', 'done']);
 });
 
-test('a shard that does not come back in time fails the request with what kept it away', async () => {
+test('a shard that is not back in time fails the request with the reason why it was away', async () => {
   const { away, request, world, time } = lines();
   const { attempt, attempts } = meeting(1);
   const answer = away.run(request('notes', 'a', 5_000).waiter, true, attempt);
@@ -140,7 +140,7 @@ test('a shard that does not come back in time fails the request with what kept i
   expect([attempts.length, world.waiting, world.permits]).toEqual([1, 0, 0]);
 });
 
-test('a permit that comes too late is no attempt without time, but the answer that the shard was away', async () => {
+test('a permit that comes too late makes no attempt, and answers that the shard was away', async () => {
   const { away, request, world, time } = lines();
   const { waiter } = request('notes', 'a', 10_000);
   const { attempt, attempts } = meeting(1);
@@ -153,7 +153,7 @@ test('a permit that comes too late is no attempt without time, but the answer th
   expect(attempts).toEqual([null]);
 });
 
-test('of one account no more wait than may, and others still do', async () => {
+test('no more requests of an account wait than allowed, and others still do', async () => {
   const { away, request, world, time } = lines();
   const waiting = Array.from({ length: PER_ACCOUNT_MAX }, () => away.run(request().waiter, true, meeting(1).attempt));
   await time.run(100);
@@ -168,7 +168,7 @@ test('of one account no more wait than may, and others still do', async () => {
   expect(await Promise.all(waiting)).toHaveLength(PER_ACCOUNT_MAX + 1);
 });
 
-test('a client that hangs up waits no longer', async () => {
+test('a client that disconnects waits no longer', async () => {
   const { away, request, world, time } = lines();
   const { waiter, hangUp } = request();
   const answer = away.run(waiter, true, meeting(1).attempt);
@@ -179,14 +179,14 @@ test('a client that hangs up waits no longer', async () => {
   expect(world.waiting).toBe(0);
 });
 
-test('other errors, and shards that nobody is to wait for, are the answer', async () => {
+test('other errors, and shards not worth waiting for, are the answer', async () => {
   const { away, request } = lines();
   const fail = (error: Error) => away.run(request().waiter, true, () => Promise.reject(error));
   await expect(fail(new ProvecError('UNAVAILABLE', 'overloaded'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   await expect(fail(new ProvecError('SHARD_UNAVAILABLE', 'at once'))).rejects.toMatchObject({ message: 'at once' });
 });
 
-test('who waits when the service stops is refused, and so is who comes after', async () => {
+test('requests that wait when the service stops are refused, and so are later ones', async () => {
   const { away, request, time } = lines();
   const waiting = away.run(request().waiter, true, meeting(1).attempt);
   waiting.catch(() => undefined);

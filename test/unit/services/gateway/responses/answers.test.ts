@@ -48,7 +48,7 @@ async function startHeldEdge() {
   return { edge, answers };
 }
 
-test('an answer that would not fit beside those on their way is refused before it is fetched', async () => {
+test('an answer that does not fit with those in progress is refused before it is fetched', async () => {
   const { edge, answers } = await startHeldEdge();
   try {
     const first = query(edge, LARGEST);
@@ -73,7 +73,7 @@ test('an answer that would not fit beside those on their way is refused before i
   }
 });
 
-test('an answer is held until its action has ended, also for a client that goes away', async () => {
+test('an answer is held until its action has ended, even if the client disconnects', async () => {
   const { edge, answers } = await startHeldEdge();
   try {
     const body = JSON.stringify(LARGEST);
@@ -95,7 +95,7 @@ test('an answer is held until its action has ended, also for a client that goes 
   }
 });
 
-test('metadata counts when it has come; a query that is refused for it is given back', async () => {
+test('metadata counts when it arrives; a query refused for it is returned to the plan', async () => {
   const { edge, answers } = await startHeldEdge();
   try {
     const first = query(edge, LARGEST);
@@ -129,7 +129,7 @@ function smallBudget() {
   return { budget, seen };
 }
 
-test('nothing is let in that is more than there is; small ones have room that large ones leave', () => {
+test('nothing larger than the free memory is admitted, and small answers have room that large ones leave', () => {
   const { budget, seen } = smallBudget();
   const accounts = ['b', 'c', 'd', 'e', 'f'];
   for (const bytes of [1_000, 81]) expect(() => budget.take('a', bytes)).toThrow('Too much.');
@@ -145,7 +145,7 @@ test('nothing is let in that is more than there is; small ones have room that la
   expect(seen).toEqual({ held: 0, refused: 6 });
 });
 
-test('the largest body and the largest answer fit where nothing else is held, with any heap', () => {
+test('the largest body and the largest answer fit if nothing else is held, with any heap', () => {
   const { bodiesInFlightMaxBytes, bodiesSmallReserveBytes } = INTERNAL_LIMITS;
   expect(LIMITS.bodyMaxBytes).toBeLessThan(bodiesInFlightMaxBytes - bodiesSmallReserveBytes);
   for (const heapBytes of [1, 1_000, 64 * MIB + 7, 400 * MIB, 4096 * MIB, 65_536 * MIB]) {
@@ -155,7 +155,7 @@ test('the largest body and the largest answer fit where nothing else is held, wi
   }
 });
 
-test('an answer that no other has room beside is refused for good, and holds nothing', () => {
+test('an answer that leaves no room for others is refused permanently, and holds nothing', () => {
   const one = { maxBytes: 60, message: 'Ask for less.' };
   const budget = new MemoryBudget({ maxBytes: 100, smallReserveBytes: 20, smallMaxBytes: 5, one }, 'Too much.');
   expect(() => budget.take('a', 61)).toThrow('Ask for less.');
@@ -165,7 +165,7 @@ test('an answer that no other has room beside is refused for good, and holds not
   expect(() => budget.take('d', 60)).not.toThrow();
 });
 
-test('many queries whose answers take too much together are refused before they are asked', async () => {
+test('many queries whose answers take too much together are refused before they run', async () => {
   const edge = await startEdge({ actions: { 'collections.queries': () => ({ results: [] }) } });
   try {
     const queries = Array.from({ length: 2 }, () => ({ id: 'a', topK: 10_000, includeValues: true }));
@@ -200,7 +200,7 @@ test('an account that holds much leaves room for one that holds nothing', () => 
   for (const hold of others) hold.release();
 });
 
-test('what a client that went away leaves behind is let go of when its action fails', async () => {
+test('what a disconnected client leaves is released when its action fails', async () => {
   const failures: ((error: Error) => void)[] = [];
   const edge = await startEdge({
     actions: { 'collections.query': () => new Promise((_, reject) => failures.push(reject)) },
@@ -239,7 +239,7 @@ function askForLong(port: number) {
   return socket;
 }
 
-test('a client that reads, but slower than it must, is cut off and holds nothing any more', async () => {
+test('a client that reads too slowly is disconnected and holds nothing', async () => {
   const edge = await startEdge({
     actions: { 'collections.query': () => ({ matches: LONG_ANSWER }) },
     minimumPace: { bytesPerSecond: 100 * MIB, windowMs: 200 },
@@ -263,7 +263,7 @@ test('a client that reads, but slower than it must, is cut off and holds nothing
   }
 });
 
-test('answers that are asked for in one go are sent whole, one after the other', async () => {
+test('answers to pipelined requests are sent completely, one after another', async () => {
   const edge = await startEdge({ actions: { 'collections.query': () => ({ matches: LONG_ANSWER }) } });
   try {
     const raw = new RawConnection(edge.port);
@@ -331,7 +331,7 @@ describe('the pace at which an answer must be read', () => {
     expect(state.keeps).toBe(keeps);
   });
 
-  test('what is read of a piece that is not yet drained counts', async () => {
+  test('bytes read of a piece that is not yet drained count', async () => {
     const { res, state, write } = start();
     write(5_000);
     res.writableLength = 2_000;
@@ -341,7 +341,7 @@ describe('the pace at which an answer must be read', () => {
     expect(state.keeps).toBe(false);
   });
 
-  test('behind an earlier answer on its connection the time does not count', async () => {
+  test('time behind an earlier answer on the connection does not count', async () => {
     const { res, state, write } = start({ socket: null });
     write(5_000);
     await jest.advanceTimersByTimeAsync(60_000);
@@ -354,7 +354,7 @@ describe('the pace at which an answer must be read', () => {
     expect(state.keeps).toBe(false);
   });
 
-  test('a client that is gone ends the wait', async () => {
+  test('a client that has left ends the wait', async () => {
     const { res, state, write } = start();
     write(5_000);
     res.destroyed = true;

@@ -83,7 +83,7 @@ async function seen() {
 
 const calls = (action: string) => edge.calls.get(`collections.${action}`) ?? [];
 
-test('while its client takes in a part, an export has the shards keep the next one', async () => {
+test('while its client receives a part, an export has the shards keep the next one', async () => {
   const { ask, fire, waits } = await startExports();
   const client = ask();
   await until(() => waits.length === 1);
@@ -103,7 +103,7 @@ test('while its client takes in a part, an export has the shards keep the next o
   expect(waits).toEqual([]);
 });
 
-test('that something cannot be kept does not end an export', async () => {
+test('an export continues even if shards cannot keep a part', async () => {
   const { ask, fire, waits } = await startExports({ without: ['collections.keepExport'] });
   const client = ask();
   await until(() => waits.length === 1);
@@ -113,7 +113,7 @@ test('that something cannot be kept does not end an export', async () => {
   expect(await client.end()).toContain('{"end":');
 });
 
-describe('the shards let go of what nobody will read', () => {
+describe('the shards release what no client will read', () => {
   const isLeft = async (part = 1) => {
     await until(() => calls('leaveExport').length > 0);
     expect(calls('leaveExport')).toEqual([
@@ -121,7 +121,7 @@ describe('the shards let go of what nobody will read', () => {
     ]);
   };
 
-  test('when the client is gone', async () => {
+  test('when the client has left', async () => {
     const { ask, waits } = await startExports();
     const client = ask();
     await until(() => waits.length === 1);
@@ -131,7 +131,7 @@ describe('the shards let go of what nobody will read', () => {
     expect(calls('export')).toHaveLength(1);
   });
 
-  test('when it is gone before the first part is there', async () => {
+  test('when it leaves before the first part', async () => {
     let comes: (part: ExportPart) => void = () => undefined;
     const { ask } = await startExports({
       actions: {
@@ -199,14 +199,14 @@ describe('in the log and the metrics', () => {
     counts: [`${REQUESTS}"cut_off"} 1`, `${CUT_OFF}"${reason}"} 1`],
   });
 
-  test('an export is cut off where its client reads too slowly', async () => {
+  test('an export is cut off if its client reads too slowly', async () => {
     const { ask } = await startExports({ minimumPace: { bytesPerSecond: 1e12, windowMs: 1 } });
     const client = ask();
     expect(await seen()).toEqual(cutOff('slow_client'));
     client.destroy();
   });
 
-  test('... and where a part of it fails, for whatever reason', async () => {
+  test('... and if a part of it fails, for any reason', async () => {
     const { ask } = await startExports({
       actions: {
         'collections.export': ({ at }) => {
@@ -221,7 +221,7 @@ describe('in the log and the metrics', () => {
     expect(await seen()).toEqual(cutOff('UNAVAILABLE'));
   });
 
-  test('an export that its client leaves is none of these', async () => {
+  test('an export that its client leaves is neither', async () => {
     const { ask, waits } = await startExports();
     const client = ask();
     await until(() => waits.length === 1);

@@ -44,7 +44,7 @@ async function untilHeld(edge: Edge, isEnough: (bytes: number) => boolean): Prom
 test.each([
   ['a large text', `${V1}/usage`, 1],
   ['small texts that add up', '/openapi.json', 100],
-])('a client that does not read %s is cut off, and nothing is held any more', async (_, path, times) => {
+])('a client that does not read %s is disconnected, and holds nothing', async (_, path, times) => {
   const edge = await start(SOON);
   try {
     const socket = askWithoutReading(edge, path, times);
@@ -75,7 +75,7 @@ test('a text holds memory until it is read; an account has a share of it, and it
   }
 });
 
-test('metrics that many clients have yet to read are shared with those that come, and not kept for long', async () => {
+test('metrics that many clients have yet to read are shared with new clients, and not kept for long', async () => {
   let monotonicMs = 0;
   const clock = { monotonicMs: () => monotonicMs, wallMs: () => Date.now() };
   const edge = await startEdge({ minimumPace: NEVER, clock });

@@ -56,7 +56,7 @@ const heldByBuffers = () => {
   return process.memoryUsage().arrayBuffers;
 };
 
-test('announcing a large body takes no memory, only sending one does', async () => {
+test('announcing a large body takes no memory, only sending it does', async () => {
   const senders = 24;
   const before = heldByBuffers();
   const connections = Array.from({ length: senders }, () => new RawConnection(port()));
@@ -77,7 +77,7 @@ test.each([
   ['chunked', 0],
   ['chunked', 70_000],
   ['chunked', 3 * MIB + 17],
-])('a %s body of %i bytes is read as it was sent', async (how, length) => {
+])('reads a %s body of %i bytes as it was sent', async (how, length) => {
   const sent = randomBytes(length);
   const body = how === 'chunked' ? new Blob([sent]).stream() : sent;
   await fetch(`http://127.0.0.1:${port()}`, { method: 'POST', body, duplex: 'half' } as RequestInit);

@@ -27,7 +27,7 @@ test.each([
   [['a', 'b'], 8],
   [['a', 'b', 'c'], 16],
   [['a', 'b', 'c', 'd', 'e'], 16],
-])('of such shards as many go at once as %j open, and 16 at most', async (nodes, lanes) => {
+])('such shards move together, as many as %j open, and 16 at most', async (nodes, lanes) => {
   const { time, done, drain } = leavingNode({ shards: upTo(40), quick: upTo(40), nodes, adopt: () => time.delay(100) });
   const drained = drain.giveAll(NEVER, 20_000);
   await time.run(time.nowMs + 50);
@@ -37,7 +37,7 @@ test.each([
   expect(of(done, 'opened')).toHaveLength(40);
 });
 
-test('shards that are saved and copied first have two lanes of their own, and hold up no others', async () => {
+test('shards that are saved and copied first have two lanes of their own, and delay no others', async () => {
   const follow = () => null;
   const { time, done, drain } = leavingNode({ shards: upTo(40), quick: upTo(36), follow });
   const drained = drain.giveAll(NEVER, 20_000);
@@ -50,7 +50,7 @@ test('shards that are saved and copied first have two lanes of their own, and ho
   await over(time, drained);
 });
 
-test('a node that refuses a shard is asked for the next one all the same', async () => {
+test('a node that refuses a shard is still asked for the next one', async () => {
   const refused: string[] = [];
   const { time, done, drain } = leavingNode({
     shards: upTo(40),
@@ -66,7 +66,7 @@ test('a node that refuses a shard is asked for the next one all the same', async
   expect(done.filter((step) => step.endsWith(`at ${refused[0]}`)).length).toBeGreaterThan(8);
 });
 
-test('a node that does not answer costs a moment once: its shards go to the next, and it is given no others', async () => {
+test('an unresponsive node costs a moment once: its shards go to the next, and it gets no others', async () => {
   const { time, done, drain } = leavingNode({
     shards: upTo(100),
     quick: upTo(100),
@@ -90,7 +90,7 @@ test('a node that answers is waited for, however long its opening takes', async 
   expect(of(done, 'opened')).toHaveLength(1);
 });
 
-test('with nobody to give them to, large shards are saved while they are served, and all are released', async () => {
+test('without a successor, large shards are saved while they are served, and all are released', async () => {
   const { time, done, drain } = leavingNode({ shards: [0, 1], quick: [0], nodes: ['a'] });
   await over(time, drain.giveAll(NEVER, 20_000));
   expect(done).toEqual(['draining', 'save 1']);
@@ -99,7 +99,7 @@ test('with nobody to give them to, large shards are saved while they are served,
   expect(of(done, 'release')).toHaveLength(2);
 });
 
-test('a drain ends when its time is over; what is left is released in order, what was not taken with it', async () => {
+test('a drain ends when its time is up; the rest is released in order, untaken shards with it', async () => {
   const terms = { shards: upTo(40), quick: upTo(40), adopt: () => FOREVER };
   const { time, done, drain } = leavingNode(terms);
   const end = new AbortController();
@@ -122,7 +122,7 @@ test('a drain ends when its time is over; what is left is released in order, wha
   expect(drain.waiting()).toEqual([]);
 });
 
-test('what an earlier drain gave in vain is taken back by the next, what was opened late is not', async () => {
+test('what an earlier drain offered in vain is taken back by the next, what was opened late is not', async () => {
   const terms = { shards: [0, 1], quick: [0, 1] };
   const adopt = (_node: string, index: string) => (index === '0' ? FOREVER : undefined);
   const { time, done, drain } = leavingNode({
@@ -139,7 +139,7 @@ test('what an earlier drain gave in vain is taken back by the next, what was ope
   expect(of(done, 'release')).toEqual(['release 0']);
 });
 
-test('a checkpoint is not begun that would not be written in time', async () => {
+test('a checkpoint is not begun if it would not be written in time', async () => {
   const { time, done, drain } = leavingNode({ shards: [0, 1], bytes: 64 * 2 ** 20, saveMs: 2_500 });
   await over(time, drain.giveAll(NEVER, 3_000));
   expect(of(done, 'save')).toHaveLength(2);
@@ -149,7 +149,7 @@ test('a checkpoint is not begun that would not be written in time', async () => 
   expect(of(late.done, 'opened')).toHaveLength(2);
 });
 
-test('a shard whose checkpoint is under way when the time is over is not given any more', async () => {
+test('a shard whose checkpoint is in progress when the time is up is not handed over', async () => {
   const { time, done, drain } = leavingNode({ shards: [0, 1, 2, 3], saveMs: 2_000 });
   const end = new AbortController();
   time.after(1_000, () => end.abort());
@@ -160,7 +160,7 @@ test('a shard whose checkpoint is under way when the time is over is not given a
   expect([...of(done, 'give'), ...of(done, 'opened')]).toEqual([]);
 });
 
-test('a store that does not answer does not keep the release from ending, and is named', async () => {
+test('an unresponsive store does not keep the release from ending, and is named', async () => {
   const { time, drain } = leavingNode({ shards: [0, 1], nodes: ['a'], quick: [0, 1], release: () => FOREVER });
   await over(time, drain.giveAll(NEVER, 20_000));
   const end = new AbortController();

@@ -7,7 +7,7 @@ import { VirtualTime } from '../../../../simulation/ownership/virtual-time.ts';
 
 const KEY = 'c0000000-0000-4000-8000-000000000001.0';
 
-test('how far a follower is becomes known though its holder tells it of the next commit before it has answered', async () => {
+test("a follower's progress becomes known even if its holder announces the next commit before it has answered", async () => {
   const time = new VirtualTime();
   const actor = { key: KEY, spec: { replicas: 1 }, head: { seq: 0 } };
   const followers = new Followers({

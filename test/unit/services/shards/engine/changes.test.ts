@@ -132,7 +132,7 @@ function previewsOf(shard: Shard, write: ShardWrite) {
   return terms.map((each) => runThrough(shard.previewSteps({ ...write, ...each })));
 }
 
-test('changes do what they say, in rounds, and their log entries replayed give the same shard', () => {
+test('changes have their effects, in rounds, and replaying their log entries gives the same shard', () => {
   fc.assert(
     fc.property(fc.array(request, { maxLength: 12 }), (requests) => {
       const [shard, replica, model] = [new Shard(SPEC), new Shard(SPEC), new Model(SPEC)];
@@ -172,7 +172,7 @@ test('changes do what they say, in rounds, and their log entries replayed give t
   );
 });
 
-test('what a round leaves is what was there when the first began', () => {
+test('what a round leaves is what existed when the first began', () => {
   const shard = new Shard(SPEC);
   const put = (from: number, count: number) => {
     const records = Array.from({ length: count }, (_, at): [string, TestRecord] => [

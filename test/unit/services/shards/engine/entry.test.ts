@@ -31,7 +31,7 @@ function plain(body: Uint8Array) {
   return { dimensions, upserts: copied, deletes };
 }
 
-test('an entry comes back as it was written, from any offset, and no cut or lengthened one is taken for an entry', () => {
+test('an entry is read back as written, from any offset, and a truncated or extended one is not accepted', () => {
   fc.assert(
     fc.property(entry, fc.nat(7), (given, offset) => {
       const body = encodeEntryBody(given);

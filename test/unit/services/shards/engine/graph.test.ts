@@ -41,7 +41,7 @@ const change = fc.oneof(
   fc.record({ kind: fc.constant('grow' as const), most: fc.integer({ min: 1, max: 8 }) }),
 );
 
-test('whatever is inserted, removed and moved: each slot is held once, and each distinct vector has one node', () => {
+test('whatever is inserted, removed and moved: each slot is in the graph once, and each distinct vector has one node', () => {
   fc.assert(
     fc.property(fc.array(change, { maxLength: 120 }), (changes) => {
       const graph = new Graph(new IndexSpace('euclidean', 'f16', 2, { center: new Float32Array(2), scale: 1 }));
@@ -76,7 +76,7 @@ test('whatever is inserted, removed and moved: each slot is held once, and each 
   );
 });
 
-test('a slice looks at a bounded number of vectors that do not fit, and later slices at the rest', () => {
+test('a slice looks at a bounded number of outlying vectors, and later slices at the rest', () => {
   const graph = new Graph(new IndexSpace('euclidean', 'f16', 2, { center: new Float32Array(2), scale: 1, radius: 5 }));
   const far = 10_000;
   for (let slot = 0; slot < far + 10; slot++) graph.insert(slot);
@@ -127,7 +127,7 @@ function nodesIn(folder: string): number {
   return nodes;
 }
 
-test('a checkpoint of a shard with copies is loaded whole, and needs no new nodes', () => {
+test('a checkpoint of a shard with copies loads completely, and needs no new nodes', () => {
   const vectors = withCopies();
   const spec = specWith({ dimensions: 8 });
   const options = { graphMinRecords: 64, scanCostFactor: 1_000 };
@@ -150,7 +150,7 @@ test('a checkpoint of a shard with copies is loaded whole, and needs no new node
   for (const path of [folder, again]) expect(nodesIn(path)).toBeLessThanOrEqual(640);
 });
 
-test('the graph of an earlier version, with a node for each copy and inner products, serves until a new one does', () => {
+test("an earlier version's graph, with a node for each copy and inner products, serves until a new one is built", () => {
   const vectors = withCopies();
   const spec = specWith({ dimensions: 8 });
   const options = { graphMinRecords: 64, scanCostFactor: 1_000 };

@@ -107,7 +107,7 @@ class Ordered {
   }
 }
 
-test('is a sorted array, whatever comes, changes, moves and goes in the middle of a build', () => {
+test('is a sorted array, whatever is added, changed, moved and removed during a build', () => {
   const changes = fc.array(change, { minLength: 1, maxLength: 150, size: 'max' });
   fc.assert(
     fc.property(fc.uniqueArray(id, { maxLength: 60, size: 'max' }), changes, (first, changes) => {
@@ -131,7 +131,7 @@ test('is a sorted array, whatever comes, changes, moves and goes in the middle o
   );
 });
 
-describe('what it takes of memory', () => {
+describe('its memory', () => {
   const numbered = (count: number) => Array.from({ length: count }, (_, i) => `r${String(i).padStart(6, '0')}`);
   const bytesOf = (ids: string[]) => {
     const ordered = new Ordered();
@@ -141,11 +141,11 @@ describe('what it takes of memory', () => {
   };
   const chunkBytes = bytesOf(['a']);
 
-  test('ids that come in order fill their chunks', () => {
+  test('ids in order fill their chunks', () => {
     expect(bytesOf(numbered(CHUNK_SLOTS * 25))).toBe(25 * chunkBytes);
   });
 
-  test('chunks that deletes have left nearly empty become one', () => {
+  test('chunks nearly emptied by deletes are merged', () => {
     const ordered = new Ordered();
     ordered.build(1);
     const ids = numbered(1_000);
@@ -154,7 +154,7 @@ describe('what it takes of memory', () => {
     expect(ordered.order.bytes).toBeLessThanOrEqual(((2 * 125) / (CHUNK_SLOTS / 2 + 1) + 1) * chunkBytes);
   });
 
-  test('ids that come in any other order fill half of them at least, or nearly', () => {
+  test('ids in any other order fill at least about half of them', () => {
     for (const ids of [numbered(1_000).reverse(), numbered(1_000).sort((a, b) => byBytes(a.slice(4), b.slice(4)))])
       expect(bytesOf(ids)).toBeLessThanOrEqual((1_000 / (CHUNK_SLOTS / 2) + 1) * chunkBytes);
   });
@@ -168,7 +168,7 @@ function listed(shard: Shard, listing: Partial<typeof LISTED> = {}): string[] {
   return Array.from(found, (slot) => shard.listedAt(slot, include).id);
 }
 
-test('a shard takes no memory for it before it is first listed, and counts what it takes from then on', () => {
+test('a shard uses no memory for it before it is first listed, and counts it from then on', () => {
   const shard = new Shard(specWith({ dimensions: 2 }), { stepNs: 1 });
   const record = { values: [1, 1], metadata: {} };
   const ids = Array.from({ length: 600 }, (_, i) => `r${i}`);
@@ -189,7 +189,7 @@ test('a shard takes no memory for it before it is first listed, and counts what 
   expect(shard.bytes).toBeLessThan(before + 600 * 20);
 });
 
-test('a shard lists what is committed, also after its records were moved', () => {
+test('a shard lists what is committed, even after its records moved', () => {
   const shard = new Shard(specWith({ dimensions: 512 }), { graphMinRecords: 1e9, stepNs: 1 });
   const values = Array.from({ length: 512 }, (_, d) => d + 1);
   const ids = Array.from({ length: 1_500 }, (_, i) => `r${i}`);

@@ -26,7 +26,7 @@ function records(from: number, to: number, vectors: Float32Array): [string, Test
   });
 }
 
-test('memory follows the number of records up and down, and holds steady under churn', () => {
+test('memory follows the number of records up and down, and is steady under churn', () => {
   const vectors = clusteredVectors(randomFrom(5), COUNT, DIMENSIONS, 40);
   const shard = new Shard(SPEC, { graphMinRecords: 1e9 });
   const model = new Model(SPEC);
@@ -64,7 +64,7 @@ test('memory follows the number of records up and down, and holds steady under c
   expect(shard.bytes).toBeLessThan(64 * 1024);
 });
 
-test('a graph is rebuilt without its stale vectors, and given up when few records are left', () => {
+test('a graph is rebuilt without its stale vectors, and dropped when few records are left', () => {
   const vectors = clusteredVectors(randomFrom(6), COUNT, DIMENSIONS, 40);
   const shard = new Shard(SPEC);
   for (let i = 0; i < 3_000; i += 1_000) write(shard, upsertOf(records(i, i + 1_000, vectors), DIMENSIONS));

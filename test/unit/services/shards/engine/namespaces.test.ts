@@ -29,7 +29,7 @@ const step = fc.oneof(
 const storedAs = (name: string, at: number) => (name === '' ? `r${at}` : `\0${name}\0r${at}`);
 const metadataOf = (at: number) => ({ at, even: at % 2 === 0 });
 
-test('a shard counts, searches, lists and clears namespaces as a map of maps does', () => {
+test('a shard counts, searches, lists and clears namespaces like a map of maps', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       const shard = new Shard(SPEC);
@@ -107,7 +107,7 @@ test('all namespaces are every record that a request can name', () => {
   }
 });
 
-test('memory for namespaces is taken with the first of them and given back with the last', () => {
+test('memory for namespaces is allocated with the first and freed with the last', () => {
   const bytesOf = (names: string[]): { full: number; after: number } => {
     const shard = new Shard(SPEC);
     const records = names.map((name) =>

@@ -27,7 +27,7 @@ const component = fc.oneof(
 );
 
 test.each(METRICS.flatMap((metric) => QUANTIZATIONS.map((quantization) => [metric, quantization] as const)))(
-  '%s as %s: scans give the true best, graph searches exact scores and the full number',
+  '%s as %s: scans return the true best, graph searches exact scores and the full number',
   (metric, quantization) => {
     const given = fc.integer({ min: 1, max: 9 }).chain((dimensions) => {
       const vector = fc.array(component, { minLength: dimensions, maxLength: dimensions });
@@ -84,7 +84,7 @@ test.each(METRICS.flatMap((metric) => QUANTIZATIONS.map((quantization) => [metri
   },
 );
 
-test('ties go by id in the order of UTF-8 bytes, whichever was written first', () => {
+test('ties are ordered by id in the order of UTF-8 bytes, whichever was written first', () => {
   const spec = specWith({ dimensions: 2 });
   const ids = ['\u{1f701}', '\uffee', 'b', 'a', 'ä', 'B', '10', '9'];
   for (const order of [ids, [...ids].reverse()]) {
@@ -116,7 +116,7 @@ test('a record moved far away is not found under its old vector, a deleted one n
   expect(far).toEqual([{ id: 'r5', score: 0.5, distance: 1, values: Float32Array.of(1_000, 0) }]);
 });
 
-test('a filter that only far records match is answered in full', () => {
+test('a filter that only distant records match is answered completely', () => {
   const shard = smallGraphShard(specWith({ dimensions: 2, metric: 'euclidean' }));
   for (let from = 0; from < 3_000; from += 1_000) {
     const records = Array.from({ length: 1_000 }, (_, i): [string, TestRecord] => {
@@ -130,7 +130,7 @@ test('a filter that only far records match is answered in full', () => {
   expect(found.map(({ id }) => id)).toEqual(nearest);
 });
 
-test('a filter that is wrong is refused even by an empty shard; a vector of another length is a fault', () => {
+test('an invalid filter is refused even by an empty shard; a vector of another length is a fault', () => {
   const shard = new Shard(specWith({ dimensions: 2 }));
   expect(() => queryIn(shard, queryWith([1, 2], { filter: { a: { $like: 1 } } }))).toThrow(ProvecError);
   expect(() => queryIn(shard, queryWith([1, 2, 3]))).toThrow(RangeError);
@@ -141,33 +141,30 @@ test.each([
   [2_048, 300, 8],
   // The smallest possible chunks.
   [8_192, 120, 8],
-])(
-  'scans pass over what is not selected, and over nothing else, in whatever chunk it lies: %i dimensions',
-  (dimensions, count, numRuns) => {
-    const values = new Array(dimensions).fill(1);
-    fc.assert(
-      fc.property(
-        fc.uniqueArray(fc.nat(count - 1), { minLength: 1, maxLength: 12 }),
-        fc.nat(count / 4),
-        (wanted, gap) => {
-          const shard = new Shard(specWith({ dimensions }));
-          const records = Array.from({ length: count }, (_, i): [string, TestRecord] => {
-            return [`r${i}`, { values, metadata: { wanted: wanted.includes(i) } }];
-          });
-          write(shard, upsertOf(records, dimensions));
-          const gone = Array.from({ length: gap }, (_, i) => `r${Math.floor(count / 3) + i}`);
-          write(shard, { kind: 'delete', ids: gone });
-          const found = queryIn(shard, queryWith(values, { filter: { wanted: true }, topK: 100 }));
-          const left = wanted.map((i) => `r${i}`).filter((id) => !gone.includes(id));
-          expect(found.map(({ id }) => id)).toEqual(left.sort());
-        },
-      ),
-      { numRuns: propertyRuns(numRuns) },
-    );
-  },
-);
+])('scans skip exactly the unselected records, in any chunk: %i dimensions', (dimensions, count, numRuns) => {
+  const values = new Array(dimensions).fill(1);
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.nat(count - 1), { minLength: 1, maxLength: 12 }),
+      fc.nat(count / 4),
+      (wanted, gap) => {
+        const shard = new Shard(specWith({ dimensions }));
+        const records = Array.from({ length: count }, (_, i): [string, TestRecord] => {
+          return [`r${i}`, { values, metadata: { wanted: wanted.includes(i) } }];
+        });
+        write(shard, upsertOf(records, dimensions));
+        const gone = Array.from({ length: gap }, (_, i) => `r${Math.floor(count / 3) + i}`);
+        write(shard, { kind: 'delete', ids: gone });
+        const found = queryIn(shard, queryWith(values, { filter: { wanted: true }, topK: 100 }));
+        const left = wanted.map((i) => `r${i}`).filter((id) => !gone.includes(id));
+        expect(found.map(({ id }) => id)).toEqual(left.sort());
+      },
+    ),
+    { numRuns: propertyRuns(numRuns) },
+  );
+});
 
-test('a search in single steps finds what one in one piece finds', () => {
+test('a search in single steps finds the same as in one piece', () => {
   const spec = specWith({ dimensions: 8, metric: 'euclidean' });
   const random = randomFrom(7);
   const records = Array.from({ length: 900 }, (_, i): [string, TestRecord] => {

@@ -96,7 +96,7 @@ describe('few dimensions', () => {
   });
 });
 
-describe('dot products of vectors whose lengths differ widely', () => {
+describe('dot products of vectors with very different lengths', () => {
   const { cos, log, PI, sqrt } = Math;
   const gauss = (random: () => number) => sqrt(-2 * log(1 - random())) * cos(2 * PI * random());
   test.each<[string, (random: () => number) => number]>([

@@ -60,7 +60,7 @@ test.each<[string, EngineOptions]>([
   }
 });
 
-test('an exact query is the plain scan, scores to 1e-6', () => {
+test('an exact query equals the plain scan, scores to 1e-6', () => {
   const shard = new Shard(spec);
   write(shard, upsert);
   settle(shard);

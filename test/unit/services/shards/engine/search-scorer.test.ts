@@ -40,7 +40,7 @@ function scoresOf(scorer: Scorer, slots: number[]): number[] {
 }
 
 describe.each(METRICS)('%s', (metric) => {
-  test.each(DIMENSIONS)('of %d dimensions is what the definition says', (dimensions) => {
+  test.each(DIMENSIONS)('of %d dimensions matches the definition', (dimensions) => {
     const random = randomFrom(seed);
     const make = () => Float32Array.from({ length: dimensions }, () => (random() - 0.5) * 10 ** (random() * 4 - 2));
     const vectors = Array.from({ length: RECORDS }, make);
@@ -54,7 +54,7 @@ describe.each(METRICS)('%s', (metric) => {
     });
   });
 
-  test('is the same to the last bit however the record is come by', () => {
+  test('is the same to the last bit however the record is reached', () => {
     const random = randomFrom(seed + 1);
     const vectors = Array.from({ length: RECORDS }, () => Float32Array.from({ length: 37 }, () => random() - 0.5));
     const slots = filled(37, vectors);
@@ -66,7 +66,7 @@ describe.each(METRICS)('%s', (metric) => {
     expect(all.flatMap((slot) => scoresOf(scorer, [slot]))).toEqual(inOrder);
   });
 
-  test('of queries that take turns are their own', () => {
+  test('of alternating queries do not mix', () => {
     const random = randomFrom(seed + 2);
     const vectors = Array.from({ length: RECORDS }, () => Float32Array.from({ length: 12 }, () => random() - 0.5));
     const slots = filled(12, vectors);
@@ -90,7 +90,7 @@ test.each(DIMENSIONS)(
   },
 );
 
-test('numbers at the ends of float32 neither overflow nor vanish', () => {
+test('numbers at the limits of float32 neither overflow nor vanish', () => {
   const vectors = [3e38, -3e38, 1e-38, 0].map((value) => new Float32Array(9).fill(value));
   const slots = filled(9, vectors);
   expect(scoresOf(new Scorer('cosine', slots, vectors[0]!), [0, 1, 3])).toEqual([1, -1, 0]);

@@ -96,7 +96,7 @@ describe('staging', () => {
     expect(() => shard.commit()).toThrow('Nothing is staged');
   });
 
-  test('counts as if one write ran after the other, and records the net effect', () => {
+  test('counts as if writes ran one after the other, and records the net effect', () => {
     const shard = new Shard(SPEC);
     write(shard, ONE);
     const { outcomes, commit } = stageIn(shard, [
@@ -119,7 +119,7 @@ describe('staging', () => {
     ]);
   });
 
-  test('stages nothing for a group that changes nothing, but a commit for one that cancels out', () => {
+  test('stages nothing for a group that changes nothing, but commits one that cancels out', () => {
     const shard = new Shard(SPEC);
     expect(stageIn(shard, [remove('a'), remove('b')])).toEqual({
       outcomes: [0, 0].map(() => ({ upserted: 0, deleted: 0, created: 0 })),
@@ -132,7 +132,7 @@ describe('staging', () => {
     expect(queryIn(shard, EVERYTHING)).toEqual([]);
   });
 
-  test('a bad write in a group undoes the group', () => {
+  test('an invalid write in a group undoes the group', () => {
     const shard = new Shard({ ...SPEC, of: 2, index: keyHashOf('a')[0] >>> 7 });
     const other = ['b', 'c', 'd', 'e', 'f', 'g', 'h'].find((id) => keyHashOf(id)[0] >>> 7 !== keyHashOf('a')[0] >>> 7)!;
     write(shard, upsert({ a: record(1, 0, 0, 0) }));
@@ -150,7 +150,7 @@ describe('staging', () => {
     }
   });
 
-  test('writing a record again unchanged gives a new seq and keeps the root', () => {
+  test('writing an unchanged record gives a new seq and keeps the root', () => {
     const shard = new Shard(SPEC);
     write(shard, ONE);
     const root = rootOf(shard);
@@ -188,7 +188,7 @@ describe('replay and restore', () => {
     expect(replayed.replay(miscounted)).toBe(false);
   });
 
-  test('a tampered entry is told by its root, and the state advances', () => {
+  test('a tampered entry is detected by its root, and the state advances', () => {
     const { entries } = log();
     const replayed = new Shard(SPEC);
     const { dimensions, upserts, deletes } = decodeEntryBody(entries[0].body);
@@ -221,7 +221,7 @@ describe('replay and restore', () => {
     expect(fetchFrom(replayed, ['d'])).toHaveLength(1);
   });
 
-  test('stored records that cannot be of the shard are left out', () => {
+  test("stored records that cannot be the shard's are skipped", () => {
     const { live, entries } = log();
     const [one, two] = changesOf(entries[0].body, 1).map(({ record }) => record!);
     const restored = new Shard(SPEC);
@@ -236,7 +236,7 @@ describe('replay and restore', () => {
     expect(restored.head.hash).not.toEqual(live.head.hash);
   });
 
-  test('restoring stored records gives the live shard, and their bytes, not their leaves, give the root', () => {
+  test('restoring stored records gives the live shard, and the root comes from their bytes, not their leaves', () => {
     const { live, entries } = log();
     const stored = new Map(
       entries.flatMap(({ body, seq }) => changesOf(body, seq)).map(({ id, record }) => [id, record]),
@@ -272,27 +272,30 @@ describe('checkpoints', () => {
       includeValues: true,
     });
 
-  test.each(['with a graph', 'without one'])('a loaded shard answers and goes on as the saved one did, %s', (kind) => {
-    const options = kind === 'with a graph' ? SMALL_GRAPH : { graphMinRecords: 1e9 };
-    const saved = new Shard(spec, options);
-    write(saved, upsertOf(some(0, 400), 8));
-    settle(saved);
-    write(saved, upsertOf(some(400, 500), 8), { kind: 'delete', ids: some(0, 30).map(([id]) => id) });
-    const folder = temporaryFolder();
-    saved.save(folder);
-    const loaded = Shard.load(checkpointIn(folder), spec, options);
-    expect(loaded.head).toEqual(saved.head);
-    expect(loaded.leafOf('id 450 🜁')).toEqual(saved.leafOf('id 450 🜁'));
-    for (let i = 0; i < 500; i += 25) expect(queryIn(loaded, query(i))).toEqual(queryIn(saved, query(i)));
-    for (const shard of [saved, loaded]) {
-      write(shard, upsertOf(some(500, 700), 8), { kind: 'delete', ids: some(100, 300).map(([id]) => id) });
-      settle(shard);
-    }
-    expect(loaded.head).toEqual(saved.head);
-    for (let i = 0; i < 700; i += 25) {
-      expect(queryIn(loaded, { ...query(i), exact: true })).toEqual(queryIn(saved, { ...query(i), exact: true }));
-    }
-  });
+  test.each(['with a graph', 'without one'])(
+    'a loaded shard answers and continues as the saved one did, %s',
+    (kind) => {
+      const options = kind === 'with a graph' ? SMALL_GRAPH : { graphMinRecords: 1e9 };
+      const saved = new Shard(spec, options);
+      write(saved, upsertOf(some(0, 400), 8));
+      settle(saved);
+      write(saved, upsertOf(some(400, 500), 8), { kind: 'delete', ids: some(0, 30).map(([id]) => id) });
+      const folder = temporaryFolder();
+      saved.save(folder);
+      const loaded = Shard.load(checkpointIn(folder), spec, options);
+      expect(loaded.head).toEqual(saved.head);
+      expect(loaded.leafOf('id 450 🜁')).toEqual(saved.leafOf('id 450 🜁'));
+      for (let i = 0; i < 500; i += 25) expect(queryIn(loaded, query(i))).toEqual(queryIn(saved, query(i)));
+      for (const shard of [saved, loaded]) {
+        write(shard, upsertOf(some(500, 700), 8), { kind: 'delete', ids: some(100, 300).map(([id]) => id) });
+        settle(shard);
+      }
+      expect(loaded.head).toEqual(saved.head);
+      for (let i = 0; i < 700; i += 25) {
+        expect(queryIn(loaded, { ...query(i), exact: true })).toEqual(queryIn(saved, { ...query(i), exact: true }));
+      }
+    },
+  );
 
   test('an empty shard and a sealed seq survive', () => {
     const shard = new Shard(spec);
@@ -331,7 +334,7 @@ describe('checkpoints', () => {
   });
 });
 
-test('proofs name what stands where the path ends', () => {
+test('proofs name what is at the end of the path', () => {
   const shard = new Shard(SPEC);
   const model = new Model(SPEC);
   expect(shard.prove('a')).toEqual({ head: EMPTY_HEAD, siblings: [], terminal: null, present: false });
@@ -350,7 +353,7 @@ test('proofs name what stands where the path ends', () => {
   expect(shard.partsOf('x')).toBeNull();
 });
 
-test('a record of another shard is answered with the head, unless the only record stands in its way', () => {
+test('a record of another shard is answered with the head, unless the only record is in its way', () => {
   const of = 4;
   const ids = Array.from({ length: 200 }, (_, at) => `r${at}`);
   const idsOf = (index: number) => ids.filter((id) => isOfShard({ index, of }, keyHashOf(id)));

@@ -30,13 +30,13 @@ function guardOf(freeMiB: number) {
   return { disk, clock, admitted };
 }
 
-test('writes at once are held against one look at the disk, and against each other', async () => {
+test('concurrent writes are compared with one measurement of the disk, and with each other', async () => {
   const { disk, admitted } = guardOf(100);
   expect(await admitted(10, 30)).toBe(3);
   expect(disk.looks).toBe(1);
 });
 
-test('what was admitted since the disk was looked at counts, until it is looked at again', async () => {
+test('admitted writes count until the disk is measured again', async () => {
   const { disk, clock, admitted } = guardOf(100);
   expect(await admitted(1, 60)).toBe(1);
   expect(await admitted(1, 60)).toBe(0);
@@ -48,7 +48,7 @@ test('what was admitted since the disk was looked at counts, until it is looked 
   expect(disk.looks).toBe(2);
 });
 
-test('a refusal says what is short, how much is left, and which setting keeps it', async () => {
+test('a refusal says what is short, how much is left, and which setting reserves it', async () => {
   const freeBytes = async () => (RESERVE_MIB - 3) * MIB;
   const admit = diskGuard(RESERVE_MIB * MIB, { freeBytes }, { monotonicMs: () => 0 });
   await expect(admit(1)).rejects.toThrow(
@@ -71,7 +71,7 @@ test.each([
   { what: 'leaves less than a fifth with what is used', diskMib: 1_000, freeMib: 455, leftMib: 199, isTold: true },
   { what: 'leaves a fifth with what is used', diskMib: 1_000, freeMib: 456, leftMib: 200, isTold: false },
   { what: 'is of a disk that the store does not know', diskMib: null, freeMib: null, leftMib: null, isTold: false },
-])('a start tells of a reserve that $what: $isTold', async ({ diskMib, freeMib, leftMib, isTold }) => {
+])('a start reports a reserve that $what: $isTold', async ({ diskMib, freeMib, leftMib, isTold }) => {
   const told: unknown[] = [];
   const log = { warn: (...words: unknown[]) => told.push(words) };
   const inBytes = (mib: number | null) => (mib === null ? null : mib * MIB);

@@ -61,7 +61,7 @@ function enter(name: string, bytes: number, fates: string[]): { leave(): void } 
   return { leave };
 }
 
-test('who waits for long may use the overdraft, and not before', async () => {
+test('a shard that waits long may use the overdraft, and not before', async () => {
   const fates: string[] = [];
   held = LIMIT - 5;
   enter('a', 5 + OVERDRAFT, fates);
@@ -76,7 +76,7 @@ test('who waits for long may use the overdraft, and not before', async () => {
   expect(memory.reserved).toBe(5 + OVERDRAFT);
 });
 
-test('for whom there is no room even with the overdraft is refused with 503 in the end, and not before', async () => {
+test('a shard without room even with the overdraft is refused with 503 in the end, and not before', async () => {
   const fates: string[] = [];
   held = LIMIT;
   enter('a', OVERDRAFT + 1, fates);
@@ -97,7 +97,7 @@ test('for whom there is no room even with the overdraft is refused with 503 in t
   expect(fates).toEqual(['a: UNAVAILABLE', 'b is in']);
 });
 
-test('who fits passes by one for whom no room can be made, and that one enters as soon as there is some', async () => {
+test('a shard that fits passes one for which no room can be made, and that one enters as soon as there is some', async () => {
   const fates: string[] = [];
   held = LIMIT - 20;
   enter('large', 40, fates);
@@ -116,7 +116,7 @@ test('who fits passes by one for whom no room can be made, and that one enters a
   expect(idle).toBe(0);
 });
 
-test('so many open at once and no more, and all that wait are refused at the end', async () => {
+test('a bounded number opens at once, and all that wait are refused at the end', async () => {
   const fates: string[] = [];
   const all = Array.from({ length: 10 }, (_, at) => enter(String(at), 1, fates));
   await settled();

@@ -95,7 +95,7 @@ async function append(shard: string, from: number, through: number): Promise<voi
 }
 
 describe('a shard that cannot be materialised', () => {
-  test('is tried again after a pause that grows, and holds up no other', async () => {
+  test('is retried after a growing pause, and delays no other', async () => {
     const [bad, good] = [newShard(), newShard()];
     for (const shard of [bad, good]) await append(shard, 1, 3);
     let tries = 0;
@@ -129,7 +129,7 @@ describe('a shard that cannot be materialised', () => {
   });
 });
 
-describe('a shard of a collection that is anchored', () => {
+describe('a shard of an anchored collection', () => {
   /**
    * A shard with `entries` entries, in a collection whose first root is in flight. `confirm`
    * confirms the root at a seq.
@@ -163,7 +163,7 @@ describe('a shard of a collection that is anchored', () => {
     expect(await materialiser.catchUp(shard, true)).toBe(5);
   });
 
-  test('waits for the next confirmed root without looking, and goes on when it is told', async () => {
+  test('waits for the next confirmed root without polling, and continues when notified', async () => {
     const { shard, confirm, tell } = await anchoredShard(4);
     await confirm(2);
     materialiser.wake(shard);
@@ -179,7 +179,7 @@ describe('a shard of a collection that is anchored', () => {
     await until('the rest is applied', async () => (await mark(shard)) === 4);
   });
 
-  test('misses no root that is confirmed while it looks', async () => {
+  test('misses no root confirmed while it looks', async () => {
     const { shard, confirm, tell } = await anchoredShard(4);
     await confirm(2);
     let looks = 0;
@@ -192,7 +192,7 @@ describe('a shard of a collection that is anchored', () => {
     await until('all is applied', async () => (await mark(shard)) === 4);
   });
 
-  test('goes on without a bound where nothing is anchored any more', async () => {
+  test('continues without a bound if nothing is anchored any more', async () => {
     const { shard, end } = await anchoredShard(3);
     expect(await materialiser.catchUp(shard)).toBe(0);
     await end();
@@ -234,7 +234,7 @@ describe('before an entry that cannot be applied', () => {
     expect(JSON.parse(lines[0])).toMatchObject({ level: 50, shard: bad, seq: 3 });
   });
 
-  test('a shard goes on once the entry can be read', async () => {
+  test('a shard continues once the entry can be read', async () => {
     const shard = newShard();
     await append(shard, 1, 3);
     onRead = (entries) => entries.filter(({ seq }) => seq !== 2);
@@ -247,7 +247,7 @@ describe('before an entry that cannot be applied', () => {
   });
 });
 
-test('what another node materialised and trimmed since the mark was read is no damage', async () => {
+test('what another node materialised and trimmed since the applied seq was read is not damage', async () => {
   const shard = newShard();
   await append(shard, 1, 4);
   const { log } = fixture.store;
@@ -269,7 +269,7 @@ test('what another node materialised and trimmed since the mark was read is no d
   await elsewhere.stop();
 });
 
-test('one pass runs at a time, whoever asks', async () => {
+test('one pass runs at a time, whatever the requests', async () => {
   const shards = Array.from({ length: 6 }, newShard);
   let running = 0;
   let most = 0;
@@ -285,7 +285,7 @@ test('one pass runs at a time, whoever asks', async () => {
   for (const shard of shards) expect(await ids(shard)).toEqual(['1', '2']);
 });
 
-test('forget waits for the pass that runs, and takes no more of the collection', async () => {
+test('forget waits for the running pass, and accepts no more of the collection', async () => {
   const [mine, other] = [newShard(), newShard()];
   for (const shard of [mine, other]) await append(shard, 1, 2);
   let release: () => void = () => undefined;
@@ -315,7 +315,7 @@ test('forget waits for the pass that runs, and takes no more of the collection',
   expect(await mark(mine)).toBe(2);
 });
 
-test('a pass that waits for its turn when its collection is forgotten applies nothing', async () => {
+test('a pass that waits when its collection is forgotten applies nothing', async () => {
   const [mine, other] = [newShard(), newShard()];
   for (const shard of [mine, other]) await append(shard, 1, 2);
   let release: () => void = () => undefined;
@@ -345,7 +345,7 @@ test('a pass that waits for its turn when its collection is forgotten applies no
 /** 39 ms on an idle machine; SQLite copies a value in one piece. */
 const HELD_MAX_MS = 200;
 
-test('an entry of nearly 60 MB is applied without holding the event loop', async () => {
+test('an entry of nearly 60 MB is applied without blocking the event loop', async () => {
   const shard = newShard();
   const dimensions = 8_192;
   const metadata = Buffer.from(`{"text":"${'x'.repeat(26_000)}"}`);

@@ -29,7 +29,7 @@ const newWorker = () =>
 const open = (recorded: ShardHead) =>
   openShard({ spec: SPEC, key: KEY, recorded, worker: newWorker(), store: fixture.store, log: LOG }, SYSTEM_CLOCK);
 
-test('an opening that others have overtaken accuses nobody', async () => {
+test('an opening that others have overtaken reports no contradiction', async () => {
   const { head } = await fixture.node.upsert(SPEC, batchOf(['a', 'b'], 1));
   const { head: newest } = await fixture.node.upsert(SPEC, batchOf(['a', 'c'], 2));
   await new Materialiser(fixture.store, LOG).catchUp(KEY);
@@ -38,7 +38,7 @@ test('an opening that others have overtaken accuses nobody', async () => {
   expect((await open(newest)).contradiction).toBeNull();
 });
 
-test('records that are ahead of a log which nobody has written to are a contradiction', async () => {
+test('records that are ahead of an unwritten log are a contradiction', async () => {
   const { head } = await fixture.node.upsert(SPEC, batchOf(['a', 'b'], 1));
   await new Materialiser(fixture.store, LOG).catchUp(KEY);
   const changes = [{ id: 'a', record: null }];
@@ -47,7 +47,7 @@ test('records that are ahead of a log which nobody has written to are a contradi
   expect(await fixture.store.contradictions.list(SPEC.collectionId)).toHaveLength(1);
 });
 
-test('a copy of records that the log has left behind has the version that was recorded there', async () => {
+test('a copy of records that the log has passed has the version recorded there', async () => {
   const { head } = await fixture.node.upsert(SPEC, batchOf(['a', 'b'], 1));
   const materialiser = new Materialiser(fixture.store, LOG);
   await materialiser.catchUp(KEY);
@@ -66,7 +66,7 @@ test('a copy of records that the log has left behind has the version that was re
   expect(copy).toMatchObject({ head: { seq: head.seq, version: head.version } });
 });
 
-test('a copy of records that the log goes on from while it is asked about them has the version that was recorded there', async () => {
+test('a copy of records that the log passes while it is asked about them has the version recorded there', async () => {
   const { head: old } = await fixture.node.upsert(SPEC, batchOf(['a', 'b'], 1));
   const { head } = await fixture.node.upsert(SPEC, batchOf(['c'], 2));
   await new Materialiser(fixture.store, LOG).catchUp(KEY);

@@ -12,7 +12,7 @@ afterEach(() => fixture.end());
 
 const many = (count: number, prefix: string) => batchOf(Array.from({ length: count }, (_, at) => `${prefix}${at}`));
 
-test('how far a recomputation is, is told at its first records and then every quarter of a second', async () => {
+test("progress is reported at a recomputation's first records and then every quarter of a second", async () => {
   let nowMs = 0;
   async function* slow(batches: RecordScan['batches']): AsyncGenerator<StoredRecord[], void, undefined> {
     for await (const batch of batches) {

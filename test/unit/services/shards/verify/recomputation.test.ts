@@ -56,7 +56,7 @@ function fakeTimers(): void {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date', 'hrtime'] });
 }
 
-test('a few shards are scanned at a time, the others in order of arrival, and none fails for having waited', async () => {
+test('a few shards are scanned at a time, the others in order of arrival, and none fails because it waited', async () => {
   const scanned: string[] = [];
   const { opened, open } = gate();
   fixture = await shardFixture(
@@ -83,7 +83,7 @@ test('a few shards are scanned at a time, the others in order of arrival, and no
   }
 });
 
-test('a scan that fails makes way for the next', async () => {
+test('a failed scan makes way for the next', async () => {
   let scans = 0;
   fixture = await shardFixture(
     {},
@@ -97,7 +97,7 @@ test('a scan that fails makes way for the next', async () => {
   expect(outcomes.map(({ status }) => status)).toEqual([...Array(recomputeScansMax).fill('rejected'), 'fulfilled']);
 });
 
-test('past the bound a scan is refused with 503, and the end of the node refuses those that wait', async () => {
+test("past the bound a scan is refused with 503, and the node's end refuses those that wait", async () => {
   const { opened, open } = gate();
   fixture = await shardFixture(
     {},
@@ -123,7 +123,7 @@ async function drop(store: Store): Promise<void> {
   await store.dropCollectionData(collectionId);
 }
 
-test('a collection that is deleted during the scan is not found, and is no contradiction', async () => {
+test('a collection deleted during the scan is not found, and is not a contradiction', async () => {
   fixture = await shardFixture(
     {},
     withScan(async (_key, real) => {
@@ -141,7 +141,7 @@ test('a collection that is deleted during the scan is not found, and is no contr
   await expect(begun).rejects.toMatchObject({ code: 'COLLECTION_NOT_FOUND' });
 });
 
-test('nor is one whose log goes first, with the records still there', async () => {
+test('nor is one whose log is deleted first, with the records still there', async () => {
   let isScanned = false;
   const appliedSeq = async () => (isScanned ? 2 : 0);
   fixture = await shardFixture({}, (store) => {
@@ -163,7 +163,7 @@ test('nor is one whose log goes first, with the records still there', async () =
   await expect(begun).rejects.toMatchObject({ code: 'COLLECTION_NOT_FOUND' });
 });
 
-test('a session waits for the rest of its verification, and goes only when nobody has come back for long', async () => {
+test('a session waits for the rest of its verification, and expires only if no caller returns for long', async () => {
   fixture = await shardFixture();
   const { head } = await fixture.node.upsert(specOf(1), batchOf(['a', 'b']));
   fakeTimers();
@@ -207,7 +207,7 @@ describe('memory', () => {
   const many = (count: number, prefix = 'r') => batchOf(Array.from({ length: count }, (_, at) => `${prefix}${at}`));
   const bytes = () => fixture.node.stats().bytes;
 
-  test('what a session takes counts until it is released, once', async () => {
+  test("a session's memory counts until it is released, once", async () => {
     fixture = await shardFixture();
     const { head } = await fixture.node.upsert(specOf(1), many(5_000));
     await fixture.restart();
@@ -221,7 +221,7 @@ describe('memory', () => {
     expect(bytes()).toBe(0);
   });
 
-  test('long ids, and what is laid over the records, count as they come', async () => {
+  test('long ids, and what is applied over the records, count as they arrive', async () => {
     fixture = await shardFixture();
     await fixture.node.upsert(specOf(1), many(2_000, 'x'.repeat(400)));
     await fixture.restart();

@@ -14,7 +14,7 @@ const RECORDS = upsertOf(
 );
 const ALL = queryWith([1, 1], { topK: 400, exact: true, includeMetadata: true });
 
-test('a cancelled read takes no more turns, and those that wait for it go on', () => {
+test('a cancelled read takes no more turns, and those that wait for it continue', () => {
   const host = new HostHarness({ waitMaxMs: Number.POSITIVE_INFINITY });
   const key = host.open('c');
   host.write(key, RECORDS);
@@ -38,7 +38,7 @@ test('a cancelled read takes no more turns, and those that wait for it go on', (
 let pool: WorkerPool;
 afterEach(() => pool?.end());
 
-test('a request whose signal aborts fails with its reason, and what was kept for it is given up', async () => {
+test('a request whose signal aborts fails with its reason, and what was kept for it is released', async () => {
   pool = new WorkerPool(1, pino({ level: 'silent' }));
   const [worker] = pool.workers;
   const key = 'c.0';

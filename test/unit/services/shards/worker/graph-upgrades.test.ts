@@ -77,7 +77,7 @@ test('shards that open with outdated graphs never hold more than one graph twice
   expect(keys.map((key) => isUpgraded(host, key))).toEqual([true, true, true, true]);
 });
 
-test('an outdated graph does not count as unindexed, waiting or under way', () => {
+test('an outdated graph does not count as unindexed, waiting or in progress', () => {
   const { host, keys } = loaded(2);
   const unindexed = new Set<number>();
   do for (const key of keys) unindexed.add(sizeOf(host, key).unindexed);
@@ -85,7 +85,7 @@ test('an outdated graph does not count as unindexed, waiting or under way', () =
   expect([...unindexed]).toEqual([0]);
 });
 
-test('a shard that closes, and one whose graph cannot be built, let the next one go on', () => {
+test('a shard that closes, and one whose graph cannot be built, let the next one continue', () => {
   const { host, keys } = loaded(4);
   for (let i = 0; i < 5; i++) host.turn();
   host.result(host.send('close', { key: keys[0] }));

@@ -48,7 +48,7 @@ function answerOf(id: number): AnswerPage<ListedRecord> {
 
 const idsOf = ({ items }: AnswerPage<ListedRecord>) => items.map(({ id }) => id);
 
-test('a record has what was asked for', () => {
+test('a record has the requested parts', () => {
   const [id] = IDS;
   const first = (changes: object) => answerOf(send({ limit: 1, ...changes })).items;
   const values = Float32Array.of(1, 1);
@@ -61,7 +61,7 @@ test('a record has what was asked for', () => {
   expect(first({ includeValues: true, includeMetadata: true })).toEqual([{ id, values, metadata }]);
 });
 
-test('what comes in pages is of one state, whatever is written between them', () => {
+test('all pages are of one state, whatever is written between them', () => {
   const includes = { includeValues: true, includeMetadata: true };
   let page = answerOf(send({ ...includes, pageMaxBytes: 4_000 }));
   const listed = [...page.items];
@@ -99,7 +99,7 @@ test('a listing that a write overtakes is of the state before it or after it', (
   expect([seen.before > 0, seen.after > RECORDS]).toEqual([true, true]);
 });
 
-test('says that the shard has grown once the order of its ids is built', () => {
+test('reports that the shard has grown once the order of its ids is built', () => {
   host.notices.length = 0;
   answerOf(send());
   host.settle();

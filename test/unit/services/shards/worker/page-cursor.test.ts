@@ -28,7 +28,7 @@ function readOut(reading: PageCursor): unknown[] {
   return items;
 }
 
-test('a reading stays as it was whatever is written, and what it kept goes when it ends', () => {
+test('a read stays unchanged whatever is written, and what it kept is released when it ends', () => {
   const shard = new Shard(specWith({ dimensions: DIMENSIONS }));
   /** The same shard without cursors. */
   const twin = new Shard(specWith({ dimensions: DIMENSIONS }));
@@ -64,7 +64,7 @@ test('a reading stays as it was whatever is written, and what it kept goes when 
   expect(queryIn(shard, ALL)).toEqual(queryIn(twin, ALL));
 });
 
-test('records that are read stay readable while nearly all others go and memory is moved together', () => {
+test('records that are read stay readable while nearly all others are deleted and memory is compacted', () => {
   const shard = new Shard(specWith({ dimensions: DIMENSIONS }));
   const large = (names: string[], generation: number): ShardWrite => {
     const write = upsertOf(names, generation);
@@ -124,7 +124,7 @@ function startHost() {
   };
 }
 
-test('pages are handed out in order, also while a group is staged, until nothing is left', () => {
+test('pages are returned in order, even while a group is staged, until nothing is left', () => {
   const { ask, query, next } = startHost();
   const whole = ask('query', { key: 'c.0', query: ALL, pageMaxBytes: Number.POSITIVE_INFINITY });
   expect(whole.rest).toBeNull();
@@ -141,7 +141,7 @@ test('pages are handed out in order, also while a group is staged, until nothing
   expect((query().items[0] as ShardMatch).metadata).toContain('of 2');
 });
 
-test('a reading for which nobody comes back is forgotten, one that is left at once', () => {
+test('an abandoned read is forgotten, and a cancelled one at once', () => {
   const { ask, pass, query, next } = startHost();
   const [slow, quick, left] = [query(), query(), query()];
   pass(20_000);
@@ -155,7 +155,7 @@ test('a reading for which nobody comes back is forgotten, one that is left at on
   expect(ask('next', { key: 'other', rest: further.rest!, pageMaxBytes: 1 })).toBeNull();
 });
 
-test('of too many readings the oldest of the kind ends, and no other', () => {
+test('of too many reads the oldest of the kind ends, and no other', () => {
   const shard = new Shard(specWith({ dimensions: DIMENSIONS }));
   write(shard, upsertOf(ids(2), 1));
   const readings = new PageCursors();
@@ -171,7 +171,7 @@ test('of too many readings the oldest of the kind ends, and no other', () => {
   expect(readings.size).toBe(0);
 });
 
-test('a page of no bytes keeps a reading, and takes nothing of it', () => {
+test('a page of no bytes keeps a read, and takes nothing of it', () => {
   const { ask, pass, query, next } = startHost();
   const [kept, other] = [query(), query()];
   const second = kept.items.length;

@@ -11,7 +11,7 @@ const log = pino({ level: 'error' }, { write: (line: string) => void faults.push
 
 afterEach(() => pool.end());
 
-test('threads that end are replaced, and those that live are chosen meanwhile', async () => {
+test('threads that end are replaced, and live ones are chosen meanwhile', async () => {
   pool = new WorkerPool(2, log);
   const [first, second] = [...pool.workers];
   // The lighter worker exits twice during its start, so its replacement waits.
@@ -30,7 +30,7 @@ test('threads that end are replaced, and those that live are chosen meanwhile', 
   expect(faults).toEqual([]);
 });
 
-test('a request that cannot be sent fails by itself, and leaves nothing that a later end of the thread would meet', async () => {
+test('a request that cannot be sent fails by itself, and a later end of the thread does not affect it', async () => {
   pool = new WorkerPool(1, log);
   const [worker] = pool.workers;
   await expect(worker!.request('close', { key: (() => 0) as never })).rejects.toThrow('could not be cloned');

@@ -12,7 +12,7 @@ function upsertOf(metadata: string[]): { kind: 'upsert'; batch: RecordBatch } {
   return { kind: 'upsert', batch: { ids, dimensions: DIMENSIONS, vectors, metadata } };
 }
 
-test('megabytes of metadata are handed over, not copied, and come out as they went in', async () => {
+test('megabytes of metadata are transferred, not copied, and arrive unchanged', async () => {
   const write = upsertOf([
     '{}',
     ...Array.from({ length: 400 }, (_, at) => `{"a":"${'x€𝄞'.repeat(5_000)}${at}"}`),
@@ -27,7 +27,7 @@ test('megabytes of metadata are handed over, not copied, and come out as they we
   expect(message.transfer).toHaveLength(3);
 });
 
-test('little metadata goes as it is, and vectors that share their buffer are not taken away', async () => {
+test('little metadata is copied, and vectors that share their buffer are not transferred', async () => {
   const write = upsertOf(['{"a":1}', '{}']);
   expect(await toPosted(write)).toEqual({ write, transfer: [write.batch.vectors.buffer] });
   const part = { ...write.batch, ids: ['r0'], vectors: write.batch.vectors.subarray(0, 2), metadata: ['{}'] };
@@ -36,7 +36,7 @@ test('little metadata goes as it is, and vectors that share their buffer are not
   expect(fromPosted((await toPosted({ ...removal, ids: ['a'] })).write)).toEqual(removal);
 });
 
-test('what may have to be sent once more stays here', async () => {
+test('what may have to be sent again is kept', async () => {
   const write = upsertOf(['{"a":1}', '{}']);
   const expected = structuredClone(write);
   const { write: message, transfer } = await toPosted(write, true);
@@ -44,13 +44,13 @@ test('what may have to be sent once more stays here', async () => {
   expect(write).toEqual(expected);
 });
 
-test('ill-formed text reaches the engine as it is, to be refused there', async () => {
+test('ill-formed text reaches the engine unchanged, to be refused there', async () => {
   const metadata = ['{}', `{"a":"${'x'.repeat(3 * 1024 * 1024)}\ud800"}`];
   const { write } = await toPosted(upsertOf(metadata));
   expect(fromPosted(write)).toMatchObject({ batch: { metadata } });
 });
 
-test('40 MB of metadata do not hold the event loop', async () => {
+test('40 MB of metadata do not block the event loop', async () => {
   const write = upsertOf(Array.from({ length: 1_000 }, (_, at) => `{"a":"${'y'.repeat(40_000)}${at}"}`));
   // The best of several attempts, because other processes slow this one down.
   let heldMs = Number.POSITIVE_INFINITY;

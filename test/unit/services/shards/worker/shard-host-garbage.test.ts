@@ -30,7 +30,7 @@ test('garbage is collected after much building, not after each small piece of it
   expect(pieces).toBeGreaterThan(10);
 });
 
-test('and after much was deleted, however little work that was', () => {
+test('and after many deletes, however little work they were', () => {
   const host = new HostHarness();
   const key = host.open('c', { dimensions: WIDE });
   const ids = Array.from({ length: 1_200 }, (_, i) => `r${i}`);

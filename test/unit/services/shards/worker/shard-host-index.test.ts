@@ -56,7 +56,7 @@ function faults(): IndexNotice[] {
   return host.notices.filter((notice): notice is IndexNotice => 'indexFault' in notice);
 }
 
-test('is a fault of its shard alone, told once and without data, and the shard goes on with scans', () => {
+test('is a fault of its shard alone, reported once and without data, and the shard continues with scans', () => {
   write(200);
   host.settle();
   expect(faults()).toEqual([{ id: null, key, indexFault: expect.stringContaining('Out of memory!') }]);
@@ -80,7 +80,7 @@ test('is a fault of its shard alone, told once and without data, and the shard g
   expect(unindexed()).toBe(300);
 });
 
-test('is tried again after a pause that doubles, not before, and until it can be built', () => {
+test('is retried after a pause that doubles, not before, and until it can be built', () => {
   write(200);
   host.settle();
   const pauses: number[] = [];
@@ -114,7 +114,7 @@ test('is tried again after a pause that doubles, not before, and until it can be
   expectTrueAnswer();
 });
 
-test('leaves the index that there is in use when it is the next one that fails', () => {
+test('leaves the existing index in use if the next one fails', () => {
   addsLeft = Number.POSITIVE_INFINITY;
   write(600);
   host.settle();
@@ -134,7 +134,7 @@ test('leaves the index that there is in use when it is the next one that fails',
   expectTrueAnswer();
 });
 
-test('a timer that is set for a shard that is closed does nothing', () => {
+test('a timer set for a closed shard does nothing', () => {
   write(200);
   host.settle();
   host.result(host.send('close', { key }));

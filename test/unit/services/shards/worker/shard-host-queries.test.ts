@@ -51,8 +51,8 @@ function turnsOfBomb(): number {
   return host.turnsUntil(host.query(large, bomb(0)));
 }
 
-describe('a query that takes long', () => {
-  test('leaves a query of another shard its answer at once', () => {
+describe('a long query', () => {
+  test('lets a query of another shard be answered at once', () => {
     const long = host.query(large, BOMB);
     host.turn();
     const cheap = host.query(small, CHEAP);
@@ -81,7 +81,7 @@ describe('a query that takes long', () => {
     host.turnsUntil(long);
   });
 
-  test('leaves a query of its own shard that ends within a slice its answer at once', () => {
+  test('lets a query of its own shard that ends within a slice be answered at once', () => {
     const cheap = queryWith([1, 1], { filter: { n: -1 } });
     host.turnsUntil(host.query(large, cheap));
     const long = host.query(large, BOMB);
@@ -93,7 +93,7 @@ describe('a query that takes long', () => {
   test.each([
     ['many steps', 1],
     ['one step', 1e12],
-  ])('tells how much the shard has grown by what it had built in %s', (_, stepNs) => {
+  ])('reports how much the shard has grown by what it had built in %s', (_, stepNs) => {
     host = new HostHarness({ engine: { stepNs } });
     large = host.open('large');
     host.write(large, records(RECORDS));
@@ -114,7 +114,7 @@ function sizeOf(key: ShardKey): ShardSize {
 }
 
 describe('writes', () => {
-  test('are answered although sliced queries keep coming, and those see them that come after', () => {
+  test('are answered although sliced queries keep coming, and later queries see them', () => {
     const alone = turnsOfBomb();
     const seen: { id: number; sent: 'before' | 'after' }[] = [];
     let commit: number | null = null;
@@ -150,7 +150,7 @@ describe('writes', () => {
     ]);
   });
 
-  test('wait for four queries at most, and while they wait no query is added to them', () => {
+  test('wait for four queries at most, and no query is added while they wait', () => {
     turnsOfBomb();
     const bombs = Array.from({ length: 12 }, (_, i) => host.query(large, bomb(i)));
     const commit = host.write(large, records(1, RECORDS));
@@ -160,7 +160,7 @@ describe('writes', () => {
     expect(bombs.map((id) => host.matches(id).length)).toEqual([640, 640, 640, 640, ...Array(8).fill(641)]);
   });
 
-  test('go on between the steps of a query that only builds columns', () => {
+  test('continue between the steps of a query that only builds columns', () => {
     const long = host.query(large, bomb(0));
     // Frees one slot whose columns are built already and one whose columns are not. Records without
     // fields take both.
@@ -178,7 +178,7 @@ describe('writes', () => {
     expect(ids).toHaveLength(RECORDS);
   });
 
-  test('and the engine’s moving of records wait for those who read them', () => {
+  test('and the engine’s moving of records wait for the reads that use them', () => {
     turnsOfBomb();
     host.write(large, { kind: 'delete', ids: Array.from({ length: 440 }, (_, i) => `r${i}`) });
     const held = sizeOf(large).bytes;
@@ -195,7 +195,7 @@ describe('writes', () => {
     }
   });
 
-  test('and the engine’s own work go on although sliced queries keep coming', () => {
+  test('and the engine’s own work continue although sliced queries keep coming', () => {
     host = new HostHarness({ engine: { graphMinRecords: 64, scanCostFactor: 1e-9 } });
     large = host.open('large');
     host.write(large, records(RECORDS));
@@ -208,7 +208,7 @@ describe('writes', () => {
     expect(asked).toBeGreaterThan(10);
   });
 
-  test('and the building of the index go on although queries and writes never leave the host a turn', () => {
+  test('and the building of the index continue although queries and writes leave the host no turn', () => {
     host = new HostHarness({ engine: { graphMinRecords: 64, stepNs: 1e12 } });
     large = host.open('large');
     host.write(large, records(8_000));
@@ -234,7 +234,7 @@ describe('refused', () => {
     return { code, message };
   };
 
-  test('is a query that reads beyond its budget, with what is wrong; others are not, and nothing waits for it any more', () => {
+  test('is a query that reads beyond its budget, with the reason; others are not, and nothing waits for it any more', () => {
     host = new HostHarness({ cpuMaxMs: 50 });
     large = host.open('large');
     host.write(large, records(RECORDS));
@@ -256,7 +256,7 @@ describe('refused', () => {
     expect(host.matches(cheap)).toHaveLength(5);
   });
 
-  test('is none for the columns that it had built, which others have too', () => {
+  test('is none because of the columns that it had built, which others have too', () => {
     const builtMs = RECORDS * LOOK_MS;
     host = new HostHarness({ cpuMaxMs: builtMs / 2 });
     large = host.open('large');
@@ -267,7 +267,7 @@ describe('refused', () => {
     expect(host.nowMs).toBeGreaterThan(builtMs);
   });
 
-  test('is a query for which nobody waits any more', () => {
+  test('is a query that no caller waits for any more', () => {
     host = new HostHarness({ waitMaxMs: 30 });
     large = host.open('large');
     host.write(large, records(RECORDS));
@@ -277,7 +277,7 @@ describe('refused', () => {
     expect(refusal(long)).toEqual({ code: 'UNAVAILABLE', message: 'The shard did not answer in time.' });
   });
 
-  test('are all queries and requests of a shard that is closed', () => {
+  test('are all queries and requests of a closed shard', () => {
     turnsOfBomb();
     const bombs = Array.from({ length: 6 }, (_, i) => host.query(large, bomb(i)));
     const commit = host.write(large, records(1, RECORDS));
@@ -287,7 +287,7 @@ describe('refused', () => {
   });
 });
 
-test('an answer that nobody reads on gives its records back by itself', () => {
+test('an answer that no caller continues to read releases its records by itself', () => {
   const wide = (first: number) => records(RECORDS, first);
   const [abandoned, ended] = ['abandoned', 'ended'].map((name) => {
     host = new HostHarness();

@@ -186,7 +186,7 @@ function pick({ metadata: { n, tags, v } }: TestRecord) {
 
 const RUNS = propertyRuns(40);
 
-test('whatever queries are cut by, their answers are of one state that there was while they were under way', () => {
+test('whatever interrupts queries, their answers are of one state that existed while they ran', () => {
   let answers = 0;
   fc.assert(
     fc.property(

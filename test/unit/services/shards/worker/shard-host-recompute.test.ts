@@ -29,7 +29,7 @@ function filled() {
   return { host, key, model, session, stored };
 }
 
-test('queries and writes get in between its slices, none of which is long', () => {
+test('queries and writes run between its slices, none of which is long', () => {
   const { host, key, model, session, stored } = filled();
   const query = queryWith([1, 0.5], { topK: 3 });
   const wanted = model.query(query).map(({ id }) => id);
@@ -51,7 +51,7 @@ test('queries and writes get in between its slices, none of which is long', () =
   expect(head.count).toBe(COUNT);
 });
 
-test('one whose session is over is refused, and what is under way then does no harm', () => {
+test('one whose session is over is refused, and what then runs does no harm', () => {
   const { host, session, stored } = filled();
   const recompute = host.send('recomputeRecords', { session, records: stored });
   host.result(host.send('recomputeEnd', { session }));

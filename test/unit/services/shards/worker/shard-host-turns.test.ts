@@ -62,14 +62,14 @@ describe('staging takes turns', () => {
     expect(host.turnsUntil(large)).toBeLessThanOrEqual(2 * alone + 2);
   });
 
-  test('a flood of single records is work, too: another account waits for one of them, not for all', () => {
+  test('a flood of single records is also work: another account waits for one of them, not for all', () => {
     const flood = noisy.map((key) => stage(key, records(1)));
     const small = stage(calm, records(1, MANY));
     expect(host.turnsUntil(small)).toBeLessThanOrEqual(2);
     expect(flood.filter((id) => host.isAnswered(id)).length).toBeLessThanOrEqual(1);
   });
 
-  test('what its queries take outside of its turns counts against an account, too', () => {
+  test("what an account's queries use outside of its turns counts too", () => {
     const [busy] = noisy as [ShardKey];
     host.write(busy, records(MANY));
     const turnsBeside = (queries: number): number => {
@@ -99,7 +99,7 @@ describe('staging takes turns', () => {
     expect(queries).toBeLessThan(10);
   });
 
-  test('what was freed is given back also where a group that changes nothing came in between', () => {
+  test('freed memory is returned even if a group that changes nothing came in between', () => {
     const bytesAfter = (key: ShardKey, between: () => void): number => {
       host.write(key, records(4_000));
       host.settle();
@@ -113,7 +113,7 @@ describe('staging takes turns', () => {
     expect(bytesAfter(one, () => stage(one, absent))).toBe(bytesAfter(other, () => undefined));
   });
 
-  test('its own index is built after it, and not in between', () => {
+  test('its own index is built after it, not in between', () => {
     const turnsBeside = (backlog: number): number => {
       host = new HostHarness({ engine: { graphMinRecords: 16, scanCostFactor: 1_000 } });
       const key = host.open('indexed');
@@ -123,7 +123,7 @@ describe('staging takes turns', () => {
     expect(turnsBeside(4_000)).toBeLessThanOrEqual(turnsBeside(1) + 1);
   });
 
-  test("background work of another account's shards is in turn with it", () => {
+  test("background work of another account's shards takes turns with it", () => {
     host = new HostHarness({ engine: { graphMinRecords: 16, scanCostFactor: 1_000 } });
     for (const id of noisy.keys()) host.write(host.open(`n${id}`, { accountId: 'noisy' }), records(MANY));
     calm = host.open('calm', { accountId: 'calm' });
@@ -147,7 +147,7 @@ describe('while a group is being staged', () => {
     expect(recordsOf(calm)).toBe(4 + MANY);
   });
 
-  test('it cannot be committed or taken back', () => {
+  test('it cannot be committed or undone', () => {
     const large = stage(calm, records(MANY, 100));
     host.turn();
     for (const op of ['commit', 'abort'] as const)
@@ -157,7 +157,7 @@ describe('while a group is being staged', () => {
     expect(recordsOf(calm)).toBe(4 + MANY);
   });
 
-  test('closing the shard refuses the group, and nothing of it is there when the shard is made again', () => {
+  test('closing the shard refuses the group, and nothing of it is there when the shard reopens', () => {
     const large = stage(calm, records(MANY, 100));
     host.turn();
     host.result(host.send('close', { key: calm }));
@@ -168,7 +168,7 @@ describe('while a group is being staged', () => {
     expect(recordsOf(calm)).toBe(2);
   });
 
-  test('a record that cannot be staged takes back those before it', () => {
+  test('a record that cannot be staged undoes those before it', () => {
     const broken = upsertOf([['\ud800', { values: [1, 2], metadata: {} }]], 2);
     const group = stage(calm, records(MANY, 100), broken);
     host.turnsUntil(group);

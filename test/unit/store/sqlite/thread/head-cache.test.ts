@@ -54,7 +54,7 @@ function verifiedBy(work: () => unknown): number {
 }
 const headOf = (index: number) => log.heads(collection).get(index);
 
-test('heads that were verified are verified no more', () => {
+test('verified heads are not verified again', () => {
   expect(verifiedBy(() => log.heads(collection))).toBe(0);
 });
 
@@ -78,7 +78,7 @@ test('an append that is rolled back is not seen', () => {
   expect(headOf(7)).toEqual(head(2));
 });
 
-test('what another connection appends or changes is seen', () => {
+test('changes and appends of another connection are seen', () => {
   const other = new Database({ path: join(folder, 'log.db'), schema, pageBytes: 4_096, made: true });
   const others = new LogTables(other, new UsageTables(other), seals, new HeadCache(other));
   other.tryTransaction(() => others.append(entry(`${collection}.9`, 2)));
@@ -91,7 +91,7 @@ test('what another connection appends or changes is seen', () => {
   expect(headOf(3)).toEqual(invalidHead(1));
 });
 
-test('the first entry of a shard, and the drop of all, are seen', () => {
+test("a shard's first entry, and the drop of all, are seen", () => {
   const young = randomUUID();
   expect(log.heads(young).size).toBe(0);
   database.tryTransaction(() => log.append(entry(`${young}.0`, 1)));

@@ -51,19 +51,19 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-test('a key that is not there is looked for by its id: none is verified', () => {
+test('an absent key is looked up by its id: none is verified', () => {
   expect(keys.revoke(ACCOUNT, 'absent', at(0))).toBe('absent');
   expect(seals.verified).toBe(0);
 });
 
-test('of a thousand keys one is revoked by verifying it, and another that can manage', () => {
+test('revoking one of a thousand keys verifies it, and another with manage', () => {
   expect(keys.revoke(ACCOUNT, rows[0].id, at(0))).toBe('revoked');
   expect(seals.verified).toBe(1);
   expect(keys.revoke(ACCOUNT, rows[1].id, at(0))).toBe('revoked');
   expect(seals.verified).toBe(3);
 });
 
-test('a limit is held against no more keys than it allows', () => {
+test('a limit verifies no more keys than it allows', () => {
   const row = newKey({ accountId: ACCOUNT });
   expect(keys.create({ ...row, seal: '' }, 2)).toBe('limit');
   expect(seals.verified).toBe(2);

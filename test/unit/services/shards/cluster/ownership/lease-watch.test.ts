@@ -22,7 +22,7 @@ function lease(incarnation: string, beat = 1): LeaseRow {
 const isDead = (watch: LeaseWatch, incarnation: string): boolean =>
   watch.isOver(incarnation) || watch.dead().some(({ row }) => row.incarnation === incarnation);
 
-test('a beat that stands for long enough is dead, however few readings there were', () => {
+test('a beat unchanged for long enough is dead, however few reads there were', () => {
   const { clock, watch } = watchAt();
   watch.observe([lease('a')], watch.begin(['a']));
   clock.nowMs += DEAD_AFTER_MS - 1;
@@ -36,7 +36,7 @@ test('a beat that stands for long enough is dead, however few readings there wer
   expect(watch.live()).toEqual([]);
 });
 
-test('time counts from when an answer came to when the next reading began', () => {
+test('time counts from the arrival of an answer to the start of the next read', () => {
   const { clock, watch } = watchAt();
   const slow = watch.begin(['a']);
   clock.nowMs += DEAD_AFTER_MS;
@@ -47,7 +47,7 @@ test('time counts from when an answer came to when the next reading began', () =
   expect(isDead(watch, 'a')).toBe(false);
 });
 
-test('a reading of some says nothing of the others', () => {
+test('a read of some leases says nothing about the others', () => {
   const { watch } = watchAt();
   watch.observe([lease('a'), lease('b')], watch.begin());
   watch.observe([lease('a')], watch.begin(['a']));
@@ -59,7 +59,7 @@ test('a reading of some says nothing of the others', () => {
   expect(watch.isOver('a')).toBe(true);
 });
 
-test('a lease that began after a reading is not over for being absent there', () => {
+test('a lease that began after a read began is not over because the read lacks it', () => {
   const { watch } = watchAt();
   const early = watch.begin();
   watch.observe([lease('new')], watch.begin(['new']));
@@ -72,7 +72,7 @@ test('a lease that began after a reading is not over for being absent there', ()
   expect(isDead(watch, 'named')).toBe(true);
 });
 
-test('an answer that a later reading overtook changes nothing', () => {
+test('an answer overtaken by a later read changes nothing', () => {
   const { clock, watch } = watchAt();
   watch.observe([lease('a', 1)], watch.begin());
   const early = watch.begin();
@@ -85,7 +85,7 @@ test('an answer that a later reading overtook changes nothing', () => {
   expect(isDead(watch, 'a')).toBe(true);
 });
 
-test('one that is over is not alive when a reading shows it again, and is to be ended again', () => {
+test('one that is over is not alive when a read shows it again, and is to be ended again', () => {
   const { watch } = watchAt();
   watch.observe([lease('a')], watch.begin());
   const late = watch.begin();

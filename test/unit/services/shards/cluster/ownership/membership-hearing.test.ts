@@ -13,7 +13,7 @@ async function hearing() {
   return { nodes, a: a!, b: b! };
 }
 
-test('a node that calls do not reach gives up what it holds within ten seconds, and has a lease again once they do', async () => {
+test('a node that calls do not reach gives up its shards within ten seconds, and takes a lease again once they do', async () => {
   const { nodes, a, b } = await hearing();
   nodes.unheard.add('a');
   const cutMs = nodes.time.nowMs;
@@ -30,7 +30,7 @@ test('a node that calls do not reach gives up what it holds within ten seconds, 
   expect(a.hasLease).toBe(true);
 });
 
-test('what carries calls is away for all: nobody gives up anything', async () => {
+test('the transport is down for all: no node gives up anything', async () => {
   const { nodes, a } = await hearing();
   for (const node of nodes.members.keys()) nodes.unheard.add(node);
   for (let second = 0; second < 60; second++) {
@@ -44,7 +44,7 @@ test('what carries calls is away for all: nobody gives up anything', async () =>
 });
 
 test.each([6, 8, 20])(
-  'what carries calls is back after %i s, for one node two seconds after the others: it keeps what it holds',
+  'the transport is back after %i s, for one node two seconds later: it keeps its shards',
   async (seconds) => {
     // Whatever phase the node is in when it comes back.
     for (let phaseMs = 0; phaseMs < 4_000; phaseMs += 250) {
@@ -62,7 +62,7 @@ test.each([6, 8, 20])(
   },
 );
 
-test('the only node keeps its lease though it hears nobody', async () => {
+test('the only node keeps its lease without receiving anything', async () => {
   const nodes = new Nodes();
   const only = await nodes.start('a', elsewhere());
   nodes.heardMs.set('a', nodes.time.nowMs);

@@ -38,7 +38,7 @@ async function runWithMachine(nodes: Nodes, forMs: number): Promise<void> {
   }
 }
 
-test('a process of this machine that is gone is found dead before its lease is over, and its shards are free', async () => {
+test('a process on this machine that ended is found dead before its lease is over, and its shards are free', async () => {
   const nodes = new Nodes();
   const own = await ownIdentity();
   const { child, identity } = await processHere();
@@ -81,7 +81,7 @@ test('one that is cut off is found dead after 7.5 s, not before its own clock ha
   expect((await nodes.over(first.ownership.acquire(SHARD))).epoch).toBe(2);
 });
 
-test('with many nodes a few leases are read each second, and all of them seldom', async () => {
+test('with many nodes a few leases are read each second, and all of them rarely', async () => {
   const nodes = new Nodes();
   const count = 60;
   for (let at = 0; at < count; at++) await nodes.start(`n${at}`, elsewhere());
@@ -102,7 +102,7 @@ test('with many nodes a few leases are read each second, and all of them seldom'
     if (!nodes.cut.has(name)) expect(member.eligibleNodes()).toHaveLength(count - 2);
 });
 
-test('all that wait for one holder share one reading of its lease', async () => {
+test('all that wait for one holder share one read of its lease', async () => {
   const nodes = new Nodes();
   const first = await nodes.start('a', elsewhere());
   const second = await nodes.start('b', elsewhere());
@@ -117,7 +117,7 @@ test('all that wait for one holder share one reading of its lease', async () => 
   expect(nodes.gets.length + nodes.lists).toBeLessThanOrEqual(3);
 });
 
-test('while the store is away nobody is judged, and when it is back nobody is dead who renews', async () => {
+test('while the store is down no node is judged, and afterwards no renewing node is dead', async () => {
   const nodes = new Nodes();
   const first = await nodes.start('a', elsewhere());
   const second = await nodes.start('b', elsewhere());
@@ -135,7 +135,7 @@ test('while the store is away nobody is judged, and when it is back nobody is de
   expect((await nodes.over(first.ownership.acquire(SHARD))).epoch).toBe(2);
 });
 
-test('what was held when the store went away is free as soon as it is back, whatever renewals it carries out late', async () => {
+test('shards held when the store went down are free as soon as it is back, whatever late renewals it carries out', async () => {
   const nodes = new Nodes();
   const first = await nodes.start('a', elsewhere());
   const second = await nodes.start('b', elsewhere());
@@ -149,7 +149,7 @@ test('what was held when the store went away is free as soon as it is back, what
   expect((await nodes.over(first.ownership.acquire(SHARD))).epoch).toBe(2);
 });
 
-test('callers of a node that is taking its lease wait for it, for a second at most', async () => {
+test('callers of a node that is taking its lease wait for it, for at most a second', async () => {
   const nodes = new Nodes();
   const first = await nodes.start('a', elsewhere());
   nodes.isDown = true;
@@ -163,7 +163,7 @@ test('callers of a node that is taking its lease wait for it, for a second at mo
   expect((await nodes.over(first.ownership.acquire(SHARD))).epoch).toBe(1);
 });
 
-test('a lease that was renewed since it was read is not ended', async () => {
+test('a lease renewed since it was read is not ended', async () => {
   const nodes = new Nodes();
   await nodes.start('a', elsewhere());
   await nodes.start('b', elsewhere());
@@ -181,7 +181,7 @@ test('a lease that was renewed since it was read is not ended', async () => {
   expect(nodes.dead).toMatchObject([{ by: 'a', node: 'b' }]);
 });
 
-test('placement goes by memory, and leaves out who leaves', async () => {
+test('placement goes by memory, and leaves out nodes that leave', async () => {
   const nodes = new Nodes();
   const first = await nodes.start('a', elsewhere());
   const large = await nodes.start('large', elsewhere());
@@ -198,7 +198,7 @@ test('placement goes by memory, and leaves out who leaves', async () => {
   expect(large.eligibleNodes()).toEqual(['a']);
 });
 
-test('a shard that rests is left to another node, which alone may claim it while it lives', async () => {
+test('an unloaded shard is left to another node, which alone may claim it while it lives', async () => {
   const nodes = new Nodes();
   const [first, heir, third] = [
     await nodes.start('a', elsewhere()),
@@ -214,7 +214,7 @@ test('a shard that rests is left to another node, which alone may claim it while
   expect((await nodes.over(heir.ownership.acquire(SHARD))).epoch).toBe(2);
 });
 
-test('a node that leaves gives back what is asked for there, and what was left to it', async () => {
+test('a node that leaves returns shards requested there, and those that were left to it', async () => {
   const nodes = new Nodes();
   const [first, heir] = [await nodes.start('a', elsewhere()), await nodes.start('b', elsewhere())];
   first.ownership.markUnloaded(await nodes.over(first.ownership.acquire(SHARD)), 1_000);
@@ -230,7 +230,7 @@ test('a node that leaves gives back what is asked for there, and what was left t
   expect(nodes.owners.get(SHARD)).toMatchObject({ epoch: 2, holder: null });
 });
 
-test('a node that leaves knows by then who came a moment ago', async () => {
+test('a node that leaves already knows which nodes joined a moment ago', async () => {
   const nodes = new Nodes();
   const first = await nodes.start('a', elsewhere());
   await nodes.time.run(nodes.time.nowMs + 5_000);
@@ -241,7 +241,7 @@ test('a node that leaves knows by then who came a moment ago', async () => {
   expect(first.eligibleNodes()).toEqual(['b']);
 });
 
-test('a store that stood still gives every node a lease as soon as it goes on, and leaves none behind', async () => {
+test('a frozen store gives every node a lease as soon as it continues, and leaves none behind', async () => {
   const nodes = new Nodes();
   const members = [await nodes.start('a', elsewhere()), await nodes.start('b', elsewhere())];
   await nodes.time.run(nodes.time.nowMs + 5_000);

@@ -117,7 +117,7 @@ describe('a node that joins', () => {
   test.each([
     ['open', 0],
     ['resting', null],
-  ] as const)('gets its share of the shards, which are %s, and then there is peace', async (how, busyMs) => {
+  ] as const)('gets its share of the shards, which are %s, and then moves end', async (how, busyMs) => {
     const board = new Board(['a', 'b'], shardsOn(['a', 'b'], 60, busyMs));
     await board.run(SETTLED_MS);
     board.join('c');
@@ -152,7 +152,7 @@ describe('a node that joins', () => {
   });
 });
 
-test('who refused is not asked again for ten seconds', async () => {
+test('a node that refused is not asked again for ten seconds', async () => {
   const board = new Board(['a', 'b'], shardsOn(['a'], 40));
   board.refuses = (to) => (to === 'b' ? 'busy' : null);
   await board.run(200_000);
@@ -167,7 +167,7 @@ test('who refused is not asked again for ten seconds', async () => {
   expect(board.held('b').length).toBeGreaterThan(10);
 });
 
-test('a node that is about to leave is given nothing', async () => {
+test('a node that is about to leave gets nothing', async () => {
   const board = new Board(['a', 'b', 'c'], shardsOn(['a'], 40));
   board.draining.add('b');
   await board.run(SETTLED_MS);

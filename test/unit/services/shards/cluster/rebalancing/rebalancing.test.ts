@@ -122,8 +122,8 @@ function atHome(seed: number, nodes: string[], perNode: number, sigma = 1): Boar
 
 const seeds = fc.integer({ min: 0, max: 1_000_000 });
 
-describe('a cluster left to itself', () => {
-  test('comes to rest with no node far over the mean, by bytes and by load, and stays', () => {
+describe('a cluster left alone', () => {
+  test('settles with no node far over the mean, by bytes and by load, and stays so', () => {
     fc.assert(
       fc.property(seeds, fc.integer({ min: 2, max: 12 }), (seed, count) => {
         const board = atHome(seed, names(count), 50);
@@ -137,7 +137,7 @@ describe('a cluster left to itself', () => {
     );
   });
 
-  test('gives a node that joins its share, little more moves, and nothing moves back and forth', () => {
+  test('gives a joining node its share, moves little else, and moves nothing back and forth', () => {
     fc.assert(
       fc.property(seeds, fc.integer({ min: 3, max: 12 }), (seed, count) => {
         const board = atHome(seed, names(count), 50, 0.5);
@@ -158,7 +158,7 @@ describe('a cluster left to itself', () => {
     );
   });
 
-  test('takes nothing from a node that leaves, which its drain empties, and brings it nothing', () => {
+  test('takes nothing from a leaving node, which its drain empties, and gives it nothing', () => {
     const board = atHome(5, names(8), 50, 0.5);
     board.settle();
     board.draining.add('n3');
@@ -191,7 +191,7 @@ describe('a cluster left to itself', () => {
     expect(moves).toBeLessThan(board.shards.length / 10);
   });
 
-  test('few large shards go to a node that joins, too', () => {
+  test('few large shards also move to a node that joins', () => {
     const shards = Array.from({ length: 12 }, (_, at) => ({
       shard: `c.${at}`,
       bytes: 5 * GIB,
@@ -237,14 +237,14 @@ describe('one move', () => {
     });
   });
 
-  test('there is none in a cluster that is nearly empty, however unevenly', () => {
+  test('does not happen in a nearly empty cluster, however uneven', () => {
     const shards = names(40).map((_, at) => ({ shard: `c.${at}`, bytes: GIB / 20, load: 0.05, node: '' }));
     const board = new Board(names(10), shards);
     for (const shard of shards) shard.node = board.placement.preferred(shard.shard)!;
     expect(board.settle()).toEqual([]);
   });
 
-  test('waits until the shard has rested', () => {
+  test('waits until the shard has stayed long enough', () => {
     const board = away({ heldForMs: 60_000 });
     expect(board.plan(board.shards[0]!.node)).toBeNull();
   });
@@ -277,7 +277,7 @@ describe('one move', () => {
     expect(board.plan(node, busy)).toBeNull();
   });
 
-  test('memory is not relieved at a node that follows the shard, load is', () => {
+  test('moving to a follower relieves load, not memory', () => {
     const followers = ['n1'];
     const shards = Array.from({ length: 8 }, (_, at) => ({
       shard: `c.${at}`,
@@ -293,7 +293,7 @@ describe('one move', () => {
     expect(new Board(['n0', 'n1'], busy).plan('n0')).toMatchObject({ to: 'n1', reason: 'load' });
   });
 
-  test('the same view gives the same move, and a node that is not in it none', () => {
+  test('the same view gives the same move, and a node missing from it none', () => {
     const board = atHome(9, names(5), 30);
     for (const node of board.nodes) expect(board.plan(node)).toEqual(board.plan(node));
     expect(board.plan('elsewhere')).toBeNull();
@@ -306,7 +306,7 @@ describe('the target', () => {
   const use = board.cluster();
   const small = { bytes: GIB / 10, load: 0, reason: 'home' } as const;
 
-  test('takes what it has room for, one at a time, by what it holds itself', () => {
+  test('accepts what it has room for, one at a time, by its own count', () => {
     const empty = { ...own, bytes: 0, load: 0 };
     expect(offerRefusal(empty, use, false, small)).toBeNull();
     expect(offerRefusal(empty, use, true, small)).toBe('busy');
@@ -318,7 +318,7 @@ describe('the target', () => {
 });
 
 describe('the pace', () => {
-  test('is one move at a time and so many bytes a second over time', () => {
+  test('is one move at a time and a bounded number of bytes a second over time', () => {
     const pace = new MoveThrottle(1_000);
     expect(pace.nextMs).toBeLessThan(0);
     pace.began();
@@ -330,7 +330,7 @@ describe('the pace', () => {
     expect(pace.nextMs).toBe(71_500);
   });
 
-  test('leaves a node alone that refused, longer one that failed', () => {
+  test('leaves out a node that refused, and longer one that failed', () => {
     const pace = new MoveThrottle(1_000);
     pace.began();
     pace.refused('a', 1_000);

@@ -107,7 +107,7 @@ function fill(shard: Shard, count: number, metadataOf: (i: number) => TestRecord
   write(shard, upsertOf(records, 2));
 }
 
-test('what few records are asked of is read from them, whichever part of the filter comes first', () => {
+test('conditions on few records are read from them, whichever part of the filter comes first', () => {
   const shard = new Shard(specWith({ dimensions: 2 }));
   fill(shard, 6_000, (i) => ({
     space: `s${i % 3_000}`,
@@ -137,7 +137,7 @@ test('many numbers are found as few are', () => {
   }
 });
 
-test('a column that one query began and left is finished by the next', () => {
+test('a column that one query began and left is completed by the next', () => {
   const shard = new Shard(specWith({ dimensions: 2 }), { stepNs: 1 });
   fill(shard, 100, (i) => ({ n: i }));
   const query = allWith({ n: { $gte: 40 } });

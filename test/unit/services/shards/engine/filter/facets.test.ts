@@ -21,7 +21,7 @@ function pauses(shard: Shard, phase: string): number {
   return count;
 }
 
-test('long values that begin alike are ranked in steps', () => {
+test('long values with a common beginning are ranked in steps', () => {
   const shard = shardOf(Array.from({ length: 200 }, (_, at) => `${'a'.repeat(40_000)}${at}`));
   // A step compares some tens of values.
   expect(pauses(shard, 'sending')).toBeGreaterThan(50);

@@ -12,7 +12,7 @@ function fill(shard: Shard, count: number, metadataOf: (i: number) => TestRecord
 }
 const asking = (filter: Record<string, unknown>) => queryWith([1, 1], { topK: 10, filter });
 
-test('long strings that begin alike are compared in many steps', () => {
+test('long strings with a common beginning are compared in many steps', () => {
   const shard = new Shard(specWith({ dimensions: 2 }));
   const prefix = 'x'.repeat(30_000);
   fill(shard, 200, (i) => ({ s: `${prefix}${i}` }));
@@ -22,7 +22,7 @@ test('long strings that begin alike are compared in many steps', () => {
   expect(phases.length).toBeGreaterThan(50);
 });
 
-test('a column that writes make too large gives way', () => {
+test('a column that writes make too large is dropped', () => {
   const elements = (i: number) => Array.from({ length: 500 }, (_, at) => (i * 500 + at) % 5_000);
   const bytesAfter = (filter: Record<string, unknown> | null): number => {
     const shard = new Shard(specWith({ dimensions: 2 }), { columnsMinBytes: 0 });
@@ -34,7 +34,7 @@ test('a column that writes make too large gives way', () => {
   expect(bytesAfter({ tags: 7 })).toBeLessThan(2 * bytesAfter(null) + 2 ** 20);
 });
 
-test('what holds few is known though nothing was ever held as a string', () => {
+test('a field without strings is known to have none', () => {
   const column = new FieldColumn('b');
   column.fill(0, { b: true });
   column.fill(1, { b: false });

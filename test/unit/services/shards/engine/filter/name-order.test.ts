@@ -26,7 +26,7 @@ test('names are in the order of their bytes, whatever is added and deleted', () 
   );
 });
 
-test('thousands of names fill many chunks, and leave none when they go', () => {
+test('thousands of names fill many chunks, and deleting them leaves none', () => {
   const order = new NameOrder();
   const names = Array.from({ length: 5_000 }, (_, i) => `n${(i * 7_919) % 5_000}`);
   for (const name of names) order.add(name);
@@ -37,7 +37,7 @@ test('thousands of names fill many chunks, and leave none when they go', () => {
   expect([...order.from('')]).toEqual([]);
 });
 
-test('a page of namespaces costs what it holds, not what there are', () => {
+test('the cost of a page of namespaces depends on its size, not on their number', () => {
   const slots = new Slots(1);
   const namespaces = new Namespaces(slots);
   for (let i = 0; i < 20_000; i++) {
