@@ -39,7 +39,7 @@ import { type DevLedger, startDevLedger } from './services/devledger/process.ts'
 import { FrontDoor } from './services/gateway/front-door.ts';
 import gateway from './services/gateway/gateway.service.ts';
 import type { HttpTimeouts } from './services/gateway/http-server.ts';
-import { forgetFirstKey, makeFirstKey } from './services/keys/first-key.ts';
+import { makeFirstKey } from './services/keys/first-key.ts';
 import keys from './services/keys/keys.service.ts';
 import metering from './services/metering/metering.service.ts';
 import shards from './services/shards/shards.service.ts';
@@ -74,7 +74,10 @@ export interface Provec {
   readonly url: string | null;
   /** URL of the health port; null without one. */
   readonly healthUrl: string | null;
-  /** The first API key; only on the first start with an empty store. */
+  /**
+   * The first API key; null unless this start made it, or finds that no start has shown it. Once it
+   * is shown, the caller calls `store.firstKey.setMade`.
+   */
   readonly bootstrapSecret: string | null;
   readonly devLedger: DevLedger | null;
   /** Null if anchoring runs in another process. */
@@ -132,7 +135,6 @@ class ProvecProcess {
       door,
     );
     await broker.start();
-    // Before the first key is made, because nothing may fail between making and showing it.
     const ledger = this.#runs('anchoring') ? await call(broker, 'anchoring.info', {}) : null;
     const { bootstrapSecret, url } = await this.#open(broker, store);
     this.#running = { broker, store };
@@ -289,18 +291,14 @@ class ProvecProcess {
     else this.#parts.add('the verifications', async () => service.endRecomputations());
   }
 
-  /** Makes the first key if the store never had one, and accepts requests. */
+  /** Makes the first key if it is due, and accepts requests. */
   async #open(broker: ServiceBroker, store: Store): Promise<Pick<Provec, 'url' | 'bootstrapSecret'>> {
     const { bootstrapKey, bootstrapPlan } = this.#config;
     const runtime = { store, clock: this.#clock, log: this.#log };
-    const firstKey = this.#runs('keys') ? await makeFirstKey(runtime, bootstrapPlan, bootstrapKey) : null;
-    // The first key exists before the gateway accepts requests. If the gateway cannot listen, the
-    // key was never shown, so it is removed again.
-    const untold = bootstrapKey === null ? firstKey : null;
-    if (untold) this.#parts.add('the first key', () => forgetFirstKey(runtime, untold));
+    // The first key exists before the gateway accepts requests.
+    const bootstrapSecret = this.#runs('keys') ? await makeFirstKey(runtime, bootstrapPlan, bootstrapKey) : null;
     const url = this.#runs('gateway') ? await listen(broker) : null;
-    if (untold) this.#parts.drop();
-    return { bootstrapSecret: firstKey?.secret ?? null, url };
+    return { bootstrapSecret, url };
   }
 }
 

@@ -137,7 +137,9 @@ async function main(): Promise<void> {
     bootstrapSecret === null &&
     config.bootstrapKey !== null &&
     (await provec.store.keys.findByHash(secretHash(config.bootstrapKey))) === null;
-  process.stdout.write(startupBanner(config, { url, healthUrl, ledger, bootstrapSecret, isBootstrapKeyIgnored }));
+  const banner = startupBanner(config, { url, healthUrl, ledger, bootstrapSecret, isBootstrapKeyIgnored });
+  const isShown = await new Promise<boolean>((resolve) => process.stdout.write(banner, (error) => resolve(!error)));
+  if (isShown && bootstrapSecret !== null) await provec.store.firstKey.setMade();
   if (!repl) return;
   // Imported only here: it loads `node:domain`, which slows down every event of the process.
   const { openConsole } = await import('./repl/console.ts');

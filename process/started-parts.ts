@@ -23,11 +23,6 @@ export class StartedParts {
     this.#stops.push([name, stop]);
   }
 
-  /** Removes the last part, which no longer needs to be stopped. */
-  drop(): void {
-    this.#stops.pop();
-  }
-
   /** Stops all parts. Idempotent; never rejects. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stopAll();

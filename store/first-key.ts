@@ -1,25 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import type { MacPayload, Seals } from '../lib/secret/seals.ts';
 
+/** A first key that the store permits. */
+export interface DueKey {
+  accountId: string;
+  /** 32 secret bytes for the key, the same at every start until `setMade`. */
+  seed: Buffer;
+}
+
 /**
- * Records whether the store's first API key has yet to be made, and for which account. The mark
- * only ever permits making the key, so removing it grants nothing.
+ * Records whether the store's first API key has yet to be made and shown, and for which account.
+ * The mark only ever permits making the key, so removing it grants nothing
+ * (docs/internals/store.md).
  */
 export interface FirstKeyMark {
   /**
-   * Returns the id of the account that needs its first key; null once a key was made, or if the
-   * store shows any sign of earlier use. Throws StoreError.
+   * Returns the key that is due; null once it was made, or if the store shows any sign of use other
+   * than the account of that key and its keys. Throws StoreError.
    */
-  dueFor(): Promise<string | null>;
-  /** Records that the key was made. Throws StoreError. */
+  due(): Promise<DueKey | null>;
+  /** Records, for good, that the key was made and shown. Throws StoreError. */
   setMade(): Promise<void>;
-  /** Undoes `setMade` if the key was never shown. Throws StoreError. */
-  setDue(accountId: string): Promise<void>;
 }
 
 export interface StoredFirstKeyMark {
   state: 'due' | 'made';
+  /** Empty once the key was made. */
   account: string;
+  /** Random; empty once the key was made. Undefined in marks made before it existed. */
+  nonce?: string;
   seal: string;
 }
 
@@ -28,37 +37,46 @@ export interface StoredFirstKey {
   read(): Promise<unknown>;
   write(mark: StoredFirstKeyMark): Promise<void>;
   /**
-   * Returns whether the store holds, or ever held, anything but the account with the id `besides`.
+   * Returns whether the store holds, or ever held, anything but the account with the id `besides`
+   * and its keys.
    */
   isUsed(besides: string): Promise<boolean>;
 }
 
 const NO_ACCOUNT = '';
+const NO_NONCE = '';
 
 /**
  * Returns the mark of a new store. Its account id is random, so the key of one store never opens
  * another.
  */
-export const newMark = (seals: Seals): StoredFirstKeyMark => sealed(seals, 'due', randomUUID());
+export const newMark = (seals: Seals): StoredFirstKeyMark => dueMark(seals, randomUUID());
 
 /** Wraps a stored mark with seal verification. */
 export function firstKeyMark(stored: StoredFirstKey, seals: Seals): FirstKeyMark {
+  const replace = async (mark: StoredFirstKeyMark): Promise<unknown> => {
+    await stored.write(mark);
+    // Another process may have written its own since.
+    return stored.read();
+  };
+  /** Returns the valid mark; null if there is none, or if it is due in a store that was used. */
+  const permission = async (): Promise<StoredFirstKeyMark | null> => {
+    let mark = await stored.read();
+    if (isAbsent(mark) && !(await stored.isUsed(NO_ACCOUNT))) mark = await replace(newMark(seals));
+    if (!isSealed(seals, mark)) return null;
+    if (mark.state === 'made') return mark;
+    if (await stored.isUsed(mark.account)) return null;
+    if (mark.nonce) return mark;
+    mark = await replace(dueMark(seals, mark.account));
+    return isSealed(seals, mark) ? mark : null;
+  };
   return {
-    async dueFor() {
-      let mark = await stored.read();
-      if (isAbsent(mark) && !(await stored.isUsed(NO_ACCOUNT))) {
-        await stored.write(newMark(seals));
-        mark = await stored.read();
-      }
-      if (isSealed(seals, mark)) {
-        if (mark.state === 'made') return null;
-        if (!(await stored.isUsed(mark.account))) return mark.account;
-      }
-      await this.setMade();
-      return null;
+    async due() {
+      const mark = await permission();
+      if (mark === null) await this.setMade();
+      return mark?.state === 'due' ? { accountId: mark.account, seed: seals.seal(payloadOfSecret(mark)) } : null;
     },
-    setMade: () => stored.write(sealed(seals, 'made', NO_ACCOUNT)),
-    setDue: (accountId) => stored.write(sealed(seals, 'due', accountId)),
+    setMade: () => stored.write(madeMark(seals)),
   };
 }
 
@@ -69,24 +87,33 @@ export function firstKeyMark(stored: StoredFirstKey, seals: Seals): FirstKeyMark
  */
 export function resealedMark(seals: Seals, mark: unknown): StoredFirstKeyMark | undefined {
   if (isAbsent(mark)) return undefined;
-  return isSealed(seals, mark) ? sealed(seals, mark.state, mark.account) : sealed(seals, 'made', NO_ACCOUNT);
+  return isSealed(seals, mark) ? sealed(seals, mark.state, mark.account, mark.nonce) : madeMark(seals);
 }
 
 const isAbsent = (mark: unknown): boolean => mark === undefined || mark === null;
 
-const payloadOfMark = (state: StoredFirstKeyMark['state'], account: string): MacPayload => [
+const dueMark = (seals: Seals, account: string): StoredFirstKeyMark => sealed(seals, 'due', account, randomUUID());
+const madeMark = (seals: Seals): StoredFirstKeyMark => sealed(seals, 'made', NO_ACCOUNT, NO_NONCE);
+
+type Mark = Omit<StoredFirstKeyMark, 'seal'>;
+
+const payloadOfMark = ({ state, account, nonce }: Mark): MacPayload => [
   'first key',
   state,
   account,
+  ...(nonce ? [nonce] : []),
 ];
+const payloadOfSecret = ({ account, nonce }: Mark): MacPayload => ['secret of the first key', account, nonce];
 
-function sealed(seals: Seals, state: StoredFirstKeyMark['state'], account: string): StoredFirstKeyMark {
-  return { state, account, seal: seals.sealHex(payloadOfMark(state, account)) };
+function sealed(seals: Seals, state: Mark['state'], account: string, nonce = NO_NONCE): StoredFirstKeyMark {
+  const mark = { state, account, nonce };
+  return { ...mark, seal: seals.sealHex(payloadOfMark(mark)) };
 }
 
 function isSealed(seals: Seals, mark: unknown): mark is StoredFirstKeyMark {
   if (typeof mark !== 'object' || mark === null) return false;
-  const { state, account, seal } = mark as Record<string, unknown>;
+  const { state, account, nonce, seal } = mark as Record<string, unknown>;
   if ((state !== 'due' && state !== 'made') || typeof account !== 'string') return false;
-  return seals.verifyHex(payloadOfMark(state, account), seal);
+  if (nonce !== undefined && typeof nonce !== 'string') return false;
+  return seals.verifyHex(payloadOfMark({ state, account, nonce }), seal);
 }

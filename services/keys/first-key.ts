@@ -5,41 +5,49 @@ import type { Catalog } from '../../store/catalog.ts';
 import type { Position } from '../../store/page.ts';
 import { FIRST_KEY, newAccount } from './accounts.ts';
 import { ApiKeys } from './api-keys.ts';
-import { isPossibleSecret } from './secret.ts';
+import { isPossibleSecret, newSecret, secretHash } from './secret.ts';
 
 type Parts = Pick<Runtime, 'store' | 'clock' | 'log'>;
-
-export interface FirstKey {
-  accountId: string;
-  secret: string;
-}
 
 const PAGE_ROWS = 100;
 
 /**
- * Creates the account `default` with `plan`, and its first key (`secret` or a new one), if the
- * store never had a key; else returns null. If several processes start at once, one of them creates
- * the key, because the store accepts only one key for that account. If a start was interrupted
- * between account and key, the next one completes it. Throws StoreError.
+ * Creates the account `default` with `plan` and its first key, if the store permits one. Returns
+ * the key's secret: `chosen`, or a generated one, which the caller has to show before it calls
+ * `store.firstKey.setMade`. Until then every start returns the same secret. Returns null if the
+ * first key was made earlier, or if a process that starts at the same time shows it. Throws
+ * StoreError.
  */
-export async function makeFirstKey(parts: Parts, plan: PlanName, secret: string | null): Promise<FirstKey | null> {
-  assert(secret === null || isPossibleSecret(secret));
+export async function makeFirstKey(parts: Parts, plan: PlanName, chosen: string | null): Promise<string | null> {
+  assert(chosen === null || isPossibleSecret(chosen));
   const { store, clock } = parts;
-  const accountId = await store.firstKey.dueFor();
-  if (accountId === null) {
+  const due = await store.firstKey.due();
+  if (due === null) {
     await reportNoAccount(parts);
     return null;
   }
-  if ((await store.catalog.getAccount(accountId)) === null) await makeFirstAccount(parts, accountId, plan);
-  const key = await new ApiKeys(store.keys, clock).create(accountId, FIRST_KEY, 1, secret ?? undefined);
-  await store.firstKey.setMade().catch(async (error: unknown) => {
-    if (key) await store.catalog.deleteAccount(accountId);
-    throw error;
-  });
-  return key && { accountId, secret: key.secret };
+  const { accountId } = due;
+  const generated = newSecret(due.seed);
+  const secret = chosen ?? generated;
+  const [hash, ownHashes] = [secretHash(secret), [secret, generated].map(secretHash)];
+  const stored = await store.keys.list(accountId);
+  if (stored.some((key) => !ownHashes.includes(key.hash))) {
+    await store.firstKey.setMade();
+    return null;
+  }
+  await makeFirstAccount(parts, accountId, plan);
+  const isThere =
+    stored.some((key) => key.hash === hash) ||
+    (await new ApiKeys(store.keys, clock).create(accountId, FIRST_KEY, stored.length + 1, secret)) !== null;
+  const nowIso = new Date(clock.wallMs()).toISOString();
+  for (const key of stored) if (key.hash !== hash) await store.keys.revoke(accountId, key.id, nowIso);
+  if (chosen !== null) await store.firstKey.setMade();
+  return isThere ? secret : null;
 }
 
 async function makeFirstAccount({ store, clock }: Parts, id: string, plan: PlanName): Promise<void> {
+  // An earlier start may have been cut short, with another plan.
+  if ((await store.catalog.setPlan(id, plan)) !== null) return;
   try {
     await store.catalog.createAccount(newAccount(id, 'default', plan, clock));
   } catch (error) {
@@ -60,10 +68,4 @@ async function hasAccount(catalog: Pick<Catalog, 'accountsPage'>): Promise<boole
     if (rows.length > 0 || next === null) return rows.length > 0;
     after = next;
   }
-}
-
-/** Undoes `makeFirstKey` if the secret was never shown. Throws StoreError. */
-export async function forgetFirstKey({ store }: Pick<Runtime, 'store'>, { accountId }: FirstKey): Promise<void> {
-  await store.catalog.deleteAccount(accountId);
-  await store.firstKey.setDue(accountId);
 }

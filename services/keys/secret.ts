@@ -4,9 +4,9 @@ const ISSUED = /^pv_live_[A-Za-z0-9_-]{43}$/;
 /** Secrets that the configuration accepts; issued ones match too. */
 const POSSIBLE = /^[\x21-\x7e]{16,256}$/;
 
-/** Generates an API key's secret: `pv_live_` and 256 random bits in base64url. */
-export function newSecret(): string {
-  return `pv_live_${randomBytes(32).toString('base64url')}`;
+/** Returns an API key's secret: `pv_live_` and 32 bytes, by default random, in base64url. */
+export function newSecret(bytes: Buffer = randomBytes(32)): string {
+  return `pv_live_${bytes.toString('base64url')}`;
 }
 
 /** Whether a value has the form of a secret, issued or chosen by an operator. */

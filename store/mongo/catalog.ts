@@ -157,9 +157,9 @@ export class MongoCatalog implements StoredCatalog {
 
   async createAccount(row: Sealed<AccountRow>): Promise<void> {
     const _id = idPart(row.id);
-    // Only the first account, deleted by a refused first start, is created again under its id. This
-    // step comes before the insert, because a crash in between must not leave an account whose
-    // usage is not counted.
+    // Only the first account is created again under its id, if an earlier version deleted it after
+    // a refused first start. This step comes before the insert, because a crash in between must not
+    // leave an account whose usage is not counted.
     await this.#usage.revive(_id);
     const made = await nullOnDuplicate(this.#accounts.insertOne({ _id, row: { ...row } }));
     if (made === null) throw new RangeError('the id of the account is already taken');

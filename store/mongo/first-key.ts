@@ -5,7 +5,6 @@ import { FORMAT_ID, formatCollection, readFormat } from './format.ts';
 
 /** Collections in which any document proves earlier use. */
 const TRACES = [
-  'account-keys',
   'collections',
   'log',
   'log-parts',
@@ -39,8 +38,9 @@ export class MongoFirstKey implements StoredFirstKey {
   async isUsed(besides: string): Promise<boolean> {
     const another = { _id: { $ne: idPart(besides) } };
     if (await this.#hasAny('accounts', another)) return true;
-    // Deleting `besides`, as a refused first start does, leaves a document that marks its usage as
-    // deleted.
+    if (await this.#hasAny('account-keys', another)) return true;
+    // Earlier versions deleted `besides` after a refused first start, which leaves a document that
+    // marks its usage as deleted.
     if (await this.#hasAny('usage', { $or: [another, { deleted: { $ne: true } }] })) return true;
     for (const name of TRACES) if (await this.#hasAny(name, {})) return true;
     return false;

@@ -1,12 +1,11 @@
 import type { Database } from './database.ts';
 import { hasTable } from './schema.ts';
 
-/** Tables of `log.db`, other than accounts, in which any row is a trace of earlier use. */
+/** Tables of `log.db`, other than accounts and keys, in which any row is a trace of earlier use. */
 export const LOG_TRACES = [
   'collections',
   'collection_tags',
   'aliases',
-  'keys',
   'usage_months',
   'query_blocks',
   'query_batches',
@@ -25,7 +24,8 @@ export const RECORD_TRACES = ['shards', 'records'];
 
 export interface TraceTable {
   /**
-   * Returns whether the file holds, or ever held, anything but the account with the id `besides`.
+   * Returns whether the file holds, or ever held, anything but the account with the id `besides`
+   * and its keys.
    */
   isUsed(besides: string): boolean;
 }
@@ -35,6 +35,7 @@ export const traceTable = (database: Database, tables: readonly string[]): Trace
   isUsed(besides) {
     if (hasTable(database, 'accounts')) {
       if (database.get('SELECT 1 FROM accounts WHERE id <> ? LIMIT 1', besides) !== undefined) return true;
+      if (database.get('SELECT 1 FROM keys WHERE accountId <> ? LIMIT 1', besides) !== undefined) return true;
       // This counter never decreases when collections are deleted.
       const counted = "SELECT 1 FROM sqlite_sequence WHERE name = 'collections' AND seq > 0";
       if (database.get(counted) !== undefined) return true;

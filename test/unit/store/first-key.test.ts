@@ -9,9 +9,9 @@ const rotating = new Seals(storeKeys([NEXT, OLD]).installation);
 const next = new Seals(storeKeys([NEXT]).installation);
 
 /** What the mark permits under `seals` in a store that was never used. */
-function permitted(mark: unknown, seals: Seals): Promise<string | null> {
+async function permitted(mark: unknown, seals: Seals): Promise<string | null> {
   let stored = mark;
-  return firstKeyMark(
+  const due = await firstKeyMark(
     {
       read: async () => stored,
       write: async (written) => {
@@ -20,7 +20,8 @@ function permitted(mark: unknown, seals: Seals): Promise<string | null> {
       isUsed: async () => false,
     },
     seals,
-  ).dueFor();
+  ).due();
+  return due?.accountId ?? null;
 }
 
 test('a resealed mark permits the same, only under the next secret', async () => {
@@ -37,6 +38,24 @@ test.each<[string, StoredFirstKeyMark]>([
   const resealed = resealedMark(next, mark);
   expect(resealed).toMatchObject({ state: 'made' });
   expect(await permitted(resealed, next)).toBeNull();
+});
+
+test('a mark of a version that had no nonce permits a key for the same account, and then always the same key', async () => {
+  const { account } = newMark(old);
+  let stored: unknown = { state: 'due', account, seal: old.sealHex(['first key', 'due', account]) };
+  const mark = firstKeyMark(
+    {
+      read: async () => stored,
+      write: async (written) => {
+        stored = written;
+      },
+      isUsed: async () => false,
+    },
+    old,
+  );
+  const due = await mark.due();
+  expect(due).toMatchObject({ accountId: account });
+  expect(await mark.due()).toEqual(due);
 });
 
 test('an absent mark stays absent, and the next start decides', () => {

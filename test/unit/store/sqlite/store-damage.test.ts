@@ -177,7 +177,12 @@ describe('a store that can be opened', () => {
       format: STORE_FORMAT,
       createdBy: 'provec',
       installation: expect.stringMatching(/^[0-9a-f]{64}$/),
-      firstKey: { account: expect.any(String), seal: expect.stringMatching(/^[0-9a-f]{64}$/), state: 'due' },
+      firstKey: {
+        account: expect.any(String),
+        nonce: expect.any(String),
+        seal: expect.stringMatching(/^[0-9a-f]{64}$/),
+        state: 'due',
+      },
     });
     for (const name of ['provec.json', 'records.db', 'records.db-mark', 'log.db', 'log.db-mark'])
       rmSync(join(folder, name));

@@ -102,7 +102,7 @@ const READS: Record<string, () => Promise<unknown>> = {
   getOwner: () => store.owners.get(shard),
   listOwners: () => store.owners.list(collection.id),
   listLeases: () => store.leases.list(),
-  firstKey: () => store.firstKey.dueFor(),
+  firstKey: () => store.firstKey.due(),
   reach: () => store.reach(),
 };
 /** Writes by the table that they change. */
