@@ -1,10 +1,10 @@
 import type { RecordBatch } from '../../lib/records/batch.ts';
 import type { Metric, Quantization } from '../../lib/records/metric.ts';
-import type { RecordUpdate } from '../../lib/shard/change.ts';
 import type { AbsentField } from '../../lib/shard/field-report.ts';
 import type { FetchedRecord, ListedRecord, ShardMatch } from '../../lib/shard/match.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
 import type { Place } from '../requests/place.ts';
+import type { DecodedRequest, RequestName } from '../requests/requests.ts';
 import type { Tags } from '../requests/tags.ts';
 import type { AnchorStatus } from './anchoring.ts';
 
@@ -78,77 +78,6 @@ export interface UpdateResult extends WriteResult, WithAbsentFields {
   updatedCount: number;
 }
 
-/** Exactly one of `ids`, `filter` and `all` is set. */
-export interface DeleteRecords {
-  ids?: string[];
-  filter?: Record<string, unknown>;
-  all?: boolean;
-  /** Counts what would be deleted without deleting it. */
-  dryRun?: boolean;
-  namespace?: string;
-  /** Allowed only with a filter. */
-  allNamespaces?: boolean;
-}
-
-/** Exactly one of `updates` and `filter` is set; a filter goes with the metadata to change. */
-export interface UpdateRecords {
-  updates?: RecordUpdate[];
-  filter?: Record<string, unknown>;
-  setMetadata?: string;
-  unsetMetadata?: string[];
-  dryRun?: boolean;
-  namespace?: string;
-}
-
-export interface CreateCollection {
-  name: string;
-  dimensions: number;
-  metric?: Metric;
-  shards?: number;
-  replicas?: number;
-  quantization?: Quantization;
-  deletionProtection?: boolean;
-  tags?: Tags;
-  place?: Place;
-}
-
-/** At least one field is set. Tags are merged one by one; an empty value removes the tag. */
-export interface ChangeCollection {
-  deletionProtection?: boolean;
-  tags?: Tags;
-}
-
-interface CollectionQuery {
-  /** Exactly one of `vector` and `id` is set. */
-  vector?: Float32Array | number[];
-  id?: string;
-  topK?: number;
-  filter?: Record<string, unknown>;
-  namespace?: string;
-  /** Allowed only with a vector. */
-  allNamespaces?: boolean;
-  includeValues?: boolean;
-  includeMetadata?: boolean;
-  scoreThreshold?: number;
-  exact?: boolean;
-  /** `eventual`: copies of shards may answer, which may lag behind. Default: `strong`. */
-  consistency?: Consistency;
-  /** Returns results from reachable shards only, and reports their number. Default: false. */
-  allowPartial?: boolean;
-}
-
-export const CONSISTENCIES = ['strong', 'eventual'] as const;
-export type Consistency = (typeof CONSISTENCIES)[number];
-
-/** The records to read; without `filter`, all of the namespace. */
-export interface RecordSelection {
-  filter?: Record<string, unknown>;
-  namespace?: string;
-  /** Selects records of all namespaces. */
-  allNamespaces?: boolean;
-  consistency?: Consistency;
-}
-
 export interface CountResult extends WithAbsentFields {
   count: number;
 }
@@ -158,16 +87,6 @@ export interface FacetsResult extends WithAbsentFields {
   values: { value: string | number | boolean | null; count: number }[];
   /** Records that do not have the field. */
   missing: number;
-}
-
-/** A page of records in the order of their ids' UTF-8 bytes. */
-interface ListRecords extends RecordSelection {
-  /** Restricts the page to ids with this prefix. */
-  prefix?: string;
-  limit?: number;
-  cursor?: string;
-  includeValues?: boolean;
-  includeMetadata?: boolean;
 }
 
 /** `nextCursor` is set if there are more records. */
@@ -285,18 +204,14 @@ export interface AbsentFieldsOption {
   wantsAbsentFields?: boolean;
 }
 
-/** Parameters of an action that takes a request body. */
-interface BodyParams extends NamedCollection {
-  /**
-   * The body as the gateway decoded it for this collection. If absent, the fields of the body are
-   * passed as parameters and decoded here.
-   */
-  decoded?: object;
+/** Parameters of an action that takes a request body, decoded for this collection. */
+interface BodyParams<N extends RequestName> extends NamedCollection {
+  body: DecodedRequest<N>;
 }
 
 /** Actions with a name throw COLLECTION_NOT_FOUND if the account has no such collection. */
 export interface CollectionsActions {
-  'collections.create': { params: { accountId: string } & CreateCollection; result: CollectionView };
+  'collections.create': { params: { accountId: string } & DecodedRequest<'createIndex'>; result: CollectionView };
   /** Pages of large collections may be short. With `isUncounted` every count is 0. */
   'collections.list': {
     params: { accountId: string; limit?: number; cursor?: string; isUncounted?: boolean };
@@ -304,38 +219,32 @@ export interface CollectionsActions {
   };
   'collections.get': { params: NamedCollection; result: CollectionDetail };
   'collections.resolve': { params: NamedCollection; result: CollectionRow };
-  'collections.update': { params: NamedCollection & ChangeCollection; result: CollectionDetail };
+  'collections.update': { params: NamedCollection & DecodedRequest<'changeCollection'>; result: CollectionDetail };
   /** Throws FORBIDDEN if the collection is protected, NAME_IS_ALIAS and COLLECTION_HAS_ALIAS. */
   'collections.remove': { params: NamedCollection; result: { deleted: true } };
   'collections.upsert': {
-    params: BodyParams & AnchorWaitOption & { records?: unknown; namespace?: string };
+    params: BodyParams<'upsert'> & AnchorWaitOption;
     result: UpsertResult;
   };
   /** Writes one batch of an import under stored ids. `importedCount` covers this batch only. */
   'collections.import': { params: NamedCollection & AnchorWaitOption & { batch: RecordBatch }; result: ImportResult };
   'collections.delete': {
-    params: BodyParams & AbsentFieldsOption & AnchorWaitOption & DeleteRecords;
+    params: BodyParams<'delete'> & AbsentFieldsOption & AnchorWaitOption;
     result: DeleteResult;
   };
   'collections.updateRecords': {
-    params: BodyParams & AbsentFieldsOption & AnchorWaitOption & UpdateRecords;
+    params: BodyParams<'update'> & AbsentFieldsOption & AnchorWaitOption;
     result: UpdateResult;
   };
-  'collections.query': { params: BodyParams & AbsentFieldsOption & CollectionQuery; result: QueryResult };
+  'collections.query': { params: BodyParams<'query'> & AbsentFieldsOption; result: QueryResult };
   'collections.queries': {
-    params: BodyParams & AbsentFieldsOption & { queries?: CollectionQuery[] };
+    params: BodyParams<'queries'> & AbsentFieldsOption;
     result: { results: QueryResult[] };
   };
-  'collections.fetch': {
-    params: BodyParams & { ids?: string[]; namespace?: string; consistency?: Consistency };
-    result: FetchedRecord[];
-  };
-  'collections.count': { params: BodyParams & AbsentFieldsOption & RecordSelection; result: CountResult };
-  'collections.facets': {
-    params: BodyParams & AbsentFieldsOption & RecordSelection & { field?: string; limit?: number };
-    result: FacetsResult;
-  };
-  'collections.listRecords': { params: BodyParams & AbsentFieldsOption & ListRecords; result: RecordsPage };
+  'collections.fetch': { params: BodyParams<'fetch'>; result: FetchedRecord[] };
+  'collections.count': { params: BodyParams<'count'> & AbsentFieldsOption; result: CountResult };
+  'collections.facets': { params: BodyParams<'facets'> & AbsentFieldsOption; result: FacetsResult };
+  'collections.listRecords': { params: BodyParams<'list'> & AbsentFieldsOption; result: RecordsPage };
   /** Returns the part that follows `at`, or the first part without `at`. */
   'collections.export': { params: NamedCollection & { at?: ExportPosition }; result: ExportPart };
   /** Keeps the rest of the export after `at` for another 30 seconds, if it still exists. */

@@ -47,11 +47,6 @@ export class RequestKind<F extends Fields> {
     refuseUnknownFields(body, this.names, path);
   }
 
-  /** Returns the body as the gateway decoded it for this collection, or decodes the parameters. */
-  of(params: { decoded?: object }, context: DecodeContext = {}): Decoded<F> {
-    return params.decoded === undefined ? this.decode(params, context) : (params.decoded as Decoded<F>);
-  }
-
   /**
    * Checks the known fields of `body` and ignores others. Throws INVALID_ARGUMENT with all faults,
    * or a field's more specific error. `path` is the position of the body in a request.

@@ -1,13 +1,13 @@
 import { invalidArgument } from '../../lib/errors.ts';
-import { hasEmptyPart, parsedFilter, parseFilter } from '../../lib/filter/parse.ts';
+import type { FilterNode } from '../../lib/filter/ast.ts';
+import { hasEmptyPart, parseFilter } from '../../lib/filter/parse.ts';
 import { type JsonSchema, ref } from '../../lib/json/schema.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
 import { decodeRecords, type RECORD_FIELDS } from '../../lib/records/decode.ts';
-import { boundedArray, invalidValue, isJsonObject, type JsonObject } from '../../lib/records/fields.ts';
+import { boundedArray, invalidValue, isJsonObject } from '../../lib/records/fields.ts';
 import { decodeId, decodeIds, decodeNamespace } from '../../lib/records/ids.ts';
 import { decodeVector, FLOAT32_END } from '../../lib/records/vector.ts';
-import { CONSISTENCIES } from '../actions/collections.ts';
 import {
   choiceField,
   componentField,
@@ -23,6 +23,9 @@ import { importedLines } from './import-request.ts';
 import { checkListingCursor, cursorAfter, STORED_CURSOR_MAX_CHARS } from './listing-cursor.ts';
 import { RequestKind } from './request.ts';
 import { setMetadata, unsetMetadata, updates } from './update-request.ts';
+
+const CONSISTENCIES = ['strong', 'eventual'] as const;
+export type Consistency = (typeof CONSISTENCIES)[number];
 
 export const recordId = (limits: Limits): Field<string> => ({
   schema: {
@@ -89,24 +92,21 @@ const records = (limits: Limits): Field<RecordBatch> => ({
   },
 });
 
-/** Checks the filter and leaves it as it was sent. */
-const filter = (limits: Limits): Field<JsonObject> => ({
+/** Null if the filter matches every record. */
+const filter = (limits: Limits): Field<FilterNode | null> => ({
   schema: ref('Filter'),
-  decode(value, path) {
-    parseFilter(value, limits, path);
-    return value as JsonObject;
-  },
+  decode: (value, path) => parseFilter(value, limits, path),
 });
 
 /** A filter of a write. Rejects `{}`, even as a part, in case the client lost a condition. */
-const requiredFilter = (limits: Limits): Field<JsonObject> => ({
+const requiredFilter = (limits: Limits): Field<FilterNode> => ({
   schema: { type: 'object', allOf: [ref('Filter')], minProperties: 1 },
-  decode(value, path, context) {
-    const decoded = filter(limits).decode(value, path, context);
-    if (Object.keys(decoded).length === 0) throw invalidValue(path, 'a filter with a condition', 'an empty object');
-    if (hasEmptyPart(parsedFilter(decoded, limits)))
+  decode(value, path) {
+    const node = parseFilter(value, limits, path);
+    if (node === null) throw invalidValue(path, 'a filter with a condition', 'an empty object');
+    if (hasEmptyPart(node))
       throw invalidValue(path, 'a filter with a condition in each of its parts', 'one with an empty object');
-    return decoded;
+    return node;
   },
 });
 

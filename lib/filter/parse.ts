@@ -24,27 +24,16 @@ const RELATIONS = new Map<string, Relation>([
   ['$lte', 'lte'],
 ]);
 
-const PARSED = new WeakMap<object, FilterNode | null>();
-
 type FilterLimits = Pick<Limits, 'filterMaxLevels' | 'filterMaxConditions' | 'filterMaxInValues'>;
 
 /** Validates a client's filter; null if it matches everything (`{}`). Throws INVALID_FILTER. */
 export function parseFilter(filter: unknown, limits: FilterLimits, path = 'filter'): FilterNode | null {
   const node = new FilterParser(limits).filter(filter, path, 1);
-  const parsed = node.op === 'and' && node.nodes.length === 0 ? null : node;
-  PARSED.set(filter as object, parsed);
-  return parsed;
-}
-
-/** Same as `parseFilter`, cached by the filter object. */
-export function parsedFilter(filter: object, limits: FilterLimits): FilterNode | null {
-  const known = PARSED.get(filter);
-  return known === undefined ? parseFilter(filter, limits) : known;
+  return node.op === 'and' && node.nodes.length === 0 ? null : node;
 }
 
 /** Whether the filter or a part of it is `{}`, which matches every record. */
-export function hasEmptyPart(node: FilterNode | null): boolean {
-  if (node === null) return true;
+export function hasEmptyPart(node: FilterNode): boolean {
   if (node.op === 'not') return hasEmptyPart(node.node);
   return (node.op === 'and' || node.op === 'or') && (node.nodes.length === 0 || node.nodes.some(hasEmptyPart));
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../records/fields.ts';
+import { conditionsOf, type FilterNode } from '../filter/ast.ts';
 
 /** A field that none of the searched records has. */
 export interface AbsentField {
@@ -22,19 +22,12 @@ const FIELDS_MAX = 32;
 const FIELD_MAX_CHARS = 512;
 
 /** Returns the distinct fields to look for: `field` and those that the filter names. */
-export function fieldsToFind(filter: JsonObject | null, field?: string): string[] {
+export function fieldsToFind(filter: FilterNode | null, field?: string): string[] {
   const fields = new Set<string>();
   const add = (name: string): void => {
     if (fields.size < FIELDS_MAX && name.length <= FIELD_MAX_CHARS) fields.add(name);
   };
   if (field !== undefined) add(field);
-  if (filter !== null) for (const name of fieldsOf(filter)) add(name);
+  if (filter !== null) for (const condition of conditionsOf(filter)) add(condition.field);
   return [...fields];
-}
-
-function* fieldsOf(filter: JsonObject): Iterable<string> {
-  for (const [name, operand] of Object.entries(filter)) {
-    if (!name.startsWith('$')) yield name;
-    else for (const part of [operand].flat()) if (isJsonObject(part)) yield* fieldsOf(part);
-  }
 }

@@ -3,9 +3,7 @@ import { type Actions, type Caller, call } from '../../contracts/actions/call.ts
 import { abortingWith } from '../../contracts/actions/cancelled.ts';
 import type { AbsentFieldsOption, CollectionsActions, NamedCollection } from '../../contracts/actions/collections.ts';
 import { planOf } from '../../contracts/actions/principal.ts';
-import { requestsOf } from '../../contracts/requests/requests.ts';
 import { unauthenticated, unavailable } from '../../lib/errors.ts';
-import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
 import { storedBatch } from '../../lib/records/namespace.ts';
 import { withCollectionName } from '../../lib/shard/shard-unavailable.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
@@ -35,12 +33,13 @@ import {
 } from './reads/collection-reader.ts';
 import { namespacesPage } from './reads/namespaces-page.ts';
 import { ShardReader } from './reads/shard-reader.ts';
+import { BODY_CHECKS, type BodyOf, requestBody } from './request-body.ts';
 import { CollectionHeads } from './writes/collection-heads.ts';
 import { CollectionWriter, type Write } from './writes/collection-writer.ts';
 import { deleteNamespace, deleteRecords, updateRecords } from './writes/record-changes.ts';
 import { WriteTime, writeTimeoutMs } from './writes/write-time.ts';
 
-/** Parameter checks of the actions. The fields of a request are checked by its decoder. */
+/** Parameter checks of the actions. */
 const ACCOUNT = { accountId: 'string' } as const;
 const NAMED = { ...ACCOUNT, name: 'string', collectionId: { type: 'string', optional: true } } as const;
 const ALIAS = { ...ACCOUNT, alias: 'string' } as const;
@@ -48,30 +47,35 @@ const WRITTEN = { ...NAMED, isAnchorAwaited: { type: 'boolean', optional: true }
 const FIELDS_WANTED = { wantsAbsentFields: { type: 'boolean', optional: true } } as const;
 const READ = { ...NAMED, ...FIELDS_WANTED } as const;
 const CHANGED = { ...WRITTEN, ...FIELDS_WANTED } as const;
+/** Checks of the body that an action takes. It is absent in calls of earlier versions. */
+const bodied = (props: object) => ({ body: { type: 'object', props, optional: true } });
 const PAGE = {
   limit: { type: 'number', integer: true, min: 1, optional: true },
   cursor: { type: 'string', optional: true },
 } as const;
 const CHECKS = {
-  create: ACCOUNT,
+  create: { ...ACCOUNT, ...BODY_CHECKS.createIndex },
+  update: { ...NAMED, ...BODY_CHECKS.changeCollection },
   list: { ...ACCOUNT, ...PAGE, isUncounted: { type: 'boolean', optional: true } },
-  upsert: WRITTEN,
-  delete: CHANGED,
-  updateRecords: CHANGED,
-  deleteNamespace: WRITTEN,
+  upsert: { ...WRITTEN, ...bodied(BODY_CHECKS.upsert) },
+  delete: { ...CHANGED, ...bodied(BODY_CHECKS.delete) },
+  updateRecords: { ...CHANGED, ...bodied(BODY_CHECKS.update) },
+  deleteNamespace: { ...WRITTEN, namespace: 'string' },
   import: { ...WRITTEN, batch: 'object' },
   export: { ...NAMED, at: { type: 'object', optional: true } },
   keepExport: { ...NAMED, at: 'object' },
   leaveExport: { ...NAMED, at: 'object' },
-  namespaces: { ...NAMED, ...PAGE },
-  query: READ,
-  queries: READ,
-  count: READ,
-  facets: READ,
-  listRecords: READ,
+  namespaces: { ...NAMED, ...PAGE, prefix: { type: 'string', optional: true } },
+  proof: { ...NAMED, id: 'string', namespace: { type: 'string', optional: true } },
+  fetch: { ...NAMED, ...bodied(BODY_CHECKS.fetch) },
+  query: { ...READ, ...bodied(BODY_CHECKS.query) },
+  queries: { ...READ, ...bodied(BODY_CHECKS.queries) },
+  count: { ...READ, ...bodied(BODY_CHECKS.count) },
+  facets: { ...READ, ...bodied(BODY_CHECKS.facets) },
+  listRecords: { ...READ, ...bodied(BODY_CHECKS.list) },
   whenReady: { ...NAMED, shards: { type: 'array', items: 'number' } },
   removeAll: ACCOUNT,
-  putAlias: ALIAS,
+  putAlias: { ...ALIAS, collection: 'string' },
   getAlias: ALIAS,
   deleteAlias: ALIAS,
   listAliases: ACCOUNT,
@@ -93,8 +97,8 @@ function detachedCaller(ctx: Context<object, object>): Caller {
 }
 
 /** Returns true for a write that changes nothing, and so may be abandoned. */
-function isDryRun(asked: NamedCollection & { decoded?: object; dryRun?: boolean }): boolean {
-  return ((asked.decoded ?? asked) as { dryRun?: boolean }).dryRun === true;
+function isDryRun(body: unknown): boolean {
+  return (body as { dryRun?: boolean } | undefined)?.dryRun === true;
 }
 
 /**
@@ -110,7 +114,6 @@ function awayMaxMsOf({ meta }: Context<object, object>): number | undefined {
 export default function collectionsService(runtime: Runtime): ServiceSchema {
   const { config, store, clock, log } = runtime;
   const { limits } = config;
-  const requests = requestsOf(limits);
   const catalog = new CollectionCatalog(runtime);
   const aliases = new Aliases(runtime, catalog);
   const heads = new CollectionHeads(store.log);
@@ -123,29 +126,31 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
   let awaited: AwaitedShards;
 
   /** Runs a write on a collection and returns its result within the caller's timeout. */
-  function write<T>(
-    ctx: Context<NamedCollection & AbsentFieldsOption & { isAnchorAwaited?: boolean }, object>,
-    operation: (write: Write) => Promise<T>,
+  function write<T, P extends NamedCollection & AbsentFieldsOption & { isAnchorAwaited?: boolean }>(
+    ctx: Context<P, object>,
+    operation: (write: Write, body: BodyOf<P>) => Promise<T>,
   ): Promise<T> {
     const { isAnchorAwaited, wantsAbsentFields } = ctx.params;
-    const caller = isDryRun(ctx.params) ? abortingWith(detachedCaller(ctx), ctx.options) : detachedCaller(ctx);
+    const body = requestBody(ctx.params, limits);
+    const caller = isDryRun(body) ? abortingWith(detachedCaller(ctx), ctx.options) : detachedCaller(ctx);
     const time = new WriteTime(clock, ctx.options.timeout || timeoutMs, awayMaxMsOf(ctx));
     return time.answer(
       use(ctx.params, (row) =>
-        operation({ caller: pace.of(caller, row), row, time, isAnchorAwaited, wantsAbsentFields }),
+        operation({ caller: pace.of(caller, row), row, time, isAnchorAwaited, wantsAbsentFields }, body),
       ),
     );
   }
 
   /** Runs a read of a collection, which ends when its caller disconnects. */
-  function read<T>(
-    ctx: Context<NamedCollection & AbsentFieldsOption, object>,
-    operation: (read: CollectionRead) => Promise<T>,
+  function read<T, P extends NamedCollection & AbsentFieldsOption>(
+    ctx: Context<P, object>,
+    operation: (read: CollectionRead, body: BodyOf<P>) => Promise<T>,
   ): Promise<T> {
     const { wantsAbsentFields } = ctx.params;
+    const body = requestBody(ctx.params, limits);
     const caller = abortingWith(ctx, ctx.options);
     const terms = { shards: reader, awayMaxMs: awayMaxMsOf(ctx), wantsAbsentFields };
-    return use(ctx.params, (row) => operation({ ...terms, caller: pace.of(caller, row), row }));
+    return use(ctx.params, (row) => operation({ ...terms, caller: pace.of(caller, row), row }, body));
   }
 
   /** Runs `catalog.use`, and adds the collection's name to errors about unavailable shards. */
@@ -202,7 +207,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       },
 
       putAlias({ params }: Params<'collections.putAlias'>): Result<'collections.putAlias'> {
-        return aliases.put(params.accountId, params.alias, params);
+        return aliases.put(params.accountId, params.alias, params.collection);
       },
 
       getAlias({ params }: Params<'collections.getAlias'>): Result<'collections.getAlias'> {
@@ -223,10 +228,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       },
 
       upsert: timedAction(timeoutMs, (ctx: Params<'collections.upsert'>): Result<'collections.upsert'> => {
-        return write(ctx, async (one) => {
-          const { records, namespace } = requests.upsert.of(ctx.params, { shape: one.row });
-          return writer.upsert(one, storedBatch(namespace, records));
-        });
+        return write(ctx, (one, { records, namespace }) => writer.upsert(one, storedBatch(namespace, records)));
       }),
 
       import: timedAction(timeoutMs, (ctx: Params<'collections.import'>): Result<'collections.import'> => {
@@ -234,23 +236,20 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       }),
 
       delete: timedAction(timeoutMs, (ctx: Params<'collections.delete'>): Result<'collections.delete'> => {
-        return write(ctx, async (one) => deleteRecords(writer, one, requests.delete.of(ctx.params)));
+        return write(ctx, (one, body) => deleteRecords(writer, one, body));
       }),
 
       updateRecords: timedAction(
         timeoutMs,
         (ctx: Params<'collections.updateRecords'>): Result<'collections.updateRecords'> => {
-          return write(ctx, async (one) =>
-            updateRecords(writer, one, requests.update.of(ctx.params, { shape: one.row }), limits),
-          );
+          return write(ctx, (one, body) => updateRecords(writer, one, body, limits));
         },
       ),
 
       deleteNamespace: timedAction(
         timeoutMs,
         (ctx: Params<'collections.deleteNamespace'>): Result<'collections.deleteNamespace'> => {
-          const namespace = decodeNamespace(ctx.params.namespace, 'namespace', limits);
-          return write(ctx, (one) => deleteNamespace(writer, one, namespace));
+          return write(ctx, (one) => deleteNamespace(writer, one, ctx.params.namespace));
         },
       ),
 
@@ -276,37 +275,32 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       },
 
       query(ctx: Params<'collections.query'>): Result<'collections.query'> {
-        return read(ctx, async (one) => {
-          const query = requests.query.of(ctx.params, { shape: one.row });
+        return read(ctx, async (one, query) => {
           const [result] = await queryCollection(one, broker, [query]);
           return result;
         });
       },
 
       queries(ctx: Params<'collections.queries'>): Result<'collections.queries'> {
-        return read(ctx, async (one) => {
-          const { queries } = requests.queries.of(ctx.params, { shape: one.row });
+        return read(ctx, async (one, { queries }) => {
           return { results: await queryCollection(one, broker, queries, (at) => `queries[${at}].id`) };
         });
       },
 
       fetch(ctx: Params<'collections.fetch'>): Result<'collections.fetch'> {
-        return read(ctx, async (one) => fetchRecords(one, requests.fetch.of(ctx.params)));
+        return read(ctx, fetchRecords);
       },
 
       count(ctx: Params<'collections.count'>): Result<'collections.count'> {
-        return read(ctx, (one) => countRecords(one, requests.count.of(ctx.params)));
+        return read(ctx, countRecords);
       },
 
       facets(ctx: Params<'collections.facets'>): Result<'collections.facets'> {
-        return read(ctx, async (one) => {
-          const asked = requests.facets.of(ctx.params);
-          return withQueryQuota(one, broker, 1, () => countValues(one, asked));
-        });
+        return read(ctx, (one, body) => withQueryQuota(one, broker, 1, () => countValues(one, body)));
       },
 
       listRecords(ctx: Params<'collections.listRecords'>): Result<'collections.listRecords'> {
-        return read(ctx, async (one) => listRecords(one, requests.list.of(ctx.params)));
+        return read(ctx, listRecords);
       },
 
       whenReady(ctx: Params<'collections.whenReady'>): Result<'collections.whenReady'> {
@@ -323,12 +317,8 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       proof(ctx: Params<'collections.proof'>): Result<'collections.proof'> {
         const { accountId, id, namespace = '' } = ctx.params;
         return catalog.use(ctx.params, async (row) => {
-          const record = {
-            id: decodeId(id, 'id', limits),
-            namespace: decodeNamespace(namespace, 'namespace', limits),
-          };
           const isAnchored = isAnchoringEnabled(config, await planOf(ctx, accountId));
-          return proveRecord(ctx, row, record, isAnchored, (shard) =>
+          return proveRecord(ctx, row, { id, namespace }, isAnchored, (shard) =>
             heads.newest(pace.of(detachedCaller(ctx), row), shard),
           );
         });

@@ -162,8 +162,8 @@ export const collectionParams = ({ accountId, target }: Pick<RouteInput, 'accoun
   name: target,
 });
 
-/** Parameters with the decoded body. */
-export const decodedParams = (input: RouteInput) => ({ ...collectionParams(input), decoded: input.body as object });
+/** Parameters with the body. */
+export const bodyParams = <B>(input: RouteInput & { body: B }) => ({ ...collectionParams(input), body: input.body });
 
 /** Pattern of a route in logs, metrics and the OpenAPI document. */
 export const patternOf = ({ surface, path }: Pick<Route, 'surface' | 'path'>): string => surface.base + path;

@@ -7,8 +7,8 @@ import { describeParameter } from './query-string.ts';
 import { updateForKey } from './record-update.ts';
 import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/json-pieces.ts';
 import {
+  bodyParams,
   collectionParams,
-  decodedParams,
   type Route,
   type RouteInput,
   routesBelow,
@@ -53,15 +53,18 @@ const PROOF = route('GET', '/collections/{name}/proof', 'collections.proof', 're
   answer: (proof) => ({ proof }),
 });
 
-/** Parameters with the decoded body, for responses that warn of fields that no record has. */
-const decodedParamsWithFields = (input: RouteInput) => ({ ...decodedParams(input), wantsAbsentFields: true });
+/** Parameters with the body, for responses that warn of fields that no record has. */
+const bodyParamsWithFields = <B>(input: RouteInput & { body: B }) => ({
+  ...bodyParams(input),
+  wantsAbsentFields: true,
+});
 
 const VECTOR_ROUTES = [
   route('POST', '/collections/{name}/query', 'collections.query', 'read', {
     mayBeAway: true,
     queue: 'query',
     body: 'query',
-    params: decodedParamsWithFields,
+    params: bodyParamsWithFields,
     answer: (result, input) => resultJson(result, warningsOf(result, input)),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
@@ -71,12 +74,12 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'queries',
-    params: decodedParamsWithFields,
+    params: bodyParamsWithFields,
     answer: (given, { body, mayRead }) => {
       const { queries, roundedInteger } = body;
       const warned = given.results.map((result, at) => {
         const { filter, namespace } = queries[at];
-        return warningsOf(result, { body: { namespace, ...(filter && { roundedInteger }) }, mayRead });
+        return warningsOf(result, { body: { namespace, ...(filter !== undefined && { roundedInteger }) }, mayRead });
       });
       return resultsJson(given, warned);
     },
@@ -92,7 +95,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'upsert',
-    params: decodedParams,
+    params: bodyParams,
     answer: withWarnings,
   }),
   route('POST', '/collections/{name}/import', 'collections.import', 'write', {
@@ -103,7 +106,7 @@ const VECTOR_ROUTES = [
   route('POST', '/collections/{name}/fetch', 'collections.fetch', 'read', {
     mayBeAway: true,
     body: 'fetch',
-    params: decodedParams,
+    params: bodyParams,
     answer: (records) => vectorsJson(records),
     expectedBytes: ({ body }, dimensions) => vectorBytes(body.ids.length, dimensions),
     heldBytes: recordBytes,
@@ -112,7 +115,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'count',
-    params: decodedParamsWithFields,
+    params: bodyParamsWithFields,
     answer: withWarnings,
   }),
   route('POST', '/collections/{name}/facets', 'collections.facets', 'read', {
@@ -120,7 +123,7 @@ const VECTOR_ROUTES = [
     queue: 'query',
     width: namesWidth,
     body: 'facets',
-    params: decodedParamsWithFields,
+    params: bodyParamsWithFields,
     answer: (result, input) => facetsJson(result, warningsOf(result, input)),
     heldBytes: ({ values }) => recordBytes(values.map(({ value, count }) => [value, count])),
     countedQueries: () => 1,
@@ -129,7 +132,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'list',
-    params: decodedParamsWithFields,
+    params: bodyParamsWithFields,
     answer: (page, input) => recordsJson(page, warningsOf(page, input)),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.limit, dimensions) : 0),
     heldBytes: ({ records }) => recordBytes(records),
@@ -138,14 +141,14 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'update',
-    perform: (input, call) => updateForKey(input, call, decodedParamsWithFields(input)),
+    perform: (input, call) => updateForKey(input, call, bodyParamsWithFields(input)),
     answer: withWarnings,
   }),
   route('POST', '/collections/{name}/delete', 'collections.delete', 'write', {
     mayBeAway: true,
     queue: 'unshared',
     body: 'delete',
-    params: decodedParamsWithFields,
+    params: bodyParamsWithFields,
     answer: withWarnings,
   }),
   route('GET', '/collections/{name}/namespaces', 'collections.namespaces', 'read', {

@@ -3,8 +3,7 @@ import type { Logger } from 'pino';
 import type { OpenShardStats, ShardStats } from '../../contracts/actions/shards.ts';
 import { outOfCapacity } from '../../lib/admission/out-of-capacity.ts';
 import { ProvecError } from '../../lib/errors.ts';
-import type { FilterNode } from '../../lib/filter/ast.ts';
-import { parsedFilter } from '../../lib/filter/parse.ts';
+import { parseFilter } from '../../lib/filter/parse.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { keyHashOf } from '../../lib/merkle/leaf.ts';
 import { MIB } from '../../lib/mib.ts';
@@ -16,6 +15,7 @@ import type { AnswerPage, FetchedRecord, PageItem, QueryOptions, ShardMatch } fr
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import type { ShardProof } from '../../lib/shard/proof.ts';
 import type { ShardRead, ShardReadOp } from '../../lib/shard/read.ts';
+import type { RecordScope } from '../../lib/shard/scope.ts';
 import { type ShardSpec, shardSpec } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import type { Clock } from '../../lib/time/clock.ts';
@@ -204,10 +204,9 @@ export class ShardNode {
     const vectorBytes = shard.dimensions * Float32Array.BYTES_PER_ELEMENT;
     if (change.kind === 'update')
       return this.#write(shard, change, change.updates.length * vectorBytes, waitMs, openMaxMs);
-    const write: ShardWrite = { ...change, filter: this.#parsed(change.filter) };
     // A merge writes the new content before the old is freed.
     const incomingBytes = change.kind === 'merge matching' ? change.max * vectorBytes : null;
-    return this.#write(shard, write, incomingBytes, waitMs, openMaxMs);
+    return this.#write(shard, this.#parsed(change), incomingBytes, waitMs, openMaxMs);
   }
 
   /** `incomingBytes` is null for a write that frees memory; such writes are always admitted. */
@@ -238,8 +237,10 @@ export class ShardNode {
     return this.shardCache.use(shard, async () => undefined);
   }
 
-  #parsed(filter: QueryOptions['filter']): FilterNode | null {
-    return filter === null ? null : parsedFilter(filter, this.#limits);
+  /** Parses the filter of a scope that a node of an earlier version sent. */
+  #parsed<S extends RecordScope>(scope: S): S {
+    if (scope.isParsed || scope.filter === null) return scope;
+    return { ...scope, filter: parseFilter(scope.filter, this.#limits) };
   }
 
   /** Reads the shard held here or, if `eventual` allows it, a copy. */
@@ -256,14 +257,12 @@ export class ShardNode {
   }
 
   async query(shard: ShardSpec, query: QueryOptions, how: ShardReadOptions = {}): Promise<AnswerPage<ShardMatch>> {
-    const filter = this.#parsed(query.filter);
     const { pageMaxBytes = Number.POSITIVE_INFINITY } = how;
-    return this.#read(shard, 'query', { query: { ...query, filter }, pageMaxBytes }, how);
+    return this.#read(shard, 'query', { query: this.#parsed(query), pageMaxBytes }, how);
   }
 
   async read(shard: ShardSpec, { op, ...asked }: ShardRead, how: ShardReadOptions = {}): Promise<unknown> {
-    const parsed = 'filter' in asked ? { ...asked, filter: this.#parsed(asked.filter) } : asked;
-    return this.#read(shard, op, parsed, how);
+    return this.#read(shard, op, 'filter' in asked ? this.#parsed(asked) : asked, how);
   }
 
   fetch(shard: ShardSpec, ids: string[], how: ShardReadOptions = {}): Promise<AnswerPage<FetchedRecord>> {

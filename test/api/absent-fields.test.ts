@@ -3,6 +3,7 @@
  * to clients.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { clientCall } from '../support/client-call.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const filter = { yaer: { $ne: 2026 } };
@@ -27,8 +28,8 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-const results = (action: string, body: object): Promise<unknown> =>
-  service.provec.broker.call(action, { accountId, name: 'docs', ...body });
+const results = (action: (typeof REQUESTS)[number][0], body: object): Promise<unknown> =>
+  clientCall(service.provec.broker, action, { accountId, name: 'docs', ...body });
 
 test.each(REQUESTS)('%s reports absent fields only to callers that ask for them', async (action, body) => {
   const records = [{ id: 'a', values: [1], metadata: { year: 2025 } }];

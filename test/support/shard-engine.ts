@@ -1,6 +1,7 @@
 import canonicalize from 'canonicalize';
 import { parseFilter } from '../../lib/filter/parse.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import type { JsonObject } from '../../lib/records/fields.ts';
 import type { FetchedRecord, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import type { ShardQuery } from '../../services/shards/engine/query.ts';
@@ -22,12 +23,12 @@ export function specWith(changes: Partial<ShardSpec> = {}): ShardSpec {
 
 /** A shard query, and its filter as a client sends it. */
 export interface TestQuery extends ShardQuery {
-  sent: QueryOptions['filter'];
+  sent: JsonObject | null;
 }
 
 export function queryWith(
   vector: ArrayLike<number>,
-  { filter = null, ...changes }: Partial<QueryOptions> = {},
+  { filter = null, ...changes }: Partial<Omit<QueryOptions, 'filter'>> & { filter?: JsonObject | null } = {},
 ): TestQuery {
   return {
     vector: Float32Array.from(vector),

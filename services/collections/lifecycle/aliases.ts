@@ -2,7 +2,6 @@ import pLimit from 'p-limit';
 import type { AliasesPage, AliasView } from '../../../contracts/actions/collections.ts';
 import { collectionName } from '../../../contracts/requests/collection-requests.ts';
 import { cursorAfter, nameOfCursor } from '../../../contracts/requests/listing-cursor.ts';
-import { requestsOf } from '../../../contracts/requests/requests.ts';
 import { notFound, ProvecError, unauthenticated } from '../../../lib/errors.ts';
 import { isCollectionName } from '../../../lib/records/collection-name.ts';
 import type { Runtime } from '../../../process/runtime.ts';
@@ -33,10 +32,9 @@ export class Aliases {
    * Creates or switches the alias. Throws INVALID_ARGUMENT, COLLECTION_NOT_FOUND, NAME_IS_ALIAS if
    * the target is itself an alias, COLLECTION_EXISTS and ALIAS_LIMIT_REACHED.
    */
-  async put(accountId: string, alias: string, body: object): Promise<AliasView & { created: boolean }> {
+  async put(accountId: string, alias: string, collection: string): Promise<AliasView & { created: boolean }> {
     const { config, store, clock } = this.#runtime;
     const name = collectionName(config.limits).decode(alias, 'alias', {});
-    const { collection } = requestsOf(config.limits).putAlias.decode(body);
     const target = await this.#catalog.byOwnName(accountId, collection);
     const createdAt = new Date(clock.wallMs()).toISOString();
     const { aliasesMax } = config.limits;

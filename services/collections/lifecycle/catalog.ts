@@ -8,8 +8,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { ChangeCollection, CreateCollection, NamedCollection } from '../../../contracts/actions/collections.ts';
-import { requestsOf } from '../../../contracts/requests/requests.ts';
+import type { NamedCollection } from '../../../contracts/actions/collections.ts';
+import type { DecodedRequest } from '../../../contracts/requests/requests.ts';
 import { withPlace, withTags } from '../../../contracts/requests/tags.ts';
 import { notFound, ProvecError } from '../../../lib/errors.ts';
 import { nearest } from '../../../lib/nearest.ts';
@@ -56,19 +56,19 @@ export class CollectionCatalog {
   }
 
   /**
-   * Throws INVALID_ARGUMENT, COLLECTION_EXISTS and ALIAS_EXISTS. If the account is gone, drops the
-   * collection again.
+   * Throws COLLECTION_EXISTS and ALIAS_EXISTS. If the account is gone, drops the collection again.
    */
   async create(
     accountId: string,
-    request: CreateCollection,
+    request: DecodedRequest<'createIndex'>,
     plan: Pick<PlanLimits, 'collections' | 'shards'>,
   ): Promise<CreateCollectionOutcome> {
     const { limits } = this.#runtime.config;
-    const { tags: given = {}, place, ...options } = requestsOf(limits).createIndex.decode(request);
-    if (plan.shards !== null && options.shards > plan.shards) return { outcome: 'shards', shards: options.shards };
+    const { name, dimensions, metric, shards, replicas, quantization, deletionProtection } = request;
+    const options = { name, dimensions, metric, shards, replicas, quantization, deletionProtection };
+    if (plan.shards !== null && shards > plan.shards) return { outcome: 'shards', shards };
     const createdAt = new Date(this.#runtime.clock.wallMs()).toISOString();
-    const tags = withPlace(withTags(undefined, given, limits), place);
+    const tags = withPlace(withTags(undefined, request.tags ?? {}, limits), request.place);
     const row: CollectionRow = { id: randomUUID(), accountId, ...options, ...(tags && { tags }), createdAt };
     switch (await this.#runtime.store.catalog.createCollection(row, plan.collections)) {
       case 'alias':
@@ -198,13 +198,12 @@ export class CollectionCatalog {
    * Sets tags and deletion protection. Throws INVALID_ARGUMENT, and COLLECTION_NOT_FOUND if the
    * collection was dropped meanwhile.
    */
-  async change(row: CollectionRow, request: ChangeCollection): Promise<CollectionRow> {
-    const { limits } = this.#runtime.config;
-    const { deletionProtection, tags = {} } = requestsOf(limits).changeCollection.decode(request);
+  async change(row: CollectionRow, request: DecodedRequest<'changeCollection'>): Promise<CollectionRow> {
+    const { deletionProtection, tags = {} } = request;
     try {
       const changed = await this.#runtime.store.catalog.changeCollection(row.id, (before) => ({
         deletionProtection: deletionProtection ?? before.deletionProtection,
-        tags: withTags(before.tags, tags, limits),
+        tags: withTags(before.tags, tags, this.#runtime.config.limits),
       }));
       if (changed === null) throw notFound('COLLECTION_NOT_FOUND');
       return changed;

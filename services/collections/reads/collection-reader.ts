@@ -1,10 +1,8 @@
 import { type Caller, call } from '../../../contracts/actions/call.ts';
 import type {
   AbsentFieldsOption,
-  Consistency,
   CountResult,
   FacetsResult,
-  RecordSelection,
   RecordsPage,
 } from '../../../contracts/actions/collections.ts';
 import {
@@ -14,6 +12,8 @@ import {
   storedIdOfCursor,
 } from '../../../contracts/requests/listing-cursor.ts';
 import type { DecodedRequest } from '../../../contracts/requests/requests.ts';
+import type { Consistency } from '../../../contracts/requests/vector-requests.ts';
+import type { FilterNode } from '../../../lib/filter/ast.ts';
 import { allRecordsRange, storedIds, storedRange, withPlainIds } from '../../../lib/records/namespace.ts';
 import { fieldsToFind } from '../../../lib/shard/field-report.ts';
 import type { FetchedRecord } from '../../../lib/shard/match.ts';
@@ -38,7 +38,7 @@ export function readOptionsOf({ row, awayMaxMs }: CollectionRead, consistency?: 
 }
 
 /** Counts the matching records. Throws the shards' errors. */
-export function countRecords(read: CollectionRead, selected: RecordSelection): Promise<CountResult> {
+export function countRecords(read: CollectionRead, selected: DecodedRequest<'count'>): Promise<CountResult> {
   return countScope(read, scopeOf(read, selected), readOptionsOf(read, selected.consistency));
 }
 
@@ -107,18 +107,24 @@ function rangeOf(namespace: string | null, cursor: string | undefined, prefix: s
   return storedRange(namespace, cursor === undefined ? null : idOfCursor(cursor), prefix);
 }
 
+/** The fields of a request that select records; without a filter, all of the namespace. */
+interface RecordSelection {
+  namespace: string;
+  allNamespaces?: boolean;
+  filter?: FilterNode | null;
+}
+
 /**
- * Returns the scope of a request. The filter `{}` counts as none. If absent fields are wanted, the
- * shards look for those of the filter and for `field`.
+ * Returns the scope of a request. If absent fields are wanted, the shards look for those of the
+ * filter and for `field`.
  */
 export function scopeOf(
   { wantsAbsentFields = false }: AbsentFieldsOption,
-  { namespace: one = '', allNamespaces = false, filter: given }: RecordSelection,
+  { namespace: one, allNamespaces = false, filter = null }: RecordSelection,
   field?: string,
 ): Required<RecordScope> {
   const namespace = allNamespaces ? null : one;
-  const filter = given !== undefined && Object.keys(given).length > 0 ? given : null;
-  return { namespace, filter, fields: wantsAbsentFields ? fieldsToFind(filter, field) : [] };
+  return { namespace, filter, isParsed: true, fields: wantsAbsentFields ? fieldsToFind(filter, field) : [] };
 }
 
 /** Returns the records that exist among `ids`, in that order. */

@@ -1,13 +1,12 @@
 import type { NamespacesPage } from '../../../contracts/actions/collections.ts';
 import { cursorAfter, nameOfCursor } from '../../../contracts/requests/listing-cursor.ts';
 import type { Limits } from '../../../lib/limits.ts';
-import { decodeNamespace } from '../../../lib/records/ids.ts';
 import { shardSpecs } from '../../../lib/shard/spec.ts';
 import { type CollectionRead, readOptionsOf } from './collection-reader.ts';
 
 /**
  * Returns one page of the namespaces with records, by name. Each shard counts its records at its
- * own moment. Throws INVALID_ARGUMENT for an invalid prefix or cursor.
+ * own moment. Throws INVALID_ARGUMENT for an invalid cursor.
  */
 export async function namespacesPage(
   read: CollectionRead,
@@ -16,7 +15,7 @@ export async function namespacesPage(
 ): Promise<NamespacesPage> {
   const most = limit ?? limits.namespacesPageDefault;
   const asked = {
-    prefix: decodeNamespace(prefix, 'prefix', limits),
+    prefix,
     after: cursor === undefined ? null : nameOfCursor(cursor),
     // One more than the page, to see whether another page follows.
     limit: most + 1,

@@ -1,10 +1,6 @@
 /** Deletes and updates by id, by filter or of all records, and dry runs that only count. */
-import type {
-  DeleteRecords,
-  DeleteResult,
-  UpdateRecords,
-  UpdateResult,
-} from '../../../contracts/actions/collections.ts';
+import type { DeleteResult, UpdateResult } from '../../../contracts/actions/collections.ts';
+import type { DecodedRequest } from '../../../contracts/requests/requests.ts';
 import { mergeOf } from '../../../contracts/requests/update-request.ts';
 import { notFound } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
@@ -16,14 +12,14 @@ import { countAbsent, countScope, scopeOf, totalOf } from '../reads/collection-r
 import { type Previews, previewMatching, previewUpdates, refuseTooLong, withoutValues } from './change-preview.ts';
 import type { CollectionWriter, Write } from './collection-writer.ts';
 
-/** Deletes the records that a decoded request selects. Deletes do not count against the plan. */
+/** Deletes the records that a request selects. Deletes do not count against the plan. */
 export async function deleteRecords(
   writer: CollectionWriter,
   write: Write,
-  { ids: given, dryRun, ...selected }: DeleteRecords,
+  { ids: given, dryRun, ...selected }: DecodedRequest<'delete'>,
 ): Promise<DeleteResult> {
   const scope = scopeOf(write, selected);
-  const ids = given && storedIds(selected.namespace ?? '', given);
+  const ids = given && storedIds(selected.namespace, given);
   if (!dryRun) return ids ? writer.delete(write, ids) : writer.deleteMatching(write, scope);
   const { count, ...found } = ids
     ? { count: ids.length - (await countAbsent(write, ids)) }
@@ -43,13 +39,13 @@ export async function deleteNamespace(
 }
 
 /**
- * Updates the records that a decoded request selects. Each record that changes counts as one write.
+ * Updates the records that a request selects. Each record that changes counts as one write.
  * Throws INVALID_ARGUMENT, also if the filter matches more records than one request may change.
  */
 export async function updateRecords(
   writer: CollectionWriter,
   write: Write,
-  request: UpdateRecords,
+  request: DecodedRequest<'update'>,
   { metadataMaxBytes, updateMatchesMax }: Limits,
 ): Promise<UpdateResult> {
   const { dryRun } = request;
@@ -57,7 +53,7 @@ export async function updateRecords(
   const scope = scopeOf(write, request);
   const updates = request.updates?.map((update) => ({
     ...update,
-    id: storedId(request.namespace ?? '', update.id),
+    id: storedId(request.namespace, update.id),
   }));
   if (updates) {
     const terms = { metadataMaxBytes, countsChanges: false };
@@ -91,7 +87,7 @@ const matchedBy = (previews: Previews): Map<number, number> =>
  * Returns the change that `filter` applies. Throws INVALID_ARGUMENT if it is missing, or is given
  * next to `updates`, which contain their own changes.
  */
-function checkedMerge({ updates, setMetadata, unsetMetadata }: UpdateRecords): MetadataMerge {
+function checkedMerge({ updates, setMetadata, unsetMetadata }: DecodedRequest<'update'>): MetadataMerge {
   const { set, unset } = mergeOf(setMetadata, unsetMetadata);
   const isGiven = set !== null || unset.length > 0;
   if (updates && isGiven) {

@@ -5,9 +5,9 @@ import { invalidValue } from '../../../lib/records/fields.ts';
 import { decodeNamespace } from '../../../lib/records/ids.ts';
 import { namesWidth, scanWidth } from '../overload/queues.ts';
 import { SENT_IN_PAGES } from '../responses/paged-response.ts';
-import { collectionParams, decodedParams, type RouteCall, type RouteInput, UNDECODABLE } from '../route.ts';
+import { bodyParams, collectionParams, type RouteCall, type RouteInput, UNDECODABLE } from '../route.ts';
 import { namespaceOf, pineconeNamespace } from './namespace.ts';
-import { INDEX, pagination, paramsWith, route } from './route.ts';
+import { countParams, INDEX, pagination, route } from './route.ts';
 import { beginStatistics } from './statistics.ts';
 
 type Namespace = NamespacesPage['namespaces'][number];
@@ -86,15 +86,14 @@ export const NAMESPACE_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'pineconeNamespace',
-    params: decodedParams,
+    params: bodyParams,
     answer: ({ count }, { body: { namespace } }) => viewOf({ name: namespace, vectorCount: count }),
   }),
   route('GET', `${INDEX}/namespaces/{namespace}`, 'collections.count', 'read', {
     mayBeAway: true,
     queue: 'query',
     async perform(input, call) {
-      const params = { namespace: itemOf(input), consistency: 'strong' };
-      const result = await call('collections.count', paramsWith(input, params));
+      const result = await call('collections.count', countParams(input, itemOf(input)));
       if (result.count === 0) throw notFound('NAMESPACE_NOT_FOUND');
       return result;
     },

@@ -6,8 +6,12 @@ export const route = routesBelow(PINECONE);
 /** Base path of an index's data plane, as in the `host` of its model. */
 export const INDEX = '/indexes/{name}';
 
-/** Returns the action's parameters with the decoded query string. */
-export const paramsWith = (input: RouteInput, decoded: object) => ({ ...collectionParams(input), decoded });
+/** Returns the action's parameters with a body that the client sent in another form. */
+export const paramsWith = <B>(input: RouteInput, body: B) => ({ ...collectionParams(input), body });
+
+/** Parameters that count the records of a namespace. */
+export const countParams = (input: RouteInput, namespace: string) =>
+  paramsWith(input, { namespace, allNamespaces: false, consistency: 'strong' as const });
 
 /** Pinecone bills read units. Provec bills requests, so the number is constant. */
 export const READ_USAGE = { usage: { readUnits: 1 } };

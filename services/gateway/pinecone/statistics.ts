@@ -3,7 +3,7 @@ import { PagedResponse, type PageSource } from '../responses/paged-response.ts';
 import { collectionParams, type RouteCall, type RouteInput } from '../route.ts';
 import { pineconeMetric } from './metric.ts';
 import { DEFAULT_NAMESPACE, pineconeNamespace } from './namespace.ts';
-import { paramsWith } from './route.ts';
+import { countParams } from './route.ts';
 
 /** Estimated memory in bytes of one namespace on a page, without its name. */
 const NAMESPACE_BYTES = 100;
@@ -24,8 +24,7 @@ class Statistics implements PageSource<NamespacesPage> {
     const limit = this.#input.limits.namespacesPageMax;
     const page = await call('collections.namespaces', { ...collectionParams(this.#input), limit, cursor });
     if (cursor === undefined && page.namespaces[0]?.name === '') {
-      const params = paramsWith(this.#input, { namespace: DEFAULT_NAMESPACE, consistency: 'strong' });
-      this.#ofSameName = (await call('collections.count', params)).count;
+      this.#ofSameName = (await call('collections.count', countParams(this.#input, DEFAULT_NAMESPACE))).count;
     }
     return page;
   }

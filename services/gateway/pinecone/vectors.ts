@@ -8,10 +8,10 @@ import { decodeIds } from '../../../lib/records/ids.ts';
 import type { Bodies } from '../bodies/decoders.ts';
 import { updateForKey } from '../record-update.ts';
 import { matchesJson, vectorsJson } from '../responses/json-pieces.ts';
-import { decodedParams, type RouteCall, type RouteInput } from '../route.ts';
+import { bodyParams, type RouteCall, type RouteInput } from '../route.ts';
 import { matchOf, recordOf } from './answers.ts';
 import { namespaceOf } from './namespace.ts';
-import { INDEX, pagination, paramsWith, READ_USAGE, route } from './route.ts';
+import { countParams, INDEX, pagination, paramsWith, READ_USAGE, route } from './route.ts';
 
 type Query = RouteInput & { body: Bodies['pineconeQuery'] };
 type Delete = RouteInput & { body: Bodies['pineconeDelete'] };
@@ -23,7 +23,7 @@ async function search(input: Query, call: RouteCall): Promise<QueryResult & { is
   // direction, cannot find it. An exact search can.
   const exact = collection!.metric === 'cosine' && body.vector?.every((component) => component === 0);
   try {
-    const params = exact ? paramsWith(input, { ...body, exact }) : decodedParams(input);
+    const params = exact ? paramsWith(input, { ...body, exact }) : bodyParams(input);
     return { ...(await call('collections.query', params)), isCounted: true };
   } catch (error) {
     if (isProvecError(error) && error.code === 'RECORD_NOT_FOUND') return { matches: [], isCounted: false };
@@ -34,9 +34,9 @@ async function search(input: Query, call: RouteCall): Promise<QueryResult & { is
 /** Deletes vectors. Throws NAMESPACE_NOT_FOUND if the namespace has no record. */
 async function deleteVectors(input: Delete, call: RouteCall) {
   const { namespace } = input.body;
-  const result = await call('collections.delete', { ...decodedParams(input), isAnchorAwaited: false });
+  const result = await call('collections.delete', { ...bodyParams(input), isAnchorAwaited: false });
   if (result.deletedCount > 0 || namespace === '') return result;
-  const { count } = await call('collections.count', paramsWith(input, { namespace, consistency: 'strong' }));
+  const { count } = await call('collections.count', countParams(input, namespace));
   if (count === 0) throw notFound('NAMESPACE_NOT_FOUND');
   return result;
 }
@@ -73,7 +73,7 @@ export const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'pineconeUpsert',
-    params: (input) => ({ ...decodedParams(input), isAnchorAwaited: false }),
+    params: (input) => ({ ...bodyParams(input), isAnchorAwaited: false }),
     answer: ({ upsertedCount }) => ({ upsertedCount }),
   }),
   route('GET', `${INDEX}/vectors/fetch`, 'collections.fetch', 'read', {
@@ -89,7 +89,7 @@ export const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'pineconeFetch',
-    params: decodedParams,
+    params: bodyParams,
     answer: ({ records, nextCursor }, { body: { namespace } }) =>
       vectorsJson(records.map(recordOf), { namespace, ...pagination(nextCursor), ...READ_USAGE }),
     expectedBytes: ({ body }, dimensions) => vectorBytes(body.limit, dimensions),
@@ -118,7 +118,7 @@ export const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'pineconeUpdate',
-    perform: (input, call) => updateForKey(input, call, { ...decodedParams(input), isAnchorAwaited: false }),
+    perform: (input, call) => updateForKey(input, call, { ...bodyParams(input), isAnchorAwaited: false }),
     answer: ({ matchedCount }, { body: { filter } }) => (filter === undefined ? {} : { matchedRecords: matchedCount }),
   }),
 ];

@@ -4,7 +4,7 @@ import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
 import { headsWidth } from '../overload/queues.ts';
 import { matchesJson, vectorsJson } from '../responses/json-pieces.ts';
-import { collectionParams, decodedParams, routesBelow, VERIFY_TIMEOUT_MS } from '../route.ts';
+import { bodyParams, collectionParams, routesBelow, VERIFY_TIMEOUT_MS } from '../route.ts';
 import { RECALL } from './dialect.ts';
 
 const route = routesBelow(RECALL);
@@ -66,7 +66,7 @@ export const RECALL_ROUTES = [
     queue: 'write',
     body: 'recallUpsert',
     async perform(input, call) {
-      if (input.body.records.ids.length > 0) return call('collections.upsert', decodedParams(input));
+      if (input.body.records.ids.length > 0) return call('collections.upsert', bodyParams(input));
       const { merkleRoot } = await call('collections.get', collectionParams(input));
       return { upsertedCount: 0, merkleRoot, ledgerTx: null };
     },
@@ -76,7 +76,7 @@ export const RECALL_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'recallQuery',
-    params: decodedParams,
+    params: bodyParams,
     answer: ({ matches }) => matchesJson(matches),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
@@ -85,7 +85,7 @@ export const RECALL_ROUTES = [
   route('POST', `${COLLECTION}/fetch`, 'collections.fetch', 'read', {
     mayBeAway: true,
     body: 'fetch',
-    params: decodedParams,
+    params: bodyParams,
     answer: (records) => vectorsJson(records.map((record) => ({ ...record, score: 1 }))),
     expectedBytes: ({ body }, dimensions) => vectorBytes(body.ids.length, dimensions),
     heldBytes: recordBytes,
@@ -94,7 +94,7 @@ export const RECALL_ROUTES = [
     mayBeAway: true,
     queue: 'unshared',
     body: 'delete',
-    params: decodedParams,
+    params: bodyParams,
     answer: ({ deletedCount, ...rest }) => inBothStyles({ deletedCount, ...rootOf(rest) }),
   }),
   route('GET', `${COLLECTION}/verify`, 'verification.verify', 'read', {

@@ -1,7 +1,7 @@
 import type { ActionName } from '../../../contracts/actions/call.ts';
 import { Cancelled } from '../../../contracts/actions/cancelled.ts';
-import type { Consistency } from '../../../contracts/actions/collections.ts';
 import type { Principal } from '../../../contracts/actions/principal.ts';
+import type { Consistency } from '../../../contracts/requests/vector-requests.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { ClientGoneError } from '../client-gone.ts';

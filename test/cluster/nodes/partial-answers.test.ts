@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ServiceBroker } from 'moleculer';
-import { call } from '../../../contracts/actions/call.ts';
 import { toFailure } from '../../../contracts/failure.ts';
 import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
 import { errorResponse } from '../../../services/gateway/error-response.ts';
 import { startBacking } from '../../support/backing-services.ts';
 import { startCaller } from '../../support/caller.ts';
+import { clientCall } from '../../support/client-call.ts';
 import type { ClusterNode } from '../../support/cluster-node.ts';
 import { ClusterProcess } from '../../support/cluster-process.ts';
 
@@ -84,7 +84,7 @@ test('while a holder is frozen, a query waits for it, and a partial query answer
     const inTime = { timeout: SHORT_MS };
     const params = { accountId, name: 'docs', ...QUERY };
     const startedMs = performance.now();
-    const refused = call(caller, 'collections.query', params, inTime).then(
+    const refused = clientCall(caller, 'collections.query', params, inTime).then(
       () => ({ error: null, afterMs: 0 }),
       (error: unknown) => ({ error, afterMs: performance.now() - startedMs }),
     );

@@ -1,4 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
+import { parseFilter } from '../../../lib/filter/parse.ts';
+import { LIMITS } from '../../../lib/limits.ts';
 import type { ShardReads } from '../../../lib/shard/read.ts';
 import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
 import { ShardWorker } from '../../../services/shards/worker/pool.ts';
@@ -163,8 +165,8 @@ test("queries that take many slices are repeated at the shard's new node, and no
   let answers = 0;
   const ask = async (lane: number): Promise<void> => {
     for (let turn = 0; !isOver; turn++) {
-      const filter = { $or: [{ [`f${lane}-${turn}`]: { $exists: false } }, { value: -1 }] };
-      const query = { ...slow, filter };
+      const sent = { $or: [{ [`f${lane}-${turn}`]: { $exists: false } }, { value: -1 }] };
+      const query = { ...slow, filter: parseFilter(sent, LIMITS), isParsed: true as const };
       const { items } = await cluster.call(spec!, true, (node) => node.query(spec!, query));
       expect(items.length).toBeGreaterThan(0);
       answers++;

@@ -19,7 +19,6 @@ const natural = fc.maxSafeNat();
 const iso = fc.date({ noInvalidDate: true }).map((date) => date.toISOString());
 const jsonText = fc.json();
 const nullable = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: null });
-const optional = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: undefined });
 
 /** JSON values as JSON.parse returns them, with own keys that collide with prototype members. */
 const anyJson = fc.letrec<{ value: unknown }>((tie) => ({
@@ -122,18 +121,11 @@ export const SHAPES = {
     searchSeconds: fc.double({ min: 0, noNaN: true }),
   }),
   'collections.upsert params': fc.record(
-    { ...named, decoded: optional(fc.record({ records: batch, namespace: id })), records: anyJson },
-    { requiredKeys: ['accountId', 'name'] },
+    { ...named, body: fc.record({ records: batch, namespace: id }) },
+    { requiredKeys: ['accountId', 'name', 'body'] },
   ),
   'collections.query params': fc.record(
-    {
-      ...named,
-      vector: fc.oneof(float32, fc.array(fc.double())),
-      id,
-      topK: fc.nat(),
-      filter,
-      scoreThreshold: fc.double(),
-    },
+    { ...named, body: fc.record({ vector: float32, id, topK: fc.nat(), filter, scoreThreshold: fc.double() }) },
     { requiredKeys: ['accountId', 'name'] },
   ),
   'collections.update params': fc.record({ ...named, deletionProtection: fc.boolean() }),

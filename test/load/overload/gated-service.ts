@@ -12,6 +12,7 @@ import keys from '../../../services/keys/keys.service.ts';
 import metering from '../../../services/metering/metering.service.ts';
 import { ManualClock, openTemporaryStore } from '../../support/accounts.ts';
 import { type Api, apiClient } from '../../support/api-client.ts';
+import { clientCall } from '../../support/client-call.ts';
 import { ShardsGate } from './gate.ts';
 
 export const ADMIN_TOKEN = 'admin-token-of-the-tests-0123456789';
@@ -79,7 +80,7 @@ export async function startGatedService(
       const secret = key.secret!;
       const api = apiClient(url, secret);
       const accountId = account.id;
-      await call(broker, 'collections.create', { accountId, name: 'docs', dimensions: DIMENSIONS, shards });
+      await clientCall(broker, 'collections.create', { accountId, name: 'docs', dimensions: DIMENSIONS, shards });
       const usage = async () => (await call(broker, 'metering.usage', { accountId })).usage;
       return { accountId, secret, api, usage };
     },

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Context, ServiceBroker, type ServiceSchema } from 'moleculer';
 import { pino } from 'pino';
 import type { AnchoringActions, AnchorReceipt } from '../../../../contracts/actions/anchoring.ts';
-import { type ActionName, type Actions, call } from '../../../../contracts/actions/call.ts';
+import type { ActionName, Actions } from '../../../../contracts/actions/call.ts';
 import { LEDGER_PROGRAM } from '../../../../lib/ledger/program.ts';
 import type { PlanName } from '../../../../lib/plans.ts';
 import { type Clock, SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
@@ -17,6 +17,7 @@ import meteringService from '../../../../services/metering/metering.service.ts';
 import type { AnchorRow } from '../../../../store/anchors.ts';
 import type { Store } from '../../../../store/port.ts';
 import { openSqliteStore } from '../../../../store/sqlite/store.ts';
+import { type ClientParams, clientCall } from '../../../support/client-call.ts';
 import { TEST_KEYS } from '../../../support/store-keys.ts';
 import { ShardsInMemory } from './shards.ts';
 
@@ -114,12 +115,13 @@ export class Harness {
     return account.id;
   }
 
+  /** Calls an action as the gateway does; a body is given as a client sends it. */
   call<N extends ActionName>(
     action: N,
-    params: Actions[N]['params'],
+    params: ClientParams<N>,
     options: Record<string, unknown> = {},
   ): Promise<Actions[N]['result']> {
-    return call(this.broker, action, params, options);
+    return clientCall(this.broker, action, params, options);
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { verifyProof } from '../../../../client/index.ts';
+import { call } from '../../../../contracts/actions/call.ts';
+import { requestsOf } from '../../../../contracts/requests/requests.ts';
+import { LIMITS } from '../../../../lib/limits.ts';
 import type { PlanName } from '../../../../lib/plans.ts';
 import { collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import type { ShardMatch } from '../../../../lib/shard/match.ts';
@@ -193,8 +196,8 @@ describe('writing', () => {
   test('refuses a batch of other dimensions', async () => {
     const target = await collection('free');
     const batch = { ids: ['x'], dimensions: 3, vectors: new Float32Array(3), metadata: ['{}'] };
-    const decoded = { records: batch, namespace: '' };
-    await expect(harness.call('collections.upsert', { ...target, decoded })).rejects.toMatchObject({
+    const body = { records: batch, namespace: '' };
+    await expect(call(harness.broker, 'collections.upsert', { ...target, body })).rejects.toMatchObject({
       code: 'DIMENSION_MISMATCH',
     });
   });
@@ -278,7 +281,35 @@ describe('reading', () => {
     ).rejects.toMatchObject({ code: 'INVALID_FILTER' });
   });
 
-  test('fetch keeps the requested order and leaves out absent records', async () => {
+  test('the shards get the filter parsed, also from a gateway of an earlier version', async () => {
+    const target = await collection('free', 1);
+    const sent = { vector: [1, 0], filter: { a: 1 } };
+    await harness.call('collections.query', { ...target, ...sent });
+    const decoded = {
+      ...requestsOf(LIMITS).query.decode({ vector: [1, 0] }, { shape: { dimensions: 2, metric: 'dot' } }),
+      filter: sent.filter,
+    };
+    await harness.broker.call('collections.query', { ...target, decoded });
+    await harness.broker.call('collections.queries', { ...target, decoded: { queries: [decoded] } });
+    const { queries } = harness.shards;
+    expect(queries.slice(-3)).toEqual(
+      Array.from({ length: 3 }, () =>
+        expect.objectContaining({ filter: { op: 'in', field: 'a', values: [1] }, isParsed: true }),
+      ),
+    );
+  });
+
+  test('a body that differs from its type is refused', async () => {
+    const target = await collection('free', 1);
+    const body = requestsOf(LIMITS).count.decode({});
+    expect(await call(harness.broker, 'collections.get', target)).toMatchObject({ vector_count: 0 });
+    for (const wrong of [{ namespace: 7 }, { filter: 'a' }, { allNamespaces: undefined }, { consistency: null }])
+      await expect(
+        harness.broker.call('collections.count', { ...target, body: { ...body, ...wrong } }),
+      ).rejects.toMatchObject({ name: 'ValidationError' });
+  });
+
+  test('fetch keeps the order asked for and leaves out what is absent', async () => {
     const target = await collection('free');
     await harness.call('collections.upsert', { ...target, records: records(0, 9) });
     const found = await harness.call('collections.fetch', { ...target, ids: ['r8', 'absent', 'r1', 'r8', 'r5'] });

@@ -6,6 +6,7 @@ import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../../lib/me
 import { MerkleMap } from '../../../../lib/merkle/map.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../../../lib/shard/head.ts';
 import { shardKey } from '../../../../lib/shard/key.ts';
+import type { QueryOptions } from '../../../../lib/shard/match.ts';
 import { shardIndexOf } from '../../../../services/collections/shard-routing.ts';
 import type { Store } from '../../../../store/port.ts';
 
@@ -34,6 +35,7 @@ export class ShardsInMemory {
   /** Makes calls of `action` wait for `until` before they begin. */
   hang: { action: string; until: Promise<unknown> } | null = null;
   readonly calls: string[] = [];
+  readonly queries: QueryOptions[] = [];
   #store: Store;
 
   constructor(store: Store) {
@@ -71,6 +73,7 @@ export class ShardsInMemory {
           return { upserted: 0, deleted, created: -deleted };
         }),
       'shards.query': async ({ shard: spec, query }) => {
+        this.queries.push(query);
         const found = [...this.of(spec.collectionId, spec.index, spec.of).records.values()].map((record) => ({
           id: record.id,
           score: record.values.reduce((sum, value, at) => sum + value * query.vector[at], 0),

@@ -33,12 +33,12 @@ function defaults(): FakeActions {
     },
     'collections.query': () => ({ matches: [] }),
     'collections.fetch': () => [],
-    'collections.upsert': ({ decoded }) => ({
-      upsertedCount: (decoded as DecodedRequest<'upsert'>).records.ids.length,
+    'collections.upsert': ({ body }) => ({
+      upsertedCount: (body as DecodedRequest<'upsert'>).records.ids.length,
     }),
-    'collections.delete': ({ decoded }) => ({
+    'collections.delete': ({ body }) => ({
       deleted: true,
-      deletedCount: (decoded as DecodedRequest<'delete'>).ids!.length,
+      deletedCount: (body as DecodedRequest<'delete'>).ids!.length,
     }),
     'collections.create': (params) => ({ id: 'c2', ...params }),
     'collections.list': () => ({ collections: [] }),

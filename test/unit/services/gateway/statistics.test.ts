@@ -23,7 +23,7 @@ const signals: AbortSignal[] = [];
 beforeAll(async () => {
   edge = await startEdge({
     actions: {
-      'collections.count': ({ decoded }) => ({ count: (decoded as { namespace: string }).namespace === '' ? 1 : 2 }),
+      'collections.count': ({ body }) => ({ count: (body as { namespace: string }).namespace === '' ? 1 : 2 }),
       'collections.namespaces': ({ cursor = '0' }, { signal }) => {
         const from = Number(cursor);
         signals.push(signal!);

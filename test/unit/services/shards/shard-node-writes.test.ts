@@ -97,6 +97,20 @@ test('no part of a write is visible before its entry is durable', async () => {
   expect((await fixture.node.query(specOf(1), query)).items.map(({ id }) => id)).toEqual(['a']);
 });
 
+test('a filter of a node of an earlier version is read as the client sent it', async () => {
+  fixture = await shardFixture();
+  const [spec, { node }] = [specOf(1), fixture];
+  await node.upsert(spec, batchOf(['a', 'b', 'c']));
+  // Earlier versions do not parse it.
+  const earlier = { namespace: '', filter: { n: { $exists: false } } as unknown as null };
+  expect(await node.read(spec, { op: 'count', ...earlier })).toBe(3);
+  expect(await node.change(spec, { kind: 'delete matching', ...earlier, throughSeq: null, max: 2 })).toMatchObject({
+    deleted: 2,
+  });
+  const query = { vector: Float32Array.of(1, 1, 1, 1), topK: 10, includeValues: false, includeMetadata: false };
+  expect((await node.query(spec, { ...query, scoreThreshold: null, exact: false, ...earlier })).items).toHaveLength(1);
+});
+
 test('a full disk refuses the whole group with 507 and changes nothing', async () => {
   let full = false;
   fixture = await shardFixture(

@@ -4,7 +4,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { type Context, type Middleware, ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
-import { type ActionName, type Actions, call } from '../../../../../contracts/actions/call.ts';
+import type { ActionName, Actions } from '../../../../../contracts/actions/call.ts';
 import { LIMITS } from '../../../../../lib/limits.ts';
 import { SYSTEM_CLOCK } from '../../../../../lib/time/clock.ts';
 import { readConfig } from '../../../../../process/config.ts';
@@ -14,6 +14,7 @@ import keysService from '../../../../../services/keys/keys.service.ts';
 import meteringService from '../../../../../services/metering/metering.service.ts';
 import shardsService from '../../../../../services/shards/shards.service.ts';
 import { openTemporaryStore, rejectedError } from '../../../../support/accounts.ts';
+import { type ClientParams, clientCall } from '../../../../support/client-call.ts';
 
 const SHARDS = 4;
 const IDS = Array.from({ length: 16 }, (_, at) => `r${at}`);
@@ -69,15 +70,15 @@ async function start(): Promise<void> {
   await ask('collections.upsert', { ...target, records: IDS.map((id) => recordOf(id, 0)) });
 }
 
-function ask<N extends ActionName>(action: N, params: Actions[N]['params']): Promise<Actions[N]['result']> {
-  return call(broker, action, params);
+function ask<N extends ActionName>(action: N, params: ClientParams<N>): Promise<Actions[N]['result']> {
+  return clientCall(broker, action, params);
 }
 const recordOf = (id: string, chars: number) => ({ id, values: [1], metadata: { a: 1, text: 'x'.repeat(chars) } });
 const grow = () => ask('collections.upsert', { ...target, records: [recordOf(GROWING, LIMITS.metadataMaxBytes - 20)] });
 const changed = async () => (await ask('collections.count', { ...target, filter: { b: { $exists: true } } })).count;
 
 /** Parameters as a client sends them. */
-const sent = (body: object) => ({ ...target, ...body }) as Actions['collections.updateRecords']['params'];
+const sent = (body: object) => ({ ...target, ...body });
 const merge = { setMetadata: { b: 'y'.repeat(100) } };
 test.each([
   ['by filter', { filter: { a: 1 }, ...merge }, `the record "${GROWING}"`],

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
-import { type ActionName, type Actions, call } from '../../../../../contracts/actions/call.ts';
+import type { ActionName, Actions } from '../../../../../contracts/actions/call.ts';
 import { INTERNAL_LIMITS } from '../../../../../lib/limits.ts';
 import { readConfig } from '../../../../../process/config.ts';
 import type { Runtime } from '../../../../../process/runtime.ts';
@@ -11,6 +11,7 @@ import meteringService from '../../../../../services/metering/metering.service.t
 import shardsService from '../../../../../services/shards/shards.service.ts';
 import { type Store, StoreError } from '../../../../../store/port.ts';
 import { eventually, isPending, ManualClock, openTemporaryStore, rejectedError } from '../../../../support/accounts.ts';
+import { type ClientParams, clientCall } from '../../../../support/client-call.ts';
 import { AppendGate, withLog } from '../../../../support/store-log.ts';
 
 /**
@@ -57,12 +58,8 @@ async function start(wrap: (store: Store) => Store = gate.wrap): Promise<void> {
   await ask('collections.create', { ...target, dimensions: 1, metric: 'dot' });
 }
 
-function ask<N extends ActionName>(
-  action: N,
-  params: Actions[N]['params'],
-  options = {},
-): Promise<Actions[N]['result']> {
-  return call(broker, action, params, options);
+function ask<N extends ActionName>(action: N, params: ClientParams<N>, options = {}): Promise<Actions[N]['result']> {
+  return clientCall(broker, action, params, options);
 }
 
 function upsert(prefix: string, count: number, options = {}): Promise<Actions['collections.upsert']['result']> {

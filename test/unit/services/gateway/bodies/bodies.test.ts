@@ -14,8 +14,8 @@ let edge: Edge;
 beforeAll(async () => {
   edge = await startEdge({
     actions: {
-      'collections.fetch': ({ decoded }) =>
-        (decoded as { ids: string[] }).ids.map((id) => ({
+      'collections.fetch': ({ body }) =>
+        (body as { ids: string[] }).ids.map((id) => ({
           id,
           values: new Float32Array([0.1, -2, 3e-8]),
           metadata: '{"a":{"b":[null]}}',
@@ -27,7 +27,7 @@ afterAll(() => edge.stop());
 beforeEach(() => edge.calls.clear());
 
 const upsert = (body: unknown, name = 'docs') => edge.request('POST', `${V1}/collections/${name}/upsert`, body);
-const lastBatch = () => (edge.calls.get('collections.upsert')!.at(-1)!.decoded as { records: Batch }).records;
+const lastBatch = () => (edge.calls.get('collections.upsert')!.at(-1)!.body as { records: Batch }).records;
 
 describe('valid bodies', () => {
   test.each([

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { fieldReader } from '../../../../../../lib/filter/field.ts';
+import { parseFilter } from '../../../../../../lib/filter/parse.ts';
+import { LIMITS } from '../../../../../../lib/limits.ts';
 import { fieldsToFind } from '../../../../../../lib/shard/field-report.ts';
 import type { EngineOptions } from '../../../../../../services/shards/engine/shard.ts';
 import { runThrough } from '../../../../../../services/shards/engine/steps.ts';
@@ -31,7 +33,7 @@ test.each<[string, EngineOptions, boolean]>([
         write(shard, upsertOf(records, 2));
         const check = () => {
           for (const given of filters) {
-            const fields = fieldsToFind(given);
+            const fields = fieldsToFind(parseFilter(given, LIMITS));
             // Caches the selection without a report.
             runThrough(shard.countSteps(queryWith([1, 1], { filter: given })));
             const report = runThrough(shard.countSteps({ ...queryWith([1, 1], { filter: given }), fields })).fields;
