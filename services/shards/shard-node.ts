@@ -1,20 +1,20 @@
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
-import type { OpenShardStats, ShardStats } from '../../contracts/actions/shards.ts';
+import type { OpenShardStats, ShardStats, ShardsActions } from '../../contracts/actions/shards.ts';
 import { outOfCapacity } from '../../lib/admission/out-of-capacity.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { parseFilter } from '../../lib/filter/parse.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { keyHashOf } from '../../lib/merkle/leaf.ts';
 import { MIB } from '../../lib/mib.ts';
-import { batchBytes, type RecordBatch } from '../../lib/records/batch.ts';
-import type { ChangePreview, PreviewOptions, RecordUpdate, ShardChange } from '../../lib/shard/change.ts';
+import { batchBytes } from '../../lib/records/batch.ts';
+import type { ChangePreview } from '../../lib/shard/change.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey } from '../../lib/shard/key.ts';
-import type { AnswerPage, FetchedRecord, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
+import type { AnswerPage, FetchedRecord, PageItem, ShardMatch } from '../../lib/shard/match.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import type { ShardProof } from '../../lib/shard/proof.ts';
-import type { ShardRead, ShardReadOp } from '../../lib/shard/read.ts';
+import type { ShardReadOp } from '../../lib/shard/read.ts';
 import type { RecordScope } from '../../lib/shard/scope.ts';
 import { type ShardSpec, shardSpec } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
@@ -58,18 +58,17 @@ type ReadOp =
   | 'countNew'
   | 'prove';
 
-interface ShardReadOptions {
-  /** Maximum size of the first page, in bytes. Default: unlimited. */
-  pageMaxBytes?: number;
-  /** Whether a copy may answer. */
-  eventual?: boolean;
-  /** Longest time to wait for the shard to open, in ms. Default: no limit. */
-  openMaxMs?: number;
-  /** Aborting it ends the read. */
-  signal?: AbortSignal | undefined;
-}
+type Params<N extends string> = `shards.${N}` extends keyof ShardsActions
+  ? ShardsActions[`shards.${N}`]['params']
+  : never;
 
-const COPY_ALLOWED: ShardReadOptions = { eventual: true };
+/** Parameters of a write. `waitMs` limits its wait for its turn, `openMaxMs` the opening alone. */
+type WriteParams<N extends string> = Omit<Params<N>, 'waitMs'> & { waitMs?: number };
+/** Parameters of a read. Default of `pageMaxBytes`: unlimited. */
+type ReadParams<N extends string> = Omit<Params<N>, 'pageMaxBytes'> & { pageMaxBytes?: number };
+
+type WriteTerms = Pick<WriteParams<'upsert'>, 'shard' | 'waitMs' | 'openMaxMs'>;
+type ReadTerms = Pick<ReadParams<'query'>, 'shard' | 'eventual' | 'openMaxMs'>;
 
 /** All shards of one node. The shards service delegates to it. */
 export class ShardNode {
@@ -186,36 +185,29 @@ export class ShardNode {
     });
   }
 
-  /**
-   * `waitMs` limits how long the write may wait for its turn, including the opening of the shard.
-   * `openMaxMs` limits the opening alone.
-   */
-  upsert(shard: ShardSpec, batch: RecordBatch, waitMs?: number, openMaxMs?: number): Promise<WriteAck> {
+  upsert({ batch, ...terms }: WriteParams<'upsert'>): Promise<WriteAck> {
     const incomingBytes = batch.vectors.byteLength + batchBytes(batch);
-    return this.#write(shard, { kind: 'upsert', batch }, incomingBytes, waitMs, openMaxMs);
+    return this.#write(terms, { kind: 'upsert', batch }, incomingBytes);
   }
 
-  delete(shard: ShardSpec, ids: string[], waitMs?: number, openMaxMs?: number): Promise<WriteAck> {
-    return this.#write(shard, { kind: 'delete', ids }, null, waitMs, openMaxMs);
+  delete({ ids, ...terms }: WriteParams<'delete'>): Promise<WriteAck> {
+    return this.#write(terms, { kind: 'delete', ids }, null);
   }
 
   /** Like `upsert` and `delete`, for a change that depends on the shard's content. */
-  async change(shard: ShardSpec, change: ShardChange, waitMs?: number, openMaxMs?: number): Promise<WriteAck> {
-    const vectorBytes = shard.dimensions * Float32Array.BYTES_PER_ELEMENT;
-    if (change.kind === 'update')
-      return this.#write(shard, change, change.updates.length * vectorBytes, waitMs, openMaxMs);
+  async change({ change, ...terms }: WriteParams<'change'>): Promise<WriteAck> {
+    const vectorBytes = terms.shard.dimensions * Float32Array.BYTES_PER_ELEMENT;
+    if (change.kind === 'update') return this.#write(terms, change, change.updates.length * vectorBytes);
     // A merge writes the new content before the old is freed.
     const incomingBytes = change.kind === 'merge matching' ? change.max * vectorBytes : null;
-    return this.#write(shard, this.#parsed(change), incomingBytes, waitMs, openMaxMs);
+    return this.#write(terms, this.#parsed(change), incomingBytes);
   }
 
   /** `incomingBytes` is null for a write that frees memory; such writes are always admitted. */
   #write(
-    shard: ShardSpec,
+    { shard, waitMs = Number.POSITIVE_INFINITY, openMaxMs }: WriteTerms,
     write: ShardWrite,
     incomingBytes: number | null,
-    waitMs = Number.POSITIVE_INFINITY,
-    openMaxMs?: number,
   ): Promise<WriteAck> {
     const deadlineMs = this.#clock.monotonicMs() + waitMs;
     const run = async (actor: ShardActor): Promise<WriteAck> => {
@@ -245,10 +237,10 @@ export class ShardNode {
 
   /** Reads the shard held here or, if `eventual` allows it, a copy. */
   #read<O extends ReadOp>(
-    shard: ShardSpec,
+    { shard, eventual = false, openMaxMs }: ReadTerms,
     op: O,
     asked: Omit<WorkerOps[O]['params'], 'key'>,
-    { eventual = false, openMaxMs, signal }: Omit<ShardReadOptions, 'pageMaxBytes'> = {},
+    signal?: AbortSignal,
   ): Promise<WorkerOps[O]['result']> {
     const ask = ({ key, worker }: { key: ShardKey; worker: ShardWorker }) =>
       worker.request(op, { key, ...asked } as WorkerOps[O]['params'], [], signal);
@@ -256,25 +248,34 @@ export class ShardNode {
     return this.shardCache.read(shard, ask, openMaxMs);
   }
 
-  async query(shard: ShardSpec, query: QueryOptions, how: ShardReadOptions = {}): Promise<AnswerPage<ShardMatch>> {
-    const { pageMaxBytes = Number.POSITIVE_INFINITY } = how;
-    return this.#read(shard, 'query', { query: this.#parsed(query), pageMaxBytes }, how);
+  async query(
+    { query, pageMaxBytes = Number.POSITIVE_INFINITY, ...terms }: ReadParams<'query'>,
+    signal?: AbortSignal,
+  ): Promise<AnswerPage<ShardMatch>> {
+    return this.#read(terms, 'query', { query: this.#parsed(query), pageMaxBytes }, signal);
   }
 
-  async read(shard: ShardSpec, { op, ...asked }: ShardRead, how: ShardReadOptions = {}): Promise<unknown> {
-    return this.#read(shard, op, 'filter' in asked ? this.#parsed(asked) : asked, how);
+  queries({ queries, ...asked }: ReadParams<'queries'>, signal?: AbortSignal): Promise<AnswerPage<ShardMatch>[]> {
+    return Promise.all(queries.map((query) => this.query({ ...asked, query }, signal)));
   }
 
-  fetch(shard: ShardSpec, ids: string[], how: ShardReadOptions = {}): Promise<AnswerPage<FetchedRecord>> {
-    return this.#read(shard, 'fetch', { ids, pageMaxBytes: how.pageMaxBytes ?? Number.POSITIVE_INFINITY }, how);
+  async read({ read: { op, ...asked }, ...terms }: Params<'read'>, signal?: AbortSignal): Promise<unknown> {
+    return this.#read(terms, op, 'filter' in asked ? this.#parsed(asked) : asked, signal);
+  }
+
+  fetch(
+    { ids, pageMaxBytes = Number.POSITIVE_INFINITY, ...terms }: ReadParams<'fetch'>,
+    signal?: AbortSignal,
+  ): Promise<AnswerPage<FetchedRecord>> {
+    return this.#read(terms, 'fetch', { ids, pageMaxBytes }, signal);
   }
 
   /** Returns the next page of a query or fetch, or null if it is no longer kept. */
-  async next(shard: ShardSpec, rest: string, pageMaxBytes: number): Promise<AnswerPage<PageItem> | null> {
+  async next({ shard, ...asked }: Params<'next'>): Promise<AnswerPage<PageItem> | null> {
     // A shard that is neither open nor copied has lost its cursors.
     if (!this.shardCache.peek(shard) && !this.#cluster) return null;
     try {
-      return await this.#read(shard, 'next', { rest, pageMaxBytes }, COPY_ALLOWED);
+      return await this.#read({ shard, eventual: true }, 'next', asked);
     } catch (error) {
       if (error instanceof ShardMoved) return null;
       throw error;
@@ -282,24 +283,24 @@ export class ShardNode {
   }
 
   /** Ends a paged answer whose remaining pages are not needed. */
-  async leave(shard: ShardSpec, rest: string): Promise<void> {
-    if (this.shardCache.peek(shard) || this.#cluster) await this.#read(shard, 'leave', { rest }, COPY_ALLOWED);
+  async leave({ shard, rest }: Params<'leave'>): Promise<void> {
+    if (this.shardCache.peek(shard) || this.#cluster) await this.#read({ shard, eventual: true }, 'leave', { rest });
   }
 
-  previewUpdates(shard: ShardSpec, updates: RecordUpdate[], terms: PreviewOptions): Promise<ChangePreview> {
-    return this.#read(shard, 'previewUpdates', { updates, terms });
+  previewUpdates({ shard, ...asked }: Params<'previewUpdates'>): Promise<ChangePreview> {
+    return this.#read({ shard }, 'previewUpdates', asked);
   }
 
-  metadataBytes(shard: ShardSpec, ids: string[]): Promise<number[]> {
-    return this.#read(shard, 'metadataBytes', { ids });
+  metadataBytes({ shard, ids }: Params<'metadataBytes'>): Promise<number[]> {
+    return this.#read({ shard }, 'metadataBytes', { ids });
   }
 
-  countNew(shard: ShardSpec, ids: string[]): Promise<number> {
-    return this.#read(shard, 'countNew', { ids });
+  countNew({ shard, ids }: Params<'countNew'>): Promise<number> {
+    return this.#read({ shard }, 'countNew', { ids });
   }
 
-  prove(shard: ShardSpec, id: string): Promise<ShardProof> {
-    return this.#read(shard, 'prove', { id });
+  prove({ shard, id }: Params<'prove'>): Promise<ShardProof> {
+    return this.#read({ shard }, 'prove', { id });
   }
 
   /** Opens the shard here. Throws ShardMoved if another node holds it. */

@@ -67,47 +67,23 @@ function answersOf(node: () => ShardNode, tell: (progress: ShardRecomputing) => 
   const seq = 'number';
   const collectionId = 'string';
   return {
-    upsert: [
-      { shard, batch, waitMs, openMaxMs },
-      (write) => node().upsert(write.shard, write.batch, write.waitMs, write.openMaxMs),
-    ],
-    delete: [
-      { shard, ids, waitMs, openMaxMs },
-      (write) => node().delete(write.shard, write.ids, write.waitMs, write.openMaxMs),
-    ],
-    change: [
-      { shard, change, waitMs, openMaxMs },
-      (write) => node().change(write.shard, write.change, write.waitMs, write.openMaxMs),
-    ],
-    query: [
-      { shard, query, pageMaxBytes, eventual, openMaxMs },
-      (read, signal) => node().query(read.shard, read.query, { ...read, signal }),
-    ],
+    upsert: [{ shard, batch, waitMs, openMaxMs }, (write) => node().upsert(write)],
+    delete: [{ shard, ids, waitMs, openMaxMs }, (write) => node().delete(write)],
+    change: [{ shard, change, waitMs, openMaxMs }, (write) => node().change(write)],
+    query: [{ shard, query, pageMaxBytes, eventual, openMaxMs }, (read, signal) => node().query(read, signal)],
     queries: [
       { shard, queries: { type: 'array', items: query }, pageMaxBytes, eventual, openMaxMs },
-      (read, signal) => Promise.all(read.queries.map((each) => node().query(read.shard, each, { ...read, signal }))),
+      (read, signal) => node().queries(read, signal),
     ],
-    read: [
-      { shard, read, eventual, openMaxMs },
-      (asked, signal) => node().read(asked.shard, asked.read, { ...asked, signal }),
-    ],
-    fetch: [
-      { shard, ids, pageMaxBytes, eventual, openMaxMs },
-      (read, signal) => node().fetch(read.shard, read.ids, { ...read, signal }),
-    ],
-    next: [
-      { shard, rest: 'string', pageMaxBytes: { type: 'number', min: 0 } },
-      (read) => node().next(read.shard, read.rest, read.pageMaxBytes),
-    ],
-    leave: [{ shard, rest: 'string' }, (read) => node().leave(read.shard, read.rest)],
+    read: [{ shard, read, eventual, openMaxMs }, (asked, signal) => node().read(asked, signal)],
+    fetch: [{ shard, ids, pageMaxBytes, eventual, openMaxMs }, (read, signal) => node().fetch(read, signal)],
+    next: [{ shard, rest: 'string', pageMaxBytes: { type: 'number', min: 0 } }, (read) => node().next(read)],
+    leave: [{ shard, rest: 'string' }, (read) => node().leave(read)],
     ready: [{ shard }, ({ shard }) => node().ready(shard)],
-    previewUpdates: [
-      { shard, updates: 'array', terms: 'object' },
-      ({ shard, updates, terms }) => node().previewUpdates(shard, updates, terms),
-    ],
-    metadataBytes: [{ shard, ids }, ({ shard, ids }) => node().metadataBytes(shard, ids)],
-    countNew: [{ shard, ids }, ({ shard, ids }) => node().countNew(shard, ids)],
-    prove: [{ shard, id: 'string' }, ({ shard, id }) => node().prove(shard, id)],
+    previewUpdates: [{ shard, updates: 'array', terms: 'object' }, (asked) => node().previewUpdates(asked)],
+    metadataBytes: [{ shard, ids }, (asked) => node().metadataBytes(asked)],
+    countNew: [{ shard, ids }, (asked) => node().countNew(asked)],
+    prove: [{ shard, id: 'string' }, (asked) => node().prove(asked)],
     head: [{ shard }, ({ shard }) => node().head(shard)],
     headAt: [{ shard, seq }, ({ shard, seq }) => node().shardCache.headAt(shard, seq)],
     resume: [{ shard }, ({ shard }) => node().resume(shard)],

@@ -33,7 +33,7 @@ async function write(spec: ShardSpec, count: number): Promise<void> {
   const vectors = new Float32Array(count * spec.dimensions);
   for (let at = 0; at < vectors.length; at++) vectors[at] = random();
   const batch = { ids, dimensions: spec.dimensions, vectors, metadata: ids.map(() => '{}') };
-  await cluster.call(spec, false, (node, leftMs) => node.upsert(spec, batch, leftMs));
+  await cluster.call(spec, false, (node, leftMs) => node.upsert({ shard: spec, batch, waitMs: leftMs }));
 }
 
 const queryOf = ({ dimensions }: ShardSpec): QueryOptions => ({
@@ -46,7 +46,7 @@ const queryOf = ({ dimensions }: ShardSpec): QueryOptions => ({
   exact: false,
 });
 const read = async (spec: ShardSpec) =>
-  (await cluster.call(spec, true, (node) => node.query(spec, queryOf(spec)))).items.length;
+  (await cluster.call(spec, true, (node) => node.query({ shard: spec, query: queryOf(spec) }))).items.length;
 const seqAt = (node: string) => cluster.nodes.get(node)!.held()[0]?.seq;
 const followerSeqAt = (node: string) => cluster.nodes.get(node)!.held()[0]?.followers[0]?.seq;
 

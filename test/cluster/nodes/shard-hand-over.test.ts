@@ -71,7 +71,7 @@ function write(index: number, value: number, count = 20): Promise<unknown> {
     vectors: Float32Array.from({ length: count * 4 }, (_, at) => Math.sin(at) + value),
     metadata: Array.from({ length: count }, () => JSON.stringify({ value })),
   };
-  return cluster.call(spec, false, (node, leftMs) => node.upsert(spec, batch, leftMs));
+  return cluster.call(spec, false, (node, leftMs) => node.upsert({ shard: spec, batch, waitMs: leftMs }));
 }
 
 /** Writes and reads shards until `done`, and expects each read to return the last write. */
@@ -87,9 +87,9 @@ async function useMeanwhile(done: Promise<unknown>): Promise<number> {
       const [first] = idsOf(index) as [string];
       for (let value = 1; !isOver; value++) {
         await write(index, value);
-        const { items } = await cluster.call(spec, true, (node) => node.fetch(spec, [first]));
+        const { items } = await cluster.call(spec, true, (node) => node.fetch({ shard: spec, ids: [first] }));
         expect(items[0]!.metadata).toBe(JSON.stringify({ value }));
-        await cluster.call(spec, true, (node) => node.query(spec, QUERY));
+        await cluster.call(spec, true, (node) => node.query({ shard: spec, query: QUERY }));
         rounds++;
       }
     }),
@@ -146,7 +146,9 @@ test("a listing continues at the shard's new node, and lists each record once", 
     const [holder] = await cluster.holders();
     holders.add(holder!);
     const read = { op: 'list', ...PAGE, after: listed.at(-1) ?? null } as const;
-    const { items } = (await cluster.call(spec, true, (node) => node.read(spec, read))) as ShardReads['list']['result'];
+    const { items } = (await cluster.call(spec, true, (node) =>
+      node.read({ shard: spec, read }),
+    )) as ShardReads['list']['result'];
     listed.push(...items.map(({ id }) => id));
     await Promise.all([
       cluster.nodes.get(holder!)!.cluster.move(`${cluster.row.id}.0`, holder === 'a' ? 'b' : 'a'),
@@ -167,7 +169,7 @@ test("queries that take many slices are repeated at the shard's new node, and no
     for (let turn = 0; !isOver; turn++) {
       const sent = { $or: [{ [`f${lane}-${turn}`]: { $exists: false } }, { value: -1 }] };
       const query = { ...slow, filter: parseFilter(sent, LIMITS), isParsed: true as const };
-      const { items } = await cluster.call(spec!, true, (node) => node.query(spec!, query));
+      const { items } = await cluster.call(spec!, true, (node) => node.query({ shard: spec!, query }));
       expect(items.length).toBeGreaterThan(0);
       answers++;
     }

@@ -30,10 +30,12 @@ const QUERY = {
 
 const write = (index: number, value: number, ids = idsOf(index)) =>
   cluster.call(cluster.specs[index]!, false, (node, leftMs) =>
-    node.upsert(cluster.specs[index]!, batch(ids, value), leftMs),
+    node.upsert({ shard: cluster.specs[index]!, batch: batch(ids, value), waitMs: leftMs }),
   );
 const values = async (index: number): Promise<number[]> => {
-  const { items } = await cluster.call(cluster.specs[index]!, true, (node) => node.query(cluster.specs[index]!, QUERY));
+  const { items } = await cluster.call(cluster.specs[index]!, true, (node) =>
+    node.query({ shard: cluster.specs[index]!, query: QUERY }),
+  );
   return [...new Set(items.map(({ metadata }) => (JSON.parse(metadata!) as { value: number }).value))];
 };
 const everyIndex = () => cluster.specs.map(({ index }) => index);
@@ -73,8 +75,8 @@ describe('shards on several nodes', () => {
     const spec = cluster.specs[0]!;
     for (const [name, node] of cluster.nodes) {
       if (name === holders[0]) continue;
-      await expect(node.query(spec, QUERY)).rejects.toEqual(new ShardMoved(holders[0]!));
-      await expect(node.upsert(spec, batch(idsOf(0), 1))).rejects.toBeInstanceOf(ShardMoved);
+      await expect(node.query({ shard: spec, query: QUERY })).rejects.toEqual(new ShardMoved(holders[0]!));
+      await expect(node.upsert({ shard: spec, batch: batch(idsOf(0), 1) })).rejects.toBeInstanceOf(ShardMoved);
     }
   });
 
@@ -127,12 +129,12 @@ describe('shards on several nodes', () => {
     cluster = await shardCluster(['a', 'b'], { shards: 1 }, slow);
     const node = cluster.nodes.get('a')!;
     const [spec] = cluster.specs;
-    const written = node.upsert(spec!, batch(idsOf(0), 1));
+    const written = node.upsert({ shard: spec!, batch: batch(idsOf(0), 1) });
     written.catch(() => undefined);
     await looking.promise;
     const stopped = cluster.stop('a');
     const isRefused = () =>
-      node.query(spec!, QUERY).then(
+      node.query({ shard: spec!, query: QUERY }).then(
         () => false,
         () => true,
       );
@@ -193,10 +195,10 @@ describe('followers', () => {
     await write(0, 2);
     const name = await follower();
     const spec = cluster.specs[0]!;
-    const copy = await cluster.nodes.get(name)!.query(spec, QUERY, { eventual: true });
+    const copy = await cluster.nodes.get(name)!.query({ shard: spec, query: QUERY, eventual: true });
     expect(copy.items).toHaveLength(20);
     expect(copy.items.every(({ metadata }) => metadata === '{"value":2}')).toBe(true);
-    await expect(cluster.nodes.get(name)!.query(spec, QUERY)).rejects.toBeInstanceOf(ShardMoved);
+    await expect(cluster.nodes.get(name)!.query({ shard: spec, query: QUERY })).rejects.toBeInstanceOf(ShardMoved);
     const [holder] = await cluster.holders();
     await cluster.kill(holder!);
     expect(await values(0)).toEqual([2]);
@@ -230,7 +232,7 @@ describe('followers', () => {
     await until('the difference is noticed', () => cluster.nodes.get(name)!.stats().mismatches > 0);
     spoiled = '';
     expect(await follower()).toBe(name);
-    const copy = await cluster.nodes.get(name)!.query(cluster.specs[0]!, QUERY, { eventual: true });
+    const copy = await cluster.nodes.get(name)!.query({ shard: cluster.specs[0]!, query: QUERY, eventual: true });
     expect(copy.items.every(({ metadata }) => metadata === '{"value":2}')).toBe(true);
   });
 });

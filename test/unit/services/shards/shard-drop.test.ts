@@ -70,9 +70,9 @@ test('a drop while records are being materialised leaves none of them', async ()
       await store.dropCollectionData(collectionId);
     },
   }));
-  await fixture.node.upsert(SPEC, batchOf(['a', 'b', 'c']));
+  await fixture.node.upsert({ shard: SPEC, batch: batchOf(['a', 'b', 'c']) });
   await until('a pass is under way', () => gate.reached > 0);
-  await fixture.node.delete(SPEC, ['b']);
+  await fixture.node.delete({ shard: SPEC, ids: ['b'] });
   await dropBehind(gate, () => drops);
   await expectNothingLeft();
 });
@@ -103,11 +103,11 @@ test('a drop waits for the running checkpoint, and leaves nothing of it', async 
     },
   }));
   const ids = Array.from({ length: 2_500 }, (_, at) => `r${at}`);
-  await fixture.node.upsert(SPEC, batchOf(ids));
+  await fixture.node.upsert({ shard: SPEC, batch: batchOf(ids) });
   // A write without room closes idle shards, with a checkpoint.
   const vectors = new Float32Array(12_000_000);
   const large = fixture.node
-    .upsert(specOf(2), { ids: ['large'], dimensions: vectors.length, vectors, metadata: ['{}'] })
+    .upsert({ shard: specOf(2), batch: { ids: ['large'], dimensions: vectors.length, vectors, metadata: ['{}'] } })
     .catch((error: unknown) => error);
   await until('a checkpoint is under way', () => gate.reached > 0);
   await dropBehind(gate, () => drops);

@@ -22,14 +22,17 @@ function batch(records: number): RecordBatch {
 }
 
 const query = (number: number) =>
-  fixture.node.query(wide(number), {
-    vector: new Float32Array(DIMENSIONS).fill(1),
-    topK: 1,
-    filter: null,
-    includeValues: false,
-    includeMetadata: false,
-    scoreThreshold: null,
-    exact: false,
+  fixture.node.query({
+    shard: wide(number),
+    query: {
+      vector: new Float32Array(DIMENSIONS).fill(1),
+      topK: 1,
+      filter: null,
+      includeValues: false,
+      includeMetadata: false,
+      scoreThreshold: null,
+      exact: false,
+    },
   });
 
 /** The most bytes that open shards used at any turn of the event loop while `work` ran. */
@@ -50,7 +53,8 @@ async function peakOf(work: Promise<unknown>): Promise<number> {
 beforeEach(async () => {
   gate = new AppendGate();
   fixture = await shardFixture({ PROVEC_MEMORY_LIMIT_MB: String(LIMIT_MIB) }, gate.wrap);
-  for (let number = 1; number <= SHARDS; number++) await fixture.node.upsert(wide(number), batch(1_500));
+  for (let number = 1; number <= SHARDS; number++)
+    await fixture.node.upsert({ shard: wide(number), batch: batch(1_500) });
   await fixture.restart();
 });
 afterEach(() => fixture.end());
@@ -104,20 +108,20 @@ test('a shard that cannot fit closes none in vain, and others open before it', a
     vectors: new Float32Array(ids.length * 4).fill(1),
     metadata: ids.map(() => '{}'),
   });
-  for (const number of [21, 22]) await fixture.node.upsert(small(number), few(['a']));
+  for (const number of [21, 22]) await fixture.node.upsert({ shard: small(number), batch: few(['a']) });
   await fixture.restart();
-  await fixture.node.fetch(small(21), ['a']);
+  await fixture.node.fetch({ shard: small(21), ids: ['a'] });
   // Hanging writes keep most of the memory in use.
   const reached = gate.reached + 2;
   gate.shut();
-  const uses = [1, 2].map((number) => fixture.node.upsert(wide(number), batch(1)));
+  const uses = [1, 2].map((number) => fixture.node.upsert({ shard: wide(number), batch: batch(1) }));
   while (gate.reached < reached) await new Promise(setImmediate);
   const tooLarge = query(3).then(
     () => 'answered',
     (error: { code: string }) => error.code,
   );
   while (fixture.node.stats().opening === 0) await new Promise(setImmediate);
-  expect((await fixture.node.fetch(small(22), ['a'])).items).toHaveLength(1);
+  expect((await fixture.node.fetch({ shard: small(22), ids: ['a'] })).items).toHaveLength(1);
   expect(fixture.node.stats()).toMatchObject({ open: 4, opening: 1 });
   gate.open();
   await Promise.all(uses);
@@ -129,7 +133,7 @@ test('shards that open together are placed on all workers', async () => {
   fixture = await shardFixture({ PROVEC_WORKERS: '2' });
   const asked = shardWorkers().map((worker) => jest.spyOn(worker, 'postMessage'));
   const numbers = [11, 12, 13, 14];
-  await Promise.all(numbers.map((number) => fixture.node.fetch(specOf(number), ['a'])));
+  await Promise.all(numbers.map((number) => fixture.node.fetch({ shard: specOf(number), ids: ['a'] })));
   const fetches = asked.map(({ mock }) => mock.calls.filter(([request]) => (request as { op: string }).op === 'fetch'));
   expect(fetches.map(({ length }) => length)).toEqual([2, 2]);
 });

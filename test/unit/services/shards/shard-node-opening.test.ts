@@ -28,11 +28,13 @@ const query = (exact = false) => ({
 
 test('a crash loses nothing acknowledged and gives the same root', async () => {
   fixture = await shardFixture();
-  await fixture.node.upsert(specOf(1), batchOf(numbered(500)));
-  const { head } = await fixture.node.delete(specOf(1), ['r3', 'r4']);
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(numbered(500)) });
+  const { head } = await fixture.node.delete({ shard: specOf(1), ids: ['r3', 'r4'] });
   await fixture.crash();
   expect(await fixture.node.head(specOf(1))).toEqual(head);
-  expect((await fixture.node.fetch(specOf(1), ['r2', 'r3', 'r4'])).items.map(({ id }) => id)).toEqual(['r2']);
+  expect((await fixture.node.fetch({ shard: specOf(1), ids: ['r2', 'r3', 'r4'] })).items.map(({ id }) => id)).toEqual([
+    'r2',
+  ]);
   expect(await fixture.node.head(specOf(1))).toEqual(head);
   expect(fixture.halts).toEqual([]);
 });
@@ -56,34 +58,36 @@ test("heads of a collection's unopened shards are read from the log together", a
 
 test('a large shard comes back from its checkpoint, with the log after it', async () => {
   fixture = await shardFixture();
-  await fixture.node.upsert(specOf(1), batchOf(numbered(3_000)));
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(numbered(3_000)) });
   await fixture.restart();
   expect((await fixture.store.checkpoints.list(`${specOf(1).collectionId}.0`)).map(({ seq }) => seq)).toEqual([1]);
-  await fixture.node.upsert(specOf(1), batchOf(numbered(10, 'late')));
-  const before = await fixture.node.query(specOf(1), query());
-  const { head } = await fixture.node.delete(specOf(1), ['r0']);
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(numbered(10, 'late')) });
+  const before = await fixture.node.query({ shard: specOf(1), query: query() });
+  const { head } = await fixture.node.delete({ shard: specOf(1), ids: ['r0'] });
   await fixture.crash();
-  const { items } = await fixture.node.query(specOf(1), query());
+  const { items } = await fixture.node.query({ shard: specOf(1), query: query() });
   expect(items).toEqual(before.items.filter(({ id }) => id !== 'r0'));
   expect(await fixture.node.head(specOf(1))).toEqual(head);
-  expect((await fixture.node.fetch(specOf(1), ['r0', 'late9'])).items.map(({ id }) => id)).toEqual(['late9']);
+  expect((await fixture.node.fetch({ shard: specOf(1), ids: ['r0', 'late9'] })).items.map(({ id }) => id)).toEqual([
+    'late9',
+  ]);
   expect(fixture.halts).toEqual([]);
 });
 
 test('ids of an earlier version that no request can name are reported when their shard opens', async () => {
   fixture = await shardFixture();
-  await fixture.node.upsert(specOf(1), batchOf(['a', '\0', '\0x', '\0space\0', '\0space\0b']));
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a', '\0', '\0x', '\0space\0', '\0space\0b']) });
   await fixture.restart();
-  await fixture.node.fetch(specOf(1), ['a']);
+  await fixture.node.fetch({ shard: specOf(1), ids: ['a'] });
   expect(fixture.warnings).toMatchObject([
     { records: 3, msg: 'holds records whose ids begin with U+0000, which no request can name' },
   ]);
-  expect((await fixture.node.query(specOf(1), query())).items.map(({ id }) => id)).toEqual(['a']);
+  expect((await fixture.node.query({ shard: specOf(1), query: query() })).items.map(({ id }) => id)).toEqual(['a']);
 });
 
 test('shards that were open are reopened at the start', async () => {
   fixture = await shardFixture();
-  await fixture.node.upsert(specOf(1), batchOf(['a']));
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) });
   await fixture.restart();
   expect(fixture.node.stats().open).toBe(0);
   fixture.node.start();
@@ -98,27 +102,30 @@ test('idle shards close near the memory limit, and reopen with their content', a
   const wide = (number: number) => specOf(number, { dimensions });
   for (let number = 1; number <= 16; number++) {
     const vectors = new Float32Array(500 * dimensions).fill(number);
-    await fixture.node.upsert(wide(number), {
-      ids: numbered(500),
-      dimensions,
-      vectors,
-      metadata: numbered(500).map(() => '{}'),
+    await fixture.node.upsert({
+      shard: wide(number),
+      batch: {
+        ids: numbered(500),
+        dimensions,
+        vectors,
+        metadata: numbered(500).map(() => '{}'),
+      },
     });
   }
   expect(fixture.node.stats().open).toBeLessThan(16);
   expect(fixture.node.stats().bytes).toBeLessThan(64 * 2 ** 20);
-  const { items } = await fixture.node.fetch(wide(1), ['r499']);
+  const { items } = await fixture.node.fetch({ shard: wide(1), ids: ['r499'] });
   expect(items[0]!.values.every((value) => value === 1)).toBe(true);
 });
 
 test('a record changed on disk is noticed when the shard opens, and recompute names it', async () => {
   fixture = await shardFixture();
-  await fixture.node.upsert(specOf(1), batchOf(numbered(50)));
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(numbered(50)) });
   await fixture.restart();
   await tamperWithRecord(fixture.store, `${specOf(1).collectionId}.0`, 'r7', (record) => {
     record.vector[0] = 2;
   });
-  await fixture.node.fetch(specOf(1), ['r7']);
+  await fixture.node.fetch({ shard: specOf(1), ids: ['r7'] });
   expect(fixture.halts).toMatchObject([{ collectionId: specOf(1).collectionId }]);
   const recomputed = await fixture.node.recomputation.begin(specOf(1));
   expect(recomputed.differences.map(({ id }) => id)).toEqual(['r7']);
@@ -137,18 +144,20 @@ test('a contradiction is stored before the shard takes a write, or the shard doe
     },
   });
   fixture = await shardFixture({}, (store) => ({ ...store, contradictions: contradictions(store) }));
-  await fixture.node.upsert(specOf(1), batchOf(numbered(50)));
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(numbered(50)) });
   await fixture.restart();
   await tamperWithRecord(fixture.store, `${specOf(1).collectionId}.0`, 'r7', (record) => {
     record.vector[0] = 2;
   });
-  await expect(fixture.node.upsert(specOf(1), batchOf(['new']))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await expect(fixture.node.upsert({ shard: specOf(1), batch: batchOf(['new']) })).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+  });
   expect((await fixture.node.head(specOf(1))).seq).toBe(1);
-  expect((await fixture.node.fetch(specOf(1), ['r7'])).items).toHaveLength(1);
+  expect((await fixture.node.fetch({ shard: specOf(1), ids: ['r7'] })).items).toHaveLength(1);
   const found = [{ reason: expect.any(String) }];
   expect(await fixture.store.contradictions.list(specOf(1).collectionId)).toMatchObject(found);
   await fixture.restart();
-  await fixture.node.fetch(specOf(1), ['r7']);
+  await fixture.node.fetch({ shard: specOf(1), ids: ['r7'] });
   expect(tries).toBe(3);
   expect(await fixture.store.contradictions.list(specOf(1).collectionId)).toMatchObject(found);
 });
@@ -156,7 +165,7 @@ test('a contradiction is stored before the shard takes a write, or the shard doe
 /** A shard whose record `r7` was changed in the store while the shard was closed. */
 async function changedShard(spec: ShardSpec): Promise<TamperedRows> {
   fixture = await shardFixture();
-  await fixture.node.upsert(spec, batchOf(numbered(50)));
+  await fixture.node.upsert({ shard: spec, batch: batchOf(numbered(50)) });
   await fixture.restart();
   const changed = new TamperedRows(fixture.folder, spec.collectionId);
   const vector = float32Bytes([2, 0, 0, 0]);
@@ -167,9 +176,9 @@ async function changedShard(spec: ShardSpec): Promise<TamperedRows> {
 test('a contradiction found at opening is remembered, even if the store is made to forget it, until an operator decides', async () => {
   const spec = specOf(1);
   await changedShard(spec);
-  await fixture.node.fetch(spec, ['r7']);
+  await fixture.node.fetch({ shard: spec, ids: ['r7'] });
   await fixture.store.contradictions.clear(spec.collectionId);
-  const { head } = await fixture.node.upsert(spec, batchOf(['later']));
+  const { head } = await fixture.node.upsert({ shard: spec, batch: batchOf(['later']) });
   expect(isInvalidHead((await fixture.node.shardCache.headAt(spec, head.seq))!)).toBe(true);
   expect((await fixture.node.recomputation.begin(spec)).contradiction).toMatch(/do not match the root/);
   await fixture.node.resume(spec);
@@ -183,7 +192,7 @@ test('a write over changed bytes hides nothing: whatever is removed from the sto
   const changed = await changedShard(spec);
   for (const [life, end] of (['restart', 'crash', 'restart'] as const).entries()) {
     fixture.halts.length = 0;
-    await fixture.node.upsert(spec, batchOf([`after ${life}`]));
+    await fixture.node.upsert({ shard: spec, batch: batchOf([`after ${life}`]) });
     expect(fixture.halts).toHaveLength(1);
     expect(await fixture.node.head(spec)).toMatchObject({ contradicted: true });
     await fixture[end]();
@@ -191,18 +200,18 @@ test('a write over changed bytes hides nothing: whatever is removed from the sto
   }
   await fixture.node.resume(spec);
   await fixture.store.contradictions.clear(spec.collectionId);
-  await fixture.node.upsert(spec, batchOf(['decided']));
+  await fixture.node.upsert({ shard: spec, batch: batchOf(['decided']) });
   fixture.halts.length = 0;
   await fixture.restart();
   expect(await fixture.node.head(spec)).not.toHaveProperty('contradicted');
-  expect((await fixture.node.fetch(spec, ['r7'])).items).toHaveLength(1);
+  expect((await fixture.node.fetch({ shard: spec, ids: ['r7'] })).items).toHaveLength(1);
   expect(fixture.halts).toEqual([]);
 });
 
 test('recompute of an open shard reports what was changed in its stored bytes', async () => {
   fixture = await shardFixture();
   const key = `${specOf(1).collectionId}.0`;
-  const { head } = await fixture.node.upsert(specOf(1), batchOf(numbered(50)));
+  const { head } = await fixture.node.upsert({ shard: specOf(1), batch: batchOf(numbered(50)) });
   while ((await fixture.store.records.appliedSeq(key)) < head.seq) await new Promise(setImmediate);
   expect((await fixture.node.recomputation.begin(specOf(1))).head).toEqual(head);
   await tamperWithRecord(fixture.store, key, 'r7', (record) => {
@@ -222,10 +231,10 @@ test('recompute of an open shard reports what was changed in its stored bytes', 
 
 test('recompute continues during writes, and extend reaches a later cut exactly', async () => {
   fixture = await shardFixture();
-  await fixture.node.upsert(specOf(1), batchOf(numbered(200)));
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(numbered(200)) });
   const { session, head } = await fixture.node.recomputation.begin(specOf(1));
-  const second = await fixture.node.upsert(specOf(1), batchOf(['r5', 'new'], 3));
-  const third = await fixture.node.delete(specOf(1), ['r6']);
+  const second = await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['r5', 'new'], 3) });
+  const third = await fixture.node.delete({ shard: specOf(1), ids: ['r6'] });
   expect(head.seq).toBe(1);
   expect((await fixture.node.recomputation.extend(session, second.head.seq)).head).toEqual(second.head);
   expect((await fixture.node.recomputation.extend(session, third.head.seq)).head).toEqual(third.head);
@@ -233,10 +242,12 @@ test('recompute continues during writes, and extend reaches a later cut exactly'
 
 test('a dropped collection does not come back', async () => {
   fixture = await shardFixture();
-  await fixture.node.upsert(specOf(1), batchOf(numbered(20)));
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(numbered(20)) });
   await fixture.store.catalog.dropCollection(specOf(1).collectionId);
   await fixture.node.drop(specOf(1).collectionId);
-  await expect(fixture.node.upsert(specOf(1), batchOf(['a']))).rejects.toMatchObject({ code: 'COLLECTION_NOT_FOUND' });
+  await expect(fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) })).rejects.toMatchObject({
+    code: 'COLLECTION_NOT_FOUND',
+  });
   expect(await fixture.store.log.head(`${specOf(1).collectionId}.0`)).toBeNull();
   expect((await fixture.store.usage.read(specOf(1).accountId, new Date().toISOString().slice(0, 7))).vectors).toBe(0);
 });
@@ -256,11 +267,11 @@ const garbled = ({ seq, version, count, hash, type }: ShardHead): LogEntry => ({
 test('a log entry that does not decode is skipped once an operator accepts what the shard holds without it', async () => {
   fixture = await shardFixture();
   const key = `${specOf(1).collectionId}.0`;
-  const { head } = await fixture.node.upsert(specOf(1), batchOf(numbered(20)));
+  const { head } = await fixture.node.upsert({ shard: specOf(1), batch: batchOf(numbered(20)) });
   await fixture.restart();
   await fixture.store.log.append(garbled(head));
-  await fixture.node.fetch(specOf(1), ['r1']);
-  const later = await fixture.node.upsert(specOf(1), batchOf(['later']));
+  await fixture.node.fetch({ shard: specOf(1), ids: ['r1'] });
+  const later = await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['later']) });
   expect(await fixture.store.contradictions.list(specOf(1).collectionId)).toHaveLength(1);
   await fixture.restart();
   expect(await fixture.store.records.appliedSeq(key)).toBe(1);
@@ -269,7 +280,10 @@ test('a log entry that does not decode is skipped once an operator accepts what 
   await fixture.store.contradictions.clear(specOf(1).collectionId);
   expect(await fixture.store.records.appliedSeq(key)).toBe(later.head.seq + 1);
   await fixture.restart();
-  expect((await fixture.node.fetch(specOf(1), ['r1', 'later'])).items.map(({ id }) => id)).toEqual(['r1', 'later']);
+  expect((await fixture.node.fetch({ shard: specOf(1), ids: ['r1', 'later'] })).items.map(({ id }) => id)).toEqual([
+    'r1',
+    'later',
+  ]);
   const { recorded, head: recomputed, differences } = await fixture.node.recomputation.begin(specOf(1));
   expect(recomputed).toEqual(recorded);
   expect(differences).toEqual([]);
@@ -279,17 +293,17 @@ test('a log entry that does not decode is skipped once an operator accepts what 
 test('a log with missing entries is read up to the gap, is a contradiction, and takes no writes', async () => {
   fixture = await shardFixture();
   const key = `${specOf(1).collectionId}.0`;
-  await fixture.node.upsert(specOf(1), batchOf(numbered(20)));
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(numbered(20)) });
   await fixture.restart();
   for (let seq = 2; seq <= 4; seq++) {
     const head = (await fixture.store.log.head(key))!;
     await fixture.store.log.append({ ...garbled(head), kind: 'void', body: new Uint8Array(0) });
   }
   await fixture.store.log.trim(key, 3);
-  expect((await fixture.node.fetch(specOf(1), ['r1'])).items).toHaveLength(1);
+  expect((await fixture.node.fetch({ shard: specOf(1), ids: ['r1'] })).items).toHaveLength(1);
   const { head, recorded } = await fixture.node.recomputation.begin(specOf(1));
   expect([head.seq, recorded.seq]).toEqual([1, 4]);
-  await expect(fixture.node.upsert(specOf(1), batchOf(['new']))).rejects.toMatchObject({
+  await expect(fixture.node.upsert({ shard: specOf(1), batch: batchOf(['new']) })).rejects.toMatchObject({
     code: 'INTERNAL',
     message: expect.stringContaining('backup'),
   });
@@ -315,14 +329,14 @@ test('an opening that takes longer than its caller waits continues by itself', a
     },
   });
   fixture = await shardFixture({}, heldBack);
-  await fixture.node.upsert(specOf(1), batchOf(['a']));
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) });
   await fixture.crash();
   isHeld = true;
   const impatient = [
-    fixture.node.fetch(specOf(1), ['a'], { openMaxMs: 20 }),
-    fixture.node.query(specOf(1), query(), { openMaxMs: 20 }),
-    fixture.node.upsert(specOf(1), batchOf(['b']), 60_000, 20),
-    fixture.node.delete(specOf(1), ['a'], 60_000, 20),
+    fixture.node.fetch({ shard: specOf(1), ids: ['a'], openMaxMs: 20 }),
+    fixture.node.query({ shard: specOf(1), query: query(), openMaxMs: 20 }),
+    fixture.node.upsert({ shard: specOf(1), batch: batchOf(['b']), waitMs: 60_000, openMaxMs: 20 }),
+    fixture.node.delete({ shard: specOf(1), ids: ['a'], waitMs: 60_000, openMaxMs: 20 }),
   ];
   for (const { reason } of (await Promise.allSettled(impatient)) as PromiseRejectedResult[])
     expect(reason).toMatchObject({
@@ -333,7 +347,7 @@ test('an opening that takes longer than its caller waits continues by itself', a
   const ready = fixture.node.ready(specOf(1));
   open();
   await ready;
-  const { items } = await fixture.node.fetch(specOf(1), ['a', 'b'], { openMaxMs: 0 });
+  const { items } = await fixture.node.fetch({ shard: specOf(1), ids: ['a', 'b'], openMaxMs: 0 });
   expect(items.map(({ id }) => id)).toEqual(['a']);
 });
 
@@ -354,18 +368,18 @@ test('a shard that is being closed is waited for as long as its opening may take
     return { ...store, log };
   };
   fixture = await shardFixture({}, heldBack);
-  await fixture.node.upsert(specOf(1), batchOf(['a']));
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) });
   isHeld = true;
   appending = 0;
-  const write = fixture.node.upsert(specOf(1), batchOf(['b']));
+  const write = fixture.node.upsert({ shard: specOf(1), batch: batchOf(['b']) });
   await until('the write is under way', () => appending === 1);
   const forgotten = fixture.node.forget(specOf(1).collectionId);
-  await expect(fixture.node.fetch(specOf(1), ['a'], { openMaxMs: 20 })).rejects.toMatchObject({
+  await expect(fixture.node.fetch({ shard: specOf(1), ids: ['a'], openMaxMs: 20 })).rejects.toMatchObject({
     code: 'SHARD_UNAVAILABLE',
     message: 'Shard 0 of the collection is being closed; try again.',
   });
   end();
   await Promise.all([write, forgotten]);
-  const { items } = await fixture.node.fetch(specOf(1), ['a', 'b'], { openMaxMs: 60_000 });
+  const { items } = await fixture.node.fetch({ shard: specOf(1), ids: ['a', 'b'], openMaxMs: 60_000 });
   expect(items.map(({ id }) => id)).toEqual(['a', 'b']);
 });

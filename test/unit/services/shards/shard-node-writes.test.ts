@@ -22,7 +22,7 @@ const withAppend = (append: (entry: LogEntry, real: ShardLog) => Promise<'commit
   withLog((real) => ({ append: (entry) => append(entry, real) }));
 
 const ids = async (spec = specOf(1), wanted = ['a', 'b', 'c']) =>
-  (await fixture.node.fetch(spec, wanted)).items.map(({ id }) => id);
+  (await fixture.node.fetch({ shard: spec, ids: wanted })).items.map(({ id }) => id);
 
 test('requests that arrive while an append is in flight share the next entry', async () => {
   let release: () => void = () => undefined;
@@ -38,9 +38,11 @@ test('requests that arrive while an append is in flight share the next entry', a
       return real.append(entry);
     }),
   );
-  const first = fixture.node.upsert(specOf(1), batchOf(['first']));
+  const first = fixture.node.upsert({ shard: specOf(1), batch: batchOf(['first']) });
   while (appends === 0) await new Promise(setImmediate);
-  const rest = Array.from({ length: 20 }, (_, at) => fixture.node.upsert(specOf(1), batchOf([`r${at}`])));
+  const rest = Array.from({ length: 20 }, (_, at) =>
+    fixture.node.upsert({ shard: specOf(1), batch: batchOf([`r${at}`]) }),
+  );
   while (fixture.node.stats().queuedRequests < 20) await new Promise(setImmediate);
   release();
   await first;
@@ -61,8 +63,10 @@ test('a write during which its collection is deleted is told that the collection
       return real.append(entry);
     }),
   );
-  await fixture.node.upsert(specOf(1), batchOf(['a']));
-  await expect(fixture.node.upsert(specOf(1), batchOf(['b']))).rejects.toMatchObject({ code: 'COLLECTION_NOT_FOUND' });
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) });
+  await expect(fixture.node.upsert({ shard: specOf(1), batch: batchOf(['b']) })).rejects.toMatchObject({
+    code: 'COLLECTION_NOT_FOUND',
+  });
 });
 
 test('no part of a write is visible before its entry is durable', async () => {
@@ -79,7 +83,7 @@ test('no part of a write is visible before its entry is durable', async () => {
       return real.append(entry);
     }),
   );
-  const write = fixture.node.upsert(specOf(1), batchOf(['a']));
+  const write = fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) });
   while (!reached) await new Promise(setImmediate);
   const query = {
     vector: Float32Array.of(1, 1, 1, 1),
@@ -90,25 +94,29 @@ test('no part of a write is visible before its entry is durable', async () => {
     scoreThreshold: null,
     exact: false,
   };
-  expect((await fixture.node.query(specOf(1), query)).items).toEqual([]);
+  expect((await fixture.node.query({ shard: specOf(1), query })).items).toEqual([]);
   expect((await fixture.node.head(specOf(1))).seq).toBe(0);
   release();
   await write;
-  expect((await fixture.node.query(specOf(1), query)).items.map(({ id }) => id)).toEqual(['a']);
+  expect((await fixture.node.query({ shard: specOf(1), query })).items.map(({ id }) => id)).toEqual(['a']);
 });
 
 test('a filter of a node of an earlier version is read as the client sent it', async () => {
   fixture = await shardFixture();
   const [spec, { node }] = [specOf(1), fixture];
-  await node.upsert(spec, batchOf(['a', 'b', 'c']));
+  await node.upsert({ shard: spec, batch: batchOf(['a', 'b', 'c']) });
   // Earlier versions do not parse it.
   const earlier = { namespace: '', filter: { n: { $exists: false } } as unknown as null };
-  expect(await node.read(spec, { op: 'count', ...earlier })).toBe(3);
-  expect(await node.change(spec, { kind: 'delete matching', ...earlier, throughSeq: null, max: 2 })).toMatchObject({
+  expect(await node.read({ shard: spec, read: { op: 'count', ...earlier } })).toBe(3);
+  expect(
+    await node.change({ shard: spec, change: { kind: 'delete matching', ...earlier, throughSeq: null, max: 2 } }),
+  ).toMatchObject({
     deleted: 2,
   });
   const query = { vector: Float32Array.of(1, 1, 1, 1), topK: 10, includeValues: false, includeMetadata: false };
-  expect((await node.query(spec, { ...query, scoreThreshold: null, exact: false, ...earlier })).items).toHaveLength(1);
+  expect(
+    (await node.query({ shard: spec, query: { ...query, scoreThreshold: null, exact: false, ...earlier } })).items,
+  ).toHaveLength(1);
 });
 
 test('a full disk refuses the whole group with 507 and changes nothing', async () => {
@@ -117,11 +125,11 @@ test('a full disk refuses the whole group with 507 and changes nothing', async (
     {},
     withAppend((entry, real) => (full ? Promise.reject(new StoreError('capacity', 'full')) : real.append(entry))),
   );
-  const before = await fixture.node.upsert(specOf(1), batchOf(['a']));
+  const before = await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) });
   full = true;
   const refused = await Promise.allSettled([
-    fixture.node.upsert(specOf(1), batchOf(['b'])),
-    fixture.node.upsert(specOf(1), batchOf(['a'], 9)),
+    fixture.node.upsert({ shard: specOf(1), batch: batchOf(['b']) }),
+    fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a'], 9) }),
   ]);
   expect(refused.map((outcome) => outcome.status === 'rejected' && outcome.reason.code)).toEqual([
     'OUT_OF_CAPACITY',
@@ -130,7 +138,7 @@ test('a full disk refuses the whole group with 507 and changes nothing', async (
   expect(await ids()).toEqual(['a']);
   expect(await fixture.node.head(specOf(1))).toEqual(before.head);
   full = false;
-  const after = await fixture.node.upsert(specOf(1), batchOf(['b']));
+  const after = await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['b']) });
   expect(after.head.seq).toBe(2);
   expect(await ids()).toEqual(['a', 'b']);
 });
@@ -143,7 +151,7 @@ test('an append of unknown outcome that was stored is acknowledged', async () =>
       throw new StoreError('unknown', 'timed out');
     }),
   );
-  expect((await fixture.node.upsert(specOf(1), batchOf(['a']))).head.seq).toBe(1);
+  expect((await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) })).head.seq).toBe(1);
   expect(await ids()).toEqual(['a']);
 });
 
@@ -157,10 +165,12 @@ test('an append of unknown outcome that was not stored is refused with 503, cann
       return Promise.reject(new StoreError('unknown', 'timed out'));
     }),
   );
-  await expect(fixture.node.upsert(specOf(1), batchOf(['a']))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await expect(fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) })).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+  });
   expect(await ids()).toEqual([]);
   expect(await fixture.store.log.append(late[0]!)).toBe('conflict');
-  const { head } = await fixture.node.upsert(specOf(1), batchOf(['b']));
+  const { head } = await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['b']) });
   expect(head).toMatchObject({ seq: 2, count: 1 });
   await fixture.crash();
   expect(await ids()).toEqual(['b']);
@@ -182,7 +192,10 @@ test('an append of unknown outcome that lands while its seq is being taken is ac
       return real.append(entry);
     }),
   );
-  expect((await fixture.node.upsert(specOf(1), batchOf(['a']))).head).toMatchObject({ seq: 1, count: 1 });
+  expect((await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) })).head).toMatchObject({
+    seq: 1,
+    count: 1,
+  });
   expect(await ids()).toEqual(['a']);
 });
 
@@ -198,8 +211,10 @@ test("another owner's entry at our seq fences the actor; the next use opens from
       return real.append(entry);
     }),
   );
-  await expect(fixture.node.upsert(specOf(1), batchOf(['a']))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-  expect((await fixture.node.upsert(specOf(1), batchOf(['b']))).head.seq).toBe(2);
+  await expect(fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) })).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+  });
+  expect((await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['b']) })).head.seq).toBe(2);
   expect(await ids()).toEqual(['a', 'b']);
 });
 
@@ -209,13 +224,15 @@ test('reads that wait for a staged group are answered when the actor breaks', as
     {},
     withAppend(async (entry, real) => {
       if (!waiting) {
-        waiting = fixture.node.fetch(specOf(1), ['a']).catch((error: { code: string }) => error.code);
+        waiting = fixture.node.fetch({ shard: specOf(1), ids: ['a'] }).catch((error: { code: string }) => error.code);
         await real.append({ ...entry, epoch: entry.epoch + 1, entryId: randomUUID() });
       }
       return real.append(entry);
     }),
   );
-  await expect(fixture.node.upsert(specOf(1), batchOf(['a']))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await expect(fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) })).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+  });
   expect(await waiting).toBe('UNAVAILABLE');
 });
 
@@ -232,19 +249,34 @@ test('a worker that ends after the append loses nothing: the write is acknowledg
       return outcome;
     }),
   );
-  expect((await fixture.node.upsert(specOf(1), batchOf(['a']))).head.seq).toBe(1);
+  expect((await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) })).head.seq).toBe(1);
   expect(await ids()).toEqual(['a']);
-  expect((await fixture.node.upsert(specOf(1), batchOf(['b']))).head.seq).toBe(2);
+  expect((await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['b']) })).head.seq).toBe(2);
   expect(await ids()).toEqual(['a', 'b']);
 });
 
 test('counts are as if the requests had run one after the other; deletes of absent ids commit nothing', async () => {
   fixture = await shardFixture();
   const { node } = fixture;
-  expect(await node.upsert(specOf(1), batchOf(['a', 'b']))).toMatchObject({ upserted: 2, created: 2, deleted: 0 });
-  expect(await node.upsert(specOf(1), batchOf(['b', 'c'], 2))).toMatchObject({ upserted: 2, created: 1 });
-  expect(await node.delete(specOf(1), ['a', 'absent'])).toMatchObject({ deleted: 1, created: -1, head: { seq: 3 } });
-  expect(await node.delete(specOf(1), ['a', 'absent'])).toMatchObject({ deleted: 0, created: 0, head: { seq: 3 } });
+  expect(await node.upsert({ shard: specOf(1), batch: batchOf(['a', 'b']) })).toMatchObject({
+    upserted: 2,
+    created: 2,
+    deleted: 0,
+  });
+  expect(await node.upsert({ shard: specOf(1), batch: batchOf(['b', 'c'], 2) })).toMatchObject({
+    upserted: 2,
+    created: 1,
+  });
+  expect(await node.delete({ shard: specOf(1), ids: ['a', 'absent'] })).toMatchObject({
+    deleted: 1,
+    created: -1,
+    head: { seq: 3 },
+  });
+  expect(await node.delete({ shard: specOf(1), ids: ['a', 'absent'] })).toMatchObject({
+    deleted: 0,
+    created: 0,
+    head: { seq: 3 },
+  });
   expect(await ids()).toEqual(['b', 'c']);
 });
 
@@ -271,16 +303,16 @@ test('only a write that makes the engine throw fails, with 500; the others of it
     return batch;
   };
   gate.shut();
-  const first = node.upsert(specOf(1), batchOf(['first']));
+  const first = node.upsert({ shard: specOf(1), batch: batchOf(['first']) });
   while (gate.reached === 0) await new Promise(setImmediate);
   const writes = [
-    node.upsert(specOf(1), batchOf(['a'])),
-    node.upsert(specOf(1), faulty('x')),
-    node.upsert(specOf(1), batchOf(['b'], 7)),
-    node.delete(specOf(1), ['first']),
-    node.upsert(specOf(1), batchOf(['c'])),
-    node.upsert(specOf(1), faulty('y')),
-    node.upsert(specOf(1), batchOf(['a'], 2)),
+    node.upsert({ shard: specOf(1), batch: batchOf(['a']) }),
+    node.upsert({ shard: specOf(1), batch: faulty('x') }),
+    node.upsert({ shard: specOf(1), batch: batchOf(['b'], 7) }),
+    node.delete({ shard: specOf(1), ids: ['first'] }),
+    node.upsert({ shard: specOf(1), batch: batchOf(['c']) }),
+    node.upsert({ shard: specOf(1), batch: faulty('y') }),
+    node.upsert({ shard: specOf(1), batch: batchOf(['a'], 2) }),
   ];
   while (node.stats().queuedRequests < writes.length) await new Promise(setImmediate);
   gate.open();
@@ -293,13 +325,13 @@ test('only a write that makes the engine throw fails, with 500; the others of it
         : [outcome.value.upserted, outcome.value.deleted, outcome.value.created],
     ),
   ).toEqual([[1, 0, 1], 'INTERNAL', [1, 0, 1], [0, 1, -1], [1, 0, 1], 'INTERNAL', [1, 0, 0]]);
-  await expect(node.upsert(specOf(1), faulty('z'))).rejects.toMatchObject({ code: 'INTERNAL' });
-  await node.upsert(specOf(1), batchOf(['d']));
+  await expect(node.upsert({ shard: specOf(1), batch: faulty('z') })).rejects.toMatchObject({ code: 'INTERNAL' });
+  await node.upsert({ shard: specOf(1), batch: batchOf(['d']) });
   expect(openings).toBe(1);
   expect(node.stats()).toMatchObject({ queuedRequests: 0, queuedBytes: 0, records: 4 });
 
   const wanted = ['a', 'b', 'c', 'd', 'first', 'beside it', 'x', 'y', 'z'];
-  const { items: stored } = await node.fetch(specOf(1), wanted);
+  const { items: stored } = await node.fetch({ shard: specOf(1), ids: wanted });
   expect(stored.map(({ id, values, metadata }) => [id, [...values], JSON.parse(metadata)])).toEqual([
     ['a', [1, 1, 2, 1], { id: 'a', seed: 2 }],
     ['b', [1, 1, 7, 1], { id: 'b', seed: 7 }],
@@ -308,7 +340,7 @@ test('only a write that makes the engine throw fails, with 500; the others of it
   ]);
   // The log contains what was in memory.
   await fixture.crash();
-  expect((await fixture.node.fetch(specOf(1), wanted)).items).toEqual(stored);
+  expect((await fixture.node.fetch({ shard: specOf(1), ids: wanted })).items).toEqual(stored);
   expect(fixture.halts).toEqual([]);
 });
 
@@ -317,10 +349,13 @@ test('a write that waited past its deadline is refused when its turn comes; the 
   fixture = await shardFixture({}, gate.wrap, clock);
   const { node } = fixture;
   gate.shut();
-  const first = node.upsert(specOf(1), batchOf(['a']), 10);
+  const first = node.upsert({ shard: specOf(1), batch: batchOf(['a']), waitMs: 10 });
   while (gate.reached === 0) await new Promise(setImmediate);
-  const late = Promise.allSettled([node.upsert(specOf(1), batchOf(['late']), 10), node.delete(specOf(1), ['a'], 10)]);
-  const inTime = node.upsert(specOf(1), batchOf(['b']), 11);
+  const late = Promise.allSettled([
+    node.upsert({ shard: specOf(1), batch: batchOf(['late']), waitMs: 10 }),
+    node.delete({ shard: specOf(1), ids: ['a'], waitMs: 10 }),
+  ]);
+  const inTime = node.upsert({ shard: specOf(1), batch: batchOf(['b']), waitMs: 11 });
   while (node.stats().queuedRequests < 3) await new Promise(setImmediate);
   clock.advance(10);
   gate.open();
@@ -339,12 +374,12 @@ test('writes count with all their bytes while they wait', async () => {
   fixture = await shardFixture({}, gate.wrap);
   const { node } = fixture;
   gate.shut();
-  const first = node.upsert(specOf(1), batchOf(['a']));
+  const first = node.upsert({ shard: specOf(1), batch: batchOf(['a']) });
   while (gate.reached === 0) await new Promise(setImmediate);
   const firstBytes = Buffer.byteLength(`a${JSON.stringify({ id: 'a', seed: 1 })}`) + 4 * 4;
   expect(node.stats().queuedBytes).toBe(firstBytes);
   const long = Array.from({ length: 3 }, (_, at) => String(at).padEnd(170, 'é'));
-  const deleted = node.delete(specOf(1), long);
+  const deleted = node.delete({ shard: specOf(1), ids: long });
   while (node.stats().queuedRequests === 0) await new Promise(setImmediate);
   expect(node.stats().queuedBytes).toBe(firstBytes + 3 * (1 + 169 * 2));
   gate.open();
@@ -366,16 +401,16 @@ test('a shard whose worker ended during an append reopens only when that append 
       return real.append(entry);
     }),
   );
-  await fixture.node.upsert(specOf(1), batchOf(['a']));
-  const write = fixture.node.upsert(specOf(1), batchOf(['b']));
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) });
+  const write = fixture.node.upsert({ shard: specOf(1), batch: batchOf(['b']) });
   while (appends < 2) await new Promise(setImmediate);
   await endShardWorkers();
-  await expect(fixture.node.fetch(specOf(1), ['a'])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await expect(fixture.node.fetch({ shard: specOf(1), ids: ['a'] })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   const read = ids();
   await untilStoreIdle();
   release();
   expect((await write).head.seq).toBe(2);
   expect(await read).toEqual(['a', 'b']);
   expect(await ids()).toEqual(['a', 'b']);
-  expect((await fixture.node.upsert(specOf(1), batchOf(['c']))).head.seq).toBe(3);
+  expect((await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['c']) })).head.seq).toBe(3);
 });

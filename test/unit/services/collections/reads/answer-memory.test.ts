@@ -26,12 +26,12 @@ const caller = {
   async call(action: string, params: Record<string, never>) {
     asked.push(action);
     const { shard, ids, query, read, rest, pageMaxBytes } = params;
-    if (action === 'shards.leave') return fixture.node.leave(shard, rest);
-    if (action === 'shards.query') return fixture.node.query(shard, query, { pageMaxBytes });
+    if (action === 'shards.leave') return fixture.node.leave({ shard, rest });
+    if (action === 'shards.query') return fixture.node.query({ shard, query, pageMaxBytes });
     if (action === 'shards.read') return fixture.node.read(shard, read);
-    if (action === 'shards.fetch') return fixture.node.fetch(shard, ids, { pageMaxBytes });
+    if (action === 'shards.fetch') return fixture.node.fetch({ shard, ids, pageMaxBytes });
     await pagesHeld?.();
-    return fixture.node.next(shard, rest, pageMaxBytes);
+    return fixture.node.next({ shard, rest, pageMaxBytes });
   },
 } as unknown as Caller;
 
@@ -44,7 +44,9 @@ beforeAll(async () => {
   fixture = await shardFixture();
   const vectors = Float32Array.from(IDS, (_, at) => at);
   const batch = { ids: IDS, dimensions: 1, vectors, metadata: IDS.map(() => METADATA) };
-  await Promise.all([...splitBatch(batch, SHARDS)].map(([index, part]) => fixture.node.upsert(specs[index], part)));
+  await Promise.all(
+    [...splitBatch(batch, SHARDS)].map(([index, part]) => fixture.node.upsert({ shard: specs[index], batch: part })),
+  );
 });
 afterAll(() => fixture.end());
 beforeEach(() => {

@@ -40,7 +40,9 @@ async function startShards(of: number) {
     }
     const metadata = NUMBERS.map((number) => `{"number":${number}}`);
     const batch = { ids: NUMBERS.map((number) => `r${number}`), dimensions: DIMENSIONS, vectors, metadata };
-    await Promise.all([...splitBatch(batch, of)].map(([index, part]) => fixture.node.upsert(specs[index]!, part)));
+    await Promise.all(
+      [...splitBatch(batch, of)].map(([index, part]) => fixture.node.upsert({ shard: specs[index]!, batch: part })),
+    );
   };
   await put(0);
   const asked: { action: string; valueBytes: number }[] = [];
@@ -57,11 +59,11 @@ async function startShards(of: number) {
       };
       const { node } = fixture;
       let page: AnswerPage<FetchedRecord | ShardMatch> | null = null;
-      if (action === 'shards.query') page = await node.query(shard, query, { pageMaxBytes });
-      else if (action === 'shards.fetch') page = await node.fetch(shard, ids, { pageMaxBytes });
-      else if (action === 'shards.read') page = (await node.read(shard, read)) as typeof page;
-      else if (action === 'shards.next') page = (await node.next(shard, rest, pageMaxBytes)) as typeof page;
-      else if (action === 'shards.leave') void node.leave(shard, rest);
+      if (action === 'shards.query') page = await node.query({ shard, query, pageMaxBytes });
+      else if (action === 'shards.fetch') page = await node.fetch({ shard, ids, pageMaxBytes });
+      else if (action === 'shards.read') page = (await node.read({ shard, read })) as typeof page;
+      else if (action === 'shards.next') page = (await node.next({ shard, rest, pageMaxBytes })) as typeof page;
+      else if (action === 'shards.leave') void node.leave({ shard, rest });
       else throw new Error(`Nobody asks for ${action}.`);
       const valueBytes = page?.items.reduce((sum, { values }) => sum + (values?.byteLength ?? 0), 0) ?? 0;
       asked.push({ action, valueBytes });
@@ -97,7 +99,8 @@ async function startShards(of: number) {
       return records as FetchedRecord[];
     },
     /** Response of a single shard in one page. */
-    whole: async (changes: Partial<QueryOptions> = {}) => (await fixture.node.query(specs[0]!, queryOf(changes))).items,
+    whole: async (changes: Partial<QueryOptions> = {}) =>
+      (await fixture.node.query({ shard: specs[0]!, query: queryOf(changes) })).items,
   };
 }
 
@@ -268,7 +271,7 @@ test('an answer of 100 MB from a shard under writes does not block the event loo
   const write = (first: number, count: number) => {
     const ids = Array.from({ length: count }, (_, at) => `r${first + at}`);
     const vectors = new Float32Array(count * dimensions).fill(1 + first);
-    return fixture.node.upsert(spec, { ids, dimensions, vectors, metadata: ids.map(() => '{}') });
+    return fixture.node.upsert({ shard: spec, batch: { ids, dimensions, vectors, metadata: ids.map(() => '{}') } });
   };
   for (let first = 0; first < 3_200; first += 400) await write(first, 400);
   const caller: Caller = {
@@ -280,8 +283,8 @@ test('an answer of 100 MB from a shard under writes does not block the event loo
         pageMaxBytes: number;
       };
       return action === 'shards.query'
-        ? fixture.node.query(shard, query, { pageMaxBytes })
-        : fixture.node.next(shard, rest, pageMaxBytes);
+        ? fixture.node.query({ shard, query, pageMaxBytes })
+        : fixture.node.next({ shard, rest, pageMaxBytes });
     },
   };
   const query = queryWith(new Float32Array(dimensions).fill(1), { topK: 3_200, includeValues: true });

@@ -334,13 +334,16 @@ test('a log that is replayed at every start is trimmed in the end, however short
   const ids = Array.from({ length: 48 }, (_, at) => `r${at}`);
   const write = (life: number) => {
     const batch = batchOf(ids, life);
-    return fixture.node.upsert(specOf(2), { ...batch, metadata: ids.map(() => JSON.stringify({ text })) });
+    return fixture.node.upsert({
+      shard: specOf(2),
+      batch: { ...batch, metadata: ids.map(() => JSON.stringify({ text })) },
+    });
   };
   const other = shardKey(specOf(2).collectionId, 0);
   for (let life = 0; life < 4; life++) {
     await write(life);
     await fixture.crash();
   }
-  await fixture.node.fetch(specOf(2), ['r0']);
+  await fixture.node.fetch({ shard: specOf(2), ids: ['r0'] });
   await until('the log is trimmed', async () => (await fixture.store.log.firstSeq(other)) !== 1);
 });

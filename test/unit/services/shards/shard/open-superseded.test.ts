@@ -29,17 +29,17 @@ const newWorker = () =>
 const open = (recorded: ShardHead) =>
   openShard({ spec: SPEC, key: KEY, recorded, worker: newWorker(), store: fixture.store, log: LOG }, SYSTEM_CLOCK);
 
-test('an opening that others have overtaken reports no contradiction', async () => {
-  const { head } = await fixture.node.upsert(SPEC, batchOf(['a', 'b'], 1));
-  const { head: newest } = await fixture.node.upsert(SPEC, batchOf(['a', 'c'], 2));
+test('an opening that others have overtaken accuses nobody', async () => {
+  const { head } = await fixture.node.upsert({ shard: SPEC, batch: batchOf(['a', 'b'], 1) });
+  const { head: newest } = await fixture.node.upsert({ shard: SPEC, batch: batchOf(['a', 'c'], 2) });
   await new Materialiser(fixture.store, LOG).catchUp(KEY);
   await expect(open(head)).rejects.toThrow(ShardMoved);
   expect(await fixture.store.contradictions.list(SPEC.collectionId)).toEqual([]);
   expect((await open(newest)).contradiction).toBeNull();
 });
 
-test('records that are ahead of an unwritten log are a contradiction', async () => {
-  const { head } = await fixture.node.upsert(SPEC, batchOf(['a', 'b'], 1));
+test('records that are ahead of a log which nobody has written to are a contradiction', async () => {
+  const { head } = await fixture.node.upsert({ shard: SPEC, batch: batchOf(['a', 'b'], 1) });
   await new Materialiser(fixture.store, LOG).catchUp(KEY);
   const changes = [{ id: 'a', record: null }];
   await fixture.store.records.apply(KEY, head.seq, head.seq + 1, changes);
@@ -47,8 +47,8 @@ test('records that are ahead of an unwritten log are a contradiction', async () 
   expect(await fixture.store.contradictions.list(SPEC.collectionId)).toHaveLength(1);
 });
 
-test('a copy of records that the log has passed has the version recorded there', async () => {
-  const { head } = await fixture.node.upsert(SPEC, batchOf(['a', 'b'], 1));
+test('a copy of records that the log has left behind has the version that was recorded there', async () => {
+  const { head } = await fixture.node.upsert({ shard: SPEC, batch: batchOf(['a', 'b'], 1) });
   const materialiser = new Materialiser(fixture.store, LOG);
   await materialiser.catchUp(KEY);
   const { records, log } = fixture.store;
@@ -56,7 +56,7 @@ test('a copy of records that the log has passed has the version recorded there',
     const { batches, ...scanned } = await records.scan(key);
     const read: unknown[] = [];
     for await (const batch of batches) read.push(batch);
-    const { head: newest } = await fixture.node.upsert(SPEC, batchOf(['c'], 2));
+    const { head: newest } = await fixture.node.upsert({ shard: SPEC, batch: batchOf(['c'], 2) });
     await materialiser.catchUp(KEY);
     await log.trim(KEY, newest.seq);
     return { ...scanned, batches: read };
@@ -66,15 +66,15 @@ test('a copy of records that the log has passed has the version recorded there',
   expect(copy).toMatchObject({ head: { seq: head.seq, version: head.version } });
 });
 
-test('a copy of records that the log passes while it is asked about them has the version recorded there', async () => {
-  const { head: old } = await fixture.node.upsert(SPEC, batchOf(['a', 'b'], 1));
-  const { head } = await fixture.node.upsert(SPEC, batchOf(['c'], 2));
+test('a copy of records that the log goes on from while it is asked about them has the version that was recorded there', async () => {
+  const { head: old } = await fixture.node.upsert({ shard: SPEC, batch: batchOf(['a', 'b'], 1) });
+  const { head } = await fixture.node.upsert({ shard: SPEC, batch: batchOf(['c'], 2) });
   await new Materialiser(fixture.store, LOG).catchUp(KEY);
   const { log } = fixture.store;
   let newest = head;
   const read = async (...asked: Parameters<typeof log.read>) => {
     const entries = await log.read(...asked);
-    if (newest === head) newest = (await fixture.node.upsert(SPEC, batchOf(['d'], 3))).head;
+    if (newest === head) newest = (await fixture.node.upsert({ shard: SPEC, batch: batchOf(['d'], 3) })).head;
     return entries;
   };
   const store = { ...fixture.store, log: Object.assign(Object.create(log), { read }) };

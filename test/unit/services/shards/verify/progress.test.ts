@@ -40,7 +40,7 @@ test("progress is reported at a recomputation's first records and then every qua
     clock,
   );
   const spec = specOf(1);
-  await fixture.node.upsert(spec, many(70, 'r'));
+  await fixture.node.upsert({ shard: spec, batch: many(70, 'r') });
   await until('it is materialised', async () => {
     return (await fixture.store.records.appliedSeq(`${spec.collectionId}.0`)) === 1;
   });
@@ -48,7 +48,7 @@ test("progress is reported at a recomputation's first records and then every qua
   const { head, session } = await fixture.node.recomputation.begin(spec, (records) => told.push(records));
   expect([told, head.count]).toEqual([[10, 40, 70], 70]);
   nowMs += 3 * BATCH_MS;
-  const { head: later } = await fixture.node.upsert(spec, many(30, 's'));
+  const { head: later } = await fixture.node.upsert({ shard: spec, batch: many(30, 's') });
   await fixture.node.recomputation.extend(session, later.seq);
   expect(told).toEqual([10, 40, 70, 100]);
 });

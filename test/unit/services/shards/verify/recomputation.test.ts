@@ -132,7 +132,7 @@ test('a collection deleted during the scan is not found, and is not a contradict
       return scan;
     }),
   );
-  await fixture.node.upsert(specOf(1), batchOf(['a']));
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) });
   await until(
     'it is materialised',
     async () => (await fixture.store.records.appliedSeq(`${specOf(1).collectionId}.0`)) === 1,
@@ -157,15 +157,15 @@ test('nor is one whose log is deleted first, with the records still there', asyn
       records: { apply: async () => undefined, removeForeign: async () => undefined, appliedSeq, scan },
     };
   });
-  await fixture.node.upsert(specOf(1), batchOf(['a']));
-  await fixture.node.upsert(specOf(1), batchOf(['b']));
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) });
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['b']) });
   const begun = fixture.node.recomputation.begin(specOf(1));
   await expect(begun).rejects.toMatchObject({ code: 'COLLECTION_NOT_FOUND' });
 });
 
 test('a session waits for the rest of its verification, and expires only if no caller returns for long', async () => {
   fixture = await shardFixture();
-  const { head } = await fixture.node.upsert(specOf(1), batchOf(['a', 'b']));
+  const { head } = await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a', 'b']) });
   fakeTimers();
   const { session } = await fixture.node.recomputation.begin(specOf(1));
   jest.advanceTimersByTime(recomputeSessionIdleMaxMs - 1);
@@ -187,9 +187,9 @@ test('a session at work does not expire', async () => {
     {},
     withRead(() => before),
   );
-  await fixture.node.upsert(specOf(1), batchOf(['a']));
+  await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) });
   const { session } = await fixture.node.recomputation.begin(specOf(1));
-  const { head } = await fixture.node.upsert(specOf(1), batchOf(['b']));
+  const { head } = await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['b']) });
   const { opened, open } = gate();
   before = opened;
   fakeTimers();
@@ -209,7 +209,7 @@ describe('memory', () => {
 
   test("a session's memory counts until it is released, once", async () => {
     fixture = await shardFixture();
-    const { head } = await fixture.node.upsert(specOf(1), many(5_000));
+    const { head } = await fixture.node.upsert({ shard: specOf(1), batch: many(5_000) });
     await fixture.restart();
     expect(bytes()).toBe(0);
     const first = await fixture.node.recomputation.begin(specOf(1));
@@ -223,14 +223,14 @@ describe('memory', () => {
 
   test('long ids, and what is applied over the records, count as they arrive', async () => {
     fixture = await shardFixture();
-    await fixture.node.upsert(specOf(1), many(2_000, 'x'.repeat(400)));
+    await fixture.node.upsert({ shard: specOf(1), batch: many(2_000, 'x'.repeat(400)) });
     await fixture.restart();
     const { session, head } = await fixture.node.recomputation.begin(specOf(1));
     const before = bytes();
     expect(before).toBeGreaterThan(2_000 * (RECORD_BYTES + 2 * 336));
-    await fixture.node.upsert(specOf(2), many(1));
+    await fixture.node.upsert({ shard: specOf(2), batch: many(1) });
     const withOther = bytes();
-    const { head: later } = await fixture.node.upsert(specOf(1), many(3_000, 'late'));
+    const { head: later } = await fixture.node.upsert({ shard: specOf(1), batch: many(3_000, 'late') });
     const open = bytes();
     expect(await fixture.node.recomputation.extend(session, later.seq)).toMatchObject({ head: later });
     expect(bytes() - open).toBeGreaterThanOrEqual(3_000 * RECORD_BYTES);
@@ -245,10 +245,13 @@ describe('memory', () => {
     const vectors = new Float32Array(1_500 * dimensions).fill(1);
     const { ids, metadata } = many(1_500);
     for (const number of [1, 2, 3]) {
-      await fixture.node.upsert(wide(number), { ids, dimensions, vectors: vectors.slice(), metadata });
+      await fixture.node.upsert({
+        shard: wide(number),
+        batch: { ids, dimensions, vectors: vectors.slice(), metadata },
+      });
     }
-    const { head } = await fixture.node.upsert(specOf(4), many(20_000));
-    await fixture.node.upsert(specOf(5), many(1));
+    const { head } = await fixture.node.upsert({ shard: specOf(4), batch: many(20_000) });
+    await fixture.node.upsert({ shard: specOf(5), batch: many(1) });
     // Entries that are not in the records yet are applied on top and counted with an upper bound. A
     // shard whose graph is being built grows by itself.
     await until('all is written and indexed', async () => {
@@ -280,7 +283,7 @@ describe('memory', () => {
     });
     expect(fixture.node.stats().open).toBeLessThan(open);
     // Other requests are served meanwhile, and the scan continues once there is room.
-    expect((await fixture.node.fetch(specOf(5), ['r0'])).items).toHaveLength(1);
+    expect((await fixture.node.fetch({ shard: specOf(5), ids: ['r0'] })).items).toHaveLength(1);
     fixture.node.recomputation.release(sessions.pop()!);
     expect((await fixture.node.recomputation.begin(specOf(4))).differences).toEqual([]);
   });
