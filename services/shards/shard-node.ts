@@ -47,6 +47,12 @@ const ADOPT_ATTEMPTS_MAX = 4;
 /** Default time limit for a stop, in ms. */
 const STOP_MS = 25_000;
 
+/**
+ * How often the vectors of an upsert are held at once: in memory by the batch and by the shard, on
+ * disk by the log entry and by the stored records.
+ */
+const VECTOR_COPIES = 2;
+
 type ReadOp =
   | 'query'
   | ShardReadOp
@@ -186,7 +192,7 @@ export class ShardNode {
   }
 
   upsert({ batch, ...terms }: WriteParams<'upsert'>): Promise<WriteAck> {
-    const incomingBytes = batch.vectors.byteLength + batchBytes(batch);
+    const incomingBytes = batchBytes(batch) + (VECTOR_COPIES - 1) * batch.vectors.byteLength;
     return this.#write(terms, { kind: 'upsert', batch }, incomingBytes);
   }
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { MIB } from '../../../../lib/mib.ts';
 import type { LogEntry, ShardLog } from '../../../../store/log.ts';
-import { StoreError } from '../../../../store/port.ts';
+import { type Store, StoreError } from '../../../../store/port.ts';
 import { ManualClock } from '../../../support/accounts.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../support/shard-fixture.ts';
 import { endShardWorkers } from '../../../support/shard-workers.ts';
@@ -117,6 +118,26 @@ test('a filter of a node of an earlier version is read as the client sent it', a
   expect(
     (await node.query({ shard: spec, query: { ...query, scoreThreshold: null, exact: false, ...earlier } })).items,
   ).toHaveLength(1);
+});
+
+test('an upsert needs room for its vectors twice, and for its ids and metadata once', async () => {
+  const batch = batchOf(['a', 'b']);
+  const neededBytes = 2 * batch.vectors.byteLength + [...batch.ids, ...batch.metadata].join('').length;
+  const clock = new ManualClock();
+  let freeBytes = 0;
+  const onDisk = (store: Store): Store =>
+    new Proxy(store, {
+      get: (target, name) => (name === 'freeBytes' ? async () => freeBytes : Reflect.get(target, name)),
+    });
+  fixture = await shardFixture({ PROVEC_DISK_RESERVE_MB: '1' }, onDisk, clock);
+  const upsert = () => {
+    clock.advance(1_000);
+    return fixture.node.upsert({ shard: specOf(1), batch });
+  };
+  freeBytes = MIB + neededBytes - 1;
+  await expect(upsert()).rejects.toMatchObject({ code: 'OUT_OF_CAPACITY' });
+  freeBytes += 1;
+  expect(await upsert()).toMatchObject({ upserted: 2 });
 });
 
 test('a full disk refuses the whole group with 507 and changes nothing', async () => {
