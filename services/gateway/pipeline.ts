@@ -17,7 +17,7 @@ import { exportRecords } from './steps/export-records.ts';
 import { importRecords } from './steps/import-records.ts';
 import { readBody } from './steps/read-body.ts';
 import type { Step, StepParts } from './steps/step.ts';
-import { waitForShards, waitTurn } from './steps/wait-turn.ts';
+import { adjustTurn, waitTurn } from './steps/wait-turn.ts';
 
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -32,7 +32,7 @@ const CALL_STEPS: readonly Step[] = [
   waitTurn,
   decodeBody,
   requireScopes,
-  waitForShards,
+  adjustTurn,
   reserveAnswer,
   callAction,
 ];

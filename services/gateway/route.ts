@@ -56,8 +56,11 @@ export interface Route {
   needsCollection: boolean;
   query: readonly string[];
   queue: QueueName;
-  /** Permits that it takes there. `shards` is the collection's number of shards, or 1. */
-  width(shards: number): number;
+  /**
+   * Permits that it takes there. `shards` is the collection's number of shards, or 1; `body` is null
+   * until it is decoded.
+   */
+  width(shards: number, body: unknown): number;
   /**
    * Whether the action fails with SHARD_UNAVAILABLE while a shard is unavailable, and may be called
    * again once it is back.
@@ -98,12 +101,10 @@ export interface Route {
 /** Optional properties of a route; `routesBelow` supplies the defaults. */
 interface Definition<N extends ActionName, K extends BodyName | null, R>
   extends Partial<
-    Pick<
-      Route,
-      'needsCollection' | 'query' | 'queue' | 'width' | 'mayBeAway' | 'status' | 'timeoutMs' | 'streams' | 'whenGiven'
-    >
+    Pick<Route, 'needsCollection' | 'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'streams' | 'whenGiven'>
   > {
   body?: K;
+  width?(shards: number, body: InputOf<K>['body'] | null): number;
   /** Absent if the route's own steps build the parameters. */
   params?(input: InputOf<K>): Actions[N]['params'];
   perform?(input: InputOf<K>, call: RouteCall): Promise<R>;

@@ -2,7 +2,7 @@ import { recordBytes, vectorBytes } from '../../lib/admission/answer-size.ts';
 import { invalidValue } from '../../lib/records/fields.ts';
 import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
 import { PROVEC } from './dialect.ts';
-import { headsWidth, LIST_WIDTH, namesWidth, scanWidth } from './overload/queues.ts';
+import { deleteWidth, headsWidth, LIST_WIDTH, namesWidth, scanWidth, updateWidth } from './overload/queues.ts';
 import { describeParameter } from './query-string.ts';
 import { updateForKey } from './record-update.ts';
 import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/json-pieces.ts';
@@ -140,6 +140,7 @@ const VECTOR_ROUTES = [
   route('POST', '/collections/{name}/update', 'collections.updateRecords', 'write', {
     mayBeAway: true,
     queue: 'write',
+    width: updateWidth,
     body: 'update',
     perform: (input, call) => updateForKey(input, call, bodyParamsWithFields(input)),
     answer: withWarnings,
@@ -147,6 +148,7 @@ const VECTOR_ROUTES = [
   route('POST', '/collections/{name}/delete', 'collections.delete', 'write', {
     mayBeAway: true,
     queue: 'unshared',
+    width: deleteWidth,
     body: 'delete',
     params: bodyParamsWithFields,
     answer: withWarnings,

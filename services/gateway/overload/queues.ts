@@ -40,6 +40,15 @@ const SHARDS_PER_PERMIT = 8;
 /** Permits of `unshared` for a delete that reads every shard to find its records. */
 export const scanWidth = (shards: number): number => Math.ceil(shards / SHARDS_PER_PERMIT);
 
+type Selection = { filter?: unknown; all?: unknown } | null;
+const isScan = (body: Selection): boolean => body?.filter !== undefined || body?.all !== undefined;
+
+/** Permits of `unshared` for a delete. */
+export const deleteWidth = (shards: number, body: Selection): number => (isScan(body) ? scanWidth(shards) : 1);
+
+/** Permits of `write` for an update; one by filter reads every shard. */
+export const updateWidth = (shards: number, body: Selection): number => (isScan(body) ? shards : 1);
+
 /** `queryPermits`: concurrent shard searches; `parsePermits`: threads for large bodies. */
 export function queueBounds(queryPermits: number, parsePermits: number): Record<QueueName, QueueBounds> {
   const shared = (permits: number, shareFactor = SHARE_FACTOR): QueueBounds => ({

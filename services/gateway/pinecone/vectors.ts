@@ -6,6 +6,7 @@ import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts'
 import { isProvecError, notFound } from '../../../lib/errors.ts';
 import { decodeIds } from '../../../lib/records/ids.ts';
 import type { Bodies } from '../bodies/decoders.ts';
+import { deleteWidth, updateWidth } from '../overload/queues.ts';
 import { updateForKey } from '../record-update.ts';
 import { matchesJson, vectorsJson } from '../responses/json-pieces.ts';
 import { bodyParams, type RouteCall, type RouteInput } from '../route.ts';
@@ -110,6 +111,7 @@ export const VECTOR_ROUTES = [
   route('POST', `${INDEX}/vectors/delete`, 'collections.delete', 'write', {
     mayBeAway: true,
     queue: 'unshared',
+    width: deleteWidth,
     body: 'pineconeDelete',
     perform: deleteVectors,
     answer: () => ({}),
@@ -117,6 +119,7 @@ export const VECTOR_ROUTES = [
   route('POST', `${INDEX}/vectors/update`, 'collections.updateRecords', 'write', {
     mayBeAway: true,
     queue: 'write',
+    width: updateWidth,
     body: 'pineconeUpdate',
     perform: (input, call) => updateForKey(input, call, { ...bodyParams(input), isAnchorAwaited: false }),
     answer: ({ matchedCount }, { body: { filter } }) => (filter === undefined ? {} : { matchedRecords: matchedCount }),

@@ -2,7 +2,7 @@
 import type { CollectionDetail } from '../../../contracts/actions/collections.ts';
 import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
-import { headsWidth } from '../overload/queues.ts';
+import { deleteWidth, headsWidth } from '../overload/queues.ts';
 import { matchesJson, vectorsJson } from '../responses/json-pieces.ts';
 import { bodyParams, collectionParams, routesBelow, VERIFY_TIMEOUT_MS } from '../route.ts';
 import { RECALL } from './dialect.ts';
@@ -93,6 +93,7 @@ export const RECALL_ROUTES = [
   route('POST', `${COLLECTION}/delete`, 'collections.delete', 'write', {
     mayBeAway: true,
     queue: 'unshared',
+    width: deleteWidth,
     body: 'delete',
     params: bodyParams,
     answer: ({ deletedCount, ...rest }) => inBothStyles({ deletedCount, ...rootOf(rest) }),

@@ -4,6 +4,7 @@ import { isProvecError, ProvecError, unauthenticated } from '../../../lib/errors
 import type { Scope } from '../../../store/keys.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { StepParts } from './step.ts';
+import { isDryRun } from './wait-turn.ts';
 
 /**
  * Identifies the account of a request. At most `arrivalsMax` requests do so at once, since they
@@ -47,10 +48,10 @@ export function requireScopes(exchange: RequestContext): void {
 }
 
 /** A dry run writes nothing and reveals what a read reveals. */
-function scopesOf({ input, route }: RequestContext): readonly Scope[] {
-  if (route.access === 'operator') return [];
-  const isDryRun = (input?.body as { dryRun?: boolean } | null | undefined)?.dryRun === true;
-  return isDryRun ? [route.access, 'read'] : [route.access];
+function scopesOf(exchange: RequestContext): readonly Scope[] {
+  const { access } = exchange.route;
+  if (access === 'operator') return [];
+  return isDryRun(exchange) ? [access, 'read'] : [access];
 }
 
 function authenticateOperator(token: string | null, exchange: RequestContext): void {

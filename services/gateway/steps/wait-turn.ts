@@ -1,50 +1,50 @@
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { QueueRequest } from '../overload/fair-queue.ts';
-import { type QueueName, scanWidth } from '../overload/queues.ts';
+import type { Overload } from '../overload/overload.ts';
+import type { QueueName } from '../overload/queues.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { StepParts } from './step.ts';
 
 /** Waits for the request's turn in its queue. Throws UNAVAILABLE. */
 export async function waitTurn(exchange: RequestContext, { clock, overload }: StepParts): Promise<void> {
-  const request = queueRequestOf(exchange);
   exchange.deadlineMs = clock.monotonicMs() + INTERNAL_LIMITS.actionTimeoutMs;
-  exchange.enter = () => overload.queues[exchange.route.queue].enter(request);
-  exchange.permit = await exchange.enter();
+  await enter(exchange, overload);
 }
 
 /**
- * Waits for the permits of a request whose body says that it reads every shard: a dry run among the
- * queries, because it writes nothing; a delete or an update by filter in its own queue. Throws
- * UNAVAILABLE.
+ * Waits again if the body needs another queue or other permits than the request was given before
+ * the body was decoded. Throws UNAVAILABLE.
  */
-export async function waitForShards(exchange: RequestContext, { overload }: StepParts): Promise<void> {
-  const found = readingOf(exchange);
-  if (found === null) return;
-  const [queue, width] = found;
-  const request = { ...queueRequestOf(exchange), width };
+export async function adjustTurn(exchange: RequestContext, { overload }: StepParts): Promise<void> {
+  const { route } = exchange;
+  const isAsBefore = queueOf(exchange) === route.queue && widthOf(exchange) === route.width(shardsOf(exchange), null);
+  if (isAsBefore) return;
   exchange.permit?.release();
-  exchange.enter = () => overload.queues[queue].enter(request);
+  await enter(exchange, overload);
+}
+
+async function enter(exchange: RequestContext, { queues }: Overload): Promise<void> {
+  const request = queueRequestOf(exchange);
+  const queue = queues[queueOf(exchange)];
+  exchange.enter = () => queue.enter(request);
   exchange.permit = await exchange.enter();
 }
 
-/** The queue and the permits to wait for; null if the request has its permits already. */
-function readingOf(exchange: RequestContext): [queue: QueueName, width: number] | null {
-  const { collection, input, route } = exchange;
-  const shards = collection?.shards ?? 1;
-  if (isDryRun(exchange)) return ['query', shards];
-  const { filter, all } = (input?.body ?? {}) as { filter?: unknown; all?: unknown };
-  if (route.access !== 'write' || (filter === undefined && all === undefined)) return null;
-  return [route.queue, route.queue === 'unshared' ? scanWidth(shards) : shards];
-}
+/** A dry run waits among the queries, because it writes nothing and reads every shard as they do. */
+const queueOf = (exchange: RequestContext): QueueName => (isDryRun(exchange) ? 'query' : exchange.route.queue);
 
-export const isDryRun = ({ input }: RequestContext): boolean =>
+const shardsOf = ({ collection }: RequestContext): number => collection?.shards ?? 1;
+
+const widthOf = (exchange: RequestContext): number =>
+  isDryRun(exchange) ? shardsOf(exchange) : exchange.route.width(shardsOf(exchange), exchange.input?.body ?? null);
+
+export const isDryRun = ({ input }: Pick<RequestContext, 'input'>): boolean =>
   (input?.body as { dryRun?: boolean } | null | undefined)?.dryRun === true;
 
 export function queueRequestOf(exchange: RequestContext): QueueRequest {
-  const { accountId, collection, route } = exchange;
   return {
-    account: accountId,
-    width: route.width(collection?.shards ?? 1),
+    account: exchange.accountId,
+    width: widthOf(exchange),
     whenGone: (leave) => exchange.whenGone(leave),
   };
 }
