@@ -1,4 +1,4 @@
-import { outOfCapacity } from '../../../lib/admission/out-of-capacity.ts';
+import { toFailure } from '../../../contracts/failure.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import { StoreError } from '../../../store/port.ts';
 
@@ -22,12 +22,13 @@ export class ShardTransitioning extends ProvecError {
   }
 }
 
-/** Converts an error of the store to the error a client sees. */
+/**
+ * Converts an error of the store to the error a client sees, except those that the operator must
+ * see: the gateway logs them.
+ */
 export function clientErrorOf(error: unknown): Error {
   if (!(error instanceof StoreError)) return error instanceof Error ? error : new Error(String(error));
-  if (error.kind === 'capacity') return outOfCapacity({ of: 'disk' }, error);
-  if (error.kind === 'damaged' || error.kind === 'changed') return error;
-  return shardUnavailable('The store cannot be reached; try again.', error);
+  return error.kind === 'damaged' || error.kind === 'changed' ? error : toFailure(error).error;
 }
 
 /** The error for writes to a log with missing entries, to which nothing can be appended. */
