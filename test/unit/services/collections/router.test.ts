@@ -309,7 +309,7 @@ describe('reading', () => {
       ).rejects.toMatchObject({ name: 'ValidationError' });
   });
 
-  test('fetch keeps the order asked for and leaves out what is absent', async () => {
+  test('fetch keeps the requested order and leaves out absent records', async () => {
     const target = await collection('free');
     await harness.call('collections.upsert', { ...target, records: records(0, 9) });
     const found = await harness.call('collections.fetch', { ...target, ids: ['r8', 'absent', 'r1', 'r8', 'r5'] });
