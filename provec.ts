@@ -194,15 +194,13 @@ class ProvecProcess {
     });
   }
 
-  /**
-   * Listens, and answers requests with "try again" until the services run. If the address is in
-   * use, tries again after everything has started: another run of this Provec may hold it, which
-   * the data folder's lock then reports, or which is about to end.
-   */
+  /** Listens, and answers requests with "try again" until the services run. */
   async #openDoor(): Promise<FrontDoor | null> {
     if (!this.#runs('gateway')) return null;
     const { door = new FrontDoor(this.#config, this.#log, this.#overrides.httpTimeouts) } = this.#overrides;
     this.#parts.add('the port', () => door.close(0));
+    // If the address is in use, tries again after everything has started: another run of this
+    // Provec may hold it, which the data folder's lock then reports, or which is about to end.
     await door.listen().catch(() => undefined);
     return door;
   }

@@ -99,8 +99,8 @@ class Shutdown {
       this.#log.fatal({ waiting: provec?.waiting() ?? ['the start has not ended'] }, 'did not stop in time');
       process.exit(EXIT_REFUSED);
     }, STOP_MAX_MS).unref();
-    provec = await this.#provec.catch(() => null);
     // The code that awaits the start reports a failure and ends the process.
+    provec = await this.#provec.catch(() => null);
     if (provec === null) return;
     await provec.stop(endMs - performance.now());
     this.#log.info('stopped');
@@ -108,10 +108,11 @@ class Shutdown {
   }
 }
 
-/** Listens before the other modules are loaded. If that fails, `startProvec` tries again. */
+/** Listens before the other modules are loaded. */
 async function openEarlyDoor(config: Config, log: Logger): Promise<FrontDoor> {
   const { FrontDoor } = await import('./services/gateway/front-door.ts');
   const door = new FrontDoor(config, log);
+  // `startProvec` tries again.
   await door.listen().catch(() => undefined);
   return door;
 }

@@ -56,6 +56,7 @@ export class AvailabilityWatch {
     const gap = this.#gaps.get(probe)!;
     const body = JSON.stringify({ ids: [probe.id] });
     while (!this.#isOver) {
+      // Counted as a failed probe below.
       const answer = await post(this.#target, this.#agent, `/collections/${probe.collection}/fetch`, body).catch(
         () => null,
       );

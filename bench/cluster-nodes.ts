@@ -139,6 +139,7 @@ export class BenchCluster {
   }
 
   async dispose(): Promise<void> {
+    // The nodes end anyway.
     await this.#broker.stop().catch(() => undefined);
     await Promise.all(this.#nodes.map((node) => node.dispose()));
     await this.#backing.end();

@@ -45,6 +45,7 @@ export function importBody<M extends object>(source: ImportSource<M>): ImportBod
   }
   const lines = new LineStream(source as Records);
   const { stream } = lines;
+  // A failing source must not hide the outcome of the import.
   const end = () => void lines.end().catch(() => undefined);
   return { body: stream, contentType: TYPE, isRepeatable: false, failure: () => lines.failure, end };
 }

@@ -58,6 +58,7 @@ function showVerified(verified: Verified): void {
 }
 
 async function load(api: ApiClient, packages: Package[]): Promise<Written> {
+  // The collection may not exist yet; creating it reports everything else.
   await api.call('DELETE', `/collections/${COLLECTION}`).catch(() => undefined);
   await api.call('POST', '/collections', {
     name: COLLECTION,

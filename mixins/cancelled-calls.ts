@@ -91,6 +91,7 @@ export class CancelledCalls {
     const isKnown = broker.registry.actions.get(CANCEL)?.getEndpointByNodeID(nodeID!)?.isAvailable === true;
     if (!isKnown) return;
     const isClientGone = reason instanceof Cancelled && reason.isClientGone;
+    // Best effort: without this message, the other node finishes the call in vain.
     broker.call(CANCEL, { call: id, isClientGone }, { nodeID: nodeID! }).catch(() => undefined);
   }
 }

@@ -46,6 +46,7 @@ export function serviceGauges(registry: Registry, sources: StatsSources): () => 
   const ofShards = SHARD_GAUGES.map(([field, name, help]) => ({ field, gauge: gauge(name, help) }));
   const ofAnchors = ANCHOR_GAUGES.map(([field, name, help]) => ({ field, gauge: gauge(name, help) }));
   return async () => {
+    // A service that does not answer has no gauges in this response.
     const asked = [sources.shards().catch(() => null), sources.anchoring().catch(() => null)] as const;
     const [shards, anchors] = await Promise.all(asked);
     for (const { field, gauge } of ofShards) show(gauge, shards === null ? undefined : Number(shards[field]));

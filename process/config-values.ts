@@ -69,7 +69,9 @@ export function json(raw: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(raw);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch {}
+  } catch {
+    // Not JSON: refused below, as any other value is.
+  }
   return invalidSetting('a JSON object');
 }
 

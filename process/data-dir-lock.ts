@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ifMissing } from '../lib/host/if-missing.ts';
 import { isAlive, ownIdentity, type ProcessIdentity } from '../lib/host/process-identity.ts';
 
 const BEAT_MS = 1_000;
@@ -62,10 +63,10 @@ export async function takeLock(folder: string): Promise<{ lock: DirectoryLock } 
 
 /**
  * Returns the living process that holds the lock of a folder; null if the lock is free or the
- * folder is missing.
+ * folder is missing. Throws file system errors.
  */
 export async function lockHolder(folder: string): Promise<ProcessIdentity | null> {
-  const highest = await highestNumber(folder).catch(() => 0);
+  const highest = await highestNumber(folder).catch(ifMissing(0));
   if (highest === 0) return null;
   const holder = await readHolder(folder, highest);
   return holder !== null && holder !== 'released' && (await holds(folder, highest, holder)) ? holder : null;
@@ -73,6 +74,7 @@ export async function lockHolder(folder: string): Promise<ProcessIdentity | null
 
 /** Returns whether the process that held the lock is known to have ended without releasing it. */
 export async function isAbandoned(folder: string): Promise<boolean> {
+  // A folder that cannot be read is not known to be abandoned.
   const highest = await highestNumber(folder).catch(() => 0);
   const holder = highest === 0 ? null : await readHolder(folder, highest);
   return holder !== null && holder !== 'released' && (await isAlive(holder)) === false;
@@ -82,7 +84,8 @@ function keep(folder: string, number: number): DirectoryLock {
   const path = pathOf(folder, number);
   const beat = setInterval(() => {
     const now = new Date();
-    utimes(path, now, now).catch(() => {});
+    // The next beat makes up for one that fails.
+    utimes(path, now, now).catch(() => undefined);
   }, BEAT_MS);
   beat.unref();
   let released: Promise<void> | null = null;
@@ -114,7 +117,7 @@ async function holds(folder: string, number: number, holder: ProcessIdentity): P
 
 /** Returns the time of the last beat; null if the file is gone. */
 async function beatOf(folder: string, number: number): Promise<number | null> {
-  const found = await stat(pathOf(folder, number)).catch(() => null);
+  const found = await stat(pathOf(folder, number)).catch(ifMissing(null));
   return found?.mtimeMs ?? null;
 }
 
@@ -129,7 +132,9 @@ async function readHolder(folder: string, number: number): Promise<LockContent |
   try {
     const holder = JSON.parse(text) as LockContent;
     if (holder === 'released' || Number.isSafeInteger(holder.pid)) return holder;
-  } catch {}
+  } catch {
+    // Not JSON.
+  }
   // Files are linked when complete, so this one lost its content in a power failure, which also
   // ended its process.
   return 'released';

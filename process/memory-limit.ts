@@ -11,7 +11,9 @@ export function memoryLimitMiB(): number {
     try {
       const limit = Number(readFileSync(file, 'utf8'));
       if (limit > 0 && limit < bytes) bytes = limit;
-    } catch {}
+    } catch {
+      // This system does not have the file.
+    }
   }
   return Math.floor(bytes / 2 ** 20);
 }

@@ -10,6 +10,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { ifMissing } from '../lib/host/if-missing.ts';
 import { MARKS_FOLDER, moveMarks } from '../store/crash-guarded-checkpoints.ts';
 import type { Config } from './config.ts';
 import { DataDirError, lockDataDir } from './data-dir.ts';
@@ -44,7 +45,7 @@ export async function lockHome(config: Settings): Promise<NodeHome> {
 
 async function lockWholeDirectory(dataDir: string): Promise<NodeHome> {
   const lock = await lockDataDir(dataDir);
-  const nodes = await readdir(join(dataDir, 'nodes')).catch((): string[] => []);
+  const nodes = await readdir(join(dataDir, 'nodes')).catch(ifMissing<string[]>([]));
   for (const node of nodes) {
     const holder = await lockHolder(join(dataDir, 'nodes', node));
     if (holder === null) continue;

@@ -3,8 +3,10 @@
  * write only to the data directory could replace a file by a link and so make Provec write
  * elsewhere.
  */
+import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { ifMissing } from '../lib/host/if-missing.ts';
 import type { Config } from './config.ts';
 import { DataDirError } from './data-dir.ts';
 
@@ -24,8 +26,8 @@ export async function refuseSymbolicLinks({
   const mayBeLinks = new Set([...MAY_BE_LINKS.map((name) => resolve(dataDir, name)), ...named]);
   for (const folders = [dataDir]; folders.length > 0; ) {
     const folder = folders.pop()!;
-    // Other processes of the store may create and remove entries in the meantime.
-    for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    // Other processes of the store may remove a folder in the meantime.
+    for (const entry of await readdir(folder, { withFileTypes: true }).catch(ifMissing<Dirent[]>([]))) {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) folders.push(path);
       if (!entry.isSymbolicLink() || mayBeLinks.has(resolve(path))) continue;

@@ -44,8 +44,10 @@ class LocalCluster {
     const deadlineMs = performance.now() + READY_MAX_MS;
     let answer = '';
     while (!this.#isStopping && performance.now() < deadlineMs) {
+      // A gateway that does not answer is asked again.
       const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).catch(() => null);
       if (response?.ok) return;
+      // Only shown if the time runs out.
       answer = (await response?.text().catch(() => '')) ?? '';
       await new Promise((resolve) => setTimeout(resolve, READY_CHECK_MS));
     }

@@ -11,6 +11,7 @@ import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { ifMissing } from '../lib/host/if-missing.ts';
 import { isShardKey, type ShardKey } from '../lib/shard/key.ts';
 import type { CheckpointInfo, CheckpointStore, FetchedCheckpoint, StoredCheckpoints } from './checkpoints.ts';
 
@@ -58,6 +59,7 @@ export class CrashGuardedCheckpoints implements CheckpointStore {
    * elsewhere.
    */
   async #makeFolder(log?: Pick<Logger, 'error'>): Promise<void> {
+    // If this fails, `mkdir` does, too, and reports why.
     const found = await lstat(this.#folder).catch(() => null);
     if (found !== null && !found.isDirectory()) {
       log?.error({ file: this.#folder }, NO_MARK);
@@ -115,17 +117,9 @@ export class CrashGuardedCheckpoints implements CheckpointStore {
  */
 export async function moveMarks(from: string, to: string): Promise<void> {
   const marks = join(from, MARKS_FOLDER);
-  for (const folder of [from, marks]) if (!(await lstat(folder).catch(() => null))?.isDirectory()) return;
-  for (const name of await readdir(marks).catch(valueIfMissing<string[]>([])))
-    await rename(join(marks, name), join(to, randomUUID())).catch(valueIfMissing<void>(undefined));
-}
-
-/** Ignores ENOENT: another process was faster. */
-function valueIfMissing<T>(instead: T): (error: NodeJS.ErrnoException) => T {
-  return (error) => {
-    if (error.code === 'ENOENT') return instead;
-    throw error;
-  };
+  for (const folder of [from, marks]) if (!(await lstat(folder).catch(ifMissing(null)))?.isDirectory()) return;
+  for (const name of await readdir(marks).catch(ifMissing<string[]>([])))
+    await rename(join(marks, name), join(to, randomUUID())).catch(ifMissing<void>(undefined));
 }
 
 /**

@@ -87,6 +87,7 @@ export class RedisLink {
 
   /** Detects a dead subscription connection: a ping without a reply makes it time out. */
   probe(): void {
+    // The connection reports its own failure.
     this.#subscriber.ping().catch(() => undefined);
   }
 

@@ -12,7 +12,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Errors, Transporters } from 'moleculer';
 import { backoffMs } from '../lib/time/backoff.ts';
-import { withTimeLimit } from '../lib/time/timers.ts';
+import { pause, withTimeLimit } from '../lib/time/timers.ts';
 import { NoReceiver } from './outbound-messages.ts';
 import { LinkLost, type OnMessage, type RedisClient, RedisLink } from './redis-link.ts';
 import { redisOptions } from './redis-options.ts';
@@ -155,7 +155,7 @@ export class RedisTransporter extends Transporters.Redis {
   async #pause(failures: number): Promise<void> {
     const { reconnectMinMs: minMs, reconnectMaxMs: maxMs } = this.#limits;
     const ms = backoffMs(failures, { minMs, maxMs }) * (0.75 + Math.random() / 4);
-    await delay(ms, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+    await pause(ms, this.#stop.signal);
   }
 
   #makeClient(): RedisClient {

@@ -61,6 +61,7 @@ export class TcpTransporter extends Transporters.TCP {
       super.send(cmd, packet, { packet: { type: cmd, target } });
     const parts = { ...this.#options, limits: { ...limits, packetMaxBytes: limits.tcpPacketMaxBytes } };
     this.#messages = new SealedMessages(this, wire, parts, {
+      // Calls to a peer that this does not reach fail after a while.
       announce: (nodeID) => void this.sendHello(nodeID).catch(() => undefined),
       onMember: (nodeID) => this.#tell([nodeID]),
     });
@@ -151,6 +152,7 @@ export class TcpTransporter extends Transporters.TCP {
    */
   #tell(nodes: string[]): void {
     const online = { [this.nodeID]: [this.registry.getLocalNodeInfo()] };
+    // Gossip makes up for a packet that is lost.
     for (const target of nodes) super.prepublish({ type: GOSSIP, target, payload: { online } }).catch(() => undefined);
   }
 

@@ -38,6 +38,7 @@ async function readChunks(
   take: (chunk: Uint8Array) => void,
 ): Promise<boolean> {
   const reader = body.getReader();
+  // Only a body that failed already refuses this.
   const cancel = (): void => void reader.cancel().catch(() => undefined);
   // Node 20's fetch can ignore its signal after the headers of an answer have arrived.
   signal.addEventListener('abort', cancel, { once: true });

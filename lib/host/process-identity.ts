@@ -36,6 +36,7 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean | 'unk
 
 async function ownPlace(): Promise<string> {
   if (process.platform !== 'linux') return hostname();
+  // Without /proc, the host name alone tells places apart.
   const [boot, namespace] = await Promise.all([
     readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
     readlink('/proc/self/ns/pid').catch(() => ''),

@@ -10,6 +10,7 @@ export const OVERWRITE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constant
 
 /** Returns the first of the paths that is a symbolic link; null if none is. */
 export async function firstSymbolicLink(paths: string[]): Promise<string | null> {
+  // A path that cannot be looked up is no link; opening it reports why.
   for (const path of paths) if ((await lstat(path).catch(() => null))?.isSymbolicLink()) return path;
   return null;
 }

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 /** Timers that the cluster's logic uses; the simulator supplies its own. */
 export interface Timers {
   /** Calls `run` once after `ms` milliseconds, unless the returned function is called first. */
@@ -34,4 +36,10 @@ export async function withTimeLimit<T>(work: Promise<T>, ms: number, late: () =>
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Resolves after `ms` milliseconds, or as soon as the signal aborts. Never rejects. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  // Rejects only when the signal aborts.
+  await delay(ms, undefined, { signal }).catch(() => undefined);
 }

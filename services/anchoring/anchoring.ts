@@ -8,11 +8,11 @@
  * messages only make it faster. While the store cannot be reached nothing is anchored, and each
  * instance retries every second.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { AnchoringStats } from '../../contracts/actions/anchoring.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { cutContains } from '../../lib/shard/cut.ts';
 import type { Cut } from '../../lib/shard/head.ts';
+import { pause } from '../../lib/time/timers.ts';
 import type { AnchorRow, ConfirmedAnchor } from '../../store/anchors.ts';
 import type { AnchoringContext, AnchoringOptions } from './context.ts';
 import { InstanceRegistry } from './instance-registry.ts';
@@ -52,6 +52,7 @@ export class Anchoring {
 
   /** Resolves when everything this instance is in charge of has been checked once. */
   async start(): Promise<void> {
+    // `#lookOn` tries again and logs failures.
     if (this.#context.isShared) await this.#membership.look(this.#context.counts).catch(() => undefined);
     this.#looking = this.#lookOn();
     await this.#catchUp.start();
@@ -209,7 +210,7 @@ export class Anchoring {
         }
         failures += 1;
       }
-      await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+      await pause(LOOK_EVERY_MS, signal);
     }
   }
 

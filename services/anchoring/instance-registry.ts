@@ -71,6 +71,7 @@ export class InstanceRegistry {
 
   /** Ends this instance, so that the others need not wait for its timeout. Never rejects. */
   async leave(): Promise<void> {
+    // The others then wait for its timeout.
     await this.#store.endInstance(this.#instance).catch(() => undefined);
   }
 }

@@ -41,7 +41,9 @@ async function readIdentity(path: string): Promise<ProcessIdentity> {
   try {
     const { pid, startedAt, place } = JSON.parse(await readFile(path, 'utf8')) as ProcessIdentity;
     if (Number.isSafeInteger(pid) && pid > 0) return { pid, startedAt, place };
-  } catch {}
+  } catch {
+    // The file is missing or incomplete.
+  }
   return { pid: process.pid, startedAt: '', place: '' };
 }
 
@@ -61,7 +63,8 @@ async function run(folder: string, asked: number, readers: string[]): Promise<vo
   const { journal, lines } = Journal.open(folder);
   const ledger = new Ledger(module, journal, lines);
   const remembered = join(folder, PORT_FILE);
-  // The port used last, because explorer links that were given out contain it.
+  // The port used last, because explorer links that were given out contain it. Without the file,
+  // the system chooses one.
   const before = asked || Number(await readFile(remembered, 'utf8').catch(() => 0));
   const preferredPort = Number.isInteger(before) && before > 0 && before < 65_536 ? before : 0;
   const onFatal = (error: Error) => reportAndExit(error.message);

@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { backoffMs } from '../../lib/time/backoff.ts';
+import { pause } from '../../lib/time/timers.ts';
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
 const START_TIMEOUT_MS = 60_000;
@@ -61,7 +61,7 @@ export async function startDevLedger({ dataDir, log, readers = [] }: DevLedgerOp
       if (performance.now() - startedMs > HEALTHY_AFTER_MS) starts = 0;
       log.warn({ stderr: running.complaint() }, 'The embedded ledger stopped; restarting it.');
       for (let started = false; !started; starts++) {
-        await delay(backoffMs(starts, RESTART), undefined, { signal: stopping.signal }).catch(() => {});
+        await pause(backoffMs(starts, RESTART), stopping.signal);
         if (stopping.signal.aborted) return;
         try {
           running = await startProcess(folder, running.port, readers);

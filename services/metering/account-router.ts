@@ -63,6 +63,7 @@ export class AccountRouter {
       return await this.#unresponsive.answerFrom(nodeID, answer);
     } catch (error) {
       if (isProvecError(error)) throw error;
+      // An answer that fails, too, has nothing to undo.
       answer.then(undo, () => undefined);
       this.#failedMs.set(nodeID, clock.monotonicMs());
       return work();

@@ -159,6 +159,7 @@ export class QueryQuota {
   #inTurn<T>(account: AccountQueries, operation: () => Promise<T>): Promise<T> {
     account.operations++;
     const result = account.tail.then(operation).finally(() => account.operations--);
+    // The caller gets the error; the next operation runs anyway.
     account.tail = result.catch(() => undefined);
     return result;
   }
@@ -241,7 +242,7 @@ export class QueryQuota {
       for (const waiter of account.waiting.splice(0)) waiter.reject(error);
     } finally {
       account.refilling = false;
-      // A request after `close` gets its own block, which counts as used if it stays open.
+      // A request after `close` gets its own block, which counts as used if it cannot be closed.
       if (this.#closed) this.#writeOut(account).catch(() => undefined);
     }
   }

@@ -132,6 +132,7 @@ export class WriteQuota {
     } catch (error) {
       for (const waiter of account.waiting.splice(0)) waiter.reject(error);
       for (const ended of account.ending.values()) {
+        // Callers that still wait get the error; without any, it must not count as unhandled.
         ended.promise.catch(() => undefined);
         ended.reject(error);
       }
@@ -169,6 +170,7 @@ export class WriteQuota {
       this.#answer(waiter, decision);
       // The waiting request has timed out meanwhile; release what it was given.
       if (!waiting.has(waiter) && (decision.outcome === 'reserved' || decision.outcome === 'count'))
+        // If that fails, the reservation expires.
         this.settle(account.id, waiter.id).catch(() => undefined);
     }
   }

@@ -31,6 +31,7 @@ export class CollectionScan {
     const { run } = progress;
     const scanned: RecomputedShard[] = [];
     const keeping = setInterval(() => {
+      // A session that expires is reported when its next page is read.
       for (const { session } of scanned) call(caller, 'shards.keep', { session }).catch(() => undefined);
     }, KEEP_EVERY_MS).unref();
     const scans = await Promise.allSettled(

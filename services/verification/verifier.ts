@@ -116,11 +116,11 @@ export class Verifier {
     return this.#result(scan, judge(scan, view.record, view.onChain, cut), view.onChain);
   }
 
-  /** Ignores errors: a slow or unreachable ledger shows when it is read afterwards. */
   async #awaitAnchor(collectionId: string, scan: CollectionScan): Promise<void> {
     const waitMs = this.#runtime.config.anchorWaitMs;
     const params = { collectionId, cut: scan.recorded, waitMs };
     const options = { timeout: waitMs + WAIT_GRACE_MS };
+    // A slow or unreachable ledger shows when it is read afterwards.
     await call(this.#caller, 'anchoring.confirmation', params, options).catch(() => undefined);
   }
 

@@ -137,6 +137,7 @@ export class MongoLog implements ShardLog {
     } catch (error) {
       this.#newest.delete(shard);
       if (!isDuplicateKey(error)) throw error;
+      // No entry refers to these parts, so they only take room.
       if (parts > 0) await this.#removeParts(shard, entry).catch(() => undefined);
       return 'conflict';
     }

@@ -31,7 +31,9 @@ export async function openAuthority(file: string, mayCreate: boolean, log: Logge
       numbers.length === KEYPAIR_BYTES &&
       numbers.every((number) => Number.isInteger(number) && number >= 0 && number <= 255);
     if (sound) return await createKeyPairSignerFromBytes(Uint8Array.from(numbers as number[]));
-  } catch {}
+  } catch {
+    // Unreadable, not JSON or no keypair: the message below covers all of them.
+  }
   throw new ConfigError(
     `PROVEC_SOLANA_KEYPAIR must be a file of ${KEYPAIR_BYTES} numbers that are a keypair: ${file}.`,
   );

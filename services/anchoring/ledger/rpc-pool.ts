@@ -95,6 +95,7 @@ export class RpcPool {
     let cause: unknown;
     const tried = new Set<Endpoint>();
     while (tried.size < this.#all().length && !this.#closed.signal.aborted) {
+      // The turn fails only when the pool closes.
       if (!(await this.#turn(TURN_MAX_MS, this.#closed.signal).catch(() => false))) {
         throw refusal ?? new LedgerUnreachableError('Too many calls to the ledger.', { cause });
       }

@@ -1,7 +1,8 @@
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { committedCut, cutContains } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
+import { pause } from '../../../lib/time/timers.ts';
 import type { AnchorRow } from '../../../store/anchors.ts';
 import type { CollectionRow } from '../../../store/catalog.ts';
 import { StoreError } from '../../../store/port.ts';
@@ -85,7 +86,7 @@ export class CatchUp {
         return;
       } catch (error) {
         this.#context.log.warn({ err: error }, 'could not catch up on all collections to anchor; trying again');
-        await delay(backoffMs(failures, PAUSE), undefined, { signal }).catch(() => undefined);
+        await pause(backoffMs(failures, PAUSE), signal);
       }
     }
   }

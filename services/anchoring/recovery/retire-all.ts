@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../../lib/time/backoff.ts';
+import { pause } from '../../../lib/time/timers.ts';
 import type { AnchoringOptions } from '../context.ts';
 import { mayRetireWithLedgerOff, retire } from './retire.ts';
 
@@ -15,7 +15,7 @@ type Options = Pick<AnchoringOptions, 'store' | 'headsAt' | 'log'>;
 export async function retireAll(options: Options, signal: AbortSignal): Promise<void> {
   for (let failures = 0; !signal.aborted; failures++) {
     if (await retireOnce(options, signal)) return;
-    await delay(backoffMs(failures, PAUSE), undefined, { signal }).catch(() => undefined);
+    await pause(backoffMs(failures, PAUSE), signal);
   }
 }
 

@@ -19,7 +19,7 @@ import type { Clock } from '../../../lib/time/clock.ts';
 import type { Store } from '../../../store/port.ts';
 import type { NodeMemory } from '../memory/node-memory.ts';
 import { isUnavailable } from '../shard/failure.ts';
-import { followShard, type LoadedCopy, sizeInMemory } from '../shard/open.ts';
+import { closeInWorker, followShard, type LoadedCopy, sizeInMemory } from '../shard/open.ts';
 import { type ShardWorker, WorkerLost, type WorkerPool } from '../worker/pool.ts';
 
 /**
@@ -126,7 +126,7 @@ export class Replicas {
     this.#forget(key, replica);
     await replica.running;
     if (replica.at) return { worker: replica.worker, warm: replica.at };
-    await replica.worker.request('close', { key }).catch(() => undefined);
+    await closeInWorker(replica.worker, key);
     return null;
   }
 
@@ -230,18 +230,19 @@ export class Replicas {
   async #settle(key: ShardKey, replica: Replica): Promise<void> {
     const { worker, at } = replica;
     const ask = { key, entries: [], watchSeq: null, exactFromSeq: 0 };
+    // A copy that fails again is closed and made anew.
     const reached = at && (await worker.request('replay', ask).catch(() => null));
     replica.at = at && reached && { ...at, head: reached.head };
     if (replica.at) return;
     if (!replica.ended) this.#count(replica, 0);
-    await worker.request('close', { key }).catch(() => undefined);
+    await closeInWorker(worker, key);
   }
 
   #drop(key: ShardKey, replica: Replica): Promise<void> {
     this.#forget(key, replica);
     const end = async (): Promise<void> => {
       await replica.running;
-      await replica.worker.request('close', { key }).catch(() => undefined);
+      await closeInWorker(replica.worker, key);
     };
     const ending = end().finally(() => {
       if (this.#endings.get(key) === ending) this.#endings.delete(key);

@@ -53,6 +53,7 @@ export class OpenList {
       // Always creates a new file, so that a link planted at this path is never written through.
       .then(() => writeFile(`${this.#path}.new`, text, { mode: 0o600, flag: 'wx' }))
       .then(() => rename(`${this.#path}.new`, this.#path))
+      // A list that is old or missing only makes the next start slower.
       .catch(() => undefined);
     await this.#writing;
   }

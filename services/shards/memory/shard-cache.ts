@@ -22,7 +22,7 @@ import type { Runtime } from '../../../process/runtime.ts';
 import type { Claim } from '../cluster/ownership/claims.ts';
 import { type ActorContext, ShardActor } from '../shard/actor.ts';
 import { clientErrorOf, isUnavailable, logIncomplete, ShardTransitioning } from '../shard/failure.ts';
-import { assertExists, type OpenedShard, openShard, sizeInMemory } from '../shard/open.ts';
+import { assertExists, closeInWorker, type OpenedShard, openShard, sizeInMemory } from '../shard/open.ts';
 import { type ShardWorker, WorkerLost } from '../worker/pool.ts';
 import type { ShardSize } from '../worker/protocol.ts';
 import { Eviction } from './eviction.ts';
@@ -266,7 +266,7 @@ export class ShardCache {
         return this.#opened(resident, claim, worker, opened, size);
       } catch (error) {
         worker.placed--;
-        await worker.request('close', { key }).catch(() => undefined);
+        await closeInWorker(worker, key);
         // The collection was dropped in the meantime, and the drop did not see this claim and its
         // fence.
         const isGone = error instanceof ProvecError && error.code === 'COLLECTION_NOT_FOUND';
@@ -342,6 +342,7 @@ export class ShardCache {
   }
 
   async #saveAndRemove(resident: Resident, save: boolean): Promise<void> {
+    // Callers that opened the shard get the error.
     const actor = resident.actor ?? (await resident.opening.catch(() => null));
     if (!actor) return;
     const { checkpointer } = this.#parts;
@@ -382,7 +383,7 @@ export class ShardCache {
     void this.#parts.checkpointer.closed(actor.key);
     this.#count(actor, 0);
     actor.size = { bytes: 0, records: 0, unindexed: 0, unnamed: 0 };
-    actor.worker.request('close', { key: actor.key }).catch(() => undefined);
+    void closeInWorker(actor.worker, actor.key);
     this.#gate.changed();
   }
 

@@ -148,6 +148,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
       if (this.#broken) throw shardUnavailable('The root of a shard could not be recorded; try again.');
     };
     const appended = append();
+    // The caller gets the error, or the shard is marked as broken.
     const run = appended.catch(() => undefined).then(() => this.#run());
     this.#running = run;
     await appended;

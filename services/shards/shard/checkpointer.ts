@@ -97,11 +97,12 @@ export class Checkpointer {
       isContradicted,
     };
     this.#openings.set(key, opening);
-    // Trims what an earlier process could not. If this fails, the shard's next run does it.
+    // Trims what an earlier process could not.
     const trim = async (): Promise<void> => {
       if (opening.ended) return;
       await this.#trim(key, opening, await this.#store.records.appliedSeq(key), checkpointSeq > 0);
     };
+    // If this fails, the shard's next run trims.
     this.#trims = this.#trims.then(trim).catch(() => undefined);
   }
 
@@ -174,6 +175,7 @@ export class Checkpointer {
     if (!opening) return;
     opening.ended = true;
     this.#openings.delete(key);
+    // Callers of `run` get its error.
     await opening.run?.catch(() => undefined);
   }
 

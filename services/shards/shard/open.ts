@@ -143,8 +143,15 @@ export async function assertExists(spec: ShardSpec, store: Store): Promise<void>
   if ((await store.catalog.getCollection(spec.collectionId)) === null) throw collectionNotFound();
 }
 
+/** Closes a shard in its worker. Never rejects. */
+export async function closeInWorker(worker: WorkerRequests, key: ShardKey): Promise<void> {
+  // A worker that is lost has closed its shards.
+  await worker.request('close', { key }).catch(() => undefined);
+}
+
 /** Returns COLLECTION_NOT_FOUND if the collection has been deleted, otherwise `failure`. */
 export async function orNotFound(failure: unknown, spec: ShardSpec, store: Store): Promise<unknown> {
+  // If the catalog cannot be read, the failure stands.
   const row = await store.catalog.getCollection(spec.collectionId).catch(() => undefined);
   return row === null ? collectionNotFound() : failure;
 }
@@ -184,7 +191,7 @@ export async function openShard(
       isCutShort: end.head.seq !== recorded.seq,
     };
   } catch (error) {
-    await worker.request('close', { key }).catch(() => undefined);
+    await closeInWorker(worker, key);
     throw error;
   }
 }

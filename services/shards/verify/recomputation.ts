@@ -184,6 +184,7 @@ export class Recomputation {
     if (session.expiry) clearTimeout(session.expiry);
     session.unpin();
     this.#parts.shardCache.freeWorkMemory(session.heldBytes);
+    // Fails only if the worker is lost, and the session with it.
     session.worker.request('recomputeEnd', { session: id }).catch(() => undefined);
   }
 

@@ -123,3 +123,14 @@ test('links to elsewhere in a folder left behind: nothing is taken from there', 
   expect(readdirSync(elsewhere).sort()).toEqual(['keypair.json', 'reading']);
   expect(readdirSync(join(elsewhere, 'reading'))).toEqual(['keypair.json']);
 });
+
+test.each(['nodes', 'nodes/one'])(
+  'a folder of cluster nodes that cannot be read refuses the start: %s',
+  async (name) => {
+    const folder = join(dataDir, name);
+    mkdirSync(join(folder, '..'), { recursive: true });
+    symlinkSync(folder, folder);
+    const alone = { dataDir, nodeId: null, mongoUrl: null, redisUrl: null, transporter: 'none' } as const;
+    await expect(lockHome(alone)).rejects.toMatchObject({ code: 'ELOOP' });
+  },
+);

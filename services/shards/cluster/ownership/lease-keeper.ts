@@ -91,6 +91,7 @@ export class LeaseKeeper {
     this.#cancel();
     const incarnation = this.#incarnation;
     this.#incarnation = null;
+    // The lease then expires.
     if (incarnation !== null) await this.#options.leases.end(incarnation).catch(() => undefined);
   }
 
