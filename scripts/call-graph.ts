@@ -6,7 +6,7 @@ const DECLARED = /^ {2}'([a-z]+)\.(\w+)': /gm;
 const NAMED = /'([a-z]+)\.(\w+)'/g;
 /** A service that imports this file makes the calls that the file contains: `planOf`. */
 const HELPER = 'contracts/actions/principal.ts';
-const IMPORTS_HELPER = /^import \{[^}]*\} from '[./]+\/lib\/actions\/principal\.ts';$/m;
+const IMPORTS_HELPER = /^import \{[^}]*\} from '[./]+\/contracts\/actions\/principal\.ts';$/m;
 /** Actions that return numbers for `/metrics` and the console. The graph leaves them out. */
 const GAUGES = new Set(['stats']);
 
