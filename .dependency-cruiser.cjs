@@ -41,9 +41,12 @@ module.exports = {
     },
     {
       name: 'domain-knows-no-broker',
-      comment: 'Only services, their router, mixins and the composition know Moleculer.',
+      comment: 'Only services and their handlers, their router, mixins and the composition know Moleculer.',
       severity: 'error',
-      from: { path: '^(services|lib|store|process)/', pathNot: '\\.service\\.ts$|^services/gateway/router\\.ts$' },
+      from: {
+        path: '^(services|lib|store|process)/',
+        pathNot: '\\.service\\.ts$|^services/\\w+/\\w+-handlers\\.ts$|^services/gateway/router\\.ts$',
+      },
       to: { path: 'node_modules/moleculer' },
     },
     {

@@ -1,0 +1,34 @@
+import type { ActionSchema, Context } from 'moleculer';
+import type { ActionName, Actions } from '../contracts/actions/call.ts';
+import type { Checks } from './checked-actions.ts';
+
+type FullName<S extends string, N extends string> = Extract<ActionName, `${S}.${N}`>;
+
+/** The context of a call of one action. */
+export type CallOf<A extends ActionName> = Context<Actions[A]['params']>;
+
+/** The handlers of all actions of a service. */
+export type Handlers<S extends string> = {
+  [A in FullName<S, string> as A extends `${S}.${infer N}` ? N : never]: (
+    ctx: CallOf<A>,
+  ) => Actions[A]['result'] | Promise<Actions[A]['result']>;
+};
+
+/**
+ * Returns the actions of a service: for each, the rules of its parameters, and the handler of that
+ * name. `handlers` is called with the first action, when the service has been created. Actions in
+ * `timeouts` have their own timeout in milliseconds, 0 for none.
+ */
+export function handledActions<S extends string>(
+  handlers: () => Record<keyof Handlers<S>, (ctx: never) => unknown>,
+  checks: Record<keyof Handlers<S>, Checks>,
+  timeouts: Partial<Record<keyof Handlers<S>, number>> = {},
+): Record<string, ActionSchema> {
+  const names = Object.keys(checks) as (keyof Handlers<S>)[];
+  const actions = names.map((name): [string, ActionSchema] => {
+    const handler = (ctx: Context): unknown => handlers()[name](ctx as never);
+    const timeout = timeouts[name];
+    return [name, { params: checks[name], handler, ...(timeout !== undefined && { timeout }) }];
+  });
+  return Object.fromEntries(actions);
+}

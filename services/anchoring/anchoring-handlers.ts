@@ -1,0 +1,248 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ServiceBroker } from 'moleculer';
+import type { AnchorReceipt, LedgerInfo, OnChain } from '../../contracts/actions/anchoring.ts';
+import { call } from '../../contracts/actions/call.ts';
+import { LEDGER_PROGRAM } from '../../lib/ledger/program.ts';
+import { EMPTY_HEAD } from '../../lib/shard/head.ts';
+import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
+import type { CallOf, Handlers } from '../../mixins/handled-actions.ts';
+import type { Runtime } from '../../process/runtime.ts';
+import type { AnchorStore, ConfirmedAnchor } from '../../store/anchors.ts';
+import { Anchoring } from './anchoring.ts';
+import type { AnchoringOptions } from './context.ts';
+import { openAuthority } from './ledger/authority.ts';
+import { explorerLinks } from './ledger/explorer.ts';
+import { fundFromEmbeddedLedger, warnOfLowFunds } from './ledger/funds.ts';
+import { LedgerClient } from './ledger/ledger-client.ts';
+import { LedgerUnreachableError, type RpcEndpoints, RpcPool } from './ledger/rpc-pool.ts';
+import { closeRow } from './outbox/decisions.ts';
+import { sealed, sealKeyOf } from './outbox/row-seal.ts';
+import { hasContradiction } from './recovery/contradiction.ts';
+import { retireAll } from './recovery/retire-all.ts';
+
+/** The part of the embedded ledger that anchoring needs. */
+export interface EmbeddedLedger {
+  readonly url: string;
+  /** Keeps the transactions that this address pays for, however many others there are. */
+  keepOf(payer: string): void;
+}
+
+const KEYPAIR_FILE = 'ledger-keypair.json';
+const NO_ANCHOR: AnchorReceipt = { status: 'none', signature: null, explorerUrl: null };
+const PENDING: AnchorReceipt = { status: 'pending', signature: null, explorerUrl: null };
+const NO_STATS = { pending: 0, oldestPendingSeconds: 0, confirmed: 0, failures: 0, halted: 0 };
+const TURNED_OFF = 'Anchoring is turned off.';
+
+/** Handlers of the actions that write roots to the ledger and show what is there. */
+export class AnchoringHandlers implements Handlers<'anchoring'> {
+  readonly #runtime: Runtime;
+  readonly #embedded: EmbeddedLedger | null;
+  readonly #broker: () => ServiceBroker;
+  readonly #endpoints: RpcEndpoints;
+  readonly #link: ReturnType<typeof explorerLinks>;
+  readonly #keypairFile: string;
+  readonly #stopping = new AbortController();
+  #anchors: AnchorStore;
+  #running: { anchoring: Anchoring; ledger: LedgerClient; pool: RpcPool } | null = null;
+  #retirement: Promise<void> | null = null;
+
+  /** `broker` is called once the service has been created. */
+  constructor(runtime: Runtime, embedded: EmbeddedLedger | null, broker: () => ServiceBroker) {
+    const { config, store } = runtime;
+    this.#runtime = runtime;
+    this.#embedded = embedded;
+    this.#broker = broker;
+    this.#endpoints = {
+      embedded: embedded !== null,
+      urls: () => (embedded ? [embedded.url] : (config.solanaRpcUrls ?? [])),
+    };
+    this.#link = explorerLinks(config, embedded !== null, () => this.#endpoints.urls()[0] ?? null);
+    this.#keypairFile = config.solanaKeypair ?? join(config.dataDir, KEYPAIR_FILE);
+    this.#anchors = store.anchors;
+  }
+
+  async submit({ params }: CallOf<'anchoring.submit'>): Promise<AnchorReceipt> {
+    if (!this.#running) return NO_ANCHOR;
+    const { collectionId, cut, waitMs } = params;
+    return this.#receiptOf(await this.#running.anchoring.submit(collectionId, cut, waitMs));
+  }
+
+  async confirmation({ params }: CallOf<'anchoring.confirmation'>): Promise<AnchorReceipt> {
+    if (!this.#running) return NO_ANCHOR;
+    const { collectionId, cut, waitMs } = params;
+    return this.#receiptOf(await this.#running.anchoring.confirmation(collectionId, cut, waitMs));
+  }
+
+  state({ params }: CallOf<'anchoring.state'>) {
+    return this.#anchors.get(params.collectionId);
+  }
+
+  async address({ params }: CallOf<'anchoring.address'>) {
+    if (!this.#running) return null;
+    const address = await this.#running.ledger.address(params.collectionId);
+    return { address, explorerUrl: this.#link('address', address) };
+  }
+
+  async onChain({ params }: CallOf<'anchoring.onChain'>): Promise<OnChain> {
+    if (!this.#running) return { status: 'unreachable', reason: TURNED_OFF, address: '', explorerUrl: null };
+    const { collectionId } = params;
+    const { ledger } = this.#running;
+    const address = await ledger.address(collectionId);
+    const where = { address, explorerUrl: this.#link('address', address) };
+    const believed = await this.#anchors.get(collectionId);
+    try {
+      const { account } = await ledger.survey(collectionId, believed);
+      if (account.status === 'absent') return { status: 'absent', reason: 'The account does not exist.', ...where };
+      if (account.status === 'foreign') return { ...account, ...where };
+      if (account.fields === null) return { status: 'absent', reason: 'The account has no root yet.', ...where };
+      return { status: 'found', ...account.fields, ...where };
+    } catch (error) {
+      const reason = error instanceof LedgerUnreachableError ? error.message : 'The ledger refused to answer.';
+      return { status: 'unreachable', reason, ...where };
+    }
+  }
+
+  explorerUrl({ params }: CallOf<'anchoring.explorerUrl'>): string | null {
+    return this.#link('tx', params.signature);
+  }
+
+  async history({ params }: CallOf<'anchoring.history'>) {
+    const items = await this.#anchors.history(params.collectionId, params.limit, params.beforeVersion);
+    return items.map((item) => ({ ...item, explorerUrl: this.#link('tx', item.signature) }));
+  }
+
+  async halt({ params }: CallOf<'anchoring.halt'>): Promise<null> {
+    await this.#running?.anchoring.halt(params.collectionId, params.reason);
+    return null;
+  }
+
+  async resume({ params: { collectionId } }: CallOf<'anchoring.resume'>): Promise<null> {
+    const { store } = this.#runtime;
+    const anchoring = this.#running?.anchoring;
+    const shown = await anchoring?.shown(collectionId);
+    const collection = await store.catalog.getCollection(collectionId);
+    // Comes first: a shard that opens again must not find the same contradiction.
+    if (collection && (await hasContradiction(store, collection, this.#headsAt)))
+      for (const shard of shardSpecs(collection)) await call(this.#broker(), 'shards.resume', { shard });
+    if (anchoring) await anchoring.resume(collectionId, shown!);
+    else await store.contradictions.clear(collectionId);
+    return null;
+  }
+
+  async close({ params: { collectionId } }: CallOf<'anchoring.close'>): Promise<null> {
+    if (this.#running) await this.#running.anchoring.close(collectionId);
+    // The deletion must be known when the ledger is turned on again.
+    else if (existsSync(this.#keypairFile)) await closeRow(this.#anchors, collectionId);
+    return null;
+  }
+
+  info(): LedgerInfo {
+    const { config } = this.#runtime;
+    return {
+      enabled: config.ledger === 'on',
+      program: LEDGER_PROGRAM,
+      authority: this.#running?.ledger.authority ?? null,
+      cluster: config.solanaCluster,
+      rpc: this.#endpoints.urls().map((url) => new URL(url).origin),
+      isEmbedded: this.#embedded !== null,
+    };
+  }
+
+  async stats() {
+    return (await this.#running?.anchoring.stats()) ?? NO_STATS;
+  }
+
+  /** Another instance changed the row of a collection. */
+  rowChanged(collectionId: string): void {
+    this.#running?.anchoring.rowChanged(collectionId);
+  }
+
+  /** Anchors an account's collections in the background, after its plan changed. */
+  takeUpAccount(accountId: string): void {
+    this.#running?.anchoring.takeUpAccount(accountId).catch((error: unknown) => {
+      this.#runtime.log.warn({ err: error }, "could not catch up on an account's collections yet");
+    });
+  }
+
+  /** Throws ConfigError if there is no keypair to sign with. */
+  async start(): Promise<void> {
+    if (this.#runtime.config.ledger === 'on') await this.#startSigning();
+    // Without the keypair, rows cannot be sealed, so nothing written now would be trusted later.
+    // Logs are then never trimmed.
+    else if (existsSync(this.#keypairFile)) {
+      const { store, log } = this.#runtime;
+      this.#anchors = this.#sealed();
+      const parts = { store: { ...store, anchors: this.#anchors }, headsAt: this.#headsAt, log };
+      this.#retirement = retireAll(parts, this.#stopping.signal);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#running?.pool.close();
+    this.#stopping.abort();
+    await this.#retirement;
+    await this.#running?.anchoring.stop();
+  }
+
+  async #startSigning(): Promise<void> {
+    const { config, store, clock, log } = this.#runtime;
+    const broker = this.#broker();
+    const monotonicMs = () => clock.monotonicMs();
+    const authority = await openAuthority(this.#keypairFile, await this.#mayCreateKeypair(), log);
+    const anchors = this.#sealed();
+    this.#anchors = anchors;
+    const pool = new RpcPool(this.#endpoints, monotonicMs);
+    const ledger = new LedgerClient(pool, authority, monotonicMs);
+    this.#embedded?.keepOf(ledger.authority);
+    if (this.#embedded) await fundFromEmbeddedLedger(ledger);
+    else void warnOfLowFunds(ledger, log);
+    const anchoring = new Anchoring({
+      ledger,
+      store: { ...store, anchors },
+      plans: config.plans,
+      clock,
+      log,
+      isShared: broker.transit !== undefined && broker.transit !== null,
+      tell: (collectionId) => {
+        broker.broadcast('anchoring.changed', { collectionId }).catch((error: unknown) => {
+          log.debug({ err: error }, 'could not broadcast a change of an anchor');
+        });
+      },
+      unsound: anchors.unsound,
+      headsAt: this.#headsAt,
+    });
+    this.#running = { anchoring, ledger, pool };
+    // Starting takes long in a store with many collections; writes need not wait for it.
+    void anchoring.start();
+  }
+
+  /**
+   * A configured file that is missing is a mistake, and so is a new keypair after anything was
+   * anchored: another authority could not write the existing accounts.
+   */
+  async #mayCreateKeypair(): Promise<boolean> {
+    const { config, store } = this.#runtime;
+    if (config.solanaKeypair !== null || this.#embedded === null || existsSync(this.#keypairFile)) return false;
+    for await (const rows of store.anchors.all()) if (rows.length > 0) return false;
+    return true;
+  }
+
+  #sealed() {
+    const { store, clock, log } = this.#runtime;
+    return sealed(store.anchors, sealKeyOf(this.#keypairFile), () => clock.wallMs(), log);
+  }
+
+  #receiptOf(confirmed: ConfirmedAnchor | null): AnchorReceipt {
+    if (!confirmed) return PENDING;
+    const { signature } = confirmed;
+    return { status: 'confirmed', signature, explorerUrl: this.#link('tx', signature) };
+  }
+
+  readonly #headsAt: AnchoringOptions['headsAt'] = (collection, cut) =>
+    Promise.all(
+      cut.map(({ seq }, index) =>
+        seq === 0 ? EMPTY_HEAD : call(this.#broker(), 'shards.headAt', { shard: shardSpec(collection, index), seq }),
+      ),
+    );
+}

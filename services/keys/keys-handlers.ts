@@ -1,0 +1,120 @@
+import type { Context } from 'moleculer';
+import { call } from '../../contracts/actions/call.ts';
+import type { KeysChanged } from '../../contracts/actions/keys.ts';
+import { planOf } from '../../contracts/actions/principal.ts';
+import { requestsOf } from '../../contracts/requests/requests.ts';
+import { isProvecError } from '../../lib/errors.ts';
+import type { CallOf, Handlers } from '../../mixins/handled-actions.ts';
+import type { Runtime } from '../../process/runtime.ts';
+import { Accounts } from './accounts.ts';
+import { ApiKeys } from './api-keys.ts';
+import { Authenticator } from './authenticator.ts';
+import { LastUse } from './last-use.ts';
+
+/** Handlers of the actions on accounts and API keys. */
+export class KeysHandlers implements Handlers<'keys'> {
+  readonly #runtime: Runtime;
+  readonly #requests: ReturnType<typeof requestsOf>;
+  readonly #apiKeys: ApiKeys;
+  readonly #accounts: Accounts;
+  readonly #lastUse: LastUse;
+  readonly #authenticator: Authenticator;
+
+  constructor(runtime: Runtime) {
+    const { config, store, clock } = runtime;
+    this.#runtime = runtime;
+    this.#requests = requestsOf(config.limits);
+    this.#apiKeys = new ApiKeys(store.keys, clock);
+    this.#accounts = new Accounts(store.catalog, this.#apiKeys, clock);
+    this.#lastUse = new LastUse(store.keys, clock);
+    this.#authenticator = new Authenticator({ store, clock }, this.#lastUse);
+  }
+
+  authenticate({ params }: CallOf<'keys.authenticate'>) {
+    return this.#authenticator.authenticate(params.secret);
+  }
+
+  list({ params }: CallOf<'keys.list'>) {
+    return this.#apiKeys.list(params.accountId);
+  }
+
+  page({ params: { accountId, limit, cursor } }: CallOf<'keys.page'>) {
+    return this.#apiKeys.page(accountId, limit, cursor);
+  }
+
+  async create(ctx: CallOf<'keys.create'>) {
+    const { config, clock } = this.#runtime;
+    const { accountId } = ctx.params;
+    const { expires_at: expiresAt, ...key } = this.#requests.createKey.decode(ctx.params, { wallMs: clock.wallMs() });
+    const { keys: maxKeys } = config.plans[await planOf(ctx, accountId)];
+    return (
+      (await this.#apiKeys.create(accountId, { ...key, expiresAt }, maxKeys)) ??
+      call(ctx, 'metering.refuse', { accountId, limit: 'keys' })
+    );
+  }
+
+  async revoke(ctx: CallOf<'keys.revoke'>) {
+    const { accountId, id } = ctx.params;
+    try {
+      await this.#apiKeys.revoke(accountId, id);
+    } catch (error) {
+      // It may have been revoked nevertheless.
+      if (!isProvecError(error)) this.#announce(ctx, { accountId, what: 'key' });
+      throw error;
+    }
+    this.#announce(ctx, { accountId, what: 'key' });
+    return { revoked: true } as const;
+  }
+
+  plan({ params }: CallOf<'keys.plan'>) {
+    return this.#accounts.plan(params.accountId);
+  }
+
+  createAccount({ params }: CallOf<'keys.createAccount'>) {
+    const { name, plan } = this.#requests.createAccount.decode(params);
+    return this.#accounts.create(name, plan);
+  }
+
+  listAccounts() {
+    return this.#accounts.list();
+  }
+
+  accountsPage({ params: { limit, cursor } }: CallOf<'keys.accountsPage'>) {
+    return this.#accounts.page(limit, cursor);
+  }
+
+  async setPlan(ctx: CallOf<'keys.setPlan'>) {
+    const { plan } = this.#requests.changePlan.decode(ctx.params);
+    const account = await this.#accounts.setPlan(ctx.params.id, plan);
+    this.#announce(ctx, { accountId: account.id, what: 'plan' });
+    return account;
+  }
+
+  async deleteAccount(ctx: CallOf<'keys.deleteAccount'>) {
+    const { id } = ctx.params;
+    const dropCollections = () => call(ctx, 'collections.removeAll', { accountId: id });
+    await this.#accounts.delete(id, dropCollections);
+    this.#announce(ctx, { accountId: id, what: 'account' });
+    // A request admitted before the keys were deleted may have created a collection meanwhile.
+    await dropCollections();
+    return { deleted: true } as const;
+  }
+
+  clearCaches(): void {
+    this.#authenticator.clear();
+    this.#accounts.clear();
+  }
+
+  /** Resolves when no update of the store is under way. */
+  settled(): Promise<void> {
+    return this.#lastUse.settled();
+  }
+
+  /** Does not wait for other nodes: their caches expire on their own. */
+  #announce(ctx: Context<unknown>, change: KeysChanged): void {
+    this.clearCaches();
+    ctx.broker.broadcast('keys.changed', change).catch((error: unknown) => {
+      this.#runtime.log.warn({ err: error }, 'keys.changed could not be announced');
+    });
+  }
+}
