@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { MacPayload, Seals } from '../lib/secret/seals.ts';
 
 /** A first key that the store permits. */
-export interface DueKey {
+interface DueKey {
   accountId: string;
   /** 32 secret bytes for the key, the same at every start until `setMade`. */
   seed: Buffer;

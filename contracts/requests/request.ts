@@ -97,11 +97,8 @@ function refuseExcluded(given: JsonObject, [flag, names]: Excluded, path: string
 
 /** Schema that rejects these fields if the flag is true. */
 function exclusionSchema([flag, names]: Excluded): JsonSchema {
-  return {
-    if: { properties: { [flag]: { const: true } }, required: [flag] },
-    // biome-ignore lint/suspicious/noThenProperty: a JSON Schema
-    then: { properties: Object.fromEntries(names.map((name) => [name, false])) },
-  };
+  const isUnset = { properties: { [flag]: { const: false } } };
+  return { dependentSchemas: Object.fromEntries(names.map((name) => [name, isUnset])) };
 }
 
 const pathTo = (name: string, path: string): string => (path === '' ? name : `${path}.${name}`);

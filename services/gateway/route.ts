@@ -57,8 +57,8 @@ export interface Route {
   query: readonly string[];
   queue: QueueName;
   /**
-   * Permits that it takes there. `shards` is the collection's number of shards, or 1; `body` is null
-   * until it is decoded.
+   * Permits that it takes there. `shards` is the collection's number of shards, or 1. `body` is
+   * null until it is decoded.
    */
   width(shards: number, body: unknown): number;
   /**

@@ -30,7 +30,7 @@ async function enter(exchange: RequestContext, { queues }: Overload): Promise<vo
   exchange.permit = await exchange.enter();
 }
 
-/** A dry run waits among the queries, because it writes nothing and reads every shard as they do. */
+/** A dry run waits among the queries, since it writes nothing and reads every shard as they do. */
 const queueOf = (exchange: RequestContext): QueueName => (isDryRun(exchange) ? 'query' : exchange.route.queue);
 
 const shardsOf = ({ collection }: RequestContext): number => collection?.shards ?? 1;
