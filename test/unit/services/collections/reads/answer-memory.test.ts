@@ -28,7 +28,7 @@ const caller = {
     const { shard, ids, query, read, rest, pageMaxBytes } = params;
     if (action === 'shards.leave') return fixture.node.leave({ shard, rest });
     if (action === 'shards.query') return fixture.node.query({ shard, query, pageMaxBytes });
-    if (action === 'shards.read') return fixture.node.read(shard, read);
+    if (action === 'shards.read') return fixture.node.read({ shard, read });
     if (action === 'shards.fetch') return fixture.node.fetch({ shard, ids, pageMaxBytes });
     await pagesHeld?.();
     return fixture.node.next({ shard, rest, pageMaxBytes });
