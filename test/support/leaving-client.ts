@@ -1,55 +1,64 @@
-/**
- * A client in a process of its own, so that what it costs is not counted as the service's: sends
- * the request of its order and leaves after `leaveAfterMs`, or reads the answer to its end where
- * that is null.
- */
-import { readFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 
 export interface LeavingOrder {
   url: string;
   method: string;
   headers: Record<string, string>;
-  bodyFile: string | null;
-  leaveAfterMs: number | null;
+  body: Buffer | null;
 }
 
 export interface LeavingReply {
-  /** Status of the answer, 0 if the client left before it. */
   status: number;
-  /** From the last byte sent to the answer's last byte, or to its leaving. */
+  /** Time from the last byte sent to the last byte of the answer. */
   tookMs: number;
   /** Beginning of an answer that is an error. */
   error: string;
 }
 
-function send({ url, method, headers, bodyFile, leaveAfterMs }: LeavingOrder): void {
-  const body = bodyFile === null ? null : readFileSync(bodyFile);
-  const sent = request(url, { method, headers: { ...headers, ...(body && { 'content-length': body.length }) } });
-  let sentMs = performance.now();
-  let status = 0;
-  let error = '';
-  const end = (): void => {
-    process.send!({ status, tookMs: performance.now() - sentMs, error } satisfies LeavingReply);
-    process.disconnect();
-    sent.destroy();
-  };
-  sent.on('error', (fault) => {
-    if (error === '') error = String(fault);
-  });
-  sent.once('finish', () => {
-    sentMs = performance.now();
-    if (leaveAfterMs !== null) setTimeout(end, leaveAfterMs);
-  });
-  sent.once('response', (answer) => {
-    if (leaveAfterMs !== null) return;
-    status = answer.statusCode!;
-    answer.on('data', (piece: Buffer) => {
-      if (status >= 400 && error.length < 300) error += piece.toString();
-    });
-    answer.once('close', end);
-  });
-  sent.end(body);
+const ERROR_CHARS = 300;
+
+function begun({ url, method, headers, body }: LeavingOrder): ClientRequest {
+  const length = body === null ? {} : { 'content-length': body.length };
+  const sent = request(url, { method, headers: { ...headers, ...length }, agent: false });
+  // A reset after leaving is expected. Before it, `once` rejects with the error.
+  return sent.on('error', () => undefined);
 }
 
-process.once('message', (order) => send(order as LeavingOrder));
+/** Sends a request and reads its answer to the end. */
+export async function sendWhole(order: LeavingOrder): Promise<LeavingReply> {
+  const sent = begun(order);
+  sent.end(order.body ?? undefined);
+  const [sentMs, [answer]] = await Promise.all([
+    once(sent, 'finish').then(() => performance.now()),
+    once(sent, 'response') as Promise<[IncomingMessage]>,
+  ]);
+  const status = answer.statusCode!;
+  let error = '';
+  for await (const piece of answer) {
+    if (status >= 400 && error.length < ERROR_CHARS) error += piece;
+  }
+  return { status, tookMs: performance.now() - sentMs, error };
+}
+
+/** Sends a request and closes the connection some time after its last byte. */
+export async function leaveAfter(order: LeavingOrder, ms: number): Promise<void> {
+  const sent = begun(order);
+  sent.end(order.body ?? undefined);
+  await once(sent, 'finish');
+  await delay(ms);
+  sent.destroy();
+}
+
+/** Sends half of the body and closes the connection once `hasArrived`. */
+export async function leaveHalfWay(
+  order: LeavingOrder,
+  hasArrived: (bytes: number) => Promise<unknown>,
+): Promise<void> {
+  const sent = begun(order);
+  const half = order.body!.subarray(0, order.body!.length >> 1);
+  sent.write(half);
+  await hasArrived(half.length);
+  sent.destroy();
+}
