@@ -1,4 +1,4 @@
-import { CursorCycleDetector } from './cursor-cycle-detector.ts';
+import { EndlessListDetector } from './endless-list-detector.ts';
 
 interface Page {
   nextCursor?: string | null;
@@ -27,10 +27,10 @@ export class Listing<P extends Page, T, Q extends { cursor?: string } = object> 
 
   /** Yields that page and all pages after it. */
   async *pages(): AsyncGenerator<P, void, undefined> {
-    const cursors = new CursorCycleDetector();
+    const detector = new EndlessListDetector();
     for (let request = this.#first; ; ) {
       const page = await this.#ask(request);
-      if (page.nextCursor != null) cursors.assertNew(page.nextCursor);
+      if (page.nextCursor != null) detector.assertProgress(this.#itemsOf(page).length, page.nextCursor);
       yield page;
       if (page.nextCursor == null) return;
       request = { ...request, cursor: page.nextCursor };

@@ -121,3 +121,21 @@ def test_pages_in_a_cycle_end(length: int) -> None:
     with pytest.raises(package.ServerError, match="form a cycle"):
         list(listing)
     assert pages < 5 + 4 * length + 8
+
+
+def test_empty_pages_that_always_come_with_a_new_cursor_end() -> None:
+    pages = 0
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        nonlocal pages
+        # One page in every 900 has a record, up to a point.
+        records = [{"id": "a"}] if pages < 2000 and pages % 900 == 0 else []
+        pages += 1
+        content = json.dumps({"records": records, "nextCursor": f"c{pages if pages < 5000 else 0}"})
+        return httpx.Response(200, content=content)
+
+    http_client = httpx.Client(transport=httpx.MockTransport(answer))
+    listing = Provec("http://x", "k", http_client=http_client).collection("notes").list()
+    with pytest.raises(package.ServerError, match="1000 pages in a row are empty"):
+        list(listing)
+    assert pages == 1800 + 1 + 1000

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Generic, TypeVar, cast
 
-from .._cursor_watch import CursorWatch
+from .._endless_list import EndlessListDetector
 
 T = TypeVar("T")
 Page = TypeVar("Page")
@@ -26,12 +26,13 @@ class AsyncListing(Generic[Page, T]):
 
     async def pages(self) -> AsyncIterator[Page]:
         """Yields that page and all pages after it."""
-        cursor, cursors = self._cursor, CursorWatch()
+        cursor, detector = self._cursor, EndlessListDetector()
         while True:
             page = await self._ask(cursor)
-            cursor = cast("dict[str, Any]", page).get("nextCursor")
+            fields = cast("dict[str, Any]", page)
+            cursor = fields.get("nextCursor")
             if cursor is not None:
-                cursors.assert_new(cursor)
+                detector.assert_progress(len(fields[self._field]), cursor)
             yield page
             if cursor is None:
                 return

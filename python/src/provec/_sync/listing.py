@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Callable
 from typing import Any, Generic, TypeVar, cast
 
-from .._cursor_watch import CursorWatch
+from .._endless_list import EndlessListDetector
 
 T = TypeVar("T")
 Page = TypeVar("Page")
@@ -27,12 +27,13 @@ class Listing(Generic[Page, T]):
 
     def pages(self) -> Iterator[Page]:
         """Yields that page and all pages after it."""
-        cursor, cursors = self._cursor, CursorWatch()
+        cursor, detector = self._cursor, EndlessListDetector()
         while True:
             page = self._ask(cursor)
-            cursor = cast("dict[str, Any]", page).get("nextCursor")
+            fields = cast("dict[str, Any]", page)
+            cursor = fields.get("nextCursor")
             if cursor is not None:
-                cursors.assert_new(cursor)
+                detector.assert_progress(len(fields[self._field]), cursor)
             yield page
             if cursor is None:
                 return

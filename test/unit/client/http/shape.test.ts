@@ -159,3 +159,22 @@ test.each([1, 2, 3, 7])('ends pages that form a cycle of %d', async (length) => 
   await expect(notes.list().all()).rejects.toThrow(/form a cycle/);
   expect(page).toBeLessThan(5 + 4 * length + 8);
 });
+
+test.each(['all', 'pages'] as const)('empty pages that always come with a new cursor end (%s)', async (how) => {
+  let page = 0;
+  const fetch = async () => {
+    // One page in every 900 has a record, up to a point.
+    const records = page < 2_000 && page % 900 === 0 ? [{ id: 'a' }] : [];
+    return new Response(JSON.stringify({ records, ...(page < 5_000 && { nextCursor: `c${page++}` }) }));
+  };
+  const list = new Provec({ url: 'http://x', apiKey: 'k', fetch }).collection('notes').list();
+  const read = async () => {
+    if (how === 'all') return list.all();
+    for await (const _ of list.pages());
+  };
+  await expect(read()).rejects.toMatchObject({
+    name: 'ServerError',
+    message: expect.stringContaining('1000 pages in a row'),
+  });
+  expect(page).toBe(1_800 + 1 + 1_000);
+});
