@@ -31,7 +31,7 @@ class Refused(Exception):
     """Not proven. Any other exception means that the proof could not be checked."""
 
 
-def demand(holds, why):
+def check(holds, why):
     if not holds:
         raise Refused(why)
 
@@ -165,7 +165,7 @@ def checked(proof):
     """Returns the proof if every field is present and has the right shape."""
     proof = {"namespace": "", "ledgerTx": None, **proof} if isinstance(proof, dict) else proof
     for field, is_sound in SHAPE.items():
-        demand(isinstance(proof, dict) and field in proof and is_sound(proof[field]), field + " is malformed")
+        check(isinstance(proof, dict) and field in proof and is_sound(proof[field]), field + " is malformed")
     return proof
 
 
@@ -174,23 +174,23 @@ def check_proof(proof, **known):
     the record is absent."""
     proof = checked(proof)
     for field, value in known.items():
-        demand(proof[field] == value, "%s is %a, not %a" % (field, proof[field], value))
+        check(proof[field] == value, "%s is %a, not %a" % (field, proof[field], value))
     name, namespace = known["id"].encode(), known["namespace"].encode()
-    demand(0 < len(name) <= 512, "id is not of 1 to 512 bytes")
+    check(0 < len(name) <= 512, "id is not of 1 to 512 bytes")
     name = b"\0" + namespace + b"\0" + name if namespace else name
     key, siblings = sha256(b"PV1key\0", name), [bytes.fromhex(sibling) for sibling in proof["siblings"]]
-    demand(not siblings or siblings[-1] != EMPTY, "the path continues below one record or none")
+    check(not siblings or siblings[-1] != EMPTY, "the path goes on below one record or none")
     current, content = EMPTY, None
     if proof["terminal"] is not None:
         end_key, *hashes = [bytes.fromhex(proof["terminal"][part]) for part in PARTS]
         beside = any(bit(end_key, depth) != bit(key, depth) for depth in range(len(siblings)))
-        demand(not beside, "the path ends at a record beside it")
+        check(not beside, "the path ends at a record beside it")
         current, content = sha256(b"\0", end_key, *hashes), tuple(hashes) if end_key == key else None
     for depth in reversed(range(len(siblings))):
         pair = (siblings[depth], current) if bit(key, depth) else (current, siblings[depth])
         current = sha256(b"\1", *pair)
-    demand(current.hex() == known["merkleRoot"], "the path does not lead to the root")
-    demand(proof["present"] == (content is not None), "the proof shows the opposite of what it claims")
+    check(current.hex() == known["merkleRoot"], "the path does not lead to the root")
+    check(proof["present"] == (content is not None), "the proof shows the opposite of what it claims")
     return content
 
 
@@ -217,7 +217,7 @@ def collection_address(authority, collection):
 
 def take(stream, size):
     data = stream.read(size)
-    demand(len(data) == size, "the bytes end too early")
+    check(len(data) == size, "the bytes end too early")
     return data
 
 
@@ -234,28 +234,28 @@ def take_text(stream):
 
 def read_account(owner, data, authority, address):
     """Returns the account's (root, version, number of records, number of decisions)."""
-    demand(owner == TOKEN_2022, "the account is not Token-2022's")
-    demand(166 <= len(data) <= 1024, "the account has a wrong size")
-    demand(data[165] == 1 and data[45] == 1 and not any(data[82:165]), "the account is no mint")
+    check(owner == TOKEN_2022, "the account is not Token-2022's")
+    check(166 <= len(data) <= 1024, "the account has a wrong size")
+    check(data[165] == 1 and data[45] == 1 and not any(data[82:165]), "the account is no mint")
     stream, entries, fields = io.BytesIO(data[166:]), {}, {}
     while any(kind := stream.read(2)):
-        demand(kind not in entries, "an extension occurs twice")
+        check(kind not in entries, "an extension occurs twice")
         entries[kind] = take(stream, take_number(stream, 2))
-    demand(not any(stream.read()), "bytes are left over behind the extensions")
-    demand(b"\x13\0" in entries, "the mint has no metadata")
+    check(not any(stream.read()), "bytes are left over behind the extensions")
+    check(b"\x13\0" in entries, "the mint has no metadata")
     stream = io.BytesIO(entries[b"\x13\0"])
-    demand(take(stream, 32) == decode_address(authority), "somebody else may write the account")
-    demand(take(stream, 32) == decode_address(address), "the metadata is another mint's")
+    check(take(stream, 32) == decode_address(authority), "somebody else may write the account")
+    check(take(stream, 32) == decode_address(address), "the metadata is another mint's")
     for _ in ("name", "symbol", "uri"):
         take_text(stream)
     for _ in range(take_number(stream, 4)):
         field = take_text(stream)
-        demand(field not in fields, "a field occurs twice")
+        check(field not in fields, "a field occurs twice")
         fields[field] = take_text(stream)
-    demand(not stream.read(), "bytes are left over behind the metadata")
-    demand(is_hash(fields.get("merkleRoot")), "the account has no root")
+    check(not stream.read(), "bytes are left over behind the metadata")
+    check(is_hash(fields.get("merkleRoot")), "the account has no root")
     numbers = [fields.get(name) for name in ("version", "vectorCount", "decisions")]
-    demand(all(matches("[0-9]{20}", digits) and int(digits) <= WHOLE_MAX for digits in numbers), "a number is not 20 digits")
+    check(all(matches("[0-9]{20}", digits) and int(digits) <= WHOLE_MAX for digits in numbers), "a number is not 20 digits")
     return (fields["merkleRoot"], *map(int, numbers))
 
 
@@ -320,19 +320,19 @@ def fetch_transaction(url, signature):
 
 def check_transaction(answer, authority, address, signature, root, version):
     """Returns the time, in words, when the transaction wrote this root and version."""
-    demand(answer is not None, "there is no finalized transaction " + signature)
-    demand(isinstance(answer, dict) and is_whole(answer.get("slot"), WHOLE_MAX), "the transaction has no slot")
+    check(answer is not None, "there is no finalized transaction " + signature)
+    check(isinstance(answer, dict) and is_whole(answer.get("slot"), WHOLE_MAX), "the transaction has no slot")
     time, meta, wire = (answer.get(name) for name in ("blockTime", "meta", "transaction"))
-    demand(time is None or is_whole(time, 253402300799), "blockTime is not a valid time")
-    demand(isinstance(meta, dict) and meta.get("err", "") is None, "the transaction failed")
-    demand(meta.get("innerInstructions") in (None, []), "programs called others in the transaction")
+    check(time is None or is_whole(time, 253402300799), "blockTime is not a valid time")
+    check(isinstance(meta, dict) and meta.get("err", "") is None, "the transaction failed")
+    check(meta.get("innerInstructions") in (None, []), "programs called others in the transaction")
     is_encoded = isinstance(wire, list) and len(wire) > 1 and wire[1] == "base64"
-    demand(is_encoded and is_base64(wire[0]), "the transaction is not in base64")
+    check(is_encoded and is_base64(wire[0]), "the transaction is not in base64")
     data = base64.b64decode(wire[0])
-    demand(len(data) <= 1232, "the transaction is too long")
+    check(len(data) <= 1232, "the transaction is too long")
     fields = read_transaction(io.BytesIO(data), authority, address, decode_base58(signature, 64))
-    demand(is_signed(data[65:], data[1:65], decode_address(authority)), "the signature is not the authority's")
-    demand(fields["merkleRoot"] == root and fields["version"] == "%020d" % version, "it wrote another root or version")
+    check(is_signed(data[65:], data[1:65], decode_address(authority)), "the signature is not the authority's")
+    check(fields["merkleRoot"] == root and fields["version"] == "%020d" % version, "it wrote another root or version")
     if time is None:
         return "in slot %d" % answer["slot"]
     return datetime.datetime.fromtimestamp(time, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -340,17 +340,17 @@ def check_transaction(answer, authority, address, signature, root, version):
 
 def take_length(stream):
     length = take_number(stream, 1)
-    demand(length < 128, "a length takes more than one byte")
+    check(length < 128, "a length takes more than one byte")
     return length
 
 
 def read_transaction(stream, authority, address, signature):
     """Returns the fields of the account at `address` that it writes, if it does nothing else."""
-    demand(take_length(stream) == 1 and take(stream, 64) == signature, "it is another transaction")
-    demand(take(stream, 2) == b"\1\0", "it is not legacy, or not the authority alone signed it")
+    check(take_length(stream) == 1 and take(stream, 64) == signature, "it is another transaction")
+    check(take(stream, 2) == b"\1\0", "it is not legacy, or not the authority alone signed it")
     take(stream, 1)
     addresses, fields = [encode_base58(take(stream, 32)) for _ in range(take_length(stream))], {}
-    demand(addresses[:1] == [authority], "another authority signed the transaction")
+    check(addresses[:1] == [authority], "another authority signed the transaction")
     take(stream, 32)
     for _ in range(take_length(stream)):
         indexes = take(stream, 1) + take(stream, take_length(stream))
@@ -358,13 +358,13 @@ def read_transaction(stream, authority, address, signature):
         data = take(stream, take_length(stream))
         if program == COMPUTE_BUDGET:
             continue
-        demand(program == TOKEN_2022 and data.startswith(UPDATE_FIELD), "the transaction does something else")
-        demand(accounts == [address, authority], "it writes another account, or for another authority")
+        check(program == TOKEN_2022 and data.startswith(UPDATE_FIELD), "the transaction does something else")
+        check(accounts == [address, authority], "it writes another account, or for another authority")
         field = io.BytesIO(data[len(UPDATE_FIELD):])
         name, value = take_text(field), take_text(field)
-        demand(not field.read() and name in FIELDS and name not in fields, "it writes a field twice, or another one")
+        check(not field.read() and name in FIELDS and name not in fields, "it writes a field twice, or another one")
         fields[name] = value
-    demand(not stream.read() and set(fields) == FIELDS, "it does not write all fields, or bytes are left over")
+    check(not stream.read() and set(fields) == FIELDS, "it does not write all fields, or bytes are left over")
     return fields
 
 
@@ -423,7 +423,7 @@ def read_json(path):
         return parse(file.read())
 
 
-def check(options):
+def verdict_on(options):
     """Returns what is proven, as a sentence."""
     answer = read_json(options.proof)
     proof = answer["proof"] if isinstance(answer, dict) and "proof" in answer else answer
@@ -438,25 +438,25 @@ def check(options):
         address = collection_address(options.authority, options.collection)
         account, proof = fetch_account(options.rpc, address), checked(proof)
         why = "nothing was anchored so far, or it was deleted" if proof["ledgerTx"] is None else DELETED
-        demand(account is not None, "there is no account %s: %s" % (address, why))
+        check(account is not None, "there is no account %s: %s" % (address, why))
         root, version, *_ = read_account(*account, options.authority, address)
         other = "collectionId is %a, not %a" % (proof["collectionId"], options.collection)
-        demand(proof["collectionId"] == options.collection, other)
+        check(proof["collectionId"] == options.collection, other)
         own = proof["merkleRoot"], proof["version"]
         said = "version %d on the ledger" % version
         if own != (root, version):
             held = "the ledger holds version %d%s, and the proof, of version %d, names no transaction: "
             why = PENDING if version != own[1] else "fetch it again when nothing is written"
             another = " with another root" if version == own[1] else ""
-            demand(proof["ledgerTx"] is not None, held % (version, another, own[1]) + why)
+            check(proof["ledgerTx"] is not None, held % (version, another, own[1]) + why)
             transaction = fetch_transaction(options.rpc, proof["ledgerTx"])
             when = check_transaction(transaction, options.authority, address, proof["ledgerTx"], *own)
             past = " at version %d, anchored %s; the collection is now at version %d" % (own[1], when, version)
             (root, version), said = own, "of the transaction " + proof["ledgerTx"]
         options.root, known["version"] = root, version
     content = check_proof(proof, **known, merkleRoot=options.root)
-    demand((content is None) == (expected is None), "the record is " + ("absent" if content is None else "present"))
-    demand(content == expected, "the record has other values or other metadata")
+    check((content is None) == (expected is None), "the record is " + ("absent" if content is None else "present"))
+    check(content == expected, "the record has other values or other metadata")
     verdict, detail = ("ABSENT", "") if content is None else ("PRESENT", ", with these values and metadata")
     name = json.dumps(known["id"]) + detail
     return "%s%s%s; root %s, %s" % (verdict, past + ": " if past else "  ", name, options.root, said)
@@ -477,7 +477,7 @@ def main():
     if any(ledger) if options.root else not all((options.collection, *ledger)):
         parser.error("give --root, or all of --collection, --authority and --rpc")
     try:
-        print(check(options))
+        print(verdict_on(options))
     except Refused as refusal:
         print("NOT PROVEN  %s" % refusal)
         return 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .base58 import decode_base58, encode_base58
 from .content import sha256
-from .errors import VerificationError, demand
+from .errors import VerificationError, check
 from .reader import Reader
 from .shape import WHOLE_MAX, is_hash, is_uuid, matches
 
@@ -44,7 +44,7 @@ def decode_address(text: str) -> bytes:
 def collection_address(authority: str, collection_id: str) -> str:
     """Returns the address of a collection's account. Raises VerificationError if the authority is
     not an address or the id is not a UUID."""
-    demand(is_uuid(collection_id), "malformed", "The collection id is not a lower-case UUID.")
+    check(is_uuid(collection_id), "malformed", "The collection id is not a lower-case UUID.")
     digest = sha256(b"PV1col\0", bytes.fromhex(collection_id.replace("-", "")))
     seed = base64.urlsafe_b64encode(digest[:24])
     return encode_base58(sha256(decode_address(authority), seed, decode_address(TOKEN_2022)))
@@ -53,16 +53,16 @@ def collection_address(authority: str, collection_id: str) -> str:
 def verify_account(owner: str, data: bytes, *, authority: str, collection_id: str) -> Anchor:
     """Returns the content of the account at `collection_address`. Raises VerificationError unless
     only `authority` can have written it. `data`: its bytes, from a node of the ledger."""
-    demand(owner == TOKEN_2022, "wrong-account", "The account is not owned by Token-2022.")
+    check(owner == TOKEN_2022, "wrong-account", "The account is not owned by Token-2022.")
     is_sized = EXTENSIONS_AT <= len(data) <= ACCOUNT_BYTES_MAX
-    demand(is_sized, "malformed", "The account has a wrong size.")
+    check(is_sized, "malformed", "The account has a wrong size.")
     is_mint = data[165] == 1 and data[45] == 1 and not any(data[MINT_BYTES:165])
-    demand(is_mint, "wrong-account", "The account is not a mint.")
+    check(is_mint, "wrong-account", "The account is not a mint.")
     metadata = Reader(_extensions(data[EXTENSIONS_AT:]).get(METADATA, b""), "account")
     is_authority = metadata.take(32) == decode_address(authority)
-    demand(is_authority, "wrong-account", "Another address may write the account.")
+    check(is_authority, "wrong-account", "Another address may write the account.")
     is_own = metadata.take(32) == decode_address(collection_address(authority, collection_id))
-    demand(is_own, "wrong-account", "The metadata is that of another mint.")
+    check(is_own, "wrong-account", "The metadata is that of another mint.")
     fields = _fields(metadata)
     root = fields.get("merkleRoot")
     if not is_hash(root):
@@ -75,17 +75,17 @@ def verify_account(owner: str, data: bytes, *, authority: str, collection_id: st
 
 def _number(digits: str | None) -> int:
     is_number = matches("[0-9]{20}", digits) and int(str(digits)) <= WHOLE_MAX
-    demand(is_number, "malformed", "A number of the account is not 20 digits.")
+    check(is_number, "malformed", "A number of the account is not 20 digits.")
     return int(str(digits))
 
 
 def _extensions(data: bytes) -> dict[bytes, bytes]:
     reader, entries = Reader(data, "account"), dict[bytes, bytes]()
     while any(kind := reader.rest(2)):
-        demand(kind not in entries, "malformed", "An extension occurs twice.")
+        check(kind not in entries, "malformed", "An extension occurs twice.")
         entries[kind] = reader.take(reader.number(2))
-    demand(not any(reader.rest()), "malformed", "Bytes are left over after the extensions.")
-    demand(METADATA in entries, "wrong-account", "The mint has no metadata.")
+    check(not any(reader.rest()), "malformed", "Bytes are left over after the extensions.")
+    check(METADATA in entries, "wrong-account", "The mint has no metadata.")
     return entries
 
 
@@ -96,7 +96,7 @@ def _fields(reader: Reader) -> dict[str, str]:
     fields: dict[str, str] = {}
     for _ in range(reader.number(4)):
         field = reader.text()
-        demand(field not in fields, "malformed", "A field of the account occurs twice.")
+        check(field not in fields, "malformed", "A field of the account occurs twice.")
         fields[field] = reader.text()
     reader.end()
     return fields

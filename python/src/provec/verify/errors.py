@@ -31,6 +31,6 @@ class LedgerError(Exception):
     """A node of the ledger was unreachable, or its answer was invalid."""
 
 
-def demand(holds: bool, reason: Reason, message: str) -> None:
+def check(holds: bool, reason: Reason, message: str) -> None:
     if not holds:
         raise VerificationError(reason, message)

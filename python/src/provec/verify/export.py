@@ -6,7 +6,7 @@ from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from .content import EMPTY, bit, inner_hash, key_hash, leaf_hash, meta_hash, vec_hash
-from .errors import VerificationError, demand
+from .errors import VerificationError, check
 from .json_text import RepeatedKey, parse_once
 from .shape import is_hash, is_uuid, is_whole
 
@@ -67,7 +67,7 @@ class _ExportReader:
         place = f"Line {self._number}"
         if line.strip() == "":
             return
-        demand(self._end is None, "malformed", "The export continues after its end.")
+        check(self._end is None, "malformed", "The export goes on after its end.")
         said = _object(line, place)
         if self._head is None:
             self._head = _part(said, "export", HEAD_FIELDS, place)
@@ -83,17 +83,17 @@ class _ExportReader:
             raise VerificationError("malformed", "The export was cut off: it has no end.")
         is_count = head["vectorCount"] == end.get("count") == count
         other_count = f"The export has {count} records, which is not the number that it states."
-        demand(is_count, "wrong-content", other_count)
+        check(is_count, "wrong-content", other_count)
         root = self._records.root()
         is_root = root == head["merkleRoot"] == end.get("merkleRoot")
-        demand(is_root, "wrong-root", "The records do not give the root.")
+        check(is_root, "wrong-root", "The records do not give the root.")
         return VerifiedExport(head["collectionId"], int(head["version"]), root, count)
 
 
 def _check_head(head: dict[str, Any]) -> None:
     is_sound = is_uuid(head.get("collectionId")) and is_hash(head.get("merkleRoot"))
     is_sound = is_sound and is_whole(head.get("version")) and is_whole(head.get("vectorCount"))
-    demand(is_sound, "malformed", "The first line is not the head of an export.")
+    check(is_sound, "malformed", "The first line is not the head of an export.")
 
 
 def root_of_records(records: Iterable[Mapping[str, Any]]) -> str:
@@ -162,7 +162,7 @@ def _part(said: dict[str, Any], name: str, known: set[str], place: str) -> dict[
 def _refuse_others(said: dict[str, Any], known: set[str], place: str) -> None:
     """Refuses unknown fields: the root does not cover them, but later readers may rely on them."""
     others = sorted(set(said) - known)
-    demand(not others, "malformed", f"{place} has an unknown field: {others!r}.")
+    check(not others, "malformed", f"{place} has an unknown field: {others!r}.")
 
 
 def _add(records: RecordSet, said: dict[str, Any], place: str) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from .._json import json_in
 from .account import Anchor, collection_address, verify_account
-from .errors import LedgerError, VerificationError, demand
+from .errors import LedgerError, VerificationError, check
 from .json_text import LEVELS_MAX, levels
 from .reader import is_base64
 from .shape import checked
@@ -86,7 +86,7 @@ def address_of(proof: Mapping[str, Any], authority: str, collection_id: str) -> 
     """Returns the account's address. Raises VerificationError if the collection is another one."""
     proven = checked(proof)["collectionId"]
     other = f"The proof is about the collection {proven}."
-    demand(proven == collection_id, "wrong-content", other)
+    check(proven == collection_id, "wrong-content", other)
     return collection_address(authority, collection_id)
 
 
@@ -113,12 +113,12 @@ def current_anchor(
         f"{held}, and the proof is of version {version}, whose anchor was pending when it was "
         "fetched: check it again when the ledger holds that version, or fetch it again."
     )
-    demand(anchor.version >= version, "wrong-root", pending)
+    check(anchor.version >= version, "wrong-root", pending)
     passed = (
         f"{held}, and the proof, of version {version}, names no transaction: the anchor of that "
         "version was pending when the proof was fetched. Fetch it again."
     )
-    demand(anchor.version == version, "wrong-root", passed)
+    check(anchor.version == version, "wrong-root", passed)
     # A version is a sum over the shards, so two states can share one. This need not be tampering.
     another = (
         f"The ledger holds another root of version {anchor.version}, as it can while several "

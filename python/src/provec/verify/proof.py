@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from .._json import json_of
 from .content import EMPTY, bit, inner_hash, key_hash, leaf_hash, meta_hash, vec_hash
-from .errors import VerificationError, demand
+from .errors import VerificationError, check
 from .json_text import parse
 from .shape import PARTS, checked, is_hash
 
@@ -33,20 +33,20 @@ def verify_proof(
     if id is not None and namespace is None:
         namespace = ""
     whole = checked(proof)
-    demand(is_hash(root), "malformed", "root is not 64 lower-case hex digits.")
-    demand(whole["merkleRoot"] == root, "wrong-root", "The proof is about another root.")
-    demand(id in (None, whole["id"]), "wrong-content", "The proof is about another id.")
+    check(is_hash(root), "malformed", "root is not 64 lower-case hex digits.")
+    check(whole["merkleRoot"] == root, "wrong-root", "The proof is about another root.")
+    check(id in (None, whole["id"]), "wrong-content", "The proof is about another id.")
     is_same = namespace in (None, whole["namespace"])
-    demand(is_same, "wrong-content", "The proof is about another namespace.")
+    check(is_same, "wrong-content", "The proof is about another namespace.")
     content = _content_under(root, whole)
     is_present = content is not None
     if content is not None:
-        demand(vec in (None, content[0]), "wrong-content", "The record has other values.")
-        demand(meta in (None, content[1]), "wrong-content", "The record has other metadata.")
+        check(vec in (None, content[0]), "wrong-content", "The record has other values.")
+        check(meta in (None, content[1]), "wrong-content", "The record has other metadata.")
     elif vec is not None or meta is not None:
         raise VerificationError("wrong-content", "There is no record of that id.")
     opposite = "The proof shows the opposite of what it claims."
-    demand(whole["present"] == is_present, "malformed", opposite)
+    check(whole["present"] == is_present, "malformed", opposite)
     return "present" if is_present else "absent"
 
 
@@ -55,16 +55,16 @@ def _content_under(root: str, proof: Mapping[str, Any]) -> tuple[bytes, bytes] |
     key = key_hash(proof["id"], proof["namespace"])
     siblings = [bytes.fromhex(sibling) for sibling in proof["siblings"]]
     goes_on = bool(siblings) and siblings[-1] == EMPTY
-    demand(not goes_on, "not-canonical", "The path continues below a subtree of at most one record.")
+    check(not goes_on, "not-canonical", "The path goes on below a subtree of at most one record.")
     current, content = EMPTY, None
     if proof["terminal"] is not None:
         end_key, vec, meta = (bytes.fromhex(proof["terminal"][part]) for part in PARTS)
         is_beside = any(bit(end_key, depth) != bit(key, depth) for depth in range(len(siblings)))
-        demand(not is_beside, "not-canonical", "The path ends at a record beside it.")
+        check(not is_beside, "not-canonical", "The path ends at a record beside it.")
         current = leaf_hash(end_key, vec, meta)
         content = (vec, meta) if end_key == key else None
     for depth in reversed(range(len(siblings))):
         pair = (siblings[depth], current) if bit(key, depth) else (current, siblings[depth])
         current = inner_hash(*pair)
-    demand(current.hex() == root, "wrong-root", "The path does not lead to the root.")
+    check(current.hex() == root, "wrong-root", "The path does not lead to the root.")
     return content

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 
-from .errors import VerificationError, demand
+from .errors import VerificationError, check
 from .shape import matches
 
 
@@ -18,7 +18,7 @@ class Reader:
 
     def take(self, size: int) -> bytes:
         data = self._stream.read(size)
-        demand(len(data) == size, "malformed", f"The {self._what} ends too early.")
+        check(len(data) == size, "malformed", f"The {self._what} ends too early.")
         return data
 
     def number(self, size: int) -> int:
@@ -34,7 +34,7 @@ class Reader:
             ) from None
 
     def end(self) -> None:
-        demand(not self.rest(), "malformed", f"Bytes are left over after the {self._what}.")
+        check(not self.rest(), "malformed", f"Bytes are left over after the {self._what}.")
 
 
 def is_base64(text: object) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .base58 import decode_base58
-from .errors import VerificationError, demand
+from .errors import VerificationError, check
 
 WHOLE_MAX = 2**53 - 1
 SIBLINGS_MAX = 256
@@ -72,5 +72,5 @@ def checked(proof: Any) -> dict[str, Any]:
         raise VerificationError("malformed", "The proof is not a dictionary.")
     whole = {"namespace": "", "ledgerTx": None, **proof}
     for field, is_sound in SHAPE.items():
-        demand(field in whole and is_sound(whole[field]), "malformed", f"{field} is malformed.")
+        check(field in whole and is_sound(whole[field]), "malformed", f"{field} is malformed.")
     return whole
