@@ -58,7 +58,18 @@ test('query accepts nulls, and fetch returns a score', async () => {
   });
 });
 
-test('verify and inspect return what the service knows, in both styles', async () => {
+test('a misspelt field is refused, and one that no client knows is ignored', async () => {
+  const asked = { vector: [1, 0], topK: 1 };
+  for (const name of ['fliter', 'Filter', 'top_k']) {
+    const { status, body } = await memory('POST', '/query', { ...asked, [name]: null });
+    expect([status, body.error]).toEqual([400, expect.stringMatching(`^${name} is not a field .*; did you mean`)]);
+  }
+  const record = { id: 'z', values: [1, 0] };
+  expect((await memory('POST', '/upsert', { recrods: [record], records: [] })).status).toBe(400);
+  expect((await memory('POST', '/query', { ...asked, session: 'a' })).status).toBe(200);
+});
+
+test('verify and inspect say what the service knows, in both styles', async () => {
   const { body: verdict } = await memory('GET', '/verify');
   expect(verdict).toEqual({
     verified: true,

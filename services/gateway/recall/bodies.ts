@@ -3,17 +3,20 @@ import type { Translation } from '../bodies/translation.ts';
 
 /**
  * Bodies of the earlier service's SDKs. The Python SDK sends null for an absent value, and both
- * SDKs may upsert an empty list.
+ * SDKs may upsert an empty list. Unknown fields are ignored unless they look like a misspelling of
+ * a known one.
  */
 export const RECALL_BODIES = {
   recallUpsert: {
     request: 'upsert',
+    members: ['records'],
     vectorsAt: ['records', ANY_INDEX, 'values'],
     relaxed: (context) => ({ ...context, recordsMin: 0 }),
     translate: ({ records }) => ({ records }),
   },
   recallQuery: {
     request: 'query',
+    members: ['vector', 'topK', 'filter', 'includeValues', 'includeMetadata'],
     vectorsAt: ['vector'],
     translate: ({ vector, topK, filter, includeValues, includeMetadata }) => ({
       vector,
