@@ -69,6 +69,7 @@ test.each([
   ['POST', `${WIDE}/update`, { updates: [{ id: 'a', setMetadata: { b: 1 } }] }, SENT],
   ['POST', `${PINECONE}/vectors/delete`, DELETE, 2],
   ['POST', `${PINECONE}/vectors/delete`, { deleteAll: true }, 2],
+  ['POST', '/recall/api/v1/collections/wide/delete', DELETE, 2],
   ['DELETE', `${PINECONE}/namespaces/a`, undefined, 2],
   ['POST', `${PINECONE}/vectors/update`, UPDATE, 2],
   ['GET', '/api/v1/collections/narrow/namespaces', undefined, 2],
