@@ -60,6 +60,16 @@ module.exports = {
       to: { path: 'node_modules/moleculer-web/' },
     },
     {
+      name: 'dialects-register',
+      comment: 'A dialect builds on the gateway and registers with it: only what puts the gateway together names one.',
+      severity: 'error',
+      from: {
+        path: '^services/gateway/',
+        pathNot: '^services/gateway/((pinecone|recall)/|(gateway\\.service|dialects|body-thread)\\.ts$)',
+      },
+      to: { path: '^services/gateway/(pinecone|recall)/' },
+    },
+    {
       name: 'domain-knows-no-database',
       comment: 'Databases are known to their adapter of the storage port alone.',
       severity: 'error',

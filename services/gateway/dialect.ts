@@ -29,3 +29,8 @@ export const PROVEC: Dialect = {
   errorResponse,
   whyUnrouted: () => null,
 };
+
+/** Returns the dialect of a path: the one of `others` whose base it is below, or our own. */
+export function dialectOf(path: string, others: readonly Dialect[]): Dialect {
+  return others.find(({ base }) => path === base || path.startsWith(`${base}/`)) ?? PROVEC;
+}

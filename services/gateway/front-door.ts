@@ -11,6 +11,7 @@ import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { livezPage, readyzPage } from '../../mixins/health/health-pages.ts';
 import type { Config } from '../../process/config.ts';
+import { DIALECTS } from './dialects.ts';
 import { hasAmbiguousFraming } from './head-checks.ts';
 import { type HttpHandler, HttpServer, type HttpTimeouts } from './http-server.ts';
 import type { WebPage } from './operations.ts';
@@ -74,7 +75,7 @@ export class FrontDoor {
       return;
     }
     res.on('error', () => {});
-    const exchange = new RequestContext(req, res, SYSTEM_CLOCK.monotonicMs(), awaitsContinue);
+    const exchange = new RequestContext(req, res, SYSTEM_CLOCK.monotonicMs(), awaitsContinue, DIALECTS);
     const page = this.#pages.get(exchange.path);
     if (page === undefined) this.#responder.fail(exchange, STARTING);
     else void this.#responder.page(exchange, page);

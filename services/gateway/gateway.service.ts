@@ -7,6 +7,7 @@ import { Metrics } from '../../mixins/metrics.ts';
 import { serviceGauges } from '../../mixins/metrics-gauges.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import { BodyPool, bodyWorkers } from './bodies/body-pool.ts';
+import { DIALECTS } from './dialects.ts';
 import { FrontDoor } from './front-door.ts';
 import type { HttpTimeouts } from './http-server.ts';
 import { openApiDocument } from './openapi/document.ts';
@@ -56,7 +57,8 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   const parsers = bodyWorkers();
   const { queryConcurrency: queryPermits } = config;
   const overload = new Overload({ metrics, clock, queryPermits, parsePermits: parsers.workers, bounds, caller });
-  const bodies = new BodyPool(INTERNAL_LIMITS.bodyParsedOffThreadMinBytes, parsers, (request) =>
+  const thread = new URL('./body-thread.ts', import.meta.url);
+  const bodies = new BodyPool(INTERNAL_LIMITS.bodyParsedOffThreadMinBytes, thread, parsers, (request) =>
     overload.queues.parse.enter(request),
   );
   const sender = new Sender(new ResponseScheduler(INTERNAL_LIMITS.answersTurnMs), options.minimumPace ?? MINIMUM_PACE);
@@ -75,7 +77,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   });
   const routes = [...routesOf(config.adminToken !== null), ...PINECONE_ROUTES, ...RECALL_ROUTES];
   const parts = { config, clock, timers, log, metrics, overload, rateLimit, bodies, sender, responder };
-  const edge = new RequestHandler({ ...parts, pages, routes });
+  const edge = new RequestHandler({ ...parts, pages, routes, dialects: DIALECTS });
   const { door = new FrontDoor(config, log, options.timeouts) } = options;
   const { actions, ...mixin } = edge.router.mixin;
 

@@ -5,8 +5,7 @@ import type { Identity } from '../../contracts/actions/keys.ts';
 import type { MemoryHold } from '../../lib/admission/memory-budget.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
-import type { Dialect } from './dialect.ts';
-import { dialectOf } from './dialects.ts';
+import { type Dialect, dialectOf } from './dialect.ts';
 import type { Permit } from './overload/fair-queue.ts';
 import { patternOf, type Route, type RouteInput } from './route.ts';
 import type { PathParameters } from './router.ts';
@@ -77,7 +76,14 @@ export class RequestContext {
    */
   deadlineMs = 0;
 
-  constructor(req: IncomingMessage, res: ServerResponse, startedMs: number, awaitsContinue: boolean) {
+  /** `dialects` are those besides our own. */
+  constructor(
+    req: IncomingMessage,
+    res: ServerResponse,
+    startedMs: number,
+    awaitsContinue: boolean,
+    dialects: readonly Dialect[],
+  ) {
     this.req = req;
     this.res = res;
     this.startedMs = startedMs;
@@ -88,7 +94,7 @@ export class RequestContext {
     const mark = target.indexOf('?');
     this.path = mark < 0 ? target : target.slice(0, mark);
     this.search = mark < 0 ? '' : target.slice(mark + 1);
-    this.surface = dialectOf(this.path);
+    this.surface = dialectOf(this.path, dialects);
   }
 
   routed(route: Route, { target, item }: PathParameters, caller: Caller): void {

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { notFound, ProvecError } from '../../lib/errors.ts';
 import { observeRequest } from './access-log.ts';
 import { applyCors } from './cors.ts';
+import type { Dialect } from './dialect.ts';
 import { hasAmbiguousFraming, headRefusal, UNSUPPORTED_TRANSFER_CODING } from './head-checks.ts';
 import { headTooLarge } from './large-heads.ts';
 import type { WebPage } from './operations.ts';
@@ -19,6 +20,7 @@ interface RequestHandlerParts extends StepParts {
   log: Logger;
   pages: ReadonlyMap<string, WebPage>;
   routes: readonly Route[];
+  dialects: readonly Dialect[];
 }
 
 /**
@@ -49,8 +51,8 @@ export class RequestHandler {
   handle(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
     // The connection closes after the response to the earlier request.
     if (this.#unclear.has(req.socket)) return;
-    const { clock, config, log, metrics, pages, responder } = this.#parts;
-    const exchange = new RequestContext(req, res, clock.monotonicMs(), awaitsContinue);
+    const { clock, config, dialects, log, metrics, pages, responder } = this.#parts;
+    const exchange = new RequestContext(req, res, clock.monotonicMs(), awaitsContinue, dialects);
     this.#exchanges.set(req, exchange);
     res.on('error', () => {});
     observeRequest(exchange, log, metrics, clock);

@@ -1,8 +1,10 @@
 import type { ActionName, Actions } from '../../contracts/actions/call.ts';
+import type { RequestName } from '../../contracts/requests/requests.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
 import type { Scope } from '../../store/keys.ts';
-import type { Bodies, BodyName } from './bodies/decoders.ts';
+import type { BodyName, DecodedBody } from './bodies/decoders.ts';
+import type { Translation } from './bodies/translation.ts';
 import type { Dialect } from './dialect.ts';
 import type { QueueName } from './overload/queues.ts';
 import type { Pieces } from './responses/json-pieces.ts';
@@ -99,34 +101,38 @@ export interface Route {
 }
 
 /** Optional properties of a route; `routesBelow` supplies the defaults. */
-interface Definition<N extends ActionName, K extends BodyName | null, R>
+interface Definition<N extends ActionName, K extends string | null, R, T extends Translations>
   extends Partial<
     Pick<Route, 'needsCollection' | 'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'streams' | 'whenGiven'>
   > {
   body?: K;
-  width?(shards: number, body: InputOf<K>['body'] | null): number;
+  width?(shards: number, body: InputOf<K, T>['body'] | null): number;
   /** Absent if the route's own steps build the parameters. */
-  params?(input: InputOf<K>): Actions[N]['params'];
-  perform?(input: InputOf<K>, call: RouteCall): Promise<R>;
-  answer?(result: NoInfer<R>, input: InputOf<K>): Answer;
+  params?(input: InputOf<K, T>): Actions[N]['params'];
+  perform?(input: InputOf<K, T>, call: RouteCall): Promise<R>;
+  answer?(result: NoInfer<R>, input: InputOf<K, T>): Answer;
   more?(result: NoInfer<R>, call: RouteCall): Promise<Pieces | null>;
-  expectedBytes?(input: InputOf<K>, dimensions: number): number;
+  expectedBytes?(input: InputOf<K, T>, dimensions: number): number;
   heldBytes?(result: NoInfer<R>): number;
   countedQueries?(result: NoInfer<R>): number;
   made?(result: NoInfer<R>): boolean;
   location?(result: NoInfer<R>, input: RouteInput): string;
 }
-type InputOf<K> = RouteInput & { body: K extends BodyName ? Bodies[K] : null };
+type Translations = Readonly<Record<string, Translation>>;
+/** Input of a route with the body `K`; `T` are the bodies of its dialect. */
+export type InputOf<K, T extends Translations> = RouteInput & {
+  body: K extends keyof T ? DecodedBody<T[K]['request']> : K extends RequestName ? DecodedBody<K> : null;
+};
 
-/** Builds routes, checked against the types of their actions. */
+/** Builds routes, checked against the types of their actions and of the dialect's bodies `T`. */
 export const routesBelow =
-  (surface: Dialect) =>
-  <N extends ActionName, K extends BodyName | null = null, R = Actions[N]['result']>(
+  <T extends Translations = Record<never, never>>(surface: Dialect) =>
+  <N extends ActionName, K extends RequestName | (keyof T & string) | null = null, R = Actions[N]['result']>(
     method: Route['method'],
     path: string,
     action: N,
     access: Route['access'],
-    definition: Definition<N, K, R>,
+    definition: Definition<N, K, R, T>,
   ): Route =>
     ({
       surface,

@@ -42,12 +42,20 @@ export class BodyPool {
   readonly #threads: Tinypool;
   #closed = false;
 
-  /** `turn` acquires a permit. At most `workers` threads run, with `heapMiB` of heap each. */
-  constructor(offThreadMinBytes: number, { workers, heapMiB }: ReturnType<typeof bodyWorkers>, turn: AcquirePermit) {
+  /**
+   * `thread` is the module of the threads. At most `workers` of them run, with `heapMiB` of heap
+   * each. `turn` acquires a permit.
+   */
+  constructor(
+    offThreadMinBytes: number,
+    thread: URL,
+    { workers, heapMiB }: ReturnType<typeof bodyWorkers>,
+    turn: AcquirePermit,
+  ) {
     this.#offThreadMinBytes = offThreadMinBytes;
     this.#turn = turn;
     this.#threads = new Tinypool({
-      filename: new URL('./body-worker.ts', import.meta.url).href,
+      filename: thread.href,
       minThreads: 0,
       maxThreads: workers,
       idleTimeout: IDLE_MS,

@@ -2,12 +2,10 @@ import type { DecodeContext } from '../../../contracts/requests/field.ts';
 import { type DecodedRequest, type RequestName, requestsOf } from '../../../contracts/requests/requests.ts';
 import { INTERNAL_LIMITS, type Limits } from '../../../lib/limits.ts';
 import { type JsonObject, refuseMisspelt } from '../../../lib/records/fields.ts';
-import { PINECONE_BODIES } from '../pinecone/bodies.ts';
-import { RECALL_BODIES } from '../recall/bodies.ts';
 import { ANY_INDEX, type TextBounds, type VectorPlace } from './extracted-vectors.ts';
 import { parseJsonBody } from './json-body.ts';
 import { RoundedInteger } from './rounded-integer.ts';
-import type { Translation } from './translation.ts';
+import { type DialectBodyName, type Translation, translationOf } from './translation.ts';
 
 /** What a body is checked against. `shape` is null for kinds of body without vectors. */
 export interface BodyContext {
@@ -16,12 +14,8 @@ export interface BodyContext {
   wallMs: number;
 }
 
-const TRANSLATIONS = { ...PINECONE_BODIES, ...RECALL_BODIES };
-type TranslatedBody = keyof typeof TRANSLATIONS;
-
 /** Kind of body: one of our requests, or another dialect's version of one. */
-export type BodyName = RequestName | TranslatedBody;
-type Translated<N extends BodyName> = N extends TranslatedBody ? (typeof TRANSLATIONS)[N]['request'] : N;
+export type BodyName = RequestName | DialectBodyName;
 
 /** Facts found by scanning the text of a body. */
 export interface TextFindings {
@@ -29,14 +23,14 @@ export interface TextFindings {
   roundedInteger?: string;
 }
 
+/** A request as decoded from the text of a body. */
+export type DecodedBody<N extends RequestName> = DecodedRequest<N> & TextFindings;
+
 /** Type of the decoded body of each kind. */
-export type Bodies = { [N in BodyName]: DecodedRequest<Extract<Translated<N>, RequestName>> & TextFindings };
+export type Bodies = { [N in BodyName]: N extends RequestName ? DecodedBody<N> : TextFindings };
 
 /** Returns the request that a kind of body translates to, or the kind itself. */
 export const requestNameOf = (kind: BodyName): RequestName => translationOf(kind)?.request ?? (kind as RequestName);
-
-const translationOf = (kind: BodyName): Translation | null =>
-  Object.hasOwn(TRANSLATIONS, kind) ? TRANSLATIONS[kind as TranslatedBody] : null;
 
 function vectorPlace(kind: BodyName, { limits, shape }: BodyContext): VectorPlace | null {
   if (shape === null) return null;

@@ -3,6 +3,9 @@ import type { RequestName } from '../../../contracts/requests/requests.ts';
 import type { JsonObject } from '../../../lib/records/fields.ts';
 import type { VectorPlace } from './extracted-vectors.ts';
 
+/** Name of a dialect's body: `pinecone/query`. */
+export type DialectBodyName = `${string}/${string}`;
+
 /** Maps a body of another dialect to one of our requests. */
 export interface Translation {
   request: RequestName;
@@ -17,4 +20,18 @@ export interface Translation {
   relaxed?(context: DecodeContext): DecodeContext;
   /** Renames fields, and drops those that the request does not have. */
   translate(body: JsonObject): JsonObject;
+}
+
+const translations = new Map<string, Translation>();
+
+/** Makes the bodies of a dialect known to the decoders of this thread. */
+export function registerBodies(bodies: Readonly<Record<DialectBodyName, Translation>>): void {
+  for (const [name, translation] of Object.entries(bodies)) translations.set(name, translation);
+}
+
+/** Returns null for one of our requests. */
+export function translationOf(name: string): Translation | null {
+  const found = translations.get(name) ?? null;
+  if (found === null && name.includes('/')) throw new Error(`no dialect has registered the body ${name}`);
+  return found;
 }

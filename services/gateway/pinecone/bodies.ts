@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { PLACE_FIELDS, placeText } from '../../../contracts/requests/place.ts';
 import { invalidValue, isJsonObject, type JsonObject, refuseMisspelt } from '../../../lib/records/fields.ts';
 import { ANY_INDEX } from '../bodies/extracted-vectors.ts';
-import type { Translation } from '../bodies/translation.ts';
+import { registerBodies, type Translation } from '../bodies/translation.ts';
 import { filterOf } from './filter.ts';
 import { metricOf } from './metric.ts';
 import { namespaceOf } from './namespace.ts';
@@ -15,7 +15,7 @@ import { namespaceOf } from './namespace.ts';
 const VECTOR_MEMBERS = ['id', 'values', 'sparseValues', 'metadata'];
 
 export const PINECONE_BODIES = {
-  pineconeUpsert: {
+  'pinecone/upsert': {
     request: 'upsert',
     members: ['vectors', 'namespace'],
     vectorsAt: ['vectors', ANY_INDEX, 'values'],
@@ -24,7 +24,7 @@ export const PINECONE_BODIES = {
       namespace: namespaceOf(namespace),
     }),
   },
-  pineconeQuery: {
+  'pinecone/query': {
     request: 'query',
     members: [
       'vector',
@@ -53,7 +53,7 @@ export const PINECONE_BODIES = {
       };
     },
   },
-  pineconeDelete: {
+  'pinecone/delete': {
     request: 'delete',
     members: ['ids', 'deleteAll', 'filter', 'namespace'],
     vectorsAt: null,
@@ -74,7 +74,7 @@ export const PINECONE_BODIES = {
       };
     },
   },
-  pineconeUpdate: {
+  'pinecone/update': {
     request: 'update',
     members: ['id', 'values', 'sparseValues', 'setMetadata', 'filter', 'dryRun', 'namespace'],
     vectorsAt: ['values'],
@@ -94,7 +94,7 @@ export const PINECONE_BODIES = {
       };
     },
   },
-  pineconeFetch: {
+  'pinecone/fetch': {
     request: 'list',
     members: ['filter', 'limit', 'paginationToken', 'namespace'],
     vectorsAt: null,
@@ -106,7 +106,7 @@ export const PINECONE_BODIES = {
       ...selectedBy(body),
     }),
   },
-  pineconeStats: {
+  'pinecone/stats': {
     request: 'none',
     members: ['filter'],
     vectorsAt: null,
@@ -115,7 +115,7 @@ export const PINECONE_BODIES = {
       return {};
     },
   },
-  pineconeNamespace: {
+  'pinecone/namespace': {
     request: 'count',
     members: ['name', 'schema'],
     vectorsAt: null,
@@ -124,7 +124,7 @@ export const PINECONE_BODIES = {
       return { namespace: namespaceOf(name) };
     },
   },
-  pineconeCreate: {
+  'pinecone/create': {
     request: 'createIndex',
     members: [
       'name',
@@ -146,7 +146,7 @@ export const PINECONE_BODIES = {
       return { name: body.name ?? generatedName(), ...fieldsOf(body), ...changesOf(body), ...placeOf(body) };
     },
   },
-  pineconeConfigure: {
+  'pinecone/configure': {
     request: 'changeCollection',
     members: ['deletion_protection', 'tags', 'spec', 'schema', 'deployment', 'embed', 'read_capacity'],
     vectorsAt: null,
@@ -157,6 +157,7 @@ export const PINECONE_BODIES = {
     },
   },
 } as const satisfies Record<string, Translation>;
+registerBodies(PINECONE_BODIES);
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 const isEmpty = (value: unknown): boolean => isJsonObject(value) && Object.keys(value).length === 0;

@@ -67,7 +67,7 @@ async function beginList(input: RouteInput, call: RouteCall): Promise<PagedRespo
 
 export const INDEX_ROUTES = [
   route('POST', '/indexes', 'collections.create', 'manage', {
-    body: 'pineconeCreate',
+    body: 'pinecone/create',
     status: 201,
     params: ({ accountId, body }) => ({ ...body, accountId }),
     answer: modelOf,
@@ -80,7 +80,7 @@ export const INDEX_ROUTES = [
   route('GET', INDEX, 'collections.resolve', 'read', { params: collectionParams, answer: modelOf }),
   route('PATCH', INDEX, 'collections.update', 'manage', {
     width: headsWidth,
-    body: 'pineconeConfigure',
+    body: 'pinecone/configure',
     params: (input) => ({ ...collectionParams(input), ...input.body }),
     answer: modelOf,
   }),

@@ -85,7 +85,7 @@ export const NAMESPACE_ROUTES = [
   route('POST', `${INDEX}/namespaces`, 'collections.count', 'read', {
     mayBeAway: true,
     queue: 'query',
-    body: 'pineconeNamespace',
+    body: 'pinecone/namespace',
     params: bodyParams,
     answer: ({ count }, { body: { namespace } }) => viewOf({ name: namespace, vectorCount: count }),
   }),
@@ -113,7 +113,7 @@ export const NAMESPACE_ROUTES = [
       queue: 'query',
       width: namesWidth,
       needsCollection: true,
-      ...(method === 'POST' && { body: 'pineconeStats' }),
+      ...(method === 'POST' && { body: 'pinecone/stats' }),
       perform: beginStatistics,
       ...SENT_IN_PAGES,
     }),

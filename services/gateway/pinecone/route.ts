@@ -1,7 +1,11 @@
-import { collectionParams, type RouteInput, routesBelow } from '../route.ts';
+import { collectionParams, type InputOf, type RouteInput, routesBelow } from '../route.ts';
+import type { PINECONE_BODIES } from './bodies.ts';
 import { PINECONE } from './dialect.ts';
 
-export const route = routesBelow(PINECONE);
+type Bodies = typeof PINECONE_BODIES;
+export type Input<K extends keyof Bodies> = InputOf<K, Bodies>;
+
+export const route = routesBelow<Bodies>(PINECONE);
 
 /** Base path of an index's data plane, as in the `host` of its model. */
 export const INDEX = '/indexes/{name}';

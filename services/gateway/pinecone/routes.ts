@@ -1,3 +1,4 @@
+import './bodies.ts';
 import { INDEX_ROUTES } from './indexes.ts';
 import { NAMESPACE_ROUTES } from './namespaces.ts';
 import { VECTOR_ROUTES } from './vectors.ts';

@@ -5,20 +5,16 @@ import { requestsOf } from '../../../contracts/requests/requests.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
 import { isProvecError, notFound } from '../../../lib/errors.ts';
 import { decodeIds } from '../../../lib/records/ids.ts';
-import type { Bodies } from '../bodies/decoders.ts';
 import { deleteWidth, updateWidth } from '../overload/queues.ts';
 import { updateForKey } from '../record-update.ts';
 import { matchesJson, vectorsJson } from '../responses/json-pieces.ts';
 import { bodyParams, type RouteCall, type RouteInput } from '../route.ts';
 import { matchOf, recordOf } from './answers.ts';
 import { namespaceOf } from './namespace.ts';
-import { countParams, INDEX, pagination, paramsWith, READ_USAGE, route } from './route.ts';
-
-type Query = RouteInput & { body: Bodies['pineconeQuery'] };
-type Delete = RouteInput & { body: Bodies['pineconeDelete'] };
+import { countParams, INDEX, type Input, pagination, paramsWith, READ_USAGE, route } from './route.ts';
 
 /** Runs a query. An unknown id or namespace matches nothing. */
-async function search(input: Query, call: RouteCall): Promise<QueryResult & { isCounted: boolean }> {
+async function search(input: Input<'pinecone/query'>, call: RouteCall): Promise<QueryResult & { isCounted: boolean }> {
   const { body, collection } = input;
   // A zero vector has the same cosine score with every record, and the index, which searches by
   // direction, cannot find it. An exact search can.
@@ -33,7 +29,7 @@ async function search(input: Query, call: RouteCall): Promise<QueryResult & { is
 }
 
 /** Deletes vectors. Throws NAMESPACE_NOT_FOUND if the namespace has no record. */
-async function deleteVectors(input: Delete, call: RouteCall) {
+async function deleteVectors(input: Input<'pinecone/delete'>, call: RouteCall) {
   const { namespace } = input.body;
   const result = await call('collections.delete', { ...bodyParams(input), isAnchorAwaited: false });
   if (result.deletedCount > 0 || namespace === '') return result;
@@ -63,7 +59,7 @@ export const VECTOR_ROUTES = [
   route('POST', `${INDEX}/query`, 'collections.query', 'read', {
     mayBeAway: true,
     queue: 'query',
-    body: 'pineconeQuery',
+    body: 'pinecone/query',
     perform: search,
     answer: ({ matches }, { body: { namespace } }) => matchesJson(matches.map(matchOf), { namespace, ...READ_USAGE }),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
@@ -73,7 +69,7 @@ export const VECTOR_ROUTES = [
   route('POST', `${INDEX}/vectors/upsert`, 'collections.upsert', 'write', {
     mayBeAway: true,
     queue: 'write',
-    body: 'pineconeUpsert',
+    body: 'pinecone/upsert',
     params: (input) => ({ ...bodyParams(input), isAnchorAwaited: false }),
     answer: ({ upsertedCount }) => ({ upsertedCount }),
   }),
@@ -89,7 +85,7 @@ export const VECTOR_ROUTES = [
   route('POST', `${INDEX}/vectors/fetch_by_metadata`, 'collections.listRecords', 'read', {
     mayBeAway: true,
     queue: 'query',
-    body: 'pineconeFetch',
+    body: 'pinecone/fetch',
     params: bodyParams,
     answer: ({ records, nextCursor }, { body: { namespace } }) =>
       vectorsJson(records.map(recordOf), { namespace, ...pagination(nextCursor), ...READ_USAGE }),
@@ -112,7 +108,7 @@ export const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'unshared',
     width: deleteWidth,
-    body: 'pineconeDelete',
+    body: 'pinecone/delete',
     perform: deleteVectors,
     answer: () => ({}),
   }),
@@ -120,7 +116,7 @@ export const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     width: updateWidth,
-    body: 'pineconeUpdate',
+    body: 'pinecone/update',
     perform: (input, call) => updateForKey(input, call, { ...bodyParams(input), isAnchorAwaited: false }),
     answer: ({ matchedCount }, { body: { filter } }) => (filter === undefined ? {} : { matchedRecords: matchedCount }),
   }),

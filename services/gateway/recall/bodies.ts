@@ -1,5 +1,5 @@
 import { ANY_INDEX } from '../bodies/extracted-vectors.ts';
-import type { Translation } from '../bodies/translation.ts';
+import { registerBodies, type Translation } from '../bodies/translation.ts';
 
 /**
  * Bodies of the earlier service's SDKs. The Python SDK sends null for an absent value, and both
@@ -7,14 +7,14 @@ import type { Translation } from '../bodies/translation.ts';
  * a known one.
  */
 export const RECALL_BODIES = {
-  recallUpsert: {
+  'recall/upsert': {
     request: 'upsert',
     members: ['records'],
     vectorsAt: ['records', ANY_INDEX, 'values'],
     relaxed: (context) => ({ ...context, recordsMin: 0 }),
     translate: ({ records }) => ({ records }),
   },
-  recallQuery: {
+  'recall/query': {
     request: 'query',
     members: ['vector', 'topK', 'filter', 'includeValues', 'includeMetadata'],
     vectorsAt: ['vector'],
@@ -27,3 +27,4 @@ export const RECALL_BODIES = {
     }),
   },
 } as const satisfies Record<string, Translation>;
+registerBodies(RECALL_BODIES);

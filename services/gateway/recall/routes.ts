@@ -5,9 +5,11 @@ import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts'
 import { deleteWidth, headsWidth } from '../overload/queues.ts';
 import { matchesJson, vectorsJson } from '../responses/json-pieces.ts';
 import { bodyParams, collectionParams, routesBelow, VERIFY_TIMEOUT_MS } from '../route.ts';
+import './bodies.ts';
+import type { RECALL_BODIES } from './bodies.ts';
 import { RECALL } from './dialect.ts';
 
-const route = routesBelow(RECALL);
+const route = routesBelow<typeof RECALL_BODIES>(RECALL);
 const COLLECTION = '/collections/{name}';
 const snakeOf = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 /** Adds each field under its Python name next to its JavaScript name. */
@@ -64,7 +66,7 @@ export const RECALL_ROUTES = [
   route('POST', `${COLLECTION}/upsert`, 'collections.upsert', 'write', {
     mayBeAway: true,
     queue: 'write',
-    body: 'recallUpsert',
+    body: 'recall/upsert',
     async perform(input, call) {
       if (input.body.records.ids.length > 0) return call('collections.upsert', bodyParams(input));
       const { merkleRoot } = await call('collections.get', collectionParams(input));
@@ -75,7 +77,7 @@ export const RECALL_ROUTES = [
   route('POST', `${COLLECTION}/query`, 'collections.query', 'read', {
     mayBeAway: true,
     queue: 'query',
-    body: 'recallQuery',
+    body: 'recall/query',
     params: bodyParams,
     answer: ({ matches }) => matchesJson(matches),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),

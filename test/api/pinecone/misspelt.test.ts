@@ -9,19 +9,19 @@ import { type SharedService, shareService } from '../../support/shared-service.t
 const INDEX = '/indexes/misspelt';
 const VECTOR = { id: 'a', values: [1], metadata: { n: 1 } };
 const BODIES: Readonly<Record<keyof typeof PINECONE_BODIES, [method: string, path: string, body: object]>> = {
-  pineconeUpsert: ['POST', `${INDEX}/vectors/upsert`, { vectors: [VECTOR], namespace: '' }],
-  pineconeQuery: ['POST', `${INDEX}/query`, { topK: 1, vector: [1], filter: { n: 1 }, includeMetadata: true }],
-  pineconeDelete: ['POST', `${INDEX}/vectors/delete`, { ids: ['none'], namespace: '', deleteAll: false }],
-  pineconeUpdate: ['POST', `${INDEX}/vectors/update`, { filter: { n: 2 }, setMetadata: { n: 2 }, dryRun: true }],
-  pineconeFetch: ['POST', `${INDEX}/vectors/fetch_by_metadata`, { filter: { n: 1 }, limit: 1, namespace: '' }],
-  pineconeStats: ['POST', `${INDEX}/describe_index_stats`, { filter: {} }],
-  pineconeNamespace: ['POST', `${INDEX}/namespaces`, { name: '' }],
-  pineconeCreate: [
+  'pinecone/upsert': ['POST', `${INDEX}/vectors/upsert`, { vectors: [VECTOR], namespace: '' }],
+  'pinecone/query': ['POST', `${INDEX}/query`, { topK: 1, vector: [1], filter: { n: 1 }, includeMetadata: true }],
+  'pinecone/delete': ['POST', `${INDEX}/vectors/delete`, { ids: ['none'], namespace: '', deleteAll: false }],
+  'pinecone/update': ['POST', `${INDEX}/vectors/update`, { filter: { n: 2 }, setMetadata: { n: 2 }, dryRun: true }],
+  'pinecone/fetch': ['POST', `${INDEX}/vectors/fetch_by_metadata`, { filter: { n: 1 }, limit: 1, namespace: '' }],
+  'pinecone/stats': ['POST', `${INDEX}/describe_index_stats`, { filter: {} }],
+  'pinecone/namespace': ['POST', `${INDEX}/namespaces`, { name: '' }],
+  'pinecone/create': [
     'POST',
     '/indexes',
     { name: 'other', dimension: 0, metric: 'cosine', deletion_protection: 'disabled' },
   ],
-  pineconeConfigure: ['PATCH', INDEX, { deletion_protection: 'disabled', tags: {} }],
+  'pinecone/configure': ['PATCH', INDEX, { deletion_protection: 'disabled', tags: {} }],
 };
 const MEMBERS = Object.entries(BODIES).flatMap(([kind, [method, path, body]]) =>
   Object.keys(body).map((member) => ({ kind, method, path, body, member })),

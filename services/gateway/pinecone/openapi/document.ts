@@ -31,8 +31,9 @@ const ABSENT_FIELD = 'A record without the field matches only `$exists: false`, 
 const refusals = (codes: Iterable<ErrorCode>): OpenApiSchemas =>
   errorResponses(codes, statusOf, (code) => MEANINGS[code] ?? ERROR_TABLE[code].when, { ...HEADERS, 401: {} });
 
-/** `pineconeQuery` becomes `QueryRequest`. */
-const componentOf = (body: string): string => `${body.replace('pinecone', '')}Request`;
+/** `pinecone/query` becomes `QueryRequest`. */
+const componentOf = (body: string): string =>
+  body.replace(/^pinecone\/(.)(.*)$/, (_, first: string, rest: string) => `${first.toUpperCase()}${rest}Request`);
 
 function errorCodesOf(route: Route, operationId: string): Set<ErrorCode> {
   const codes = new Set(errorsOf(route));

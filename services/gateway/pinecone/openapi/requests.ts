@@ -52,10 +52,10 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, OpenA
   const changes = { deletion_protection: protection, tags };
   const placed = place.schema.properties as OpenApiSchemas;
   return {
-    pineconeUpsert: object({ vectors: { ...fieldsOf(limits, 'upsert').records, items: ref('Vector') }, namespace }, [
+    'pinecone/upsert': object({ vectors: { ...fieldsOf(limits, 'upsert').records, items: ref('Vector') }, namespace }, [
       'namespace',
     ]),
-    pineconeQuery: any(
+    'pinecone/query': any(
       {
         vector: query.vector,
         id: { ...ref('RecordId'), description: 'Search near the vector of this record; `vector` is then ignored.' },
@@ -68,11 +68,11 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, OpenA
       },
       someOf('vector', 'id'),
     ),
-    pineconeDelete: any(
+    'pinecone/delete': any(
       { ids: deleted.ids, deleteAll: deleted.all, filter: deleted.filter, namespace },
       oneOf('ids', 'deleteAll', 'filter'),
     ),
-    pineconeUpdate: any(
+    'pinecone/update': any(
       {
         id: ref('RecordId'),
         filter: { ...update.filter, description: 'Selects the vectors to change.' },
@@ -84,12 +84,12 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, OpenA
       },
       oneOf('id', 'filter'),
     ),
-    pineconeFetch: any({ filter: ref('Filter'), limit: listed.limit, paginationToken, namespace }),
-    pineconeStats: any({
+    'pinecone/fetch': any({ filter: ref('Filter'), limit: listed.limit, paginationToken, namespace }),
+    'pinecone/stats': any({
       filter: { type: 'object', maxProperties: 0, description: 'Must be empty: Provec counts whole namespaces.' },
     }),
-    pineconeNamespace: object({ name: namespace }),
-    pineconeCreate: any(
+    'pinecone/namespace': object({ name: namespace }),
+    'pinecone/create': any(
       {
         name: { ...ref('IndexName'), description: 'If absent, Provec generates a name.' },
         ...shape,
@@ -104,7 +104,7 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, OpenA
       },
       someOf('dimension', 'schema'),
     ),
-    pineconeConfigure: any(changes, someOf('deletion_protection', 'tags')),
+    'pinecone/configure': any(changes, someOf('deletion_protection', 'tags')),
   };
 }
 

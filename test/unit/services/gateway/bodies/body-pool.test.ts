@@ -5,8 +5,9 @@ import { BodyPool } from '../../../../../services/gateway/bodies/body-pool.ts';
 const context = { wallMs: 0, limits: LIMITS, shape: { dimensions: 3, metric: 'cosine' as const } };
 const request = { account: 'a', width: 1, whenGone: () => () => undefined };
 
+const THREAD = new URL('../../../../../services/gateway/body-thread.ts', import.meta.url);
 let turns = 0;
-const pool = new BodyPool(10_000, { workers: 1, heapMiB: 256 }, async () => {
+const pool = new BodyPool(10_000, THREAD, { workers: 1, heapMiB: 256 }, async () => {
   turns++;
   return { release: () => undefined };
 });

@@ -27,7 +27,7 @@ const budget = new MemoryBudget(
   },
 );
 const server = createServer((req: IncomingMessage, res: ServerResponse) => {
-  const exchange = new RequestContext(req, res, 0, false);
+  const exchange = new RequestContext(req, res, 0, false, []);
   const body = bodyOf(exchange, BODY_MAX_BYTES, budget);
   exchanges.push(exchange);
   read.push(body);
