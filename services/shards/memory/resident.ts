@@ -1,11 +1,11 @@
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { Claim, Claims } from '../cluster/ownership/claims.ts';
 import type { Replicas } from '../cluster/replicas.ts';
 import type { ShardActor } from '../shard/actor.ts';
 import type { Checkpointer } from '../shard/checkpointer.ts';
 import type { Materialiser } from '../shard/materialiser.ts';
 import type { WorkerPool } from '../worker/pool.ts';
+import type { Claim, Claims } from './claims.ts';
 import type { HeadHistory } from './head-history.ts';
 import type { NodeMemory } from './node-memory.ts';
 

@@ -1,10 +1,10 @@
 import { Placement } from '../../../lib/placement/placement.ts';
-import type { Claim } from '../../../services/shards/cluster/ownership/claims.ts';
 import { LeaseKeeper } from '../../../services/shards/cluster/ownership/lease-keeper.ts';
 import { LeaseObserver } from '../../../services/shards/cluster/ownership/lease-observer.ts';
 import { LeaseWatch } from '../../../services/shards/cluster/ownership/lease-watch.ts';
 import { Ownership } from '../../../services/shards/cluster/ownership/ownership.ts';
 import { Replicas } from '../../../services/shards/cluster/replicas.ts';
+import type { Claim } from '../../../services/shards/memory/claims.ts';
 import type { LeaseRow } from '../../../store/owners.ts';
 import type { Store } from '../../../store/port.ts';
 import type { NodeTime } from './virtual-time.ts';

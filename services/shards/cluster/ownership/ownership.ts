@@ -13,7 +13,7 @@ import { parseShardKey, type ShardKey } from '../../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../../lib/shard/moved.ts';
 import type { ShardLog } from '../../../../store/log.ts';
 import type { Holder, OwnerStore } from '../../../../store/owners.ts';
-import type { Claim, Claims } from './claims.ts';
+import type { Claim, Claims } from '../../memory/claims.ts';
 import { fence as fenceLog } from './fence.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import { LEASE_WAIT_MS } from './lease-terms.ts';

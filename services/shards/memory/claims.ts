@@ -1,6 +1,6 @@
-import { EMPTY_HEAD, type ShardHead } from '../../../../lib/shard/head.ts';
-import type { ShardKey } from '../../../../lib/shard/key.ts';
-import type { ShardLog } from '../../../../store/log.ts';
+import { EMPTY_HEAD, type ShardHead } from '../../../lib/shard/head.ts';
+import type { ShardKey } from '../../../lib/shard/key.ts';
+import type { ShardLog } from '../../../store/log.ts';
 
 /** The right to serve one shard. */
 export interface Claim {
