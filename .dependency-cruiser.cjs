@@ -60,6 +60,13 @@ module.exports = {
       to: { path: 'node_modules/moleculer-web/' },
     },
     {
+      name: 'memory-knows-no-cluster',
+      comment: 'What a node keeps in memory does not depend on there being other nodes: the cluster grants its claims.',
+      severity: 'error',
+      from: { path: '^services/shards/memory/' },
+      to: { path: '^services/shards/cluster/' },
+    },
+    {
       name: 'dialects-register',
       comment: 'A dialect builds on the gateway and registers with it: only what puts the gateway together names one.',
       severity: 'error',

@@ -18,6 +18,7 @@ import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
 import type { Store } from '../../../store/port.ts';
 import type { NodeMemory } from '../memory/node-memory.ts';
+import type { Copies } from '../memory/resident.ts';
 import { isUnavailable } from '../shard/failure.ts';
 import { closeInWorker, followShard, type LoadedCopy, sizeInMemory } from '../shard/open.ts';
 import { type ShardWorker, WorkerLost, type WorkerPool } from '../worker/pool.ts';
@@ -52,7 +53,7 @@ export interface ReplicasOptions {
   memory: Pick<NodeMemory, 'copies' | 'fitsCopy' | 'isTight'>;
 }
 
-export class Replicas {
+export class Replicas implements Copies {
   readonly #options: ReplicasOptions;
   readonly #replicas = new Map<ShardKey, Replica>();
   /** Dropped copies that are not yet out of their workers. */

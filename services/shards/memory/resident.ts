@@ -1,10 +1,10 @@
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { Replicas } from '../cluster/replicas.ts';
 import type { ShardActor } from '../shard/actor.ts';
 import type { Checkpointer } from '../shard/checkpointer.ts';
 import type { Materialiser } from '../shard/materialiser.ts';
-import type { WorkerPool } from '../worker/pool.ts';
+import type { LoadedCopy } from '../shard/open.ts';
+import type { ShardWorker, WorkerPool } from '../worker/pool.ts';
 import type { Claim, Claims } from './claims.ts';
 import type { HeadHistory } from './head-history.ts';
 import type { NodeMemory } from './node-memory.ts';
@@ -31,7 +31,14 @@ export function assertOpen(resident: Resident): asserts resident is OpenResident
 }
 
 /** Copies of shards that other nodes hold. */
-export type Copies = Pick<Replicas, 'bytesOf' | 'take' | 'shed'>;
+export interface Copies {
+  /** Bytes of the shard's copy in memory; 0 without one. */
+  bytesOf(key: ShardKey): number;
+  /** Gives a complete copy, if there is one, to the caller, who then owns it and its worker. */
+  take(key: ShardKey): Promise<{ worker: ShardWorker; warm: LoadedCopy } | null>;
+  /** Drops copies until `bytes` are free. Returns false if it dropped none. */
+  shed(bytes: number): Promise<boolean>;
+}
 
 /** The parts that a shard cache uses. None of them depends on it. */
 export interface ShardCacheParts {
