@@ -1,6 +1,8 @@
 import { invalidArgument } from '../../lib/errors.ts';
+import type { Position } from '../../store/page.ts';
 
 export const CURSOR_MAX_CHARS = 512;
+const POSITION = /^after (\S{1,40}) (\S{1,64})$/;
 
 /** Encodes the position where the next page begins as a `nextCursor`, opaque to clients. */
 export function writeCursor(position: string): string {
@@ -13,4 +15,16 @@ export function readCursor(cursor: unknown, position: RegExp, maxChars = CURSOR_
   const found = isText ? position.exec(Buffer.from(cursor, 'base64url').toString()) : null;
   if (found === null) throw invalidArgument('cursor', 'the nextCursor of an earlier page', cursor);
   return found.slice(1);
+}
+
+/** Returns the `nextCursor` of a page that ends at `position`; null is the end of the list. */
+export function positionCursor(position: Position | null): { nextCursor?: string } {
+  return position === null ? {} : { nextCursor: writeCursor(`after ${position.createdAt} ${position.id}`) };
+}
+
+/** Inverse of `positionCursor`; null without a cursor. Throws INVALID_ARGUMENT. */
+export function positionOfCursor(cursor: string | undefined): Position | null {
+  if (cursor === undefined) return null;
+  const [createdAt, id] = readCursor(cursor, POSITION);
+  return { createdAt, id };
 }

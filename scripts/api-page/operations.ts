@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../lib/json/schema.ts';
-import { NDJSON_TYPE } from '../../services/gateway/ndjson-type.ts';
 import type { Example } from '../../services/gateway/openapi/examples/example.ts';
 import { STORY } from '../../services/gateway/openapi/examples/story.ts';
+import { NDJSON_TYPE } from '../../services/gateway/responses/sender.ts';
 import { table, WIDTH, wrapText } from '../markdown.ts';
 import type { Fields } from './fields.ts';
 import { jsonText } from './json-text.ts';

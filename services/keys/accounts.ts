@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { AccountsPage, AccountView, KeyView } from '../../contracts/actions/keys.ts';
-import { positionCursor, positionOfCursor } from '../../contracts/requests/position-cursor.ts';
+import { positionCursor, positionOfCursor } from '../../contracts/requests/page-cursor.ts';
 import { notFound, unavailable } from '../../lib/errors.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import type { Clock } from '../../lib/time/clock.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { KeysPage, KeyView } from '../../contracts/actions/keys.ts';
-import { positionCursor, positionOfCursor } from '../../contracts/requests/position-cursor.ts';
+import { positionCursor, positionOfCursor } from '../../contracts/requests/page-cursor.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import type { KeyRow, KeyStore, Scope } from '../../store/keys.ts';

@@ -4,7 +4,7 @@ import { CURSOR_MAX_CHARS } from '../../../contracts/requests/page-cursor.ts';
 import { type RequestName, requestsOf } from '../../../contracts/requests/requests.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
-import { NDJSON_TYPE } from '../ndjson-type.ts';
+import { NDJSON_TYPE } from '../responses/sender.ts';
 import type { Route } from '../route.ts';
 import { withExamples } from './examples/attached.ts';
 import { type OpenApiSchema, type OpenApiSchemas, ref } from './schema.ts';

@@ -5,6 +5,9 @@ import type { Pieces } from './json-pieces.ts';
 import { type MinimumPace, ReadingPace } from './reading-pace.ts';
 import type { ResponseScheduler } from './response-scheduler.ts';
 
+/** Media type of newline-delimited JSON, for exports and imports. */
+export const NDJSON_TYPE = 'application/x-ndjson';
+
 export const JSON_HEADERS = Object.freeze({
   'Content-Type': 'application/json; charset=utf-8',
   'Cache-Control': 'no-store',

@@ -7,10 +7,9 @@ import type {
 } from '../../../contracts/actions/collections.ts';
 import { recordBytes } from '../../../lib/admission/answer-size.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import { NDJSON_TYPE } from '../ndjson-type.ts';
 import type { RequestContext } from '../request-context.ts';
 import { exportLines, type Pieces } from '../responses/json-pieces.ts';
-import { JSON_HEADERS } from '../responses/sender.ts';
+import { JSON_HEADERS, NDJSON_TYPE } from '../responses/sender.ts';
 import { attemptCall } from './call-action.ts';
 import type { StepParts } from './step.ts';
 
