@@ -37,7 +37,7 @@ const times = Array.from({ length: ROUNDS }, () => {
   return performance.now() - start;
 }).sort((a, b) => a - b);
 console.log(
-  `${UPDATES} updates and the root: median ${round(times[ROUNDS / 2])} ms, slowest ${round(times.at(-1)!)} ms`,
+  `${UPDATES} updates and the root: median ${round(times[ROUNDS / 2]!)} ms, slowest ${round(times.at(-1)!)} ms`,
 );
 
 const proofStart = performance.now();

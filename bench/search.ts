@@ -34,7 +34,7 @@ function print(what: string, value: string): void {
 
 function latency(takenMs: number[]): string {
   const sorted = takenMs.sort((a, b) => a - b);
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))].toFixed(3);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!.toFixed(3);
   return `p50 ${at(0.5)}  p95 ${at(0.95)}  p99 ${at(0.99)}  max ${at(1)} ms`;
 }
 
@@ -49,7 +49,7 @@ for (const write of multipliedWrites(data, records)) {
     })[1],
   );
 }
-print('data', `${records} x ${data.dimensions}, ${quantization}, ${cpus()[0].model}`);
+print('data', `${records} x ${data.dimensions}, ${quantization}, ${cpus()[0]?.model}`);
 print('stage + commit of 1,000 records', latency(writeMs));
 print(
   'exact scan before the index',
@@ -82,7 +82,7 @@ for (const { name, filter } of [{ name: 'no filter', filter: null }, ...data.fil
   const asked = data.queries
     .slice(0, filter === null ? QUERIES : FILTERED_QUERIES)
     .map((vector) => queryWith(vector, { filter, includeMetadata: true }));
-  const [, firstMs] = timed(() => queryIn(shard, asked[0]));
+  const [, firstMs] = timed(() => queryIn(shard, asked[0]!));
   let recall = 0;
   let short = 0;
   const takenMs = asked.map((query) => {

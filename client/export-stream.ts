@@ -45,12 +45,12 @@ export class Exported<T = ExportedRecord> implements AsyncIterable<T> {
     let open = '';
     for await (const chunk of this.#chunks()) {
       const lines = (open + decoder.decode(chunk, { stream: true })).split('\n');
-      open = lines.at(-1)!;
-      if (lines.some(({ length }) => length > LINE_MAX_CHARS)) {
+      open = lines.pop() ?? '';
+      if ([...lines, open].some(({ length }) => length > LINE_MAX_CHARS)) {
         const error = `The export has a line of more than ${LINE_MAX_CHARS} characters: is this the address of a Provec?`;
         throw new ServerError({ error, status: OK });
       }
-      yield* lines.slice(0, -1);
+      yield* lines;
     }
     if (open !== '') yield open;
   }

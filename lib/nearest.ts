@@ -1,3 +1,5 @@
+import { itemAt, lastOf } from './checked-access.ts';
+
 /** Damerau-Levenshtein distance (optimal string alignment), in UTF-16 code units. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
@@ -6,14 +8,17 @@ function distance(a: string, b: string): number {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1];
-      let least = Math.min(previous[j]! + 1, row[j - 1]! + 1, previous[j - 1]! + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, before[j - 2]! + 1);
+      const above = itemAt(previous, j);
+      const diagonal = itemAt(previous, j - 1);
+      let least = Math.min(above + 1, lastOf(row) + 1, diagonal + (same ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        least = Math.min(least, itemAt(before, j - 2) + 1);
       row.push(least);
     }
     before = previous;
     previous = row;
   }
-  return previous[b.length]!;
+  return lastOf(previous);
 }
 
 /** Minimum length of a prefix that counts as an abbreviation of a known name. */

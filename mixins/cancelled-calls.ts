@@ -18,7 +18,8 @@ type Handler = (this: Service, ctx: Context) => Promise<unknown>;
 export class CancelledCalls {
   /** Controllers of calls from other nodes, by call id. */
   readonly #running = new Map<string, AbortController>();
-  #broker: ServiceBroker | null = null;
+  /** Set when the broker is created, before any call. */
+  #broker!: ServiceBroker;
 
   readonly #service: ServiceSchema = {
     name: SERVICE,
@@ -55,7 +56,7 @@ export class CancelledCalls {
 
   /** Runs an action. A call from another node gets its own signal. */
   readonly run = async (ctx: Context, work: () => Promise<unknown>): Promise<unknown> => {
-    if (ctx.nodeID === null || ctx.nodeID === this.#broker!.nodeID) return work();
+    if (ctx.nodeID === null || ctx.nodeID === this.#broker.nodeID) return work();
     const controller = new AbortController();
     Object.assign(ctx.options, { signal: controller.signal });
     this.#running.set(ctx.id, controller);
@@ -76,7 +77,7 @@ export class CancelledCalls {
     if (signal.aborted) return Promise.reject(signal.reason);
     return new Promise((resolve, reject) => {
       const cancel = (): void => {
-        this.#broker!.transit?.removePendingRequest(ctx.id);
+        this.#broker.transit?.removePendingRequest(ctx.id);
         this.#tell(ctx, signal.reason);
         reject(signal.reason);
       };
@@ -87,7 +88,7 @@ export class CancelledCalls {
   };
 
   #tell({ id, nodeID }: Context, reason: unknown): void {
-    const broker = this.#broker!;
+    const broker = this.#broker;
     const isKnown = broker.registry.actions.get(CANCEL)?.getEndpointByNodeID(nodeID!)?.isAvailable === true;
     if (!isKnown) return;
     const isClientGone = reason instanceof Cancelled && reason.isClientGone;

@@ -44,39 +44,42 @@ const DEFAULT_LIMITS: readonly (readonly [LimitName, LimitName])[] = [
 
 function readLimits(raw: string | undefined): Limits {
   if (raw === undefined) return LIMITS;
-  const limits: Record<string, number> = { ...LIMITS };
-  for (const [name, value] of Object.entries(json(raw))) {
-    const most = Object.hasOwn(LIMITS, name) ? LIMITS[name as LimitName] : undefined;
-    if (most === undefined)
-      invalidSetting(`a JSON object with no other keys than ${Object.keys(LIMITS).join(', ')}, but has ${name}`);
-    if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > most!) {
-      invalidSetting(`a JSON object in which ${name} is a whole number from 1 to ${most}`);
-    }
-    limits[name] = value as number;
+  const limits: Record<LimitName, number> = { ...LIMITS };
+  const names = Object.keys(LIMITS) as LimitName[];
+  for (const [given, value] of Object.entries(json(raw))) {
+    const name = names.find((each) => each === given);
+    if (name === undefined)
+      return invalidSetting(`a JSON object with no other keys than ${names.join(', ')}, but has ${given}`);
+    const most = LIMITS[name];
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > most)
+      return invalidSetting(`a JSON object in which ${name} is a whole number from 1 to ${most}`);
+    limits[name] = value;
   }
-  for (const [fallback, most] of DEFAULT_LIMITS) limits[fallback] = Math.min(limits[fallback]!, limits[most]!);
-  return Object.freeze(limits) as Limits;
+  for (const [fallback, most] of DEFAULT_LIMITS) limits[fallback] = Math.min(limits[fallback], limits[most]);
+  return Object.freeze(limits);
 }
 
 function readPlans(raw: string | undefined): Plans {
   if (raw === undefined) return DEFAULT_PLANS;
   const plans: Record<string, Record<string, number | boolean | null>> = structuredClone(DEFAULT_PLANS) as never;
   for (const [plan, changes] of Object.entries(json(raw))) {
-    if (!Object.hasOwn(plans, plan))
-      invalidSetting(`a JSON object with no other keys than ${PLAN_NAMES.join(', ')}, but has ${plan}`);
-    if (!isJsonObject(changes)) invalidSetting(`a JSON object in which ${plan} is an object`);
-    for (const [name, value] of Object.entries(changes as Record<string, unknown>)) {
-      if (!Object.hasOwn(plans[plan]!, name))
+    const limits = Object.hasOwn(plans, plan) ? plans[plan] : undefined;
+    if (limits === undefined)
+      return invalidSetting(`a JSON object with no other keys than ${PLAN_NAMES.join(', ')}, but has ${plan}`);
+    if (!isJsonObject(changes)) return invalidSetting(`a JSON object in which ${plan} is an object`);
+    for (const [name, value] of Object.entries(changes)) {
+      if (!Object.hasOwn(limits, name))
         invalidSetting(
           `a JSON object in which ${plan} has only vectors, writes, queries, collections, keys, shards, anchoring`,
         );
       if (name === 'anchoring') {
-        if (typeof value !== 'boolean') invalidSetting(`a JSON object in which ${plan}.anchoring is true or false`);
-        plans[plan]!.anchoring = value as boolean;
+        if (typeof value !== 'boolean')
+          return invalidSetting(`a JSON object in which ${plan}.anchoring is true or false`);
+        limits.anchoring = value;
       } else {
-        if (!Number.isSafeInteger(value) || (value as number) < -1)
-          invalidSetting(`a JSON object in which ${plan}.${name} is -1 (no limit) or a whole number`);
-        plans[plan]![name] = value === -1 ? null : (value as number);
+        if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < -1)
+          return invalidSetting(`a JSON object in which ${plan}.${name} is -1 (no limit) or a whole number`);
+        limits[name] = value === -1 ? null : value;
       }
     }
   }

@@ -24,8 +24,9 @@ export async function refuseSymbolicLinks({
 }: Pick<Config, 'dataDir' | 'secretFile' | 'solanaKeypair'>): Promise<void> {
   const named = [secretFile, solanaKeypair].flatMap((file) => (file === null ? [] : resolve(file)));
   const mayBeLinks = new Set([...MAY_BE_LINKS.map((name) => resolve(dataDir, name)), ...named]);
-  for (const folders = [dataDir]; folders.length > 0; ) {
-    const folder = folders.pop()!;
+  const folders = [dataDir];
+  // Folders that are found are appended.
+  for (const folder of folders) {
     // Other processes of the store may remove a folder in the meantime.
     for (const entry of await readdir(folder, { withFileTypes: true }).catch(ifMissing<Dirent[]>([]))) {
       const path = join(folder, entry.name);

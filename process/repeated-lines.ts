@@ -1,3 +1,5 @@
+import { getOrThrow } from '../lib/checked-access.ts';
+
 /** State of one kind of line. */
 interface LineWindow {
   /** Lines suppressed in this window. */
@@ -52,7 +54,7 @@ export class RepeatedLines {
   }
 
   #end(kind: string): void {
-    const { count, write, timer } = this.#windows.get(kind)!;
+    const { count, write, timer } = getOrThrow(this.#windows, kind);
     clearTimeout(timer);
     this.#windows.delete(kind);
     if (count === 0) return;

@@ -23,20 +23,22 @@ const IGNORED = 'PROVEC_BOOTSTRAP_KEY is ignored: this store already had its fir
  */
 export function startupBanner(config: Config, startup: Startup): string {
   const { url } = startup;
-  const facts = [
+  const { healthUrl, bootstrapSecret } = startup;
+  const facts: [name: string, value: string | null][] = [
     ['Data folder', config.dataDir],
     ['Ledger', ledgerLine(startup.ledger)],
-    ...(startup.healthUrl === null ? [] : [['Health', `${startup.healthUrl}/readyz`]]),
-    ...(startup.bootstrapSecret === null ? [] : [['API key', keyLine(config, startup.bootstrapSecret)]]),
-    ...(isSecretMade(config, startup)
-      ? [['Secret', `${defaultSecretFile(config.dataDir)}   (keep a copy apart from the data)`]]
-      : []),
-    ...(startup.isBootstrapKeyIgnored ? [['API key', IGNORED]] : []),
+    ['Health', healthUrl && `${healthUrl}/readyz`],
+    ['API key', bootstrapSecret && keyLine(config, bootstrapSecret)],
+    [
+      'Secret',
+      isSecretMade(config, startup) ? `${defaultSecretFile(config.dataDir)}   (keep a copy apart from the data)` : null,
+    ],
+    ['API key', startup.isBootstrapKeyIgnored ? IGNORED : null],
   ];
   const lines = [
     url === null ? 'Provec runs without a gateway' : `Provec listens on ${url}`,
     '',
-    ...facts.map(([name, value]) => `  ${name.padEnd(13)}${value}`),
+    ...facts.flatMap(([name, value]) => (value === null ? [] : `  ${name.padEnd(13)}${value}`)),
     '',
   ];
   if (url !== null) {

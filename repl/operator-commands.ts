@@ -50,24 +50,24 @@ const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
     move: {
       usage: '<shard> <node>',
       meaning: 'gives a shard to another node',
-      async run(caller, [shard, node]) {
-        const moved = await call(caller, 'cluster.move', { shard: shard!, node: node! }, NO_TIMEOUT);
+      async run(caller, [shard = '', node = '']) {
+        const moved = await call(caller, 'cluster.move', { shard, node }, NO_TIMEOUT);
         return `${moved.shard} is on ${moved.to}${moved.from === null ? '' : `; it was on ${moved.from}`}.`;
       },
     },
     drain: {
       usage: '<node>',
       meaning: 'moves all shards off a node, which takes none until it restarts',
-      async run(caller, [node]) {
-        const { left } = await call(caller, 'cluster.drain', { node: node! }, NO_TIMEOUT);
+      async run(caller, [node = '']) {
+        const { left } = await call(caller, 'cluster.drain', { node }, NO_TIMEOUT);
         return left === 0 ? `${node} no longer holds any shards.` : `${node} still holds ${left} shards.`;
       },
     },
     verify: {
       usage: '<account> <collection>',
       meaning: 'recomputes the root from stored data and compares it with the ledger',
-      run: async (caller, [account, collection]) =>
-        verdictText(await call(caller, 'cluster.verify', { account: account!, collection: collection! }, NO_TIMEOUT)),
+      run: async (caller, [account = '', collection = '']) =>
+        verdictText(await call(caller, 'cluster.verify', { account, collection }, NO_TIMEOUT)),
     },
     anchors: {
       usage: '[due|halted]',
@@ -91,17 +91,17 @@ const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
       usage: '<folder>',
       meaning: 'copies the data folder as it is at one moment, while it is used (not with MongoDB)',
       flag: '--without-secrets',
-      async run(caller, [folder], _, withoutSecrets) {
+      async run(caller, [folder = ''], _, withoutSecrets) {
         // npm runs scripts in the package's folder; INIT_CWD is the user's.
-        const target = resolve(process.env.INIT_CWD ?? '.', folder!);
+        const target = resolve(process.env.INIT_CWD ?? '.', folder);
         return backupText(await call(caller, 'cluster.backup', { folder: target, withoutSecrets }, NO_TIMEOUT));
       },
     },
     resume: {
       usage: '<collection>',
       meaning: 'accepts what the shards of a halted collection hold as right, and anchors it',
-      async run(caller, [collection]) {
-        const { collectionId } = await call(caller, 'cluster.resume', { collection: collection! }, NO_TIMEOUT);
+      async run(caller, [collection = '']) {
+        const { collectionId } = await call(caller, 'cluster.resume', { collection }, NO_TIMEOUT);
         return `${collectionId} is anchored again.`;
       },
     },
@@ -142,7 +142,7 @@ export async function runOperatorCommand(caller: Caller, argv: readonly string[]
   const help = helpOf(argv);
   if (help !== null) return help;
   const { words, slice, hasSlice, flags } = readWords(argv);
-  const [name, ...rest] = words;
+  const [name = '', ...rest] = words;
   const command = OPERATOR_COMMANDS.get(name);
   if (command === undefined)
     throw new UsageError(
@@ -210,10 +210,11 @@ function operatorMessage(error: Error): string {
 export function completionsOf(line: string, shardNodes: readonly string[]): string[] {
   const words = line.split(' ');
   const last = words.length - 1;
+  const begun = words[last] ?? '';
   const expected = OPERATOR_COMMANDS.get(words[1] ?? '')?.usage.split(' ')[last - 2];
   const choices = expected?.includes('|') ? expected.slice(1, -1).split('|') : [];
   const ofCommand = expected === '<node>' ? shardNodes : choices;
   const candidates = last === 1 ? [...OPERATOR_COMMANDS.keys(), 'help'] : ofCommand;
   const before = words.slice(0, last).join(' ');
-  return candidates.filter((word) => word.startsWith(words[last]!)).map((word) => `${before} ${word}`);
+  return candidates.filter((word) => word.startsWith(begun)).map((word) => `${before} ${word}`);
 }

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
+import { itemAt } from '../lib/checked-access.ts';
 
 interface Column<R> {
   title: string;
@@ -14,15 +15,17 @@ export function printable(text: string): string {
 
 /** Formats rows in aligned columns. Titles are bold on a terminal. No line break at the end. */
 export function textTable<R>(columns: readonly Column<R>[], rows: readonly R[]): string {
-  const cells = rows.map((row) => columns.map(({ cell }) => printable(cell(row))));
-  const widths = columns.map(({ title }, at) => Math.max(title.length, ...cells.map((line) => line[at]!.length)));
-  const lineOf = (texts: string[]): string =>
-    texts
-      .map((text, at) => (columns[at]!.isNumber ? text.padStart(widths[at]!) : text.padEnd(widths[at]!)))
+  const laidOut = columns.map(({ title, cell, isNumber }) => {
+    const texts = [title, ...rows.map((row) => printable(cell(row)))];
+    const width = Math.max(...texts.map(({ length }) => length));
+    return texts.map((text) => (isNumber ? text.padStart(width) : text.padEnd(width)));
+  });
+  const lineAt = (at: number): string =>
+    laidOut
+      .map((texts) => itemAt(texts, at))
       .join('  ')
       .trimEnd();
-  const head = styleText('bold', lineOf(columns.map(({ title }) => title)));
-  return [head, ...cells.map(lineOf)].join('\n');
+  return [styleText('bold', lineAt(0)), ...rows.map((_, at) => lineAt(at + 1))].join('\n');
 }
 
 /** Formats `1536` as `1.5 KiB`. */

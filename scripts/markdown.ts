@@ -1,3 +1,5 @@
+import { lastOf } from '../lib/checked-access.ts';
+
 /** Maximum width of prose, in columns. */
 export const WIDTH = 100;
 
@@ -9,7 +11,7 @@ export function table(head: string[], rows: (string | number)[][]): string {
 export function wrapText(text: string, width = WIDTH): string {
   const lines = [''];
   for (const word of text.split(' ')) {
-    const line = lines.at(-1)!;
+    const line = lastOf(lines);
     if (line === '') lines[lines.length - 1] = word;
     else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
     else lines.push(word);

@@ -19,7 +19,8 @@ const LIST_PAGE_ROWS = 100;
  */
 export function pageOf<Row, P>(rows: Row[], limit: number, positionOf: (row: Row) => P): RowPage<Row, P> {
   const page = rows.slice(0, limit);
-  return { rows: page, next: rows.length > limit ? positionOf(page[page.length - 1]) : null };
+  const last = page.at(-1);
+  return { rows: page, next: rows.length > limit && last !== undefined ? positionOf(last) : null };
 }
 
 export const positionOf = ({ createdAt, id }: Position): Position => ({ createdAt, id });

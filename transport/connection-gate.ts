@@ -6,8 +6,10 @@
  * closed in favour of another. A packet longer than any member's is rejected when its header
  * arrives.
  */
+
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { firstOf } from '../lib/checked-access.ts';
 import { RepeatedLines } from '../process/repeated-lines.ts';
 
 /** Header of Moleculer's packets: a check byte, the total length, the type. */
@@ -43,7 +45,7 @@ export class ConnectionGate {
     // Data that arrived while this process was blocked is read first.
     const late = (): void => void setImmediate(() => this.#waiting.has(socket) && this.#close(socket, 'too late'));
     this.#waiting.set(socket, setTimeout(late, strangerMaxMs).unref());
-    if (this.#waiting.size > strangersMax) this.#close(this.#waiting.keys().next().value!, 'too many');
+    if (this.#waiting.size > strangersMax) this.#close(firstOf(this.#waiting.keys()), 'too many');
   }
 
   /** Marks a connection as authenticated by a member. */

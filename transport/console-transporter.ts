@@ -155,8 +155,9 @@ class FrameSplitter {
       const topicBytes = length < LENGTH_BYTES || all.length < 2 * LENGTH_BYTES ? 0 : all.readUInt32BE(LENGTH_BYTES);
       if (length > FRAME_MAX_BYTES || length < LENGTH_BYTES || topicBytes > length - LENGTH_BYTES) return yield null;
       const isWhole = all.length >= end;
-      this.#held = [isWhole ? all.subarray(end) : all];
-      this.#bytes = this.#held[0].length;
+      const rest = isWhole ? all.subarray(end) : all;
+      this.#held = [rest];
+      this.#bytes = rest.length;
       this.#wanted = isWhole ? LENGTH_BYTES : end;
       if (!isWhole) return;
       const at = 2 * LENGTH_BYTES;

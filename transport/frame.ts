@@ -73,11 +73,13 @@ export function decodeFrame(bytes: Buffer): FramePart | Acknowledgement {
   const id = bytes.toString('hex', 2, 2 + ID_BYTES);
   if (bytes[1] === ACKNOWLEDGEMENT && bytes.length === ACKNOWLEDGEMENT_BYTES)
     return { kind: 'acknowledgement', id, receivedBytes: bytes.readUInt32BE(18), refused: bytes[22] === 1 };
-  if (bytes[1] !== PART || bytes.length <= PART_HEAD_BYTES + bytes[27]) throw new FrameError('not a valid frame');
-  const data = bytes.subarray(PART_HEAD_BYTES + bytes[27]);
+  const senderBytes = bytes[27];
+  if (bytes[1] !== PART || senderBytes === undefined || bytes.length <= PART_HEAD_BYTES + senderBytes)
+    throw new FrameError('not a valid frame');
+  const data = bytes.subarray(PART_HEAD_BYTES + senderBytes);
   const offset = bytes.readUInt32BE(19);
   const messageBytes = bytes.readUInt32BE(23);
   if (offset + data.length > messageBytes) throw new FrameError('a part extends beyond its message');
-  const sender = bytes.toString('utf8', PART_HEAD_BYTES, PART_HEAD_BYTES + bytes[27]);
+  const sender = bytes.toString('utf8', PART_HEAD_BYTES, PART_HEAD_BYTES + senderBytes);
   return { kind: 'part', id, sender, acknowledge: bytes[18] === 1, offset, messageBytes, data };
 }

@@ -84,7 +84,8 @@ export class LostCalls {
   readonly #sent = new Map<string, SentCall>();
   /** Nodes with a status request in flight. */
   readonly #asked = new Set<string>();
-  #broker: ServiceBroker | null = null;
+  /** Set when the broker is created, before any call. */
+  #broker!: ServiceBroker;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: LostCallsOptions) {
@@ -133,7 +134,7 @@ export class LostCalls {
   } as unknown as Middleware;
 
   async #watched(id: string, node: string, send: () => Promise<void>): Promise<void> {
-    const known = this.#broker!.registry.nodes.get(node) as { instanceID: string | null } | undefined;
+    const known = this.#broker.registry.nodes.get(node) as { instanceID: string | null } | undefined;
     const sent: SentCall = {
       node,
       instanceId: known?.instanceID ?? undefined,
@@ -155,7 +156,7 @@ export class LostCalls {
   }
 
   #statusOf(calls: AwaitedCall[]): CallStatuses {
-    const statuses: CallStatuses = { instanceId: this.#broker!.instanceID, lost: [], unknown: [] };
+    const statuses: CallStatuses = { instanceId: this.#broker.instanceID, lost: [], unknown: [] };
     for (const { id, action, ageMs } of calls) {
       const status = this.#received.status(id, action, ageMs);
       if (status === 'running') continue;
@@ -192,7 +193,7 @@ export class LostCalls {
     this.#asked.add(node);
     try {
       const options = { nodeID: node, timeout: ASK_TIMEOUT_MS };
-      const { instanceId, lost, unknown } = await this.#broker!.call<CallStatuses, object>(
+      const { instanceId, lost, unknown } = await this.#broker.call<CallStatuses, object>(
         CALL_STATUSES,
         { calls },
         options,
@@ -238,6 +239,6 @@ export class LostCalls {
   }
 
   get #transit(): Transit {
-    return this.#broker!.transit!;
+    return this.#broker.transit!;
   }
 }

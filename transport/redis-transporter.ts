@@ -163,7 +163,7 @@ export class RedisTransporter extends Transporters.Redis {
   }
 
   #received(channel: string, packet: Buffer): void {
-    const cmd = channel.slice(this.prefix.length + 1).split('.', 1)[0];
+    const [cmd = ''] = channel.slice(this.prefix.length + 1).split('.', 1);
     const message = this.#messages.receive(cmd, packet);
     if (message !== null) void this.receive(cmd, message);
   }

@@ -9,8 +9,10 @@
  * with NoReceiver. Members can impersonate each other.
  * See docs/internals/transport.md.
  */
+
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
+import { firstOf } from '../lib/checked-access.ts';
 import type { Keyring } from '../lib/secret/keyring.ts';
 import { RepeatedLines } from '../process/repeated-lines.ts';
 import type { Wire } from './message-channel.ts';
@@ -156,7 +158,7 @@ export class SealedWire {
 
   #heardOf(peer: PeerSession): void {
     if (!peer.isProven) this.#unproven.set(sessionKey(peer.session), peer);
-    if (this.#unproven.size > UNPROVEN_MAX) this.#unproven.delete(this.#unproven.keys().next().value!);
+    if (this.#unproven.size > UNPROVEN_MAX) this.#unproven.delete(firstOf(this.#unproven.keys()));
     const monotonicMs = this.#options.monotonicMs();
     if (monotonicMs - peer.provedMs < PROVED_AGAIN_MS) return;
     peer.provedMs = monotonicMs;

@@ -115,7 +115,7 @@ export function errorOf(response: Response, text: string | null): APIStatusError
   const { status } = response;
   const error = body?.error ?? `The answer has status ${status} and is not Provec's: is the address right?`;
   const waits = [body?.retryAfterSeconds, ...secondsIn(response.headers.get('retry-after'))];
-  const retryAfterSeconds = waits.find((wait) => Number.isFinite(wait) && wait! >= 0);
+  const retryAfterSeconds = waits.find((wait) => wait !== undefined && Number.isFinite(wait) && wait >= 0);
   const Class = body?.code === 'PLAN_LIMIT_REACHED' ? PlanLimitError : (CLASSES[status] ?? ServerError);
   return new Class({ ...body, error, status, retryAfterSeconds });
 }

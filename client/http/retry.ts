@@ -104,7 +104,7 @@ export function waitUnlessAborted(ms: number, signal: AbortSignal | undefined): 
   return new Promise((resolve, reject) => {
     const give = () => {
       clearTimeout(timer);
-      reject(signal!.reason);
+      reject(signal?.reason);
     };
     const timer = setTimeout(
       () => {

@@ -181,7 +181,7 @@ class Attempt {
   readonly #controller = new AbortController();
   readonly #caller: AbortSignal | undefined;
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #abort = () => this.#controller.abort(this.#caller!.reason);
+  readonly #abort = () => this.#controller.abort(this.#caller?.reason);
   hasTimedOut = false;
 
   constructor(caller: AbortSignal | undefined, limitMs: number) {

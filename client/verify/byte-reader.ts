@@ -29,7 +29,8 @@ export class ByteReader {
   }
 
   u8(): number {
-    return this.bytes(1)[0]!;
+    this.bytes(1);
+    return this.#view.getUint8(this.#at - 1);
   }
 
   u16(): number {

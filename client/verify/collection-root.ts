@@ -1,5 +1,5 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
-import { innerHashOf, keyHashOf, leafHashOf, metaHashOf, vecHashOf } from './content-hash.ts';
+import { bitOf, innerHashOf, keyHashOf, leafHashOf, metaHashOf, vecHashOf } from './content-hash.ts';
 import { EMPTY_HEX } from './record-proof.ts';
 
 /** A record as written. `metadata` defaults to {}, `namespace` to the default namespace. */
@@ -52,9 +52,11 @@ export function rootOfRecords(records: Iterable<WholeRecord>): string {
 }
 
 function subtreeOf(leaves: Leaf[], depth: number): Uint8Array {
-  if (leaves.length === 1) return leaves[0]!.hash;
-  const halves: [Leaf[], Leaf[]] = [[], []];
-  for (const leaf of leaves) halves[(leaf.key[depth >>> 3]! >>> (7 - (depth & 7))) & 1]!.push(leaf);
-  const [left, right] = halves.map((half) => (half.length === 0 ? new Uint8Array(32) : subtreeOf(half, depth + 1)));
-  return innerHashOf(left!, right!);
+  const [first] = leaves;
+  if (first === undefined) return new Uint8Array(32);
+  if (leaves.length === 1) return first.hash;
+  const left: Leaf[] = [];
+  const right: Leaf[] = [];
+  for (const leaf of leaves) (bitOf(leaf.key, depth) === 1 ? right : left).push(leaf);
+  return innerHashOf(subtreeOf(left, depth + 1), subtreeOf(right, depth + 1));
 }

@@ -63,3 +63,8 @@ export function leafHashOf(key: Uint8Array, vecHash: Uint8Array, metaHash: Uint8
 export function innerHashOf(left: Uint8Array, right: Uint8Array): Uint8Array {
   return sha256(concatBytes(INNER_TAG, left, right));
 }
+
+/** Returns bit `depth` of a key, most significant first. */
+export function bitOf(key: Uint8Array, depth: number): number {
+  return (key[depth >>> 3]! >>> (7 - (depth & 7))) & 1;
+}

@@ -7,7 +7,7 @@
  * `version`, `collectionId` and `ledgerAddress`: compare them with the account (`verifyAccount`).
  */
 import { bytesToHex } from '@noble/hashes/utils.js';
-import { innerHashOf, keyHashOf, leafHashOf, metaHashOf, vecHashOf } from './content-hash.ts';
+import { bitOf, innerHashOf, keyHashOf, leafHashOf, metaHashOf, vecHashOf } from './content-hash.ts';
 import { checkShape, EMPTY_HEX, hashFromHex, type RecordProof } from './record-proof.ts';
 import { requireThat } from './verification-error.ts';
 
@@ -68,8 +68,8 @@ export function verifyProof(root: string, proof: RecordProof, expected: Expected
       requireThat(metadataMatches, 'wrong-content', 'The record has other metadata.');
     }
   }
-  for (let depth = siblings.length - 1; depth >= 0; depth--) {
-    const sibling = hashFromHex(siblings[depth], 'sibling');
+  for (const [depth, siblingHex] of [...siblings.entries()].reverse()) {
+    const sibling = hashFromHex(siblingHex, 'sibling');
     hash = bitOf(key, depth) === 1 ? innerHashOf(sibling, hash) : innerHashOf(hash, sibling);
   }
   requireThat(bytesToHex(hash) === rootHash, 'wrong-root', 'The path does not lead to the root.');
@@ -95,8 +95,4 @@ function hashesOf(expected: ExpectedRecord) {
     vecHash: values === undefined ? undefined : bytesToHex(vecHashOf(values)),
     metaHash: metadata === undefined ? undefined : bytesToHex(metaHashOf(metadata)),
   };
-}
-
-function bitOf(key: Uint8Array, depth: number): number {
-  return (key[depth >>> 3] >>> (7 - (depth & 7))) & 1;
 }

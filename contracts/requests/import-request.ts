@@ -65,8 +65,9 @@ export const importedLines = (limits: Limits): Field<ImportedLines> => ({
   decode(value, path, context) {
     const lines = boundedArray(value, path, 1, limits.recordsPerUpsertMax, 'lines');
     const headAt = lines.findIndex((line) => wrapperOf(line, 'export') !== null);
+    const head = wrapperOf(lines[0], 'export');
     const endAt = lines.findIndex((line) => endCountOf(line) !== null);
-    if (headAt === 0) refuseOtherShape(wrapperOf(lines[0], 'export')!, `${path}[0].export`, shapeOf(context));
+    if (head !== null) refuseOtherShape(head, `${path}[0].export`, shapeOf(context));
     const places = [...lines.keys()].filter((at) => at !== headAt && at !== endAt);
     const batch = decodeNamespacedRecords(
       places.map((at) => lines[at]),

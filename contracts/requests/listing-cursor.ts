@@ -3,8 +3,8 @@ import { LIMITS } from '../../lib/limits.ts';
 import { STORED_ID_MAX_BYTES } from '../../lib/records/namespace.ts';
 import { readCursor, writeCursor } from './page-cursor.ts';
 
-const POSITION = /^after (.*)$/s;
-const STORED_POSITION = /^stored after (.*)$/s;
+const POSITION = /^after (?<name>.*)$/s;
+const STORED_POSITION = /^stored after (?<stored>.*)$/s;
 
 /** Returns the cursor of a page that ends with this id or namespace. */
 export const cursorAfter = (name: string): string => writeCursor(`after ${name}`);
@@ -19,7 +19,7 @@ export const STORED_CURSOR_MAX_CHARS = cursorAfterStored('x'.repeat(STORED_ID_MA
 
 /** Inverse of `cursorAfter`. Throws INVALID_ARGUMENT for any other cursor. */
 export function nameOfCursor(cursor: unknown): string {
-  const [name] = readCursor(cursor, POSITION, LISTING_CURSOR_MAX_CHARS);
+  const { name } = readCursor<'name'>(cursor, POSITION, LISTING_CURSOR_MAX_CHARS);
   // Node decodes invalid base64url and UTF-8 without an error, so compare the result.
   if (cursorAfter(name) !== cursor) throw notACursor(cursor);
   return name;
@@ -34,7 +34,7 @@ export function idOfCursor(cursor: unknown): string {
 
 /** Returns the stored id. Throws INVALID_ARGUMENT for any cursor not from `cursorAfterStored`. */
 export function storedIdOfCursor(cursor: unknown): string {
-  const [stored] = readCursor(cursor, STORED_POSITION, STORED_CURSOR_MAX_CHARS);
+  const { stored } = readCursor<'stored'>(cursor, STORED_POSITION, STORED_CURSOR_MAX_CHARS);
   if (stored === '' || cursorAfterStored(stored) !== cursor) throw notACursor(cursor);
   return stored;
 }

@@ -9,12 +9,16 @@ export function writeCursor(position: string): string {
   return Buffer.from(position).toString('base64url');
 }
 
-/** Returns the groups of `position` in a cursor. Throws INVALID_ARGUMENT if it is invalid. */
-export function readCursor(cursor: unknown, position: RegExp, maxChars = CURSOR_MAX_CHARS): string[] {
+/** Returns the named groups of `position` in a cursor. Throws INVALID_ARGUMENT if it is invalid. */
+export function readCursor<N extends string = never>(
+  cursor: unknown,
+  position: RegExp,
+  maxChars = CURSOR_MAX_CHARS,
+): Record<N, string> {
   const isText = typeof cursor === 'string' && cursor.length <= maxChars;
   const found = isText ? position.exec(Buffer.from(cursor, 'base64url').toString()) : null;
   if (found === null) throw invalidArgument('cursor', 'the nextCursor of an earlier page', cursor);
-  return found.slice(1);
+  return found.groups as Record<N, string>;
 }
 
 /** Returns the `nextCursor` of a page that ends at `position`; null is the end of the list. */

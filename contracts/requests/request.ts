@@ -1,3 +1,4 @@
+import { itemAt } from '../../lib/checked-access.ts';
 import { isProvecError, type ProvecError } from '../../lib/errors.ts';
 import type { JsonSchema } from '../../lib/json/schema.ts';
 import { invalidValue, type JsonObject, mergeErrors, refuseUnknownFields } from '../../lib/records/fields.ts';
@@ -57,7 +58,11 @@ export class RequestKind<F extends Fields> {
     const refusals: ProvecError[] = [];
     if (this.#exactlyOne !== null) requireOne(given, this.#exactlyOne, path);
     if (this.#isAnyRequired && this.names.every((name) => given[name] === undefined))
-      throw invalidValue(pathTo(this.names[0], path), `given (at least one of ${this.names.join(', ')})`, 'missing');
+      throw invalidValue(
+        pathTo(itemAt(this.names, 0), path),
+        `given (at least one of ${this.names.join(', ')})`,
+        'missing',
+      );
     if (this.#excluded !== null) refuseExcluded(given, this.#excluded, path);
     for (const [name, field] of this.#fields) {
       const value = Object.hasOwn(given, name) ? given[name] : undefined;
@@ -105,9 +110,9 @@ const pathTo = (name: string, path: string): string => (path === '' ? name : `${
 
 function requireOne(given: JsonObject, names: readonly string[], path: string): void {
   const present = names.filter((name) => given[name] !== undefined);
-  if (present.length === 1) return;
-  const [one, ...others] = present.length === 0 ? names : present;
+  const [one, ...others] = present;
+  if (one !== undefined && others.length === 0) return;
   const rule = `(exactly one of ${names.join(', ')})`;
-  if (present.length === 0) throw invalidValue(pathTo(one, path), `given ${rule}`, 'missing');
+  if (one === undefined) throw invalidValue(pathTo(itemAt(names, 0), path), `given ${rule}`, 'missing');
   throw invalidValue(pathTo(one, path), `given alone ${rule}`, `given with ${others.join(' and ')}`);
 }

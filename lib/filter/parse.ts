@@ -140,7 +140,8 @@ class FilterParser {
 }
 
 function conjunction(nodes: FilterNode[]): FilterNode {
-  return nodes.length === 1 ? nodes[0] : { op: 'and', nodes };
+  const [first, ...others] = nodes;
+  return first !== undefined && others.length === 0 ? first : { op: 'and', nodes };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,3 +1,4 @@
+import { itemAt } from '../checked-access.ts';
 import { compareUtf8 } from '../records/utf8-order.ts';
 import type { Scalar } from './ast.ts';
 import { ValueMap } from './value-map.ts';
@@ -19,7 +20,7 @@ export class ValueCounts {
   /** Returns the estimated time spent, in nanoseconds. */
   add(value: Scalar, count: number): number {
     const place = this.#places.getOrSet(value, this.entries.length);
-    if (place !== undefined) this.entries[place][1] += count;
+    if (place !== undefined) itemAt(this.entries, place)[1] += count;
     else this.entries.push([value, count]);
     return COUNT_NS + charsOf(value) * HASHED_CHAR_NS;
   }
@@ -48,11 +49,12 @@ export class TopValues {
       spentNs += Math.min(charsOf(value[0]), charsOf(other[0])) * COMPARED_CHAR_NS;
       return compareValues(value[0], other[0]) < 0;
     };
-    if (isFull && !ranksBefore(offered, this.#best.at(-1)!)) return spentNs;
+    const last = this.#best.at(-1);
+    if (isFull && last !== undefined && !ranksBefore(offered, last)) return spentNs;
     let place = 0;
     for (let open = this.#best.length; place < open; ) {
       const middle = (place + open) >>> 1;
-      if (ranksBefore(this.#best[middle], offered)) place = middle + 1;
+      if (ranksBefore(itemAt(this.#best, middle), offered)) place = middle + 1;
       else open = middle;
     }
     this.#best.splice(place, 0, offered);

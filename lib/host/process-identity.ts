@@ -51,7 +51,7 @@ async function startTime(pid: number): Promise<string | null> {
       // Field 22 is the start time in clock ticks since boot. The command in field 2 may contain
       // spaces and brackets. A zombie counts as ended: it holds nothing any more.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      return fields[0] === 'Z' ? 'gone' : fields[19];
+      return fields[0] === 'Z' ? 'gone' : (fields[19] ?? null);
     }
     if (process.platform === 'win32') return null;
     const { stdout } = await promisify(execFile)('ps', ['-o', 'lstart=', '-p', String(pid)], {

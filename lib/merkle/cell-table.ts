@@ -107,23 +107,22 @@ export class CellTable {
   }
 
   slotAt(cell: number): number {
-    return this.#words[cell * CELL_WORDS + SLOT_AT] - 1;
+    return this.#word(cell * CELL_WORDS + SLOT_AT) - 1;
   }
 
   /** The first 32 bits of the cell's key after `skipBits`. */
   prefixAt(cell: number): number {
-    const at = cell * CELL_WORDS;
-    return this.#prefix(this.#words[at], this.#words[at + 1]);
+    return this.#prefix(this.#words, cell * CELL_WORDS);
   }
 
   /** Bit `depth` of the cell's key, most significant first. */
   bitAt(cell: number, depth: number): number {
-    return (this.#words[cell * CELL_WORDS + (depth >>> 5)] >>> (31 - (depth & 31))) & 1;
+    return (this.#word(cell * CELL_WORDS + (depth >>> 5)) >>> (31 - (depth & 31))) & 1;
   }
 
   keyAt(cell: number): Buffer {
     const key = Buffer.alloc(HASH_BYTES);
-    for (let word = 0; word < KEY_WORDS; word++) key.writeUInt32BE(this.#words[cell * CELL_WORDS + word], 4 * word);
+    for (let word = 0; word < KEY_WORDS; word++) key.writeUInt32BE(this.#word(cell * CELL_WORDS + word), 4 * word);
     return key;
   }
 
@@ -138,9 +137,15 @@ export class CellTable {
     return leaf;
   }
 
-  #prefix(first: number, second: number): number {
+  #word(at: number): number {
+    return this.#words[at]!;
+  }
+
+  /** The first 32 bits after `skipBits` of the key at `words[at]`. */
+  #prefix(words: Uint32Array, at: number): number {
     const skip = this.#skipBits;
-    return skip === 0 ? first : ((first << skip) | (second >>> (32 - skip))) >>> 0;
+    const first = words[at]!;
+    return skip === 0 ? first : ((first << skip) | (words[at + 1]! >>> (32 - skip))) >>> 0;
   }
 
   #home(prefix: number): number {
@@ -152,17 +157,17 @@ export class CellTable {
   #search(key: Uint8Array): number {
     assert(key.length === HASH_BYTES);
     for (let word = 0, at = 0; word < KEY_WORDS; word++, at += 4) {
-      sought[word] = (key[at] << 24) | (key[at + 1] << 16) | (key[at + 2] << 8) | key[at + 3];
+      sought[word] = (key[at]! << 24) | (key[at + 1]! << 16) | (key[at + 2]! << 8) | key[at + 3]!;
     }
     const words = this.#words;
-    let cell = this.#home(this.#prefix(sought[0], sought[1]));
+    let cell = this.#home(this.#prefix(sought, 0));
     for (; cell < this.cells; cell++) {
       const at = cell * CELL_WORDS;
       if (words[at + SLOT_AT] === 0) break;
       let word = 0;
       while (word < KEY_WORDS && words[at + word] === sought[word]) word++;
       if (word === KEY_WORDS) return cell;
-      if (words[at + word] > sought[word]) break;
+      if (words[at + word]! > sought[word]!) break;
     }
     return -1 - cell;
   }
@@ -192,15 +197,15 @@ export class CellTable {
     this.#capacity = capacity;
     let end = 0;
     for (let from = 0; from < occupied * CELL_WORDS; from += CELL_WORDS) {
-      if (words[from + SLOT_AT] !== 0) end = Math.max(end, this.#home(this.#prefix(words[from], words[from + 1]))) + 1;
+      if (words[from + SLOT_AT] !== 0) end = Math.max(end, this.#home(this.#prefix(words, from))) + 1;
     }
     this.#allocate(capacity === 0 ? 0 : Math.max(capacity, end) + spareFor(capacity));
     let next = 0;
     for (let from = 0; from < occupied * CELL_WORDS; from += CELL_WORDS) {
       if (words[from + SLOT_AT] === 0) continue;
-      const cell = Math.max(next, this.#home(this.#prefix(words[from], words[from + 1])));
+      const cell = Math.max(next, this.#home(this.#prefix(words, from)));
       const to = cell * CELL_WORDS;
-      for (let word = 0; word < CELL_WORDS; word++) this.#words[to + word] = words[from + word];
+      for (let word = 0; word < CELL_WORDS; word++) this.#words[to + word] = words[from + word]!;
       next = cell + 1;
     }
   }

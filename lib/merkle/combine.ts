@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { itemAt } from '../checked-access.ts';
 import type { MerkleNode } from '../shard/head.ts';
 import { HASH_BYTES, sha256 } from './sha256.ts';
 
@@ -22,7 +23,7 @@ export function combine(left: MerkleNode, right: MerkleNode): MerkleNode {
 
 /** Returns the root over `nodes`, the 2^s subtrees of a collection in prefix order. */
 export function combineAll(nodes: MerkleNode[]): MerkleNode {
-  return levelsOver(nodes)[0][0];
+  return itemAt(itemAt(levelsOver(nodes), 0), 0);
 }
 
 /**
@@ -35,8 +36,8 @@ export function siblingsAbove(nodes: MerkleNode[], index: number): MerkleNode[] 
   const siblings: MerkleNode[] = [];
   for (let depth = 0; depth < levels.length - 1; depth++) {
     const below = levels.length - 1 - depth;
-    if (levels[depth][index >>> below].type !== 'inner') break;
-    siblings.push(levels[depth + 1][(index >>> (below - 1)) ^ 1]);
+    if (itemAt(itemAt(levels, depth), index >>> below).type !== 'inner') break;
+    siblings.push(itemAt(itemAt(levels, depth + 1), (index >>> (below - 1)) ^ 1));
   }
   return siblings;
 }
@@ -45,9 +46,10 @@ export function siblingsAbove(nodes: MerkleNode[], index: number): MerkleNode[] 
 function levelsOver(nodes: MerkleNode[]): MerkleNode[][] {
   assert(nodes.length > 0 && (nodes.length & (nodes.length - 1)) === 0, 'a power of two of subtrees');
   const levels = [nodes];
-  while (levels[0].length > 1) {
-    const below = levels[0];
-    levels.unshift(Array.from({ length: below.length / 2 }, (_, at) => combine(below[2 * at], below[2 * at + 1])));
-  }
+  for (let level = nodes; level.length > 1; levels.unshift(level)) level = parentsOf(level);
   return levels;
+}
+
+function parentsOf(level: MerkleNode[]): MerkleNode[] {
+  return level.flatMap((left, at) => (at % 2 === 0 ? combine(left, itemAt(level, at + 1)) : []));
 }

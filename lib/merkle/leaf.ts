@@ -44,7 +44,7 @@ export function vecHashOf(vector: Float32Array): Buffer {
   const { bytes, floats } = vectorScratch;
   bytes.writeUInt32LE(dimensions, VECTOR_TAG.length + 1);
   for (let i = 0; i < dimensions; i++) {
-    const value = vector[i];
+    const value = vector[i]!;
     if (!Number.isFinite(value)) throw new RangeError(`values[${i}] must be finite`);
     floats[i] = value + 0; // -0 + 0 is +0
   }

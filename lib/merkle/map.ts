@@ -7,7 +7,9 @@
  * assertion.
  * See docs/internals/search.md.
  */
+
 import assert from 'node:assert/strict';
+import { itemAt } from '../checked-access.ts';
 import type { MerkleNode, NodeType } from '../shard/head.ts';
 import { CellTable } from './cell-table.ts';
 import { INNER_TAG } from './combine.ts';
@@ -127,7 +129,7 @@ export class MerkleMap {
       const type = right
         ? this.#hashCells(from, middle, depth + 1, hash, 0)
         : this.#hashCells(middle, to, depth + 1, hash, 0);
-      siblings.push({ type: NODE_TYPES[type], hash });
+      siblings.push({ type: itemAt(NODE_TYPES, type), hash });
       if (right) from = middle;
       else to = middle;
     }
@@ -135,7 +137,7 @@ export class MerkleMap {
       siblings.length === 0 || sharedBits(key, this.#skipBits) === this.#shared,
       'the key belongs to another shard',
     );
-    return { siblings, terminal: from === to ? null : this.#entry(bucket[from]) };
+    return { siblings, terminal: from === to ? null : this.#entry(itemAt(bucket, from)) };
   }
 
   /** Yields all records in key order. Fails an assertion if the map changes meanwhile. */
@@ -178,7 +180,7 @@ export class MerkleMap {
   }
 
   #node(node: number, level: number): MerkleNode {
-    const type = NODE_TYPES[this.#resolve(node, level)];
+    const type = itemAt(NODE_TYPES, this.#resolve(node, level));
     const hash = Buffer.alloc(HASH_BYTES);
     this.#nodes.copy(hash, 0, HASH_BYTES * node, HASH_BYTES * (node + 1));
     return { type, hash };
@@ -188,7 +190,8 @@ export class MerkleMap {
   #resolve(node: number, level: number): number {
     const nodes = this.#nodes;
     const typeAt = HASH_BYTES * 2 ** (this.#depth + 1) + node;
-    if (nodes[typeAt] <= INNER) return nodes[typeAt];
+    const known = nodes[typeAt]!;
+    if (known <= INNER) return known;
     let type: number;
     if (level === this.#depth) {
       this.#table.collect(level, node - 2 ** level, bucket);
@@ -204,7 +207,7 @@ export class MerkleMap {
         nodes.copy(nodes, HASH_BYTES * node, risen, risen + HASH_BYTES);
       } else {
         type = INNER;
-        const input = inputs[0];
+        const input = inputs[0]!;
         nodes.copy(input, 1, children, children + 2 * HASH_BYTES);
         sha256Into(nodes, HASH_BYTES * node, input);
       }
@@ -220,10 +223,10 @@ export class MerkleMap {
       return EMPTY;
     }
     if (to - from === 1) {
-      this.#table.copyLeaf(bucket[from], target, offset);
+      this.#table.copyLeaf(bucket[from]!, target, offset);
       return LEAF;
     }
-    const input = inputs[depth];
+    const input = inputs[depth]!;
     const middle = this.#split(from, to, depth);
     this.#hashCells(from, middle, depth + 1, input, 1);
     this.#hashCells(middle, to, depth + 1, input, 1 + HASH_BYTES);
@@ -237,7 +240,7 @@ export class MerkleMap {
     let high = to;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#table.bitAt(bucket[middle], depth) === 1) high = middle;
+      if (this.#table.bitAt(bucket[middle]!, depth) === 1) high = middle;
       else low = middle + 1;
     }
     return low;
@@ -249,9 +252,9 @@ function newNodes(depth: number): Buffer {
 }
 
 function bitOf(key: Uint8Array, depth: number): number {
-  return (key[depth >>> 3] >>> (7 - (depth & 7))) & 1;
+  return (key[depth >>> 3]! >>> (7 - (depth & 7))) & 1;
 }
 
 function sharedBits(key: Uint8Array, bits: number): number {
-  return key[0] >>> (8 - bits);
+  return key[0]! >>> (8 - bits);
 }

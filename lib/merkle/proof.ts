@@ -8,7 +8,9 @@
  * Throws RangeError if the proof and the nodes do not match, because the shard changed in between;
  * the caller starts over with fresh heads.
  */
+
 import assert from 'node:assert/strict';
+import { itemAt } from '../checked-access.ts';
 import type { MerkleNode } from '../shard/head.ts';
 import { combineAll, siblingsAbove } from './combine.ts';
 
@@ -37,7 +39,7 @@ export function collectionProof<Terminal>(
   index: number,
   shardProof: Path<Terminal>,
 ): Path<Terminal> {
-  const { type } = nodes[terminalShard(nodes, index)];
+  const { type } = itemAt(nodes, terminalShard(nodes, index));
   const fits =
     type === 'inner'
       ? shardProof.siblings.length > 0

@@ -1,3 +1,5 @@
+import { itemAt } from '../checked-access.ts';
+
 /**
  * Decides which leases a node reads, and how often, so that a cluster of n nodes does not read n^2
  * rows per second.
@@ -22,7 +24,7 @@ export function watchedLeases(own: string, incarnations: Iterable<string>): stri
   for (const incarnation of incarnations) {
     if (incarnation === own) continue;
     let at = next.length;
-    while (at > 0 && isBefore(incarnation, next[at - 1]!)) at--;
+    while (at > 0 && isBefore(incarnation, itemAt(next, at - 1))) at--;
     if (at === WATCHED) continue;
     next.splice(at, 0, incarnation);
     if (next.length > WATCHED) next.pop();

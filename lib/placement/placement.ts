@@ -8,7 +8,9 @@
  * attacker who chooses names.
  * See docs/internals/placement.md.
  */
+
 import { hash } from 'node:crypto';
+import { itemAt } from '../checked-access.ts';
 import type { ShardKey } from '../shard/key.ts';
 
 /** Cached: it is called four times per shard and node, and globals are slow in some contexts. */
@@ -51,7 +53,7 @@ export class Placement {
     this.#high = new Int32Array(count);
     this.#at = new Map(this.nodes.map(({ node }, at) => [node, at]));
     if (this.#at.size < count) throw new RangeError('Two nodes have the same name.');
-    this.#isEven = this.nodes.every(({ weight }) => weight === this.nodes[0]!.weight);
+    this.#isEven = new Set(this.nodes.map(({ weight }) => weight)).size <= 1;
     this.#shards = before ? before.#shards : new Map();
     const stayed = new Int32Array(before?.nodes.length ?? 0).fill(-1);
     const added: number[] = [];
@@ -59,10 +61,12 @@ export class Placement {
       if (!(weight > 0)) throw new RangeError('A node has no weight.');
       const was = before ? before.#at.get(node) : undefined;
       const { low, high } =
-        before && was !== undefined ? { low: before.#low[was]!, high: before.#high[was]! } : halvesOf(node);
+        before && was !== undefined
+          ? { low: itemAt(before.#low, was), high: itemAt(before.#high, was) }
+          : halvesOf(node);
       this.#low[at] = low;
       this.#high[at] = high;
-      if (before && was !== undefined && before.nodes[was]!.weight === weight) stayed[was] = at;
+      if (before && was !== undefined && before.nodes[was]?.weight === weight) stayed[was] = at;
       else added.push(at);
     });
     this.#before = before && { firsts: before.#firsts, stayed, added };
@@ -116,7 +120,7 @@ export class Placement {
   #firstAfter(shard: ShardKey): number | undefined {
     const was = this.#before?.firsts.get(shard) ?? -1;
     if (!this.#before || was < 0) return undefined;
-    const at = this.#before.stayed[was]!;
+    const at = itemAt(this.#before.stayed, was);
     if (at < 0) return undefined;
     const key = this.#halves(shard);
     return this.#before.added.reduce((best, other) => (this.#isBefore(key, other, best) ? other : best), at);
@@ -130,7 +134,7 @@ export class Placement {
       const score = this.#score(key, at);
       // With equal scores the earlier name comes first, on every node.
       if (best >= 0 && score <= bestScore) continue;
-      if (isAccepted !== null && !isAccepted(this.nodes[at]!.node)) continue;
+      if (isAccepted !== null && !isAccepted(itemAt(this.nodes, at).node)) continue;
       best = at;
       bestScore = score;
     }

@@ -82,7 +82,8 @@ export function invalidValue(path: string, expected: string, got: string, hint =
 
 /** Merges several 400s into one with all their messages. */
 export function mergeErrors(refusals: ProvecError[]): ProvecError {
-  if (refusals.length === 1) return refusals[0];
+  const [first, ...others] = refusals;
+  if (first !== undefined && others.length === 0) return first;
   const details = refusals.flatMap((refusal) => refusal.details ?? []);
   return new ProvecError('INVALID_ARGUMENT', refusals.map(({ message }) => message).join(' '), { details });
 }

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
+import { itemAt } from '../checked-access.ts';
 import { type Cut, EMPTY_HEAD, isSameSubtree, type ShardHead } from './head.ts';
 
 /** Returns the newer head of each shard, which contains both cuts if they share a history. */
 export function mergeCuts(left: Cut, right: Cut): Cut {
   assert(left.length === right.length, 'cuts of one collection have as many shards');
-  return left.map((head, index) => (head.seq >= right[index].seq ? head : right[index]));
+  return left.map((head, index) => {
+    const other = itemAt(right, index);
+    return head.seq >= other.seq ? head : other;
+  });
 }
 
 /**
@@ -14,7 +18,7 @@ export function mergeCuts(left: Cut, right: Cut): Cut {
 export function cutContains(outer: Cut, inner: Cut): boolean {
   assert(outer.length === inner.length, 'cuts of one collection have as many shards');
   return outer.every((head, index) => {
-    const other = inner[index];
+    const other = itemAt(inner, index);
     const isSame = head.version === other.version && head.count === other.count && isSameSubtree(head, other);
     return isSame || head.version > other.version;
   });

@@ -56,7 +56,8 @@ export class HealthServer {
   }
 
   async #answer({ method, url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { status, type, body } = await this.#pageFor(method, url.split('?', 1)[0]!);
+    const [path = ''] = url.split('?', 1);
+    const { status, type, body } = await this.#pageFor(method, path);
     response.writeHead(status, {
       'content-type': type,
       'cache-control': 'no-store',

@@ -76,7 +76,8 @@ interface ShardParams {
 export class ShardCalls {
   readonly #router: ShardRouter;
   readonly #unresponsive: UnresponsiveNodes;
-  #broker: ServiceBroker | null = null;
+  /** Set when the broker is created, before any call. */
+  #broker!: ServiceBroker;
 
   constructor(owners: Pick<OwnerStore, 'get'>) {
     this.#router = new ShardRouter({
@@ -88,7 +89,7 @@ export class ShardCalls {
     });
     this.#unresponsive = new UnresponsiveNodes({
       timers: SYSTEM_TIMERS,
-      answers: (node, maxMs) => respondsToPing(this.#broker!, node, maxMs),
+      answers: (node, maxMs) => respondsToPing(this.#broker, node, maxMs),
       isThere: (node) => this.nodes().includes(node),
     });
   }
@@ -142,7 +143,7 @@ export class ShardCalls {
 
   /** Calls the local node, because every node reports its own stats. */
   #own({ next, action, params, options }: ShardCall): Promise<unknown> {
-    const nodeID = this.#broker!.nodeID;
+    const nodeID = this.#broker.nodeID;
     if (this.nodes().includes(nodeID)) return next(action, params, { ...options, nodeID });
     return Promise.reject(new Errors.ServiceNotFoundError({ action, nodeID }));
   }
@@ -182,7 +183,7 @@ export class ShardCalls {
   /** Waits for the node's answer. A read throws NodeUnresponsive if the node stops responding. */
   async #answerFrom<T>(node: string, reads: boolean, ask: () => Promise<T>): Promise<T> {
     const answer = ask();
-    if (node === this.#broker!.nodeID) return answer;
+    if (node === this.#broker.nodeID) return answer;
     try {
       return await this.#unresponsive.answerFrom(node, answer);
     } catch (error) {

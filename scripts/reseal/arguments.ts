@@ -13,8 +13,9 @@ export const RESEAL_USAGE =
 
 /** Throws an error whose message is one line for the operator. */
 export function readArguments(argv: readonly string[]): ResealOptions {
-  if (argv[0] === '--new-key' && argv.length === 2)
-    return { apply: false, lost: false, withoutLedger: false, keepKeys: false, newKey: argv[1] };
+  const [option, account] = argv;
+  if (option === '--new-key' && account !== undefined && argv.length === 2)
+    return { apply: false, lost: false, withoutLedger: false, keepKeys: false, newKey: account };
   const known = ['--apply', '--lost', '--without-ledger', '--keep-keys'];
   const has = (name: string): boolean => argv.includes(name);
   const isOfLost = has('--without-ledger') || has('--keep-keys');

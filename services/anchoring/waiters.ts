@@ -7,6 +7,7 @@
  * its deadline. Failed reads are retried.
  */
 
+import { getOrThrow } from '../../lib/checked-access.ts';
 import { cutContains } from '../../lib/shard/cut.ts';
 import type { Cut } from '../../lib/shard/head.ts';
 import type { Clock } from '../../lib/time/clock.ts';
@@ -109,7 +110,7 @@ export class Waiters {
     const ids = [...new Set([...this.#told, ...this.#waiting.keys()])].slice(0, READING_ROWS);
     for (const id of ids) {
       this.#told.delete(id);
-      const waiters = this.#waiting.get(id)!;
+      const waiters = getOrThrow(this.#waiting, id);
       this.#waiting.delete(id);
       this.#waiting.set(id, waiters);
     }

@@ -1,3 +1,4 @@
+import { getOrThrow } from '../../lib/checked-access.ts';
 import type { TransactionContent, TransactionRecord } from './ledger-state.ts';
 
 /** Record that has its transaction. */
@@ -114,7 +115,7 @@ export class TransactionHistory {
     if (!isKept(record)) return;
     this.#bySlot.delete(record.slot);
     for (const address of new Set(record.content.addresses)) {
-      const known = this.#byAddress.get(address)!;
+      const known = getOrThrow(this.#byAddress, address);
       known.splice(known.indexOf(record), 1);
       if (known.length === 0) this.#byAddress.delete(address);
     }

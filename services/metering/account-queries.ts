@@ -1,3 +1,4 @@
+import { getOrThrow } from '../../lib/checked-access.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { CounterAges } from '../../lib/time/counter-ages.ts';
 import type { QueriesTaken, QueryBlock } from '../../store/usage.ts';
@@ -81,7 +82,7 @@ export function usedOf(
   if (block !== null) ours.set(block.id, block.used);
   if (credit !== undefined) ours.set(credit.id, 0);
   let unused = credit?.count ?? 0;
-  for (const { id, granted } of blocks) unused += ours.has(id) ? granted - ours.get(id)! : 0;
+  for (const { id, granted } of blocks) unused += ours.has(id) ? granted - getOrThrow(ours, id) : 0;
   return { queries: Math.max(0, queries - unused), foreign: blocks.filter(({ id }) => !ours.has(id)) };
 }
 

@@ -1,4 +1,5 @@
 import { type Caller, call } from '../../contracts/actions/call.ts';
+import { itemAt } from '../../lib/checked-access.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { type CollectionRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
 import { type Cut, isSameState } from '../../lib/shard/head.ts';
@@ -89,14 +90,14 @@ export class CollectionScan {
 
   /** Whether a shard was scanned after a write that is not in `cut`: it cannot be compared. */
   isPast(cut: Cut): boolean {
-    return this.#shards.some(({ head }, index) => head.version > cut[index].version);
+    return this.#shards.some(({ head }, index) => head.version > itemAt(cut, index).version);
   }
 
   /** Applies the log to the scan up to the seqs of `cut`. */
   async extend(cut: Cut): Promise<void> {
     this.#shards = await Promise.all(
       this.#shards.map((shard, index) => {
-        const { seq } = cut[index];
+        const { seq } = itemAt(cut, index);
         if (seq <= shard.head.seq) return shard;
         return call(this.#caller, 'shards.extend', { session: shard.session, seq }, { timeout: SCAN_TIMEOUT_MS });
       }),

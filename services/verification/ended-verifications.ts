@@ -5,8 +5,10 @@
  * account may use at most two thirds of the memory, and its new results replace its own old ones
  * first.
  */
+
 import type { Verification } from '../../contracts/actions/verification.ts';
 import { FairShares } from '../../lib/admission/fair-share.ts';
+import { itemAt } from '../../lib/checked-access.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
@@ -37,10 +39,10 @@ export class EndedVerifications {
     this.#expire();
     const bytes = ENTRY_BYTES + 2 * JSON.stringify(verification).length;
     const ofCollection = this.#those((kept) => kept.collectionId === collectionId);
-    if (ofCollection.length >= INTERNAL_LIMITS.verificationsKeptPerCollectionMax) this.#drop(ofCollection[0]);
+    if (ofCollection.length >= INTERNAL_LIMITS.verificationsKeptPerCollectionMax) this.#drop(itemAt(ofCollection, 0));
     while (!this.#bytes.fits(accountId, bytes)) {
       const [own] = this.#those((kept) => kept.accountId === accountId);
-      this.#drop(own ?? this.#those(() => true)[0]);
+      this.#drop(own ?? itemAt([...this.#kept.values()], 0));
     }
     this.#bytes.add(accountId, bytes);
     this.#kept.set(verification.id, {

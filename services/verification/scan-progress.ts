@@ -12,7 +12,7 @@ export class ScanProgress {
 
   /** Records progress; scanning a shard again on another node does not reset it. */
   reached(shard: number, records: number): void {
-    this.#records[shard] = Math.max(this.#records[shard], records);
+    this.#records[shard] = Math.max(this.#records[shard] ?? 0, records);
   }
 
   get scanned(): number {

@@ -1,4 +1,5 @@
 import type { Collection } from 'mongodb';
+import { itemAt } from '../../lib/checked-access.ts';
 import type { Seals } from '../../lib/secret/seals.ts';
 import { canManage, KEYS_MAX, type KeyRow, type StoredKeys, standsInFor } from '../keys.ts';
 import { type Position, pageOf, positionOf, type RowPage } from '../page.ts';
@@ -97,7 +98,7 @@ export class MongoKeys implements StoredKeys {
       if (!stored || !Array.isArray(stored.keys)) return;
       const at = stored.keys.findIndex((key) => key?.id === id);
       if (at < 0) return;
-      const before = stored.keys[at].lastUsedAt;
+      const before = itemAt(stored.keys, at).lastUsedAt;
       if (typeof before === 'string' && Date.parse(before) >= Date.parse(lastUsedAt)) return;
       const field = `keys.${at}.lastUsedAt`;
       const same = { _id: stored._id, revision: stored.revision, [field]: before };

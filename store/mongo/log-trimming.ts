@@ -1,4 +1,5 @@
 import type { Collection } from 'mongodb';
+import { lastOf } from '../../lib/checked-access.ts';
 import type { ShardKey } from '../../lib/shard/key.ts';
 import type { Connection } from './connection.ts';
 import { type IdRange, joined, lastNumber, numbered, numberPart, shardPart, under } from './document-id.ts';
@@ -62,7 +63,7 @@ export class LogTrimming {
     const removable = { _id: { ...numbered(part, 1, through), $nin: kept } };
     for (;;) {
       const ids = await idsIn(this.#entries, removable, SLICE_ENTRIES);
-      if (ids.length > 0) await this.#entries.deleteMany({ _id: { $gte: ids[0], $lte: ids.at(-1)!, $nin: kept } });
+      if (ids.length > 0) await this.#entries.deleteMany({ _id: { $gte: ids[0], $lte: lastOf(ids), $nin: kept } });
       if (ids.length < SLICE_ENTRIES) return;
       this.#connection.assertOpen();
     }

@@ -11,6 +11,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Collection } from 'mongodb';
 import pLimit from 'p-limit';
+import { lastOf } from '../../lib/checked-access.ts';
 import { invalidHead, SEQ_MAX, type ShardHead } from '../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../lib/shard/key.ts';
 import { damagedEntry, type LogEntry, type ShardLog } from '../log.ts';
@@ -85,8 +86,8 @@ export class MongoLog implements ShardLog {
   async firstSeq(shard: ShardKey): Promise<number | null> {
     const part = shardPart(shard);
     const trimmed = await this.#shards.trimmedThrough(part);
-    const first = await this.#outlines(part, trimmed, 1);
-    return first.length === 0 ? null : lastNumber(first[0]._id);
+    const [first] = await this.#outlines(part, trimmed, 1);
+    return first === undefined ? null : lastNumber(first._id);
   }
 
   async remove(collectionId: string): Promise<void> {
@@ -210,7 +211,7 @@ export class MongoLog implements ShardLog {
       }
       const found = await this.#fetch(shard, part, fitting);
       for (const entry of found) {
-        if (entries.length > 0 && entry.seq !== entries.at(-1)!.seq + 1) return entries;
+        if (entries.length > 0 && entry.seq !== lastOf(entries).seq + 1) return entries;
         entries.push(entry);
       }
       const trimmed = found.length < fitting.length ? await this.#shards.trimmedThrough(part) : 0;
@@ -219,7 +220,7 @@ export class MongoLog implements ShardLog {
         after = trimmed;
         bytes = 0;
       } else if (fitting.length < OUTLINES_PER_READ || found.length < fitting.length) return entries;
-      else after = lastNumber(fitting.at(-1)!._id);
+      else after = lastNumber(lastOf(fitting)._id);
     }
   }
 
@@ -260,8 +261,9 @@ function sliceByBytes(outlines: EntryOutline[], at: number): EntryOutline[] {
   const maxBytes = 8 * 1024 * 1024;
   let bytes = 0;
   let end = at;
-  while (end < outlines.length && (end === at || bytes + outlines[end].bodyBytes <= maxBytes)) {
-    bytes += outlines[end].bodyBytes;
+  for (const { bodyBytes } of outlines.slice(at)) {
+    bytes += bodyBytes;
+    if (end > at && bytes > maxBytes) break;
     end++;
   }
   return outlines.slice(at, end);

@@ -6,6 +6,7 @@
  * during which another process changed records is abandoned; the next successful one removes its
  * leftovers. A failure costs only space. See docs/internals/store.md.
  */
+import { lastOf } from '../../lib/checked-access.ts';
 import type { Connection } from './connection.ts';
 import { type IdRange, joined, numberPart, under } from './document-id.ts';
 import type { KeyedMutex } from './keyed-mutex.ts';
@@ -134,7 +135,7 @@ export class RecordCompaction {
       const page = await this.#rows.live(from, after, limit);
       await this.#rows.write(page.map((row) => moved(row, from, to)));
       if (page.length < limit) return true;
-      after = page.at(-1)!._id;
+      after = lastOf(page)._id;
       const bytes = page.reduce((sum, row) => sum + sizeOf(row), 0);
       limit = Math.min(PAGE_ROWS_MAX, Math.max(1, Math.floor((PAGE_BYTES * page.length) / bytes)));
     }

@@ -1,3 +1,4 @@
+import { lastOf } from '../../lib/checked-access.ts';
 import type { RecordScan, StoredRecord } from '../records.ts';
 import type { Connection } from './connection.ts';
 import { isRecordUnder, lastRecordId } from './document-id.ts';
@@ -40,7 +41,7 @@ export async function scanRecords(
       }
       if (page.length < pageRows) reachedSeq = Math.max(state.reach, begun.mark);
       if (page.length === 0) return null;
-      lastId = page.at(-1)!._id.slice(prefix.length + 1);
+      lastId = lastOf(page)._id.slice(prefix.length + 1);
       const bytes = page.reduce((sum, row) => sum + sizeOf(row), 0);
       pageRows = Math.min(PAGE_MAX_ROWS, Math.max(1, Math.floor((BATCH_BYTES * page.length) / bytes)));
       return page;

@@ -6,6 +6,7 @@
  * shard changes nothing. Within a process, applies of one shard run one at a time; those of
  * different processes may overlap and write the same rows. See docs/internals/store.md.
  */
+import { lastOf } from '../../lib/checked-access.ts';
 import type { ShardKey } from '../../lib/shard/key.ts';
 import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../records.ts';
 import type { Connection } from './connection.ts';
@@ -83,7 +84,7 @@ export class MongoRecords implements RecordStore {
       const foreign = ids.filter((id) => !isRecordUnder(prefix, id) || !isOwn(lastRecordId(id)));
       if (foreign.length > 0) await this.#rows.collection.deleteMany({ _id: { $in: foreign } });
       if (ids.length < PAGE_ROWS) return;
-      after = ids.at(-1)!;
+      after = lastOf(ids);
     }
   }
 

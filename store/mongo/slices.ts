@@ -1,4 +1,5 @@
 import type { Collection, Filter } from 'mongodb';
+import { lastOf } from '../../lib/checked-access.ts';
 import type { Connection } from './connection.ts';
 import type { IdRange } from './document-id.ts';
 
@@ -15,7 +16,7 @@ export async function deleteRange<T extends { _id: string }>(
 ): Promise<void> {
   for (;;) {
     const ids = await idsIn(collection, { _id: range } as Filter<T>, SLICE_DOCUMENTS);
-    if (ids.length > 0) await collection.deleteMany({ _id: { $gte: ids[0], $lte: ids.at(-1)! } } as Filter<T>);
+    if (ids.length > 0) await collection.deleteMany({ _id: { $gte: ids[0], $lte: lastOf(ids) } } as Filter<T>);
     if (ids.length < SLICE_DOCUMENTS) return;
     connection.assertOpen();
   }
@@ -65,6 +66,6 @@ export async function* pagesOf<T extends { _id: string }>(
     );
     if (page.length > 0) yield page;
     if (page.length < pageDocuments) return;
-    after = page.at(-1)!._id;
+    after = lastOf(page)._id;
   }
 }

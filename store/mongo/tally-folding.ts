@@ -6,7 +6,9 @@
  * effect. Failure: StoreError; the entry stays marked `uncounted` and the next folding takes it.
  * See docs/internals/store.md.
  */
+
 import type { Collection, Filter, UpdateFilter } from 'mongodb';
+import { lastOf } from '../../lib/checked-access.ts';
 import type { AccountWriteHolds } from '../usage.ts';
 import type { Connection } from './connection.ts';
 import { fields, flag, listOf, mapOf, nullable, optional, text, validated, whole } from './document-form.ts';
@@ -145,7 +147,7 @@ export class TallyFolding {
     if (entries.length === 0) return;
     uncountedIn(entries);
     const from = foldedSeq(document, shard);
-    const through = lastNumber(entries.at(-1)!._id);
+    const through = lastNumber(lastOf(entries)._id);
     if (document?.deleted !== true && through > from) {
       const fresh = entries.filter(({ _id }) => lastNumber(_id) > from);
       if (!(await this.#count(shard, account, document, from, through, fresh))) return;
@@ -214,16 +216,16 @@ function isMonth(value: unknown): boolean {
 
 function sumsOf(shard: string, entries: UncountedEntry[]): Record<string, number> {
   const { collection } = partsOf(shard);
-  const sums: Record<string, number> = { vectors: 0, [`shards.${collection}.v`]: 0 };
+  const writes: Record<string, number> = {};
+  let vectors = 0;
   for (const { tally } of entries) {
     if (tally === null) continue;
-    sums.vectors += tally.vectors;
-    sums[`shards.${collection}.v`] += tally.vectors;
+    vectors += tally.vectors;
     if (tally.writes === 0) continue;
     const path = `months.${monthField(tally.month)}.writes`;
-    sums[path] = (sums[path] ?? 0) + tally.writes;
+    writes[path] = (writes[path] ?? 0) + tally.writes;
   }
-  return sums;
+  return { vectors, [`shards.${collection}.v`]: vectors, ...writes };
 }
 
 function partsOf(shard: string): { collection: string; index: number } {

@@ -1,3 +1,4 @@
+import { lastOf } from '../../lib/checked-access.ts';
 import type { AnchorHistoryItem, AnchorStore } from '../anchors.ts';
 import type { ForgedRows } from '../forged-rows.ts';
 import { encodeAnchor } from './anchor-codec.ts';
@@ -40,7 +41,7 @@ export function anchorsOf(thread: StoreThread, forged: ForgedRows): AnchorStore 
         const rows = await tables.history(collectionId, asked, before);
         items.push(...rows.flatMap((row) => itemOf(collectionId, row, forged) ?? []));
         if (rows.length < asked) break;
-        before = rows.at(-1)!.version;
+        before = lastOf(rows).version;
       }
       return items;
     },

@@ -1,3 +1,4 @@
+import { itemAt } from '../../lib/checked-access.ts';
 import type { RowPage } from '../page.ts';
 
 /** Rows that one request to the thread reads, in a few milliseconds. */
@@ -13,7 +14,7 @@ export async function* pages<Row>(
     const page = await read(after);
     if (page.length > 0) yield page;
     if (page.length < pageRows) return;
-    after = keyOf(page[page.length - 1]);
+    after = keyOf(itemAt(page, page.length - 1));
   }
 }
 

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { lastOf } from '../../lib/checked-access.ts';
 import { STORED_ID_MAX_BYTES } from '../../lib/records/namespace.ts';
 import { StoreError } from '../port.ts';
 import type { RecordScan, RecordStore, StoredRecord } from '../records.ts';
@@ -47,7 +48,7 @@ export function recordsOf(thread: StoreThread): RecordStore {
           await tables.removeAt(shard, places);
         }
         if (rows.length < PAGE_ROWS) return;
-        after = rows.at(-1)!.place;
+        after = lastOf(rows).place;
       }
     },
   };

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { lastOf } from '../../lib/checked-access.ts';
 import type { StoreKeys } from '../../lib/secret/keyring.ts';
 import { Seals } from '../../lib/secret/seals.ts';
 import type { ShardKey } from '../../lib/shard/key.ts';
@@ -13,7 +14,7 @@ import { checkpointRows, replaceManifestSeal } from './checkpoint-manifests.ts';
 import { readFormatFile, writeFormat } from './format-file.ts';
 import { logOf } from './log.ts';
 import { recordsOf } from './records.ts';
-import type { Remote } from './requests.ts';
+import type { Remote, Role } from './requests.ts';
 import { sqliteFailure } from './store-failure.ts';
 import { StoreThread } from './store-thread.ts';
 import type { RowWithNumber } from './thread/reseal-tables.ts';
@@ -30,8 +31,13 @@ export async function openSqliteToReseal(folder: string, keys: StoreKeys, believ
       throw new StoreError('damaged', `There is no store in ${folder}.`);
     const resealing = { believes };
     const opening = { folder, keys, made: true, maxPages: null, resealing };
-    for (const role of ['log', 'records'] as const) threads.push(await StoreThread.open({ ...opening, role }));
-    const [log, records] = threads;
+    const open = async (role: Role): Promise<StoreThread> => {
+      const thread = await StoreThread.open({ ...opening, role });
+      threads.push(thread);
+      return thread;
+    };
+    const log = await open('log');
+    const records = await open('records');
     return {
       log: logOf(log),
       records: recordsOf(records),
@@ -104,6 +110,6 @@ async function* numbered<Row>(read: (after: number) => Promise<RowWithNumber<Row
     const page = await read(after);
     if (page.length === 0) return;
     yield page.map(({ row }) => row);
-    after = page.at(-1)!.number;
+    after = lastOf(page).number;
   }
 }

@@ -69,7 +69,10 @@ export async function openSqliteStore(folder: string, options: SqliteStoreOption
       for (const difference of thread.mistyped) logger?.error({ difference }, MISTYPED);
       return thread;
     };
-    const [log, records] = await allOf([open('log'), open('records')]);
+    const opening = [open('log'), open('records')] as const;
+    // Both have ended before a failure closes them.
+    await Promise.allSettled(opening);
+    const [log, records] = await Promise.all(opening);
     const store = assemble(folder, log, records, { folders, checkpoints }, options);
     if (!made) await writeFormat(folder, installation, newMark(installation));
     return store;
@@ -97,12 +100,6 @@ async function checkFiles(folder: string, installation: Seals): Promise<boolean>
   const missing = FILES.find((name) => !existsSync(join(folder, name)));
   if (missing !== undefined) throw damagedFile(missing, 'is missing');
   return true;
-}
-
-/** Returns all results. If some fail, throws the first failure once all have ended. */
-async function allOf<T>(promises: Promise<T>[]): Promise<T[]> {
-  await Promise.allSettled(promises);
-  return Promise.all(promises);
 }
 
 function assemble(

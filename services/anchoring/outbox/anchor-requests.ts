@@ -7,8 +7,10 @@
  * progress. Throws the store's errors; the cut then stays in memory for `again`, and after a crash
  * the log still has it.
  */
+
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { getOrThrow } from '../../../lib/checked-access.ts';
 import { cutContains, mergeCuts } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import type { AnchorRow } from '../../../store/anchors.ts';
@@ -61,7 +63,7 @@ export class AnchorRequests {
   }
 
   async #begin(collectionId: string): Promise<AnchorRow | null> {
-    const { cut } = this.#next.get(collectionId)!;
+    const { cut } = getOrThrow(this.#next, collectionId);
     this.#next.delete(collectionId);
     const writing = this.#write(collectionId, cut);
     const ended = writing.catch(() => {

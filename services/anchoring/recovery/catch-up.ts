@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { getOrThrow } from '../../../lib/checked-access.ts';
 import { committedCut, cutContains } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
@@ -111,7 +112,7 @@ export class CatchUp {
         if (!anchored.has(accountId)) anchored.set(accountId, await this.#isAnchored(accountId));
         // There may be very many collections; lets requests run in between.
         await nextTurn();
-        await this.#bring(collection, anchored.get(accountId)!);
+        await this.#bring(collection, getOrThrow(anchored, accountId));
       }
     }
   }

@@ -5,7 +5,7 @@ import { invalidArgument } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
 
 /** Cursor: the oldest version on the previous page. */
-const POSITION = /^before (\d{1,15})$/;
+const POSITION = /^before (?<version>\d{1,15})$/;
 
 /** Returns a page of confirmed roots, newest first. Throws INVALID_ARGUMENT. */
 export async function anchorsPage(
@@ -18,7 +18,7 @@ export async function anchorsPage(
   if (!Number.isInteger(limit) || limit < 1 || limit > limits.anchorsPageMax) {
     throw invalidArgument('limit', `a whole number from 1 to ${limits.anchorsPageMax}`, request.limit);
   }
-  const beforeVersion = request.cursor === undefined ? null : Number(readCursor(request.cursor, POSITION)[0]);
+  const beforeVersion = versionBefore(request.cursor);
   const items = await call(caller, 'anchoring.history', { collectionId, limit: limit + 1, beforeVersion });
   const page = items.slice(0, limit);
   return {
@@ -32,4 +32,8 @@ export async function anchorsPage(
     })),
     nextCursor: items.length > limit ? writeCursor(`before ${page.at(-1)!.version}`) : null,
   };
+}
+
+function versionBefore(cursor: string | undefined): number | null {
+  return cursor === undefined ? null : Number(readCursor<'version'>(cursor, POSITION).version);
 }

@@ -10,6 +10,7 @@
  */
 
 import { EventEmitter } from 'node:events';
+import { getOrThrow } from '../../../lib/checked-access.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
@@ -112,7 +113,7 @@ export class ShardCache {
    */
   async headAt(spec: ShardSpec, seq: number): Promise<ShardHead | null> {
     const key = shardKey(spec.collectionId, spec.index);
-    const ask = () => this.#with(spec, {}, async () => this.#parts.ownHeads.get(key)!.at(seq));
+    const ask = () => this.#with(spec, {}, async () => getOrThrow(this.#parts.ownHeads, key).at(seq));
     const known = await ask();
     if (known === null) await this.close(key, false);
     return known ?? ask();

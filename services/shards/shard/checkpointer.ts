@@ -8,6 +8,7 @@
  * after a growing pause, or when the shard closes. See docs/internals/shard.md.
  */
 
+import { getOrThrow } from '../../../lib/checked-access.ts';
 import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
@@ -150,7 +151,7 @@ export class Checkpointer {
   pin(key: ShardKey): () => void {
     this.#pins.set(key, (this.#pins.get(key) ?? 0) + 1);
     return () => {
-      const left = this.#pins.get(key)! - 1;
+      const left = getOrThrow(this.#pins, key) - 1;
       if (left === 0) this.#pins.delete(key);
       else this.#pins.set(key, left);
     };

@@ -7,8 +7,10 @@
  * nothing. At an entry that is missing or cannot be decoded, the materialiser stops for good. See
  * docs/internals/shard.md.
  */
+
 import { Mutex } from 'async-mutex';
 import type { Logger } from 'pino';
+import { firstOf } from '../../../lib/checked-access.ts';
 import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { Store } from '../../../store/port.ts';
@@ -132,7 +134,7 @@ export class Materialiser {
   /** Runs one pass per due shard in turn until none is due. */
   async #run(): Promise<void> {
     while (this.#due.size > 0 && !this.#stopped) {
-      const key = this.#due.values().next().value!;
+      const key = firstOf(this.#due.values());
       this.#due.delete(key);
       await this.#turns.runExclusive(() => this.#attempt(key));
     }

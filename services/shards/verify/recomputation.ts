@@ -8,8 +8,10 @@
  * against the node's limit from before the scan until the session is released. On failure: throws
  * UNAVAILABLE if there are too many sessions or no memory for one. See docs/internals/shard.md.
  */
+
 import { randomUUID } from 'node:crypto';
 import { Semaphore } from 'async-mutex';
+import { lastOf } from '../../../lib/checked-access.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
@@ -223,8 +225,8 @@ export class Recomputation {
       const bodies = entries.reduce((sum, { body }) => sum + body.byteLength, 0);
       await this.#allocate(session, Math.ceil(bodies / (session.spec.dimensions * VALUE_BYTES)) * RECORD_BYTES);
       this.#reportProgress(session, await session.worker.request('recomputeEntries', { session: session.id, entries }));
-      recorded = entries.at(-1)!.head;
-      at = entries.at(-1)!.seq;
+      recorded = lastOf(entries).head;
+      at = lastOf(entries).seq;
     }
     if (at < throughSeq) {
       await assertExists(session.spec, this.#store);

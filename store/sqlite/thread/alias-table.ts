@@ -36,7 +36,7 @@ export function aliasTable(database: Database): AliasTable {
     database.get('SELECT 1 FROM collections WHERE id = ? AND NOT dropped', id) !== undefined;
   const count = (accountId: string): number =>
     hasAliases(database)
-      ? database.get<{ count: number }>('SELECT count(*) AS count FROM aliases WHERE accountId = ?', accountId)!.count
+      ? database.getOne<{ count: number }>('SELECT count(*) AS count FROM aliases WHERE accountId = ?', accountId).count
       : 0;
   return {
     insert({ id, accountId, alias, collectionId, createdAt, seal }, maxAliases) {

@@ -79,7 +79,7 @@ export function collectionTable(database: Database, aliases: Pick<AliasTable, 'f
 
     countCollections(accountId) {
       const sql = 'SELECT count(*) AS count FROM collections WHERE accountId = ? AND NOT dropped';
-      return database.get<{ count: number }>(sql, accountId)!.count;
+      return database.getOne<{ count: number }>(sql, accountId).count;
     },
 
     collectionsAfter(id, limit) {

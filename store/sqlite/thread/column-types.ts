@@ -29,7 +29,8 @@ export function columnsByPlace(connection: DatabaseSync): Map<string, TableColum
   const tables = connection
     .prepare("SELECT name, wr FROM pragma_table_list WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     .all();
-  for (const { name: table, wr: isWithoutRowid } of tables) {
+  for (const { name: tableName, wr: isWithoutRowid } of tables) {
+    const table = String(tableName);
     const found = connection.prepare('SELECT * FROM pragma_table_info(?)').all(table);
     const primary = found.filter(({ pk }) => pk !== 0).map(({ name }) => String(name));
     const unique = connection.prepare(
@@ -43,7 +44,7 @@ export function columnsByPlace(connection: DatabaseSync): Map<string, TableColum
       const place = `${table}.${name}`;
       const mayBeNull = notnull === 0 && pk === 0;
       const isKey = keys.has(String(name));
-      columns.set(place, { name: String(name), table: String(table), place, type: known, mayBeNull, isKey, rowKey });
+      columns.set(place, { name: String(name), table, place, type: known, mayBeNull, isKey, rowKey });
     }
   }
   return columns;
@@ -74,11 +75,11 @@ export function mistypedRows(
   const statement = connection.prepare(`SELECT upper(typeof(${column})) AS found, ${key} AS key
     FROM ${table} WHERE typeof(${column}) NOT IN (${allowed}) LIMIT ${NAMED_MAX_ROWS + 1}`);
   const rows = statement.all();
-  if (rows.length === 0) return null;
-  const [{ found }] = rows;
+  const [first] = rows;
+  if (first === undefined) return null;
   const keys = rows.slice(0, NAMED_MAX_ROWS).map(({ key }) => String(key).slice(0, KEY_MAX_CHARS));
   const more = rows.length > NAMED_MAX_ROWS ? ' and more' : '';
-  const what = found === 'NULL' ? 'nothing' : `a value of type ${found}`;
+  const what = first.found === 'NULL' ? 'nothing' : `a value of type ${first.found}`;
   const which = `in the ${rows.length > 1 ? 'rows' : 'row'} whose ${rowKey.join('/')} is ${keys.join(', ')}${more}`;
   return `has ${what} in ${place} instead of ${IN_WORDS[type]}, ${which}`;
 }

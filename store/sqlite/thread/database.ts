@@ -155,6 +155,13 @@ export class Database {
       | undefined;
   }
 
+  /** Like `get`, for a query that always has a row. Throws RangeError if it has none. */
+  getOne<Row>(sql: string, ...values: SQLInputValue[]): Row {
+    const row = this.get<Row>(sql, ...values);
+    if (row === undefined) throw new RangeError(`no row for: ${sql}`);
+    return row;
+  }
+
   all<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
     return this.#do(sql, values, ({ statement, columns }) =>
       statement.all(...values).map((row) => this.#typed(row, columns)),
@@ -191,7 +198,7 @@ export class Database {
 
   /** Another number after each commit of another connection, of this process or another one. */
   get dataVersion(): number {
-    return this.get<{ data_version: number }>('PRAGMA data_version')!.data_version;
+    return this.getOne<{ data_version: number }>('PRAGMA data_version').data_version;
   }
 
   run(sql: string, ...values: SQLInputValue[]): number {
@@ -221,7 +228,7 @@ export class Database {
    * write would not store what was asked for.
    */
   assertSchema(): void {
-    const { schema_version: version } = this.get<{ schema_version: number }>('PRAGMA schema_version')!;
+    const { schema_version: version } = this.getOne<{ schema_version: number }>('PRAGMA schema_version');
     if (version === this.#soundSchemaVersion && !this.#isSchemaDoubted) return;
     this.compareSchema();
     this.#soundSchemaVersion = version;
@@ -301,7 +308,7 @@ export class Database {
 
   /** Bytes of unused pages in the file. */
   get freeListBytes(): number {
-    return this.get<{ freelist_count: number }>('PRAGMA freelist_count')!.freelist_count * this.#options.pageBytes;
+    return this.getOne<{ freelist_count: number }>('PRAGMA freelist_count').freelist_count * this.#options.pageBytes;
   }
 
   get walFileBytes(): number {
@@ -322,7 +329,7 @@ export class Database {
   }
 
   #checkpoint(mode: 'PASSIVE' | 'NOOP'): number {
-    const { log, checkpointed } = this.get<Checkpoint>(`PRAGMA wal_checkpoint(${mode})`)!;
+    const { log, checkpointed } = this.getOne<Checkpoint>(`PRAGMA wal_checkpoint(${mode})`);
     return (log - checkpointed) * this.#options.pageBytes;
   }
 

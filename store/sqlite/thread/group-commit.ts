@@ -7,6 +7,7 @@
  * COMMIT failed, and a read shows what was written. A single operation fails with 'capacity' if it
  * writes much and the disk has little room. See docs/internals/store.md.
  */
+import { itemAt } from '../../../lib/checked-access.ts';
 import { StoreError } from '../../port.ts';
 import { diskFull, isBusy, isDiskFull, isSqliteError, isStatementError, sqliteFailure } from '../store-failure.ts';
 import { type Database, LOCK_MAX_MS, nap } from './database.ts';
@@ -116,7 +117,7 @@ export class GroupCommit {
   #commit(): boolean {
     const outcomes = this.#attempt();
     if (outcomes === null) return false;
-    for (const [at, { settle }] of this.#group.entries()) settle(outcomes[at]);
+    for (const [at, { settle }] of this.#group.entries()) settle(itemAt(outcomes, at));
     this.#group = [];
     this.#options.afterGroup?.();
     return true;

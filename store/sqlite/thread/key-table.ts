@@ -28,7 +28,7 @@ const MANAGING = `SELECT * FROM keys WHERE accountId = ? AND id <> ? AND scopes 
 export const keyTable = (database: Database, seals: Seals): KeyTable => ({
   create(row, maxKeys) {
     const stored = 'SELECT count(*) AS count FROM keys WHERE accountId = ?';
-    const { count } = database.get<{ count: number }>(stored, row.accountId)!;
+    const { count } = database.getOne<{ count: number }>(stored, row.accountId);
     if (count >= KEYS_MAX) return 'limit';
     // Forged rows do not count toward the limit.
     if (maxKeys !== null && count >= maxKeys && countAuthentic(database, seals, row.accountId, maxKeys) >= maxKeys)

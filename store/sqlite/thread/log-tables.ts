@@ -175,7 +175,7 @@ export class LogTables {
     const number = this.#row(shard)?.number;
     if (number === undefined) return null;
     const sql = 'SELECT CAST(min(seq) AS REAL) AS seq FROM entries WHERE shard = ?';
-    return this.#database.get<{ seq: number | null }>(sql, number)!.seq;
+    return this.#database.getOne<{ seq: number | null }>(sql, number).seq;
   }
 
   /**
@@ -227,7 +227,7 @@ export class LogTables {
     const { collectionId, index } = parseShardKey(shard);
     const sql = `INSERT INTO shards (seq, version, type, hash, count, link, seal, collection, shard)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number`;
-    return this.#database.get<{ number: number }>(sql, ...values, collectionId, index)!.number;
+    return this.#database.getOne<{ number: number }>(sql, ...values, collectionId, index).number;
   }
 
   /** Replaces any row past the end of the log, which the service cannot have written. */

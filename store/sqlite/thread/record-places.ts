@@ -60,7 +60,7 @@ export class FreePlaces {
   #seek(end: number): void {
     const [first] = this.#range;
     const sql = 'SELECT COALESCE(MAX(place) - ? + 1, 0) AS place FROM records WHERE place BETWEEN ? AND ?';
-    const { place } = this.#database.get<{ place: number }>(sql, first, first, first + BigInt(end - 1))!;
+    const { place } = this.#database.getOne<{ place: number }>(sql, first, first, first + BigInt(end - 1));
     this.#from = place;
     this.#next = place;
     this.#end = end;

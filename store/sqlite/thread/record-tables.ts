@@ -210,7 +210,7 @@ export class RecordTables {
         SELECT number + 1 FROM shards AS taken WHERE number >= 0 AND number < ?
           AND NOT EXISTS (SELECT 1 FROM shards WHERE number = taken.number + 1) ORDER BY number DESC LIMIT 1
       ), 1), ?, ?, 0 RETURNING number, seq`;
-    return this.#database.get<ShardRow>(sql, NUMBER_MAX, collectionId, index)!;
+    return this.#database.getOne<ShardRow>(sql, NUMBER_MAX, collectionId, index);
   }
 
   /** A replaced record keeps its place. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { itemAt } from '../../../lib/checked-access.ts';
 import { Seals } from '../../../lib/secret/seals.ts';
 import { parseShardKey } from '../../../lib/shard/key.ts';
 import { FairScheduler } from '../../../lib/time/fair-scheduler.ts';
@@ -84,7 +85,7 @@ export class Session {
     try {
       if (opening.role === 'log') this.#openLog(opening);
       else this.#openRecords(opening);
-      this.#place(this.#files[0], { thread: this });
+      this.#place(itemAt(this.#files, 0), { thread: this });
       // Sealing anew takes only what the service wrote.
       const [mistyped] = this.mistyped;
       if (opening.resealing && mistyped) throw new StoreError('damaged', `${mistyped}: put back what was there.`);
@@ -102,8 +103,13 @@ export class Session {
   receive({ id, table, operation, args, bytes, buffers }: Request): void {
     const place = this.#places[table];
     if (place === undefined) throw new Error(`this thread has no table ${table}`);
-    const run = () => (place.table as Record<string, (...args: unknown[]) => unknown>)[operation](...args);
     const { file } = place;
+    const methods = place.table as Partial<Record<string, (...args: unknown[]) => unknown>>;
+    const run = () => {
+      const method = methods[operation];
+      if (method === undefined) throw new Error(`the table ${table} has no operation ${operation}`);
+      return method.apply(methods, args);
+    };
     const { name } = file.database;
     if ((READS[table] as readonly string[]).includes(operation)) {
       this.#reads.submit(this.#accountOf(table, operation, args[0]), () => {

@@ -6,7 +6,9 @@
  * even if reads are lost or return out of order. On failure: infrequent reads delay the verdict;
  * they never make it early. See docs/internals/ownership.md.
  */
+
 import { LRUCache } from 'lru-cache';
+import { getOrThrow } from '../../../../lib/checked-access.ts';
 import type { Clock } from '../../../../lib/time/clock.ts';
 import type { LeaseRow } from '../../../../store/owners.ts';
 import { DEAD_AFTER_MS } from './lease-terms.ts';
@@ -125,7 +127,7 @@ export class LeaseWatch {
 
   #see(row: LeaseRow, { order, beganMs }: LeaseReading): void {
     this.track(row.incarnation);
-    const heard = this.#heard.get(row.incarnation)!;
+    const heard = getOrThrow(this.#heard, row.incarnation);
     if (heard.seenIn > order) return;
     const before = heard.sighting;
     const sinceMs = before?.row.beat === row.beat ? before.sinceMs : this.#clock.monotonicMs();

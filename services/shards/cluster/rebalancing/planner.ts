@@ -65,7 +65,7 @@ export function nextMove(view: RebalancingView): Move | null {
   if (own === null || own.draining) return null;
   const { memory, workers } = view.use.relative(own);
   // Relieving the more heavily used resource often relieves the other one too.
-  const [worse, other]: Resource[] = memory >= workers ? ['memory', 'workers'] : ['workers', 'memory'];
+  const [worse, other]: [Resource, Resource] = memory >= workers ? ['memory', 'workers'] : ['workers', 'memory'];
   return relieve(view, own, worse) ?? relieve(view, own, other) ?? (isOverloaded(own) ? null : goHome(view));
 }
 
@@ -85,8 +85,10 @@ function relieve(view: RebalancingView, own: NodeUsage, resource: Resource): Mov
     // A follower that becomes the holder is followed in turn by this node, which frees no memory
     // here.
     const helps = (node: string): boolean => resource === 'workers' || !shard.followers.includes(node);
-    const gains = (node: string): boolean =>
-      use.relative(use.get(node)!, addedUse(shard, node))[resource] <= relative - GAIN;
+    const gains = (node: string): boolean => {
+      const target = use.get(node);
+      return target !== null && use.relative(target, addedUse(shard, node))[resource] <= relative - GAIN;
+    };
     // An unloaded shard goes only to its home. Nothing is copied, and callers without its owner's
     // row look there anyway.
     const isPlace = (node: string): boolean => !shard.rests || placement.preferred(shard.shard) === node;
@@ -130,7 +132,9 @@ function canTake(view: RebalancingView, node: string, shard: OwnedShard): boolea
 
 /** Whether the target's memory and worker use both stay within `bound`. */
 function staysBelow({ use }: RebalancingView, node: string, shard: OwnedShard, bound: number): boolean {
-  const { memory, workers } = use.relative(use.get(node)!, addedUse(shard, node));
+  const target = use.get(node);
+  if (target === null) return false;
+  const { memory, workers } = use.relative(target, addedUse(shard, node));
   return memory <= bound && workers <= bound;
 }
 
