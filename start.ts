@@ -31,9 +31,10 @@ function readArguments(argv: string[]): Arguments {
   const services = new Set<ServiceName>();
   let repl = false;
   for (const argument of argv) {
-    const name = argument.replace(/^(\.\/)?services\//, '').replace(/\/$/, '');
+    const given = argument.replace(/^(\.\/)?services\//, '').replace(/\/$/, '');
+    const service = SERVICE_NAMES.find((name) => name === given);
     if (argument === '--repl') repl = true;
-    else if ((SERVICE_NAMES as readonly string[]).includes(name)) services.add(name as ServiceName);
+    else if (service !== undefined) services.add(service);
     else
       throw new ConfigError(
         `${argument} is neither --repl nor one of ${SERVICE_NAMES.map((known) => `services/${known}`).join(', ')}.`,

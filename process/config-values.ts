@@ -1,5 +1,7 @@
 /** Parsers of configuration values, given as text in a variable or in a file that it names. */
+
 import { readFileSync } from 'node:fs';
+import { systemCode } from '../lib/host/system-error.ts';
 
 /** Its message completes "<NAME> must be ...". */
 export class InvalidSetting extends Error {}
@@ -23,7 +25,7 @@ export function integerSetting(fallback: () => number, min: number, max: number)
 export function choiceSetting<T extends string>(values: readonly T[], fallback: T): (raw: string | undefined) => T {
   return (raw) => {
     if (raw === undefined) return fallback;
-    return (values as readonly string[]).includes(raw) ? (raw as T) : invalidSetting(`one of ${values.join(', ')}`);
+    return values.find((value) => value === raw) ?? invalidSetting(`one of ${values.join(', ')}`);
   };
 }
 
@@ -81,7 +83,7 @@ export function textOfFile(path: string): string {
   try {
     text = readFileSync(path, 'utf8').trim();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = systemCode(error);
     return invalidSetting(
       `the value, but ${code === 'ENOENT' ? 'it does not exist' : `Provec cannot read it (${code})`}`,
     );

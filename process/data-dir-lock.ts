@@ -9,8 +9,8 @@ import { randomUUID } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ifMissing } from '../lib/host/if-missing.ts';
 import { isAlive, ownIdentity, type ProcessIdentity } from '../lib/host/process-identity.ts';
+import { ifMissing, systemCode } from '../lib/host/system-error.ts';
 
 const BEAT_MS = 1_000;
 /**
@@ -126,7 +126,7 @@ async function readHolder(folder: string, number: number): Promise<LockContent |
   try {
     text = await readFile(pathOf(folder, number), 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (systemCode(error) === 'ENOENT') return null;
     throw error;
   }
   try {
@@ -147,7 +147,7 @@ async function writeExclusive(folder: string, number: number, own: ProcessIdenti
     await link(draft, pathOf(folder, number));
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    if (systemCode(error) === 'EEXIST') return false;
     throw error;
   } finally {
     await rm(draft, { force: true });

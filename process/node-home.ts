@@ -10,7 +10,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { ifMissing } from '../lib/host/if-missing.ts';
+import { ifMissing } from '../lib/host/system-error.ts';
 import { MARKS_FOLDER, moveMarks } from '../store/crash-guarded-checkpoints.ts';
 import type { Config } from './config.ts';
 import { DataDirError, lockDataDir } from './data-dir.ts';

@@ -6,7 +6,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { ifMissing } from '../lib/host/if-missing.ts';
+import { ifMissing } from '../lib/host/system-error.ts';
 import type { Config } from './config.ts';
 import { DataDirError } from './data-dir.ts';
 

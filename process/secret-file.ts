@@ -3,10 +3,12 @@
  * keys, and without it the store cannot be verified. So it is created once, for its owner only, and
  * never replaced.
  */
+
 import { randomBytes, randomUUID } from 'node:crypto';
 import { link, open, readFile, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
+import { systemCode } from '../lib/host/system-error.ts';
 import type { Secrets } from '../lib/secret/keyring.ts';
 import { parseSecrets, SECRETS_FORMAT } from '../lib/secret/secrets-text.ts';
 import { type Config, ConfigError } from './config.ts';
@@ -61,7 +63,7 @@ async function textOf(file: string, whereThereIsNone: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = systemCode(error);
     const what =
       code === 'ENOENT'
         ? `but ${file} does not exist: ${whereThereIsNone}`
@@ -84,7 +86,7 @@ async function makeSecret(file: string): Promise<boolean> {
     await handle.sync();
     await link(draft, file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    if (systemCode(error) === 'EEXIST') return false;
     throw error;
   } finally {
     await handle.close();

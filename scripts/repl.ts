@@ -5,9 +5,11 @@
  * It is a separate node without services, store or lock. Exit codes: 0 success; 1 the command
  * failed, the service refused it, or no service was found; 2 invalid configuration or command.
  */
+
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { ServiceBroker } from 'moleculer';
+import { systemCode } from '../lib/host/system-error.ts';
 import { transportKeys } from '../lib/secret/keyring.ts';
 import { Metrics } from '../mixins/metrics.ts';
 import { brokerOptions } from '../moleculer.config.ts';
@@ -66,7 +68,7 @@ async function answers(path: string): Promise<boolean> {
     await once(socket, 'connect');
     return true;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ECONNREFUSED') return false;
     throw error;
   } finally {

@@ -14,7 +14,7 @@ export interface Contradiction {
 /** Decodes a stored contradiction of unknown origin. One that does not decode still counts. */
 export function decodeContradiction({ seq, reason, at }: Record<keyof Contradiction, unknown>): Contradiction {
   return {
-    seq: Number.isSafeInteger(seq) ? (seq as number) : 0,
+    seq: typeof seq === 'number' && Number.isSafeInteger(seq) ? seq : 0,
     reason: typeof reason === 'string' ? reason : 'A stored contradiction does not decode.',
     at: typeof at === 'string' ? at : '',
   };

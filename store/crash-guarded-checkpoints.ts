@@ -11,7 +11,7 @@ import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { ifMissing } from '../lib/host/if-missing.ts';
+import { ifMissing } from '../lib/host/system-error.ts';
 import { isShardKey, type ShardKey } from '../lib/shard/key.ts';
 import type { CheckpointInfo, CheckpointStore, FetchedCheckpoint, StoredCheckpoints } from './checkpoints.ts';
 
@@ -137,5 +137,6 @@ async function readMark(file: string): Promise<Mark | 'cut short' | 'none'> {
     throw error;
   }
   const { shard, seq } = mark ?? {};
-  return isShardKey(shard) && Number.isSafeInteger(seq) && seq! >= 0 ? { shard, seq: seq! } : 'none';
+  const isSeq = typeof seq === 'number' && Number.isSafeInteger(seq) && seq >= 0;
+  return isShardKey(shard) && isSeq ? { shard, seq } : 'none';
 }

@@ -9,7 +9,7 @@ const QUANTIZATIONS: readonly unknown[] = ['bf16', 'f32', 'f16', 'i8'];
 
 const isText = (...values: unknown[]): boolean => values.every((value) => typeof value === 'string');
 const isWithin = (value: unknown, min: number, max: number): boolean =>
-  Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max;
 
 /**
  * Returns whether the service could have written the row. Checks types too: an unsealed row can

@@ -53,7 +53,7 @@ function checkedField<T>(expected: string, schema: JsonSchema, accepts: (value: 
 }
 
 const isWhole = (value: unknown, min: number, max: number): value is number =>
-  Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+  typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
 
 export function integerField(description: string, min: number, max: number): Field<number> {
   const expected = `a whole number from ${min} to ${max.toLocaleString('en')}`;

@@ -35,8 +35,9 @@ function wrapperOf(line: unknown, key: string): JsonObject | null {
 /** Returns the count of an export's last line; null for any other line. */
 function endCountOf(line: unknown): number | null {
   const { count, merkleRoot } = wrapperOf(line, 'end') ?? {};
-  const isEnd = Number.isInteger(count) && typeof merkleRoot === 'string' && ROOT.test(merkleRoot);
-  return isEnd ? (count as number) : null;
+  const isEnd =
+    typeof count === 'number' && Number.isInteger(count) && typeof merkleRoot === 'string' && ROOT.test(merkleRoot);
+  return isEnd ? count : null;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
+import { systemCode } from './system-error.ts';
 
 /**
  * Creates a folder and its missing parents, for their owner only; returns the first one created, or
@@ -18,7 +19,7 @@ export async function makeFolder(folder: string): Promise<string | null> {
       first ??= made;
     } catch (error) {
       // Another process created it at the same time.
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (systemCode(error) !== 'EEXIST') throw error;
     }
   }
   return first;

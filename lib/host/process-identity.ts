@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { promisify } from 'node:util';
+import { systemCode } from './system-error.ts';
 
 /**
  * Identifies a process uniquely over time: pids are reused, but a pid together with its start time
@@ -28,7 +29,7 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean | 'unk
   try {
     process.kill(identity.pid, 0);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    if (systemCode(error) === 'ESRCH') return false;
   }
   const startedAt = await startTime(identity.pid);
   return startedAt === null || identity.startedAt === null || startedAt === identity.startedAt;

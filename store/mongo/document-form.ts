@@ -11,7 +11,7 @@ export const flag: Form = (value) => typeof value === 'boolean';
 /** An integer. Servers round integers past 2^53. */
 export const whole: Form = (value) => typeof value === 'number' && Number.isInteger(value);
 /** A non-negative safe integer. */
-export const count: Form = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+export const count: Form = (value) => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 export const number: Form = (value) => typeof value === 'number';
 
 export const optional =

@@ -2,6 +2,7 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { makeFolder } from '../../lib/host/make-folder.ts';
+import { systemCode } from '../../lib/host/system-error.ts';
 import { FORMAT_FILE } from './format-file.ts';
 
 export interface BackupOrder {
@@ -47,7 +48,7 @@ async function claim(target: string): Promise<void> {
   try {
     await writeFile(mark, '', { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') refuseContent(target, [UNDER_WAY]);
+    if (systemCode(error) === 'EEXIST') refuseContent(target, [UNDER_WAY]);
     throw error;
   }
   try {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { systemCode } from '../../lib/host/system-error.ts';
 import { shardKey } from '../../lib/shard/key.ts';
 import type { CheckpointRow } from '../resealing.ts';
 import type { Sealed } from '../sealed.ts';
@@ -46,7 +47,7 @@ async function named(folder: string, pattern: RegExp): Promise<string[]> {
   try {
     return (await readdir(folder)).filter((name) => pattern.test(name)).sort();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return [];
     throw error;
   }

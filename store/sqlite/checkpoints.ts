@@ -3,6 +3,7 @@ import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/p
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { firstSymbolicLink } from '../../lib/host/symbolic-links.ts';
+import { systemCode } from '../../lib/host/system-error.ts';
 import type { Seals } from '../../lib/secret/seals.ts';
 import { parseShardKey, type ShardKey } from '../../lib/shard/key.ts';
 import {
@@ -292,7 +293,7 @@ export async function readManifest(folder: string, seq: number): Promise<FolderM
   try {
     manifest = JSON.parse(await readFile(join(folder, MANIFEST), 'utf8')) as FolderManifest;
   } catch (error) {
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (error instanceof SyntaxError || systemCode(error) === 'ENOENT') return null;
     throw error;
   }
   const sound =
@@ -310,7 +311,7 @@ async function matches(folder: string, manifest: FolderManifest): Promise<boolea
       const found = await digest(join(folder, file.name));
       if (found.bytes !== file.bytes || found.sha256 !== file.sha256) return false;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      if (systemCode(error) === 'ENOENT') return false;
       throw error;
     }
   }

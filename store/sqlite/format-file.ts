@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemCode } from '../../lib/host/system-error.ts';
 import type { Seals } from '../../lib/secret/seals.ts';
 import type { StoredFirstKeyMark } from '../first-key.ts';
 import { StoreError } from '../port.ts';
@@ -41,7 +42,7 @@ export async function readFormatFile(folder: string): Promise<FormatFile | null>
   try {
     text = await readFile(join(folder, FORMAT_FILE), 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (systemCode(error) === 'ENOENT') return null;
     throw error;
   }
   const { format, installation, firstKey } = formatOf(text);
@@ -78,8 +79,8 @@ async function writeFormatFile(folder: string, mark: FormatFile): Promise<void> 
 function formatOf(text: string): FormatFile & { format: number | null } {
   try {
     const { format, installation, firstKey } = JSON.parse(text) as FormatFile & { format: unknown };
-    const isFormat = Number.isSafeInteger(format) && (format as number) >= 1;
-    return { format: isFormat ? (format as number) : null, installation, firstKey };
+    const isFormat = typeof format === 'number' && Number.isSafeInteger(format) && format >= 1;
+    return { format: isFormat ? format : null, installation, firstKey };
   } catch {
     return { format: null, installation: null };
   }

@@ -9,9 +9,11 @@
  * 'unavailable' if another process, such as one stopped in the middle of a commit, locks the file
  * for longer than `LOCK_MAX_MS`.
  */
+
 import { closeSync, openSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { systemCode } from '../../../lib/host/system-error.ts';
 import { StoreError } from '../../port.ts';
 import { damagedFile, isBusy, isCorruption } from '../store-failure.ts';
 import { mistypedColumn, mistypedRows, type TableColumn } from './column-types.ts';
@@ -101,7 +103,7 @@ function makeFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (systemCode(error) !== 'EEXIST') throw error;
   }
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { itemAt } from '../../../lib/checked-access.ts';
+import { systemCode } from '../../../lib/host/system-error.ts';
 import { Seals } from '../../../lib/secret/seals.ts';
 import { parseShardKey } from '../../../lib/shard/key.ts';
 import { FairScheduler } from '../../../lib/time/fair-scheduler.ts';
@@ -240,7 +241,7 @@ function attempt(run: () => unknown): Outcome {
 }
 
 export function faultOf(error: unknown, doing: string): Fault {
-  const isCallers = error instanceof RangeError && (error as NodeJS.ErrnoException).code === undefined;
+  const isCallers = error instanceof RangeError && systemCode(error) === undefined;
   if (isCallers) return { kind: 'caller', message: error.message };
   const { kind, message } = error instanceof StoreError ? error : sqliteFailure(error, doing);
   return { kind, message };

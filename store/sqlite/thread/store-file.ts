@@ -1,6 +1,7 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { systemCode } from '../../../lib/host/system-error.ts';
 import { StoreError } from '../../port.ts';
 import { FORMAT_FILE } from '../format-file.ts';
 import { damagedFile, isSqliteError } from '../store-failure.ts';
@@ -125,7 +126,7 @@ export class StoreFile {
     try {
       if (statSync(this.#path).ino === this.#inode) return;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return;
+      if (systemCode(error) !== 'ENOENT') return;
     }
     const name = basename(this.#path);
     this.#commit.refuse(
