@@ -1,11 +1,12 @@
+import type { AccountId, CollectionId } from '../lib/ids.ts';
 import type { RowPage } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
 export interface AliasRow {
   id: string;
-  accountId: string;
+  accountId: AccountId;
   alias: string;
-  collectionId: string;
+  collectionId: CollectionId;
   /** ISO 8601 UTC. */
   createdAt: string;
 }
@@ -28,14 +29,14 @@ export interface AliasStore {
     row: Omit<AliasRow, 'id'>,
     maxAliases: number,
   ): Promise<'created' | 'replaced' | 'collection' | 'limit' | 'no target'>;
-  find(accountId: string, alias: string): Promise<AliasRow | null>;
+  find(accountId: AccountId, alias: string): Promise<AliasRow | null>;
   /** Returns the account's aliases whose names sort after `after`, by name. */
-  page(accountId: string, after: string | null, limit: number): Promise<RowPage<AliasRow, string>>;
-  list(accountId: string): Promise<AliasRow[]>;
+  page(accountId: AccountId, after: string | null, limit: number): Promise<RowPage<AliasRow, string>>;
+  list(accountId: AccountId): Promise<AliasRow[]>;
   /** Returns one alias of the collection, or null if it has none. */
-  findByCollection(accountId: string, collectionId: string): Promise<AliasRow | null>;
+  findByCollection(accountId: AccountId, collectionId: CollectionId): Promise<AliasRow | null>;
   /** Returns false if there is no such alias. */
-  remove(accountId: string, alias: string): Promise<boolean>;
+  remove(accountId: AccountId, alias: string): Promise<boolean>;
 }
 
 /** The aliases as an adapter stores them: rows with seals that the adapter does not verify. */
@@ -45,16 +46,16 @@ export interface StoredAliases {
     row: Sealed<AliasRow>,
     maxAliases: number,
   ): Promise<'created' | 'alias' | 'collection' | 'limit' | 'no target'>;
-  find(accountId: string, alias: string): Promise<Sealed<AliasRow> | null>;
+  find(accountId: AccountId, alias: string): Promise<Sealed<AliasRow> | null>;
   /** Returns aliases by name, only those of `collectionId` if it is given. */
   page(
-    accountId: string,
+    accountId: AccountId,
     after: string | null,
     limit: number,
-    collectionId?: string,
+    collectionId?: CollectionId,
   ): Promise<RowPage<Sealed<AliasRow>, string>>;
   /** Replaces the row `before`; returns 'changed' if that row is no longer stored. */
   replace(row: Sealed<AliasRow>, before: Sealed<AliasRow>): Promise<'replaced' | 'changed' | 'no target'>;
   /** Removes the alias if it has `seal`; returns false if there is none. */
-  remove(accountId: string, alias: string, seal: string): Promise<boolean>;
+  remove(accountId: AccountId, alias: string, seal: string): Promise<boolean>;
 }

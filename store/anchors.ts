@@ -1,3 +1,4 @@
+import type { CollectionId } from '../lib/ids.ts';
 import type { AnchoredRoot } from '../lib/shard/collection-root.ts';
 import { cutContains } from '../lib/shard/cut.ts';
 import type { Cut } from '../lib/shard/head.ts';
@@ -27,7 +28,7 @@ export interface ConfirmedAnchor extends AnchoredRoot {
 
 /** The outbox row of one collection. */
 export interface AnchorRow {
-  collectionId: string;
+  collectionId: CollectionId;
   /**
    * Counts every change, for compare-and-set. Starts at a random number, so that a row that was
    * removed and recreated never matches the old one.
@@ -81,7 +82,7 @@ export interface AnchorRow {
   seal: string;
 }
 
-export function emptyAnchorRow(collectionId: string, address: string, revision: number): AnchorRow {
+export function emptyAnchorRow(collectionId: CollectionId, address: string, revision: number): AnchorRow {
   return {
     collectionId,
     revision,
@@ -104,7 +105,7 @@ export function emptyAnchorRow(collectionId: string, address: string, revision: 
  * Returns a placeholder for a stored row that does not decode. No seal matches it. Its `wanted` is
  * not null, so shards hold back log entries from the materialised records.
  */
-export function unreadableAnchorRow(collectionId: string, revision: number): AnchorRow {
+export function unreadableAnchorRow(collectionId: CollectionId, revision: number): AnchorRow {
   return { ...emptyAnchorRow(collectionId, '', revision), wanted: [] };
 }
 
@@ -160,9 +161,9 @@ export interface AnchoringInstance {
  * `unreadableAnchorRow`.
  */
 export interface AnchorStore {
-  get(collectionId: string): Promise<AnchorRow | null>;
+  get(collectionId: CollectionId): Promise<AnchorRow | null>;
   /** Returns the existing rows of up to 100 collections, in one read, in any order. */
-  getMany(collectionIds: string[]): Promise<AnchorRow[]>;
+  getMany(collectionIds: CollectionId[]): Promise<AnchorRow[]>;
   /** Inserts a collection's first row; returns false and changes nothing if it already has one. */
   add(row: AnchorRow): Promise<boolean>;
   /**
@@ -177,12 +178,12 @@ export interface AnchorStore {
    */
   open(standing: Exclude<OutboxState, 'settled'>): AsyncIterable<OpenAnchor[]>;
   /** Returns items with version < `beforeVersion` (null: all), highest version first. */
-  history(collectionId: string, limit: number, beforeVersion: number | null): Promise<AnchorHistoryItem[]>;
+  history(collectionId: CollectionId, limit: number, beforeVersion: number | null): Promise<AnchorHistoryItem[]>;
   /**
    * Removes the row and its history if the row has this revision, or does not exist. Returns false
    * if the revision differs; some of the history may then be gone.
    */
-  remove(collectionId: string, revision: number): Promise<boolean>;
+  remove(collectionId: CollectionId, revision: number): Promise<boolean>;
   /** Overwrites the instance's previous heartbeat. */
   beat(instance: AnchoringInstance): Promise<void>;
   instances(): Promise<AnchoringInstance[]>;

@@ -1,3 +1,4 @@
+import type { AccountId, CollectionId } from '../lib/ids.ts';
 import type { PlanName } from '../lib/plans.ts';
 import type { Metric, Quantization } from '../lib/records/metric.ts';
 import type { Position, RowPage } from './page.ts';
@@ -5,8 +6,8 @@ import type { Sealed } from './sealed.ts';
 
 /** A collection as stored. All fields but `deletionProtection` and `tags` are fixed at creation. */
 export interface CollectionRow {
-  id: string;
-  accountId: string;
+  id: CollectionId;
+  accountId: AccountId;
   name: string;
   dimensions: number;
   metric: Metric;
@@ -29,7 +30,7 @@ export type CollectionChange = Pick<CollectionRow, 'deletionProtection' | 'tags'
 export type AccountState = 'live' | 'deleting';
 
 export interface AccountRow {
-  id: string;
+  id: AccountId;
   name: string;
   plan: PlanName;
   createdAt: string;
@@ -51,41 +52,41 @@ export interface Catalog {
    * name) and 'alias' (an alias has it) take precedence over 'limit'.
    */
   createCollection(row: CollectionRow, maxCollections: number | null): Promise<CreateOutcome>;
-  findCollection(accountId: string, name: string): Promise<CollectionRow | null>;
-  getCollection(id: string): Promise<CollectionRow | null>;
+  findCollection(accountId: AccountId, name: string): Promise<CollectionRow | null>;
+  getCollection(id: CollectionId): Promise<CollectionRow | null>;
   /** Returns the account's collections after `after`, newest first. */
-  collectionsPage(accountId: string, after: Position | null, limit: number): Promise<RowPage<CollectionRow>>;
+  collectionsPage(accountId: AccountId, after: Position | null, limit: number): Promise<RowPage<CollectionRow>>;
   /** Returns all collections of the account, newest first, reading page by page. */
-  listCollections(accountId: string): Promise<CollectionRow[]>;
-  countCollections(accountId: string): Promise<number>;
+  listCollections(accountId: AccountId): Promise<CollectionRow[]>;
+  countCollections(accountId: AccountId): Promise<number>;
   /** Iterates over the live collections of all accounts, in pages that fit in memory. */
   allCollections(): AsyncIterable<CollectionRow[]>;
   /**
    * Returns the row after `change`, or null if there is no such collection. Calls `change` again if
    * another writer was faster. Throws what `change` throws.
    */
-  changeCollection(id: string, change: (row: CollectionRow) => CollectionChange): Promise<CollectionRow | null>;
+  changeCollection(id: CollectionId, change: (row: CollectionRow) => CollectionChange): Promise<CollectionRow | null>;
   /**
    * Atomically frees the name and moves the row to the dropped collections; returns 'gone' if that
    * had already happened. Unless `evenHeld`, refuses while the collection is protected or has an
    * alias.
    */
-  dropCollection(id: string, evenHeld?: boolean): Promise<DropOutcome>;
+  dropCollection(id: CollectionId, evenHeld?: boolean): Promise<DropOutcome>;
   /** Returns dropped collections whose data or ledger account has yet to be removed. */
   listDropped(): Promise<CollectionRow[]>;
-  forgetDropped(id: string): Promise<void>;
+  forgetDropped(id: CollectionId): Promise<void>;
   createAccount(row: AccountRow): Promise<void>;
-  getAccount(id: string): Promise<AccountRow | null>;
+  getAccount(id: AccountId): Promise<AccountRow | null>;
   /** Returns accounts after `after`, oldest first. */
   accountsPage(after: Position | null, limit: number): Promise<RowPage<AccountRow>>;
   /** Returns all accounts, oldest first, reading page by page. */
   listAccounts(): Promise<AccountRow[]>;
-  setPlan(id: string, plan: PlanName): Promise<AccountRow | null>;
+  setPlan(id: AccountId, plan: PlanName): Promise<AccountRow | null>;
   /**
    * Removes the account's row, keys, aliases and usage. Its collections must already be dropped.
    * Returns false if the account was already gone.
    */
-  deleteAccount(id: string): Promise<boolean>;
+  deleteAccount(id: AccountId): Promise<boolean>;
 }
 
 /** An account as stored. Some adapters have no state but 'live'. */
@@ -97,9 +98,9 @@ export type StoredAccount = Sealed<AccountRow> & { state: AccountState };
  */
 export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forgetDropped'> {
   createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): Promise<CreateOutcome>;
-  findCollection(accountId: string, name: string): Promise<Sealed<CollectionRow> | null>;
-  getCollection(id: string): Promise<Sealed<CollectionRow> | null>;
-  collectionsPage(accountId: string, after: Position | null, limit: number): Promise<RowPage<Sealed<CollectionRow>>>;
+  findCollection(accountId: AccountId, name: string): Promise<Sealed<CollectionRow> | null>;
+  getCollection(id: CollectionId): Promise<Sealed<CollectionRow> | null>;
+  collectionsPage(accountId: AccountId, after: Position | null, limit: number): Promise<RowPage<Sealed<CollectionRow>>>;
   allCollections(): AsyncIterable<Sealed<CollectionRow>[]>;
   listDropped(): Promise<Sealed<CollectionRow>[]>;
   /**
@@ -114,7 +115,7 @@ export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forge
    */
   dropCollection(row: Sealed<CollectionRow>, droppedSeal: string, besides: readonly string[] | null): Promise<boolean>;
   createAccount(row: Sealed<AccountRow>): Promise<void>;
-  getAccount(id: string): Promise<StoredAccount | null>;
+  getAccount(id: AccountId): Promise<StoredAccount | null>;
   /** Returns accounts in every state. */
   accountsPage(after: Position | null, limit: number): Promise<RowPage<StoredAccount>>;
   /**
@@ -126,5 +127,5 @@ export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forge
    * If removal takes several steps, the row is meanwhile in the state 'deleting' under
    * `deletingSeal`. An account that already has that seal is removed completely.
    */
-  deleteAccount(id: string, seal: string, deletingSeal: string): Promise<boolean>;
+  deleteAccount(id: AccountId, seal: string, deletingSeal: string): Promise<boolean>;
 }

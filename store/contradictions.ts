@@ -1,3 +1,4 @@
+import type { CollectionId } from '../lib/ids.ts';
 import type { ShardKey } from '../lib/shard/key.ts';
 
 /**
@@ -30,6 +31,6 @@ export interface ContradictionStore {
   /** Stores the contradiction unless the shard already has one. */
   record(shard: ShardKey, contradiction: Contradiction): Promise<void>;
   /** Returns the collection's contradictions by shard index. */
-  list(collectionId: string): Promise<Contradiction[]>;
-  clear(collectionId: string): Promise<void>;
+  list(collectionId: CollectionId): Promise<Contradiction[]>;
+  clear(collectionId: CollectionId): Promise<void>;
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { AccountId } from '../lib/ids.ts';
 import type { MacPayload, Seals } from '../lib/secret/seals.ts';
 
 /** A first key that the store permits. */
 interface DueKey {
-  accountId: string;
+  accountId: AccountId;
   /** 32 secret bytes for the key, the same at every start until `setMade`. */
   seed: Buffer;
 }

@@ -1,3 +1,4 @@
+import type { AccountId } from '../lib/ids.ts';
 import type { Position, RowPage } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
@@ -10,7 +11,7 @@ export type Scope = (typeof SCOPES)[number];
  */
 export interface KeyRow {
   id: string;
-  accountId: string;
+  accountId: AccountId;
   name: string;
   hash: string;
   prefix: string;
@@ -29,16 +30,16 @@ export interface KeyStore {
   create(row: KeyRow, maxKeys: number | null): Promise<'created' | 'limit'>;
   findByHash(hash: string): Promise<KeyRow | null>;
   /** Returns the account's keys after `after`, newest first. */
-  page(accountId: string, after: Position | null, limit: number): Promise<RowPage<KeyRow>>;
+  page(accountId: AccountId, after: Position | null, limit: number): Promise<RowPage<KeyRow>>;
   /** Returns all keys of the account, newest first, reading page by page. */
-  list(accountId: string): Promise<KeyRow[]>;
-  count(accountId: string): Promise<number>;
+  list(accountId: AccountId): Promise<KeyRow[]>;
+  count(accountId: AccountId): Promise<number>;
   /**
    * Atomic. Removes the key's row, so revoked keys cost nothing. Returns 'last' if it is the
    * account's only key with scope manage that is unexpired at `nowIso`, 'absent' if the account has
    * no such key.
    */
-  revoke(accountId: string, id: string, nowIso: string): Promise<'revoked' | 'absent' | 'last'>;
+  revoke(accountId: AccountId, id: string, nowIso: string): Promise<'revoked' | 'absent' | 'last'>;
   /** Best effort. Never moves the stored time back, and never restores a revoked key. */
   touch(id: string, lastUsedAt: string): Promise<void>;
 }
@@ -51,7 +52,7 @@ export interface KeyStore {
 export interface StoredKeys extends Pick<KeyStore, 'count' | 'revoke' | 'touch'> {
   create(row: Sealed<KeyRow>, maxKeys: number | null): Promise<'created' | 'limit'>;
   findByHash(hash: string): Promise<Sealed<KeyRow> | null>;
-  page(accountId: string, after: Position | null, limit: number): Promise<RowPage<Sealed<KeyRow>>>;
+  page(accountId: AccountId, after: Position | null, limit: number): Promise<RowPage<Sealed<KeyRow>>>;
 }
 
 /** Maximum number of keys per account in every plan. */

@@ -1,3 +1,4 @@
+import type { AccountId, CollectionId } from '../lib/ids.ts';
 import { EMPTY_HEAD, type ShardHead } from '../lib/shard/head.ts';
 import type { ShardKey } from '../lib/shard/key.ts';
 
@@ -6,7 +7,7 @@ import type { ShardKey } from '../lib/shard/key.ts';
  * once.
  */
 export interface Tally {
-  accountId: string;
+  accountId: AccountId;
   /** `YYYY-MM`, UTC, at commit time. */
   month: string;
   /** Records upserted. */
@@ -77,7 +78,7 @@ export interface ShardLog {
   /**
    * Returns the heads of all shards of a collection that have one, as `head` does, by shard index.
    */
-  heads(collectionId: string): Promise<Map<number, ShardHead>>;
+  heads(collectionId: CollectionId): Promise<Map<number, ShardHead>>;
   /** Removes entries up to and including `throughSeq`; the head stays. */
   trim(shard: ShardKey, throughSeq: number): Promise<void>;
   /**

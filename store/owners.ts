@@ -1,4 +1,5 @@
 import type { ProcessIdentity } from '../lib/host/process-identity.ts';
+import type { CollectionId } from '../lib/ids.ts';
 import type { ShardKey } from '../lib/shard/key.ts';
 
 /**
@@ -23,7 +24,7 @@ export interface Holder {
 export interface OwnerStore {
   get(shard: ShardKey): Promise<OwnerRow | null>;
   /** Returns the rows of the collection's shards that were ever claimed, by shard index. */
-  list(collectionId: string): Promise<OwnerRow[]>;
+  list(collectionId: CollectionId): Promise<OwnerRow[]>;
   /**
    * Compare-and-set: writes the row if the stored epoch is `row.epoch - 1` (absent counts as 0);
    * otherwise changes nothing and returns false.

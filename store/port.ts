@@ -8,6 +8,7 @@
  * learn whether the change was made. After 'capacity', 'unavailable' and 'changed' nothing was
  * changed. See docs/internals/store.md.
  */
+import type { CollectionId } from '../lib/ids.ts';
 import type { AliasStore } from './aliases.ts';
 import type { AnchorStore } from './anchors.ts';
 import type { Catalog } from './catalog.ts';
@@ -47,7 +48,7 @@ export interface Store {
    * contradictions. Subtracts its vectors from the account's stored-vector count exactly once.
    * Idempotent, also after a crash. The anchoring service removes the anchors.
    */
-  dropCollectionData(collectionId: string): Promise<void>;
+  dropCollectionData(collectionId: CollectionId): Promise<void>;
   /**
    * Copies a snapshot of the store to `target`, an empty or missing folder, together with `beside`:
    * paths, within the data folder, of files that are only appended to or replaced whole. Null if

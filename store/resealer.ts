@@ -5,6 +5,7 @@
  * as it is, and stays refused, unless the trust policy accepts it and the service could have
  * written it. A run that was interrupted can be repeated: it skips what is already done.
  */
+import type { CollectionId } from '../lib/ids.ts';
 import type { StoreKeys } from '../lib/secret/keyring.ts';
 import { parseShardKey, type ShardKey } from '../lib/shard/key.ts';
 import type { LogFindings } from './log-resealing.ts';
@@ -14,7 +15,7 @@ import { RowSeals, type SealState, type StoredRow, type StoredSeals } from './re
 /** Decides what is resealed although it has no valid seal. */
 export interface TrustPolicy {
   row(stored: StoredRow): boolean;
-  log(collectionId: string): boolean;
+  log(collectionId: CollectionId): boolean;
 }
 
 /** Trusts no row or log without a valid seal. */

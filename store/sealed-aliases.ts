@@ -3,7 +3,9 @@
  * can write to the store can restore an alias that was changed or removed, but cannot point one
  * anywhere else.
  */
+
 import { randomUUID } from 'node:crypto';
+import type { AccountId, CollectionId } from '../lib/ids.ts';
 import type { MacPayload, Seals } from '../lib/secret/seals.ts';
 import type { AliasRow, AliasStore, StoredAliases } from './aliases.ts';
 import type { ForgedRows } from './forged-rows.ts';
@@ -13,14 +15,18 @@ import type { Sealed } from './sealed.ts';
 export function sealedAliases(stored: StoredAliases, seals: Seals, forged: ForgedRows): AliasStore {
   const sealed = (row: AliasRow): Sealed<AliasRow> => ({ ...row, seal: seals.sealHex(payloadOfAlias(row)) });
   /** Throws StoreError 'damaged' if the stored row is not the service's. */
-  const found = async (accountId: string, alias: string): Promise<Sealed<AliasRow> | null> => {
+  const found = async (accountId: AccountId, alias: string): Promise<Sealed<AliasRow> | null> => {
     const row = await stored.find(accountId, alias);
     if (row === null) return null;
     if (row.accountId !== accountId || row.alias !== alias || !isSealedAlias(row, seals))
       throw forged.refusal('alias', row.id);
     return row;
   };
-  const page = async (accountId: string, after: string | null, limit: number): Promise<RowPage<AliasRow, string>> => {
+  const page = async (
+    accountId: AccountId,
+    after: string | null,
+    limit: number,
+  ): Promise<RowPage<AliasRow, string>> => {
     const { rows, next } = await stored.page(accountId, after, limit);
     const own = rows.filter((row) => {
       if (row.accountId === accountId && isSealedAlias(row, seals)) return true;
@@ -71,8 +77,8 @@ const ALIASES_PER_PAGE = 16;
 export async function aliasesOfCollection(
   stored: Pick<StoredAliases, 'page'>,
   seals: Seals,
-  accountId: string,
-  collectionId: string,
+  accountId: AccountId,
+  collectionId: CollectionId,
 ): Promise<{ real: Sealed<AliasRow> | null; forged: string[] }> {
   const forged: string[] = [];
   for (let after: string | null = null; ; ) {

@@ -8,6 +8,7 @@
  * either: a lookup by name or id throws StoreError 'damaged'. Lists leave it out, so that it hides
  * no other row. Changes are compare-and-set on the row's seal.
  */
+import type { AccountId, CollectionId } from '../lib/ids.ts';
 import type { MacPayload, Seals } from '../lib/secret/seals.ts';
 import type { StoredAliases } from './aliases.ts';
 import type {
@@ -50,26 +51,26 @@ export class SealedCatalog implements Catalog {
     return this.#stored.createCollection(this.#sealed(row), maxCollections);
   }
 
-  async findCollection(accountId: string, name: string): Promise<CollectionRow | null> {
+  async findCollection(accountId: AccountId, name: string): Promise<CollectionRow | null> {
     const found = await this.#stored.findCollection(accountId, name);
     return found && this.#theCollection(found, found.accountId === accountId && found.name === name);
   }
 
-  async getCollection(id: string): Promise<CollectionRow | null> {
+  async getCollection(id: CollectionId): Promise<CollectionRow | null> {
     const found = await this.#stored.getCollection(id);
     return found && this.#theCollection(found, found.id === id);
   }
 
-  async collectionsPage(accountId: string, after: Position | null, limit: number): Promise<RowPage<CollectionRow>> {
+  async collectionsPage(accountId: AccountId, after: Position | null, limit: number): Promise<RowPage<CollectionRow>> {
     const { rows, next } = await this.#stored.collectionsPage(accountId, after, limit);
     return { rows: this.#collections(rows, 'live').filter((row) => row.accountId === accountId), next };
   }
 
-  listCollections(accountId: string): Promise<CollectionRow[]> {
+  listCollections(accountId: AccountId): Promise<CollectionRow[]> {
     return allPages((after: Position | null, limit) => this.collectionsPage(accountId, after, limit));
   }
 
-  countCollections(accountId: string): Promise<number> {
+  countCollections(accountId: AccountId): Promise<number> {
     return this.#stored.countCollections(accountId);
   }
 
@@ -77,7 +78,10 @@ export class SealedCatalog implements Catalog {
     for await (const rows of this.#stored.allCollections()) yield this.#collections(rows, 'live');
   }
 
-  async changeCollection(id: string, change: (row: CollectionRow) => CollectionChange): Promise<CollectionRow | null> {
+  async changeCollection(
+    id: CollectionId,
+    change: (row: CollectionRow) => CollectionChange,
+  ): Promise<CollectionRow | null> {
     for (;;) {
       const found = await this.#stored.getCollection(id);
       if (found === null) return null;
@@ -88,7 +92,7 @@ export class SealedCatalog implements Catalog {
     }
   }
 
-  async dropCollection(id: string, evenHeld = true): Promise<DropOutcome> {
+  async dropCollection(id: CollectionId, evenHeld = true): Promise<DropOutcome> {
     for (;;) {
       const found = await this.#stored.getCollection(id);
       if (found === null) return 'gone';
@@ -111,7 +115,7 @@ export class SealedCatalog implements Catalog {
     return this.#collections(await this.#stored.listDropped(), 'dropped');
   }
 
-  forgetDropped(id: string): Promise<void> {
+  forgetDropped(id: CollectionId): Promise<void> {
     return this.#stored.forgetDropped(id);
   }
 
@@ -119,7 +123,7 @@ export class SealedCatalog implements Catalog {
     return this.#stored.createAccount({ ...row, seal: this.#seals.sealHex(payloadOfAccount(row, 'live')) });
   }
 
-  async getAccount(id: string): Promise<AccountRow | null> {
+  async getAccount(id: AccountId): Promise<AccountRow | null> {
     const found = await this.#stored.getAccount(id);
     if (found === null) return null;
     const row = this.#theAccount(found, id);
@@ -135,7 +139,7 @@ export class SealedCatalog implements Catalog {
     return allPages((after: Position | null, limit) => this.accountsPage(after, limit));
   }
 
-  async setPlan(id: string, plan: AccountRow['plan']): Promise<AccountRow | null> {
+  async setPlan(id: AccountId, plan: AccountRow['plan']): Promise<AccountRow | null> {
     for (;;) {
       const found = await this.#stored.getAccount(id);
       if (found === null) return null;
@@ -147,7 +151,7 @@ export class SealedCatalog implements Catalog {
     }
   }
 
-  async deleteAccount(id: string): Promise<boolean> {
+  async deleteAccount(id: AccountId): Promise<boolean> {
     for (;;) {
       const found = await this.#stored.getAccount(id);
       if (found === null) return false;
@@ -187,7 +191,7 @@ export class SealedCatalog implements Catalog {
   }
 
   /** Throws StoreError 'damaged' if the row is not the service's, or not the one of `id`. */
-  #theAccount(found: StoredAccount, id: string): AccountRow {
+  #theAccount(found: StoredAccount, id: AccountId): AccountRow {
     const row = this.#account(found);
     if (row?.id !== id) throw this.#forged.refusal('account', id);
     return row;

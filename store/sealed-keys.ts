@@ -1,3 +1,4 @@
+import type { AccountId } from '../lib/ids.ts';
 import type { MacPayload, Seals } from '../lib/secret/seals.ts';
 import type { ForgedRows } from './forged-rows.ts';
 import type { KeyRow, KeyStore, StoredKeys } from './keys.ts';
@@ -16,7 +17,7 @@ export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows)
     forged.report('API key', key.id);
     return [];
   };
-  const page = async (accountId: string, after: Position | null, limit: number): Promise<RowPage<KeyRow>> => {
+  const page = async (accountId: AccountId, after: Position | null, limit: number): Promise<RowPage<KeyRow>> => {
     const { rows, next } = await stored.page(accountId, after, limit);
     return { rows: rows.flatMap(believed).filter((row) => row.accountId === accountId), next };
   };
@@ -35,7 +36,7 @@ export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows)
 }
 
 /** Returns whether the service made the stored key for this account. */
-export function isAuthenticKey(accountId: string, row: Sealed<KeyRow>, seals: Seals): boolean {
+export function isAuthenticKey(accountId: AccountId, row: Sealed<KeyRow>, seals: Seals): boolean {
   return row.accountId === accountId && isSealed(row, seals);
 }
 

@@ -1,3 +1,5 @@
+import type { AccountId } from '../lib/ids.ts';
+
 /**
  * Usage of one account: writes and queries of one UTC month, and the vectors stored now. `queries`
  * includes every open block in full.
@@ -58,15 +60,15 @@ export interface AccountWriteHolds {
 
 export interface UsageStore {
   /** Includes every committed log entry exactly once. */
-  read(accountId: string, month: string): Promise<UsageRow>;
-  readQueries(accountId: string, month: string): Promise<QueriesTaken>;
+  read(accountId: AccountId, month: string): Promise<UsageRow>;
+  readQueries(accountId: AccountId, month: string): Promise<QueriesTaken>;
   /**
    * Takes min(count, limit - taken) queries (`count` if `limit` is null) as an open block and
    * returns their number; 0 opens no block. Atomic. If a block with the id is already open, returns
    * what it was granted, so the call can be repeated after an unknown outcome.
    */
   openBlock(
-    accountId: string,
+    accountId: AccountId,
     month: string,
     block: Pick<QueryBlock, 'id' | 'node'>,
     count: number,
@@ -77,11 +79,11 @@ export interface UsageStore {
    * subtracts more than the block. Only the first call counts; returns false if the block was not
    * open.
    */
-  closeBlock(accountId: string, month: string, id: string, used: number): Promise<boolean>;
-  readHolds(accountId: string): Promise<AccountWriteHolds>;
+  closeBlock(accountId: AccountId, month: string, id: string, used: number): Promise<boolean>;
+  readHolds(accountId: AccountId): Promise<AccountWriteHolds>;
   /**
    * Compare-and-set: writes if the stored revision is `next.revision - 1`; otherwise changes
    * nothing and returns false.
    */
-  replaceHolds(accountId: string, next: AccountWriteHolds): Promise<boolean>;
+  replaceHolds(accountId: AccountId, next: AccountWriteHolds): Promise<boolean>;
 }

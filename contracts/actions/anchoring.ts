@@ -1,3 +1,4 @@
+import type { CollectionId } from '../../lib/ids.ts';
 import type { AnchoredRoot } from '../../lib/shard/collection-root.ts';
 import type { Cut } from '../../lib/shard/head.ts';
 import type { AnchorHistoryItem, AnchorRow } from '../../store/anchors.ts';
@@ -41,31 +42,31 @@ export interface AnchoringStats {
 
 export interface AnchoringActions {
   /** Requests anchoring of `cut`. Waits up to `waitMs` for a confirmed root that contains it. */
-  'anchoring.submit': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
+  'anchoring.submit': { params: { collectionId: CollectionId; cut: Cut; waitMs: number }; result: AnchorReceipt };
   /**
    * Waits up to `waitMs` for a confirmed root whose cut contains `cut`, without requesting one.
    * Returns `pending` at once when the collection has no anchor row, is halted or is being closed.
    * Otherwise it waits even if no root is pending: another instance may be about to request one.
    */
-  'anchoring.confirmation': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
-  'anchoring.state': { params: { collectionId: string }; result: AnchorRow | null };
+  'anchoring.confirmation': { params: { collectionId: CollectionId; cut: Cut; waitMs: number }; result: AnchorReceipt };
+  'anchoring.state': { params: { collectionId: CollectionId }; result: AnchorRow | null };
   /** Address of the collection's account, which may not exist yet; null when the ledger is off. */
   'anchoring.address': {
-    params: { collectionId: string };
+    params: { collectionId: CollectionId };
     result: { address: string; explorerUrl: string | null } | null;
   };
-  'anchoring.onChain': { params: { collectionId: string }; result: OnChain };
+  'anchoring.onChain': { params: { collectionId: CollectionId }; result: OnChain };
   'anchoring.explorerUrl': { params: { signature: string }; result: string | null };
   'anchoring.history': {
-    params: { collectionId: string; limit: number; beforeVersion: number | null };
+    params: { collectionId: CollectionId; limit: number; beforeVersion: number | null };
     result: (AnchorHistoryItem & { explorerUrl: string | null })[];
   };
   /** Halts anchoring of a collection until an operator resumes it. */
-  'anchoring.halt': { params: { collectionId: string; reason: string }; result: null };
+  'anchoring.halt': { params: { collectionId: CollectionId; reason: string }; result: null };
   /** Resumes anchoring after an operator has decided that the shards' current content is right. */
-  'anchoring.resume': { params: { collectionId: string }; result: null };
+  'anchoring.resume': { params: { collectionId: CollectionId }; result: null };
   /** Closes the collection's account and deletes its row and history, in the background. */
-  'anchoring.close': { params: { collectionId: string }; result: null };
+  'anchoring.close': { params: { collectionId: CollectionId }; result: null };
   'anchoring.info': { params: Record<string, never>; result: LedgerInfo };
   'anchoring.stats': { params: Record<string, never>; result: AnchoringStats };
 }

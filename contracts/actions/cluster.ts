@@ -1,3 +1,4 @@
+import type { AccountId, CollectionId } from '../../lib/ids.ts';
 import type { ShardKey } from '../../lib/shard/key.ts';
 import type { OutboxState } from '../../store/anchors.ts';
 import type { LedgerInfo } from './anchoring.ts';
@@ -83,7 +84,7 @@ export interface ShardStatus {
 
 export interface CollectionInCluster {
   id: string;
-  accountId: string;
+  accountId: AccountId;
   account: string;
   name: string;
   shards: number;
@@ -98,7 +99,7 @@ export interface CollectionInCluster {
 type AnchorState = 'none' | 'confirmed' | 'pending' | 'halted' | 'closing';
 
 export interface AnchorOverview {
-  collectionId: string;
+  collectionId: CollectionId;
   /** `<account id>/<name>`; null if the collection was deleted. */
   collection: string | null;
   state: AnchorState;
@@ -114,7 +115,7 @@ export interface AnchorOverview {
 /** Where the cluster anchors. A collection's account address follows from authority and program. */
 export interface LedgerOverview extends LedgerInfo {
   /** Account of the collection that the call names. */
-  account: { collectionId: string; address: string; explorerUrl: string | null } | null;
+  account: { collectionId: CollectionId; address: string; explorerUrl: string | null } | null;
 }
 
 export interface Backup {
@@ -161,5 +162,5 @@ export interface ClusterActions {
   /** Copies a snapshot of the data folder to a folder that is empty or does not exist. */
   'cluster.backup': { params: { folder: string; withoutSecrets?: boolean }; result: Backup };
   /** Records the operator's decision that the shards' current content is right. */
-  'cluster.resume': { params: { collection: string }; result: { collectionId: string } };
+  'cluster.resume': { params: { collection: string }; result: { collectionId: CollectionId } };
 }

@@ -1,3 +1,4 @@
+import type { AccountId, CollectionId } from '../../lib/ids.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
 import type { Metric, Quantization } from '../../lib/records/metric.ts';
 import type { AbsentField } from '../../lib/shard/field-report.ts';
@@ -103,7 +104,7 @@ export interface NamespacesPage {
 
 /** Where an export continues: the rest of each shard's snapshot, and the totals so far. */
 export interface ExportPosition {
-  collectionId: string;
+  collectionId: CollectionId;
   rests: { index: number; rest: string }[];
   merkleRoot: string;
   count: number;
@@ -116,7 +117,7 @@ export interface ExportedRecord extends FetchedRecord {
 /** `head` is set in the first part, `end` in the last one, `next` in all others. */
 export interface ExportPart {
   head?: {
-    collectionId: string;
+    collectionId: CollectionId;
     name: string;
     dimensions: number;
     metric: Metric;
@@ -147,7 +148,7 @@ export interface RecordProof {
   version: number;
   siblings: string[];
   terminal: { key: string; vecHash: string; metaHash: string } | null;
-  collectionId: string;
+  collectionId: CollectionId;
   ledgerAddress: string | null;
   /** The confirmed transaction that wrote this root and version; null if there is none. */
   ledgerTx: string | null;
@@ -184,13 +185,13 @@ export interface AnchorsPage {
 }
 
 export interface NamedCollection {
-  accountId: string;
+  accountId: AccountId;
   /** Name of the collection or an alias. Looked up unless one of the following is set. */
   name: string;
   /** The collection that the name resolved to less than half a second ago. */
   collection?: CollectionRow;
   /** The id that the name resolved to before; the call never applies to another collection. */
-  collectionId?: string;
+  collectionId?: CollectionId;
 }
 
 interface AnchorWaitOption {
@@ -211,10 +212,10 @@ interface BodyParams<N extends RequestName> extends NamedCollection {
 
 /** Actions with a name throw COLLECTION_NOT_FOUND if the account has no such collection. */
 export interface CollectionsActions {
-  'collections.create': { params: { accountId: string } & DecodedRequest<'createIndex'>; result: CollectionView };
+  'collections.create': { params: { accountId: AccountId } & DecodedRequest<'createIndex'>; result: CollectionView };
   /** Pages of large collections may be short. With `isUncounted` every count is 0. */
   'collections.list': {
-    params: { accountId: string; limit?: number; cursor?: string; isUncounted?: boolean };
+    params: { accountId: AccountId; limit?: number; cursor?: string; isUncounted?: boolean };
     result: CollectionsPage;
   };
   'collections.get': { params: NamedCollection; result: CollectionDetail };
@@ -270,18 +271,18 @@ export interface CollectionsActions {
   'collections.anchors': { params: NamedCollection & { limit?: number; cursor?: string }; result: AnchorsPage };
   /** Creates an alias or points it to another collection. Throws as `Aliases.put` does. */
   'collections.putAlias': {
-    params: { accountId: string; alias: string; collection: string };
+    params: { accountId: AccountId; alias: string; collection: string };
     result: AliasView & { created: boolean };
   };
   /** Throws ALIAS_NOT_FOUND, as `deleteAlias` does. */
-  'collections.getAlias': { params: { accountId: string; alias: string }; result: AliasView };
-  'collections.deleteAlias': { params: { accountId: string; alias: string }; result: { deleted: true } };
+  'collections.getAlias': { params: { accountId: AccountId; alias: string }; result: AliasView };
+  'collections.deleteAlias': { params: { accountId: AccountId; alias: string }; result: { deleted: true } };
   /** Lists all aliases of an account, for gateways of older versions. */
-  'collections.listAliases': { params: { accountId: string }; result: AliasView[] };
+  'collections.listAliases': { params: { accountId: AccountId }; result: AliasView[] };
   'collections.aliasesPage': {
-    params: { accountId: string; limit: number; cursor?: string };
+    params: { accountId: AccountId; limit: number; cursor?: string };
     result: AliasesPage;
   };
   /** Drops every collection of an account that is being deleted. */
-  'collections.removeAll': { params: { accountId: string }; result: null };
+  'collections.removeAll': { params: { accountId: AccountId }; result: null };
 }

@@ -1,9 +1,10 @@
+import type { AccountId } from '../../lib/ids.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import type { Scope } from '../../store/keys.ts';
 
 /** The authenticated caller of a request. */
 export interface Identity {
-  accountId: string;
+  accountId: AccountId;
   keyId: string;
   scopes: Scope[];
   plan: PlanName;
@@ -23,7 +24,7 @@ export interface KeyView {
 }
 
 export interface AccountView {
-  id: string;
+  id: AccountId;
   name: string;
   plan: PlanName;
   created_at: string;
@@ -34,7 +35,7 @@ export interface AccountView {
  * deleted. Receivers drop what they have cached of the account.
  */
 export interface KeysChanged {
-  accountId: string;
+  accountId: AccountId;
   what: 'key' | 'plan' | 'account';
 }
 
@@ -54,20 +55,20 @@ export interface KeysActions {
   /** Throws UNAUTHENTICATED, with the same message for unknown, revoked and expired keys. */
   'keys.authenticate': { params: { secret: string }; result: Identity };
   /** Lists all keys of an account, for gateways of older versions. */
-  'keys.list': { params: { accountId: string }; result: KeyView[] };
-  'keys.page': { params: { accountId: string; limit: number; cursor?: string }; result: KeysPage };
+  'keys.list': { params: { accountId: AccountId }; result: KeyView[] };
+  'keys.page': { params: { accountId: AccountId; limit: number; cursor?: string }; result: KeysPage };
   'keys.create': {
-    params: { accountId: string; name: string; scopes?: Scope[]; expires_at?: string | null };
+    params: { accountId: AccountId; name: string; scopes?: Scope[]; expires_at?: string | null };
     result: KeyView;
   };
-  'keys.revoke': { params: { accountId: string; id: string }; result: { revoked: true } };
+  'keys.revoke': { params: { accountId: AccountId; id: string }; result: { revoked: true } };
   /** Returns the account's cached plan; plan changes invalidate it. Throws ACCOUNT_NOT_FOUND. */
-  'keys.plan': { params: { accountId: string }; result: PlanName };
+  'keys.plan': { params: { accountId: AccountId }; result: PlanName };
   'keys.createAccount': { params: { name: string; plan: PlanName }; result: { account: AccountView; key: KeyView } };
   /** Lists all accounts, for gateways of older versions. */
   'keys.listAccounts': { params: Record<string, never>; result: AccountView[] };
   'keys.accountsPage': { params: { limit: number; cursor?: string }; result: AccountsPage };
-  'keys.setPlan': { params: { id: string; plan: PlanName }; result: AccountView };
+  'keys.setPlan': { params: { id: AccountId; plan: PlanName }; result: AccountView };
   /** Drops the account's collections, keys and usage. */
-  'keys.deleteAccount': { params: { id: string }; result: { deleted: true } };
+  'keys.deleteAccount': { params: { id: AccountId }; result: { deleted: true } };
 }

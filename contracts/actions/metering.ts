@@ -1,3 +1,4 @@
+import type { AccountId } from '../../lib/ids.ts';
 import type { PlanName } from '../../lib/plans.ts';
 
 interface UsageCounts {
@@ -25,7 +26,7 @@ export interface UsageReport {
 
 /** Actions of the instance responsible for the account; the others forward calls to it. */
 export interface RoutedActions {
-  'metering.usage': { params: { accountId: string }; result: UsageReport };
+  'metering.usage': { params: { accountId: AccountId }; result: UsageReport };
   /**
    * Reserves room for a write until `metering.settle`. Without a `ticket`, `vectors` (records in
    * the request) is an upper bound, and so is `writes` if `writesMin` (default: `writes`) is lower.
@@ -36,7 +37,7 @@ export interface RoutedActions {
    */
   'metering.reserveWrite': {
     params: {
-      accountId: string;
+      accountId: AccountId;
       writes: number;
       writesMin?: number;
       vectors: number;
@@ -46,14 +47,14 @@ export interface RoutedActions {
     result: { outcome: 'reserved'; id: string | null } | { outcome: 'count'; ticket: string };
   };
   /** Keeps a reservation from expiring during its write. Does nothing if it has ended. */
-  'metering.renew': { params: { accountId: string; id: string }; result: null };
+  'metering.renew': { params: { accountId: AccountId; id: string }; result: null };
   /**
    * Ends a reservation or gives up a ticket, after the store has counted the write; the write must
    * not commit anything more. Idempotent.
    */
-  'metering.settle': { params: { accountId: string; id: string }; result: null };
+  'metering.settle': { params: { accountId: AccountId; id: string }; result: null };
   /** Counts `count` queries (default: 1), or none; throws PLAN_LIMIT_REACHED. */
-  'metering.takeQuery': { params: { accountId: string; count?: number }; result: { month: string } };
+  'metering.takeQuery': { params: { accountId: AccountId; count?: number }; result: { month: string } };
 }
 
 export interface MeteringActions extends RoutedActions {
@@ -66,12 +67,12 @@ export interface MeteringActions extends RoutedActions {
     result: RoutedActions[keyof RoutedActions]['result'];
   };
   /** Makes the called instance return unused reserved queries and store all usage. */
-  'metering.yieldQueries': { params: { accountId: string }; result: null };
+  'metering.yieldQueries': { params: { accountId: AccountId }; result: null };
   /** Returns queries that failed; they cost nothing. */
-  'metering.giveBackQuery': { params: { accountId: string; month: string; count?: number }; result: null };
+  'metering.giveBackQuery': { params: { accountId: AccountId; month: string; count?: number }; result: null };
   /** Throws PLAN_LIMIT_REACHED. `requested` is the number of shards of a new collection. */
   'metering.refuse': {
-    params: { accountId: string; limit: 'collections' | 'keys' | 'shards'; requested?: number };
+    params: { accountId: AccountId; limit: 'collections' | 'keys' | 'shards'; requested?: number };
     result: never;
   };
 }

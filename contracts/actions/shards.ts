@@ -1,3 +1,4 @@
+import type { CollectionId } from '../../lib/ids.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
 import type { ChangePreview, PreviewOptions, RecordUpdate, ShardChange } from '../../lib/shard/change.ts';
 import type { ShardHead } from '../../lib/shard/head.ts';
@@ -170,8 +171,8 @@ export interface ShardsActions {
   /** Lists the shards open on the called node. */
   'shards.held': { params: Record<string, never>; result: OpenShardStats[] };
   /** Closes the called node's shards of a collection that is no longer in the catalog. */
-  'shards.forget': { params: { collectionId: string }; result: null };
+  'shards.forget': { params: { collectionId: CollectionId }; result: null };
   /** Closes all shards of a collection and drops its stored data. Idempotent. */
-  'shards.drop': { params: { collectionId: string }; result: null };
+  'shards.drop': { params: { collectionId: CollectionId }; result: null };
   'shards.stats': { params: Record<string, never>; result: ShardStats };
 }

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../lib/errors.ts';
+import type { AccountId, CollectionId } from '../../lib/ids.ts';
 import type { RecordDifference } from '../../lib/shard/recomputed.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
 
@@ -37,7 +38,7 @@ export interface Verification {
 }
 
 interface VerifyTarget {
-  accountId: string;
+  accountId: AccountId;
   name: string;
 }
 
@@ -53,5 +54,5 @@ export interface VerificationActions {
   /** Performs `begin` on the called node. */
   'verification.run': { params: { collection: CollectionRow }; result: Verification };
   /** Returns the called node's verification with that id, or its running one if no id is given. */
-  'verification.find': { params: { collectionId: string; id?: string }; result: Verification | null };
+  'verification.find': { params: { collectionId: CollectionId; id?: string }; result: Verification | null };
 }

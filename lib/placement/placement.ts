@@ -11,6 +11,7 @@
 
 import { hash } from 'node:crypto';
 import { itemAt } from '../checked-access.ts';
+import type { AccountId, CollectionId } from '../ids.ts';
 import type { ShardKey } from '../shard/key.ts';
 
 /** Cached: it is called four times per shard and node, and globals are slow in some contexts. */
@@ -33,6 +34,9 @@ interface HashHalves {
   high: number;
 }
 
+/** What has an order of nodes: a shard, or a collection or account that one node looks after. */
+type PlacedId = ShardKey | CollectionId | AccountId;
+
 /** The order of nodes for each shard. Immutable; `with` makes a new one for other nodes. */
 export class Placement {
   readonly nodes: readonly PlacementNode[];
@@ -41,9 +45,9 @@ export class Placement {
   readonly #at: Map<string, number>;
   readonly #isEven: boolean;
   /** Hashes of shards, shared by all placements made by `with`. */
-  readonly #shards: Map<ShardKey, HashHalves>;
-  readonly #firsts = new Map<ShardKey, number>();
-  readonly #before: { firsts: Map<ShardKey, number>; stayed: Int32Array; added: number[] } | null;
+  readonly #shards: Map<PlacedId, HashHalves>;
+  readonly #firsts = new Map<PlacedId, number>();
+  readonly #before: { firsts: Map<PlacedId, number>; stayed: Int32Array; added: number[] } | null;
 
   /** Node names must differ. */
   constructor(nodes: Iterable<PlacementNode>, before: Placement | null = null) {
@@ -79,7 +83,7 @@ export class Placement {
   }
 
   /** Returns the node that should hold the shard; null if there are no nodes. */
-  preferred(shard: ShardKey): string | null {
+  preferred(shard: PlacedId): string | null {
     let first = this.#firsts.get(shard);
     if (first === undefined) {
       first = this.#firstAfter(shard) ?? this.#first(shard);
@@ -90,12 +94,12 @@ export class Placement {
   }
 
   /** Returns the first accepted node in the shard's order, or null. */
-  first(shard: ShardKey, isAccepted: (node: string) => boolean): string | null {
+  first(shard: PlacedId, isAccepted: (node: string) => boolean): string | null {
     return this.nodes[this.#first(shard, isAccepted)]?.node ?? null;
   }
 
   /** Returns the first accepted one of the given nodes in the shard's order, or null. */
-  firstOf(shard: ShardKey, nodes: Iterable<string>, isAccepted: (node: string) => boolean): string | null {
+  firstOf(shard: PlacedId, nodes: Iterable<string>, isAccepted: (node: string) => boolean): string | null {
     const key = this.#halves(shard);
     let best = -1;
     for (const node of nodes) {
@@ -106,7 +110,7 @@ export class Placement {
   }
 
   /** Returns the first `count` accepted nodes in the shard's order, or all if there are fewer. */
-  order(shard: ShardKey, count: number, isAccepted: (node: string) => boolean = () => true): string[] {
+  order(shard: PlacedId, count: number, isAccepted: (node: string) => boolean = () => true): string[] {
     const chosen: string[] = [];
     while (chosen.length < count) {
       const node = this.first(shard, (other) => !chosen.includes(other) && isAccepted(other));
@@ -117,7 +121,7 @@ export class Placement {
   }
 
   /** Derives the first node from the previous placement; undefined if unknown there or gone. */
-  #firstAfter(shard: ShardKey): number | undefined {
+  #firstAfter(shard: PlacedId): number | undefined {
     const was = this.#before?.firsts.get(shard) ?? -1;
     if (!this.#before || was < 0) return undefined;
     const at = itemAt(this.#before.stayed, was);
@@ -126,7 +130,7 @@ export class Placement {
     return this.#before.added.reduce((best, other) => (this.#isBefore(key, other, best) ? other : best), at);
   }
 
-  #first(shard: ShardKey, isAccepted: ((node: string) => boolean) | null = null): number {
+  #first(shard: PlacedId, isAccepted: ((node: string) => boolean) | null = null): number {
     const key = this.#halves(shard);
     let best = -1;
     let bestScore = 0;
@@ -153,7 +157,7 @@ export class Placement {
     return this.#isEven ? mixed : Math.log((mixed + 0.5) / 2 ** 32) / this.nodes[at]!.weight;
   }
 
-  #halves(shard: ShardKey): HashHalves {
+  #halves(shard: PlacedId): HashHalves {
     const known = this.#shards.get(shard);
     if (known !== undefined) return known;
     const halves = halvesOf(shard);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { itemAt } from '../checked-access.ts';
+import type { CollectionId } from '../ids.ts';
 import { type Cut, EMPTY_HEAD, isSameSubtree, type ShardHead } from './head.ts';
 
 /** Returns the newer head of each shard, which contains both cuts if they share a history. */
@@ -26,8 +27,8 @@ export function cutContains(outer: Cut, inner: Cut): boolean {
 
 /** Returns the heads in the log, which contain every acknowledged write. Opens no shard. */
 export async function committedCut(
-  log: { heads(collectionId: string): Promise<ReadonlyMap<number, ShardHead>> },
-  { id, shards }: { id: string; shards: number },
+  log: { heads(collectionId: CollectionId): Promise<ReadonlyMap<number, ShardHead>> },
+  { id, shards }: { id: CollectionId; shards: number },
 ): Promise<Cut> {
   const heads = await log.heads(id);
   return Array.from({ length: shards }, (_, index) => heads.get(index) ?? EMPTY_HEAD);

@@ -1,10 +1,11 @@
+import type { AccountId, CollectionId } from '../ids.ts';
 import type { Metric, Quantization } from '../records/metric.ts';
 
 /** Everything that a node needs to open a shard. */
 export interface ShardSpec {
-  collectionId: string;
+  collectionId: CollectionId;
   /** The account whose plan pays for writes. */
-  accountId: string;
+  accountId: AccountId;
   index: number;
   /** Number of shards of the collection. */
   of: number;
@@ -17,7 +18,7 @@ export interface ShardSpec {
 
 /** A collection, as far as its shards depend on it. */
 interface ShardedCollection extends Pick<ShardSpec, 'accountId' | 'dimensions' | 'metric' | 'quantization'> {
-  id: string;
+  id: CollectionId;
   /** Number of shards. */
   shards: number;
   replicas: number;

@@ -1,3 +1,5 @@
+import type { AccountId } from '../ids.ts';
+
 export interface FairSchedulerOptions {
   /** Time in ms after which new requests and group commits get a turn of the event loop. */
   turnMs?: number;
@@ -44,7 +46,7 @@ export class FairScheduler {
     return this.#waiting.size + this.#idle.size;
   }
 
-  submit(accountId: string, work: () => void): void {
+  submit(accountId: AccountId, work: () => void): void {
     const queue = this.#waiting.get(accountId);
     if (queue !== undefined) queue.work.push(work);
     else {
@@ -90,7 +92,7 @@ export class FairScheduler {
     return true;
   }
 
-  #first(): [accountId: string, queue: Queue] | null {
+  #first(): [accountId: AccountId, queue: Queue] | null {
     let first: [string, Queue] | null = null;
     for (const entry of this.#waiting) if (first === null || entry[1].startMs < first[1].startMs) first = entry;
     return first;

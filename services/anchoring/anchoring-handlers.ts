@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ServiceBroker } from 'moleculer';
 import type { AnchorReceipt, LedgerInfo, OnChain } from '../../contracts/actions/anchoring.ts';
 import { call } from '../../contracts/actions/call.ts';
+import type { AccountId, CollectionId } from '../../lib/ids.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger/program.ts';
 import { EMPTY_HEAD } from '../../lib/shard/head.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
@@ -154,12 +155,12 @@ export class AnchoringHandlers implements Handlers<'anchoring'> {
   }
 
   /** Another instance changed the row of a collection. */
-  rowChanged(collectionId: string): void {
+  rowChanged(collectionId: CollectionId): void {
     this.#running?.anchoring.rowChanged(collectionId);
   }
 
   /** Anchors an account's collections in the background, after its plan changed. */
-  takeUpAccount(accountId: string): void {
+  takeUpAccount(accountId: AccountId): void {
     this.#running?.anchoring.takeUpAccount(accountId).catch((error: unknown) => {
       this.#runtime.log.warn({ err: error }, "could not catch up on an account's collections yet");
     });

@@ -1,5 +1,6 @@
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import type { KeysChanged } from '../../contracts/actions/keys.ts';
+import type { CollectionId } from '../../lib/ids.ts';
 import { handledActions } from '../../mixins/handled-actions.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import { AnchoringHandlers, type EmbeddedLedger } from './anchoring-handlers.ts';
@@ -37,7 +38,7 @@ export default function anchoringService(runtime: Runtime, embedded: EmbeddedLed
       { submit: 0, confirmation: 0 },
     ),
     events: {
-      'anchoring.changed': ({ params, nodeID }: Context<{ collectionId: string }>): void => {
+      'anchoring.changed': ({ params, nodeID }: Context<{ collectionId: CollectionId }>): void => {
         if (nodeID !== broker.nodeID) anchoring.rowChanged(params.collectionId);
       },
       // Does not make the client that changed the plan wait.

@@ -8,8 +8,10 @@
  * messages only make it faster. While the store cannot be reached nothing is anchored, and each
  * instance retries every second.
  */
+
 import type { AnchoringStats } from '../../contracts/actions/anchoring.ts';
 import { ProvecError } from '../../lib/errors.ts';
+import type { AccountId, CollectionId } from '../../lib/ids.ts';
 import { cutContains } from '../../lib/shard/cut.ts';
 import type { Cut } from '../../lib/shard/head.ts';
 import { pause } from '../../lib/time/timers.ts';
@@ -62,7 +64,7 @@ export class Anchoring {
    * Requests anchors for the logged state of an account's collections, if its plan has anchoring.
    * Called when the plan may have changed. Throws StoreError.
    */
-  takeUpAccount(accountId: string): Promise<void> {
+  takeUpAccount(accountId: AccountId): Promise<void> {
     return this.#catchUp.account(accountId);
   }
 
@@ -78,7 +80,7 @@ export class Anchoring {
    * Requests an anchor and returns the confirmed root that contains `cut`, or null if there is none
    * after `waitMs`; the request stays. Throws StoreError.
    */
-  async submit(collectionId: string, cut: Cut, waitMs: number): Promise<ConfirmedAnchor | null> {
+  async submit(collectionId: CollectionId, cut: Cut, waitMs: number): Promise<ConfirmedAnchor | null> {
     const startMs = this.#context.clock.monotonicMs();
     const row = await this.want(collectionId, cut);
     return this.#confirmed(row, cut, waitMs - (this.#context.clock.monotonicMs() - startMs));
@@ -88,7 +90,7 @@ export class Anchoring {
    * Like `submit`, but requests and writes nothing. Returns null at once if no anchor of the
    * collection was ever requested. Throws StoreError.
    */
-  async confirmation(collectionId: string, cut: Cut, waitMs: number): Promise<ConfirmedAnchor | null> {
+  async confirmation(collectionId: CollectionId, cut: Cut, waitMs: number): Promise<ConfirmedAnchor | null> {
     const startMs = this.#context.clock.monotonicMs();
     const row = await this.#context.store.anchors.get(collectionId);
     return this.#confirmed(row, cut, waitMs - (this.#context.clock.monotonicMs() - startMs));
@@ -98,7 +100,7 @@ export class Anchoring {
    * Like `AnchorRequests.want`, but halts the collection if a head was not written by the service
    * or follows a contradiction.
    */
-  async want(collectionId: string, cut: Cut): Promise<AnchorRow | null> {
+  async want(collectionId: CollectionId, cut: Cut): Promise<AnchorRow | null> {
     const reason = unsoundHeadReason(cut) ?? (await this.#contradiction(collectionId, cut));
     if (reason === null) return this.#requests.want(collectionId, cut);
     await this.halt(collectionId, reason);
@@ -106,7 +108,7 @@ export class Anchoring {
   }
 
   /** Stops anchoring a collection until an operator decides. Throws StoreError. */
-  async halt(collectionId: string, reason: string): Promise<void> {
+  async halt(collectionId: CollectionId, reason: string): Promise<void> {
     await haltRow(this.#context, collectionId, reason);
     this.#decided(collectionId);
   }
@@ -115,7 +117,7 @@ export class Anchoring {
    * Returns what the ledger shows of a collection now, for `resume`. Throws UNAVAILABLE if the
    * ledger does not answer, since the operator's decision depends on it.
    */
-  async shown(collectionId: string): Promise<string> {
+  async shown(collectionId: CollectionId): Promise<string> {
     const { ledger, store } = this.#context;
     try {
       const believed = await store.anchors.get(collectionId);
@@ -128,19 +130,19 @@ export class Anchoring {
   }
 
   /** Accepts the shards' state, although the ledger shows `shown`. Throws StoreError. */
-  async resume(collectionId: string, shown: string): Promise<void> {
+  async resume(collectionId: CollectionId, shown: string): Promise<void> {
     await resumeRow(this.#context, collectionId, shown, (cut) => this.want(collectionId, cut));
     this.#decided(collectionId);
   }
 
   /** Closes the collection's account and forgets its row, in the background. Throws StoreError. */
-  async close(collectionId: string): Promise<void> {
+  async close(collectionId: CollectionId): Promise<void> {
     await closeRow(this.#context.store.anchors, collectionId);
     this.#decided(collectionId);
   }
 
   /** Handles a message from another instance that a row has changed. */
-  rowChanged(collectionId: string): void {
+  rowChanged(collectionId: CollectionId): void {
     this.#context.waiters.rowChanged(collectionId);
     this.#wake(collectionId);
   }
@@ -166,7 +168,7 @@ export class Anchoring {
   }
 
   /** Returns the contradiction before `cut`; null if none, or if an operator has decided. */
-  async #contradiction(collectionId: string, cut: Cut): Promise<string | null> {
+  async #contradiction(collectionId: CollectionId, cut: Cut): Promise<string | null> {
     if (!cut.some(({ contradicted }) => contradicted)) return null;
     const [first] = await this.#context.store.contradictions.list(collectionId);
     return first?.reason ?? null;
@@ -180,17 +182,17 @@ export class Anchoring {
     return this.#context.waiters.wait(row.collectionId, cut, leftMs);
   }
 
-  #decided(collectionId: string): void {
+  #decided(collectionId: CollectionId): void {
     this.rowChanged(collectionId);
     this.#context.tell(collectionId);
   }
 
-  #nudge(collectionId: string): void {
+  #nudge(collectionId: CollectionId): void {
     if (this.#membership.isInCharge(collectionId)) this.#wake(collectionId);
     else this.#context.tell(collectionId);
   }
 
-  #wake(collectionId: string): void {
+  #wake(collectionId: CollectionId): void {
     if (this.#stopped.signal.aborted || !this.#membership.isInCharge(collectionId)) return;
     const outbox = this.#outboxes.get(collectionId) ?? new Outbox(this.#context, collectionId);
     this.#outboxes.set(collectionId, outbox);

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { CollectionId } from '../../lib/ids.ts';
 import type { Plans } from '../../lib/plans.ts';
 import type { Cut, ShardHead } from '../../lib/shard/head.ts';
 import type { Clock } from '../../lib/time/clock.ts';
@@ -24,9 +25,9 @@ export interface AnchoringOptions {
   /** Returns the shards' own heads at a cut; null for a shard that no longer knows. */
   headsAt(collection: CollectionRow, cut: Cut): Promise<(ShardHead | null)[]>;
   /** Notifies the other instances that a collection's row has changed. May be lost. */
-  tell(collectionId: string): void;
+  tell(collectionId: CollectionId): void;
   /** For tests: awaited at each OutboxStep. */
-  onStep?(step: OutboxStep, collectionId: string): Promise<void>;
+  onStep?(step: OutboxStep, collectionId: CollectionId): Promise<void>;
 }
 
 /** State shared by the parts of anchoring on one instance. */
@@ -34,5 +35,5 @@ export interface AnchoringContext extends AnchoringOptions {
   waiters: Waiters;
   /** Counts of this instance since its start. */
   counts: { confirmed: number; failures: number };
-  isInCharge(collectionId: string): boolean;
+  isInCharge(collectionId: CollectionId): boolean;
 }

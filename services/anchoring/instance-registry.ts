@@ -7,7 +7,9 @@
  * safe, since safety rests on the rows alone (outbox.ts). An instance that cannot reach the store
  * keeps its last view.
  */
+
 import { randomUUID } from 'node:crypto';
+import type { CollectionId } from '../../lib/ids.ts';
 import { Placement } from '../../lib/placement/placement.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { CounterAges } from '../../lib/time/counter-ages.ts';
@@ -36,7 +38,7 @@ export class InstanceRegistry {
     this.#sightings = new CounterAges(() => clock.monotonicMs());
   }
 
-  isInCharge(collectionId: string): boolean {
+  isInCharge(collectionId: CollectionId): boolean {
     return this.#placement.preferred(collectionId) === this.#instance;
   }
 

@@ -8,6 +8,7 @@
  */
 
 import { getOrThrow } from '../../lib/checked-access.ts';
+import type { CollectionId } from '../../lib/ids.ts';
 import { cutContains } from '../../lib/shard/cut.ts';
 import type { Cut } from '../../lib/shard/head.ts';
 import type { Clock } from '../../lib/time/clock.ts';
@@ -43,7 +44,7 @@ export class Waiters {
    * Returns the confirmed root that contains `cut`. Returns null after `waitMs`, or if nothing will
    * be confirmed for now.
    */
-  wait(collectionId: string, cut: Cut, waitMs: number): Promise<ConfirmedAnchor | null> {
+  wait(collectionId: CollectionId, cut: Cut, waitMs: number): Promise<ConfirmedAnchor | null> {
     return new Promise((resolve) => {
       const waiter: Waiter = {
         cut,
@@ -62,7 +63,7 @@ export class Waiters {
   }
 
   /** Polls the row soon, since it may have changed. */
-  rowChanged(collectionId: string): void {
+  rowChanged(collectionId: CollectionId): void {
     if (!this.#waiting.has(collectionId)) return;
     this.#told.add(collectionId);
     if (this.#timer) clearTimeout(this.#timer);
@@ -83,7 +84,7 @@ export class Waiters {
     for (const id of collectionIds) for (const waiter of [...(this.#waiting.get(id) ?? [])]) waiter.settle(null);
   }
 
-  #drop(collectionId: string, waiter: Waiter): void {
+  #drop(collectionId: CollectionId, waiter: Waiter): void {
     const waiters = this.#waiting.get(collectionId);
     waiters?.delete(waiter);
     if (waiters?.size !== 0) return;

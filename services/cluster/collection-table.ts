@@ -6,6 +6,7 @@ import type {
   TablePage,
   Unreachable,
 } from '../../contracts/actions/cluster.ts';
+import type { CollectionId } from '../../lib/ids.ts';
 import type { Cut } from '../../lib/shard/head.ts';
 import { parseShardKey } from '../../lib/shard/key.ts';
 import type { Clock } from '../../lib/time/clock.ts';
@@ -109,7 +110,7 @@ function stateOf(anchor: AnchorRow | undefined): AnchorOverview['state'] {
 }
 
 function overview(
-  collectionId: string,
+  collectionId: CollectionId,
   row: CollectionRow | null,
   anchor: AnchorRow | undefined,
   wallMs: number,

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { AccountsPage, AccountView, KeyView } from '../../contracts/actions/keys.ts';
 import { positionCursor, positionOfCursor } from '../../contracts/requests/page-cursor.ts';
 import { notFound, unavailable } from '../../lib/errors.ts';
+import type { AccountId } from '../../lib/ids.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import type { AccountRow, Catalog } from '../../store/catalog.ts';
@@ -51,14 +52,14 @@ export class Accounts {
   }
 
   /** Returns the account's plan, cached. Throws ACCOUNT_NOT_FOUND. */
-  async plan(id: string): Promise<PlanName> {
+  async plan(id: AccountId): Promise<PlanName> {
     const row = await this.#cache.get(id, () => this.#catalog.getAccount(id));
     if (row === null) throw notFound('ACCOUNT_NOT_FOUND');
     return row.plan;
   }
 
   /** Throws ACCOUNT_NOT_FOUND. */
-  async setPlan(id: string, plan: PlanName): Promise<AccountView> {
+  async setPlan(id: AccountId, plan: PlanName): Promise<AccountView> {
     const row = await this.#catalog.setPlan(id, plan);
     if (row === null) throw notFound('ACCOUNT_NOT_FOUND');
     return viewOf(row);
@@ -68,7 +69,7 @@ export class Accounts {
    * Removes the account's row, keys and usage, after `dropCollections`. Throws ACCOUNT_NOT_FOUND,
    * and UNAVAILABLE if requests keep creating collections.
    */
-  async delete(id: string, dropCollections: () => Promise<unknown>): Promise<void> {
+  async delete(id: AccountId, dropCollections: () => Promise<unknown>): Promise<void> {
     if ((await this.#catalog.getAccount(id)) === null) throw notFound('ACCOUNT_NOT_FOUND');
     for (let round = 0; round < DROP_ROUNDS_MAX; round++) {
       await dropCollections();
@@ -79,7 +80,7 @@ export class Accounts {
   }
 
   /** Returns false if the account has a collection again. */
-  async #deleteEmpty(id: string): Promise<boolean> {
+  async #deleteEmpty(id: AccountId): Promise<boolean> {
     try {
       await this.#catalog.deleteAccount(id);
       return true;
@@ -94,7 +95,7 @@ export class Accounts {
   }
 }
 
-export function newAccount(id: string, name: string, plan: PlanName, clock: Pick<Clock, 'wallMs'>): AccountRow {
+export function newAccount(id: AccountId, name: string, plan: PlanName, clock: Pick<Clock, 'wallMs'>): AccountRow {
   return { id, name, plan, createdAt: new Date(clock.wallMs()).toISOString() };
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { KeysPage, KeyView } from '../../contracts/actions/keys.ts';
 import { positionCursor, positionOfCursor } from '../../contracts/requests/page-cursor.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
+import type { AccountId } from '../../lib/ids.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import type { KeyRow, KeyStore, Scope } from '../../store/keys.ts';
 import { newSecret, secretHash, secretPrefix } from './secret.ts';
@@ -24,19 +25,19 @@ export class ApiKeys {
   }
 
   /** Newest first. */
-  async list(accountId: string): Promise<KeyView[]> {
+  async list(accountId: AccountId): Promise<KeyView[]> {
     return (await this.#store.list(accountId)).map(viewOf);
   }
 
   /** Returns one page of keys. Throws INVALID_ARGUMENT for a bad cursor. */
-  async page(accountId: string, limit: number, cursor?: string): Promise<KeysPage> {
+  async page(accountId: AccountId, limit: number, cursor?: string): Promise<KeysPage> {
     const { rows, next } = await this.#store.page(accountId, positionOfCursor(cursor), limit);
     return { keys: rows.map(viewOf), ...positionCursor(next) };
   }
 
   /** Returns the new key with its secret; null if the account already has `maxKeys`. */
   async create(
-    accountId: string,
+    accountId: AccountId,
     { name, scopes, expiresAt }: NewKey,
     maxKeys: number | null,
     secret: string = newSecret(),
@@ -57,7 +58,7 @@ export class ApiKeys {
   }
 
   /** Throws KEY_NOT_FOUND, and LAST_KEY for the account's last key with the manage scope. */
-  async revoke(accountId: string, id: string): Promise<void> {
+  async revoke(accountId: AccountId, id: string): Promise<void> {
     const outcome = await this.#store.revoke(accountId, id, new Date(this.#clock.wallMs()).toISOString());
     if (outcome === 'absent') throw notFound('KEY_NOT_FOUND');
     if (outcome === 'last') {

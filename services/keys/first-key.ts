@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { AccountId } from '../../lib/ids.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import type { Catalog } from '../../store/catalog.ts';
@@ -45,7 +46,7 @@ export async function makeFirstKey(parts: Parts, plan: PlanName, chosen: string 
   return isThere ? secret : null;
 }
 
-async function makeFirstAccount({ store, clock }: Parts, id: string, plan: PlanName): Promise<void> {
+async function makeFirstAccount({ store, clock }: Parts, id: AccountId, plan: PlanName): Promise<void> {
   // An earlier start may have been cut short, with another plan.
   if ((await store.catalog.setPlan(id, plan)) !== null) return;
   try {

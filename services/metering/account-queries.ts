@@ -1,4 +1,5 @@
 import { getOrThrow } from '../../lib/checked-access.ts';
+import type { AccountId } from '../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { CounterAges } from '../../lib/time/counter-ages.ts';
 import type { QueriesTaken, QueryBlock } from '../../store/usage.ts';
@@ -33,7 +34,7 @@ export interface QueryWaiter {
 
 /** An instance's state of an account's queries. */
 export class AccountQueries {
-  readonly id: string;
+  readonly id: AccountId;
   block: LocalBlock | null = null;
   /** Blocks still to be closed in the store, by id. */
   readonly closing = new Map<string, Pick<LocalBlock, 'month' | 'used'>>();
@@ -51,7 +52,7 @@ export class AccountQueries {
   taken = 0;
   takenBefore = 0;
 
-  constructor(id: string, monotonicMs: () => number) {
+  constructor(id: AccountId, monotonicMs: () => number) {
     this.id = id;
     this.foreign = new CounterAges(monotonicMs);
     this.lastTakenMs = monotonicMs();

@@ -7,9 +7,11 @@
  * next one in the account's order becomes responsible for a while. The failed call may have been
  * carried out, so only actions that may run twice are forwarded.
  */
+
 import { type Caller, call } from '../../contracts/actions/call.ts';
 import type { RoutedActions } from '../../contracts/actions/metering.ts';
 import { isProvecError } from '../../lib/errors.ts';
+import type { AccountId } from '../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { Placement } from '../../lib/placement/placement.ts';
 import type { Clock } from '../../lib/time/clock.ts';
@@ -38,7 +40,7 @@ export class AccountRouter {
     this.#unresponsive = new UnresponsiveNodes({ ...options, timers: SYSTEM_TIMERS, isThere });
   }
 
-  isOurs(accountId: string): boolean {
+  isOurs(accountId: AccountId): boolean {
     return this.#nodeOf(accountId) === this.#options.node;
   }
 
@@ -75,7 +77,7 @@ export class AccountRouter {
     this.#unresponsive.stop();
   }
 
-  #nodeOf(accountId: string): string {
+  #nodeOf(accountId: AccountId): string {
     const own = this.#options.node;
     const others = this.#options.peers().filter((node) => !this.#isPassedOver(node));
     if (others.length === 0) return own;

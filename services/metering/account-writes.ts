@@ -1,3 +1,4 @@
+import type { AccountId } from '../../lib/ids.ts';
 import { HoldAges } from './hold-ages.ts';
 import type { Decision, WriteRequest } from './write-decisions.ts';
 
@@ -14,7 +15,7 @@ export interface WaitingReservation extends WriteRequest {
 
 /** An instance's state of an account's writes. */
 export class AccountWrites {
-  readonly id: string;
+  readonly id: AccountId;
   waiting: WaitingReservation[] = [];
   /** Ids of holds to end, with the promise of each caller. */
   readonly ending = new Map<string, PromiseWithResolvers<void>>();
@@ -29,7 +30,7 @@ export class AccountWrites {
   again = false;
   lastUsedMs = 0;
 
-  constructor(id: string, monotonicMs: () => number) {
+  constructor(id: AccountId, monotonicMs: () => number) {
     this.id = id;
     this.sightings = new HoldAges(monotonicMs);
   }

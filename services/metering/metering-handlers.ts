@@ -4,6 +4,7 @@ import type { ServiceBroker } from 'moleculer';
 import { type Caller, call } from '../../contracts/actions/call.ts';
 import type { MeteringActions, RoutedActions } from '../../contracts/actions/metering.ts';
 import { planOf } from '../../contracts/actions/principal.ts';
+import type { AccountId } from '../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { CallOf, Handlers } from '../../mixins/handled-actions.ts';
 import { peersWith } from '../../mixins/peers.ts';
@@ -134,7 +135,7 @@ export class MeteringHandlers implements Handlers<'metering'> {
   }
 
   /** Forgets the queries of an account that was deleted. */
-  forget(accountId: string): void {
+  forget(accountId: AccountId): void {
     this.#queries.forget(accountId);
   }
 
@@ -161,12 +162,12 @@ export class MeteringHandlers implements Handlers<'metering'> {
     return this.#router.run(ctx, action, ctx.params, () => this.#work[action](ctx, ctx.params));
   }
 
-  async #allowanceOf(caller: Caller, accountId: string): Promise<Allowance> {
+  async #allowanceOf(caller: Caller, accountId: AccountId): Promise<Allowance> {
     const plan = await planOf(caller, accountId);
     return { plan, limits: this.#runtime.config.plans[plan] };
   }
 
-  async #report(caller: Caller, accountId: string) {
+  async #report(caller: Caller, accountId: AccountId) {
     const { config, store } = this.#runtime;
     const allowance = await this.#allowanceOf(caller, accountId);
     const [used, collections, keys] = await Promise.all([
@@ -184,7 +185,7 @@ export class MeteringHandlers implements Handlers<'metering'> {
     return this.#writes.reserve(accountId, { id, need, writesMin, allowance, isCounted: ticket !== undefined });
   }
 
-  async #recall(accountId: string, nodes: readonly string[]): Promise<void> {
+  async #recall(accountId: AccountId, nodes: readonly string[]): Promise<void> {
     const options = { timeout: INTERNAL_LIMITS.queryRecallMaxMs };
     const known = this.#peers('metering.yieldQueries').filter((node) => nodes.includes(node));
     await Promise.allSettled(

@@ -10,8 +10,10 @@
  * UNAVAILABLE; then the store closes the block as used. While the disk is full, the responsible
  * instance counts in memory and stores the count later; a crash loses it.
  */
+
 import { randomUUID } from 'node:crypto';
 import type { ProvecError } from '../../lib/errors.ts';
+import type { AccountId } from '../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { monthOf } from '../../lib/time/month.ts';
@@ -35,9 +37,9 @@ export interface QueryQuotaOptions {
   pricingUrl: string;
   readonly node: string;
   /** Whether this instance is responsible for the account. */
-  isOurs(accountId: string): boolean;
+  isOurs(accountId: AccountId): boolean;
   /** Makes the reachable ones of `nodes` return their blocks of the account. Never rejects. */
-  recall(accountId: string, nodes: readonly string[]): Promise<void>;
+  recall(accountId: AccountId, nodes: readonly string[]): Promise<void>;
 }
 
 /** Turns in a row without progress: others were faster, or the account is being deleted. */
@@ -56,7 +58,7 @@ export class QueryQuota {
    * Counts `count` queries, or none, and returns the month. Throws PLAN_LIMIT_REACHED, or
    * UNAVAILABLE while it is unknown whether enough are left.
    */
-  async take(accountId: string, allowance: Allowance, count = 1): Promise<{ month: string }> {
+  async take(accountId: AccountId, allowance: Allowance, count = 1): Promise<{ month: string }> {
     const account = this.#account(accountId);
     const month = this.#month();
     account.lastTakenMs = this.#monotonicMs();
@@ -71,7 +73,7 @@ export class QueryQuota {
   }
 
   /** Returns queries that `take` counted in `month`, on this or another instance. */
-  async giveBack(accountId: string, month: string, count = 1): Promise<void> {
+  async giveBack(accountId: AccountId, month: string, count = 1): Promise<void> {
     const account = this.#account(accountId);
     if (account.block?.month === month) {
       account.block.used -= count;
@@ -87,7 +89,7 @@ export class QueryQuota {
    * what had begun by its end. `uncertain` is the number of `queries` that may be unused, because
    * another instance reserved them and does not return them.
    */
-  async read(accountId: string): Promise<{ month: string; row: UsageRow; uncertain: number }> {
+  async read(accountId: AccountId): Promise<{ month: string; row: UsageRow; uncertain: number }> {
     const month = this.#month();
     let { row, queries, foreign } = await this.#look(accountId, month);
     if (foreign.length > 0) {
@@ -104,7 +106,7 @@ export class QueryQuota {
   }
 
   /** Returns unused queries to the store. */
-  async yield(accountId: string): Promise<void> {
+  async yield(accountId: AccountId): Promise<void> {
     const account = this.#accounts.get(accountId);
     if (account !== undefined) await this.#writeOut(account, true);
   }
@@ -132,7 +134,7 @@ export class QueryQuota {
   }
 
   /** Forgets an account that was deleted. */
-  forget(accountId: string): void {
+  forget(accountId: AccountId): void {
     const account = this.#accounts.get(accountId);
     if (account === undefined) return;
     account.block = null;
@@ -146,7 +148,7 @@ export class QueryQuota {
     await all(this.#accounts.values(), (account) => this.#writeOut(account, true));
   }
 
-  #account(accountId: string): AccountQueries {
+  #account(accountId: AccountId): AccountQueries {
     const account = this.#accounts.get(accountId) ?? new AccountQueries(accountId, () => this.#monotonicMs());
     this.#accounts.set(accountId, account);
     return account;
@@ -164,7 +166,7 @@ export class QueryQuota {
     return result;
   }
 
-  #look(accountId: string, month: string): Promise<{ row: UsageRow; queries: number; foreign: QueryBlock[] }> {
+  #look(accountId: AccountId, month: string): Promise<{ row: UsageRow; queries: number; foreign: QueryBlock[] }> {
     const { usage } = this.#options;
     const account = this.#account(accountId);
     return this.#inTurn(account, async () => {

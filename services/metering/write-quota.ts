@@ -9,8 +9,10 @@
  * A hold expires when its owner stops renewing it, measured on the observer's clock.
  * See docs/internals/metering.md.
  */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import type { AccountId } from '../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { monthOf } from '../../lib/time/month.ts';
@@ -60,7 +62,7 @@ export class WriteQuota {
    * PLAN_LIMIT_REACHED. Throws UNAVAILABLE after waiting too long for others, or at once if only
    * orphaned holds are in its way or its ticket is gone.
    */
-  reserve(accountId: string, request: WriteRequest): Promise<WriteAnswer> {
+  reserve(accountId: AccountId, request: WriteRequest): Promise<WriteAnswer> {
     const account = this.#account(accountId);
     if (account.waiting.length >= INTERNAL_LIMITS.writeQuotaQueueMaxRequests) return Promise.reject(tooBusy());
     return new Promise((resolve, reject) => {
@@ -74,14 +76,14 @@ export class WriteQuota {
    * Extends a reservation by `writeReservationMaxMs`, or shows that a ticket's holder is alive.
    * Does nothing if it has ended.
    */
-  renew(accountId: string, id: string): void {
+  renew(accountId: AccountId, id: string): void {
     const account = this.#account(accountId);
     account.renewing.add(id);
     this.#wake(account);
   }
 
   /** Ends a reservation or gives up a ticket. Idempotent; retried until the store succeeds. */
-  settle(accountId: string, id: string): Promise<void> {
+  settle(accountId: AccountId, id: string): Promise<void> {
     const account = this.#account(accountId);
     const ended = account.ending.get(id) ?? Promise.withResolvers<void>();
     account.ending.set(id, ended);
@@ -103,7 +105,7 @@ export class WriteQuota {
     }
   }
 
-  #account(accountId: string): AccountWrites {
+  #account(accountId: AccountId): AccountWrites {
     const account = this.#accounts.get(accountId) ?? new AccountWrites(accountId, () => this.#monotonicMs());
     this.#accounts.set(accountId, account);
     account.lastUsedMs = this.#monotonicMs();

@@ -4,6 +4,7 @@ import type { OpenShardStats, ShardStats, ShardsActions } from '../../contracts/
 import { outOfCapacity } from '../../lib/admission/out-of-capacity.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { parseFilter } from '../../lib/filter/parse.ts';
+import type { CollectionId } from '../../lib/ids.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { keyHashOf } from '../../lib/merkle/leaf.ts';
 import { MIB } from '../../lib/mib.ts';
@@ -108,10 +109,10 @@ export class ShardNode {
    */
   constructor(
     { config, store, clock, log }: Runtime,
-    halt: (collectionId: string, reason: string) => void,
+    halt: (collectionId: CollectionId, reason: string) => void,
     peers: Peers | null = null,
   ) {
-    const contradicted = (collectionId: string, shard: number, reason: string): void => {
+    const contradicted = (collectionId: CollectionId, shard: number, reason: string): void => {
       log.error({ collectionId, shard, reason }, 'the stored bytes contradict the recorded root');
       halt(collectionId, reason);
     };
@@ -355,7 +356,7 @@ export class ShardNode {
   }
 
   /** Closes the shards of a deleted collection and waits for their pending work. */
-  async forget(collectionId: string): Promise<void> {
+  async forget(collectionId: CollectionId): Promise<void> {
     this.recomputation.forget(collectionId);
     await this.shardCache.closeAllOf(collectionId);
     await this.#cluster?.forget(collectionId);
@@ -364,7 +365,7 @@ export class ShardNode {
     await this.materialiser.forget(collectionId);
   }
 
-  async drop(collectionId: string): Promise<void> {
+  async drop(collectionId: CollectionId): Promise<void> {
     await this.forget(collectionId);
     await this.#store.dropCollectionData(collectionId);
   }

@@ -4,6 +4,7 @@ import { call } from '../../contracts/actions/call.ts';
 import { signalOf } from '../../contracts/actions/cancelled.ts';
 import type { ShardRecomputing, ShardsActions } from '../../contracts/actions/shards.ts';
 import { ownIdentity, type ProcessIdentity } from '../../lib/host/process-identity.ts';
+import type { CollectionId } from '../../lib/ids.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { NODE_DEAD } from '../../mixins/shard-router/shard-calls.ts';
 import { announceDraining } from '../../mixins/shard-router/shard-nodes.ts';
@@ -134,7 +135,7 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
     actions: Object.fromEntries(actions),
 
     events: {
-      'anchoring.changed': ({ params }: Context<{ collectionId: string }>): void =>
+      'anchoring.changed': ({ params }: Context<{ collectionId: CollectionId }>): void =>
         node?.materialiser.anchored(params.collectionId),
     },
 
@@ -143,7 +144,7 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
     },
 
     async started() {
-      const halt = (collectionId: string, reason: string): void => {
+      const halt = (collectionId: CollectionId, reason: string): void => {
         call(broker, 'anchoring.halt', { collectionId, reason }).catch((error: unknown) => {
           runtime.log.error({ err: error, collectionId }, 'could not halt anchoring');
         });

@@ -9,6 +9,7 @@
 import type { Verification } from '../../contracts/actions/verification.ts';
 import { FairShares } from '../../lib/admission/fair-share.ts';
 import { itemAt } from '../../lib/checked-access.ts';
+import type { AccountId, CollectionId } from '../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
@@ -19,8 +20,8 @@ const SHARE_FACTOR = 2;
 
 interface Ended {
   verification: Verification;
-  collectionId: string;
-  accountId: string;
+  collectionId: CollectionId;
+  accountId: AccountId;
   endedMs: number;
   bytes: number;
 }
@@ -54,7 +55,7 @@ export class EndedVerifications {
     });
   }
 
-  get(collectionId: string, id: string): Verification | null {
+  get(collectionId: CollectionId, id: string): Verification | null {
     this.#expire();
     const kept = this.#kept.get(id);
     return kept?.collectionId === collectionId ? kept.verification : null;

@@ -8,9 +8,11 @@
  * Instances that do not see each other may each run a verification of a collection, which only
  * costs work. Verifications in a process that ended are lost.
  */
+
 import { hash, randomUUID } from 'node:crypto';
 import { type Caller, call } from '../../contracts/actions/call.ts';
 import type { Verification } from '../../contracts/actions/verification.ts';
+import type { CollectionId } from '../../lib/ids.ts';
 import { Placement } from '../../lib/placement/placement.ts';
 import type { Peer } from '../../mixins/peers.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
@@ -51,26 +53,26 @@ export class VerificationNodes {
     }
   }
 
-  #inChargeOf(collectionId: string, leaving: ReadonlySet<string>): string {
+  #inChargeOf(collectionId: CollectionId, leaving: ReadonlySet<string>): string {
     const others = this.#instances().filter(({ id }) => !leaving.has(id));
     this.#placement = this.#placement.with(others.map(({ id }) => ({ node: id, weight: 1 })));
     return this.#placement.preferred(collectionId)!;
   }
 
   /** Returns the verification that another node runs, or null. Throws if one does not respond. */
-  async running(collectionId: string): Promise<Verification | null> {
+  async running(collectionId: CollectionId): Promise<Verification | null> {
     const asked = this.#peers().map(({ id }) => this.#ask(id, collectionId));
     return (await Promise.all(asked)).find((found) => found !== null) ?? null;
   }
 
   /** Returns the verification with that id; null if its process has ended or no longer keeps it. */
-  async find(collectionId: string, id: string): Promise<Verification | null> {
+  async find(collectionId: CollectionId, id: string): Promise<Verification | null> {
     const node = this.#instances().find(({ instanceId }) => id.startsWith(`${tagOf(instanceId)}-`));
     return node === undefined ? null : this.#ask(node.id, collectionId, id);
   }
 
   /** Returns null if the node has no such verification, is gone or is leaving. */
-  async #ask(nodeID: string, collectionId: string, id?: string): Promise<Verification | null> {
+  async #ask(nodeID: string, collectionId: CollectionId, id?: string): Promise<Verification | null> {
     const asked = { collectionId, ...(id !== undefined && { id }) };
     try {
       return await call(this.#caller, 'verification.find', asked, { nodeID, timeout: ASK_TIMEOUT_MS });

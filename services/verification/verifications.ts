@@ -6,11 +6,13 @@
  * result names its version. An account may use at most two thirds of the places. Throws UNAVAILABLE
  * if all places are taken. All verifications end with the process.
  */
+
 import type { Logger } from 'pino';
 import type { Verification } from '../../contracts/actions/verification.ts';
 import { toFailure } from '../../contracts/failure.ts';
 import { FairShares } from '../../lib/admission/fair-share.ts';
 import { unavailable } from '../../lib/errors.ts';
+import type { CollectionId } from '../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
@@ -54,12 +56,12 @@ export class Verifications {
     return viewOf(begun);
   }
 
-  running(collectionId: string): Verification | null {
+  running(collectionId: CollectionId): Verification | null {
     const running = this.#running.get(collectionId);
     return running ? viewOf(running) : null;
   }
 
-  find(collectionId: string, id: string): Verification | null {
+  find(collectionId: CollectionId, id: string): Verification | null {
     const running = this.running(collectionId);
     return running?.id === id ? running : this.#ended.get(collectionId, id);
   }

@@ -7,11 +7,13 @@
  * scan. A verification can join until the shards are read; after that the log is applied up to the
  * shards' newest heads, so the scan covers every write acknowledged before the join.
  */
+
 import type { OnChain } from '../../contracts/actions/anchoring.ts';
 import { type Caller, call } from '../../contracts/actions/call.ts';
 import { planOf } from '../../contracts/actions/principal.ts';
 import type { ShardRecomputing } from '../../contracts/actions/shards.ts';
 import type { NamedDifference, VerifyResult } from '../../contracts/actions/verification.ts';
+import type { CollectionId } from '../../lib/ids.ts';
 import { LEDGER_LAG_MAX_MS } from '../../lib/ledger/lag.ts';
 import { parseStoredId } from '../../lib/records/namespace.ts';
 import type { RecordDifference } from '../../lib/shard/recomputed.ts';
@@ -96,7 +98,7 @@ export class Verifier {
     return Promise.all(shardSpecs(row).map((shard) => call(this.#caller, 'shards.head', { shard })));
   }
 
-  async #unanchored(collectionId: string, scan: CollectionScan): Promise<VerifyResult> {
+  async #unanchored(collectionId: CollectionId, scan: CollectionScan): Promise<VerifyResult> {
     const who = this.#runtime.config.ledger === 'on' ? 'The plan' : 'This service';
     const reason = `${who} does not anchor roots on the ledger, so there is nothing to compare with.`;
     const verdict = localContradiction(scan, await this.#anchorRecord(collectionId)) ?? {
@@ -116,7 +118,7 @@ export class Verifier {
     return this.#result(scan, judge(scan, view.record, view.onChain, cut), view.onChain);
   }
 
-  async #awaitAnchor(collectionId: string, scan: CollectionScan): Promise<void> {
+  async #awaitAnchor(collectionId: CollectionId, scan: CollectionScan): Promise<void> {
     const waitMs = this.#runtime.config.anchorWaitMs;
     const params = { collectionId, cut: scan.recorded, waitMs };
     const options = { timeout: waitMs + WAIT_GRACE_MS };
@@ -125,7 +127,7 @@ export class Verifier {
   }
 
   /** Reads the account on the ledger and the row that matches it. */
-  async #ledger(collectionId: string, scan: CollectionScan): Promise<LedgerView> {
+  async #ledger(collectionId: CollectionId, scan: CollectionScan): Promise<LedgerView> {
     for (let reads = 1; ; reads++) {
       const onChain = await call(this.#caller, 'anchoring.onChain', { collectionId });
       const record = await this.#anchorRecord(collectionId);
@@ -137,7 +139,7 @@ export class Verifier {
     }
   }
 
-  async #anchorRecord(collectionId: string): Promise<AnchorRecord> {
+  async #anchorRecord(collectionId: CollectionId): Promise<AnchorRecord> {
     const row = await call(this.#caller, 'anchoring.state', { collectionId });
     return { row, contradictions: await this.#runtime.store.contradictions.list(collectionId) };
   }

@@ -8,8 +8,10 @@
  * sees the alias or a new mark, or the put finds no live collection and undoes its insert. Failure:
  * a put that crashes between the two steps can leave an alias that a drop missed.
  */
+
 import { randomUUID } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
+import type { AccountId, CollectionId } from '../../lib/ids.ts';
 import type { AliasRow, StoredAliases } from '../aliases.ts';
 import { pageOf, type RowPage } from '../page.ts';
 import type { Sealed } from '../sealed.ts';
@@ -21,7 +23,7 @@ import { nullOnDuplicate } from './store-failure.ts';
 export interface AliasDocument {
   _id: string;
   state: 'alias';
-  account: string;
+  account: AccountId;
   place: string;
   slot: string;
   row: Sealed<AliasRow>;
@@ -64,16 +66,16 @@ export class MongoAliases implements StoredAliases {
     }
   }
 
-  async find(accountId: string, alias: string): Promise<Sealed<AliasRow> | null> {
+  async find(accountId: AccountId, alias: string): Promise<Sealed<AliasRow> | null> {
     const found = await this.#documents.findOne({ place: placeOf(accountId, alias), state: 'alias' });
     return found && sealable(rowIn(found));
   }
 
   async page(
-    accountId: string,
+    accountId: AccountId,
     after: string | null,
     limit: number,
-    collectionId?: string,
+    collectionId?: CollectionId,
   ): Promise<RowPage<Sealed<AliasRow>, string>> {
     const own = { account: idPart(accountId), state: 'alias' as const, 'row.alias': { $gt: after ?? '' } };
     const target = collectionId === undefined ? {} : { 'row.collectionId': collectionId };
@@ -97,13 +99,13 @@ export class MongoAliases implements StoredAliases {
     return 'no target';
   }
 
-  async existsFor(accountId: string, collectionId: string, besides: readonly string[]): Promise<boolean> {
+  async existsFor(accountId: AccountId, collectionId: CollectionId, besides: readonly string[]): Promise<boolean> {
     const filter = { 'row.collectionId': collectionId, 'row.seal': { $nin: besides } };
     const found = await this.#documents.findOne({ account: idPart(accountId), state: 'alias', ...filter });
     return found !== null;
   }
 
-  async remove(accountId: string, alias: string, seal: string): Promise<boolean> {
+  async remove(accountId: AccountId, alias: string, seal: string): Promise<boolean> {
     const filter = { place: placeOf(accountId, alias), state: 'alias' as const };
     const sealed = seal === '' ? { 'row.seal': { $not: { $gt: '' } } } : { 'row.seal': seal };
     return (await this.#documents.deleteOne({ ...filter, ...sealed } as Filter<AliasDocument>)).deletedCount > 0;
@@ -118,18 +120,18 @@ export class MongoAliases implements StoredAliases {
   /**
    * Returns whether the collection is live. Makes a drop fail that has already looked for aliases.
    */
-  async #mark(collectionId: string): Promise<boolean> {
+  async #mark(collectionId: CollectionId): Promise<boolean> {
     const live = { _id: idPart(collectionId), state: 'live' };
     return (await this.#collections.updateOne(live, { $set: { aliasMark: randomUUID() } })).matchedCount > 0;
   }
 
   /** Removes the aliases of a deleted account; `account` is its id part. */
-  async forget(account: string): Promise<void> {
+  async forget(account: AccountId): Promise<void> {
     await this.#documents.deleteMany({ account, state: 'alias' });
   }
 }
 
-const placeOf = (accountId: string, alias: string): string => joined(idPart(accountId), idPart(alias));
+const placeOf = (accountId: AccountId, alias: string): string => joined(idPart(accountId), idPart(alias));
 
 /** Replaces a seal that is not a string with ''. */
 function sealable(row: Sealed<AliasRow>): Sealed<AliasRow> {

@@ -1,4 +1,5 @@
 import type { Collection } from 'mongodb';
+import type { CollectionId } from '../../lib/ids.ts';
 import type { Cut } from '../../lib/shard/head.ts';
 import {
   type AnchorHistoryItem,
@@ -64,12 +65,12 @@ export class MongoAnchors implements AnchorStore {
     this.#instances = connection.collection('anchoring-instances');
   }
 
-  async get(collectionId: string): Promise<AnchorRow | null> {
+  async get(collectionId: CollectionId): Promise<AnchorRow | null> {
     const found = await this.#rows.findOne({ _id: idPart(collectionId) });
     return found && decodeAnchorDocument(found);
   }
 
-  async getMany(collectionIds: string[]): Promise<AnchorRow[]> {
+  async getMany(collectionIds: CollectionId[]): Promise<AnchorRow[]> {
     const found = await this.#rows.find({ _id: { $in: collectionIds.map(idPart) } }).toArray();
     return found.map(decodeAnchorDocument);
   }
@@ -101,7 +102,7 @@ export class MongoAnchors implements AnchorStore {
       yield page.flatMap(openIn);
   }
 
-  async history(collectionId: string, limit: number, beforeVersion: number | null): Promise<AnchorHistoryItem[]> {
+  async history(collectionId: CollectionId, limit: number, beforeVersion: number | null): Promise<AnchorHistoryItem[]> {
     const last = beforeVersion === null ? Number.MAX_SAFE_INTEGER : beforeVersion - 1;
     if (limit <= 0 || last < 0) return [];
     const collection = idPart(collectionId);
@@ -120,7 +121,7 @@ export class MongoAnchors implements AnchorStore {
     return [...items.values()].sort((a, b) => b.version - a.version).slice(0, limit);
   }
 
-  async remove(collectionId: string, revision: number): Promise<boolean> {
+  async remove(collectionId: CollectionId, revision: number): Promise<boolean> {
     const _id = idPart(collectionId);
     const stored = await this.#stored(_id);
     if (stored !== null && stored.revision !== revision) return false;

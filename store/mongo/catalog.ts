@@ -5,7 +5,9 @@
  * - `slot`: if the account has a limit, account and a slot number (see collection-slots.ts), so
  *   that the limit is exact without a separate count. Otherwise, and after the drop, its own id.
  */
+
 import type { Collection, Filter } from 'mongodb';
+import type { AccountId, CollectionId } from '../../lib/ids.ts';
 import type {
   AccountRow,
   AccountState,
@@ -31,7 +33,7 @@ const PAGE_ROWS = 500;
 export interface CollectionDocument {
   _id: string;
   state: 'live' | 'dropped';
-  account: string;
+  account: AccountId;
   place: string;
   slot: string;
   /** Changes whenever an alias of the collection is put (see aliases.ts). */
@@ -87,18 +89,18 @@ export class MongoCatalog implements StoredCatalog {
     }
   }
 
-  async findCollection(accountId: string, name: string): Promise<Sealed<CollectionRow> | null> {
+  async findCollection(accountId: AccountId, name: string): Promise<Sealed<CollectionRow> | null> {
     const found = await this.#collections.findOne({ place: joined(idPart(accountId), idPart(name)) });
     return found === null || isAlias(found) ? null : rowIn(found);
   }
 
-  async getCollection(id: string): Promise<Sealed<CollectionRow> | null> {
+  async getCollection(id: CollectionId): Promise<Sealed<CollectionRow> | null> {
     const found = await this.#collections.findOne({ _id: idPart(id) });
     return found?.state === 'live' ? rowIn(found) : null;
   }
 
   async collectionsPage(
-    accountId: string,
+    accountId: AccountId,
     after: Position | null,
     limit: number,
   ): Promise<RowPage<Sealed<CollectionRow>>> {
@@ -111,7 +113,7 @@ export class MongoCatalog implements StoredCatalog {
     return pageOf(found.map(rowIn), limit, positionOf);
   }
 
-  async countCollections(accountId: string): Promise<number> {
+  async countCollections(accountId: AccountId): Promise<number> {
     return this.#collections.countDocuments({ account: idPart(accountId), state: 'live' });
   }
 
@@ -151,7 +153,7 @@ export class MongoCatalog implements StoredCatalog {
     return found.map(rowIn);
   }
 
-  async forgetDropped(id: string): Promise<void> {
+  async forgetDropped(id: CollectionId): Promise<void> {
     await this.#collections.deleteOne({ _id: idPart(id), state: 'dropped' });
   }
 
@@ -165,7 +167,7 @@ export class MongoCatalog implements StoredCatalog {
     if (made === null) throw new RangeError('the id of the account is already taken');
   }
 
-  async getAccount(id: string): Promise<StoredAccount | null> {
+  async getAccount(id: AccountId): Promise<StoredAccount | null> {
     const found = await this.#accounts.findOne({ _id: idPart(id) });
     return found && accountOf(found);
   }
@@ -185,7 +187,7 @@ export class MongoCatalog implements StoredCatalog {
     return (await this.#accounts.updateOne(filter, { $set })).matchedCount > 0;
   }
 
-  async deleteAccount(id: string, seal: string, deletingSeal: string): Promise<boolean> {
+  async deleteAccount(id: AccountId, seal: string, deletingSeal: string): Promise<boolean> {
     const _id = idPart(id);
     const owned = { account: _id, state: 'live' as const };
     // Once deletion has begun, nothing stored in its way can stop it.
@@ -206,7 +208,7 @@ export class MongoCatalog implements StoredCatalog {
     return isAlias(found) ? 'alias' : 'exists';
   }
 
-  async #freeSlot(account: string, place: string, max: number): Promise<string> {
+  async #freeSlot(account: AccountId, place: string, max: number): Promise<string> {
     const holder = await this.#holderOf(place);
     if (holder !== null) return holder;
     const live = await this.#collections

@@ -8,11 +8,13 @@
  * 'whole' creates the checkpoint. Removal sets the state to 'removed', then deletes the files, then
  * the manifest.
  */
+
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Collection, ObjectId } from 'mongodb';
 import type { Logger } from 'pino';
+import type { CollectionId } from '../../lib/ids.ts';
 import type { Seals } from '../../lib/secret/seals.ts';
 import type { ShardKey } from '../../lib/shard/key.ts';
 import {
@@ -133,7 +135,7 @@ export class GridCheckpoints implements StoredCheckpoints {
   }
 
   /** Removes all checkpoints of a collection and their fetched copies. Part of dropping it. */
-  async remove(collectionId: string): Promise<void> {
+  async remove(collectionId: CollectionId): Promise<void> {
     const shards = under(idPart(collectionId));
     await this.#removeAll(await this.#manifests.find({ _id: shards }).toArray());
     await this.#removeFetched(shards.$gte);

@@ -1,5 +1,6 @@
 import type { Collection } from 'mongodb';
 import { itemAt } from '../../lib/checked-access.ts';
+import type { AccountId } from '../../lib/ids.ts';
 import type { Seals } from '../../lib/secret/seals.ts';
 import { canManage, KEYS_MAX, type KeyRow, type StoredKeys, standsInFor } from '../keys.ts';
 import { type Position, pageOf, positionOf, type RowPage } from '../page.ts';
@@ -63,17 +64,17 @@ export class MongoKeys implements StoredKeys {
     return account === null ? null : (keysIn(account)[0] ?? null);
   }
 
-  async page(accountId: string, after: Position | null, limit: number): Promise<RowPage<Sealed<KeyRow>>> {
+  async page(accountId: AccountId, after: Position | null, limit: number): Promise<RowPage<Sealed<KeyRow>>> {
     const keys = (await this.#keys(accountId)).sort(newestFirst);
     const rest = after === null ? keys : keys.filter((key) => newestFirst(after, key) < 0);
     return pageOf(rest.slice(0, limit + 1), limit, positionOf);
   }
 
-  async count(accountId: string): Promise<number> {
+  async count(accountId: AccountId): Promise<number> {
     return this.#believed(accountId, await this.#keys(accountId)).length;
   }
 
-  async revoke(accountId: string, id: string, nowIso: string): Promise<'revoked' | 'absent' | 'last'> {
+  async revoke(accountId: AccountId, id: string, nowIso: string): Promise<'revoked' | 'absent' | 'last'> {
     const _id = idPart(accountId);
     for (;;) {
       const stored = await this.#accounts.findOne({ _id, 'keys.id': id }, { projection: onlyKey({ id }) });
@@ -106,11 +107,11 @@ export class MongoKeys implements StoredKeys {
     }
   }
 
-  async remove(account: string): Promise<void> {
+  async remove(account: AccountId): Promise<void> {
     await this.#accounts.deleteOne({ _id: account });
   }
 
-  #isBelieved(accountId: string, row: Sealed<KeyRow>): boolean {
+  #isBelieved(accountId: AccountId, row: Sealed<KeyRow>): boolean {
     return isAuthenticKey(accountId, row, this.#seals);
   }
 
@@ -118,14 +119,14 @@ export class MongoKeys implements StoredKeys {
    * Returns the valid row with the id of `row`, because forged rows may precede it; otherwise
    * `row`.
    */
-  async #believedOr(accountId: string, row: Sealed<KeyRow>): Promise<Sealed<KeyRow>> {
+  async #believedOr(accountId: AccountId, row: Sealed<KeyRow>): Promise<Sealed<KeyRow>> {
     if (this.#isBelieved(accountId, row)) return row;
     const keys = await this.#keys(accountId);
     return keys.find((key) => key.id === row.id && this.#isBelieved(accountId, key)) ?? row;
   }
 
   /** Returns the valid keys, each once: an attacker may have stored a row twice. */
-  #believed(accountId: string, keys: Sealed<KeyRow>[]): KeyRow[] {
+  #believed(accountId: AccountId, keys: Sealed<KeyRow>[]): KeyRow[] {
     const own = keys.filter((row) => this.#isBelieved(accountId, row));
     return [...new Map(own.map((row) => [row.id, row])).values()];
   }
@@ -134,7 +135,7 @@ export class MongoKeys implements StoredKeys {
    * Returns whether another key can replace `row`. Asks the database for one likely key; reads all
    * keys only if that one is forged.
    */
-  async #hasOther(_id: string, accountId: string, row: KeyRow, nowIso: string): Promise<boolean> {
+  async #hasOther(_id: string, accountId: AccountId, row: KeyRow, nowIso: string): Promise<boolean> {
     const standsIn = (key: Sealed<KeyRow>) => standsInFor(key, row, nowIso) && this.#isBelieved(accountId, key);
     const lasting = { expiresAt: null };
     const other = { id: { $ne: row.id }, scopes: 'manage' };
@@ -147,7 +148,7 @@ export class MongoKeys implements StoredKeys {
     return false;
   }
 
-  async #keys(accountId: string): Promise<Sealed<KeyRow>[]> {
+  async #keys(accountId: AccountId): Promise<Sealed<KeyRow>[]> {
     const found = await this.#accounts.findOne({ _id: idPart(accountId) });
     return found === null ? [] : keysIn(found);
   }

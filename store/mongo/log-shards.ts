@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Collection } from 'mongodb';
+import type { AccountId, CollectionId } from '../../lib/ids.ts';
 import type { Connection } from './connection.ts';
 import { count, fields, listOf, optional, text, validated } from './document-form.ts';
 import { idPart, under } from './document-id.ts';
@@ -36,7 +37,7 @@ export class LogShards {
   }
 
   /** Must be called before a tally of the shard is folded into the account's usage document. */
-  async charge(shard: string, account: string): Promise<void> {
+  async charge(shard: string, account: AccountId): Promise<void> {
     const key = `${shard} ${account}`;
     if (this.#charged.has(key)) return;
     const $setOnInsert = { index: indexOf(shard), trimmedThrough: 0 };
@@ -44,7 +45,7 @@ export class LogShards {
     this.#charged.set(key, true);
   }
 
-  async ofCollection(collectionId: string): Promise<LogShardDocument[]> {
+  async ofCollection(collectionId: CollectionId): Promise<LogShardDocument[]> {
     const found = await this.#shards
       .find({ _id: under(idPart(collectionId)) })
       .sort({ _id: 1 })
@@ -61,7 +62,7 @@ export class LogShards {
     await this.#shards.updateOne({ _id: shard }, { $max: { trimmedThrough: throughSeq } });
   }
 
-  async remove(collectionId: string): Promise<void> {
+  async remove(collectionId: CollectionId): Promise<void> {
     const shards = under(idPart(collectionId));
     for (const key of [...this.#charged.keys()]) if (key.startsWith(shards.$gte)) this.#charged.delete(key);
     await this.#shards.deleteMany({ _id: shards });

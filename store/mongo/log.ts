@@ -12,6 +12,7 @@ import { LRUCache } from 'lru-cache';
 import type { Collection } from 'mongodb';
 import pLimit from 'p-limit';
 import { lastOf } from '../../lib/checked-access.ts';
+import type { CollectionId } from '../../lib/ids.ts';
 import { invalidHead, SEQ_MAX, type ShardHead } from '../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../lib/shard/key.ts';
 import { damagedEntry, type LogEntry, type ShardLog } from '../log.ts';
@@ -66,7 +67,7 @@ export class MongoLog implements ShardLog {
     return this.#head(shard);
   }
 
-  async heads(collectionId: string): Promise<Map<number, ShardHead>> {
+  async heads(collectionId: CollectionId): Promise<Map<number, ShardHead>> {
     const indexes = (await this.#shards.ofCollection(collectionId)).map(({ index }) => index);
     const heads = await pLimit(HEADS_AT_ONCE).map(indexes, (index) => this.#head(shardKey(collectionId, index)));
     return new Map(heads.flatMap((head, at) => (head === null ? [] : [[indexes[at]!, head]])));
@@ -90,7 +91,7 @@ export class MongoLog implements ShardLog {
     return first === undefined ? null : lastNumber(first._id);
   }
 
-  async remove(collectionId: string): Promise<void> {
+  async remove(collectionId: CollectionId): Promise<void> {
     const shards = under(idPart(collectionId));
     await this.#turns.settled(shards.$gte);
     for (const shard of [...this.#newest.keys()]) if (shard.startsWith(shards.$gte)) this.#newest.delete(shard);
@@ -99,7 +100,7 @@ export class MongoLog implements ShardLog {
   }
 
   /** Resolves when all appends to a collection requested so far have ended. */
-  waitForAppends(collectionId: string): Promise<void> {
+  waitForAppends(collectionId: CollectionId): Promise<void> {
     return this.#turns.settled(under(idPart(collectionId)).$gte);
   }
 

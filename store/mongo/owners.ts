@@ -1,3 +1,4 @@
+import type { CollectionId } from '../../lib/ids.ts';
 import type { Holder, LeaseRow, LeaseStore, OwnerRow, OwnerStore } from '../owners.ts';
 import type { Connection } from './connection.ts';
 import { fields, flag, nullable, number, optional, text, validated, whole } from './document-form.ts';
@@ -15,7 +16,7 @@ interface LeaseDocument {
 }
 
 /** `remove` deletes all owners of a collection. Part of dropping it. */
-export type DroppableOwners = OwnerStore & { remove(collectionId: string): Promise<void> };
+export type DroppableOwners = OwnerStore & { remove(collectionId: CollectionId): Promise<void> };
 
 /** Stores one document per shard that was ever claimed, changed by compare-and-set on its epoch. */
 export function mongoOwners(connection: Connection): DroppableOwners {

@@ -1,4 +1,5 @@
 import type { Collection } from 'mongodb';
+import type { CollectionId } from '../../lib/ids.ts';
 import type { Connection } from './connection.ts';
 import { count, fields, validated } from './document-form.ts';
 import { idPart, joined, numberPart, under } from './document-id.ts';
@@ -88,7 +89,7 @@ export class RecordShards {
     return flipped.matchedCount > 0;
   }
 
-  async remove(collectionId: string): Promise<void> {
+  async remove(collectionId: CollectionId): Promise<void> {
     await this.#shards.deleteMany({ _id: under(idPart(collectionId)) });
   }
 }

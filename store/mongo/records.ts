@@ -6,7 +6,9 @@
  * shard changes nothing. Within a process, applies of one shard run one at a time; those of
  * different processes may overlap and write the same rows. See docs/internals/store.md.
  */
+
 import { lastOf } from '../../lib/checked-access.ts';
+import type { CollectionId } from '../../lib/ids.ts';
 import type { ShardKey } from '../../lib/shard/key.ts';
 import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../records.ts';
 import type { Connection } from './connection.ts';
@@ -58,7 +60,7 @@ export class MongoRecords implements RecordStore {
     await this.#turns.inTurn(part, () => this.#removeForeign(part, isOwn));
   }
 
-  async remove(collectionId: string): Promise<void> {
+  async remove(collectionId: CollectionId): Promise<void> {
     const shards = under(idPart(collectionId));
     this.#compaction.stop(shards.$gte);
     await this.#turns.settled(shards.$gte);

@@ -9,6 +9,7 @@
 
 import type { Collection, Filter, UpdateFilter } from 'mongodb';
 import { lastOf } from '../../lib/checked-access.ts';
+import type { AccountId, CollectionId } from '../../lib/ids.ts';
 import type { AccountWriteHolds } from '../usage.ts';
 import type { Connection } from './connection.ts';
 import { fields, flag, listOf, mapOf, nullable, optional, text, validated, whole } from './document-form.ts';
@@ -119,7 +120,7 @@ export class TallyFolding {
    * Folds the remaining tallies of a collection's shards, then subtracts its vectors from its
    * account. Does nothing the second time.
    */
-  async subtractCollection(collection: string, collectionId: string): Promise<void> {
+  async subtractCollection(collection: string, collectionId: CollectionId): Promise<void> {
     for (const { _id } of await this.#shards.ofCollection(collectionId)) await this.fold(_id, LAST_SEQ);
     const shards = await this.#shards.ofCollection(collectionId);
     for (const account of new Set(shards.flatMap(({ accounts }) => accounts))) {
@@ -131,7 +132,7 @@ export class TallyFolding {
    * Folds one slice of the account's uncounted entries of the shard; a concurrent folder may be
    * faster.
    */
-  async #foldSlice(shard: string, account: string, throughSeq: number): Promise<void> {
+  async #foldSlice(shard: string, account: AccountId, throughSeq: number): Promise<void> {
     // The document must be read first. Entries found `uncounted` after that are not counted in it,
     // unless its seq or `drops` changed since.
     const path = seqPath(shard);
@@ -158,7 +159,7 @@ export class TallyFolding {
   /** Returns false if the document changed since it was read. */
   async #count(
     shard: string,
-    account: string,
+    account: AccountId,
     document: UsageDocument | null,
     from: number,
     through: number,
@@ -176,7 +177,7 @@ export class TallyFolding {
     return counted !== null && counted.matchedCount + counted.upsertedCount > 0;
   }
 
-  async #takeOffFrom(account: string, collection: string): Promise<boolean> {
+  async #takeOffFrom(account: AccountId, collection: string): Promise<boolean> {
     const path = `shards.${collection}`;
     const projection = { drops: 1, [`${path}.v`]: 1 };
     const document = usageIn(await this.#usage.findOne({ _id: account }, { projection }));

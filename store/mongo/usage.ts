@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Collection, Filter } from 'mongodb';
+import type { AccountId } from '../../lib/ids.ts';
 import type { AccountWriteHolds, QueriesTaken, QueryBlock, UsageRow, UsageStore } from '../usage.ts';
 import type { Connection } from './connection.ts';
 import { idPart, lastNumber } from './document-id.ts';
@@ -41,17 +42,17 @@ export class MongoUsage implements UsageStore {
     this.#usage = connection.collection('usage');
   }
 
-  async read(accountId: string, month: string): Promise<UsageRow> {
+  async read(accountId: AccountId, month: string): Promise<UsageRow> {
     return this.#read(idPart(accountId), monthField(month));
   }
 
-  async readQueries(accountId: string, month: string): Promise<QueriesTaken> {
+  async readQueries(accountId: AccountId, month: string): Promise<QueriesTaken> {
     const { queries = 0, blocks = {} } = (await this.#queries(idPart(accountId), month)) ?? {};
     return { queries, blocks: Object.entries(blocks).map(([id, { n, node }]) => ({ id, node, granted: n })) };
   }
 
   async openBlock(
-    accountId: string,
+    accountId: AccountId,
     month: string,
     { id, node }: Pick<QueryBlock, 'id' | 'node'>,
     count: number,
@@ -75,7 +76,7 @@ export class MongoUsage implements UsageStore {
     return 0;
   }
 
-  async closeBlock(accountId: string, month: string, id: string, used: number): Promise<boolean> {
+  async closeBlock(accountId: AccountId, month: string, id: string, used: number): Promise<boolean> {
     const account = idPart(accountId);
     const place = blockPath(month, id);
     const stored = await this.#connection.reading('reading usage', () => this.#queries(account, month));
@@ -86,12 +87,12 @@ export class MongoUsage implements UsageStore {
     return this.#change(there, { $inc: { [queriesPath(month)]: -unused }, $unset: { [place]: '' } });
   }
 
-  async readHolds(accountId: string): Promise<AccountWriteHolds> {
+  async readHolds(accountId: AccountId): Promise<AccountWriteHolds> {
     const document = usageIn(await this.#usage.findOne({ _id: idPart(accountId) }, { projection: { holds: 1 } }));
     return document?.holds ?? { revision: 0, holds: [], alone: null, line: [] };
   }
 
-  async replaceHolds(accountId: string, next: AccountWriteHolds): Promise<boolean> {
+  async replaceHolds(accountId: AccountId, next: AccountWriteHolds): Promise<boolean> {
     const _id = idPart(accountId);
     const isFirst = next.revision === 1;
     const present = isFirst ? { holds: { $exists: false } } : { 'holds.revision': next.revision - 1 };
@@ -102,16 +103,16 @@ export class MongoUsage implements UsageStore {
   }
 
   /** Makes a previously deleted account id count usage again. Part of creating the account. */
-  async revive(account: string): Promise<void> {
+  async revive(account: AccountId): Promise<void> {
     await this.#usage.deleteOne({ _id: account, deleted: true });
   }
 
   /** Removes all counts of an account, until `revive`. Part of deleting it. */
-  async forget(account: string): Promise<void> {
+  async forget(account: AccountId): Promise<void> {
     await this.#usage.replaceOne({ _id: account }, { deleted: true }, { upsert: true });
   }
 
-  async #read(account: string, month: string): Promise<UsageRow> {
+  async #read(account: AccountId, month: string): Promise<UsageRow> {
     for (let drops = this.#drops.get(account); ; ) {
       const entries = uncountedIn(
         await this.#entries.find({ uncounted: account }).project<UncountedEntry>({ tally: 1 }).toArray(),
@@ -131,7 +132,7 @@ export class MongoUsage implements UsageStore {
     }
   }
 
-  async #document(account: string, month: string, shards: string[]): Promise<UsageDocument | null> {
+  async #document(account: AccountId, month: string, shards: string[]): Promise<UsageDocument | null> {
     const projection: Record<string, 1> = { drops: 1, deleted: 1, vectors: 1, [`months.${month}`]: 1 };
     for (const shard of shards) projection[seqPath(shard)] = 1;
     return usageIn(await this.#usage.findOne({ _id: account }, { projection }));
@@ -151,7 +152,7 @@ export class MongoUsage implements UsageStore {
   }
 
   /** Returns false for a deleted account. */
-  async #makeMonth(account: string, path: string): Promise<boolean> {
+  async #makeMonth(account: AccountId, path: string): Promise<boolean> {
     const [there, update] = [living(account), { $inc: { [path]: 0 } }];
     if ((await nullOnDuplicate(this.#usage.updateOne(there, update, { upsert: true }))) !== null) return true;
     // Either another call created the document at the same time, or the account is deleted.
@@ -162,7 +163,7 @@ export class MongoUsage implements UsageStore {
     return (await this.#usage.updateOne(filter, update)).matchedCount > 0;
   }
 
-  async #queries(account: string, month: string): Promise<Pick<MonthPart, 'queries' | 'blocks'> | null> {
+  async #queries(account: AccountId, month: string): Promise<Pick<MonthPart, 'queries' | 'blocks'> | null> {
     const field = monthField(month);
     const parts = ['queries', 'blocks'].map((part) => [`months.${field}.${part}`, 1] as const);
     const projection = Object.fromEntries(parts);
@@ -171,7 +172,7 @@ export class MongoUsage implements UsageStore {
 }
 
 /** Filters for the document of an account that is not deleted. */
-function living(account: string): Filter<UsageDocument> {
+function living(account: AccountId): Filter<UsageDocument> {
   return { _id: account, deleted: { $exists: false } };
 }
 

@@ -1,3 +1,4 @@
+import type { CollectionId } from '../../lib/ids.ts';
 import type { Cut, NodeType } from '../../lib/shard/head.ts';
 import {
   type AnchorRow,
@@ -15,7 +16,7 @@ import { damagedValue } from './store-failure.ts';
  * conditions as columns.
  */
 export interface EncodedAnchor {
-  collectionId: string;
+  collectionId: CollectionId;
   revision: number;
   standing: OutboxState;
   wantedAt: string | null;

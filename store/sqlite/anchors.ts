@@ -1,4 +1,5 @@
 import { lastOf } from '../../lib/checked-access.ts';
+import type { CollectionId } from '../../lib/ids.ts';
 import type { AnchorHistoryItem, AnchorStore } from '../anchors.ts';
 import type { ForgedRows } from '../forged-rows.ts';
 import { encodeAnchor } from './anchor-codec.ts';
@@ -74,7 +75,11 @@ async function* named<Row extends { collectionId: unknown }>(
  * Decodes a history item; returns null and reports it if it is malformed, so that it hides no
  * other.
  */
-function itemOf(collectionId: string, { version, item }: StoredItem, forged: ForgedRows): AnchorHistoryItem | null {
+function itemOf(
+  collectionId: CollectionId,
+  { version, item }: StoredItem,
+  forged: ForgedRows,
+): AnchorHistoryItem | null {
   try {
     const decoded = decodeRow<AnchorHistoryItem>(item, 'An anchor');
     if (decoded.version === version) return decoded;

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { firstSymbolicLink } from '../../lib/host/symbolic-links.ts';
 import { systemCode } from '../../lib/host/system-error.ts';
+import type { CollectionId } from '../../lib/ids.ts';
 import type { Seals } from '../../lib/secret/seals.ts';
 import { parseShardKey, type ShardKey } from '../../lib/shard/key.ts';
 import {
@@ -150,7 +151,7 @@ export class FolderCheckpoints implements StoredCheckpoints {
     await this.#guarded('setting a checkpoint aside', () => this.#setAside(shard, seq));
   }
 
-  drop(collectionId: string): Promise<void> {
+  drop(collectionId: CollectionId): Promise<void> {
     return this.#guarded('removing checkpoints', async () => {
       // If a path below the root is a symbolic link, `rm` removes only the link.
       if ((await firstSymbolicLink([this.#root])) !== null)
@@ -247,7 +248,7 @@ function ignoreMissing(error: NodeJS.ErrnoException): void {
 }
 
 /** Returns the folder's name: never a string from outside, unless it is a UUID. */
-function collectionFolder(collectionId: string): string {
+function collectionFolder(collectionId: CollectionId): string {
   return UUID.test(collectionId) ? collectionId : hash('sha256', collectionId);
 }
 

@@ -3,6 +3,7 @@
  * Its address is derived from the authority and the collection's id. Its size is fixed at creation,
  * since all fields have a fixed width, and only the authority can write or close it.
  */
+
 import { createHash } from 'node:crypto';
 import { type Address, createAddressWithSeed, type IInstruction, type KeyPairSigner, some } from '@solana/web3.js';
 import { getSetComputeUnitLimitInstruction, getSetComputeUnitPriceInstruction } from '@solana-program/compute-budget';
@@ -21,6 +22,7 @@ import {
 } from '@solana-program/token-2022';
 import { parseTokenMetadata, type TokenMetadata } from '../../../client/verify/token-metadata.ts';
 import { VerificationError } from '../../../client/verify/verification-error.ts';
+import type { CollectionId } from '../../../lib/ids.ts';
 import { LEDGER_PROGRAM } from '../../../lib/ledger/program.ts';
 import type { AnchoredRoot } from '../../../lib/shard/collection-root.ts';
 
@@ -42,14 +44,14 @@ const digits = (value: number): string => String(value).padStart(NUMBER_DIGITS, 
  * Returns the 32-character seed of the collection's address: base64url(SHA256("PV1col\0" || uuid
  * bytes)[0..24]).
  */
-export function collectionSeed(collectionId: string): string {
+export function collectionSeed(collectionId: CollectionId): string {
   const uuid = Buffer.from(collectionId.replaceAll('-', ''), 'hex');
   if (uuid.length !== UUID_BYTES) throw new RangeError('A collection id must be a UUID.');
   const digest = createHash('sha256').update('PV1col\0').update(uuid).digest();
   return digest.subarray(0, SEED_BYTES).toString('base64url');
 }
 
-export function collectionAddress(authority: Address, collectionId: string): Promise<Address> {
+export function collectionAddress(authority: Address, collectionId: CollectionId): Promise<Address> {
   return createAddressWithSeed({
     baseAddress: authority,
     seed: collectionSeed(collectionId),
@@ -98,7 +100,7 @@ function budget(units: number, microLamports: bigint): IInstruction[] {
 export function createInstructions(
   authority: KeyPairSigner,
   mint: Address,
-  collectionId: string,
+  collectionId: CollectionId,
   rentLamports: bigint,
   microLamports: bigint,
 ): IInstruction[] {

@@ -14,6 +14,7 @@ import {
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
 } from '@solana/web3.js';
+import type { CollectionId } from '../../../lib/ids.ts';
 import type { AnchoredRoot } from '../../../lib/shard/collection-root.ts';
 import {
   accountBytes,
@@ -100,12 +101,12 @@ export class LedgerClient {
   }
 
   /** Returns the account's address in base58. Needs no connection. */
-  address(collectionId: string): Promise<Address> {
+  address(collectionId: CollectionId): Promise<Address> {
     return collectionAddress(this.#signer.address, collectionId);
   }
 
   /** Reads the account from a node that has reached `atSlot`. */
-  async read(collectionId: string, atSlot = 0n): Promise<LedgerAccount> {
+  async read(collectionId: CollectionId, atSlot = 0n): Promise<LedgerAccount> {
     return (await this.#pool.call(await this.#accountOf(collectionId, atSlot))).account;
   }
 
@@ -114,7 +115,7 @@ export class LedgerClient {
    * LedgerUnreachableError if that one shows less than the store expects while another endpoint,
    * which may be ahead, did not answer. `believed` is null if nothing is expected.
    */
-  async survey(collectionId: string, believed: ExpectedAccount | null): Promise<LedgerAccountView> {
+  async survey(collectionId: CollectionId, believed: ExpectedAccount | null): Promise<LedgerAccountView> {
     const { answers, missing, cause } = await this.#pool.callEach(await this.#accountOf(collectionId));
     const view = furthest(answers);
     if (missing > 0 && !meetsExpectation(view.account, believed ?? EXPECT_NOTHING))
@@ -122,18 +123,18 @@ export class LedgerClient {
     return view;
   }
 
-  async signCreate(collectionId: string): Promise<SignedTransaction> {
+  async signCreate(collectionId: CollectionId): Promise<SignedTransaction> {
     const mint = await this.address(collectionId);
     const rent = await this.#rent();
     return this.#sign(createInstructions(this.#signer, mint, collectionId, rent, await this.#fee()));
   }
 
-  async signUpdate(collectionId: string, fields: AnchoredRoot): Promise<SignedTransaction> {
+  async signUpdate(collectionId: CollectionId, fields: AnchoredRoot): Promise<SignedTransaction> {
     const mint = await this.address(collectionId);
     return this.#sign(updateInstructions(this.#signer, mint, fields, await this.#fee()));
   }
 
-  async signClose(collectionId: string): Promise<SignedTransaction> {
+  async signClose(collectionId: CollectionId): Promise<SignedTransaction> {
     const mint = await this.address(collectionId);
     return this.#sign(closeInstructions(this.#signer, mint, await this.#fee()));
   }
@@ -184,7 +185,7 @@ export class LedgerClient {
     );
   }
 
-  async #accountOf(collectionId: string, atSlot = 0n): Promise<Send<LedgerAccountView>> {
+  async #accountOf(collectionId: CollectionId, atSlot = 0n): Promise<Send<LedgerAccountView>> {
     const asked = { address: await this.address(collectionId), authority: this.authority, atSlot };
     return (rpc, abortSignal) => accountAt(rpc, abortSignal, asked);
   }

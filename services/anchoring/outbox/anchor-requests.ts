@@ -11,6 +11,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { getOrThrow } from '../../../lib/checked-access.ts';
+import type { CollectionId } from '../../../lib/ids.ts';
 import { cutContains, mergeCuts } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import type { AnchorRow } from '../../../store/anchors.ts';
@@ -27,13 +28,13 @@ interface Writing {
 
 export class AnchorRequests {
   readonly #context: AnchoringContext;
-  readonly #onWanted: (collectionId: string) => void;
+  readonly #onWanted: (collectionId: CollectionId) => void;
   readonly #running = new Map<string, Promise<unknown>>();
   readonly #next = new Map<string, Writing>();
   readonly #unwritten = new Map<string, Cut>();
 
   /** `onWanted` is called when a request grows. */
-  constructor(context: AnchoringContext, onWanted: (collectionId: string) => void) {
+  constructor(context: AnchoringContext, onWanted: (collectionId: CollectionId) => void) {
     this.#context = context;
     this.#onWanted = onWanted;
   }
@@ -42,7 +43,7 @@ export class AnchorRequests {
    * Requests an anchor for `cut`, and returns the row with it; null if the collection was deleted.
    * Throws StoreError.
    */
-  want(collectionId: string, cut: Cut): Promise<AnchorRow | null> {
+  want(collectionId: CollectionId, cut: Cut): Promise<AnchorRow | null> {
     const next = this.#next.get(collectionId);
     if (next) {
       next.cut = mergeCuts(next.cut, cut);
@@ -62,7 +63,7 @@ export class AnchorRequests {
     }
   }
 
-  async #begin(collectionId: string): Promise<AnchorRow | null> {
+  async #begin(collectionId: CollectionId): Promise<AnchorRow | null> {
     const { cut } = getOrThrow(this.#next, collectionId);
     this.#next.delete(collectionId);
     const writing = this.#write(collectionId, cut);
@@ -77,7 +78,7 @@ export class AnchorRequests {
     return writing;
   }
 
-  async #write(collectionId: string, cut: Cut): Promise<AnchorRow | null> {
+  async #write(collectionId: CollectionId, cut: Cut): Promise<AnchorRow | null> {
     const { store, clock, ledger } = this.#context;
     const { anchors, catalog } = store;
     for (;;) {

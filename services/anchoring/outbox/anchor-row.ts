@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { CollectionId } from '../../../lib/ids.ts';
 import {
   type AnchorHistoryItem,
   type AnchorRow,
@@ -11,12 +12,12 @@ import {
 const FIRST_REVISION_MAX = 2 ** 40;
 
 /** Returns a collection's first row, without a request. */
-export function newRow(collectionId: string, address: string): AnchorRow {
+export function newRow(collectionId: CollectionId, address: string): AnchorRow {
   return emptyAnchorRow(collectionId, address, randomInt(1, FIRST_REVISION_MAX));
 }
 
 /** Logs that a collection is no longer anchored. docs/operations.md quotes the message. */
-export function logHalt(log: Pick<Logger, 'error'>, collectionId: string, reason: string): void {
+export function logHalt(log: Pick<Logger, 'error'>, collectionId: CollectionId, reason: string): void {
   log.error({ collectionId, reason }, 'anchoring is halted until an operator decides');
 }
 

@@ -2,6 +2,7 @@
  * Decisions about a collection that are made outside its outbox. Each is in the row before its
  * function resolves, so every instance respects it. All functions throw StoreError.
  */
+import type { CollectionId } from '../../../lib/ids.ts';
 import { committedCut } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import type { AnchorRow, AnchorStore } from '../../../store/anchors.ts';
@@ -11,7 +12,7 @@ import { changeRow, logHalt, newRow } from './anchor-row.ts';
 /** Halts anchoring of a collection until an operator decides. */
 export async function haltRow(
   { store: { anchors }, clock, log, ledger }: AnchoringContext,
-  collectionId: string,
+  collectionId: CollectionId,
   reason: string,
 ): Promise<void> {
   if ((await anchors.get(collectionId))?.halted) return;
@@ -24,7 +25,7 @@ export async function haltRow(
 /** Accepts what the shards hold now, although the ledger shows `shown`, and anchors it next. */
 export async function resumeRow(
   { store: { anchors, catalog, contradictions, log }, clock }: AnchoringContext,
-  collectionId: string,
+  collectionId: CollectionId,
   shown: string,
   want: (cut: Cut) => Promise<unknown>,
 ): Promise<void> {
@@ -46,14 +47,14 @@ export async function resumeRow(
 }
 
 /** Marks a deleted collection, so that its account is closed and its row forgotten. */
-export async function closeRow(anchors: Pick<AnchorStore, 'get' | 'put'>, collectionId: string): Promise<void> {
+export async function closeRow(anchors: Pick<AnchorStore, 'get' | 'put'>, collectionId: CollectionId): Promise<void> {
   for (let row = await anchors.get(collectionId); row !== null; row = await anchors.get(collectionId))
     if (row.closing || (await changeRow(anchors, row, () => ({ closing: true }))) !== null) return;
 }
 
 async function decide(
   anchors: AnchorStore,
-  collectionId: string,
+  collectionId: CollectionId,
   change: (newest: AnchorRow) => Partial<AnchorRow>,
 ): Promise<void> {
   for (let row = await anchors.get(collectionId); row !== null; row = await anchors.get(collectionId))

@@ -7,6 +7,7 @@
  * the time of the next call. It throws if the ledger or the store cannot be reached, and may be
  * called again at any time. See docs/internals/anchoring.md.
  */
+import type { CollectionId } from '../../../lib/ids.ts';
 import { LEDGER_LAG_MAX_MS } from '../../../lib/ledger/lag.ts';
 import { collectionRoot, isSameAnchor } from '../../../lib/shard/collection-root.ts';
 import { committedCut, cutContains, mergeCuts } from '../../../lib/shard/cut.ts';
@@ -49,7 +50,7 @@ const LAG_POLL_MS = 500;
 const VIEW_MAX_SLOTS = 300n;
 
 export class Outbox {
-  readonly collectionId: string;
+  readonly collectionId: CollectionId;
   readonly #context: AnchoringContext;
   /** Epoch at which row and account agreed. Only this outbox has changed the row since. */
   #soundEpoch: number | null = null;
@@ -63,7 +64,7 @@ export class Outbox {
   /** Since when the ledger shows less than it should. */
   #lag: { epoch: number; sinceMs: number } | null = null;
 
-  constructor(context: AnchoringContext, collectionId: string) {
+  constructor(context: AnchoringContext, collectionId: CollectionId) {
     this.#context = context;
     this.collectionId = collectionId;
   }

@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import type { CollectionId } from '../../../lib/ids.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { AnchoringContext } from '../context.ts';
 import type { Outbox } from './outbox.ts';
@@ -28,12 +29,12 @@ export class Schedule {
   readonly #limit = pLimit(TURNS_AT_ONCE);
   readonly #turns = new Set<Promise<void>>();
   readonly #context: Pick<AnchoringContext, 'log' | 'counts'>;
-  readonly #onDone: (collectionId: string) => void;
+  readonly #onDone: (collectionId: CollectionId) => void;
   #failing = false;
   #stopped = false;
 
   /** `onDone` is called when nothing is left to do for the collection. */
-  constructor(context: Pick<AnchoringContext, 'log' | 'counts'>, onDone: (collectionId: string) => void) {
+  constructor(context: Pick<AnchoringContext, 'log' | 'counts'>, onDone: (collectionId: CollectionId) => void) {
     this.#context = context;
     this.#onDone = onDone;
   }

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { getOrThrow } from '../../../lib/checked-access.ts';
+import type { AccountId, CollectionId } from '../../../lib/ids.ts';
 import { committedCut, cutContains } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
@@ -17,9 +18,9 @@ const AGAIN_MS = 600_000;
 
 /** What to do about each finding. */
 interface Remedies {
-  want(collectionId: string, cut: Cut): Promise<unknown>;
-  close(collectionId: string): Promise<void>;
-  halt(collectionId: string, reason: string): Promise<void>;
+  want(collectionId: CollectionId, cut: Cut): Promise<unknown>;
+  close(collectionId: CollectionId): Promise<void>;
+  halt(collectionId: CollectionId, reason: string): Promise<void>;
 }
 
 /**
@@ -70,7 +71,7 @@ export class CatchUp {
   }
 
   /** Checks one account's collections. Throws StoreError. */
-  async account(accountId: string): Promise<void> {
+  async account(accountId: AccountId): Promise<void> {
     const { catalog } = this.#context.store;
     const isAnchored = await this.#isAnchored(accountId);
     for (const collection of await catalog.listCollections(accountId)) {
@@ -153,7 +154,7 @@ export class CatchUp {
    * Returns whether the account's plan has anchoring. Null if the account is missing or damaged,
    * and then its rows stay as they are.
    */
-  async #isAnchored(accountId: string): Promise<boolean | null> {
+  async #isAnchored(accountId: AccountId): Promise<boolean | null> {
     const { store, plans } = this.#context;
     const account = await unlessDamaged(store.catalog.getAccount(accountId), null);
     return account && plans[account.plan].anchoring;

@@ -2,8 +2,10 @@
  * The cluster half of a shard node: the lease and claims, hand-over, copies of shards that other
  * nodes hold, and rebalancing. `ShardNode` has one only when other nodes share the store.
  */
+
 import type { ReplicaState } from '../../../contracts/actions/shards.ts';
 import { invalidArgument } from '../../../lib/errors.ts';
+import type { CollectionId } from '../../../lib/ids.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
@@ -160,7 +162,7 @@ export class ClusterMember {
   }
 
   /** Drops unloaded claims and copies of a deleted collection. */
-  forget(collectionId: string): Promise<void> {
+  forget(collectionId: CollectionId): Promise<void> {
     this.membership.ownership.forget(collectionId);
     return this.#parts.copies.forget(collectionId);
   }

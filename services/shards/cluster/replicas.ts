@@ -8,8 +8,10 @@
  * log was trimmed past the copy or its worker ended, the copy is dropped. It is rebuilt from the
  * newest checkpoint when the holder next asks; until then reads go to the holder.
  */
+
 import type { Logger } from 'pino';
 import type { ReplicaState } from '../../../contracts/actions/shards.ts';
+import type { CollectionId } from '../../../lib/ids.ts';
 import { EMPTY_HEAD } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
@@ -148,7 +150,7 @@ export class Replicas implements Copies {
   }
 
   /** Drops the copies of a deleted collection. */
-  async forget(collectionId: string): Promise<void> {
+  async forget(collectionId: CollectionId): Promise<void> {
     for (const [key, replica] of [...this.#replicas])
       if (replica.spec.collectionId === collectionId) await this.#drop(key, replica);
   }

@@ -12,6 +12,7 @@
 import { EventEmitter } from 'node:events';
 import { getOrThrow } from '../../../lib/checked-access.ts';
 import { ProvecError } from '../../../lib/errors.ts';
+import type { CollectionId } from '../../../lib/ids.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
@@ -208,7 +209,7 @@ export class ShardCache {
   }
 
   /** Closes the shards of a deleted collection without saving. */
-  async closeAllOf(collectionId: string): Promise<void> {
+  async closeAllOf(collectionId: CollectionId): Promise<void> {
     const own = [...this.#residents.values()].filter(({ spec }) => spec.collectionId === collectionId);
     await Promise.all(own.map((resident) => this.#close(resident, false)));
   }

@@ -9,6 +9,7 @@
  */
 
 import { getOrThrow } from '../../../lib/checked-access.ts';
+import type { CollectionId } from '../../../lib/ids.ts';
 import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
@@ -184,7 +185,7 @@ export class Checkpointer {
    * Resolves once nothing runs for a collection whose shards are closed, and its staged files are
    * gone.
    */
-  async forget(collectionId: string): Promise<void> {
+  async forget(collectionId: CollectionId): Promise<void> {
     const isOwn = (key: ShardKey) => parseShardKey(key).collectionId === collectionId;
     await Promise.allSettled([...this.#runs].filter(({ key }) => isOwn(key)).map(({ done }) => done));
     for (const key of this.#pauses.keys()) if (isOwn(key)) this.#pauses.delete(key);

@@ -11,6 +11,7 @@
 import { Mutex } from 'async-mutex';
 import type { Logger } from 'pino';
 import { firstOf } from '../../../lib/checked-access.ts';
+import type { CollectionId } from '../../../lib/ids.ts';
 import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { Store } from '../../../store/port.ts';
@@ -77,7 +78,7 @@ export class Materialiser {
   }
 
   /** Reschedules the collection's held shards, because a root may have been confirmed. */
-  anchored(collectionId: string): void {
+  anchored(collectionId: CollectionId): void {
     const keys = this.#held.get(collectionId) ?? [];
     this.#held.delete(collectionId);
     for (const key of keys) this.wake(key);
@@ -101,7 +102,7 @@ export class Materialiser {
    * Resolves when nothing is being applied any more for a collection with closed shards, so that
    * its records can be removed.
    */
-  async forget(collectionId: string): Promise<void> {
+  async forget(collectionId: CollectionId): Promise<void> {
     this.#forgotten.add(collectionId);
     for (const [key, { timer }] of this.#pauses) if (timer && this.#isForgotten(key)) clearTimeout(timer);
     for (const rows of [this.#pauses, this.#stuck, this.#due])

@@ -1,4 +1,5 @@
 import type { FairShares } from '../../../lib/admission/fair-share.ts';
+import type { AccountId } from '../../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { MetadataMerge } from '../../../lib/shard/change.ts';
 import type { WriteAck } from '../../../lib/shard/write-ack.ts';
@@ -27,13 +28,13 @@ const isDelete = ({ kind }: ShardWrite): boolean => kind === 'delete' || kind ==
  */
 export class WriteQueue {
   readonly #clock: Clock;
-  readonly #accountId: string;
+  readonly #accountId: AccountId;
   readonly #budget: FairShares;
   #waiting: QueuedWrite[] = [];
   #bytes = 0;
 
   /** `budget` covers the queues of all shards on the node; `accountId` owns the shard. */
-  constructor(clock: Clock, accountId: string, budget: FairShares) {
+  constructor(clock: Clock, accountId: AccountId, budget: FairShares) {
     this.#clock = clock;
     this.#accountId = accountId;
     this.#budget = budget;

@@ -12,6 +12,7 @@
 import { randomUUID } from 'node:crypto';
 import { Semaphore } from 'async-mutex';
 import { lastOf } from '../../../lib/checked-access.ts';
+import type { CollectionId } from '../../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
@@ -191,7 +192,7 @@ export class Recomputation {
   }
 
   /** Ends the sessions of a deleted collection. */
-  forget(collectionId: string): void {
+  forget(collectionId: CollectionId): void {
     for (const { id, spec } of [...this.#sessions.values()]) if (spec.collectionId === collectionId) this.release(id);
   }
 

@@ -1,3 +1,4 @@
+import type { CollectionId } from '../../../lib/ids.ts';
 import type { CollectionTable } from './collection-table.ts';
 
 const KNOWN_MAX = 10_000;
@@ -12,7 +13,7 @@ export class AccountLookup {
   }
 
   /** Returns the account of a collection; null if it does not exist or cannot be read. */
-  of(collectionId: string): string | null {
+  of(collectionId: CollectionId): string | null {
     const known = this.#known.get(collectionId);
     if (known !== undefined) return known;
     const accountId = this.#read(collectionId);
@@ -22,7 +23,7 @@ export class AccountLookup {
     return accountId;
   }
 
-  #read(collectionId: string): string | null {
+  #read(collectionId: CollectionId): string | null {
     try {
       return this.#collections.getCollection(collectionId)?.accountId ?? null;
     } catch {

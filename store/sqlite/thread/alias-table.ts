@@ -1,3 +1,4 @@
+import type { AccountId, CollectionId } from '../../../lib/ids.ts';
 import type { AliasRow, StoredAliases } from '../../aliases.ts';
 import { pageOf } from '../../page.ts';
 import type { Sealed } from '../../sealed.ts';
@@ -16,8 +17,8 @@ const COLUMNS = 'id, accountId, alias, collectionId, createdAt, seal';
 
 export interface AliasTable extends Sync<StoredAliases> {
   /** Returns whether the collection has an alias whose seal is not in `besides`. */
-  existsFor(accountId: string, collectionId: string, besides: readonly string[]): boolean;
-  forget(accountId: string): void;
+  existsFor(accountId: AccountId, collectionId: CollectionId, besides: readonly string[]): boolean;
+  forget(accountId: AccountId): void;
 }
 
 export const hasAliases = (database: Database): boolean => hasTable(database, 'aliases');
@@ -29,12 +30,12 @@ export function aliasTable(database: Database): AliasTable {
           .allUntyped<Sealed<AliasRow>>(`SELECT ${COLUMNS} FROM aliases WHERE ${condition}`, ...values)
           .map(aliasOf)
       : [];
-  const isCollection = (accountId: string, name: string): boolean =>
+  const isCollection = (accountId: AccountId, name: string): boolean =>
     database.get('SELECT 1 FROM collections WHERE accountId = ? AND name = ? AND NOT dropped', accountId, name) !==
     undefined;
   const isLive = (id: string): boolean =>
     database.get('SELECT 1 FROM collections WHERE id = ? AND NOT dropped', id) !== undefined;
-  const count = (accountId: string): number =>
+  const count = (accountId: AccountId): number =>
     hasAliases(database)
       ? database.getOne<{ count: number }>('SELECT count(*) AS count FROM aliases WHERE accountId = ?', accountId).count
       : 0;

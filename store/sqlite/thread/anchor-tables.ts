@@ -1,3 +1,4 @@
+import type { CollectionId } from '../../../lib/ids.ts';
 import type { AnchorHistoryItem, AnchoringInstance, AnchorRow, OpenAnchor, OutboxState } from '../../anchors.ts';
 import { decodeAnchor, type EncodedAnchor, type StoredAnchor } from '../anchor-codec.ts';
 import { decodeRow } from '../row-codec.ts';
@@ -33,13 +34,13 @@ export class AnchorTables {
     this.#database = database;
   }
 
-  get(collectionId: string): AnchorRow | null {
+  get(collectionId: CollectionId): AnchorRow | null {
     const sql = `SELECT collection, ${REVISION}, row FROM anchors WHERE collection = ?`;
     const row = this.#database.getUntyped<StoredAnchor>(sql, collectionId);
     return row === undefined ? null : decodeAnchor(row);
   }
 
-  getMany(collectionIds: string[]): AnchorRow[] {
+  getMany(collectionIds: CollectionId[]): AnchorRow[] {
     return collectionIds.map((id) => this.get(id)).filter((row) => row !== null);
   }
 
@@ -60,12 +61,12 @@ export class AnchorTables {
     return true;
   }
 
-  rowsAfter(collectionId: string, limit: number): AnchorRow[] {
+  rowsAfter(collectionId: CollectionId, limit: number): AnchorRow[] {
     const sql = `SELECT collection, ${REVISION}, row FROM anchors WHERE collection > ? ORDER BY collection LIMIT ?`;
     return this.#database.allUntyped<StoredAnchor>(sql, collectionId, limit).map(decodeAnchor);
   }
 
-  openAfter(standing: OutboxState, collectionId: string, limit: number): OpenAnchor[] {
+  openAfter(standing: OutboxState, collectionId: CollectionId, limit: number): OpenAnchor[] {
     const sql = `SELECT collection AS collectionId, wantedAt FROM anchors
       WHERE standing = ? AND collection > ? ORDER BY collection LIMIT ?`;
     const rows = this.#database.allUntyped<OpenAnchor>(sql, standing, collectionId, limit);
@@ -73,21 +74,21 @@ export class AnchorTables {
     return rows.map((row) => ({ ...row, wantedAt: typeof row.wantedAt === 'string' ? row.wantedAt : null }));
   }
 
-  history(collectionId: string, limit: number, beforeVersion: number | null): StoredItem[] {
+  history(collectionId: CollectionId, limit: number, beforeVersion: number | null): StoredItem[] {
     const sql = `SELECT version, item FROM anchor_history WHERE collection = ? AND version < ifnull(?, 9007199254740992)
       ORDER BY version DESC LIMIT ?`;
     return this.#database.allUntyped<StoredItem>(sql, collectionId, beforeVersion, limit);
   }
 
   /** Returns the number of items removed; null if the row has another revision. */
-  removeHistorySlice(collectionId: string, revision: number, limit: number): number | null {
+  removeHistorySlice(collectionId: CollectionId, revision: number, limit: number): number | null {
     if (this.#isOther(collectionId, revision)) return null;
     const sql = `DELETE FROM anchor_history WHERE collection = ?1
       AND version IN (SELECT version FROM anchor_history WHERE collection = ?1 LIMIT ?2)`;
     return this.#database.run(sql, collectionId, limit);
   }
 
-  remove(collectionId: string, revision: number): boolean {
+  remove(collectionId: CollectionId, revision: number): boolean {
     if (this.#isOther(collectionId, revision)) return false;
     this.#database.run('DELETE FROM anchors WHERE collection = ?', collectionId);
     return true;
@@ -113,12 +114,12 @@ export class AnchorTables {
     this.#database.run(sql, collectionId, revision, standing, wantedAt, row);
   }
 
-  #revision(collectionId: string): number | null {
+  #revision(collectionId: CollectionId): number | null {
     const sql = `SELECT ${REVISION} FROM anchors WHERE collection = ?`;
     return this.#database.get<{ revision: number }>(sql, collectionId)?.revision ?? null;
   }
 
-  #isOther(collectionId: string, revision: number): boolean {
+  #isOther(collectionId: CollectionId, revision: number): boolean {
     const stored = this.#revision(collectionId);
     return stored !== null && stored !== revision;
   }

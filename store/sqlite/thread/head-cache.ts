@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { CollectionId } from '../../../lib/ids.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';
 import type { Database } from './database.ts';
@@ -33,7 +34,7 @@ export class HeadCache {
 
   /** Returns the heads of a collection. `readOne` and `readAll` read those that are not cached. */
   get(
-    collectionId: string,
+    collectionId: CollectionId,
     readOne: (index: number) => ShardHead | null,
     readAll: () => Map<number, ShardHead>,
   ): Map<number, ShardHead> {
@@ -64,7 +65,7 @@ export class HeadCache {
   }
 
   /** Must be called before all rows of a collection change. */
-  drop(collectionId: string): void {
+  drop(collectionId: CollectionId): void {
     this.#collections.delete(collectionId);
   }
 }

@@ -1,3 +1,4 @@
+import type { AccountId } from '../../../lib/ids.ts';
 import type { Seals } from '../../../lib/secret/seals.ts';
 import { canManage, KEYS_MAX, type KeyRow, type Scope, type StoredKeys, standsInFor } from '../../keys.ts';
 import { type Position, pageOf, positionOf, type RowPage } from '../../page.ts';
@@ -18,8 +19,8 @@ export type KeyColumns = Omit<Sealed<KeyRow>, 'scopes'> & { scopes: string };
 
 export interface KeyTable extends Omit<Sync<StoredKeys>, 'count'> {
   /** Counts up to `limit` keys after `after`; the returned `after` is null at the end. */
-  countSlice(accountId: string, after: Position | null, limit: number): { count: number; after: Position | null };
-  forget(accountId: string): void;
+  countSlice(accountId: AccountId, after: Position | null, limit: number): { count: number; after: Position | null };
+  forget(accountId: AccountId): void;
 }
 
 const MANAGING = `SELECT * FROM keys WHERE accountId = ? AND id <> ? AND scopes LIKE '%"manage"%'
@@ -81,7 +82,12 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
   },
 });
 
-function page(database: Database, accountId: string, after: Position | null, limit: number): RowPage<Sealed<KeyRow>> {
+function page(
+  database: Database,
+  accountId: AccountId,
+  after: Position | null,
+  limit: number,
+): RowPage<Sealed<KeyRow>> {
   const beyond = after === null ? '' : 'AND (createdAt, id) < (?, ?)';
   const sql = `SELECT * FROM keys WHERE accountId = ? ${beyond} ORDER BY createdAt DESC, id DESC LIMIT ?`;
   const position = after === null ? [] : [after.createdAt, after.id];
@@ -90,7 +96,7 @@ function page(database: Database, accountId: string, after: Position | null, lim
 }
 
 /** Counts the valid keys of an account; stops at `max`. */
-function countAuthentic(database: Database, seals: Seals, accountId: string, max: number): number {
+function countAuthentic(database: Database, seals: Seals, accountId: AccountId, max: number): number {
   let count = 0;
   database.find<KeyColumns>('SELECT * FROM keys WHERE accountId = ?', [accountId], (columns) => {
     if (isAuthenticKey(accountId, listedKeyOf(columns), seals)) count++;

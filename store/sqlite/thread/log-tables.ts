@@ -1,5 +1,6 @@
 import { hash as hashOf } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
+import type { CollectionId } from '../../../lib/ids.ts';
 import { EMPTY_HEAD, invalidHead, isInvalidHead, type ShardHead } from '../../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { damagedEntry, type LogEntry, type Tally } from '../../log.ts';
@@ -155,7 +156,7 @@ export class LogTables {
     return row === undefined ? null : this.#headOf(shard, row);
   }
 
-  heads(collectionId: string): Map<number, ShardHead> {
+  heads(collectionId: CollectionId): Map<number, ShardHead> {
     const readAll = (): Map<number, ShardHead> => {
       const sql = `SELECT ${SHARD} FROM shards WHERE collection = ? ORDER BY shard`;
       const rows = this.#database.allUntyped<StoredShard>(sql, collectionId);
@@ -182,7 +183,7 @@ export class LogTables {
    * Removes up to `limit` entries per shard of a collection, and shards without entries; returns
    * true once nothing is left.
    */
-  dropSlice(collectionId: string, limit: number): boolean {
+  dropSlice(collectionId: CollectionId, limit: number): boolean {
     this.#heads?.drop(collectionId);
     const sql = 'SELECT number FROM shards WHERE collection = ?';
     for (const { number } of this.#database.all<{ number: number }>(sql, collectionId)) {

@@ -1,3 +1,4 @@
+import type { CollectionId } from '../../../lib/ids.ts';
 import { parseShardKey, shardKey } from '../../../lib/shard/key.ts';
 import type { OwnerRow, OwnerStore } from '../../owners.ts';
 import { damagedValue } from '../store-failure.ts';
@@ -19,7 +20,7 @@ interface Row {
 }
 
 export interface OwnerTable extends Sync<OwnerStore> {
-  drop(collectionId: string): void;
+  drop(collectionId: CollectionId): void;
 }
 
 export const ownerTable = (database: Database): OwnerTable => ({

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { CollectionId } from '../../../lib/ids.ts';
 import { STORED_ID_MAX_BYTES } from '../../../lib/records/namespace.ts';
 import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';
 import {
@@ -182,7 +183,7 @@ export class RecordTables {
    * Removes up to `limit` records of a collection, and shards without records; returns true once
    * nothing is left.
    */
-  dropSlice(collectionId: string, limit: number): boolean {
+  dropSlice(collectionId: CollectionId, limit: number): boolean {
     const shards = this.#database.all<ShardRow>('SELECT * FROM shards WHERE collection = ?', collectionId);
     const sql = `DELETE FROM records WHERE place IN
       (SELECT place FROM records WHERE place BETWEEN ? AND ? ORDER BY place LIMIT ?)`;

@@ -1,3 +1,4 @@
+import type { AccountId, CollectionId } from '../../../lib/ids.ts';
 import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';
 import type { Tally } from '../../log.ts';
 import type { AccountWriteHolds, QueriesTaken, QueryBlock, UsageRow } from '../../usage.ts';
@@ -42,20 +43,20 @@ export class UsageTables {
     this.#database = database;
   }
 
-  read(accountId: string, month: string): UsageRow {
+  read(accountId: AccountId, month: string): UsageRow {
     const sql = 'SELECT vectors FROM stored_vectors WHERE account = ?';
     const { vectors = 0 } = this.#database.get<{ vectors: number }>(sql, accountId) ?? {};
     return { ...this.#month(accountId, month), vectors };
   }
 
-  readQueries(accountId: string, month: string): QueriesTaken {
+  readQueries(accountId: AccountId, month: string): QueriesTaken {
     const sql = 'SELECT id, node, granted FROM query_blocks WHERE account = ? AND month = ? ORDER BY place';
     const blocks = this.#database.all<QueryBlock>(sql, accountId, month).map((row) => ({ ...row }));
     return { queries: this.#month(accountId, month).queries, blocks };
   }
 
   openBlock(
-    accountId: string,
+    accountId: AccountId,
     month: string,
     { id, node }: Pick<QueryBlock, 'id' | 'node'>,
     count: number,
@@ -72,7 +73,7 @@ export class UsageTables {
     return granted;
   }
 
-  closeBlock(accountId: string, month: string, id: string, used: number): boolean {
+  closeBlock(accountId: AccountId, month: string, id: string, used: number): boolean {
     const open = this.#block(accountId, month, id);
     if (open === undefined) return false;
     this.#database.run('DELETE FROM query_blocks WHERE account = ? AND month = ? AND id = ?', accountId, month, id);
@@ -80,7 +81,7 @@ export class UsageTables {
     return true;
   }
 
-  readHolds(accountId: string): AccountWriteHolds {
+  readHolds(accountId: AccountId): AccountWriteHolds {
     const row = this.#database.get<{ row: string }>('SELECT row FROM write_holds WHERE account = ?', accountId)?.row;
     if (row === undefined) return NOTHING_HELD;
     const holds = decodeRow<AccountWriteHolds>(row, 'Writes under way');
@@ -89,7 +90,7 @@ export class UsageTables {
     return holds;
   }
 
-  replaceHolds(accountId: string, next: AccountWriteHolds): boolean {
+  replaceHolds(accountId: AccountId, next: AccountWriteHolds): boolean {
     const sql = 'SELECT revision FROM write_holds WHERE account = ?';
     const { revision = 0 } = this.#database.get<{ revision: number }>(sql, accountId) ?? {};
     if (!Number.isSafeInteger(revision)) throw damagedValue('Writes under way');
@@ -100,9 +101,9 @@ export class UsageTables {
   }
 
   /** Subtracts a dropped collection's share from its account; does nothing the second time. */
-  subtractShare(collectionId: string): void {
+  subtractShare(collectionId: CollectionId): void {
     const taken = 'DELETE FROM collection_shares WHERE collection = ? RETURNING account, vectors';
-    const share = this.#database.get<{ account: string; vectors: number }>(taken, collectionId);
+    const share = this.#database.get<{ account: AccountId; vectors: number }>(taken, collectionId);
     if (share === undefined) return;
     // The account, with its count, may already be deleted.
     const sql = 'UPDATE stored_vectors SET vectors = vectors - ? WHERE account = ?';
@@ -123,23 +124,23 @@ export class UsageTables {
     this.#database.run(`INSERT INTO collection_shares VALUES (?, ?, ?) ${more}`, collectionId, accountId, vectors);
   }
 
-  forget(accountId: string): void {
+  forget(accountId: AccountId): void {
     for (const table of ['usage_months', 'query_blocks', 'query_batches', 'stored_vectors', 'write_holds'])
       this.#database.run(`DELETE FROM ${table} WHERE account = ?`, accountId);
   }
 
-  #month(accountId: string, month: string): { writes: number; queries: number } {
+  #month(accountId: AccountId, month: string): { writes: number; queries: number } {
     const sql = 'SELECT writes, queries FROM usage_months WHERE account = ? AND month = ?';
     return { writes: 0, queries: 0, ...this.#database.get<{ writes: number; queries: number }>(sql, accountId, month) };
   }
 
-  #block(accountId: string, month: string, id: string): { granted: number } | undefined {
+  #block(accountId: AccountId, month: string, id: string): { granted: number } | undefined {
     const sql = 'SELECT granted FROM query_blocks WHERE account = ? AND month = ? AND id = ?';
     return this.#database.get<{ granted: number }>(sql, accountId, month, id);
   }
 
   /** Adds to the account's queries of a month; the sum never falls below 0. */
-  #addQueries(accountId: string, month: string, count: number): void {
+  #addQueries(accountId: AccountId, month: string, count: number): void {
     const sql = `INSERT INTO usage_months (account, month, queries) VALUES (?1, ?2, max(0, ?3))
       ON CONFLICT DO UPDATE SET queries = max(0, queries + ?3)`;
     this.#database.run(sql, accountId, month, count);

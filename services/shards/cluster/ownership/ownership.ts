@@ -7,7 +7,9 @@
  * throws ShardMoved naming the node to ask, or none while this node has no valid lease, and
  * StoreError. See docs/internals/ownership.md.
  */
+
 import { randomUUID } from 'node:crypto';
+import type { CollectionId } from '../../../../lib/ids.ts';
 import { EMPTY_HEAD } from '../../../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey } from '../../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../../lib/shard/moved.ts';
@@ -143,7 +145,7 @@ export class Ownership implements Claims {
   }
 
   /** Forgets the unloaded claims of a deleted collection, or all of them when the lease is over. */
-  forget(collectionId?: string): void {
+  forget(collectionId?: CollectionId): void {
     for (const shards of [this.#unloaded, this.#given])
       for (const shard of [...shards.keys()])
         if (collectionId === undefined || parseShardKey(shard).collectionId === collectionId) shards.delete(shard);

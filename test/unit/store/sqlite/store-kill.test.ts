@@ -27,7 +27,7 @@ const random = randomFrom(seed);
 /** Writes to its own collection, over several lives. */
 class Writer {
   readonly #folder: string;
-  readonly #collectionId = newCollection().id;
+  readonly #collectionId: string = newCollection().id;
   /** Known entries of each shard, and the known mark of the records. */
   readonly #committed = Array.from({ length: SHARDS }, () => 0);
   #applied = 0;
