@@ -1,15 +1,14 @@
-import type { JsonSchema } from '../../lib/json/schema.ts';
+import { firstOf } from '../../lib/checked-access.ts';
+import type { JsonSchema, JsonSchemas } from '../../lib/json/schema.ts';
 import { formatNumber, table } from '../markdown.ts';
-
-type Schemas = Readonly<Record<string, JsonSchema>>;
 
 /** Builds rows for tables of fields, and collects the components that those rows link to. */
 export class Fields {
   /** Names of the components that rows link to, in the order of the first link. */
   readonly linked = new Set<string>();
-  readonly #components: Readonly<Record<string, Schemas>>;
+  readonly #components: Readonly<Record<string, JsonSchemas>>;
 
-  constructor(components: Readonly<Record<string, Schemas>>) {
+  constructor(components: Readonly<Record<string, JsonSchemas>>) {
     this.#components = components;
   }
 
@@ -18,21 +17,21 @@ export class Fields {
    */
   resolved(schema: JsonSchema): JsonSchema {
     if (schema.$ref === undefined) return schema;
-    const [, , kind, name] = String(schema.$ref).split('/');
-    const component = this.#components[kind!]?.[name!];
+    const [, , kind = '', name = ''] = schema.$ref.split('/');
+    const component = this.#components[kind]?.[name];
     if (component === undefined) throw new Error(`${schema.$ref} does not exist`);
     return component;
   }
 
   /** Returns a table of an object's fields; for a `oneOf`, one table per object. */
   tables(schema: JsonSchema): string[] {
-    const { oneOf = [] } = this.resolved(schema) as { oneOf?: JsonSchema[] };
+    const { oneOf = [] } = this.resolved(schema);
     const objects = 'properties' in this.resolved(schema) ? [schema] : oneOf;
     const rows = objects.map((each) => this.rows(each)).filter((each) => each.length > 0);
     return rows.map((each) =>
       table(
         ['field', 'type', 'meaning'],
-        each.map(([name, type, standing, meaning]) => [name!, `${type}${absence(standing!)}`, meaning!]),
+        each.map(([name, type, standing, meaning]) => [name, `${type}${absence(standing)}`, meaning]),
       ),
     );
   }
@@ -41,11 +40,16 @@ export class Fields {
    * Returns name, type, default and meaning of each field. Rows of nested objects follow their
    * parent.
    */
-  rows(schema: JsonSchema, prefix = ''): string[][] {
-    const { properties = {}, required = [] } = this.resolved(schema) as { properties?: Schemas; required?: string[] };
+  rows(schema: JsonSchema, prefix = ''): [name: string, type: string, standing: string, meaning: string][] {
+    const { properties = {}, required = [] } = this.resolved(schema);
     return Object.entries(properties).flatMap(([name, field]) => {
       const isRequired = required.includes(name);
-      const row = [`\`${prefix}${name}\``, this.type(field), fallback(field, isRequired), this.#meaning(field)];
+      const row: [string, string, string, string] = [
+        `\`${prefix}${name}\``,
+        this.type(field),
+        fallback(field, isRequired),
+        this.#meaning(field),
+      ];
       const within = inlineObject(field);
       return within === null ? [row] : [row, ...this.rows(within.schema, `${prefix}${name}${within.suffix}.`)];
     });
@@ -66,14 +70,14 @@ export class Fields {
       allOf,
       ...plain
     } = this.resolved(schema);
-    if (Array.isArray(allOf)) return this.type(allOf[0] as JsonSchema);
-    if (Array.isArray(oneOf)) return oneOf.map((each) => this.type(each as JsonSchema)).join(', or ');
+    if (allOf !== undefined) return this.type(firstOf(allOf));
+    if (oneOf !== undefined) return oneOf.map((each) => this.type(each)).join(', or ');
     if (constant !== undefined) return `\`${constant}\``;
     if (Array.isArray(values)) return values.map((value) => `\`${value}\``).join(', ');
-    if (items !== undefined) return `list of ${countOf(plain)}${this.#items(items as JsonSchema)}`;
-    const [type, ...others] = [plain.type].flat() as string[];
-    const isById = typeof additionalProperties === 'object' && additionalProperties !== null;
-    const words = isById ? `object of ${this.type(additionalProperties as JsonSchema)}` : `${type}${boundsOf(plain)}`;
+    if (items !== undefined) return `list of ${countOf(plain)}${this.#items(items)}`;
+    const [type, ...others] = [plain.type].flat();
+    const isById = typeof additionalProperties === 'object';
+    const words = isById ? `object of ${this.type(additionalProperties)}` : `${type}${boundsOf(plain)}`;
     return others.includes('null') ? `${words}, or null` : words;
   }
 
@@ -101,7 +105,7 @@ export class Fields {
 
 /** Whether the schema gets its own table. */
 const isOfObjects = (schema: JsonSchema): boolean =>
-  'properties' in schema || ((schema.oneOf as JsonSchema[] | undefined)?.some((each) => 'properties' in each) ?? false);
+  'properties' in schema || (schema.oneOf?.some((each) => 'properties' in each) ?? false);
 
 function referredTo({ $ref }: JsonSchema): string | null {
   return typeof $ref === 'string' ? $ref.slice($ref.lastIndexOf('/') + 1) : null;
@@ -110,9 +114,9 @@ function referredTo({ $ref }: JsonSchema): string | null {
 /** The object inside a field whose own fields belong in the same table; null when there is none. */
 function inlineObject(field: JsonSchema): { schema: JsonSchema; suffix: string } | null {
   if ('properties' in field) return { schema: field, suffix: '' };
-  const { items, oneOf = [] } = field as { items?: JsonSchema; oneOf?: JsonSchema[] };
-  const only = oneOf.filter((each) => 'properties' in each);
-  if (only.length === 1) return { schema: only[0]!, suffix: '' };
+  const { items, oneOf = [] } = field;
+  const [only, ...others] = oneOf.filter((each) => 'properties' in each);
+  if (only !== undefined && others.length === 0) return { schema: only, suffix: '' };
   return items !== undefined && 'properties' in items ? { schema: items, suffix: '[]' } : null;
 }
 
@@ -127,9 +131,9 @@ function absence(standing: string): string {
   return standing === '' ? ', or absent' : `; absent: ${standing}`;
 }
 
-function countOf({ minItems, maxItems }: JsonSchema): string {
-  if (maxItems !== undefined) return `${formatNumber(minItems as number)} to ${formatNumber(maxItems as number)} `;
-  return minItems === undefined ? '' : `at least ${minItems} `;
+function countOf({ minItems = 0, maxItems }: JsonSchema): string {
+  if (maxItems !== undefined) return `${formatNumber(minItems)} to ${formatNumber(maxItems)} `;
+  return minItems === 0 ? '' : `at least ${minItems} `;
 }
 
 function boundsOf(schema: JsonSchema): string {

@@ -1,5 +1,6 @@
+import { firstOf } from '../../lib/checked-access.ts';
 import type { JsonSchema } from '../../lib/json/schema.ts';
-import { describedApi, referencedComponents, successSchemaOf } from './described-api.ts';
+import { componentOf, describedApi, referencedComponents, successSchemaOf } from './described-api.ts';
 import { formatTypeScript } from './format-typescript.ts';
 
 /**
@@ -48,10 +49,11 @@ ANSWERS: dict[str, Any] = ${JSON.stringify(answers, null, 4)}
 function answerShapes(): { named: Shapes; answers: Shapes } {
   const { called, schemas } = describedApi();
   const answered = referencedComponents(called.map(successSchemaOf), schemas);
-  const isNamed = (name: string) => schemas[name]!.properties !== undefined;
-  const named = Object.keys(schemas).filter((name) => answered.has(name) && isNamed(name));
+  const named = Object.entries(schemas).filter(
+    ([name, { properties }]) => answered.has(name) && properties !== undefined,
+  );
   return {
-    named: Object.fromEntries(named.map((name) => [name, shapeOf(schemas[name]!, schemas)])),
+    named: Object.fromEntries(named.map(([name, schema]) => [name, shapeOf(schema, schemas)])),
     answers: Object.fromEntries(called.map((call) => [call.operationId, shapeOf(successSchemaOf(call), schemas)])),
   };
 }
@@ -63,29 +65,29 @@ function answerShapes(): { named: Shapes; answers: Shapes } {
  */
 function shapeOf(schema: JsonSchema, schemas: Record<string, JsonSchema>): Shape {
   const { $ref, type, allOf } = schema;
-  const inner = (each: unknown) => shapeOf(each as JsonSchema, schemas);
+  const inner = (each: JsonSchema) => shapeOf(each, schemas);
   if (typeof $ref === 'string') {
-    const name = $ref.slice($ref.lastIndexOf('/') + 1);
-    return schemas[name]!.properties === undefined ? inner(schemas[name]) : `#${name}`;
+    const named = componentOf($ref, schemas);
+    return named.properties === undefined ? inner(named) : `#${$ref.slice($ref.lastIndexOf('/') + 1)}`;
   }
-  if (Array.isArray(allOf) && allOf.length === 1) return inner(allOf[0]);
+  if (allOf?.length === 1) return inner(firstOf(allOf));
   if (schema.properties !== undefined) return objectShape(schema, inner);
   const members = schema.oneOf ?? schema.anyOf;
-  if (Array.isArray(members)) return { oneOf: members.map(inner) };
-  if (Array.isArray(type)) return { oneOf: type.map((each) => inner({ ...schema, type: each })) };
-  if (type === 'array') return { list: inner(schema.items) };
+  if (members !== undefined) return { oneOf: members.map(inner) };
+  if (typeof type === 'object') return { oneOf: type.map((each) => inner({ ...schema, type: each })) };
+  if (type === 'array') return { list: inner(schema.items ?? {}) };
   if (type === 'object') {
     const { additionalProperties: values } = schema;
-    return { map: typeof values === 'object' && values !== null ? inner(values) : 'any' };
+    return { map: typeof values === 'object' ? inner(values) : 'any' };
   }
-  if (SCALARS.has(type as string)) return type as string;
+  if (type !== undefined && SCALARS.has(type)) return type;
   throw new Error(`no shape for the schema ${JSON.stringify(schema)}`);
 }
 
-function objectShape(schema: JsonSchema, inner: (schema: unknown) => Shape): Shape {
+function objectShape(schema: JsonSchema, inner: (schema: JsonSchema) => Shape): Shape {
   const [has, may]: [Shapes, Shapes] = [{}, {}];
-  const required = (schema.required ?? []) as string[];
-  for (const [name, property] of Object.entries(schema.properties as Shapes))
+  const { required = [], properties = {} } = schema;
+  for (const [name, property] of Object.entries(properties))
     (required.includes(name) ? has : may)[name] = inner(property);
   return { has, may };
 }

@@ -2,9 +2,9 @@ import type { JsonSchema } from '../../lib/json/schema.ts';
 import { NON_RETRYABLE_OPERATIONS } from '../retry-outcomes.ts';
 import {
   BASE,
-  type Components,
   describedApi,
   JSON_MEDIA_TYPE,
+  type Parameter,
   parametersOf,
   type RoutedOperation,
   recordsPerUpsert,
@@ -65,9 +65,9 @@ function declared(component: string, schema: JsonSchema, numbers: string): strin
     : `${comment}export type ${name} = ${text};\n`;
 }
 
-function fieldsText(parameters: JsonSchema[]): string {
+function fieldsText(parameters: Parameter[]): string {
   const texts = parameters.map(({ name, required, schema, description }) => {
-    const field = { ...(schema as JsonSchema), description: description ?? (schema as JsonSchema).description };
+    const field: JsonSchema = { ...schema, description: description ?? schema.description };
     return `${fieldComment(field)}${name}${required ? '' : '?'}: ${typeText(field)};`;
   });
   return `{\n${texts.join('\n')}\n}`;
@@ -77,12 +77,12 @@ const paramsName = ({ operationId }: RoutedOperation): string =>
   `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Params`;
 
 /** Returns the type of an operation's query parameters, if it has any. */
-function paramsText(operation: RoutedOperation, components: Components): string[] {
+function paramsText(operation: RoutedOperation, components: Record<string, Parameter>): string[] {
   const inQuery = parametersOf(operation, components, 'query');
   return inQuery.length === 0 ? [] : [`export interface ${paramsName(operation)} ${fieldsText(inQuery)}\n`];
 }
 
-function shapeText(operation: RoutedOperation, components: Components): string {
+function shapeText(operation: RoutedOperation, components: Record<string, Parameter>): string {
   const inPath = parametersOf(operation, components, 'path');
   const hasQuery = parametersOf(operation, components, 'query').length > 0;
   const body = operation.requestBody?.content[JSON_MEDIA_TYPE]?.schema;

@@ -2,16 +2,28 @@ import type { JsonSchema } from '../../lib/json/schema.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { openApiDocument } from '../../services/gateway/openapi/document.ts';
 
+/** A parameter in a path or query. */
+export interface Parameter {
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  schema: JsonSchema;
+}
+
 interface Operation {
   operationId: string;
   summary: string;
-  parameters?: JsonSchema[];
+  parameters?: (Parameter | { $ref: string })[];
   requestBody?: { content: Record<string, { schema: JsonSchema }> };
   responses: Record<string, { content: Record<string, { schema: JsonSchema }> }>;
 }
+/** Schemas by the names of their components. */
+type Components = Record<string, JsonSchema>;
+
 interface Description {
   paths: Record<string, Record<string, Operation>>;
-  components: Record<'schemas' | 'parameters', Record<string, JsonSchema>>;
+  components: { schemas: Components; parameters: Record<string, Parameter> };
 }
 
 /** An operation with its method and path. */
@@ -26,8 +38,8 @@ export const JSON_MEDIA_TYPE = 'application/json';
 /** Reads the OpenAPI document of `/api/v1`, including the operator's routes. */
 export function describedApi(): {
   called: RoutedOperation[];
-  schemas: Record<string, JsonSchema>;
-  parameters: Record<string, JsonSchema>;
+  schemas: Components;
+  parameters: Record<string, Parameter>;
 } {
   const { paths, components } = openApiDocument({ limits: LIMITS, adminToken: 'any' }) as Description;
   const called = Object.entries(paths)
@@ -40,8 +52,11 @@ export function describedApi(): {
 
 /** Returns the schema of the success response. */
 export function successSchemaOf({ responses }: RoutedOperation): JsonSchema {
-  const [, { content }] = Object.entries(responses).find(([status]) => status.startsWith('2'))!;
-  return Object.values(content)[0]!.schema;
+  const [success] = Object.entries(responses).flatMap(([status, { content }]) =>
+    status.startsWith('2') ? Object.values(content) : [],
+  );
+  if (success === undefined) throw new Error('the operation has no success response');
+  return success.schema;
 }
 
 /** Name of a success response that has no name in the document. */
@@ -49,30 +64,34 @@ export const successTypeName = ({ operationId }: RoutedOperation): string =>
   `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Result`;
 
 /** Returns the names of all components that these schemas refer to, directly or indirectly. */
-export function referencedComponents(from: JsonSchema[], schemas: Record<string, JsonSchema>): Set<string> {
+export function referencedComponents(from: JsonSchema[], schemas: Components): Set<string> {
   const found = new Set<string>();
   const queue = from.map((schema) => JSON.stringify(schema));
   for (let text = queue.pop(); text !== undefined; text = queue.pop()) {
-    for (const [, name] of text.matchAll(/#\/components\/schemas\/(\w+)/g)) {
-      if (!found.has(name!)) queue.push(JSON.stringify(schemas[name!]));
-      found.add(name!);
+    for (const [, name = ''] of text.matchAll(/#\/components\/schemas\/(\w+)/g)) {
+      if (!found.has(name)) queue.push(JSON.stringify(schemas[name]));
+      found.add(name);
     }
   }
   return found;
 }
 
 /** Maximum number of records of an upsert. */
-export const recordsPerUpsert = (schemas: Record<string, JsonSchema>): unknown =>
-  (schemas.Upsert!.properties as Record<string, JsonSchema>).records!.maxItems;
+export const recordsPerUpsert = (schemas: Components): unknown => schemas.Upsert?.properties?.records?.maxItems;
 
-export type Components = Record<string, JsonSchema>;
+/** Returns the component that a reference names. Throws if there is none. */
+export function componentOf<T>($ref: string, components: Readonly<Record<string, T>>): T {
+  const component = components[$ref.slice($ref.lastIndexOf('/') + 1)];
+  if (component === undefined) throw new Error(`${$ref} does not exist`);
+  return component;
+}
 
 /** Returns an operation's parameters in its path or query, with references resolved. */
 export const parametersOf = (
   { parameters = [] }: RoutedOperation,
-  components: Components,
+  components: Record<string, Parameter>,
   place: string,
-): JsonSchema[] =>
+): Parameter[] =>
   parameters
-    .map(({ $ref, ...own }) => (typeof $ref === 'string' ? components[$ref.slice($ref.lastIndexOf('/') + 1)]! : own))
+    .map((parameter) => ('$ref' in parameter ? componentOf(parameter.$ref, components) : parameter))
     .filter((parameter) => parameter.in === place);

@@ -1,8 +1,10 @@
+import { itemAt } from '../../lib/checked-access.ts';
 import type { JsonSchema } from '../../lib/json/schema.ts';
 import { wrapText } from '../markdown.ts';
 import { NON_RETRYABLE_OPERATIONS } from '../retry-outcomes.ts';
 import {
   BASE,
+  componentOf,
   describedApi,
   JSON_MEDIA_TYPE,
   parametersOf,
@@ -46,15 +48,14 @@ export function pythonTypes(): string {
     Object.values(requestBody?.content ?? {}).map(({ schema }) => schema),
   );
   const held = referencedComponents(
-    bodies.map(({ $ref }) => schemas[String($ref).slice(String($ref).lastIndexOf('/') + 1)]!),
+    bodies.map(({ $ref = '' }) => componentOf($ref, schemas)),
     schemas,
   );
   for (const [name, schema] of Object.entries(schemas)) {
     const isNeeded = held.has(name) || writer.answered.has(name);
     if (isNeeded && schema.properties !== undefined && !OWN.has(name)) writer.declare(name, schema, name);
   }
-  const [, record] = schemas.ExportLine!.oneOf as JsonSchema[];
-  writer.declare('ExportedRecord', record!, 'ExportLine');
+  writer.declare('ExportedRecord', itemAt(schemas.ExportLine?.oneOf ?? [], 1), 'ExportLine');
   for (const operation of called) {
     const answer = successSchemaOf(operation);
     if (answer.properties !== undefined) writer.declare(successTypeName(operation), answer, null);
@@ -85,9 +86,9 @@ class PythonTypes {
 
   /** Adds the class after the classes of the objects that it contains. */
   #declare(name: string, schema: JsonSchema): void {
-    const required = (schema.required ?? []) as string[];
+    const { required = [] } = schema;
     const [always, sometimes]: [string[], string[]] = [[], []];
-    for (const [field, property] of Object.entries(schema.properties as Record<string, JsonSchema>)) {
+    for (const [field, property] of Object.entries(schema.properties ?? {})) {
       const type = this.#type(property, `${name}${field.charAt(0).toUpperCase()}${field.slice(1)}`);
       (required.includes(field) ? always : sometimes).push(`${prose(property)}    ${field}: ${type}`);
     }
@@ -108,16 +109,16 @@ class PythonTypes {
     if (typeof $ref === 'string') return this.#reference($ref.slice($ref.lastIndexOf('/') + 1));
     if (only !== undefined) return `Literal[${typeof only === 'boolean' ? (only ? 'True' : 'False') : `"${only}"`}]`;
     if (Array.isArray(values)) return `Literal[${values.map((value) => JSON.stringify(value)).join(', ')}]`;
-    const members = (schema.oneOf ?? onlyOf(schema.allOf)) as JsonSchema[] | undefined;
+    const members = schema.oneOf ?? onlyOf(schema.allOf);
     if (schema.properties === undefined && members)
       return members.map((member) => this.#type(member, name)).join(' | ');
-    if (Array.isArray(type)) return type.map((one) => this.#type({ ...schema, type: one }, name)).join(' | ');
+    if (typeof type === 'object') return type.map((one) => this.#type({ ...schema, type: one }, name)).join(' | ');
     if (schema.properties !== undefined) {
       this.#declare(name, schema);
       return name;
     }
     if (type === 'array') {
-      const items = schema.items as JsonSchema;
+      const { items = {} } = schema;
       return items.type === 'number' ? this.#vector : `list[${this.#type(items, name)}]`;
     }
     if (type === 'object') return this.#mapping(schema.additionalProperties, name);
@@ -128,24 +129,23 @@ class PythonTypes {
       boolean: 'bool',
       null: 'None',
     };
-    const scalar = scalars[type as string];
+    const scalar = scalars[type ?? ''];
     if (scalar === undefined) throw new Error(`no type for the schema ${JSON.stringify(schema)}`);
     return scalar;
   }
 
-  #mapping(values: unknown, name: string): string {
-    const isTyped = typeof values === 'object' && values !== null;
-    return `dict[str, ${isTyped ? this.#type(values as JsonSchema, name) : 'Any'}]`;
+  #mapping(values: JsonSchema['additionalProperties'], name: string): string {
+    return `dict[str, ${typeof values === 'object' ? this.#type(values, name) : 'Any'}]`;
   }
 
   #reference(name: string): string {
-    const schema = this.#schemas[name]!;
+    const schema = componentOf(name, this.#schemas);
     return schema.properties !== undefined || OWN.has(name) ? name : this.#type(schema, name);
   }
 }
 
 /** Returns the only schema of a list, or undefined: several schemas have no single type. */
-const onlyOf = (schemas: unknown): unknown => (Array.isArray(schemas) && schemas.length === 1 ? schemas : undefined);
+const onlyOf = (schemas: JsonSchema['allOf']) => (schemas?.length === 1 ? schemas : undefined);
 
 /** Describes a field and its default. */
 function prose({ description, default: fallback }: JsonSchema): string {
@@ -165,11 +165,11 @@ const literal = (value: unknown): string =>
 /** Defaults of omitted fields and parameters, by operation. */
 function defaultsText(called: RoutedOperation[], { schemas, parameters }: ReturnType<typeof describedApi>): string {
   const lines = called.flatMap((operation) => {
-    const { $ref } = operation.requestBody?.content[JSON_MEDIA_TYPE]?.schema ?? {};
-    const body = schemas[String($ref).slice(String($ref).lastIndexOf('/') + 1)];
-    const properties = Object.entries((body?.properties ?? {}) as Record<string, JsonSchema>);
+    const { $ref = '' } = operation.requestBody?.content[JSON_MEDIA_TYPE]?.schema ?? {};
+    const body = schemas[$ref.slice($ref.lastIndexOf('/') + 1)];
+    const properties = Object.entries(body?.properties ?? {});
     const inQuery = parametersOf(operation, parameters, 'query').map(({ name, schema }) => [name, schema] as const);
-    const fields = [...properties, ...inQuery] as [string, JsonSchema][];
+    const fields = [...properties, ...inQuery];
     const given = fields.filter(([, schema]) => isGiven(schema.default));
     const text = given.map(([name, schema]) => `"${name}": ${literal(schema.default)}`).join(', ');
     return text === '' ? [] : [`    "${operation.operationId}": {${text}},`];

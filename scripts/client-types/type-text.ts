@@ -1,3 +1,4 @@
+import { firstOf } from '../../lib/checked-access.ts';
 import type { JsonSchema } from '../../lib/json/schema.ts';
 import { wrapText } from '../markdown.ts';
 
@@ -22,13 +23,13 @@ export function typeText(schema: JsonSchema, numbers = 'number[]'): string {
   if (typeof $ref === 'string') return typeName($ref.slice($ref.lastIndexOf('/') + 1));
   if (only !== undefined) return JSON.stringify(only);
   if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(' | ');
-  if (Array.isArray(allOf) && allOf.length === 1) return typeText(allOf[0] as JsonSchema, numbers);
+  if (allOf?.length === 1) return typeText(firstOf(allOf), numbers);
   if (schema.properties !== undefined) return objectText(schema, numbers);
   const members = oneOf ?? anyOf;
-  if (Array.isArray(members)) return members.map((member) => typeText(member as JsonSchema, numbers)).join(' | ');
-  if (Array.isArray(type)) return type.map((one) => typeText({ ...schema, type: one }, numbers)).join(' | ');
+  if (members !== undefined) return members.map((member) => typeText(member, numbers)).join(' | ');
+  if (typeof type === 'object') return type.map((one) => typeText({ ...schema, type: one }, numbers)).join(' | ');
   if (type === 'array') {
-    const items = schema.items as JsonSchema;
+    const { items = {} } = schema;
     return items.type === 'number' ? numbers : `Array<${typeText(items, numbers)}>`;
   }
   if (type === 'object') return recordText(schema, numbers);
@@ -41,19 +42,18 @@ export function typeText(schema: JsonSchema, numbers = 'number[]'): string {
  * Free-form JSON is `object` in requests, so that callers can pass a value of an interface type.
  */
 function recordText({ additionalProperties: values }: JsonSchema, numbers: string): string {
-  if (typeof values === 'object' && values !== null)
-    return `Record<string, ${typeText(values as JsonSchema, numbers)}>`;
+  if (typeof values === 'object') return `Record<string, ${typeText(values, numbers)}>`;
   return numbers === REQUEST_NUMBERS ? 'object' : 'Record<string, unknown>';
 }
 
 function objectText(schema: JsonSchema, numbers: string): string {
-  const properties = Object.entries(schema.properties as Record<string, JsonSchema>);
-  const required = (schema.required ?? []) as string[];
+  const properties = Object.entries(schema.properties ?? {});
+  const { required = [] } = schema;
   const fields = properties.map(([name, property]) => {
     const mark = required.includes(name) ? '' : '?';
     return `${fieldComment(property)}${name}${mark}: ${typeText(property, numbers)};`;
   });
-  const [pattern] = Object.values((schema.patternProperties ?? {}) as Record<string, JsonSchema>);
+  const [pattern] = Object.values(schema.patternProperties ?? {});
   const others = properties.map(([, property]) => typeText(property, numbers));
   const open =
     pattern && `[field: string]: ${[...new Set([typeText(pattern, numbers), ...others])].join(' | ')} | undefined;`;
@@ -65,9 +65,9 @@ function objectText(schema: JsonSchema, numbers: string): string {
  * Wraps an object type that needs exactly one (`oneOf`) or at least one (`anyOf`) of some fields.
  */
 function chosenText(whole: string, fields: number, { oneOf, anyOf }: JsonSchema): string {
-  const choices = (oneOf ?? anyOf) as { required: string[] }[] | undefined;
+  const choices = oneOf ?? anyOf;
   if (choices === undefined || fields === 0) return whole;
-  const names = choices.map(({ required: [name] }) => `'${name}'`).join(' | ');
+  const names = choices.map(({ required = [] }) => `'${firstOf(required)}'`).join(' | ');
   return `${oneOf === undefined ? 'AtLeastOne' : 'ExactlyOne'}<${whole}, ${names}>`;
 }
 

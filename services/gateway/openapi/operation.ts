@@ -7,7 +7,7 @@ import type { Limits } from '../../../lib/limits.ts';
 import { NDJSON_TYPE } from '../responses/sender.ts';
 import type { Route } from '../route.ts';
 import { withExamples } from './examples/attached.ts';
-import { type OpenApiSchema, type OpenApiSchemas, ref } from './schema.ts';
+import { type OpenApiParameters, type OpenApiSchema, type OpenApiSchemas, ref } from './schema.ts';
 
 /** Descriptions of operations by action: what neither the route nor its request schema contains. */
 export type Descriptions = {
@@ -128,7 +128,7 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
 /** Bounds of a `limit` whose default is its maximum. */
 const ofFullPage = (maximum: number): OpenApiSchema => ({ maximum, default: maximum });
 
-function parametersOf(route: Route, limits: Limits): OpenApiSchema[] {
+function parametersOf(route: Route, limits: Limits): object[] {
   const [target, namespace] = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
   const isProofAsWell = route.whenGiven.id !== undefined;
   const pages: { [A in ActionName]?: OpenApiSchema } = {
@@ -139,7 +139,7 @@ function parametersOf(route: Route, limits: Limits): OpenApiSchema[] {
     'collections.namespaces': { maximum: limits.namespacesPageMax, default: limits.namespacesPageDefault },
     'collections.anchors': { maximum: limits.anchorsPageMax, default: limits.anchorsPageDefault },
   };
-  const query: OpenApiSchemas = {
+  const query: OpenApiParameters = {
     limit: {
       description: 'Maximum number of items on the page.',
       schema: { type: 'integer', minimum: 1, ...pages[route.action] },

@@ -3,6 +3,10 @@ import type { JsonSchema } from '../../../lib/json/schema.ts';
 export { ref } from '../../../lib/json/schema.ts';
 export type OpenApiSchema = JsonSchema;
 export type OpenApiSchemas = Readonly<Record<string, OpenApiSchema>>;
+/** Parameters in a path or query, by name. */
+export type OpenApiParameters = Readonly<
+  Record<string, { required?: boolean; description?: string; schema: OpenApiSchema }>
+>;
 
 export const textSchema = (description: string, more: OpenApiSchema = {}): OpenApiSchema => ({
   type: 'string',
@@ -25,7 +29,10 @@ export const listSchema = (items: OpenApiSchema, more: OpenApiSchema = {}): Open
 export const MORE: OpenApiSchema = textSchema('Cursor of the next page; absent on the last page.');
 export const TRUE: OpenApiSchema = { type: 'boolean', const: true };
 
-export const nullableSchema = (schema: OpenApiSchema): OpenApiSchema => ({ ...schema, type: [schema.type, 'null'] });
+export const nullableSchema = (schema: OpenApiSchema): OpenApiSchema => ({
+  ...schema,
+  type: [schema.type ?? [], 'null'].flat(),
+});
 
 /** Returns a schema of an object in which all properties but the `optional` ones are required. */
 export function object(

@@ -4,7 +4,15 @@ import { place } from '../../../../contracts/requests/place.ts';
 import { type RequestName, requestsOf } from '../../../../contracts/requests/requests.ts';
 import { recordSchema } from '../../../../contracts/requests/vector-requests.ts';
 import type { Limits } from '../../../../lib/limits.ts';
-import { flagSchema, type OpenApiSchema, type OpenApiSchemas, object, ref, textSchema } from '../../openapi/schema.ts';
+import {
+  flagSchema,
+  type OpenApiParameters,
+  type OpenApiSchema,
+  type OpenApiSchemas,
+  object,
+  ref,
+  textSchema,
+} from '../../openapi/schema.ts';
 import type { PINECONE_BODIES } from '../bodies.ts';
 import { pineconeMetric } from '../metric.ts';
 
@@ -111,11 +119,11 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, OpenA
 /** Returns the schema of a vector in an upsert, which is a record. */
 export function vectorSchema(limits: Limits): OpenApiSchema {
   const { properties, required } = recordSchema(limits);
-  return { type: 'object', properties: { ...(properties as OpenApiSchemas), sparseValues: NO_SPARSE }, required };
+  return { type: 'object', properties: { ...properties, sparseValues: NO_SPARSE }, required };
 }
 
 /** Returns the query parameters of a route by name. */
-export function queryParametersOf(path: string, limits: Limits): OpenApiSchemas {
+export function queryParametersOf(path: string, limits: Limits): OpenApiParameters {
   const listed = fieldsOf(limits, 'list');
   const pageMax = path.endsWith('/namespaces') ? limits.namespacesPageMax : limits.listPageMax;
   return {
