@@ -89,10 +89,11 @@ export class CancelledCalls {
 
   #tell({ id, nodeID }: Context, reason: unknown): void {
     const broker = this.#broker;
-    const isKnown = broker.registry.actions.get(CANCEL)?.getEndpointByNodeID(nodeID!)?.isAvailable === true;
+    if (nodeID === null) return;
+    const isKnown = broker.registry.actions.get(CANCEL)?.getEndpointByNodeID(nodeID)?.isAvailable === true;
     if (!isKnown) return;
     const isClientGone = reason instanceof Cancelled && reason.isClientGone;
     // Best effort: without this message, the other node finishes the call in vain.
-    broker.call(CANCEL, { call: id, isClientGone }, { nodeID: nodeID! }).catch(() => undefined);
+    broker.call(CANCEL, { call: id, isClientGone }, { nodeID }).catch(() => undefined);
   }
 }

@@ -15,7 +15,7 @@ for (const kernel of KERNELS) {
   const assembled = wabt.parseWat(`${file}.wat`, readFileSync(source, 'utf8'), { simd: true });
   assembled.validate();
   const base64 = Buffer.from(assembled.toBinary({}).buffer).toString('base64');
-  const lines = base64.match(/.{1,100}/g)!.map((line) => `  '${line}',`);
+  const lines = (base64.match(/.{1,100}/g) ?? []).map((line) => `  '${line}',`);
   const text = `/** Generated from ${file}.wat by \`npm run kernel\`: the module's bytes in base64. */
 export const ${file.toUpperCase().replaceAll('-', '_')}_WASM = [
 ${lines.join('\n')}

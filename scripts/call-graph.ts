@@ -24,7 +24,7 @@ const actions = new Set(
 /** Returns the services whose actions a text names, gauges excluded. */
 function calledIn(text: string): string[] {
   const called = [...text.matchAll(NAMED)].filter(([, service, name]) => actions.has(`${service}.${name}`));
-  return called.flatMap(([, service, name]) => (GAUGES.has(name!) ? [] : [service!]));
+  return called.flatMap(([, service = '', name = '']) => (GAUGES.has(name) ? [] : [service]));
 }
 
 /** Returns the calls between services as edges of a Mermaid flowchart. */

@@ -77,7 +77,7 @@ class LocalCluster {
   /** The text that a person needs to get started. */
   banner(dataDir: string, stores: string): string {
     const { url, key, ledger, curl } = this.#told();
-    const facts = [
+    const facts: string[][] = [
       ['Data folder', dataDir],
       ['Between nodes', stores],
       ['Ledger', ledger],
@@ -86,7 +86,7 @@ class LocalCluster {
       ['Console', 'npm run repl   (then: provec nodes)'],
       ['End', 'Ctrl-C'],
     ];
-    const lines = facts.map(([name, value]) => `  ${name!.padEnd(15)}${value}`);
+    const lines = facts.map(([name = '', value]) => `  ${name.padEnd(15)}${value}`);
     return ['', `Provec listens on ${url}`, '', ...lines, '', 'Create a collection:', '', `  ${curl}`, '', ''].join(
       '\n',
     );
@@ -97,7 +97,7 @@ class LocalCluster {
     const { stdout } = this.gateway;
     const found = (pattern: RegExp): string | null => pattern.exec(stdout)?.[1] ?? null;
     return {
-      url: found(/^Provec listens on (\S+)$/m)!,
+      url: found(/^Provec listens on (\S+)$/m) ?? '',
       key: found(/^ +API key +(.+)$/m),
       ledger: found(/^ +Ledger +(.+)$/m) ?? '',
       curl: found(/^ +(curl .+)$/m) ?? '',

@@ -96,12 +96,12 @@ function checkIdiom(file: string, comment: string): void {
 const declaredIn = new Map<string, string[]>();
 
 function checkExports(file: string, text: string): void {
-  for (const [, name] of text.matchAll(EXPORTED)) {
-    const others = declaredIn.get(name!) ?? [];
+  for (const [, name = ''] of text.matchAll(EXPORTED)) {
+    const others = declaredIn.get(name) ?? [];
     const other = others.find((path) => path !== file && !(ADAPTER.test(path) && ADAPTER.test(file)));
     if (other !== undefined)
       breaches.push(`${file}: ${name} is exported by ${other}, too; give one of them another name`);
-    declaredIn.set(name!, [...others, file]);
+    declaredIn.set(name, [...others, file]);
   }
 }
 
@@ -132,9 +132,9 @@ function checkPage(page: string): void {
   for (const idiom of idiomsOfPage(text)) breaches.push(`${page}: "${idiom}": say who does what`);
   for (const [, named] of text.matchAll(NAMED_SOURCE))
     if (!files.some((name) => `/${name}`.endsWith(`/${named}`))) breaches.push(`${page}: there is no ${named}`);
-  for (const [, named] of [...text.matchAll(NAMED_TEST), ...text.matchAll(NAMED_IN_TEST)]) {
-    const start = `test/${named!.split('*')[0]}`;
-    if (!existsSync(named!) && !inTest.some((name) => name.startsWith(start)))
+  for (const [, named = ''] of [...text.matchAll(NAMED_TEST), ...text.matchAll(NAMED_IN_TEST)]) {
+    const start = `test/${named.split('*')[0]}`;
+    if (!existsSync(named) && !inTest.some((name) => name.startsWith(start)))
       breaches.push(`${page}: there is no ${named} in test/`);
   }
   // Tables and code do not wrap.

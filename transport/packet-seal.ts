@@ -87,9 +87,9 @@ export function sealPacket(key: Buffer, header: PacketHeader, cmd: string, conte
 /** Returns null for bytes that are not a sealed packet. */
 export function headerOf(sealed: Buffer): PacketHeader | null {
   const isWhole = sealed.length >= HEADER_BYTES + INNER_HEAD_BYTES + TAG_BYTES;
-  if (!isWhole || sealed[0] !== FORMAT || sealed[1]! > 1) return null;
+  if (!isWhole || sealed.readUInt8(0) !== FORMAT || sealed.readUInt8(1) > 1) return null;
   return {
-    isForAll: sealed[1] === 0,
+    isForAll: sealed.readUInt8(1) === 0,
     keyId: sealed.subarray(2, 2 + KEY_ID_BYTES),
     session: sealed.subarray(2 + KEY_ID_BYTES, 2 + KEY_ID_BYTES + SESSION_BYTES),
     counter: sealed.readBigUInt64BE(HEADER_BYTES - 8),
@@ -108,10 +108,11 @@ export function openPacket(key: Buffer, cmd: string, sealed: Buffer): PacketCont
   } catch {
     return null;
   }
-  const nameEnd = INNER_HEAD_BYTES + inner[9]!;
+  const flags = inner.readUInt8(0);
+  const nameEnd = INNER_HEAD_BYTES + inner.readUInt8(9);
   return {
-    isProof: (inner[0]! & PROOF) !== 0,
-    asksForProof: (inner[0]! & ASKS) !== 0,
+    isProof: (flags & PROOF) !== 0,
+    asksForProof: (flags & ASKS) !== 0,
     saidToAll: inner.readBigUInt64BE(1),
     sender: inner.toString('utf8', INNER_HEAD_BYTES, nameEnd),
     packet: inner.subarray(nameEnd),

@@ -1,3 +1,5 @@
+import { firstOf } from '../lib/checked-access.ts';
+
 /** What a node knows about a call that it received. */
 type CallStatus = 'running' | 'answered' | 'lost' | 'unknown';
 
@@ -126,7 +128,6 @@ export class ReceivedCalls {
   #refuse(id: string): void {
     this.#refused.add(id);
     if (this.#refused.size <= this.#options.limits.refusedMax) return;
-    const [oldest] = this.#refused;
-    this.#refused.delete(oldest!);
+    this.#refused.delete(firstOf(this.#refused));
   }
 }

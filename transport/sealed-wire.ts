@@ -79,7 +79,7 @@ export class SealedWire {
     this.#options = options;
     const { namespace } = options;
     const [current, ...earlier] = options.keys;
-    this.#keys = [new TransportKey(current!, namespace), ...earlier.map((key) => new TransportKey(key, namespace))];
+    this.#keys = [new TransportKey(current, namespace), ...earlier.map((key) => new TransportKey(key, namespace))];
     this.#allKey = this.#keys[0].forAll(this.#session);
   }
 

@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { firstOf } from '../checked-access.ts';
 import type { Keyring } from './keyring.ts';
 
 const SEAL_DIGITS = 64;
@@ -22,7 +23,7 @@ export class Seals {
 
   /** Returns a seal of the current key, 32 bytes. */
   seal(said: MacPayload): Buffer {
-    return sealOf(this.#keys[0]!, JSON.stringify(said));
+    return sealOf(firstOf(this.#keys), JSON.stringify(said));
   }
 
   /** As `seal`, in 64 hex digits. */

@@ -20,8 +20,9 @@ export interface ClusterPlan {
 
 /** Reads `[--nodes <n>]`. Throws ConfigError for any other arguments. */
 export function readNodes(argv: readonly string[]): number {
-  const [, attached] = /^--nodes(?:=(.*))?$/s.exec(argv[0] ?? '--nodes=3') ?? [];
-  const isNamed = argv.length === 0 || /^--nodes(=|$)/.test(argv[0]!);
+  const [option = '--nodes=3'] = argv;
+  const [, attached] = /^--nodes(?:=(.*))?$/s.exec(option) ?? [];
+  const isNamed = /^--nodes(=|$)/.test(option);
   const value = argv.length === 0 ? String(NODES_DEFAULT) : (attached ?? argv[1] ?? '');
   const most = attached === undefined ? 2 : 1;
   if (!isNamed || argv.length > most || !/^\d{1,3}$/.test(value) || Number(value) < 1 || Number(value) > NODES_MAX)

@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { itemAt } from '../../lib/checked-access.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
 import type { AccountRow, Catalog, CollectionRow } from '../../store/catalog.ts';
 
@@ -47,7 +48,7 @@ export class ReferenceResolver {
   async #onlyOneNamed(name: string): Promise<CollectionRow> {
     const accounts = await this.#catalog.listAccounts();
     const rows = await pLimit(ASKED_AT_ONCE).map(accounts, ({ id }) => this.#catalog.findCollection(id, name));
-    const found = rows.flatMap((row, at) => (row === null ? [] : [{ row, account: accounts[at]!.name }]));
+    const found = rows.flatMap((row, at) => (row === null ? [] : [{ row, account: itemAt(accounts, at).name }]));
     const several = 'have a collection of that name; say which';
     return onlyMatch(found, 'COLLECTION_NOT_FOUND', several, ({ account }) => `${account}/${name}`).row;
   }

@@ -1,4 +1,4 @@
-import { getOrThrow } from '../../lib/checked-access.ts';
+import { firstOf, getOrThrow } from '../../lib/checked-access.ts';
 import type { TransactionContent, TransactionRecord } from './ledger-state.ts';
 
 /** Record that has its transaction. */
@@ -45,7 +45,7 @@ export class TransactionHistory {
   /** First slot from which no transaction is missing. */
   get firstSlot(): number {
     const full = [this.#own, this.#others].filter(({ size }) => size > 0 && size >= this.#capacity);
-    return Math.max(this.#firstSlot, ...full.map(([oldest]) => oldest!.slot));
+    return Math.max(this.#firstSlot, ...full.map((kept) => firstOf(kept).slot));
   }
 
   get payers(): ReadonlySet<string> {
@@ -105,9 +105,9 @@ export class TransactionHistory {
     const kept = isOwn ? this.#own : this.#others;
     kept.add(record);
     if (kept.size <= this.#capacity) return;
-    const [oldest] = kept;
-    kept.delete(oldest!);
-    this.#forget(oldest!);
+    const oldest = firstOf(kept);
+    kept.delete(oldest);
+    this.#forget(oldest);
   }
 
   #forget(record: TransactionRecord): void {

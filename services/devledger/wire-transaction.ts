@@ -3,6 +3,7 @@
  * only gets bytes that this file decodes and encodes to the same bytes again. LiteSVM itself checks
  * the instructions and the signatures.
  */
+
 import {
   getBase58Decoder,
   getCompiledTransactionMessageDecoder,
@@ -11,6 +12,7 @@ import {
   getTransactionEncoder,
   type Transaction,
 } from '@solana/web3.js';
+import { firstOf } from '../../lib/checked-access.ts';
 import { invalidParams, RpcError } from './rpc-error.ts';
 
 type Message = ReturnType<ReturnType<typeof getCompiledTransactionMessageDecoder>['decode']>;
@@ -68,7 +70,7 @@ export function readTransaction(bytes: Buffer): WireTransaction {
       message: { ...message, version: message.version },
       signatures: texts,
       wire: bytes.toString('base64'),
-      signature: texts[0]!,
+      signature: firstOf(texts),
       blockhash: message.lifetimeToken,
       writable,
     };

@@ -12,6 +12,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { itemAt } from '../../lib/checked-access.ts';
 import type { AccountId } from '../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/time/clock.ts';
@@ -249,5 +250,5 @@ function serve({ next, decided }: Turn, waiting: WaitingReservation[], stored: U
     else requests.push(waiter);
   }
   const decisions = decideWrites(next, stored, requests, INTERNAL_LIMITS.writeHoldsMax);
-  for (const [at, decision] of decisions.entries()) decided.set(requests[at]!, decision);
+  for (const [at, decision] of decisions.entries()) decided.set(itemAt(requests, at), decision);
 }

@@ -11,7 +11,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Collection } from 'mongodb';
 import pLimit from 'p-limit';
-import { lastOf } from '../../lib/checked-access.ts';
+import { itemAt, lastOf } from '../../lib/checked-access.ts';
 import type { CollectionId } from '../../lib/ids.ts';
 import { invalidHead, SEQ_MAX, type ShardHead } from '../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../lib/shard/key.ts';
@@ -70,7 +70,7 @@ export class MongoLog implements ShardLog {
   async heads(collectionId: CollectionId): Promise<Map<number, ShardHead>> {
     const indexes = (await this.#shards.ofCollection(collectionId)).map(({ index }) => index);
     const heads = await pLimit(HEADS_AT_ONCE).map(indexes, (index) => this.#head(shardKey(collectionId, index)));
-    return new Map(heads.flatMap((head, at) => (head === null ? [] : [[indexes[at]!, head]])));
+    return new Map(heads.flatMap((head, at) => (head === null ? [] : [[itemAt(indexes, at), head]])));
   }
 
   async trim(shard: ShardKey, throughSeq: number): Promise<void> {

@@ -41,7 +41,7 @@ export async function openAuthority(file: string, mayCreate: boolean, log: Logge
 
 function create(file: string): void {
   const { d: secret, x: address } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
-  const bytes = Buffer.concat([secret, address].map((part) => Buffer.from(part!, 'base64url')));
+  const bytes = Buffer.concat([secret, address].map((part = '') => Buffer.from(part, 'base64url')));
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify([...bytes])}\n`, { flag: 'wx', mode: 0o600, flush: true });
   chmodSync(file, 0o600);

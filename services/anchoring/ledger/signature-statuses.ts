@@ -1,3 +1,4 @@
+import { itemAt } from '../../../lib/checked-access.ts';
 import type { RpcPool } from './rpc-pool.ts';
 import { statusesOf, type TransactionStatus } from './rpc-responses.ts';
 
@@ -39,7 +40,7 @@ async function askAt(pool: RpcPool, atSlot: bigint, questions: StatusRequest[]):
   const signatures = questions.map(({ signature }) => signature);
   try {
     const found = await pool.call((rpc, abortSignal) => statusesOf(rpc, abortSignal, { signatures, atSlot }));
-    for (const [at, { resolve }] of questions.entries()) resolve(found[at]!);
+    for (const [at, { resolve }] of questions.entries()) resolve(itemAt(found, at));
   } catch (error) {
     for (const { reject } of questions) reject(error);
   }

@@ -7,6 +7,7 @@
  * the time of the next call. It throws if the ledger or the store cannot be reached, and may be
  * called again at any time. See docs/internals/anchoring.md.
  */
+import { itemAt } from '../../../lib/checked-access.ts';
 import type { CollectionId } from '../../../lib/ids.ts';
 import { LEDGER_LAG_MAX_MS } from '../../../lib/ledger/lag.ts';
 import { collectionRoot, isSameAnchor } from '../../../lib/shard/collection-root.ts';
@@ -165,7 +166,7 @@ export class Outbox {
    */
   async #heldAgainstShards(cut: Cut, collection: CollectionRow): Promise<string | null> {
     const heads = await this.#context.headsAt(collection, cut);
-    const shard = heads.findIndex((head, index) => head !== null && !isSameState(head, cut[index]!));
+    const shard = heads.findIndex((head, index) => head !== null && !isSameState(head, itemAt(cut, index)));
     if (shard >= 0) return `Shard ${shard} contradicts the root to be anchored.`;
     if (heads.includes(null)) throw new Error('A shard does not know its head at the root to be anchored yet.');
     return null;

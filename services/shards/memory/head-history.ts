@@ -1,3 +1,4 @@
+import { firstOf } from '../../../lib/checked-access.ts';
 import { invalidHead, type ShardHead } from '../../../lib/shard/head.ts';
 
 /** Maximum number of heads kept per shard, in addition to the head at the confirmed root. */
@@ -34,8 +35,7 @@ export class HeadHistory {
 
   add(head: ShardHead): void {
     this.#recent.set(head.seq, head);
-    const [oldest] = this.#recent.keys();
-    if (this.#recent.size > HEAD_HISTORY_MAX) this.#recent.delete(oldest!);
+    if (this.#recent.size > HEAD_HISTORY_MAX) this.#recent.delete(firstOf(this.#recent.keys()));
   }
 
   /**

@@ -8,8 +8,10 @@
  * leaves the shard unchanged. The shard closes when an outcome cannot be determined, when another
  * node took the seq, or when its worker ends. See docs/internals/shard.md.
  */
+
 import { randomUUID } from 'node:crypto';
 import type { FairShares } from '../../../lib/admission/fair-share.ts';
+import { itemAt } from '../../../lib/checked-access.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import { invalidValue } from '../../../lib/records/fields.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
@@ -235,9 +237,10 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     try {
       // Transferring gives a write away. Writes of a larger group may be staged again one by one,
       // so they are copied.
-      if (group.length > 1)
+      const [only, ...others] = group;
+      if (only === undefined || others.length > 0)
         return await this.worker.request('stage', { key: this.key, writes: group.map(({ write }) => write) });
-      const { write, transfer } = await toPosted(group[0]!.write, this.#context.keepsWrites);
+      const { write, transfer } = await toPosted(only.write, this.#context.keepsWrites);
       return await this.worker.request('stage', { key: this.key, writes: [write] }, transfer);
     } catch (error) {
       if (!(error instanceof WorkerLost) && !(error instanceof ProvecError)) throw new EngineFault(error);
@@ -311,7 +314,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
 
 function acknowledge(group: QueuedWrite[], outcomes: WriteOutcome[], head: ShardHead): void {
   group.forEach(({ resolve, reject }, at) => {
-    const { refused, ...outcome } = outcomes[at]!;
+    const { refused, ...outcome } = itemAt(outcomes, at);
     if (refused) reject(invalidValue(refused.path, refused.expected, refused.got));
     else resolve({ head, ...outcome });
   });

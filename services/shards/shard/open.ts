@@ -8,7 +8,9 @@
  * collection is not anchored until an operator decides. If the contradiction cannot be stored, the
  * shard does not open. See docs/internals/shard.md.
  */
+
 import type { Logger } from 'pino';
+import { firstOf } from '../../../lib/checked-access.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
@@ -206,7 +208,7 @@ async function bestRecovery(loading: OpenContext, warm: LoadedCopy | null): Prom
   const starts: RecoveryStart[] = warm ? [warm, 'checkpoint', 'records'] : ['checkpoint', 'records'];
   let refutedSeq = 0;
   for (let overtaken = 0; ; ) {
-    const start = starts[0]!;
+    const start = firstOf(starts);
     const way = await recoverFrom(loading, start);
     if (await isOvertaken(key, way.end.head, recorded, store)) {
       if (++overtaken === RESTARTS_MAX)

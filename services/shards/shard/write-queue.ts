@@ -73,9 +73,10 @@ export class WriteQueue {
     let bytes = 0;
     let records = 0;
     const { groupCommitMaxBytes, groupCommitMaxRecords, groupCommitMaxRequests } = INTERNAL_LIMITS;
-    while (count < this.#waiting.length && count < groupCommitMaxRequests) {
-      const next = this.#waiting[count]!;
-      if (count > 0 && (isByFilter(next.write) || isByFilter(this.#waiting[0]!.write))) break;
+    const [first] = this.#waiting;
+    for (const next of this.#waiting) {
+      if (count === groupCommitMaxRequests) break;
+      if (count > 0 && (isByFilter(next.write) || (first && isByFilter(first.write)))) break;
       bytes += next.bytes;
       records += recordsOf(next.write);
       if (count > 0 && (bytes > groupCommitMaxBytes || records > groupCommitMaxRecords)) break;
