@@ -1,3 +1,4 @@
+import { itemAt } from '../../../lib/checked-access.ts';
 import type { FoundNodes, Graph } from './graph.ts';
 import type { IndexQuery } from './index-space.ts';
 
@@ -38,7 +39,7 @@ export class Candidates {
     let count = 0;
     this.passed = 0;
     for (let looked = 0; count < most && looked < INSPECTED_MAX && this.#at < nodes.length; looked++) {
-      const slot = this.#slot < 0 ? this.#graph.firstSlot(nodes[this.#at]) : this.#slot;
+      const slot = this.#slot < 0 ? this.#graph.firstSlot(nodes[this.#at]!) : this.#slot;
       if (slot >= 0 && matches(slot)) batch[count++] = slot;
       else this.passed++;
       this.#slot = slot < 0 ? -1 : this.#graph.nextSlot(slot);
@@ -52,7 +53,7 @@ export class Candidates {
     const { nodes, distances } = this.#found;
     if (this.isDone && nodes.length >= this.#graph.nodes) return true;
     if (floor === Number.NEGATIVE_INFINITY || nodes.length === 0) return false;
-    const distance = distances[Math.min(this.#at, nodes.length - 1)];
+    const distance = itemAt(distances, Math.min(this.#at, nodes.length - 1));
     return this.#graph.space.isBeyond(distance, floor, this.#queryLength, this.#query, this.#graph.error);
   }
 }

@@ -30,7 +30,7 @@ export class NodeSlots {
   /** Adds a slot to a node. Returns whether it is the node's only one. */
   add(node: number, slot: number): boolean {
     this.#first = withRoom(this.#first, node);
-    const first = this.#first[node];
+    const first = this.#first[node] ?? NOWHERE;
     this.#first[node] = slot;
     if (first === NOWHERE) return true;
     this.#link(slot, first);

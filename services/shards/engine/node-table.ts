@@ -22,7 +22,7 @@ export class NodeTable {
   find(bytes: Uint8Array): number {
     const [low, high] = digestOf(bytes);
     const at = this.#cellOf(low, high);
-    return this.#cells[at + 2] === EMPTY ? -1 : this.#cells[at + 2];
+    return this.#cells[at + 2] === EMPTY ? -1 : this.#cells[at + 2]!;
   }
 
   /** Returns the node with these bytes. If there is none, adds `node` and returns it. */
@@ -30,7 +30,8 @@ export class NodeTable {
     if ((this.#size + 1) * CELL_WORDS > this.#cells.length * LOAD_MAX) this.#grow();
     const [low, high] = digestOf(bytes);
     const at = this.#cellOf(low, high);
-    if (this.#cells[at + 2] !== EMPTY) return this.#cells[at + 2];
+    const known = this.#cells[at + 2]!;
+    if (known !== EMPTY) return known;
     put(this.#cells, at, low, high, node);
     this.#size++;
     return node;
@@ -49,9 +50,9 @@ export class NodeTable {
     const larger = newCells((cells.length / CELL_WORDS) * 2);
     for (let at = 0; at < cells.length; at += CELL_WORDS) {
       if (cells[at + 2] === EMPTY) continue;
-      let to = firstCell(larger, cells[at]);
+      let to = firstCell(larger, cells[at]!);
       while (larger[to + 2] !== EMPTY) to = nextCell(larger, to);
-      put(larger, to, cells[at], cells[at + 1], cells[at + 2]);
+      put(larger, to, cells[at]!, cells[at + 1]!, cells[at + 2]!);
     }
     this.#cells = larger;
   }

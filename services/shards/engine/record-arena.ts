@@ -88,7 +88,7 @@ export class RecordArena {
     const length = bytes.readUInt16LE(at + 8);
     const shared = Math.min(length, key.length);
     for (let i = 0, from = at + HEADER_BYTES; i < shared; i++) {
-      const order = bytes[from + i] - key[i];
+      const order = bytes[from + i]! - key[i]!;
       if (order !== 0) return order;
     }
     return length - key.length;
@@ -116,8 +116,7 @@ export class RecordArena {
     if (garbage < CHUNK_BYTES || garbage <= this.#used * GARBAGE_SHARE_MAX) return false;
     let worst = -1;
     let most = 0;
-    for (let i = 0; i < this.#chunks.length; i++) {
-      const chunk = this.#chunks[i];
+    for (const [i, chunk] of this.#chunks.entries()) {
       if (chunk !== null && i !== this.#current && chunk.end - chunk.live > most) {
         most = chunk.end - chunk.live;
         worst = i;

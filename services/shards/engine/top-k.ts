@@ -25,32 +25,42 @@ export class TopK {
     if (this.size < this.#k) {
       if (this.size === this.#slots.length) this.#grow();
       this.#up(this.size++, slot, closeness);
-    } else if (this.#worse(this.#closeness[0], this.#slots[0], closeness, slot)) {
+    } else if (this.#isWorse(0, closeness, slot)) {
       this.#down(slot, closeness);
     } else {
       return;
     }
-    if (this.size === this.#k) this.#floor = this.#closeness[0];
+    if (this.size === this.#k) this.#floor = this.#closenessAt(0);
   }
 
   /** Removes and returns the worst slot; there must be one. Nothing may be offered afterwards. */
   takeWorst(): { slot: number; closeness: number } {
-    const worst = { slot: this.#slots[0], closeness: this.#closeness[0] };
+    const worst = { slot: this.#slotAt(0), closeness: this.#closenessAt(0) };
     const last = --this.size;
-    if (last > 0) this.#down(this.#slots[last], this.#closeness[last]);
+    if (last > 0) this.#down(this.#slotAt(last), this.#closenessAt(last));
     return worst;
   }
 
-  #worse(closenessA: number, slotA: number, closenessB: number, slotB: number): boolean {
-    return closenessA < closenessB || (closenessA === closenessB && this.#compareIds(slotA, slotB) > 0);
+  #slotAt(i: number): number {
+    return this.#slots[i]!;
+  }
+
+  #closenessAt(i: number): number {
+    return this.#closeness[i]!;
+  }
+
+  /** Whether the slot kept at `i` is worse than another one. */
+  #isWorse(i: number, closeness: number, slot: number): boolean {
+    const kept = this.#closenessAt(i);
+    return kept < closeness || (kept === closeness && this.#compareIds(this.#slotAt(i), slot) > 0);
   }
 
   #up(from: number, slot: number, closeness: number): void {
     let i = from;
     while (i > 0) {
       const parent = (i - 1) >> 1;
-      if (!this.#worse(closeness, slot, this.#closeness[parent], this.#slots[parent])) break;
-      this.#put(i, this.#slots[parent], this.#closeness[parent]);
+      if (this.#isWorse(parent, closeness, slot)) break;
+      this.#put(i, this.#slotAt(parent), this.#closenessAt(parent));
       i = parent;
     }
     this.#put(i, slot, closeness);
@@ -60,14 +70,9 @@ export class TopK {
     let i = 0;
     for (let child = 1; child < this.size; child = 2 * i + 1) {
       const right = child + 1;
-      if (
-        right < this.size &&
-        this.#worse(this.#closeness[right], this.#slots[right], this.#closeness[child], this.#slots[child])
-      ) {
-        child = right;
-      }
-      if (!this.#worse(this.#closeness[child], this.#slots[child], closeness, slot)) break;
-      this.#put(i, this.#slots[child], this.#closeness[child]);
+      if (right < this.size && this.#isWorse(right, this.#closenessAt(child), this.#slotAt(child))) child = right;
+      if (!this.#isWorse(child, closeness, slot)) break;
+      this.#put(i, this.#slotAt(child), this.#closenessAt(child));
       i = child;
     }
     this.#put(i, slot, closeness);

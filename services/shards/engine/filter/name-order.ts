@@ -1,3 +1,4 @@
+import { itemAt } from '../../../../lib/checked-access.ts';
 import { compareUtf8 } from '../../../../lib/records/utf8-order.ts';
 
 const CHUNK_MAX = 512;
@@ -14,7 +15,7 @@ export class NameOrder {
   add(name: string): void {
     if (this.#chunks.length === 0) this.#chunks.push([]);
     const at = this.#chunkOf(name);
-    const chunk = this.#chunks[at];
+    const chunk = itemAt(this.#chunks, at);
     chunk.splice(placeIn(chunk, name), 0, name);
     if (chunk.length > CHUNK_MAX) this.#chunks.splice(at + 1, 0, chunk.splice(CHUNK_MAX / 2));
   }
@@ -22,7 +23,7 @@ export class NameOrder {
   /** Deletes a name that must be present. */
   delete(name: string): void {
     const at = this.#chunkOf(name);
-    const chunk = this.#chunks[at];
+    const chunk = itemAt(this.#chunks, at);
     chunk.splice(placeIn(chunk, name), 1);
     const next = this.#chunks[at + 1];
     if (next !== undefined && chunk.length + next.length < CHUNK_MAX / 2) {
@@ -35,11 +36,9 @@ export class NameOrder {
   /** Yields the names from `name` on. The order must not change in the meantime. */
   *from(name: string): Iterable<string> {
     if (this.#chunks.length === 0) return;
-    const first = this.#chunkOf(name);
-    for (let at = first; at < this.#chunks.length; at++) {
-      const chunk = this.#chunks[at];
-      for (let i = at === first ? placeIn(chunk, name) : 0; i < chunk.length; i++) yield chunk[i];
-    }
+    const [first = [], ...others] = this.#chunks.slice(this.#chunkOf(name));
+    yield* first.slice(placeIn(first, name));
+    for (const chunk of others) yield* chunk;
   }
 
   /** Returns the last chunk that starts at or before `name`, or else the first chunk. */
@@ -47,7 +46,7 @@ export class NameOrder {
     let [low, high] = [0, this.#chunks.length - 1];
     while (low < high) {
       const middle = (low + high + 1) >>> 1;
-      if (compareUtf8(this.#chunks[middle][0], name) <= 0) low = middle;
+      if (compareUtf8(itemAt(itemAt(this.#chunks, middle), 0), name) <= 0) low = middle;
       else high = middle - 1;
     }
     return low;
@@ -59,7 +58,7 @@ function placeIn(chunk: readonly string[], name: string): number {
   let [low, high] = [0, chunk.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareUtf8(chunk[middle], name) < 0) low = middle + 1;
+    if (compareUtf8(itemAt(chunk, middle), name) < 0) low = middle + 1;
     else high = middle;
   }
   return low;

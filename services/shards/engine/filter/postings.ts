@@ -64,30 +64,30 @@ export class Postings {
 
   /** Number of occurrences of a code, or 0 for `undefined`. */
   count(code: number | undefined): number {
-    return code === undefined ? 0 : this.#counts[code];
+    return code === undefined ? 0 : this.#counts[code]!;
   }
 
   add(slot: number, value: Scalar): void {
     const code = this.#codes.get(value) ?? this.#newCode(value);
-    const next = this.#first[code];
+    const next = this.#first[code]!;
     const occurrence = this.#take();
     this.#firstIn = withRoom(this.#firstIn, slot);
     this.#slot[occurrence] = slot;
     this.#code[occurrence] = code;
     this.#next[occurrence] = next;
     this.#previous[occurrence] = NONE;
-    this.#nextInSlot[occurrence] = this.#firstIn[slot];
+    this.#nextInSlot[occurrence] = this.#firstIn[slot]!;
     this.#firstIn[slot] = occurrence;
     this.#first[code] = occurrence;
     if (next !== NONE) this.#previous[next] = occurrence;
-    this.#counts[code]++;
+    this.#counts[code]!++;
   }
 
   /** Removes all values of a slot. */
   clear(slot: number): void {
     if (slot >= this.#firstIn.length) return;
-    for (let occurrence = this.#firstIn[slot]; occurrence !== NONE; ) {
-      const following = this.#nextInSlot[occurrence];
+    for (let occurrence = this.#firstIn[slot]!; occurrence !== NONE; ) {
+      const following = this.#nextInSlot[occurrence]!;
       this.#remove(occurrence);
       occurrence = following;
     }
@@ -100,14 +100,14 @@ export class Postings {
    */
   countIn(slot: number, counts: Uint32Array): number {
     const codes: number[] = [];
-    for (let at = this.#firstIn[slot] ?? NONE; at !== NONE; at = this.#nextInSlot[at]) codes.push(this.#code[at]);
-    for (const code of codes.length > 1 ? new Set(codes) : codes) counts[code]++;
+    for (let at = this.#firstIn[slot] ?? NONE; at !== NONE; at = this.#nextInSlot[at]!) codes.push(this.#code[at]!);
+    for (const code of codes.length > 1 ? new Set(codes) : codes) counts[code]!++;
     return codes.length;
   }
 
   /** Returns a code's first occurrence, or 0 if it has none. */
   first(code: number): number {
-    return this.#first[code];
+    return this.#first[code]!;
   }
 
   /**
@@ -118,9 +118,9 @@ export class Postings {
     const [slots, next] = [this.#slot, this.#next];
     let occurrence = from;
     for (let left = most; occurrence !== NONE && left > 0; left--) {
-      const slot = slots[occurrence];
-      words[slot >>> 5] |= 1 << (slot & 31);
-      occurrence = next[occurrence];
+      const slot = slots[occurrence]!;
+      words[slot >>> 5]! |= 1 << (slot & 31);
+      occurrence = next[occurrence]!;
     }
     return occurrence;
   }
@@ -136,15 +136,16 @@ export class Postings {
   }
 
   #remove(occurrence: number): void {
-    const code = this.#code[occurrence];
-    const [previous, next] = [this.#previous[occurrence], this.#next[occurrence]];
+    const code = this.#code[occurrence]!;
+    const previous = this.#previous[occurrence]!;
+    const next = this.#next[occurrence]!;
     if (previous === NONE) this.#first[code] = next;
     else this.#next[previous] = next;
     if (next !== NONE) this.#previous[next] = previous;
     this.#next[occurrence] = this.#free;
     this.#free = occurrence;
     this.#live--;
-    if (--this.#counts[code] === 0) this.#freeCode(code);
+    if (--this.#counts[code]! === 0) this.#freeCode(code);
   }
 
   #freeCode(code: number): void {
@@ -160,7 +161,7 @@ export class Postings {
     this.#live++;
     const free = this.#free;
     if (free !== NONE) {
-      this.#free = this.#next[free];
+      this.#free = this.#next[free]!;
       return free;
     }
     const occurrence = this.#end++;

@@ -39,7 +39,7 @@ export function sumOfSquares(vector: Float32Array): number {
   current = null;
   kernelRows.set(vector);
   functions.dot(0, ROWS_AT, RESULTS_AT, 1, vector.length);
-  return results[0];
+  return results[0]!;
 }
 
 /**
