@@ -3,6 +3,7 @@ import { type Actions, type Caller, call } from '../../contracts/actions/call.ts
 import { abortingWith } from '../../contracts/actions/cancelled.ts';
 import type { AbsentFieldsOption, CollectionsActions, NamedCollection } from '../../contracts/actions/collections.ts';
 import { planOf } from '../../contracts/actions/principal.ts';
+import { firstOf } from '../../lib/checked-access.ts';
 import { unauthenticated, unavailable } from '../../lib/errors.ts';
 import { storedBatch } from '../../lib/records/namespace.ts';
 import { withCollectionName } from '../../lib/shard/shard-unavailable.ts';
@@ -275,10 +276,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       },
 
       query(ctx: Params<'collections.query'>): Result<'collections.query'> {
-        return read(ctx, async (one, query) => {
-          const [result] = await queryCollection(one, broker, [query]);
-          return result;
-        });
+        return read(ctx, async (one, query) => firstOf(await queryCollection(one, broker, [query])));
       },
 
       queries(ctx: Params<'collections.queries'>): Result<'collections.queries'> {

@@ -1,3 +1,4 @@
+import { itemAt } from '../../lib/checked-access.ts';
 import { keyHashOf } from '../../lib/merkle/leaf.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
 
@@ -6,7 +7,7 @@ import type { RecordBatch } from '../../lib/records/batch.ts';
  * is the number of shards, a power of two up to 256.
  */
 export function shardIndexOf(id: string, of: number): number {
-  return of === 1 ? 0 : (keyHashOf(id)[0] * of) >> 8;
+  return of === 1 ? 0 : (keyHashOf(id).readUInt8(0) * of) >> 8;
 }
 
 /** Groups the ids by shard index, in the given order. */
@@ -17,7 +18,7 @@ export function splitIds(ids: string[], of: number): Map<number, string[]> {
 /** Groups the records by shard index. With one shard, returns the batch itself. */
 export function splitBatch(batch: RecordBatch, of: number): Map<number, RecordBatch> {
   if (of === 1) return new Map([[0, batch]]);
-  const rows = Map.groupBy(batch.ids.keys(), (row) => shardIndexOf(batch.ids[row], of));
+  const rows = Map.groupBy(batch.ids.keys(), (row) => shardIndexOf(itemAt(batch.ids, row), of));
   return new Map([...rows].map(([index, part]) => [index, pick(batch, part)]));
 }
 
@@ -28,9 +29,9 @@ function pick(batch: RecordBatch, rows: number[]): RecordBatch {
     vectors.set(batch.vectors.subarray(row * dimensions, (row + 1) * dimensions), to * dimensions);
   });
   return {
-    ids: rows.map((row) => batch.ids[row]),
+    ids: rows.map((row) => itemAt(batch.ids, row)),
     dimensions,
     vectors,
-    metadata: rows.map((row) => batch.metadata[row]),
+    metadata: rows.map((row) => itemAt(batch.metadata, row)),
   };
 }

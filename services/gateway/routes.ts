@@ -1,4 +1,5 @@
 import { recordBytes, vectorBytes } from '../../lib/admission/answer-size.ts';
+import { itemAt } from '../../lib/checked-access.ts';
 import { invalidValue } from '../../lib/records/fields.ts';
 import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
 import { PROVEC } from './dialect.ts';
@@ -78,7 +79,7 @@ const VECTOR_ROUTES = [
     answer: (given, { body, mayRead }) => {
       const { queries, roundedInteger } = body;
       const warned = given.results.map((result, at) => {
-        const { filter, namespace } = queries[at];
+        const { filter, namespace } = itemAt(queries, at);
         return warningsOf(result, { body: { namespace, ...(filter !== undefined && { roundedInteger }) }, mayRead });
       });
       return resultsJson(given, warned);

@@ -3,6 +3,7 @@ import { type Caller, call } from '../../../contracts/actions/call.ts';
 import type { CollectionDetail, CollectionView } from '../../../contracts/actions/collections.ts';
 import { planOf } from '../../../contracts/actions/principal.ts';
 import { readPlace, readTags } from '../../../contracts/requests/tags.ts';
+import { itemAt } from '../../../lib/checked-access.ts';
 import { collectionRoot } from '../../../lib/shard/collection-root.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import { type Config, isAnchoringEnabled } from '../../../process/config.ts';
@@ -76,7 +77,7 @@ async function anchorOf(caller: Caller, collectionId: string, cut: Cut): Promise
   }
   const { confirmed, halted } = state;
   const { signature } = confirmed;
-  const isConfirmed = cut.every((head, index) => confirmed.cut[index].seq >= head.seq);
+  const isConfirmed = cut.every((head, index) => itemAt(confirmed.cut, index).seq >= head.seq);
   return {
     status: halted ? 'halted' : isConfirmed ? 'confirmed' : 'pending',
     version: confirmed.version,

@@ -1,5 +1,6 @@
 import type { CollectionsPage, CollectionView } from '../../../contracts/actions/collections.ts';
-import { positionCursor, positionOfCursor } from '../../../contracts/requests/page-cursor.ts';
+import { positionCursor, positionOfCursor } from '../../../contracts/requests/position-cursor.ts';
+import { lastOf } from '../../../lib/checked-access.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { CollectionRow } from '../../../store/catalog.ts';
 import { positionOf } from '../../../store/page.ts';
@@ -60,7 +61,7 @@ export async function collectionsPage(
     const full = rows.findIndex((row) => !room.takes(row));
     const page = full < 0 ? rows : rows.slice(0, full);
     collections.push(...(isUncounted ? page.map((row) => collectionView(row, 0)) : await collectionViews(log, page)));
-    if (full > 0) return { collections, ...positionCursor(positionOf(page[full - 1])) };
+    if (full > 0) return { collections, ...positionCursor(positionOf(lastOf(page))) };
     if (full === 0) return { collections, ...positionCursor(after) };
     if (next === null || page.length === left) return { collections, ...positionCursor(next) };
     after = next;

@@ -6,8 +6,10 @@
  * from the anchored cut if possible, so that the proof leads to the root on the ledger, else from
  * the newest heads. Fails with UNAVAILABLE if writes outrun every attempt.
  */
+
 import { type Caller, call } from '../../../contracts/actions/call.ts';
 import type { RecordProof } from '../../../contracts/actions/collections.ts';
+import { itemAt } from '../../../lib/checked-access.ts';
 import { unavailable } from '../../../lib/errors.ts';
 import { collectionProof, terminalShard } from '../../../lib/merkle/proof.ts';
 import { type NamespacedId, storedId } from '../../../lib/records/namespace.ts';
@@ -38,7 +40,7 @@ export async function proveRecord(
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const own = await call(caller, 'shards.prove', { shard: shardSpec(row, index), id });
     const confirmed = ledger && (await call(caller, 'anchoring.state', { collectionId }))?.confirmed;
-    const usable = confirmed && attempt === 0 && isSame(confirmed.cut[index], own.head);
+    const usable = confirmed && attempt === 0 && isSame(itemAt(confirmed.cut, index), own.head);
     const cut = usable ? confirmed.cut : await newestCut(row, own.head, index, headOf);
     const ending = await endOfPath(caller, row, cut, index, own, id);
     if (ending) {
@@ -90,5 +92,5 @@ async function endOfPath(
   const ending = terminalShard(cut, index);
   if (ending === index) return own;
   const proof = await call(caller, 'shards.prove', { shard: shardSpec(row, ending), id });
-  return isSame(proof.head, cut[ending]) ? proof : null;
+  return isSame(proof.head, itemAt(cut, ending)) ? proof : null;
 }

@@ -2,6 +2,7 @@ import { type Caller, call } from '../../../contracts/actions/call.ts';
 import { Cancelled } from '../../../contracts/actions/cancelled.ts';
 import type { QueryResult } from '../../../contracts/actions/collections.ts';
 import type { DecodedRequest } from '../../../contracts/requests/requests.ts';
+import { firstOf, itemAt } from '../../../lib/checked-access.ts';
 import { recordNotFound } from '../../../lib/errors.ts';
 import { storedId, withPlainIds } from '../../../lib/records/namespace.ts';
 import type { QueryOptions } from '../../../lib/shard/match.ts';
@@ -32,13 +33,11 @@ export async function queryCollection(
   idPathOf: (at: number) => string | null = () => null,
 ): Promise<QueryResult[]> {
   const results: QueryResult[] = [];
-  const alike = Map.groupBy(queries.keys(), (at) => `${queries[at].consistency} ${queries[at].allowPartial}`);
-  const answer = async (places: number[]): Promise<void> => {
-    const found = await answersTo(
-      read,
-      places.map((at) => ({ query: queries[at], idPath: idPathOf(at) })),
-    );
-    for (const [i, at] of places.entries()) results[at] = found[i];
+  const placed = queries.map((query, at) => ({ query, at, idPath: idPathOf(at) }));
+  const alike = Map.groupBy(placed, ({ query }) => `${query.consistency} ${query.allowPartial}`);
+  const answer = async (some: typeof placed): Promise<void> => {
+    const found = await answersTo(read, some);
+    for (const [i, { at }] of some.entries()) results[at] = itemAt(found, i);
   };
   try {
     await withQueryQuota(read, background, queries.length, () => Promise.all([...alike.values()].map(answer)));
@@ -73,7 +72,7 @@ export async function withQueryQuota<T>(
 /** Answers queries that all have the same consistency and `allowPartial`. */
 async function answersTo(read: CollectionRead, placed: readonly PlacedQuery[]): Promise<QueryResult[]> {
   const { caller, shards } = read;
-  const { allowPartial, consistency } = placed[0].query;
+  const { allowPartial, consistency } = firstOf(placed).query;
   const specs = shardSpecs(read.row);
   const options = await Promise.all(placed.map((each) => optionsOf(read, each)));
   const terms = readOptionsOf(read, consistency);
@@ -82,7 +81,7 @@ async function answersTo(read: CollectionRead, placed: readonly PlacedQuery[]): 
     : await shards.query(caller, specs, options, terms);
   return results.map((result, at) => ({
     ...result,
-    matches: withPlainIds(scopeOf(read, placed[at].query).namespace, result.matches),
+    matches: withPlainIds(scopeOf(read, itemAt(placed, at).query).namespace, result.matches),
   }));
 }
 

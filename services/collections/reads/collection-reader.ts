@@ -13,6 +13,7 @@ import {
 } from '../../../contracts/requests/listing-cursor.ts';
 import type { DecodedRequest } from '../../../contracts/requests/requests.ts';
 import type { Consistency } from '../../../contracts/requests/vector-requests.ts';
+import { itemAt } from '../../../lib/checked-access.ts';
 import type { FilterNode } from '../../../lib/filter/ast.ts';
 import { allRecordsRange, storedIds, storedRange, withPlainIds } from '../../../lib/records/namespace.ts';
 import { fieldsToFind } from '../../../lib/shard/field-report.ts';
@@ -97,7 +98,9 @@ export async function listRecords(read: CollectionRead, request: DecodedRequest<
   const page = { ...found, records };
   if (found.records.length <= limit) return page;
   const nextCursor =
-    namespace === null ? cursorAfterStored(found.records[limit - 1].id) : cursorAfter(records[limit - 1].id);
+    namespace === null
+      ? cursorAfterStored(itemAt(found.records, limit - 1).id)
+      : cursorAfter(itemAt(records, limit - 1).id);
   return { ...page, nextCursor };
 }
 

@@ -10,10 +10,10 @@ type ComesBefore<T> = (a: T, b: T) => boolean;
 interface Cursor<T> {
   list: OrderedList<T>;
   items: T[];
-  next: number;
+  /** Position of `head` in `items`. */
+  at: number;
+  head: T;
 }
-
-const head = <T>(cursor: Cursor<T>): T => cursor.items[cursor.next];
 
 /** Returns the first `limit` items of several ordered lists, in order. */
 export async function mergeLists<T>(
@@ -40,22 +40,24 @@ export async function mergeInto<T>(
 ): Promise<void> {
   const heap: Cursor<T>[] = [];
   for (const list of lists) {
-    const cursor = { list, items: list.items, next: 0 };
-    if (cursor.items.length > 0) heap.push(cursor);
+    const { items } = list;
+    const [head] = items;
+    if (head !== undefined) heap.push({ list, items, at: 0, head });
   }
   for (let at = (heap.length >> 1) - 1; at >= 0; at--) sink(heap, at, comesBefore);
-  while (heap.length > 0) {
-    const first = heap[0];
-    const goesOn = take(head(first));
+  for (let [first] = heap; first !== undefined; [first] = heap) {
+    const goesOn = take(first.head);
     if (!(typeof goesOn === 'boolean' ? goesOn : await goesOn)) return;
-    first.next += 1;
-    if (first.next === first.items.length) {
+    first.at += 1;
+    if (first.at === first.items.length) {
       first.items = await first.list.more();
-      first.next = 0;
+      first.at = 0;
     }
-    if (first.items.length === 0) {
-      const last = heap.pop()!;
-      if (heap.length > 0) heap[0] = last;
+    const head = first.items[first.at];
+    if (head !== undefined) first.head = head;
+    else {
+      const last = heap.pop();
+      if (last !== undefined && heap.length > 0) heap[0] = last;
     }
     sink(heap, 0, comesBefore);
   }
@@ -64,12 +66,15 @@ export async function mergeInto<T>(
 function sink<T>(heap: Cursor<T>[], from: number, comesBefore: ComesBefore<T>): void {
   let at = from;
   for (;;) {
-    const left = 2 * at + 1;
-    if (left >= heap.length) return;
-    const right = left + 1;
-    const child = right < heap.length && comesBefore(head(heap[right]), head(heap[left])) ? right : left;
-    if (!comesBefore(head(heap[child]), head(heap[at]))) return;
-    [heap[at], heap[child]] = [heap[child], heap[at]];
-    at = child;
+    const sinking = heap[at];
+    const left = heap[2 * at + 1];
+    const right = heap[2 * at + 2];
+    if (sinking === undefined || left === undefined) return;
+    const isRight = right !== undefined && comesBefore(right.head, left.head);
+    const rising = isRight ? right : left;
+    if (!comesBefore(rising.head, sinking.head)) return;
+    heap[at] = rising;
+    at = 2 * at + (isRight ? 2 : 1);
+    heap[at] = sinking;
   }
 }

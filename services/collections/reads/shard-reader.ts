@@ -5,9 +5,11 @@
  * that is unavailable for longer than `awayMaxMs` fails the read with SHARD_UNAVAILABLE. A partial
  * read starts over without a shard that it lost. See shard-pages.ts and docs/internals/search.md.
  */
+
 import { type Caller, call } from '../../../contracts/actions/call.ts';
 import type { FacetsResult, QueryResult, WithAbsentFields } from '../../../contracts/actions/collections.ts';
 import { answerBudget } from '../../../lib/admission/answer-size.ts';
+import { itemAt } from '../../../lib/checked-access.ts';
 import { isProvecError } from '../../../lib/errors.ts';
 import { TopValues, type ValueCount, ValueCounts } from '../../../lib/filter/value-counts.ts';
 import { compareUtf8 } from '../../../lib/records/utf8-order.ts';
@@ -296,8 +298,9 @@ async function askQueries(
   waits: CallTimeouts,
 ): Promise<AnswerPage<ShardMatch>[]> {
   const params = { shard, pageMaxBytes: firstPageMaxBytes(shards * queries.length), ...opening };
-  if (queries.length > 1) return call(caller, 'shards.queries', { ...params, queries }, waits);
-  return [await call(caller, 'shards.query', { ...params, query: queries[0] }, waits)];
+  const [query, ...others] = queries;
+  if (query === undefined || others.length > 0) return call(caller, 'shards.queries', { ...params, queries }, waits);
+  return [await call(caller, 'shards.query', { ...params, query }, waits)];
 }
 
 interface ShardAnswer {
@@ -308,7 +311,7 @@ interface ShardAnswer {
 /** Merges the shards' matches, separately for each query. */
 function bestOf(answers: readonly ShardAnswer[][], queries: readonly QueryOptions[]): Promise<QueryResult[]> {
   const best = queries.map(async ({ topK }, at) => {
-    const own = answers.map((each) => each[at]);
+    const own = answers.map((each) => itemAt(each, at));
     const lists = own.map(({ list }) => list);
     const matches = await mergeLists(lists, topK, ranksBefore);
     return { matches, ...mergeFieldReports(own.map(({ fields }) => fields)) };

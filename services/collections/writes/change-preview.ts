@@ -1,5 +1,7 @@
 /** Previews what merges would change in a collection's current records, shard by shard. */
+
 import { type Caller, call } from '../../../contracts/actions/call.ts';
+import { itemAt } from '../../../lib/checked-access.ts';
 import { invalidValue } from '../../../lib/records/fields.ts';
 import type { ChangePreview, PreviewOptions, RecordUpdate } from '../../../lib/shard/change.ts';
 import { shardSpec, shardSpecs } from '../../../lib/shard/spec.ts';
@@ -62,7 +64,7 @@ export async function refuseTooLong(
     if (growing.length === 0) return [];
     const params = { shard: shardSpec(row, index), ids: growing.map(({ id }) => id) };
     const bytes = await call(caller, 'shards.metadataBytes', params);
-    return growing.filter(({ set }, at) => bytes[at] + Buffer.byteLength(set!) > metadataMaxBytes);
+    return growing.filter(({ set }, at) => itemAt(bytes, at) + Buffer.byteLength(set ?? '') > metadataMaxBytes);
   });
   const doubtful = (await Promise.all(asked)).flat();
   if (doubtful.length === 0) return;

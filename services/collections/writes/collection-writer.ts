@@ -8,6 +8,7 @@
  * refuses, the error is thrown after all shards have finished, and the other parts stay committed;
  * sending the same request again completes the write.
  */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AnchorReceipt } from '../../../contracts/actions/anchoring.ts';
 import { type Caller, call } from '../../../contracts/actions/call.ts';
@@ -20,6 +21,7 @@ import type {
   WriteResult,
 } from '../../../contracts/actions/collections.ts';
 import { planOf } from '../../../contracts/actions/principal.ts';
+import { itemAt } from '../../../lib/checked-access.ts';
 import { isProvecError, ProvecError, unavailable } from '../../../lib/errors.ts';
 import { LEDGER_PROGRAM } from '../../../lib/ledger/program.ts';
 import type { RecordBatch } from '../../../lib/records/batch.ts';
@@ -234,7 +236,7 @@ export class CollectionWriter {
     }
     time.committed();
     const acks = outcomes.map((outcome) => (outcome as PromiseFulfilledResult<WriteAck>).value);
-    return { acks: new Map([...parts.keys()].map((index, at) => [index, acks[at]])), others };
+    return { acks: new Map([...parts.keys()].map((index, at) => [index, itemAt(acks, at)])), others };
   }
 
   async #result(write: Write, committed: Committed): Promise<WriteResult> {

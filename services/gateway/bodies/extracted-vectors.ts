@@ -111,7 +111,7 @@ export function extractVectors(
     } else if ((byte | CASE) === CLOSING) level--;
     else if (byte === COLON) {
       colons++;
-      if (++keys[level] > keysMax) return 'keysMax';
+      if (++keys[level]! > keysMax) return 'keysMax';
     } else if (byte >= ZERO && byte <= NINE) at = rounded.examine(source, at) - 1;
   }
   return { text: text + source.toString('utf8', taken, end), vectors, keys: colons + vectors.length };

@@ -12,7 +12,9 @@ const LINE_MAX_BYTES = INTERNAL_LIMITS.importLineMaxBytes;
 const ENTRY_MAX_BYTES = 4 * 1024 * 1024;
 const NEWLINE = 0x0a;
 const BOM = Buffer.from('\ufeff');
-const [OPENING, SEPARATOR, CLOSING] = ['{"lines":[', ',', ']}'].map((text) => Buffer.from(text));
+const OPENING = Buffer.from('{"lines":[');
+const SEPARATOR = Buffer.from(',');
+const CLOSING = Buffer.from(']}');
 
 export interface ImportEntry {
   /** `{"lines": [...]}` in a buffer of its own, which may be transferred. */

@@ -158,7 +158,7 @@ function expectedAndGot(text: string, offset: number, code: string): { expected:
   if (mistake !== undefined) return { expected: mistake.expected, got: mistake.got };
   const expected = EXPECTED[code] ?? 'a value';
   if (rest.trim() === '') return { expected, got: 'the end' };
-  return { expected, got: /^[\x21-\x7e]/.test(rest) ? rest[0] : 'another character' };
+  return { expected, got: /^[\x21-\x7e]/.exec(rest)?.[0] ?? 'another character' };
 }
 
 function whereOf(text: string, offset: number): string {

@@ -163,8 +163,7 @@ const RECORD_PROOF: OpenApiSchemas = {
 
 export function collectionSchemas(limits: Limits): OpenApiSchemas {
   const values = (description: string): OpenApiSchema => vector(limits, description).schema;
-  const fields = Object.entries(collectionFields(limits)).map(([field, { schema }]) => [field, schema]);
-  const { name, dimensions, metric, ...options } = Object.fromEntries(fields) as OpenApiSchemas;
+  const { name, dimensions, metric, ...options } = schemasOf(collectionFields(limits));
   const vector_count = countSchema('Number of stored vectors.');
   const collection = { id: uuid, name, dimensions, metric, vector_count, created_at: time(), ...options };
   const score = 'Higher is better: cosine similarity, dot product, or 1 / (1 + distance) for euclidean.';
@@ -391,3 +390,8 @@ export const COLLECTION_DESCRIPTIONS: Descriptions = {
     object({ anchors: listSchema(ref('Anchor')), nextCursor: nullableSchema(textSchema('Null on the last page.')) }),
   ],
 };
+
+function schemasOf<N extends string>(fields: Readonly<Record<N, { schema: OpenApiSchema }>>): Record<N, OpenApiSchema> {
+  const entries = Object.entries<{ schema: OpenApiSchema }>(fields).map(([name, { schema }]) => [name, schema]);
+  return Object.fromEntries(entries) as Record<N, OpenApiSchema>;
+}

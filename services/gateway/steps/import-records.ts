@@ -6,8 +6,10 @@
  * write has to wait. A line that is not a record ends the import with a 400 that names the line.
  * Every error says how many records were stored before it.
  */
+
 import type { ImportResult } from '../../../contracts/actions/collections.ts';
 import type { ImportedLines } from '../../../contracts/requests/import-request.ts';
+import { itemAt } from '../../../lib/checked-access.ts';
 import { isProvecError, ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS, type Limits } from '../../../lib/limits.ts';
 import { batchBytes, type RecordBatch } from '../../../lib/records/batch.ts';
@@ -170,8 +172,8 @@ class ImportRun {
     if (this.#endLine > 0) throw wrong(0, 'a line after the end of an export');
     if (headAt > 0 || (headAt === 0 && !this.#isFirst)) throw wrong(headAt, 'the head of an export');
     if (endAt >= 0 && endAt < values - 1) throw wrong(endAt + 1, 'a line after the end of an export');
-    if (headAt === 0) this.#headLine = numbers[0];
-    if (endAt >= 0) this.#endLine = numbers[endAt];
+    if (headAt === 0) this.#headLine = itemAt(numbers, 0);
+    if (endAt >= 0) this.#endLine = itemAt(numbers, endAt);
     this.#isFirst = false;
     this.#records += [headAt, endAt].reduce((count, at) => (at < 0 ? count : count - 1), values);
     // Without a head, the lines may be a selection from an export, so the count need not match.

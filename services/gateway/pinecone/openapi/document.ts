@@ -43,11 +43,7 @@ function errorCodesOf(route: Route, operationId: string): Set<ErrorCode> {
   return codes;
 }
 
-function inputOf(
-  { body, path, query }: Route,
-  limits: Limits,
-  bodies: Readonly<Record<string, OpenApiSchema>>,
-): OpenApiSchema {
+function inputOf({ body, path, query }: Route, limits: Limits, bodies: OpenApiSchemas): OpenApiSchema {
   const known = queryParametersOf(path, limits);
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     $ref: `#/components/parameters/${name === 'name' ? 'IndexName' : 'Namespace'}`,
@@ -56,7 +52,7 @@ function inputOf(
   const content = body && { 'application/json': { schema: ref(componentOf(body)) } };
   return {
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: !isOptional(bodies[body]), content } }),
+    ...(body && { requestBody: { required: !isOptional(bodies[body] ?? {}), content } }),
   };
 }
 
@@ -67,9 +63,13 @@ function operationOf(
   bodies: Readonly<Record<PineconeBody, OpenApiSchema>>,
 ): OpenApiSchema {
   const name = `${route.method} ${route.path}`;
-  const [tag, words] = Object.entries(PINECONE_DESCRIPTIONS).find(([, ofTag]) => ofTag[name] !== undefined) ?? [];
-  if (words === undefined) throw new Error(`no description of ${name} below ${PINECONE.base}`);
-  const [operationId, summary, answer, description] = words[name];
+  const [found] = Object.entries(PINECONE_DESCRIPTIONS).flatMap(([tag, ofTag]) => {
+    const words = ofTag[name];
+    return words === undefined ? [] : [{ tag, words }];
+  });
+  if (found === undefined) throw new Error(`no description of ${name} below ${PINECONE.base}`);
+  const { tag, words } = found;
+  const [operationId, summary, answer, description] = words;
   const needs = `Needs the scope \`${route.access}\`.`;
   return {
     operationId,

@@ -1,7 +1,7 @@
 import { METRICS } from '../../../../contracts/requests/collection-requests.ts';
 import { LISTING_CURSOR_MAX_CHARS } from '../../../../contracts/requests/listing-cursor.ts';
 import { place } from '../../../../contracts/requests/place.ts';
-import { type RequestName, requestsOf } from '../../../../contracts/requests/requests.ts';
+import { type DecodedRequest, type RequestName, requestsOf } from '../../../../contracts/requests/requests.ts';
 import { recordSchema } from '../../../../contracts/requests/vector-requests.ts';
 import type { Limits } from '../../../../lib/limits.ts';
 import {
@@ -47,13 +47,15 @@ const any = (properties: OpenApiSchemas, more: OpenApiSchema = {}): OpenApiSchem
 });
 
 /** Returns the schemas of a request's fields. Pinecone renames some of them. */
-const fieldsOf = (limits: Limits, kind: RequestName) => requestsOf(limits)[kind].schema.properties as OpenApiSchemas;
+const fieldsOf = <N extends RequestName>(limits: Limits, kind: N) =>
+  requestsOf(limits)[kind].schema.properties as Readonly<Record<keyof DecodedRequest<N>, OpenApiSchema>>;
 
 /** Returns the schemas of the bodies below `/pinecone`, with the bounds of our requests. */
 export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, OpenApiSchema>> {
-  const [query, deleted, update, listed] = (['query', 'delete', 'update', 'list'] as const).map((kind) =>
-    fieldsOf(limits, kind),
-  );
+  const query = fieldsOf(limits, 'query');
+  const deleted = fieldsOf(limits, 'delete');
+  const update = fieldsOf(limits, 'update');
+  const listed = fieldsOf(limits, 'list');
   const { dimensions: dimension, metric: ours, tags } = fieldsOf(limits, 'createCollection');
   const shape = { dimension, metric: { ...metric, default: ours.default } };
   const field = object({ type: { type: 'string', const: 'dense_vector' }, ...shape }, ['metric']);
