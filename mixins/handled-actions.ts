@@ -1,6 +1,9 @@
+import type { ValidationRule } from 'fastest-validator';
 import type { ActionSchema, Context } from 'moleculer';
 import type { ActionName, Actions } from '../contracts/actions/call.ts';
-import type { Checks } from './checked-actions.ts';
+
+/** Rules of an action's parameters, by name. */
+type Checks = Readonly<Record<string, ValidationRule>>;
 
 type FullName<S extends string, N extends string> = Extract<ActionName, `${S}.${N}`>;
 
@@ -16,8 +19,8 @@ export type Handlers<S extends string> = {
 
 /**
  * Returns the actions of a service: for each, the rules of its parameters, and the handler of that
- * name. `handlers` is called with the first action, when the service has been created. Actions in
- * `timeouts` have their own timeout in milliseconds, 0 for none.
+ * name. `handlers` returns them once the service has been created. Actions in `timeouts` have their
+ * own timeout in milliseconds, 0 for none.
  */
 export function handledActions<S extends string>(
   handlers: () => Record<keyof Handlers<S>, (ctx: never) => unknown>,

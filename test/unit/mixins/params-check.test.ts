@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
 import { ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
-import { checkedActions } from '../../../mixins/checked-actions.ts';
 import { paramsCheck } from '../../../mixins/params-check.ts';
 import { ErrorRegenerator } from '../../../transport/error-regenerator.ts';
 
@@ -27,11 +26,13 @@ async function pair(): Promise<ServiceBroker[]> {
   brokers.push(host, other);
   host.createService({
     name: 'shelf',
-    actions: checkedActions(
-      { account: 'string' },
-      { put: { account: 'string', count: { type: 'number', integer: true, min: 1, optional: true } } },
-      { get: () => 'got', put: { handler: () => 'put' } },
-    ),
+    actions: {
+      get: { params: { account: 'string' }, handler: () => 'got' },
+      put: {
+        params: { account: 'string', count: { type: 'number', integer: true, min: 1, optional: true } },
+        handler: () => 'put',
+      },
+    },
   });
   await host.start();
   await other.start();
