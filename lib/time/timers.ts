@@ -38,8 +38,11 @@ export async function withTimeLimit<T>(work: Promise<T>, ms: number, late: () =>
   }
 }
 
-/** Resolves after `ms` milliseconds, or as soon as the signal aborts. Never rejects. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+/**
+ * Resolves after `ms` milliseconds, or as soon as the signal aborts. Never rejects. Without `ref`,
+ * the timer does not keep the process alive.
+ */
+export async function pause(ms: number, signal: AbortSignal, ref = true): Promise<void> {
   // Rejects only when the signal aborts.
-  await delay(ms, undefined, { signal }).catch(() => undefined);
+  await delay(ms, undefined, { signal, ref }).catch(() => undefined);
 }

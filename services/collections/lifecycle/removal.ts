@@ -5,9 +5,10 @@
  * remembers the collection until the last step is done. After a crash, another process continues at
  * its start or within minutes. Failed steps are retried until they succeed.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+
 import { type Caller, call } from '../../../contracts/actions/call.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
+import { pause } from '../../../lib/time/timers.ts';
 import type { Runtime } from '../../../process/runtime.ts';
 import type { CollectionRow } from '../../../store/catalog.ts';
 
@@ -42,7 +43,7 @@ export class Removal {
   async #watch(): Promise<void> {
     const { signal } = this.#stopped;
     for (;;) {
-      await delay(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await pause(LOOK_EVERY_MS, signal, false);
       if (signal.aborted) return;
       try {
         this.#takeUp(await this.#runtime.store.catalog.listDropped());
@@ -86,7 +87,7 @@ export class Removal {
   async #retry(id: string): Promise<void> {
     const { signal } = this.#stopped;
     for (let failures = 0; !signal.aborted; failures++) {
-      await delay(backoffMs(failures, RETRY), undefined, { signal }).catch(() => undefined);
+      await pause(backoffMs(failures, RETRY), signal);
       if (!signal.aborted && (await this.#try(id))) return;
     }
   }

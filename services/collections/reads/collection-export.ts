@@ -38,6 +38,7 @@ export async function beginExport(
     return (await call(caller, 'shards.read', params, { awayMaxMs })) as ShardReads['export']['result'];
   });
   const begun = await Promise.all(beginning).catch((error: unknown) => {
+    // A shard that did not answer has nothing to release.
     for (const [index, shard] of beginning.entries())
       void shard.then(({ page }) => leave(background, row, { index, rest: page.rest })).catch(() => undefined);
     throw error;

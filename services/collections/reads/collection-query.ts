@@ -64,6 +64,7 @@ export async function withQueryQuota<T>(
     return await answer();
   } catch (error) {
     const isClientGone = error instanceof Cancelled && error.isClientGone;
+    // The error of the query matters more; queries not given back count as used.
     if (!isClientGone) await call(background, 'metering.giveBackQuery', { ...taken, month }).catch(() => undefined);
     throw error;
   }

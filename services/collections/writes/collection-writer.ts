@@ -257,6 +257,7 @@ export class CollectionWriter {
    */
   #headsOfOthers({ caller, row }: Write, parts: Map<number, unknown>): Promise<Cut | null> {
     const others = shardSpecs(row).filter(({ index }) => !parts.has(index));
+    // `#cut` then takes the heads of the log.
     return Promise.all(others.map((shard) => this.#heads.newest(caller, shard))).catch(() => null);
   }
 

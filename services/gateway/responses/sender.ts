@@ -38,7 +38,8 @@ function hasMuchUnread(exchange: RequestContext): boolean {
 async function linger({ req }: RequestContext): Promise<void> {
   req.resume();
   const signal = AbortSignal.timeout(LINGER_MS);
-  await Promise.race([once(req, 'end', { signal }), once(req, 'close', { signal })]).catch(() => {});
+  // Rejects after the time limit; the connection is then closed.
+  await Promise.race([once(req, 'end', { signal }), once(req, 'close', { signal })]).catch(() => undefined);
 }
 
 /** Sends responses. Large ones are sent in turns, no faster than their clients read. */

@@ -66,5 +66,6 @@ function headOf({ input, result, route }: RequestContext): Head {
  */
 function giveBackQueries({ accountId, caller, startedMs }: RequestContext, { clock }: StepParts, count: number): void {
   const month = monthOf(clock.wallMs() - (clock.monotonicMs() - startedMs));
-  call(caller, 'metering.giveBackQuery', { accountId, month, count }).catch(() => {});
+  // Queries that are not given back count as used.
+  call(caller, 'metering.giveBackQuery', { accountId, month, count }).catch(() => undefined);
 }

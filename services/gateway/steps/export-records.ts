@@ -92,12 +92,10 @@ class ExportRun {
     });
   }
 
-  /**
-   * Ignores failures: a snapshot that expired is reported when the next part is read, and one that
-   * is not released expires by itself.
-   */
   #tell(action: 'collections.keepExport' | 'collections.leaveExport'): void {
     const following = this.#following();
+    // A snapshot that expired is reported when the next part is read, and one that is not released
+    // expires by itself.
     if (following !== null) call(this.#exchange.caller, action, following).catch(() => undefined);
   }
 }

@@ -153,6 +153,7 @@ export class ShardWorker implements WorkerRequests {
   /** Ends the cursor of a read that was answered before it could be cancelled. */
   #leave({ key }: Pending, result: unknown): void {
     const rest = restOf(result);
+    // Fails only if the worker is lost, and the cursor with it.
     if (key !== null && rest !== null) this.request('leave', { key, rest }).catch(() => undefined);
   }
 
