@@ -76,7 +76,7 @@ export class PipelinedRequests {
   #beginWaiting(connection: Connection): void {
     while (connection.running < RUNNING_MAX && connection.waiting.length > 0) {
       connection.running++;
-      connection.waiting.shift()!();
+      connection.waiting.shift()?.();
     }
   }
 

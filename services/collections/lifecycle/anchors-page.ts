@@ -1,6 +1,7 @@
 import { type Caller, call } from '../../../contracts/actions/call.ts';
 import type { AnchorsPage } from '../../../contracts/actions/collections.ts';
 import { readCursor, writeCursor } from '../../../contracts/requests/page-cursor.ts';
+import { lastOf } from '../../../lib/checked-access.ts';
 import { invalidArgument } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
 
@@ -30,7 +31,7 @@ export async function anchorsPage(
       ledgerExplorerUrl: item.explorerUrl,
       confirmedAt: item.confirmedAt,
     })),
-    nextCursor: items.length > limit ? writeCursor(`before ${page.at(-1)!.version}`) : null,
+    nextCursor: items.length > limit ? writeCursor(`before ${lastOf(page).version}`) : null,
   };
 }
 

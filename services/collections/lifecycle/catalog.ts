@@ -6,11 +6,13 @@
  * dropped collection. Rows are cached only if this process alone creates and drops them; otherwise
  * each is read when needed.
  */
+
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { NamedCollection } from '../../../contracts/actions/collections.ts';
 import type { DecodedRequest } from '../../../contracts/requests/requests.ts';
 import { withPlace, withTags } from '../../../contracts/requests/tags.ts';
+import { getOrThrow } from '../../../lib/checked-access.ts';
 import { notFound, ProvecError } from '../../../lib/errors.ts';
 import { nearest } from '../../../lib/nearest.ts';
 import type { PlanLimits } from '../../../lib/plans.ts';
@@ -161,7 +163,7 @@ export class CollectionCatalog {
     try {
       return await operation(row);
     } finally {
-      const left = this.#users.get(row.id)! - 1;
+      const left = getOrThrow(this.#users, row.id) - 1;
       if (left > 0) this.#users.set(row.id, left);
       else {
         this.#users.delete(row.id);

@@ -22,6 +22,9 @@ export function mergeFieldReports(reports: Iterable<FieldReport | undefined>): W
 
 /** Intersects the fields, and joins the suggestions of both sides. */
 function intersectFields(fields: Map<string, string[]>, others: Map<string, string[]>): Map<string, string[]> {
-  const shared = [...fields].filter(([field]) => others.has(field));
-  return new Map(shared.map(([field, meant]) => [field, [...meant, ...others.get(field)!]]));
+  const shared = [...fields].flatMap(([field, meant]): [string, string[]][] => {
+    const other = others.get(field);
+    return other === undefined ? [] : [[field, [...meant, ...other]]];
+  });
+  return new Map(shared);
 }

@@ -271,7 +271,7 @@ export class ShardReader {
  */
 export function ranksBefore(a: ShardMatch, b: ShardMatch): boolean {
   // Several distances may round to the same score.
-  if (a.distance !== b.distance) return a.distance! < b.distance!;
+  if (a.distance !== undefined && b.distance !== undefined && a.distance !== b.distance) return a.distance < b.distance;
   return a.score === b.score ? compareUtf8(a.id, b.id) < 0 : a.score > b.score;
 }
 

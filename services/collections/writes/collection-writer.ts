@@ -21,7 +21,7 @@ import type {
   WriteResult,
 } from '../../../contracts/actions/collections.ts';
 import { planOf } from '../../../contracts/actions/principal.ts';
-import { itemAt } from '../../../lib/checked-access.ts';
+import { getOrThrow, itemAt } from '../../../lib/checked-access.ts';
 import { isProvecError, ProvecError, unavailable } from '../../../lib/errors.ts';
 import { LEDGER_PROGRAM } from '../../../lib/ledger/program.ts';
 import type { RecordBatch } from '../../../lib/records/batch.ts';
@@ -168,7 +168,7 @@ export class CollectionWriter {
   async updateMatching(write: Write, matching: Map<number, number>, merge: MatchingMerge): Promise<UpdateResult> {
     const countChanged = async (): Promise<number> => {
       const previews = await previewMatching(write, merge, true);
-      return sumOf(matching, ([index, count]) => Math.min(count, previews.get(index)!.changed));
+      return sumOf(matching, ([index, count]) => Math.min(count, getOrThrow(previews, index).changed));
     };
     return this.#updated(write, totalOf(matching), countChanged, () =>
       this.#commit(

@@ -1,4 +1,5 @@
 import { type ParseErrorCode, printParseErrorCode, visit } from 'jsonc-parser';
+import { lastOf } from '../../../lib/checked-access.ts';
 import { ValueMap } from '../../../lib/filter/value-map.ts';
 import { printableName } from '../../../lib/records/fields.ts';
 
@@ -82,7 +83,7 @@ export function repeatedMember(text: string): string | null {
   const { stop, steps } = visited(text, {
     begin: () => void names.push(new ValueMap()),
     name(name, offset) {
-      const known = names.at(-1)!;
+      const known = lastOf(names);
       if (known.get(name) !== undefined) throw new Stop(null, offset);
       known.set(name, 1);
     },

@@ -8,7 +8,9 @@
  * Source: start-time fair queueing, SFQ(D), of Jin, Chase and Kaur, "Interposed Proportional
  * Sharing for a Storage Service Utility" (2004). See docs/internals/overload.md.
  */
+
 import { FairShares } from '../../../lib/admission/fair-share.ts';
+import { firstOf, lastOf } from '../../../lib/checked-access.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
 import { ClientGoneError } from '../client-gone.ts';
@@ -168,12 +170,12 @@ export class FairQueue {
       this.#forgetIfIdle(flow);
       throw error;
     }
-    longest.waiting.at(-1)!.refuse(this.#refusal('all full', longest));
+    lastOf(longest.waiting).refuse(this.#refusal('all full', longest));
   }
 
   #beginNext(): void {
     for (let flow = this.#firstInTurn(); flow !== null && !this.#closed; flow = this.#firstInTurn()) {
-      const { begin, width } = flow.waiting[0]!;
+      const { begin, width } = firstOf(flow.waiting);
       // Later requests must not overtake one that needs many permits, or it might never start.
       if (!this.#isFree(flow, width)) return;
       begin(this.#begin(flow, width));
@@ -185,7 +187,7 @@ export class FairQueue {
     let first: Flow | null = null;
     for (const flow of this.#backlogged) {
       if (first !== null && first.startTag <= flow.startTag) continue;
-      if (this.#mayTake(flow, flow.waiting[0]!.width)) first = flow;
+      if (this.#mayTake(flow, firstOf(flow.waiting).width)) first = flow;
     }
     return first;
   }

@@ -42,7 +42,7 @@ export class ResponseScheduler {
     setImmediate(() => {
       this.#isTicking = false;
       this.#spentMs = 0;
-      while (this.#waiting.length > 0 && this.#hasTime) this.#waiting.shift()!();
+      while (this.#waiting.length > 0 && this.#hasTime) this.#waiting.shift()?.();
       if (this.#spentMs > 0) this.#tick();
     });
   }

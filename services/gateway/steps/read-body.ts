@@ -15,9 +15,9 @@ const OTHER_PARAMETER = /^(?!charset)[^\s=]+=/;
  * quadratic time on a header full of them.
  */
 function isInUtf8(type: string, essences: readonly string[]): boolean {
-  const [essence, ...parameters] = type.split(';').map((part) => part.trim().toLowerCase());
+  const [essence = '', ...parameters] = type.split(';').map((part) => part.trim().toLowerCase());
   return (
-    essences.includes(essence!) &&
+    essences.includes(essence) &&
     parameters.every(
       (parameter) => parameter === '' || UTF8_PARAMETER.test(parameter) || OTHER_PARAMETER.test(parameter),
     )
