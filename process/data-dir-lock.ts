@@ -2,8 +2,8 @@
  * The lock of a data directory: files `lock.<n>`, of which only the highest counts.
  *
  * Guarantees: at most one of any number of processes holds the lock. A process that is killed loses
- * it at once. The lock needs only a file system with hard links. Failure: an error that names the
- * holder, or a file system error. See docs/internals/store.md.
+ * it at once. The lock needs only a file system with hard links. On failure: an error that names
+ * the holder, or a file system error. See docs/internals/store.md.
  */
 import { randomUUID } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';

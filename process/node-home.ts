@@ -4,7 +4,7 @@
  *
  * Guarantees: a process that is alone and one that shares never run on the same directory. If a
  * killed process had no configured name, the next start on this machine takes over what must
- * survive it. Failure: DataDirError, which says which process uses the directory. See
+ * survive it. On failure: DataDirError, which says which process uses the directory. See
  * docs/internals/store.md.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';

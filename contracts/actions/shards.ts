@@ -74,7 +74,7 @@ export interface ShardsActions {
   /**
    * Fails with UNAVAILABLE if the write's turn has not come after `waitMs`. Once its turn has come,
    * it answers only when the outcome is known, however long that takes. A ProvecError, or a
-   * StoreError of a kind other than 'unknown', means that nothing of the write is or will be
+   * StoreError of a kind other than 'unknown', means that no part of the write is or will be
    * committed; any other error leaves that open.
    */
   'shards.upsert': {

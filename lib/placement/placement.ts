@@ -4,9 +4,8 @@
  * The order is a pure function of the shard, the nodes and their weights. A node that joins comes
  * first for its share of the shards and does not change the order of the others. When a node
  * leaves, each of its shards moves to the next node in order. The order only says where to look for
- * a holder, or which node to make one; the store decides who holds a shard. It does not resist an
- * attacker who chooses names.
- * See docs/internals/placement.md.
+ * a holder, or which node to ask to become one; the store decides who holds a shard. It does not
+ * resist an attacker who chooses names. See docs/internals/placement.md.
  */
 
 import { hash } from 'node:crypto';

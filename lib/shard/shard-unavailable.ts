@@ -9,7 +9,7 @@ export type UnavailableReason =
 
 const COLLECTION = 'the collection';
 
-/** Builds a SHARD_UNAVAILABLE error for shard `index`, which did nothing of the request. */
+/** Builds a SHARD_UNAVAILABLE error for shard `index`, which did no part of the request. */
 export function shardUnavailableError(index: number, why: UnavailableReason): ProvecError {
   const message = `Shard ${index} of ${COLLECTION} ${why}; try again.`;
   return new ProvecError('SHARD_UNAVAILABLE', message, { retryAfterSeconds: 1, shards: [index] });

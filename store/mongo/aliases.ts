@@ -5,8 +5,8 @@
  * Guarantees: of a concurrent put of an alias and drop of its collection, one is refused. A put
  * inserts the alias and then sets a new `aliasMark` in the live collection. A drop reads the mark,
  * looks for aliases, and drops the collection only if the mark is unchanged. So either the drop
- * sees the alias or a new mark, or the put finds no live collection and undoes its insert. Failure:
- * a put that crashes between the two steps can leave an alias that a drop missed.
+ * sees the alias or a new mark, or the put finds no live collection and undoes its insert. On
+ * failure: a put that crashes between the two steps can leave an alias that a drop missed.
  */
 
 import { randomUUID } from 'node:crypto';

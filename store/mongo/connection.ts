@@ -3,8 +3,8 @@
  *
  * Guarantees: every write is acknowledged by a majority and journaled. Every read goes to the
  * primary and sees only majority-committed data. Every call ends: `callTimeoutMs` bounds each of
- * its waits. `close` refuses new work and waits for running work. Failure: StoreError. The driver
- * retries nothing; after a write with an unknown outcome the caller decides what to do. See
+ * its waits. `close` refuses new work and waits for running work. On failure: StoreError. The
+ * driver retries nothing; after a write with an unknown outcome the caller decides what to do. See
  * docs/internals/store.md.
  */
 import { type Collection, type Db, type Document, MongoClient, ReadConcern } from 'mongodb';

@@ -3,7 +3,7 @@
  * at a seq one is stored and the others collide.
  *
  * Guarantees: the next append of a fenced owner hits a taken seq. Reads return entries without gaps
- * and stop before a missing one. Failure: an append whose response was lost is 'unknown' and may
+ * and stop before a missing one. On failure: an append whose response was lost is 'unknown' and may
  * still arrive. To settle it, append a `void` at that seq. An append that would leave a gap is
  * refused. See docs/internals/store.md.
  */

@@ -2,9 +2,9 @@
  * Reclaims the space of deleted records. When tombstones outnumber live rows, it copies the live
  * rows into a new generation and makes that one current by a compare-and-set.
  *
- * Guarantees: no record is lost, and no late write restores a deleted record. Failure: an attempt
- * during which another process changed records is abandoned; the next successful one removes its
- * leftovers. A failure costs only space. See docs/internals/store.md.
+ * Guarantees: no record is lost, and no late write restores a deleted record. On failure: an
+ * attempt during which another process changed records is abandoned; the next successful one
+ * removes its leftovers. A failure costs only space. See docs/internals/store.md.
  */
 import { lastOf } from '../../lib/checked-access.ts';
 import type { Connection } from './connection.ts';
@@ -29,7 +29,7 @@ interface CompactionAttempt {
    * The shard's applied seq after those changes. If the stored one differs, another process also
    * made changes.
    */
-  mark: number;
+  appliedSeq: number;
   stopped: boolean;
 }
 
@@ -56,10 +56,10 @@ export class RecordCompaction {
    * Must be called in the shard's turn, before records are changed, with the applied seq that was
    * read.
    */
-  beforeChange(shard: string, mark: number, ids: string[]): void {
+  beforeChange(shard: string, appliedSeq: number, ids: string[]): void {
     const attempt = this.#attempts.get(shard);
     if (!attempt) return;
-    if (mark !== attempt.mark) attempt.stopped = true;
+    if (appliedSeq !== attempt.appliedSeq) attempt.stopped = true;
     for (const id of ids) attempt.changed.add(id);
     if (attempt.changed.size > CHANGED_MAX) attempt.stopped = true;
   }
@@ -68,9 +68,9 @@ export class RecordCompaction {
    * Must be called in the same turn, after the applied seq was raised; `count` is the number of
    * deletes. Starts a compaction in the background if it may be worthwhile.
    */
-  afterChange(shard: string, mark: number, count: number): void {
+  afterChange(shard: string, appliedSeq: number, count: number): void {
     const attempt = this.#attempts.get(shard);
-    if (attempt) attempt.mark = mark;
+    if (attempt) attempt.appliedSeq = appliedSeq;
     const left = (this.#untilCount.get(shard) ?? this.#minTombstones) - count;
     this.#untilCount.set(shard, left);
     if (count === 0 || left > 0 || this.#attempts.has(shard)) return;
@@ -100,7 +100,7 @@ export class RecordCompaction {
     if (!(await this.#isWorthIt(shard))) return;
     const attempt = await this.#turns.inTurn(shard, async () => {
       const state = await this.#shards.beginGeneration(shard);
-      const begun = state && { state, changed: new Set<string>(), mark: state.mark, stopped: false };
+      const begun = state && { state, changed: new Set<string>(), appliedSeq: state.mark, stopped: false };
       this.#attempts.set(shard, begun);
       return begun;
     });
@@ -145,7 +145,7 @@ export class RecordCompaction {
    * Runs in the shard's turn: copies what changed in the meantime and makes the new generation
    * current.
    */
-  async #finish(shard: string, { state, changed, mark, stopped }: CompactionAttempt): Promise<boolean> {
+  async #finish(shard: string, { state, changed, appliedSeq, stopped }: CompactionAttempt): Promise<boolean> {
     // From here on an apply writes to whichever generation is current by then.
     if (stopped) return false;
     const [from, to] = [generationPart(shard, state.generation), generationPart(shard, state.attempts)];
@@ -158,7 +158,7 @@ export class RecordCompaction {
       const some = gone.slice(at, at + PAGE_ROWS_MAX).map((id) => joined(to, id));
       await this.#rows.collection.deleteMany({ _id: { $in: some } });
     }
-    return this.#shards.makeCurrent({ ...state, mark }, state.attempts);
+    return this.#shards.makeCurrent({ ...state, mark: appliedSeq }, state.attempts);
   }
 }
 

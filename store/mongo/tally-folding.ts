@@ -3,7 +3,7 @@
  *
  * Guarantees: every entry counts exactly once, even if folders run concurrently or crash between
  * steps. Dropping a collection subtracts its vectors once. Folding for a deleted account has no
- * effect. Failure: StoreError; the entry stays marked `uncounted` and the next folding takes it.
+ * effect. On failure: StoreError; the entry stays marked `uncounted` and the next folding takes it.
  * See docs/internals/store.md.
  */
 

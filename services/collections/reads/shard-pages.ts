@@ -21,7 +21,7 @@ const PAGE_MAX_BYTES = 2 * 1024 * 1024;
 const FIRST_PAGE_MAX_BYTES = 1024 * 1024;
 /** Maximum size of all shards' first pages of one response. */
 const FIRST_PAGES_MAX_BYTES = 8 * 1024 * 1024;
-/** Maximum number of later pages on their way to this process. */
+/** Maximum number of later pages in flight to this process. */
 const PAGES_MAX = 4;
 const ATTEMPTS_MAX = 4;
 

@@ -71,7 +71,7 @@ export async function withQuota<T>(
   }
 }
 
-/** Returns true if a write's error proves that nothing of it is, or will be, committed. */
+/** Returns true if a write's error proves that no part of it is, or will be, committed. */
 export function isRefusal(error: unknown): boolean {
   return isProvecError(error) || (error instanceof StoreError && error.kind !== 'unknown');
 }

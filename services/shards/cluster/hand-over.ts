@@ -125,11 +125,11 @@ export class HandOver {
     if (spec === null) return;
     if (to === membership.node) return peers.adopt(to, spec);
     await this.#save(key);
-    const isFollowed = await this.#catchesUp(spec, to, FOLLOW_MAX_MS);
+    const hasCaughtUp = await this.#catchesUp(spec, to, FOLLOW_MAX_MS);
     ownership.redirect(key, to);
     try {
       // A copy that has nearly caught up needs no checkpoint, and writing one would delay callers.
-      await shardCache.close(key, !isFollowed);
+      await shardCache.close(key, !hasCaughtUp);
       await ownership.release(key, this.#successorAt(to));
       await peers.adopt(to, spec);
     } finally {

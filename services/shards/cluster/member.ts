@@ -175,7 +175,7 @@ export class ClusterMember {
       busyMs: worker.busyMs.get(key) ?? 0,
       followers: this.followers.of(key).map(({ node }) => node),
     }));
-    const resting = membership.ownership.unloadedShards().map((shard) => ({ ...shard, busyMs: null, followers: [] }));
-    return [...open, ...resting];
+    const unloaded = membership.ownership.unloadedShards().map((shard) => ({ ...shard, busyMs: null, followers: [] }));
+    return [...open, ...unloaded];
   }
 }

@@ -3,7 +3,7 @@
  *
  * Guarantees: an acknowledged write is one durable log entry, complete or absent, and every read
  * that begins after the acknowledgement sees it. No part of a write is visible before its entry is
- * durable. At most one append is in flight. On failure: ProvecError means that nothing of the write
+ * durable. At most one append is in flight. On failure: ProvecError means that no part of the write
  * is or will be committed; StoreError 'unknown' means that the outcome is unknown. A refused append
  * leaves the shard unchanged. The shard closes when an outcome cannot be determined, when another
  * node took the seq, or when its worker ends. See docs/internals/shard.md.

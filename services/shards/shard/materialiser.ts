@@ -39,7 +39,7 @@ interface Pause {
  * their root to be confirmed.
  */
 interface Pass {
-  mark: number;
+  appliedSeq: number;
   more: boolean;
   isHeld: boolean;
 }
@@ -93,8 +93,8 @@ export class Materialiser {
     // Do not loop until the log is empty: a steady writer would keep that going forever.
     const goal = (await this.#store.log.head(key))?.seq ?? 0;
     for (;;) {
-      const { mark, more } = await this.#turns.runExclusive(() => this.#pass(key, passOver));
-      if (!more || mark >= goal) return mark;
+      const { appliedSeq, more } = await this.#turns.runExclusive(() => this.#pass(key, passOver));
+      if (!more || appliedSeq >= goal) return appliedSeq;
     }
   }
 
@@ -143,11 +143,11 @@ export class Materialiser {
 
   async #attempt(key: ShardKey): Promise<void> {
     try {
-      const { mark, more, isHeld } = await this.#pass(key);
+      const { appliedSeq, more, isHeld } = await this.#pass(key);
       this.#pauses.delete(key);
       if (this.#isForgotten(key)) return;
       if (more) this.#due.add(key);
-      else if (isHeld) await this.#hold(key, mark);
+      else if (isHeld) await this.#hold(key, appliedSeq);
     } catch (error) {
       this.#pause(key, error);
     }
@@ -168,12 +168,12 @@ export class Materialiser {
     this.#pauses.set(key, pause);
   }
 
-  async #hold(key: ShardKey, mark: number): Promise<void> {
+  async #hold(key: ShardKey, appliedSeq: number): Promise<void> {
     const { collectionId } = parseShardKey(key);
     const keys = this.#held.get(collectionId) ?? new Set();
     this.#held.set(collectionId, keys.add(key));
     // A confirmation that arrived before the shard was registered went unnoticed.
-    if ((await anchoredBound(this.#store.anchors, key)) > mark) this.anchored(collectionId);
+    if ((await anchoredBound(this.#store.anchors, key)) > appliedSeq) this.anchored(collectionId);
     if (this.#stopped) return;
     this.#heldTimer ??= setTimeout(() => {
       this.#heldTimer = null;
@@ -187,16 +187,16 @@ export class Materialiser {
 
   async #pass(key: ShardKey, passOver = false): Promise<Pass> {
     const { log, records, anchors } = this.#store;
-    const mark = await records.appliedSeq(key);
-    if (this.#isForgotten(key)) return { mark, more: false, isHeld: false };
-    const read = await log.read(key, mark, PASS_MAX_BYTES);
+    const appliedSeq = await records.appliedSeq(key);
+    if (this.#isForgotten(key)) return { appliedSeq, more: false, isHeld: false };
+    const read = await log.read(key, appliedSeq, PASS_MAX_BYTES);
     // An operator's decision overrides the ledger.
     const bound = passOver || read.length === 0 ? Number.POSITIVE_INFINITY : await anchoredBound(anchors, key);
     if (Number.isFinite(bound)) this.#onBound(key, bound);
     const entries = read.filter(({ seq }) => seq <= bound);
     const isHeld = read.slice(entries.length).some(({ kind }) => kind === 'write');
     const last = new Map<string, RecordChange>();
-    let through = mark;
+    let through = appliedSeq;
     for (const entry of entries) {
       if (entry.seq !== through + 1) break;
       const isEmpty = entry.kind === 'open' || entry.kind === 'void';
@@ -205,17 +205,17 @@ export class Materialiser {
       for (const change of changes) last.set(change.id, change);
       through = entry.seq;
     }
-    const left = entries.length > through - mark;
+    const left = entries.length > through - appliedSeq;
     // If another node holds the shard by now, it may have materialised and trimmed these entries.
-    if (left && (await records.appliedSeq(key)) > mark) return { mark, more: true, isHeld };
+    if (left && (await records.appliedSeq(key)) > appliedSeq) return { appliedSeq, more: true, isHeld };
     if (!left) this.#stuck.delete(key);
     else if (this.#stuck.get(key) !== through + 1) {
       const place = { shard: key, seq: through + 1 };
       this.#stuck.set(key, place.seq);
       this.#log.error(place, 'a stored log entry does not decode; materialising stops before it');
     }
-    if (through > mark) await records.apply(key, mark, through, [...last.values()]);
-    return { mark: through, more: through > mark && !left && entries.length === read.length, isHeld };
+    if (through > appliedSeq) await records.apply(key, appliedSeq, through, [...last.values()]);
+    return { appliedSeq: through, more: through > appliedSeq && !left && entries.length === read.length, isHeld };
   }
 
   #isForgotten(key: ShardKey): boolean {

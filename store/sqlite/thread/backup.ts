@@ -3,8 +3,8 @@
  *
  * Guarantees: the snapshots of both files and the lengths of the files beside them are taken while
  * nothing can be committed; writes wait a few milliseconds for that. An interrupted copy has no
- * format file, so no start accepts it as a store. Failure: an error of the system or of SQLite; the
- * caller removes what was written.
+ * format file, so no start accepts it as a store. On failure: an error of the system or of SQLite;
+ * the caller removes what was written.
  */
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';

@@ -5,7 +5,7 @@
  * Guarantees: commits are on the disk (`synchronous = FULL`). Statements outside transactions wait
  * for other connections instead of failing. `fresh` reads the file, never this process's cache.
  * While the file has a trigger, a view or a column that this version does not create, nothing is
- * committed or read by `fresh`. Failure: errors of node:sqlite, which `sqliteFailure` converts;
+ * committed or read by `fresh`. On failure: errors of node:sqlite, which `sqliteFailure` converts;
  * 'unavailable' if another process, such as one stopped in the middle of a commit, locks the file
  * for longer than `LOCK_MAX_MS`.
  */

@@ -2,8 +2,8 @@
  * Group commit: all writes waiting when a commit begins share it and its fsync.
  *
  * Guarantees: operations run in the order of submission, and each sees the effects of those before
- * it. Outcomes are reported after COMMIT, in that order. An operation that throws fails alone.
- * Failure: 'capacity' and 'unavailable' mean that nothing of the group was written. After 'unknown'
+ * it. Outcomes are reported after COMMIT, in that order. An operation that throws fails alone. On
+ * failure: 'capacity' and 'unavailable' mean that no part of the group was written. After 'unknown'
  * COMMIT failed, and a read shows what was written. A single operation fails with 'capacity' if it
  * writes much and the disk has little room. See docs/internals/store.md.
  */

@@ -23,7 +23,7 @@ type Effect = 'read' | 'write';
 
 /** Carries one node's calls to the store: delayed, twice, not at all, or with a lost response. */
 export class Wire {
-  /** Whether calls to the store are cut off. Responses already on their way still arrive. */
+  /** Whether calls to the store are cut off. Responses already in flight still arrive. */
   isCut = false;
   isDead = false;
   /** Extra delay of writes to the store. */

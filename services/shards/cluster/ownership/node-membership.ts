@@ -108,8 +108,8 @@ export class NodeMembership {
   /** Returns this node's usage and capacity; unloaded shards count as used. */
   use(): LeaseUse {
     const use = this.#options.use();
-    const resting = this.ownership.unloadedShards().reduce((total, { bytes }) => total + bytes, 0);
-    return { ...use, bytes: use.bytes + resting };
+    const unloadedBytes = this.ownership.unloadedShards().reduce((total, { bytes }) => total + bytes, 0);
+    return { ...use, bytes: use.bytes + unloadedBytes };
   }
 
   get draining(): boolean {

@@ -65,14 +65,14 @@ export class Ownership implements Claims {
     const target = this.#leaving.get(shard);
     if (target !== undefined) throw new ShardMoved(target);
     const row = await owners.get(shard);
-    const resting = this.#unloaded.get(shard);
+    const unloaded = this.#unloaded.get(shard);
     this.#unloaded.delete(shard);
     const isOwn = row?.holder?.incarnation === holder.incarnation;
     if (keeper.draining && isOwn) await owners.release(shard, row.epoch);
     if (keeper.draining) throw new ShardMoved(null);
-    if (row && resting && row.epoch === resting.epoch && isOwn) {
+    if (row && unloaded && row.epoch === unloaded.epoch && isOwn) {
       const head = await log.head(shard);
-      const { epoch, incarnation } = resting;
+      const { epoch, incarnation } = unloaded;
       const claim = { shard, epoch, incarnation, head: head ?? EMPTY_HEAD };
       // Row and head were read under one valid lease, so they belong together. Had the lease
       // expired in between, another node could have claimed the shard.

@@ -35,8 +35,8 @@ export interface OwnedShard extends ShardUsage {
   heldForMs: number;
   /** Nodes that follow it and so have it in memory. */
   followers: readonly string[];
-  /** Whether it is unloaded: held, but not in memory. */
-  rests?: boolean;
+  /** Whether it is held, but not in memory. */
+  isUnloaded?: boolean;
 }
 
 export interface RebalancingView {
@@ -91,7 +91,7 @@ function relieve(view: RebalancingView, own: NodeUsage, resource: Resource): Mov
     };
     // An unloaded shard goes only to its home. Nothing is copied, and callers without its owner's
     // row look there anyway.
-    const isPlace = (node: string): boolean => !shard.rests || placement.preferred(shard.shard) === node;
+    const isPlace = (node: string): boolean => !shard.isUnloaded || placement.preferred(shard.shard) === node;
     const fits = (node: string, bound: number): boolean =>
       isPlace(node) && helps(node) && staysBelow(view, node, shard, bound) && canTake(view, node, shard);
     let to = placement.firstOf(shard.shard, under, (node) => fits(node, HOME));

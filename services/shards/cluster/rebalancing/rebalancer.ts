@@ -113,17 +113,17 @@ export class Rebalancer {
     void this.#carryOut(move, shards.find(({ shard }) => shard === move.shard)!);
   }
 
-  async #carryOut({ shard, to, reason }: Move, { bytes, load, rests }: OwnedShard): Promise<void> {
+  async #carryOut({ shard, to, reason }: Move, { bytes, load, isUnloaded }: OwnedShard): Promise<void> {
     const { clock, log, peers, handOver } = this.#parts;
     const beganMs = clock.monotonicMs();
     this.#pace.began();
     try {
-      if (rests) await handOver.giveUnloaded(shard, to);
+      if (isUnloaded) await handOver.giveUnloaded(shard, to);
       else if ((await peers.offer(to, { bytes, load, reason })) === null) {
         log.info({ shard, to, reason, bytes }, 'moving a shard');
         await handOver.move(shard, to);
       } else return this.#pace.refused(to, clock.monotonicMs());
-      this.#pace.ended(rests ? 0 : bytes, beganMs, clock.monotonicMs());
+      this.#pace.ended(isUnloaded ? 0 : bytes, beganMs, clock.monotonicMs());
     } catch (error) {
       log.warn({ err: error, shard, to }, 'could not move a shard');
       this.#pace.failed(to, clock.monotonicMs());
@@ -140,7 +140,7 @@ export class Rebalancer {
         this.#held.set(shard, held);
       }
       const load = held.load(busyMs, monotonicMs);
-      return { shard, bytes, load, heldForMs: monotonicMs - held.sinceMs, followers, rests: busyMs === null };
+      return { shard, bytes, load, heldForMs: monotonicMs - held.sinceMs, followers, isUnloaded: busyMs === null };
     });
     this.#parts.pool.busyThreads = shards.reduce((total, { load }) => total + load, 0);
     return shards;
