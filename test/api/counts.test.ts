@@ -68,7 +68,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     ['pages', { kind: 'book' }, 1_000],
     ['deep.of', { pages: { $lt: 9 } }, 20],
     ['absent', {}, 20],
-  ])('tells how often each value of %s occurs with %j, %i at most', async (field, filter, limit) => {
+  ])('counts the values of %s with filter %j, at most %i of them', async (field, filter, limit) => {
     const warned = field === 'absent' && { warnings: ['No record has the field absent.'] };
     expect(await facets({ field, filter, limit })).toEqual({ ...expectedFacets(field, filter, limit), ...warned });
   });

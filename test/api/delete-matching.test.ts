@@ -40,7 +40,7 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     { kind: { $ne: 'third' } },
     { list: { $exists: false } },
     { n: 'absent' },
-  ])('deletes what %j matches and nothing else', async (filter) => {
+  ])('deletes exactly the records that %j matches', async (filter) => {
     const going = RECORDS.filter(({ metadata }) => naiveMatches(filter, metadata)).map(({ id }) => id);
     const before = (await service.api<{ collection: Json }>('GET', path)).body.collection;
     const counted = await remove({ filter, dryRun: true });
@@ -96,7 +96,7 @@ describe('refuses', () => {
   test.each<[string, Json, string, string]>([
     ['a filter without a condition', { filter: {} }, 'INVALID_ARGUMENT', 'filter'],
     ['an empty part of a filter', { filter: { $and: [{}] } }, 'INVALID_ARGUMENT', 'filter'],
-    ['one beside others', { filter: { $or: [{ a: 1 }, {}] } }, 'INVALID_ARGUMENT', 'filter'],
+    ['one field among others', { filter: { $or: [{ a: 1 }, {}] } }, 'INVALID_ARGUMENT', 'filter'],
     ['one that is negated', { filter: { $not: { $not: {} } } }, 'INVALID_ARGUMENT', 'filter'],
     ['ids and a filter', { ids: ['a'], filter: { a: 1 } }, 'INVALID_ARGUMENT', 'ids'],
     ['all and a filter', { all: true, filter: { a: 1 } }, 'INVALID_ARGUMENT', 'filter'],

@@ -61,7 +61,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     ['an empty one', ['n1', 'n2', ''], 'ids[2]'],
     ['513 bytes', ['x'.repeat(513)], 'ids[0]'],
     ['a lone surrogate', ['\ud83e'], 'ids[0]'],
-  ])('refuses %s, and so does delete', async (_, ids, at) => {
+  ])('refuses %s, as delete does', async (_, ids, at) => {
     expect(await fetchRecords(ids)).toEqual(refusalOf(at));
     expect(await service.api('POST', `${path}/delete`, { ids })).toEqual(refusalOf(at));
   });

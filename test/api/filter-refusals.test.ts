@@ -62,7 +62,7 @@ describe('a refusal names the path of the fault', () => {
     ['nine levels', levels(9)],
     ['257 conditions', { $or: Array.from({ length: 257 }, (_, at) => ({ a: at })) }],
     ['257 conditions by fields', Object.fromEntries(Array.from({ length: 257 }, (_, at) => [`f${at}`, at]))],
-  ])('%s are too many', async (_, filter) => {
+  ])('refuses %s', async (_, filter) => {
     const answer = await query(filter);
     expect(answer).toEqual(
       refusal(400, 'INVALID_FILTER', {
@@ -86,7 +86,7 @@ describe('a refusal names the path of the fault', () => {
     [{ a: { b: 1 } }, 'filter.a.b is not an operator; write a nested field as one dotted name.'],
     [{ a: { $in: '' } }, 'filter.a.$in must be a list of values, but is an empty string.'],
     [{ a: { $in: 'x' } }, 'filter.a.$in must be a list of values, but is a string of 1 character.'],
-  ])('%j is refused in words that fit', async (filter, words) => {
+  ])('refuses %j with a fitting message', async (filter, words) => {
     expect((await query(filter)).body.error).toContain(words);
   });
 });

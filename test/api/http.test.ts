@@ -110,7 +110,7 @@ describe('media types', () => {
     ['in capitals', { 'content-type': 'Application/JSON; Charset=UTF-8' }],
     ['none', {}],
     ['no encoding', { 'content-type': 'application/json', 'content-encoding': 'identity' }],
-  ])('%s is taken', async (_, headers) => {
+  ])('accepts %s', async (_, headers) => {
     expect(await fetchIds(headers)).toMatchObject({ status: 200, text: '{"vectors":{}}' });
   });
 
@@ -120,7 +120,7 @@ describe('media types', () => {
     ['JSON in another charset', { 'content-type': 'application/json; charset=latin1' }],
     ['a kind of JSON', { 'content-type': 'application/merge-patch+json' }],
     ['compressed', { 'content-type': 'application/json', 'content-encoding': 'gzip' }],
-  ])('%s is 415', async (_, headers) => {
+  ])('%s gets 415', async (_, headers) => {
     const { status, text } = await fetchIds(headers);
     expect([status, JSON.parse(text).code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
   });

@@ -121,7 +121,7 @@ describe('an invalid line', () => {
     ['is an end and more', `{"end":{"count":1,"merkleRoot":"${ROOT}"},"id":"x"}`, /^line 2\d03\.end is not a field/],
     ['is a head of nothing', '{"export":null}', /^line 2\d03\.export is not a field/],
     ['is longer than any record', `{"id":"${'x'.repeat(3_000_000)}"}`, /^line 2\d03 must be at most/],
-  ])('%s: the import ends there, says which it is, and what was stored', async (_, bad, message) => {
+  ])('%s: the import ends there, names the line, and counts what was stored', async (_, bad, message) => {
     const path = await create();
     const lines = [...good(2_302), bad, ...linesOf(RECORDS.slice(2_302))];
     const { status, body } = await send(`${path}/import`, lines.join('\n'));

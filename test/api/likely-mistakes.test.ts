@@ -28,7 +28,7 @@ describe('a refusal names the value, its place, and the probable intention', () 
     ['a metric by its other name', { metric: 'l2' }, '"l2"; did you mean euclidean?'],
     ["Pinecone's metric", { metric: 'dotproduct' }, '"dotproduct"; did you mean dot?'],
     ['a metric of another case', { metric: 'Cosine' }, '"Cosine"; did you mean cosine?'],
-    ['a metric that is like none', { metric: 'jaccard' }, 'euclidean, dot, but is "jaccard".'],
+    ['a metric that resembles none', { metric: 'jaccard' }, 'euclidean, dot, but is "jaccard".'],
     ["numpy's name of a precision", { quantization: 'int8' }, '"int8"; did you mean i8?'],
     ['a number in quotes', { dimensions: '384' }, 'but is the string "384"; send it without quotes.'],
     ['an unknown field', { dimension: 2 }, 'did you mean dimensions?'],

@@ -157,7 +157,7 @@ describe('what the service refuses', () => {
     [400, { $or: { a: 1 } }],
     [400, { $or: [{ a: 1 }, 'b'] }],
     [400, { $not: [] }],
-  ])('and what it takes, of filters: %i for %j', async (status, filter) => {
+  ])('and accepts, among filters: %i for %j', async (status, filter) => {
     await send('POST', '/api/v1/collections', service.key, { name: 'filtered', dimensions: 1 });
     const body = { vector: [1], filter };
     expect((await send('POST', '/api/v1/collections/filtered/query', service.key, body)).status).toBe(status);
@@ -184,7 +184,7 @@ describe('what the service refuses', () => {
     [400, 3.4028235677973366e38],
     [200, -3.4028235677973362e38],
     [400, -3.4028235677973366e38],
-  ])('and what it takes, of numbers: %i for %d', async (status, number) => {
+  ])('and accepts, among numbers: %i for %d', async (status, number) => {
     await send('POST', '/api/v1/collections', service.key, { name: 'filtered', dimensions: 1 });
     const one = '/collections/filtered';
     expect((await send('POST', `/api/v1${one}/query`, service.key, { vector: [number] })).status).toBe(status);

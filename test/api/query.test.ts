@@ -122,7 +122,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
     ['a number above float32', { vector: [1, 1e39] }, 'vector[1]'],
     ['no direction for cosine', { vector: [0, 0] }, 'vector'],
     ['vector null', { vector: null }, 'vector'],
-    ['a vector that is no list', { vector: 'x' }, 'vector'],
+    ['a vector that is not a list', { vector: 'x' }, 'vector'],
     ['an empty id', { id: '' }, 'id'],
     ['includeValues as text', { vector: EAST, includeValues: 'true' }, 'includeValues'],
     ['includeMetadata 1', { vector: EAST, includeMetadata: 1 }, 'includeMetadata'],

@@ -121,7 +121,7 @@ describe('metadata', () => {
     ['any text', { 'кл\u0000юч"\\': '\u2028🧭\ud83e\udded\u007f' }],
     ['40 KiB', metadataOf(40 * 1024)],
     ['32 levels', nested(32)],
-  ])('%s comes back equal', async (_, metadata) => {
+  ])('%s is returned equal', async (_, metadata) => {
     const record = { id: 'metadata', values: [1, 2], metadata };
     expect(await upsert([record])).toMatchObject({ status: 200 });
     expect(await fetched('metadata')).toEqual(record);
@@ -151,7 +151,7 @@ describe('records', () => {
 
   test.each<[string, unknown]>([
     ['1,001', numbered(1_001)],
-    ['1,001 of which many are duplicates', Array(1_001).fill({ id: 'same', values: [1, 2] })],
+    ['1,001 with many duplicates', Array(1_001).fill({ id: 'same', values: [1, 2] })],
     ['none', []],
     ['missing', undefined],
     ['an object', { id: 'a', values: [1, 2] }],

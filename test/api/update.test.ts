@@ -173,8 +173,8 @@ describe('refuses', () => {
     ['nothing to merge', { filter: { n: 1 } }, 'setMetadata'],
     ['a filter without a condition', { filter: {}, setMetadata: { a: 1 } }, 'filter'],
     ['a filter with an empty part', { filter: { $and: [{}] }, setMetadata: { a: 1 } }, 'filter'],
-    ['a merge beside updates', { updates: [{ id: 'r1', values: [1, 1] }], setMetadata: { a: 1 } }, 'setMetadata'],
-    ['a key that is no text', { filter: { n: 1 }, unsetMetadata: [1] }, 'unsetMetadata[0]'],
+    ['a merge next to updates', { updates: [{ id: 'r1', values: [1, 1] }], setMetadata: { a: 1 } }, 'setMetadata'],
+    ['a key that is not a string', { filter: { n: 1 }, unsetMetadata: [1] }, 'unsetMetadata[0]'],
   ])('%s', async (_, body, path) => {
     expect(await refusal(body)).toEqual([400, 'INVALID_ARGUMENT', path]);
   });

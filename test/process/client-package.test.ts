@@ -95,7 +95,7 @@ export const found: Promise<Api.Match[]> = notes
 `;
 
 test.each<[string, string, string | null]>([
-  ['takes what is right', '', null],
+  ['accepts correct code', '', null],
   ['refuses two targets of a query', "void notes.query({ vector: [1], id: 'a' });", 'TS2345'],
   ['refuses a query of nothing', 'void notes.query({ topK: 3 });', 'TS2345'],
   ['names the field that was meant', 'void notes.query({ vector: [1], topk: 3 });', "mean to write 'topK'"],

@@ -197,7 +197,7 @@ test.each<[route: string, body: Json]>([
   ['POST /pinecone/indexes', { name: 'x', dimension: 1, source_collection: 'y' }],
   [`PATCH ${INDEX}`, {}],
   [`PATCH ${INDEX}`, { deletion_protection: true }],
-])('what the service refuses is no request by the document: %s %j', async (name, body) => {
+])('a request that the service refuses is invalid by the document too: %s %j', async (name, body) => {
   await send('POST', '/pinecone/indexes', service.key, { name: 'refusing', dimension: 1 });
   const [method, path] = name.split(' ');
   expect((await send(method, path.replace('{name}', 'refusing'), service.key, body)).status).toBe(400);

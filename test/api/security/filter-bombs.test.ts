@@ -61,8 +61,8 @@ describe('harmless', () => {
     ['8 levels', nested(7, '$or'), 1],
     ['10,000 values of $in', `{"n":{"$in":[${numbers(10_000)}]}}`, 10],
     ['256 conditions', `{"$or":[${Array.from({ length: 256 }, (_, at) => `{"n":${at}}`).join()}]}`, 10],
-    ['a value made for a greedy pattern', `{"text":"${LONG}!"}`, 0],
-    ['a field made for a greedy pattern', `{"${LONG}!":1}`, 0],
+    ['a value built for a greedy pattern', `{"text":"${LONG}!"}`, 0],
+    ['a field built for a greedy pattern', `{"${LONG}!":1}`, 0],
     ['a path of 50,000 parts', `{"${'a.'.repeat(50_000)}a":1}`, 0],
     ['a path of dots', `{"${'.'.repeat(100_000)}":1}`, 0],
     [

@@ -179,7 +179,7 @@ describe('headers', () => {
     ['a host in other letters', 'hOST: y\r\n'],
     ['a key that opens something, then another', `Authorization: ${other}\r\n`],
     ['the same key twice', `Authorization: Bearer ${TEST_KEY}\r\n`],
-    ['a key after which comes an empty one', 'Authorization:\r\n'],
+    ['a key followed by an empty one', 'Authorization:\r\n'],
     ['a key in other letters', `aUTHORIZATION: ${other}\r\n`],
     ['another host after 1,500 headers', `${MANY}Host: y\r\n`],
     ['another key after 1,500 headers', `${MANY}Authorization: ${other}\r\n`],

@@ -28,7 +28,7 @@ const CASES: [string, string, string | Buffer, ErrorCode][] = [
   ['no body', UPSERT, '', 'INVALID_JSON'],
   ['not JSON', UPSERT, 'records=1', 'INVALID_JSON'],
   ['cut off', UPSERT, '{"records":[', 'INVALID_JSON'],
-  ['a second value behind it', UPSERT, '{"records":[]}{}', 'INVALID_JSON'],
+  ['a second value after it', UPSERT, '{"records":[]}{}', 'INVALID_JSON'],
   ['a list', UPSERT, '[]', 'INVALID_JSON'],
   ['null', UPSERT, 'null', 'INVALID_JSON'],
   ['a string', UPSERT, '"records"', 'INVALID_JSON'],

@@ -181,7 +181,7 @@ describe('an unusable ledger does not slow queries', () => {
       },
     },
   ])(
-    '$what: queries are answered as ever, a write says pending, and is anchored in the end',
+    '$what: queries are answered as usual, a write says pending, and is anchored in the end',
     async ({ what, begin }) => {
       begin();
       expect((await query('x')).body).toEqual(wanted);

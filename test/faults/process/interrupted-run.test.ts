@@ -50,7 +50,7 @@ test.each<[string, Command, (pid: number) => void]>([
   ['SIGTERM to the runner', DIRECTLY, (pid) => process.kill(pid, 'SIGTERM')],
   ['SIGKILL to the runner', DIRECTLY, (pid) => process.kill(pid, 'SIGKILL')],
   ['SIGTERM to npm alone', BY_NPM, (pid) => process.kill(pid, 'SIGTERM')],
-])('%s ends all that a run had started', async (name, command, interrupt) => {
+])('%s ends everything that a run had started', async (name, command, interrupt) => {
   const run = await heldRun(name, command);
   started = await descendantsOf(run.pid!);
   const commands = started.map(({ command }) => command).join('\n');

@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 test.each([
-  ['keys and checkpoints, which it seals of nobody, are refused', ['--apply'], 1],
+  ['keys and checkpoints, which it never seals, are refused', ['--apply'], 1],
   ['checkpoints are, where keys are kept', ['--keep-keys', '--apply'], 0],
 ])('exit code 0 means that everything was held and sealed except: %s', async (_, options, keysRefused) => {
   const environment = { ...relay.environment, PROVEC_SECRET: NEXT, PROVEC_DATA_DIR: service.dataDir };

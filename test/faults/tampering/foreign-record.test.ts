@@ -72,7 +72,7 @@ test.each([
   ['copied', COPIED],
   ['moved', MOVED],
   ['respelt', RESPELT],
-  ['of a value that is no number', NOT_A_NUMBER],
+  ['of a value that is not a number', NOT_A_NUMBER],
 ])('%s: a mismatch that names it, even after a restart, and nothing more is anchored', async (_how, sql) => {
   await start(4);
   const id = change(service.dataDir, sql);

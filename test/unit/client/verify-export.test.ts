@@ -50,7 +50,7 @@ test.each<[string, string, string[]]>([
   ['no head', 'malformed', linesOf().slice(1)],
   ['a line after the end', 'malformed', [...linesOf(), JSON.stringify(first)]],
   ['a line that is cut', 'malformed', [linesOf()[0]!, '{"id":"a","val']],
-  ['a line that is no object', 'malformed', [linesOf()[0]!, 'null', ...linesOf().slice(1)]],
+  ['a line that is not an object', 'malformed', [linesOf()[0]!, 'null', ...linesOf().slice(1)]],
   ['a record twice', 'malformed', linesOf(HEAD, [first, second, second])],
   ['a record without values', 'malformed', linesOf(HEAD, [first, second, { id: 'b' }])],
   [
@@ -83,13 +83,13 @@ test.each<[string, string, string[]]>([
 const EVIL = { id: 'evil', values: [9, 9] };
 const whole = (lines: readonly object[]) => lines.map((line) => JSON.stringify(line));
 test.each<[string, number, object[]]>([
-  ['beside the end', 5, [{ export: HEAD }, ...RECORDS, { ...EVIL, end: END }]],
-  ['beside the head', 1, [{ ...EVIL, export: HEAD }, ...RECORDS, { end: END }]],
+  ['in the last line', 5, [{ export: HEAD }, ...RECORDS, { ...EVIL, end: END }]],
+  ['in the first line', 1, [{ ...EVIL, export: HEAD }, ...RECORDS, { end: END }]],
   ['in the end', 5, [{ export: HEAD }, ...RECORDS, { end: { ...END, ...EVIL } }]],
   ['in the head', 1, [{ export: { ...HEAD, ...EVIL } }, ...RECORDS, { end: END }]],
-  ['beside a record', 3, [{ export: HEAD }, first, { ...second, record: EVIL }, third, { end: END }]],
+  ['in a record', 3, [{ export: HEAD }, first, { ...second, record: EVIL }, third, { end: END }]],
   ['as a second head', 3, [{ export: HEAD }, first, { ...second, export: HEAD }, third, { end: END }]],
-])('what the root does not cover is refused %s, and the line is named', async (_, line, lines) => {
+])('refuses fields that the root does not cover %s, and names the line', async (_, line, lines) => {
   const error = await verifyExport(whole(lines)).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({
     reason: 'malformed',
@@ -104,7 +104,7 @@ test.each<[string, number, string, string]>([
   ['what the head says', 1, '"dimensions":', '"dimensions":9,"dimensions":'],
   ['the head itself', 1, '{"export":', '{"export":{},"export":'],
   ['what the end says', 5, '"count":', '"count":9,"count":'],
-])('a line that has %s twice is refused, and named: readers may take either', async (_, line, text, twice) => {
+])('refuses and names a line that has %s twice, since parsers may keep either', async (_, line, text, twice) => {
   const lines = linesOf();
   lines[line - 1] = lines[line - 1]!.replace(text, twice);
   expect(lines).not.toEqual(linesOf());

@@ -32,7 +32,7 @@ const collection = new ProvingCollection(2, records);
 /** A proof of presence, one that ends at another leaf, and one that ends at an empty subtree. */
 const proofs: [string, RecordProof][] = [
   ['presence', collection.prove('record 7')],
-  ['absence beside a leaf', absence((proof) => proof.terminal !== null)],
+  ['absence next to a leaf', absence((proof) => proof.terminal !== null)],
   ['absence at nothing', absence((proof) => proof.terminal === null)],
 ];
 

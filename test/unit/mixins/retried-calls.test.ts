@@ -56,7 +56,7 @@ test('a read lost with its node is retried', async () => {
 });
 
 test.each([
-  ['of which nobody knows whether it wrote', 'keys.create', 'keys.create'],
+  ['with an unknown outcome', 'keys.create', 'keys.create'],
   ['whose own call was lost', 'collections.get', 'keys.plan'],
 ])('a call %s is not retried', async (_, action, failed) => {
   const { call, called } = dying(failed);

@@ -43,7 +43,7 @@ test.each([
   ],
   ['a chosen key, later', { PROVEC_BOOTSTRAP_KEY: KEY }, {}, 'Bearer $PROVEC_BOOTSTRAP_KEY"', 'Create a collection:'],
   [
-    'a chosen key of nobody',
+    'no chosen key',
     { PROVEC_BOOTSTRAP_KEY: KEY },
     { isBootstrapKeyIgnored: true },
     'Bearer $PROVEC_KEY"',

@@ -33,8 +33,8 @@ test('a resealed mark permits the same, only under the next secret', async () =>
 
 test.each<[string, StoredFirstKeyMark]>([
   ['under a secret that is lost', newMark(old)],
-  ['that somebody wrote', { state: 'due', account: 'a', seal: '0'.repeat(64) }],
-])('one %s permits nothing once it is sealed anew', async (_, mark) => {
+  ['written by someone else', { state: 'due', account: 'a', seal: '0'.repeat(64) }],
+])('one %s permits nothing after resealing', async (_, mark) => {
   const resealed = resealedMark(next, mark);
   expect(resealed).toMatchObject({ state: 'made' });
   expect(await permitted(resealed, next)).toBeNull();

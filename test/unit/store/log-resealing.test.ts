@@ -56,7 +56,7 @@ describe('an alteration is found at the same place', () => {
   const HASH = new Uint8Array(32).fill(99);
   test.each<[string, (log: LinkedEntry[]) => LinkedEntry[], number]>([
     ['an entry that was changed', (log) => log.map((each, at) => (at === 2 ? { ...each, bodyHash: HASH } : each)), 3],
-    ['an entry that was taken out', (log) => log.filter((_, at) => at !== 2), 3],
+    ['a removed entry', (log) => log.filter((_, at) => at !== 2), 3],
     ['an entry of another history, with its own good seal', (log) => [...log.slice(0, 2), ...logOf(5).slice(2)], 3],
     ['the seals of a stranger', (log) => log.map((each, at) => (at < 3 ? each : { ...each, link: HASH })), 4],
   ])('%s', (_, alter, at) => {

@@ -27,8 +27,8 @@ describe('what the server reports about a collection', () => {
     ['the key in another order', 'checkpoint-files.files', 'key', { key: { uploadDate: 1, filename: 1 } }],
     ['descending', 'checkpoint-files.files', 'key', { key: { filename: 1, uploadDate: -1 } }],
     ['a part', 'checkpoint-files.files', 'partialFilterExpression', { partialFilterExpression: { a: 1 } }],
-    ['unique where it is not to be', 'checkpoint-files.files', 'unique', { unique: true }],
-    ['sparse where it is not to be', 'checkpoint-files.files', 'sparse', { sparse: true }],
+    ['unique where it must not be', 'checkpoint-files.files', 'unique', { unique: true }],
+    ['sparse where it must not be', 'checkpoint-files.files', 'sparse', { sparse: true }],
     ['blind to case', 'checkpoint-files.files', 'collation', { collation: { locale: 'en', strength: 1 } }],
     ['hidden', 'checkpoint-files.files', 'hidden', { hidden: true }],
   ])('is refused if an index of ours differs: %s', (_, name, field, change) => {

@@ -60,7 +60,7 @@ test('an account being deleted says so under its seal', async () => {
 test.each([
   ['marks a live account as being deleted', 'deleting', sealAs('live')],
   ['marks it, and puts another seal there', 'deleting', sealAs('deleting', new Seals(FORGED_KEYS.catalog))],
-  ['takes the mark off one that is being deleted', 'live', sealAs('deleting')],
+  ['removes the mark of one that is being deleted', 'live', sealAs('deleting')],
 ] as const)('someone %s: the start removes nothing, and the row is refused and reported', async (_, state, seal) => {
   stored = { ...account, state, seal };
   await catalog.endDeletions();

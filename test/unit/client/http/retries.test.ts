@@ -142,7 +142,7 @@ describe('gives up', () => {
 
   test.each<[string, Step[], number]>([
     ['before anything is sent', [USAGE], 0],
-    ['while nothing comes', ['silence'], 1],
+    ['while nothing arrives', ['silence'], 1],
     ['in the middle of an answer', ['half'], 1],
     ['while it waits for a retry', [refusal(503, 'UNAVAILABLE', { retryAfterSeconds: 20 })], 1],
   ])('when its signal is aborted %s', async (_, steps, requests) => {
@@ -348,7 +348,7 @@ test.each<[string, () => Promise<Response>, string]>([
     () => Promise.reject(new TypeError('It failed.', { cause: new Error('Reset by peer.') })),
     'No answer came: It failed: Reset by peer. The client gave up after 2',
   ],
-])('what the client adds to %s has one stop before it', async (_, fetch, message) => {
+])('the sentence that the client adds to %s follows exactly one full stop', async (_, fetch, message) => {
   const provec = new Provec({ url: 'http://x', apiKey: 'k', fetch, maxRetries: 1 });
   await expect(provec.getUsage()).rejects.toThrow(message);
 });

@@ -65,7 +65,7 @@ test.each<[string, Scalar[], Scalar[]]>([
     Array.from({ length: 1_000 }, (_, i) => PREFIX.slice(i) + i),
     Array.from({ length: 1_000 }, (_, i) => PREFIX + String(i).padStart(4, '0')),
   ],
-])('%s that were made to meet take no longer than others', (_, others, made) => {
+])('%s chosen to collide take no longer than others', (_, others, made) => {
   const times = { others: Number.POSITIVE_INFINITY, made: Number.POSITIVE_INFINITY };
   // The fastest of several rounds was disturbed least.
   for (let round = 0; round < 5; round++) {

@@ -57,7 +57,7 @@ describe('decodeRecords', () => {
     ['absent', undefined, 'records'],
     ['empty', [], 'records'],
     ['too many', Array.from({ length: 1_001 }, (_, i) => ({ id: `${i}`, values: [1, 1] })), 'records'],
-    ['a record that is no object', [[1]], 'records[0]'],
+    ['a record that is not an object', [[1]], 'records[0]'],
     ['an unknown field', [{ id: 'a', values: [1, 1], metdata: {} }], 'records[0].metdata'],
     ['a missing id', [{ values: [1, 1] }], 'records[0].id'],
     ['an empty id', [{ id: '', values: [1, 1] }], 'records[0].id'],

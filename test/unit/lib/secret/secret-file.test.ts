@@ -70,7 +70,7 @@ describe('the secret file', () => {
   );
 
   test.each([
-    ['a store that was made before', {}, false, / does not exist: put back the secret that the store was created with/],
+    ['a store that already exists', {}, false, / does not exist: put back the secret that the store was created with/],
     ['a file that was named, at the first start', NAMED, true, /\/nowhere\/at\/all does not exist: create one there/],
     [
       'a file that was named, later',
@@ -80,7 +80,7 @@ describe('the secret file', () => {
     ],
     ['MongoDB, and a file that was named', { ...NAMED, ...MONGO }, false, /: put back .* if no node has started yet/],
     ['MongoDB', MONGO, false, /must be set with PROVEC_MONGO_URL/],
-    ['a secret beside it', { secret: [NEW] as const, secretFile: '/x' }, true, /Only one of/],
+    ['a secret in the variable', { secret: [NEW] as const, secretFile: '/x' }, true, /Only one of/],
   ])('is not created for %s', async (_, settings, isFirstStart, message) => {
     expect(await refusal(open(settings, isFirstStart))).toMatchObject({
       name: 'ConfigError',

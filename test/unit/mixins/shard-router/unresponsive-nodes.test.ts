@@ -72,7 +72,7 @@ test('a silent node counts as unresponsive within 1.5 s, for all that wait for i
 
 test.each([
   ['a node that is gone is not asked for ever', 'gone'],
-  ['once stopped it asks nobody', 'stopped'],
+  ['asks no node once stopped', 'stopped'],
 ] as const)('%s', async (_, why) => {
   const { time, world, unresponsive } = nodes();
   const waiting = outcomeOf(unresponsive.answerFrom('a', new Promise(() => undefined)));

@@ -172,7 +172,7 @@ describe('contradictions:', () => {
     ['an older version', () => shows(anchored(1)), 'older than version 3'],
     ['a decision that the row does not know', () => shows(anchored(3, 1)), "before an operator's decision"],
     ['no account', () => ({ status: 'absent' }), 'no longer holds the root'],
-    ['an account of somebody else', () => ({ status: 'foreign', reason: 'Of somebody.' }), 'Of somebody.'],
+    ['an account of someone else', () => ({ status: 'foreign', reason: 'Of somebody.' }), 'Of somebody.'],
   ])('the ledger shows %s', async (_, shown, text) => {
     await row({ confirmed: confirmed(3) });
     account = shown();

@@ -137,7 +137,7 @@ describe('mismatch', () => {
 
   test.each([
     ['an account that is gone', { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: elsewhere('absent') }],
-    ['an account of somebody else', { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: elsewhere('foreign') }],
+    ['an account of someone else', { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: elsewhere('foreign') }],
     [
       'another root at our version',
       {
@@ -157,7 +157,7 @@ describe('mismatch', () => {
       { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: found(cut(3, 1)) },
     ],
     [
-      'a version that nobody here anchored',
+      'a version that this service did not anchor',
       { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: found(cut(9, 9)) },
     ],
     [

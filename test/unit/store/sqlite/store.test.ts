@@ -194,8 +194,8 @@ test.each([
     3,
     'UPDATE entries SET seq = 99 WHERE seq = 3; UPDATE entries SET seq = 3 WHERE seq = 8; UPDATE entries SET seq = 8 WHERE seq = 99',
   ],
-  ['an entry that was taken out', 6, `DELETE FROM entries WHERE seq = 6`],
-  ['entries that were taken off the end', 9, `DELETE FROM entries WHERE seq >= 9`],
+  ['a removed entry', 6, `DELETE FROM entries WHERE seq = 6`],
+  ['entries removed from the end', 9, `DELETE FROM entries WHERE seq >= 9`],
 ])('an audit of the log finds %s', async (_, seq, sql) => {
   for (let next = 1; next <= 10; next++) await store.log.append(entry(SHARD, next));
   expect(await store.log.audit(SHARD, Number.MAX_SAFE_INTEGER)).toBeNull();

@@ -101,12 +101,12 @@ describe('what the ledger never creates is refused by the service as by the veri
     ['a field twice', () => withMetadata(doubledField), 'A field of the metadata occurs twice.'],
     ['a mint that is not initialized', () => withByte(INITIALIZED_AT, 0), 'The mint is not initialized.'],
     [
-      'bytes behind the metadata',
+      'bytes after the metadata',
       () => withMetadata((entry) => Buffer.concat([entry, Buffer.of(7)])),
       'Bytes are left over after the metadata.',
     ],
     [
-      'bytes behind the extensions',
+      'bytes after the extensions',
       () => Buffer.concat([data, Buffer.of(0, 0, 9)]),
       'Bytes are left over after the extensions.',
     ],

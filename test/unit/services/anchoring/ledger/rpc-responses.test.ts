@@ -14,7 +14,7 @@ describe('an answer that no node gives', () => {
     ['more statuses', { context, value: [stranger, stranger] }],
     ['an empty status', { context, value: [{}] }],
     ['no error', { context, value: [{ ...stranger, err: undefined }] }],
-    ['a word that is none', { context, value: [{ ...stranger, confirmationStatus: 'rooted' }] }],
+    ['an unknown word', { context, value: [{ ...stranger, confirmationStatus: 'rooted' }] }],
     ['neither word nor count', { context, value: [{ slot: 1, err: null }] }],
     ['no slot', { value: [stranger] }],
   ])('%s is not a status', async (_, result) => {

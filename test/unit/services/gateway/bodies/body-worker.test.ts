@@ -23,7 +23,7 @@ test.each<[RequestName, number, object]>([
   ['update', 2, { updates: [record, { id: 'b', setMetadata: { a: 1 } }, { ...record, id: 'c' }] }],
   ['update', 0, { filter: { a: 1 }, setMetadata: { b: 1 } }],
   ['fetch', 0, { ids: ['a'] }],
-])('the vectors of a body are handed over: %s, %i', (kind, count, body) => {
+])('the vectors of a body are transferred: %s, %i', (kind, count, body) => {
   const moved = decode({ kind, bytes: new TextEncoder().encode(JSON.stringify(body)), context });
   const { [Tinypool.transferableSymbol]: memory, [Tinypool.valueSymbol]: outcome } = moved as Record<symbol, unknown>;
   expect(outcome).toMatchObject({ status: 'decoded' });

@@ -72,7 +72,7 @@ const mostlyBlank = (packet: Buffer): Buffer => {
 };
 
 test.each([
-  ['a line that comes byte by byte', beginning],
+  ['a line that arrives byte by byte', beginning],
   ['lines between many blanks', mostlyBlank],
 ])('%s: keeps nothing of its input', async (_, bytesOf) => {
   const packets: WeakRef<ArrayBuffer>[] = [];

@@ -205,7 +205,7 @@ describe('replay and restore', () => {
     ['of another version', ({ kind, body }) => ({ kind, body: body.map((byte, at) => (at === 0 ? 9 : byte)) })],
     ['whose values are no numbers', ({ kind, body }) => ({ kind, body: body.slice().fill(0xff, 16, 20) })],
     ['that the store could not decode', () => ({ kind: 'damaged', body: new Uint8Array(0) })],
-  ])('an entry %s changes nothing but seq and version, and is told', (_, damage) => {
+  ])('an entry %s changes only seq and version, and is reported', (_, damage) => {
     const { entries } = log();
     const replayed = new Shard(SPEC);
     expect(replayed.replay(entries[0])).toBe(true);

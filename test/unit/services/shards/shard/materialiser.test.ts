@@ -209,7 +209,7 @@ describe('before an entry that cannot be applied', () => {
     },
     { what: 'has an unreadable body', read: (entries) => entries, body: new Uint8Array(40).fill(7) },
     { what: 'is missing', read: (entries) => entries.filter(({ seq }) => seq !== 3) },
-  ])('one that $what, the mark stops for good, and is logged once', async ({ read, body }) => {
+  ])('one that $what: the applied seq stops permanently, which is logged once', async ({ read, body }) => {
     const [bad, good] = [newShard(), newShard()];
     onRead = (entries) => (entries[0]?.shard === bad ? read(entries) : entries);
     await append(bad, 1, 2);

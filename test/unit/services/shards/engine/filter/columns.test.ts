@@ -27,53 +27,56 @@ test.each<[string, EngineOptions]>([
   ['columns', {}],
   ['columns, a step at a time,', { stepNs: 1 }],
   ['columns of some fields and the records themselves, a step at a time,', { stepNs: 1, columnsMinBytes: 0 }],
-])('%s select what the reference evaluator matches, while records come, change, move and go', (_, options) => {
-  const spec = specWith({ dimensions: 2 });
-  fc.assert(
-    fc.property(
-      fc.array(metadata, { minLength: 1, maxLength: 70, size: 'max' }),
-      fc.array(filter, { minLength: 1, maxLength: 8 }),
-      fc.array(fc.tuple(fc.nat(80), fc.option(metadata)), { maxLength: 30, size: 'max' }),
-      fieldName,
-      (initial, filters, changes, field) => {
-        const shard = smallGraphShard(spec, options);
-        const model = new Model(spec);
-        const put = (records: [string, TestRecord][]) => {
-          const upsert = upsertOf(records, 2);
-          write(shard, upsert);
-          model.apply(upsert);
-        };
-        const check = () => {
-          for (const given of filters) {
-            const query = allWith(given);
-            const ids = idsOf(model.query(query));
-            expect(idsOf(queryIn(shard, query))).toEqual(ids);
-            expect(runThrough(shard.countSteps(query)).count).toBe(ids.length);
-            const matching = [...model.records.values()].filter((each) => naiveMatches(given, each.metadata));
-            const { counts, missing } = runThrough(shard.countValuesSteps(field, query));
-            const naive = naiveFacets(
-              field,
-              matching.map((each) => each.metadata),
-            );
-            expect([missing, new Map(counts.entries)]).toEqual([naive.missing, naive.counts]);
+])(
+  '%s select what the reference evaluator matches, while records are added, changed, moved and deleted',
+  (_, options) => {
+    const spec = specWith({ dimensions: 2 });
+    fc.assert(
+      fc.property(
+        fc.array(metadata, { minLength: 1, maxLength: 70, size: 'max' }),
+        fc.array(filter, { minLength: 1, maxLength: 8 }),
+        fc.array(fc.tuple(fc.nat(80), fc.option(metadata)), { maxLength: 30, size: 'max' }),
+        fieldName,
+        (initial, filters, changes, field) => {
+          const shard = smallGraphShard(spec, options);
+          const model = new Model(spec);
+          const put = (records: [string, TestRecord][]) => {
+            const upsert = upsertOf(records, 2);
+            write(shard, upsert);
+            model.apply(upsert);
+          };
+          const check = () => {
+            for (const given of filters) {
+              const query = allWith(given);
+              const ids = idsOf(model.query(query));
+              expect(idsOf(queryIn(shard, query))).toEqual(ids);
+              expect(runThrough(shard.countSteps(query)).count).toBe(ids.length);
+              const matching = [...model.records.values()].filter((each) => naiveMatches(given, each.metadata));
+              const { counts, missing } = runThrough(shard.countValuesSteps(field, query));
+              const naive = naiveFacets(
+                field,
+                matching.map((each) => each.metadata),
+              );
+              expect([missing, new Map(counts.entries)]).toEqual([naive.missing, naive.counts]);
+            }
+          };
+          put(initial.map((metadata, i) => [`r${i}`, { values: [1, i], metadata }]));
+          check();
+          for (const [i, metadata] of changes) {
+            if (metadata !== null) put([[`r${i}`, { values: [i, 1], metadata }]]);
+            else {
+              write(shard, { kind: 'delete', ids: [`r${i}`] });
+              model.apply({ kind: 'delete', ids: [`r${i}`] });
+            }
           }
-        };
-        put(initial.map((metadata, i) => [`r${i}`, { values: [1, i], metadata }]));
-        check();
-        for (const [i, metadata] of changes) {
-          if (metadata !== null) put([[`r${i}`, { values: [i, 1], metadata }]]);
-          else {
-            write(shard, { kind: 'delete', ids: [`r${i}`] });
-            model.apply({ kind: 'delete', ids: [`r${i}`] });
-          }
-        }
-        settle(shard);
-        check();
-      },
-    ),
-    { numRuns: propertyRuns(100) },
-  );
-});
+          settle(shard);
+          check();
+        },
+      ),
+      { numRuns: propertyRuns(100) },
+    );
+  },
+);
 
 test('columns follow records that compaction moves', () => {
   const spec = specWith({ dimensions: 512 });
