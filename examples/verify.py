@@ -179,7 +179,7 @@ def check_proof(proof, **known):
     check(0 < len(name) <= 512, "id is not of 1 to 512 bytes")
     name = b"\0" + namespace + b"\0" + name if namespace else name
     key, siblings = sha256(b"PV1key\0", name), [bytes.fromhex(sibling) for sibling in proof["siblings"]]
-    check(not siblings or siblings[-1] != EMPTY, "the path goes on below one record or none")
+    check(not siblings or siblings[-1] != EMPTY, "the path continues below one record or none")
     current, content = EMPTY, None
     if proof["terminal"] is not None:
         end_key, *hashes = [bytes.fromhex(proof["terminal"][part]) for part in PARTS]

@@ -2,7 +2,7 @@ import { invalidArgument } from '../../lib/errors.ts';
 import type { Position } from '../../store/page.ts';
 
 export const CURSOR_MAX_CHARS = 512;
-const POSITION = /^after (\S{1,40}) (\S{1,64})$/;
+const POSITION = /^after (?<createdAt>\S{1,40}) (?<id>\S{1,64})$/;
 
 /** Encodes the position where the next page begins as a `nextCursor`, opaque to clients. */
 export function writeCursor(position: string): string {
@@ -29,6 +29,5 @@ export function positionCursor(position: Position | null): { nextCursor?: string
 /** Inverse of `positionCursor`; null without a cursor. Throws INVALID_ARGUMENT. */
 export function positionOfCursor(cursor: string | undefined): Position | null {
   if (cursor === undefined) return null;
-  const [createdAt, id] = readCursor(cursor, POSITION);
-  return { createdAt, id };
+  return { ...readCursor<keyof Position>(cursor, POSITION) };
 }

@@ -69,7 +69,7 @@ test('a misspelt field is refused, and one that no client knows is ignored', asy
   expect((await memory('POST', '/query', { ...asked, session: 'a' })).status).toBe(200);
 });
 
-test('verify and inspect say what the service knows, in both styles', async () => {
+test('verify and inspect return what the service knows, in both styles', async () => {
   const { body: verdict } = await memory('GET', '/verify');
   expect(verdict).toEqual({
     verified: true,

@@ -5,7 +5,7 @@ import { type ServiceProcess, startProcess } from './service-process.ts';
 const WATCH = new URL('./preloaded-watch.ts', import.meta.url).href;
 const IDLE_WINDOW_MS = 50;
 const IDLE_WINDOWS = 4;
-/** Share of a window below which a thread counts as idle: timers and collectors go on. */
+/** Share of a window below which a thread counts as idle: timers and collections still run. */
 const IDLE_SHARE = 0.3;
 
 interface Thread {

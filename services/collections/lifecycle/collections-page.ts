@@ -1,5 +1,5 @@
 import type { CollectionsPage, CollectionView } from '../../../contracts/actions/collections.ts';
-import { positionCursor, positionOfCursor } from '../../../contracts/requests/position-cursor.ts';
+import { positionCursor, positionOfCursor } from '../../../contracts/requests/page-cursor.ts';
 import { lastOf } from '../../../lib/checked-access.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { CollectionRow } from '../../../store/catalog.ts';

@@ -67,7 +67,7 @@ class _ExportReader:
         place = f"Line {self._number}"
         if line.strip() == "":
             return
-        check(self._end is None, "malformed", "The export goes on after its end.")
+        check(self._end is None, "malformed", "The export continues after its end.")
         said = _object(line, place)
         if self._head is None:
             self._head = _part(said, "export", HEAD_FIELDS, place)

@@ -55,7 +55,7 @@ def _content_under(root: str, proof: Mapping[str, Any]) -> tuple[bytes, bytes] |
     key = key_hash(proof["id"], proof["namespace"])
     siblings = [bytes.fromhex(sibling) for sibling in proof["siblings"]]
     goes_on = bool(siblings) and siblings[-1] == EMPTY
-    check(not goes_on, "not-canonical", "The path goes on below a subtree of at most one record.")
+    check(not goes_on, "not-canonical", "The path continues below a subtree of at most one record.")
     current, content = EMPTY, None
     if proof["terminal"] is not None:
         end_key, vec, meta = (bytes.fromhex(proof["terminal"][part]) for part in PARTS)
