@@ -34,6 +34,7 @@ export class HttpServer {
   readonly #inFlight = new Set<ServerResponse>();
   readonly #pipelined = new PipelinedRequests();
   readonly #largeHeads = new LargeHeads((socket) => this.#refuse(HEADS_FULL, socket));
+  readonly #prober = setInterval(() => this.#probe(), PROBED_EVERY_MS).unref();
   #handler: HttpHandler;
   #draining = false;
   #idle: (() => void) | null = null;
@@ -69,14 +70,15 @@ export class HttpServer {
     // Undocumented in Node: keeps a connection open until its responses are sent, after the client
     // has half-closed it.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
-    this.#server.on('connection', (socket: Socket) => {
-      this.#largeHeads.connected(socket);
-      socket.on('end', () => this.#probe(socket));
-    });
+    this.#server.on('connection', (socket: Socket) => this.#largeHeads.connected(socket));
     this.#server.on('checkContinue', accept(true));
     this.#server.on('checkExpectation', accept(true));
     this.#server.on('connect', (req: IncomingMessage, socket: Socket) => this.#refuseTunnel(req, socket));
-    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#refuse(error, socket));
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      const refuse = () => this.#refuse(error, socket);
+      if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') refuse();
+      else this.#pipelined.headLate(socket, timeouts.headerMs, refuse);
+    });
   }
 
   get draining(): boolean {
@@ -122,6 +124,7 @@ export class HttpServer {
     }
     this.#server.closeAllConnections();
     this.#largeHeads.close();
+    clearInterval(this.#prober);
     await closed;
   }
 
@@ -140,18 +143,16 @@ export class HttpServer {
   }
 
   /**
-   * Detects half-closed connections whose client is gone, which only sending reveals. HTTP/1.1
-   * clients ignore an interim response; a vanished client resets the connection, and the next write
-   * fails.
+   * Detects clients that are gone on connections where reading does not reveal it, because they are
+   * half-closed or held. A vanished client resets the connection, and the next write fails.
+   * HTTP/1.1 clients ignore interim responses, but undici takes an unexpected 100 as an error.
    */
-  #probe(socket: Socket): void {
-    const probe = (): void => {
-      for (const res of this.#inFlight)
-        if (res.socket === socket && !res.headersSent && res.req.httpVersion === '1.1') res.writeContinue();
-    };
-    probe();
-    const timer = setInterval(probe, PROBED_EVERY_MS);
-    socket.once('close', () => clearInterval(timer));
+  #probe(): void {
+    for (const res of this.#inFlight) {
+      const { socket } = res;
+      if (socket === null || res.headersSent || res.req.httpVersion !== '1.1' || socket.writableLength > 0) continue;
+      if (socket.readableEnded || this.#pipelined.isHeld(socket)) res.writeProcessing();
+    }
   }
 
   /** Refuses a request whose body has not arrived `maxMs` after its head. */

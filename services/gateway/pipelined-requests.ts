@@ -3,9 +3,10 @@
  * responses (HTTP/1.1 pipelining).
  *
  * At most `RUNNING_MAX` requests of a connection run. The others wait in order, and the connection
- * is not read until they have started. Requests beyond the first of their connection hold at most
- * `HELD_MAX_BYTES` in total; above that, the connection that holds the most is closed, as HTTP/1.1
- * allows at any time. A client that waits for each response never waits here.
+ * is held until they have started: it is not read. Requests beyond the first of their connection
+ * hold at most `HELD_MAX_BYTES` in total; above that, the connection that holds the most is closed,
+ * as HTTP/1.1 allows at any time. A client that waits for each response never waits here.
+ * See docs/internals/overload.md.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -26,6 +27,10 @@ interface Connection {
   running: number;
   heldBytes: number;
   waiting: (() => void)[];
+  /** When it was last no longer held, in monotonic milliseconds. */
+  readAgainMs: number;
+  /** Set while a head is late that could not arrive earlier. */
+  headTimer: NodeJS.Timeout | undefined;
 }
 
 export class PipelinedRequests {
@@ -40,21 +45,50 @@ export class PipelinedRequests {
     const connection = this.#connections.get(socket) ?? this.#opened(socket);
     const bytes = heldBytesOf(req, connection.unanswered === 0);
     connection.unanswered++;
+    clearTimeout(connection.headTimer);
     this.#hold(connection, bytes);
     res.once('close', () => {
       if (this.#connections.has(socket)) this.#answered(socket, connection, bytes);
     });
     connection.waiting.push(handle);
     this.#beginWaiting(connection);
+    if (connection.waiting.length > 0) socket.pause();
     if (this.#heldBytes > HELD_MAX_BYTES) this.#closeOne(socket);
   }
 
+  /** Returns true if requests wait, so that the connection is not read. */
+  isHeld(socket: Socket): boolean {
+    return (this.#connections.get(socket)?.waiting.length ?? 0) > 0;
+  }
+
+  /**
+   * Calls `refuse` for a head that Node finds late, but not until its connection has been read
+   * again for `headerMs`.
+   */
+  headLate(socket: Socket, headerMs: number, refuse: () => void): void {
+    const connection = this.#connections.get(socket);
+    const readAgainMs = this.isHeld(socket) ? performance.now() : (connection?.readAgainMs ?? -Infinity);
+    const leftMs = readAgainMs + headerMs - performance.now();
+    if (connection === undefined || leftMs <= 0) refuse();
+    else connection.headTimer = setTimeout(() => this.headLate(socket, headerMs, refuse), leftMs);
+  }
+
   #opened(socket: Socket): Connection {
-    const connection: Connection = { unanswered: 0, running: 0, heldBytes: 0, waiting: [] };
+    const connection: Connection = {
+      unanswered: 0,
+      running: 0,
+      heldBytes: 0,
+      waiting: [],
+      readAgainMs: -Infinity,
+      headTimer: undefined,
+    };
     this.#connections.set(socket, connection);
-    // Node resumes the connection after each request that it parses.
+    // Node resumes the connection after each request that it parses. It starts to read even if
+    // the connection was paused since; pause() then does nothing, and only the event stops it.
     socket.on('resume', () => {
-      if (connection.waiting.length > 0) socket.pause();
+      if (connection.waiting.length === 0) return;
+      socket.pause();
+      socket.emit('pause');
     });
     socket.once('close', () => this.#closed(socket));
     return connection;
@@ -66,6 +100,7 @@ export class PipelinedRequests {
     this.#connections.delete(socket);
     this.#heldBytes -= connection.heldBytes;
     connection.waiting = [];
+    clearTimeout(connection.headTimer);
   }
 
   #hold(connection: Connection, bytes: number): void {
@@ -86,7 +121,9 @@ export class PipelinedRequests {
     connection.running--;
     if (socket.destroyed || connection.waiting.length === 0) return;
     this.#beginWaiting(connection);
-    if (connection.waiting.length === 0) socket.resume();
+    if (connection.waiting.length > 0) return;
+    socket.resume();
+    connection.readAgainMs = performance.now();
   }
 
   #closeOne(current: Socket): void {

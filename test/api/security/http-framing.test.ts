@@ -33,7 +33,7 @@ async function exchange(text: string): Promise<string> {
   return received;
 }
 const statuses = (received: string) =>
-  [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+  [...received.matchAll(/HTTP\/1\.1 ([2-5]\d\d) /g)].map(([, status]) => Number(status));
 
 test('answers pipelined requests one by one, in order', async () => {
   const ids = Array.from({ length: 100 }, (_, at) => `request-${at}`);
@@ -61,12 +61,12 @@ test.each([
   await service.api('POST', '/collections/victim/delete', { ids: ['kept'] });
 });
 
-describe('a client that closes its side of the connection gets its answers', () => {
-  /** Sends everything and ends its side; returns the responses, without any interim ones. */
+describe('a client that ends its side of the connection has its answers', () => {
+  /** Sends everything and ends its side; returns the responses, perhaps with interim ones. */
   async function halfClosed(text: string): Promise<string> {
     const raw = new RawConnection(Number(new URL(service.url).port));
     raw.socket.end(text.replaceAll(TEST_KEY, service.key));
-    return (await raw.end()).replaceAll('HTTP/1.1 100 Continue\r\n\r\n', '');
+    return await raw.end();
   }
 
   test('sixty upserts at once, then the end: each is carried out and answered', async () => {

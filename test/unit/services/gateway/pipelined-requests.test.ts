@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { HttpTimeouts } from '../../../../services/gateway/http-server.ts';
 import { RawConnection } from '../../../support/raw-connection.ts';
 import { type Edge, KEY, startEdge, until } from './harness.ts';
 
@@ -7,9 +8,10 @@ const usage = (id = '', padding = 0) =>
   `GET /api/v1/usage HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nX-Request-Id: r${id}\r\nX: ${'x'.repeat(padding)}\r\n\r\n`;
 
 /** A gateway whose responses to GET /usage come when the test says so. */
-async function startHeldEdge(): Promise<{ edge: Edge; answers: (() => void)[] }> {
+async function startHeldEdge(timeouts?: HttpTimeouts): Promise<{ edge: Edge; answers: (() => void)[] }> {
   const answers: (() => void)[] = [];
   const edge = await startEdge({
+    timeouts,
     actions: { 'metering.usage': () => new Promise((resolve) => answers.push(() => resolve({}))) },
   });
   return { edge, answers };
@@ -40,19 +42,33 @@ describe('requests sent on one connection before their answers', () => {
     }
   });
 
-  test('a connection is not read further while requests wait', async () => {
+  test('a connection is not read further while requests wait, and each is answered', async () => {
     const { edge, answers } = await startHeldEdge();
     try {
       const raw = new RawConnection(edge.port);
-      // More than the system buffers for a client that does not read.
-      const block = usage('', 8_000).repeat(8);
-      let isTaken = true;
-      for (let blocks = 0; isTaken && blocks < 1_000; blocks++) {
-        isTaken = raw.socket.write(block);
-        if (!isTaken) isTaken = await isDrainedBefore(raw, edge);
+      const sent = 8 * (await writtenUntilUnread(raw, edge, usage('', 8_000).repeat(8)));
+      expect(raw.ended).toBe(false);
+      expect(answers).toHaveLength(RUNNING_MAX);
+      for (let answered = 0; answered < sent; answered++) {
+        await until(() => answers.length > answered);
+        answers[answered]!();
       }
-      expect(isTaken).toBe(false);
-      expect(answers.length).toBeLessThanOrEqual(RUNNING_MAX);
+      await raw.until((text) => text.split('HTTP/1.1 200').length > sent);
+      raw.destroy();
+    } finally {
+      for (const answer of answers) answer();
+      await edge.stop();
+    }
+  });
+
+  test('the body of a request that waits is not read further', async () => {
+    const { edge, answers } = await startHeldEdge();
+    try {
+      const raw = new RawConnection(edge.port);
+      const post = `POST /api/v1/collections/docs/upsert HTTP/1.1\r\nHost: x\r\nContent-Length: ${2 ** 30}\r\n\r\n`;
+      raw.write(usage().repeat(RUNNING_MAX + 1) + post);
+      await writtenUntilUnread(raw, edge, 'x'.repeat(65_536));
+      expect(raw.ended).toBe(false);
       raw.destroy();
     } finally {
       for (const answer of answers) answer();
@@ -79,13 +95,18 @@ describe('requests sent on one connection before their answers', () => {
     }
   });
 
-  test('those of a client that has left are not begun', async () => {
+  test.each([
+    ['closes the connection', 20, (raw: RawConnection) => raw.destroy()],
+    ['resets it', 20, (raw: RawConnection) => raw.socket.resetAndDestroy()],
+    ['closes it before all is read', 2_000, (raw: RawConnection) => raw.destroy()],
+    ['resets it before all is read', 2_000, (raw: RawConnection) => raw.socket.resetAndDestroy()],
+  ])('of a client that %s, those that run are cancelled, and no others are begun', async (_, sent, leave) => {
     const { edge, answers } = await startHeldEdge();
     try {
       const raw = new RawConnection(edge.port);
-      raw.write(usage('gone').repeat(20));
-      await until(() => answers.length === RUNNING_MAX);
-      raw.destroy();
+      raw.write(usage('gone').repeat(sent));
+      await until(() => answers.length === RUNNING_MAX && raw.socket.writableLength === 0);
+      leave(raw);
       const isGone = () => edge.log.filter((line) => line.includes('"status":499')).length === RUNNING_MAX;
       await until(isGone);
       for (const answer of answers.splice(0)) answer();
@@ -97,7 +118,57 @@ describe('requests sent on one connection before their answers', () => {
       await edge.stop();
     }
   });
+
+  test('a client that ends its side while requests wait has every answer', async () => {
+    const { edge, answers } = await startHeldEdge();
+    try {
+      const raw = new RawConnection(edge.port);
+      raw.socket.end(usage().repeat(20));
+      await raw.until((text) => text.includes('HTTP/1.1 102 Processing\r\n\r\n'));
+      expect(answers).toHaveLength(RUNNING_MAX);
+      for (let answered = 0; answered < 20; answered++) {
+        await until(() => answers.length > answered);
+        answers[answered]!();
+      }
+      expect((await raw.end()).match(/HTTP\/1\.1 200/g)).toHaveLength(20);
+    } finally {
+      await edge.stop();
+    }
+  });
+
+  test('the time for a head counts only while its connection is read', async () => {
+    const { edge, answers } = await startHeldEdge({ headerMs: 500, requestMs: 1_000 });
+    try {
+      const [prompt, late] = [new RawConnection(edge.port), new RawConnection(edge.port)];
+      for (const raw of [prompt, late]) raw.write(`${usage().repeat(RUNNING_MAX + 1)}GET /livez HT`);
+      await until(() => answers.length === 2 * RUNNING_MAX);
+      // Node looks at all heads at once, so when it finds this one late, it has found the others.
+      const other = new RawConnection(edge.port);
+      other.write('GET /livez HT');
+      expect(await other.end()).toMatch(/^HTTP\/1.1 408 /);
+      prompt.write('TP/1.1\r\nHost: x\r\n\r\n');
+      for (const answer of answers.splice(0)) answer();
+      await until(() => answers.length === 2);
+      for (const answer of answers) answer();
+      await prompt.until((text) => text.includes('"live"'));
+      expect(await late.end()).toMatch(/HTTP\/1.1 408 /);
+      prompt.destroy();
+    } finally {
+      for (const answer of answers) answer();
+      await edge.stop();
+    }
+  });
 });
+
+/**
+ * Writes the block until the gateway no longer reads; returns how often. The system buffers some MB
+ * for a client that is not read.
+ */
+async function writtenUntilUnread(raw: RawConnection, edge: Edge, block: string): Promise<number> {
+  for (let blocks = 1; blocks <= 1_000; blocks++)
+    if (!raw.socket.write(block) && !(await isDrainedBefore(raw, edge))) return blocks;
+  throw new Error('the gateway read everything');
+}
 
 /** Whether the written data is consumed before a hundred responses on other connections. */
 async function isDrainedBefore(raw: RawConnection, edge: Edge): Promise<boolean> {
