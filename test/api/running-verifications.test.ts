@@ -105,7 +105,8 @@ describe.each([1, 4])('over %i shards', (shards) => {
   test('a deleted collection takes its verification along, and the scan stops', async () => {
     const plain = service.api('GET', `${path}/verify`);
     const { id } = (await begin()).body;
-    await midway(id);
+    // Every scan has begun, and waits for its second batch.
+    await midway(id, 10 * shards);
     const read = scans.batches;
     expect(await service.api('DELETE', path)).toMatchObject({ status: 200 });
     expect(await look(id)).toEqual(refusal(404, 'COLLECTION_NOT_FOUND'));
