@@ -66,7 +66,6 @@ export const NOT_IN_GATE: readonly string[] = [
   'test/faults/process/reseal-killed.',
   'test/linters/',
   'test/faults/network/stranger-on-the-wire.',
-  'test/faults/tampering/changed-store.',
   'test/load/bench/',
   'test/load/endurance/',
   'test/load/overload/bounded-memory.',

@@ -305,7 +305,7 @@ export class ShardCache {
     resident.actor = actor;
     ownHeads.set(actor.key, new HeadHistory(opened.anchored, opened.passed, opened.contradiction));
     worker.watchSize(actor.key, (grown) => this.#resized(actor, grown));
-    checkpointer.opened(actor.key, opened.checkpointSeq, opened.replayedBytes, opened.isContradicted);
+    checkpointer.opened(actor, opened.checkpointSeq, opened.replayedBytes, opened.isContradicted);
     materialiser.wake(actor.key);
     if (opened.contradiction) this.events.emit('contradicted', spec, opened.contradiction);
     this.#resized(actor, size);

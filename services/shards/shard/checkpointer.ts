@@ -88,9 +88,15 @@ export class Checkpointer {
 
   /**
    * Registers a shard opened from the checkpoint at `checkpointSeq` (0 for records) plus
-   * `replayedBytes` of log bodies.
+   * `replayedBytes` of log bodies. Trims what an earlier process could not; entries appended from
+   * now on stay, even if the trim comes late.
    */
-  opened(key: ShardKey, checkpointSeq: number, replayedBytes: number, isContradicted = false): void {
+  opened(
+    { key, head }: Pick<ShardActor, 'key' | 'head'>,
+    checkpointSeq: number,
+    replayedBytes: number,
+    isContradicted = false,
+  ): void {
     const opening: CheckpointState = {
       tailBytes: replayedBytes,
       checkpointSeq,
@@ -99,10 +105,11 @@ export class Checkpointer {
       isContradicted,
     };
     this.#openings.set(key, opening);
-    // Trims what an earlier process could not.
+    // If this fails, the shard's next run does it.
     const trim = async (): Promise<void> => {
       if (opening.ended) return;
-      await this.#trim(key, opening, await this.#store.records.appliedSeq(key), checkpointSeq > 0);
+      const mark = Math.min(head.seq, await this.#store.records.appliedSeq(key));
+      await this.#trim(key, opening, mark, checkpointSeq > 0);
     };
     // If this fails, the shard's next run trims.
     this.#trims = this.#trims.then(trim).catch(() => undefined);

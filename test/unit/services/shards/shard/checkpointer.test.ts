@@ -126,8 +126,8 @@ async function reopened() {
   }
 }
 
-test('a failed checkpoint leaves nothing, and is retried after a growing pause', async () => {
-  checkpointer.opened(KEY, 0, URGENT_TAIL_BYTES);
+test('a checkpoint that fails leaves nothing, and is tried again after a pause that grows', async () => {
+  checkpointer.opened(actor, 0, URGENT_TAIL_BYTES);
   await upsert(MANY);
   onStage = spoil;
   for (const pauseMs of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((seconds) => seconds * 1_000)) {
@@ -147,8 +147,8 @@ test('a failed checkpoint leaves nothing, and is retried after a growing pause',
   expect(checkpointer.isDue(actor)).toBe(true);
 });
 
-test('closing the shard retries during the pause too', async () => {
-  checkpointer.opened(KEY, 0, URGENT_TAIL_BYTES);
+test('whoever closes the shard tries in the pause, too', async () => {
+  checkpointer.opened(actor, 0, URGENT_TAIL_BYTES);
   await upsert(MANY);
   onStage = spoil;
   await expect(checkpointer.run(actor)).rejects.toThrow();
@@ -158,20 +158,20 @@ test('closing the shard retries during the pause too', async () => {
   expect(await seqs()).toEqual([1]);
 });
 
-test('the pause outlives the opening, so that a checkpoint that ends its worker is not retried at once', async () => {
-  checkpointer.opened(KEY, 0, URGENT_TAIL_BYTES);
+test('the pause outlives the opening, so that a checkpoint that ends its worker is not tried at once', async () => {
+  checkpointer.opened(actor, 0, URGENT_TAIL_BYTES);
   await upsert(MANY);
   onStage = spoil;
   await expect(checkpointer.run(actor)).rejects.toThrow();
   await checkpointer.closed(KEY);
-  checkpointer.opened(KEY, 0, URGENT_TAIL_BYTES);
+  checkpointer.opened(actor, 0, URGENT_TAIL_BYTES);
   expect(checkpointer.isDue(actor)).toBe(false);
   nowMs += 1_000;
   expect(checkpointer.isDue(actor)).toBe(true);
 });
 
-test("nothing is staged if it would use the disk's reserve", async () => {
-  checkpointer.opened(KEY, 0, URGENT_TAIL_BYTES);
+test('nothing is staged where it would eat into the reserve of the disk', async () => {
+  checkpointer.opened(actor, 0, URGENT_TAIL_BYTES);
   await upsert(MANY);
   // The index is still being built, so its size only grows.
   freeBytes = RESERVE_BYTES + (await worker.request('size', { key: KEY })).bytes - 1;
@@ -184,7 +184,7 @@ test("nothing is staged if it would use the disk's reserve", async () => {
 });
 
 test('a shard whose newest checkpoint is damaged opens from the one before it and the log since', async () => {
-  checkpointer.opened(KEY, 0, 0);
+  checkpointer.opened(actor, 0, 0);
   await upsert(MANY);
   await checkpointer.run(actor);
   expect(await firstSeq()).toBeNull();
@@ -201,8 +201,8 @@ test('a shard whose newest checkpoint is damaged opens from the one before it an
   expect(await reopened()).toMatchObject({ head, checkpointSeq: 0, contradiction: null });
 });
 
-test('the log before the older of two checkpoints is trimmed', async () => {
-  checkpointer.opened(KEY, 0, 0);
+test('the log before the older of two checkpoints goes', async () => {
+  checkpointer.opened(actor, 0, 0);
   await upsert(MANY);
   for (const [round, trimmedTo] of [null, 2, 3, 4].entries()) {
     await checkpointer.run(actor);
@@ -213,7 +213,7 @@ test('the log before the older of two checkpoints is trimmed', async () => {
 });
 
 test('a shard that shrank needs no checkpoint, and its log is trimmed to what is materialised', async () => {
-  checkpointer.opened(KEY, 0, 0);
+  checkpointer.opened(actor, 0, 0);
   await upsert(MANY);
   await checkpointer.run(actor);
   await remove(MANY.slice(1));
@@ -225,7 +225,7 @@ test('a shard that shrank needs no checkpoint, and its log is trimmed to what is
 });
 
 test('a shard that was emptied leaves no checkpoint, but not while its log is pinned', async () => {
-  checkpointer.opened(KEY, 0, 0);
+  checkpointer.opened(actor, 0, 0);
   await upsert(MANY);
   await checkpointer.run(actor);
   await upsert(['again'], 2);
@@ -244,8 +244,8 @@ test('a shard that was emptied leaves no checkpoint, but not while its log is pi
 test('what a running checkpoint may still write counts for the next one', async () => {
   const other = specOf(2);
   const second = await openedActor(other);
-  checkpointer.opened(KEY, 0, 0);
-  checkpointer.opened(second.key, 0, 0);
+  checkpointer.opened(actor, 0, 0);
+  checkpointer.opened(second, 0, 0);
   await upsert(MANY);
   await second.write({ kind: 'upsert', batch: batchOf(MANY) }, NEVER_MS);
   while ((await worker.request('size', { key: KEY })).unindexed > 0) await new Promise(setImmediate);
@@ -272,8 +272,8 @@ test('what a running checkpoint may still write counts for the next one', async 
 test.each([
   { tail: 'short', bytes: SHORT_TAIL_BYTES, left: 2 },
   { tail: 'long', bytes: URGENT_TAIL_BYTES, left: null },
-])('if no checkpoint is possible, a $tail log is trimmed to $left', async ({ bytes, left }) => {
-  checkpointer.opened(KEY, 0, 0);
+])('where no checkpoint can be had, a $tail log is trimmed to $left', async ({ bytes, left }) => {
+  checkpointer.opened(actor, 0, 0);
   await upsert(MANY);
   await checkpointer.run(actor);
   await upsert(['second'], 2);
@@ -290,12 +290,33 @@ test('what an earlier process materialised and did not trim is trimmed at the op
   await new Materialiser(fixture.store, log).catchUp(KEY);
   await upsert(['third']);
   expect(await firstSeq()).toBe(1);
-  checkpointer.opened(KEY, 0, 0);
+  checkpointer.opened(actor, 0, 0);
   await until('only what is not materialised is left', async () => (await firstSeq()) === 3);
 });
 
+test('what is written after an opening stays, even if the trim of the opening comes late', async () => {
+  const [busy, old] = [await openedActor(specOf(2)), await openedActor(specOf(3))];
+  await old.write({ kind: 'upsert', batch: batchOf(['a']) }, NEVER_MS);
+  const materialiser = new Materialiser(fixture.store, log);
+  await materialiser.catchUp(old.key);
+  const { records } = fixture.store;
+  const appliedSeq = records.appliedSeq.bind(records);
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  records.appliedSeq = async (key) => {
+    if (key === busy.key) await held;
+    return appliedSeq(key);
+  };
+  for (const each of [busy, actor, old]) checkpointer.opened(each, 0, 0);
+  await upsert(['first']);
+  await materialiser.catchUp(KEY);
+  release();
+  // The trims run in the order of the openings.
+  await until('the log of the last is trimmed', async () => (await fixture.store.log.firstSeq(old.key)) === null);
+  expect(await firstSeq()).toBe(1);
+});
+
 test('nothing is trimmed while the log is pinned', async () => {
-  checkpointer.opened(KEY, 0, 0);
+  checkpointer.opened(actor, 0, 0);
   await upsert(MANY);
   const unpin = checkpointer.pin(KEY);
   await checkpointer.run(actor);
@@ -305,8 +326,8 @@ test('nothing is trimmed while the log is pinned', async () => {
   expect(await firstSeq()).toBeNull();
 });
 
-test('a shard that closes during its checkpoint leaves no checkpoint and nothing staged', async () => {
-  checkpointer.opened(KEY, 0, 0);
+test('a shard that closes while it is being checkpointed leaves no checkpoint and nothing staged', async () => {
+  checkpointer.opened(actor, 0, 0);
   await upsert(MANY);
   let release: () => void = () => undefined;
   onStage = () =>
