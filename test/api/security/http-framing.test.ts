@@ -61,7 +61,7 @@ test.each([
   await service.api('POST', '/collections/victim/delete', { ids: ['kept'] });
 });
 
-describe('a client that ends its side of the connection has its answers', () => {
+describe('a client that closes its side of the connection gets its answers', () => {
   /** Sends everything and ends its side; returns the responses, perhaps with interim ones. */
   async function halfClosed(text: string): Promise<string> {
     const raw = new RawConnection(Number(new URL(service.url).port));

@@ -100,7 +100,7 @@ describe('requests sent on one connection before their answers', () => {
     ['resets it', 20, (raw: RawConnection) => raw.socket.resetAndDestroy()],
     ['closes it before all is read', 2_000, (raw: RawConnection) => raw.destroy()],
     ['resets it before all is read', 2_000, (raw: RawConnection) => raw.socket.resetAndDestroy()],
-  ])('of a client that %s, those that run are cancelled, and no others are begun', async (_, sent, leave) => {
+  ])('if a client %s, its running requests are cancelled, and no others are begun', async (_, sent, leave) => {
     const { edge, answers } = await startHeldEdge();
     try {
       const raw = new RawConnection(edge.port);
@@ -119,7 +119,7 @@ describe('requests sent on one connection before their answers', () => {
     }
   });
 
-  test('a client that ends its side while requests wait has every answer', async () => {
+  test('a client that closes its side while requests wait gets every answer', async () => {
     const { edge, answers } = await startHeldEdge();
     try {
       const raw = new RawConnection(edge.port);

@@ -126,7 +126,7 @@ async function reopened() {
   }
 }
 
-test('a checkpoint that fails leaves nothing, and is tried again after a pause that grows', async () => {
+test('a failed checkpoint leaves nothing, and is retried after a growing pause', async () => {
   checkpointer.opened(actor, 0, URGENT_TAIL_BYTES);
   await upsert(MANY);
   onStage = spoil;
@@ -147,7 +147,7 @@ test('a checkpoint that fails leaves nothing, and is tried again after a pause t
   expect(checkpointer.isDue(actor)).toBe(true);
 });
 
-test('whoever closes the shard tries in the pause, too', async () => {
+test('closing the shard retries during the pause too', async () => {
   checkpointer.opened(actor, 0, URGENT_TAIL_BYTES);
   await upsert(MANY);
   onStage = spoil;
@@ -158,7 +158,7 @@ test('whoever closes the shard tries in the pause, too', async () => {
   expect(await seqs()).toEqual([1]);
 });
 
-test('the pause outlives the opening, so that a checkpoint that ends its worker is not tried at once', async () => {
+test('the pause outlives the opening, so that a checkpoint that ends its worker is not retried at once', async () => {
   checkpointer.opened(actor, 0, URGENT_TAIL_BYTES);
   await upsert(MANY);
   onStage = spoil;
@@ -170,7 +170,7 @@ test('the pause outlives the opening, so that a checkpoint that ends its worker 
   expect(checkpointer.isDue(actor)).toBe(true);
 });
 
-test('nothing is staged where it would eat into the reserve of the disk', async () => {
+test("nothing is staged if it would use the disk's reserve", async () => {
   checkpointer.opened(actor, 0, URGENT_TAIL_BYTES);
   await upsert(MANY);
   // The index is still being built, so its size only grows.
@@ -201,7 +201,7 @@ test('a shard whose newest checkpoint is damaged opens from the one before it an
   expect(await reopened()).toMatchObject({ head, checkpointSeq: 0, contradiction: null });
 });
 
-test('the log before the older of two checkpoints goes', async () => {
+test('the log before the older of two checkpoints is trimmed', async () => {
   checkpointer.opened(actor, 0, 0);
   await upsert(MANY);
   for (const [round, trimmedTo] of [null, 2, 3, 4].entries()) {
@@ -272,7 +272,7 @@ test('what a running checkpoint may still write counts for the next one', async 
 test.each([
   { tail: 'short', bytes: SHORT_TAIL_BYTES, left: 2 },
   { tail: 'long', bytes: URGENT_TAIL_BYTES, left: null },
-])('where no checkpoint can be had, a $tail log is trimmed to $left', async ({ bytes, left }) => {
+])('if no checkpoint is possible, a $tail log is trimmed to $left', async ({ bytes, left }) => {
   checkpointer.opened(actor, 0, 0);
   await upsert(MANY);
   await checkpointer.run(actor);
@@ -326,7 +326,7 @@ test('nothing is trimmed while the log is pinned', async () => {
   expect(await firstSeq()).toBeNull();
 });
 
-test('a shard that closes while it is being checkpointed leaves no checkpoint and nothing staged', async () => {
+test('a shard that closes during its checkpoint leaves no checkpoint and nothing staged', async () => {
   checkpointer.opened(actor, 0, 0);
   await upsert(MANY);
   let release: () => void = () => undefined;
