@@ -2,7 +2,7 @@
 export const ERROR_TABLE = {
   INVALID_JSON: {
     status: 400,
-    when: 'The body is not JSON, not an object, has `__proto__` keys, has a member twice in one object or nests deeper than 64.',
+    when: 'The body is not JSON, not an object, has `__proto__` keys or a duplicate member, or nests deeper than 64.',
   },
   INVALID_ARGUMENT: {
     status: 400,
@@ -41,7 +41,7 @@ export const ERROR_TABLE = {
   },
   REQUEST_TIMEOUT: {
     status: 408,
-    when: 'The request did not arrive in time: its head within 15 s, all of it within 75 s; of an import 1 KiB a second. The connection is closed.',
+    when: 'The request did not arrive in time: its head within 15 s, all of it within 75 s; an import needs 1 KiB a second. The connection is closed.',
   },
   COLLECTION_EXISTS: { status: 409, when: 'The account already has a collection with that name.' },
   ALIAS_EXISTS: { status: 409, when: 'The name for a new collection is an alias.' },
@@ -50,7 +50,7 @@ export const ERROR_TABLE = {
     when: 'The request names a collection by an alias where its own name is required: as the target of an alias, or to delete it.',
   },
   COLLECTION_HAS_ALIAS: { status: 409, when: 'The collection cannot be deleted because an alias refers to it.' },
-  ALIAS_LIMIT_REACHED: { status: 409, when: 'The account has as many aliases as it may.' },
+  ALIAS_LIMIT_REACHED: { status: 409, when: 'The account has the maximum number of aliases.' },
   LAST_KEY: { status: 409, when: "The account's last key with the manage scope cannot be revoked." },
   BODY_TOO_LARGE: { status: 413, when: 'The body is larger than the limit.' },
   UNSUPPORTED_MEDIA_TYPE: {
@@ -59,7 +59,7 @@ export const ERROR_TABLE = {
   },
   PLAN_LIMIT_REACHED: {
     status: 429,
-    when: "The request would pass a limit of the account's plan; `resets_at` of `GET /usage` says when a monthly one starts again, no `Retry-After`.",
+    when: "The request would exceed a limit of the account's plan; `resets_at` of `GET /usage` says when a monthly one restarts; there is no `Retry-After`.",
   },
   RATE_LIMITED: { status: 429, when: 'Too many requests in the current window.' },
   INTERNAL: { status: 500, when: 'A fault of the service; nothing acknowledged is lost.' },

@@ -162,7 +162,7 @@ export const VARIABLES = {
     env: 'PROVEC_BOOTSTRAP_KEY',
     default: 'none',
     meaning:
-      'API key of the first account on an empty store; if unset, Provec generates one and prints it once. A store that had a first key gets no other one.',
+      'API key of the first account on an empty store; if unset, Provec generates one and prints it once. A store gets only one first key.',
     mayBeFile: true,
     read: token,
   },
@@ -209,7 +209,7 @@ export const VARIABLES = {
   anchorWaitMs: {
     env: 'PROVEC_ANCHOR_WAIT_MS',
     default: '5000',
-    meaning: 'How long a write waits for its anchor at most, in milliseconds.',
+    meaning: 'Longest time that a write waits for its anchor, in milliseconds.',
     read: integerSetting(() => 5000, 0, 60_000),
   },
   publicUrl: {

@@ -39,13 +39,13 @@ Every error has one body, and every answer an \`X-Request-Id\` that the body rep
  "details": [{"path": "records[3].values[17]", "expected": "a finite number", "got": "a string of 3 characters"}]}
 \`\`\`
 
-The body has \`details\` if fields are to blame, \`pricingUrl\` with PLAN_LIMIT_REACHED, \`statusUrl\`
+The body has \`details\` if fields are at fault, \`pricingUrl\` with PLAN_LIMIT_REACHED, \`statusUrl\`
 with INTERNAL, and \`retryAfterSeconds\` (also as \`Retry-After\`) if trying again soon helps.
 
-After a 503 or a time-out, send an upsert, an update or a delete of records again as it is. The
-second upsert leaves the same records, and its writes count again if the plan counts them. The
-second update changes what is left, the second delete deletes what is left, and their counts are of
-that. If another request succeeded the first time, it answers as follows the second time:
+After a 503 or a time-out, send the same upsert, update or delete of records again. The second
+upsert leaves the same records, and its writes count again if the plan counts them. The second
+update or delete changes or deletes what is left, and its counts cover only that. If another request
+succeeded the first time, it answers as follows the second time:
 
 ${table(['request', 'the second time'], secondTimes)}
 
@@ -58,8 +58,8 @@ const configuration = `# Configuration
 ${GENERATED}
 
 Provec reads environment variables once, when it starts. It refuses to start, with one line, for an
-unknown \`PROVEC_\` variable or a bad value. \`<NAME>_FILE\` is the path of a file whose text, without
-white space around it, is the value of \`<NAME>\`; only one of the two can be set.
+unknown \`PROVEC_\` variable or an invalid value. \`<NAME>_FILE\` is the path of a file whose text,
+without white space around it, is the value of \`<NAME>\`; only one of the two can be set.
 
 ${table(
   ['variable', 'default', 'meaning'],

@@ -3,7 +3,7 @@ import type { RecordProof } from '../verify/record-proof.ts';
 import type { AtLeastOne, ExactlyOne, Numbers } from './choices.ts';
 
 export interface ErrorBody {
-  /** What is wrong and what to do, for people. */
+  /** Says what is wrong and what to do. */
   error: string;
   /** Error code, for programs. */
   code:
@@ -253,8 +253,8 @@ export interface CreateKey {
   /** For people. */
   name: string;
   /**
-   * What the key may do; they do not imply each other. The answer to a change by filter
-   * tells how many records match, also where the key may not read them. Default:
+   * What the key may do. No scope implies another. The answer to a change by filter says
+   * how many records match, even if the key may not read them. Default:
    * `["read","write","manage"]`.
    */
   scopes?: Array<'read' | 'write' | 'manage'>;
@@ -303,8 +303,8 @@ export interface Collection {
   /** Up to 20 names with a text each, for your own use. An empty text removes the tag. */
   tags?: Record<string, string>;
   /**
-   * Cloud and region that a client of Pinecone named when it made the index; Provec only
-   * keeps them.
+   * Cloud and region that a Pinecone client gave when it created the index; Provec only
+   * stores them.
    */
   place?: {
     cloud?: string;
@@ -338,8 +338,8 @@ export interface CollectionDetail {
   /** Up to 20 names with a text each, for your own use. An empty text removes the tag. */
   tags?: Record<string, string>;
   /**
-   * Cloud and region that a client of Pinecone named when it made the index; Provec only
-   * keeps them.
+   * Cloud and region that a Pinecone client gave when it created the index; Provec only
+   * stores them.
    */
   place?: {
     cloud?: string;
@@ -766,8 +766,8 @@ export interface ApiKey {
   /** First 12 characters of the secret. */
   key_prefix: string;
   /**
-   * What the key may do; they do not imply each other. The answer to a change by filter
-   * tells how many records match, also where the key may not read them.
+   * What the key may do. No scope implies another. The answer to a change by filter says
+   * how many records match, even if the key may not read them.
    */
   scopes: Array<'read' | 'write' | 'manage'>;
   /** ISO 8601 UTC. */
@@ -788,8 +788,8 @@ export interface NewApiKey {
   /** First 12 characters of the secret. */
   key_prefix: string;
   /**
-   * What the key may do; they do not imply each other. The answer to a change by filter
-   * tells how many records match, also where the key may not read them.
+   * What the key may do. No scope implies another. The answer to a change by filter says
+   * how many records match, even if the key may not read them.
    */
   scopes: Array<'read' | 'write' | 'manage'>;
   /** ISO 8601 UTC. */

@@ -44,7 +44,7 @@ const expiry: Field<string | null> = {
 
 export const plan = choiceField('Its limits.', PLAN_NAMES);
 export const scopes = choicesField(
-  'What the key may do; they do not imply each other. The answer to a change by filter tells how many records match, also where the key may not read them.',
+  'What the key may do. No scope implies another. The answer to a change by filter says how many records match, even if the key may not read them.',
   SCOPES,
 );
 

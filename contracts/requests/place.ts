@@ -13,7 +13,7 @@ const TEXT = { type: 'string', minLength: 1, maxLength: PLACE_TEXT_MAX_CHARS };
 export const place: Field<Place> = {
   schema: {
     type: 'object',
-    description: 'Cloud and region that a client of Pinecone named when it made the index; Provec only keeps them.',
+    description: 'Cloud and region that a Pinecone client gave when it created the index; Provec only stores them.',
     properties: Object.fromEntries(PLACE_FIELDS.map((name) => [name, TEXT])),
   },
   decode(value, path) {

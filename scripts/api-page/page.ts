@@ -26,16 +26,16 @@ const METRICS = [
 ];
 
 const INTRODUCTION = `\`GET /openapi.json\` says the same to tools, with the limits of the service that answers. A test
-sends every request of this page to a fresh service, in one order, and compares the whole answers.
-Only ids, times, secrets, and what the ledger gives differ from service to service.
+sends every request of this page to a fresh service, in one order, and compares the complete
+answers. Only ids, times, secrets and the values of the ledger differ from service to service.
 
 * Send the key as \`Authorization: Bearer <API key>\`.
 * Bodies are JSON in UTF-8. Provec answers 400 to a field or parameter that it does not know, and
-  names the nearest that it does. It also answers 400 to an object that has a member twice, in
-  metadata too: readers of JSON differ in which of the two they take.
-* Field names are camelCase. Those of collections, keys, accounts and usage that describe counts,
-  times and keys are snake_case. Times are ISO 8601 in UTC.
-* Every answer has an \`X-Request-Id\`: that of the request if it has one that matches
+  suggests the nearest one that it knows. It also answers 400 to an object with a duplicate member,
+  even in metadata, because JSON parsers differ in which of the two they keep.
+* Field names are camelCase, except for counts, times and keys in collections, keys, accounts and
+  usage, which are snake_case. Times are ISO 8601 in UTC.
+* Every answer has an \`X-Request-Id\`: the request's own if it matches
   \`^[A-Za-z0-9._:-]{1,128}$\`, else a new one.
 * A read reflects every write acknowledged before it began, unless it asks for \`eventual\`.
 * [filters.md](filters.md) says what a filter matches, [consistency.md](consistency.md) what holds
@@ -66,7 +66,7 @@ const scoresText = (): string => `## What a score means
 
 A higher score is a better match, whatever the metric. Provec computes scores from the stored
 float32 vectors with float64 sums and rounds nothing; the index only proposes candidates. Matches
-come best first, under \`euclidean\` by their distance, and those of one score or distance by id.
+come best first, under \`euclidean\` by their distance, and ties by id.
 
 ${table(['metric', 'score', 'range', 'note'], METRICS)}`;
 
@@ -78,7 +78,7 @@ function errorsText(fields: Fields): string {
   const rows = [...Map.groupBy(codes, ({ status }) => status)].sort(([one], [other]) => one - other);
   return `## Errors
 
-Every refusal is a JSON object, whatever the operation answers otherwise. [errors.md](errors.md)
+Every error is a JSON object, whatever the operation returns on success. [errors.md](errors.md)
 says what each code means, and what to do after it.
 
 ${fields.tables({ ...body, properties: { ...(body.properties as object), code } }).join('\n\n')}
@@ -99,9 +99,9 @@ These are fixed:
 
 ${table(['limit', 'value', 'of what'], FIXED_LIMIT_ROWS)}
 
-The head of a request has at most 16 KiB. It arrives within 15 s, the whole request within 75 s.
-[configuration.md](configuration.md) says what each plan allows, and how an operator limits the
-requests that a key makes in a second.`;
+The head of a request has at most 16 KiB. It must arrive within 15 s, and the whole request within
+75 s. [configuration.md](configuration.md) says what each plan allows, and how an operator limits
+the requests that a key makes in a second.`;
 
 /** Tables of the components that other tables link to. These tables can add more links. */
 function objectsText(fields: Fields): string {

@@ -73,7 +73,7 @@ class _Collection(TypedDict):
 class Collection(_Collection, total=False):
     #: Up to 20 names with a text each, for your own use. An empty text removes the tag.
     tags: dict[str, str]
-    #: Cloud and region that a client of Pinecone named when it made the index; Provec only keeps
+    #: Cloud and region that a Pinecone client gave when it created the index; Provec only stores
     #: them.
     place: CollectionPlace
 
@@ -133,7 +133,7 @@ class _CollectionDetail(TypedDict):
 class CollectionDetail(_CollectionDetail, total=False):
     #: Up to 20 names with a text each, for your own use. An empty text removes the tag.
     tags: dict[str, str]
-    #: Cloud and region that a client of Pinecone named when it made the index; Provec only keeps
+    #: Cloud and region that a Pinecone client gave when it created the index; Provec only stores
     #: them.
     place: CollectionDetailPlace
 
@@ -473,8 +473,8 @@ class ApiKey(TypedDict):
     name: str
     #: First 12 characters of the secret.
     key_prefix: str
-    #: What the key may do; they do not imply each other. The answer to a change by filter tells
-    #: how many records match, also where the key may not read them.
+    #: What the key may do. No scope implies another. The answer to a change by filter says how
+    #: many records match, even if the key may not read them.
     scopes: list[Literal["read", "write", "manage"]]
     #: ISO 8601 UTC.
     created_at: str
@@ -493,8 +493,8 @@ class NewApiKey(TypedDict):
     name: str
     #: First 12 characters of the secret.
     key_prefix: str
-    #: What the key may do; they do not imply each other. The answer to a change by filter tells
-    #: how many records match, also where the key may not read them.
+    #: What the key may do. No scope implies another. The answer to a change by filter says how
+    #: many records match, even if the key may not read them.
     scopes: list[Literal["read", "write", "manage"]]
     #: ISO 8601 UTC.
     created_at: str

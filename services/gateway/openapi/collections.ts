@@ -328,7 +328,7 @@ export const COLLECTION_DESCRIPTIONS: Descriptions = {
     'listRecords',
     'List records in the order of their ids',
     object({ records: listSchema(ref('ListedRecord')), nextCursor: MORE, warnings }, ['nextCursor', 'warnings']),
-    'Ids are sorted by their UTF-8 bytes. With `allNamespaces`, the records of named namespaces come first, by namespace and id, and those of the default namespace last. A cursor is valid only with the same `allNamespaces`. A record that exists from the first page to the last is listed exactly once, whatever is written meanwhile; with `eventual`, replicas that are behind may miss it. Does not count against the plan.',
+    'Ids are sorted by their UTF-8 bytes. With `allNamespaces`, the records of named namespaces come first, by namespace and id, and those of the default namespace last. A cursor is valid only with the same `allNamespaces`. A record that exists from the first page to the last is listed exactly once, even during writes; with `eventual`, replicas that are behind may miss it. Does not count against the plan.',
   ],
   'collections.namespaces': [
     'listNamespaces',
@@ -357,7 +357,7 @@ export const COLLECTION_DESCRIPTIONS: Descriptions = {
     'updateRecords',
     'Change vectors, and merge into metadata',
     ref('UpdateResult'),
-    'Requires exactly one of `updates` and `filter`. A `filter` needs `setMetadata`, `unsetMetadata` or both. The merge is shallow: each key is set or removed as a whole, and concurrent updates of different keys are both kept. Each record that changes counts as one write of the plan. Near the limit, Provec first counts the records that would change, and refuses the update only if they are too many. If metadata would become too long, the response is a 400, also for a dry run, and no record changes. It names the record and its size if the key has the scope `read`. If a record outgrows the limit after that check, other shards may already have changed their records, and the response is 503. A dry run also needs the scope `read`.',
+    'Requires exactly one of `updates` and `filter`. A `filter` needs `setMetadata`, `unsetMetadata` or both. The merge is shallow: each key is set or removed as a whole, and concurrent updates of different keys are both kept. Each record that changes counts as one write of the plan. Near the limit, Provec first counts the records that would change, and refuses the update only if they are too many. If metadata would become too long, the response is a 400, even for a dry run, and no record changes. It names the record and its size if the key has the scope `read`. If a record outgrows the limit after that check, other shards may already have changed their records, and the response is 503. A dry run also needs the scope `read`.',
   ],
   'verification.verify': [
     'verifyCollection',
@@ -382,7 +382,7 @@ export const COLLECTION_DESCRIPTIONS: Descriptions = {
     'exportRecords',
     'Export all records of every namespace, in one state of the collection',
     ref('ExportLine'),
-    'Newline-delimited JSON: a line with `export`, one line for each record in any order, and a line with `end`. The line of a record has its `namespace` unless that is the default one. All records together have the `merkleRoot` of the first line, whatever is written meanwhile. To find its anchor, look for that root among the anchors of the collection, not for the `version`: while several shards are written to, another root with the same version may be anchored. An export without its last line is incomplete: start it again.',
+    'Newline-delimited JSON: a line with `export`, one line for each record in any order, and a line with `end`. The line of a record has its `namespace` unless that is the default one. All records together have the `merkleRoot` of the first line, even during writes. To find its anchor, look for that root among the anchors of the collection, not for the `version`: while several shards are written to, another root with the same version may be anchored. An export without its last line is incomplete: start it again.',
   ],
   'collections.anchors': [
     'listAnchors',

@@ -22,7 +22,7 @@ const DESCRIPTIONS = { ...COLLECTION_DESCRIPTIONS, ...ACCOUNT_DESCRIPTIONS };
 
 const ERROR: OpenApiSchema = object(
   {
-    error: textSchema('What is wrong and what to do, for people.'),
+    error: textSchema('Says what is wrong and what to do.'),
     code: textSchema('Error code, for programs.', { enum: Object.keys(ERROR_TABLE) }),
     status: integerSchema('HTTP status.'),
     requestId: textSchema('Same as `X-Request-Id`; quote it when asking for help.'),

@@ -139,7 +139,7 @@ export const ACCOUNTS: readonly Example[] = [
   },
   {
     operation: 'deleteAccount',
-    summary: 'With everything in it',
+    summary: 'An account',
     path: { id: '17860112-2f4b-4a06-9ad2-759d072ff18f' },
     answer: { deleted: true },
   },

@@ -148,7 +148,7 @@ export const COLLECTIONS_MANAGED: readonly Example[] = [
   },
   {
     operation: 'deleteCollection',
-    summary: 'With everything in it',
+    summary: 'A collection',
     path: { name: 'songs' },
     answer: { deleted: true },
   },

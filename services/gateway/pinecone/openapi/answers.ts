@@ -19,7 +19,7 @@ const ERROR = object({
   status: integerSchema('HTTP status.'),
   error: object({
     code: textSchema('Error code, for programs.', { enum: [...new Set(ERROR_CODES.map(([code]) => code))] }),
-    message: textSchema('What is wrong and what to do, for people.'),
+    message: textSchema('Says what is wrong and what to do.'),
   }),
   code: integerSchema("gRPC's number for `error.code`.", {
     enum: [...new Set(ERROR_CODES.map(([, number]) => number))],
