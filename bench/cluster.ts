@@ -167,7 +167,7 @@ async function failOvers(cluster: BenchCluster, alone: Watched, copied: Watched)
   const drainMs = median(drains.map(({ tookMs }) => tookMs));
   say(`SIGTERM, drain (${drains.length} x)`, `${absences(drains)}; ended after ${ms(drainMs)}`);
   const losses = await repeat(2, 'losses', () => trouble.lost());
-  say(`SIGSTOP for good, lease runs out (${losses.length} x)`, absences(losses));
+  say(`SIGSTOP without SIGCONT, lease runs out (${losses.length} x)`, absences(losses));
 }
 
 async function untilIndexed(cluster: BenchCluster, one: ClusterNode): Promise<void> {

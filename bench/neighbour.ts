@@ -133,8 +133,8 @@ export async function benchNeighbour(seconds: number, anchoring: boolean): Promi
         other.push(await measure(noisy[1]!, collections));
         same.push(await measure(noisy[0]!, collections));
       }
-      report(`beside another service's ${count} collections`, other);
-      report(`beside a noisy tenant's ${count} collections`, same);
+      report(`next to another service's ${count} collections`, other);
+      report(`next to a noisy tenant's ${count} collections`, same);
     }
   } finally {
     await Promise.all(services.map((service) => service.stop()));

@@ -75,8 +75,8 @@ export async function benchVerify(records: number, roundSeconds: number): Promis
         await running;
       }
       say(`queries, ${connections} connection${connections === 1 ? '' : 's'}`, latencies(without));
-      say('  beside verify after verify', latencies(beside));
-      say('  a verify beside them', seconds(took));
+      say('  during verify after verify', latencies(beside));
+      say('  a verify during them', seconds(took));
     }
   } finally {
     await service.stop();

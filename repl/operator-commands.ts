@@ -195,12 +195,12 @@ function operatorMessage(error: Error): string {
   switch (error.name) {
     case 'ServiceNotFoundError':
     case 'ServiceNotAvailableError':
-      return 'No node runs the service behind this command; is services/cluster running?';
+      return 'No node runs the service that this command calls; is services/cluster running?';
     case 'RequestTimeoutError':
       return 'The answer did not come in time.';
     case 'RequestRejectedError':
     case 'BrokerDisconnectedError':
-      return 'The node behind this command is gone; try again.';
+      return 'The node that ran this command has left; try again.';
     default:
       return error.message;
   }

@@ -150,7 +150,7 @@ export function ledgerText(ledger: LedgerOverview): string {
 
 export function backupText({ folder, bytes, at, secrets, outside }: Backup): string {
   const named = secrets.join(' and ');
-  const kept = `It holds ${named}: keep the copy as safe as those. --without-secrets leaves ${named} out of a backup; a start on such a copy needs ${named} beside it.`;
+  const kept = `It holds ${named}: keep the copy as safe as those. --without-secrets leaves ${named} out of a backup; a start on such a copy needs ${named} as well.`;
   const needs = outside.length === 0 ? [] : [`It does not hold ${outside.join(', or ')}.`];
   return [
     `${printable(folder)} holds the data as it was at ${at} (${inBytes(bytes)}).`,

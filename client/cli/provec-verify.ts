@@ -55,7 +55,8 @@ function trustedIn({ root, authority, rpc, account, transaction }: Record<string
   const sources = [root, rpc, account].filter((source) => source !== undefined);
   if (!isWhole || sources.length !== 1)
     throw new InputError('Give --root, or --authority with one of --rpc and --account; --help says more.');
-  if (transaction !== undefined && account === undefined) throw new InputError('Give --transaction beside --account.');
+  if (transaction !== undefined && account === undefined)
+    throw new InputError('Give --transaction together with --account.');
   if (root !== undefined) return { root };
   return { authority: authority!, ...(rpc === undefined ? answersIn(account!, transaction) : nodeAt(rpc)) };
 }

@@ -35,7 +35,7 @@ export async function readyzPage(parts: {
   if (parts.isStopping()) return jsonAnswer(503, { status: 'stopping', reasons: ['the service is stopping'] });
   const { ready, reasons } = await parts
     .readiness()
-    .catch(() => ({ ready: false, reasons: ['readiness cannot be told'] }));
+    .catch(() => ({ ready: false, reasons: ['the readiness check failed'] }));
   return ready ? jsonAnswer(200, { status: 'ready' }) : jsonAnswer(503, { status: 'starting', reasons });
 }
 

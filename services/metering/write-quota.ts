@@ -47,8 +47,8 @@ export interface WriteQuotaOptions {
 const ATTEMPTS_MAX = 100;
 const CONFLICT_PAUSE_MAX_MS = 20;
 const ROOM_UNCERTAIN =
-  'A failure left it unknown whether other writes of this account were stored, and the plan has no room beside them: ' +
-  'try again when the room held for them has run out.';
+  'A failure left it unknown whether other writes of this account were stored, and the plan has no room for more: ' +
+  'try again when the room reserved for them has expired.';
 
 export class WriteQuota {
   readonly #options: WriteQuotaOptions;

@@ -95,7 +95,10 @@ test("the command needs no network, given a node's answers", async () => {
     expect(misread).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(name) });
   }
   const alone = await verify(proof, ...pins(), '--rpc', service.ledger!.url, ...transaction);
-  expect(alone).toMatchObject({ code: 2, stderr: expect.stringContaining('Give --transaction beside --account') });
+  expect(alone).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Give --transaction together with --account'),
+  });
 });
 
 test('the client returns the same', async () => {

@@ -92,7 +92,7 @@ function checkedMerge({ updates, setMetadata, unsetMetadata }: DecodedRequest<'u
   const isGiven = set !== null || unset.length > 0;
   if (updates && isGiven) {
     const name = set === null ? 'unsetMetadata' : 'setMetadata';
-    throw invalidValue(name, 'in each of updates, where there are updates', 'beside them');
+    throw invalidValue(name, 'in each of updates if updates are given', 'outside them');
   }
   if (!updates && !isGiven) throw invalidValue('setMetadata', 'given, or unsetMetadata, or both', 'missing');
   return { set, unset };

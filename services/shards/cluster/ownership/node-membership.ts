@@ -69,11 +69,13 @@ export class NodeMembership {
       cutOff: () => {
         const cutOff = this.#isolation();
         if (cutOff === 'yes' && this.#keeper.holder !== null)
-          log.warn('this node hears no other node, but they hear each other; giving up its shards');
+          log.warn(
+            'this node receives nothing from the other nodes, but they receive from each other; giving up its shards',
+          );
         return cutOff;
       },
       onLost: () => {
-        log.warn('this node lost its lease; letting go of its shards');
+        log.warn('this node lost its lease; releasing its shards');
         this.ownership.forget();
         this.events.emit('lost');
       },

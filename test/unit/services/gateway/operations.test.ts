@@ -67,7 +67,10 @@ describe('health', () => {
     const edge = await startEdge({ readiness: () => Promise.reject(new Error('ledger at 10.0.0.7')) });
     try {
       const reply = await edge.request('GET', '/readyz');
-      expect([reply.status, reply.text]).toEqual([503, '{"status":"starting","reasons":["readiness cannot be told"]}']);
+      expect([reply.status, reply.text]).toEqual([
+        503,
+        '{"status":"starting","reasons":["the readiness check failed"]}',
+      ]);
     } finally {
       await edge.stop();
     }
