@@ -24,7 +24,7 @@ import { monthOf } from '../../../lib/time/month.ts';
 import type { LogEntry, ShardLog } from '../../../store/log.ts';
 import { StoreError } from '../../../store/port.ts';
 import type { ShardWrite, Staged, WriteOutcome } from '../engine/write.ts';
-import { type ShardWorker, WorkerLost } from '../worker/pool.ts';
+import { AssertionFailed, type ShardWorker, WorkerLost } from '../worker/pool.ts';
 import { toPosted } from '../worker/posted-write.ts';
 import type { ShardSize, WorkerRequests } from '../worker/protocol.ts';
 import { clientErrorOf, ShardTransitioning, shardUnavailable } from './failure.ts';
@@ -192,7 +192,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
         await this.#answerGroup(group.slice(0, half));
         await this.#answerGroup(group.slice(half));
       } else {
-        const reason = error instanceof EngineFault ? faultyWrite(error) : error;
+        const reason = error instanceof EngineFault ? faultyWrite(error.cause) : error;
         for (const { reject } of group) reject(reason);
       }
     }
@@ -243,6 +243,11 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
       const { write, transfer } = await toPosted(only.write, this.#context.keepsWrites);
       return await this.worker.request('stage', { key: this.key, writes: [write] }, transfer);
     } catch (error) {
+      if (error instanceof AssertionFailed) {
+        // The shard reopens from the store. No write of the group is tried again on it.
+        this.#break('an assertion of the engine failed');
+        throw faultyWrite(error);
+      }
       if (!(error instanceof WorkerLost) && !(error instanceof ProvecError)) throw new EngineFault(error);
       this.#break('staging failed');
       throw new ShardTransitioning('The shard could not accept the write; try again.', error);
@@ -324,7 +329,7 @@ function sum(outcomes: WriteOutcome[], name: 'upserted' | 'created'): number {
   return outcomes.reduce((total, outcome) => total + outcome[name], 0);
 }
 
-function faultyWrite({ cause }: EngineFault): ProvecError {
+function faultyWrite(cause: unknown): ProvecError {
   return new ProvecError('INTERNAL', 'The service failed on this write; none of it was stored.', { cause });
 }
 

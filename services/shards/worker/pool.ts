@@ -59,6 +59,11 @@ export class WorkerLost extends Error {
   override name = 'WorkerLost';
 }
 
+/** An assertion failed in a worker: what it has of the shard is not to be trusted any more. */
+export class AssertionFailed extends Error {
+  override name = 'AssertionFailed';
+}
+
 /** One shard worker thread, as seen from the main thread. */
 export class ShardWorker implements WorkerRequests {
   /** Bytes and number of the shards placed here. Maintained by ShardCache for placement. */
@@ -169,8 +174,10 @@ export class ShardWorker implements WorkerRequests {
         if (pending.key !== null) this.busyMs.set(pending.key, (this.busyMs.get(pending.key) ?? 0) + reply.tookMs);
       }
       pending.resolve(reply.result);
-    } else if (reply.fault.code === null) pending.reject(new Error(reply.fault.message));
-    else {
+    } else if (reply.fault.code === null) {
+      const { message, isFailedAssertion } = reply.fault;
+      pending.reject(isFailedAssertion ? new AssertionFailed(message) : new Error(message));
+    } else {
       const { code, message, details } = reply.fault;
       pending.reject(new ProvecError(code as ErrorCode, message, details ? { details } : {}));
     }

@@ -158,7 +158,9 @@ export interface CancelRequest {
  */
 export const END = 'end';
 
-export type WorkerFault = Pick<ProvecError, 'code' | 'message' | 'details'> | { code: null; message: string };
+export type WorkerFault =
+  | Pick<ProvecError, 'code' | 'message' | 'details'>
+  | { code: null; message: string; isFailedAssertion: boolean };
 
 /** `tookMs` is the time spent in the handler. */
 export type WorkerReply = { id: number; result: unknown; tookMs: number } | { id: number; fault: WorkerFault };

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import pino from 'pino';
-import { ShardWorker, WorkerPool } from '../../../../../services/shards/worker/pool.ts';
+import { AssertionFailed, ShardWorker, WorkerPool } from '../../../../../services/shards/worker/pool.ts';
+import { specOf } from '../../../../support/shard-fixture.ts';
 import { until } from '../../../../support/until.ts';
 
 let pool: WorkerPool;
@@ -36,6 +37,16 @@ test('a request that cannot be sent fails by itself, and a later end of the thre
   await expect(worker!.request('close', { key: (() => 0) as never })).rejects.toThrow('could not be cloned');
   await worker!.end();
   await expect(worker!.request('close', { key: 'c.0' })).rejects.toThrow('has ended');
+  expect(faults).toEqual([]);
+});
+
+test('a failed assertion is told from other errors, and the thread goes on', async () => {
+  pool = new WorkerPool(1, log);
+  const [worker] = pool.workers;
+  const key = 'c.0';
+  const spec = specOf(1, { of: 3 });
+  await expect(worker!.request('create', { key, spec })).rejects.toBeInstanceOf(AssertionFailed);
+  await expect(worker!.request('size', { key })).rejects.not.toBeInstanceOf(AssertionFailed);
   expect(faults).toEqual([]);
 });
 
