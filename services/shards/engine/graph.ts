@@ -8,6 +8,7 @@
  * stale: searches still pass through it but never return it, until its vector is written again. The
  * owner makes a new graph when too many nodes are stale.
  */
+import assert from 'node:assert/strict';
 import { Index } from 'usearch';
 import type { IndexSpace, IndexVector, SavedSpace } from './index-space.ts';
 import { NodeSlots } from './node-slots.ts';
@@ -82,28 +83,36 @@ export class Graph {
 
   /** Adds a live slot to the tail. */
   insert(slot: number): void {
+    assert(!this.#has(slot), 'a slot enters the graph twice');
+    assert(this.#tail.length < NOWHERE - IN_TAIL, 'the tail has no place left');
     this.#setPlace(slot, IN_TAIL + this.#tail.length);
     this.#tail.push(slot);
   }
 
   remove(slot: number): void {
+    assert(this.#has(slot), 'a slot leaves a graph that does not have it');
     const place = this.#places[slot];
-    this.#places[slot] = NOWHERE;
     if (place < IN_TAIL) {
+      this.#places[slot] = NOWHERE;
       if (this.#slotsOf.remove(place, slot)) this.liveNodes--;
       return;
     }
     let hole = place - IN_TAIL;
+    assert(this.#tail[hole] === slot, 'a slot is not where the tail should have it');
     if (hole < this.unfit) {
       this.#putTail(hole, this.#tail[--this.unfit]);
       hole = this.unfit;
     }
     const last = this.#tail.pop()!;
     if (hole < this.#tail.length) this.#putTail(hole, last);
+    // Comes last: the slot may have been the one that filled the first hole.
+    this.#places[slot] = NOWHERE;
   }
 
   /** Follows a vector that moved from slot `from` to slot `to`. */
   move(from: number, to: number): void {
+    assert(this.#has(from), 'a slot moves that the graph does not have');
+    assert(!this.#has(to), 'a slot moves to one that the graph has');
     const place = this.#places[from];
     this.#places[from] = NOWHERE;
     this.#setPlace(to, place);
@@ -137,6 +146,8 @@ export class Graph {
       else nodeless++;
       this.#put(key, slot);
     }
+    assert(added <= most, 'a slice adds more nodes than it may');
+    assert(this.unfit <= this.#tail.length, 'more slots do not fit than wait');
     if (added > 0) this.#addNodes(out.subarray(0, added * this.space.dimensions), added, threads);
     return this.#tail.length > this.unfit;
   }
@@ -207,6 +218,7 @@ export class Graph {
    * versions without shared nodes, the slot goes to the tail.
    */
   attach(key: number, slot: number, vector: Float32Array, norm: number): void {
+    assert(!this.#has(slot), 'a slot is attached twice');
     if (key >= this.nodes || this.#slotsOf.first(key) >= 0) throw new Error('A checkpoint names a key wrongly.');
     const out = this.space.allocate(1);
     if (!this.space.put(vector, norm, out, 0)) throw new Error('A checkpoint has a node that does not fit its index.');
@@ -241,6 +253,10 @@ export class Graph {
     if (this.#slotsOf.add(key, slot)) this.liveNodes++;
     this.error = Math.max(this.error, this.space.error);
     this.#setPlace(slot, key);
+  }
+
+  #has(slot: number): boolean {
+    return (this.#places[slot] ?? NOWHERE) !== NOWHERE;
   }
 
   #putTail(position: number, slot: number): void {

@@ -8,6 +8,7 @@
  * slot freed while it is read (`pin`, `snapshot`) is *left*: nothing finds it, and it keeps its
  * content until its last reader is done.
  */
+import assert from 'node:assert/strict';
 import { Bitmap } from './bitmap.ts';
 import { sumOfSquares } from './kernel/similarity-kernel.ts';
 import { NO_ADDRESS, RecordArena } from './record-arena.ts';
@@ -63,6 +64,8 @@ export class Slots {
     const slot = this.#free.pop() ?? this.#extend();
     const chunk = this.#chunks[slot >>> this.shift];
     const row = slot & this.mask;
+    assert(!this.live.has(slot), 'a slot is taken that is live');
+    assert(chunk.addresses[row] === NO_ADDRESS, 'a slot is taken that has content');
     try {
       chunk.addresses[row] = this.arena.add(slot, id, metadata);
     } catch (error) {
@@ -76,11 +79,15 @@ export class Slots {
   }
 
   makeLive(slot: number): void {
+    assert(slot < this.end, 'a slot becomes live that was not taken');
+    assert(!this.live.has(slot), 'a slot becomes live twice');
     this.live.add(slot);
     this.liveCount++;
   }
 
   free(slot: number): void {
+    assert(slot < this.end, 'a slot is freed that was not taken');
+    assert(!this.#left.has(slot), 'a slot is freed twice');
     if (this.live.has(slot)) {
       this.live.delete(slot);
       this.liveCount--;
@@ -197,6 +204,8 @@ export class Slots {
    * after each move. There must be no slot that is taken but not live.
    */
   compactSlice(most: number, moved: (from: number, to: number) => void): void {
+    assert(this.#pins.size + this.#holds.size === 0, 'records move while they are read');
+    assert(this.liveCount + this.#free.length === this.end, 'records move while a slot is taken');
     for (let steps = 0; steps < most && this.end > this.liveCount; steps++) {
       const from = this.end - 1;
       if (this.live.has(from)) {
@@ -243,6 +252,7 @@ export class Slots {
   #reclaim(slot: number): void {
     const chunk = this.#chunks[slot >>> this.shift];
     const row = slot & this.mask;
+    assert(chunk.addresses[row] !== NO_ADDRESS, 'a slot is freed twice');
     this.arena.release(chunk.addresses[row]);
     chunk.addresses[row] = NO_ADDRESS;
     this.#free.push(slot);
@@ -265,6 +275,8 @@ export class Slots {
     const target = this.#chunks[to >>> this.shift];
     const fromRow = from & this.mask;
     const toRow = to & this.mask;
+    assert(!this.live.has(to), 'a record moves to a live slot');
+    assert(target.addresses[toRow] === NO_ADDRESS, 'a record moves to a slot that has content');
     target.vectors.set(this.vector(from), toRow * this.dimensions);
     target.squares[toRow] = source.squares[fromRow];
     target.seqs[toRow] = source.seqs[fromRow];

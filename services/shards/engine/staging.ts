@@ -4,6 +4,7 @@
  * map and the slots.
  */
 
+import assert from 'node:assert/strict';
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import type { MerkleMap } from '../../../lib/merkle/map.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
@@ -61,10 +62,13 @@ export class Staging {
       change.oldLeaf !== null && leaf.equals(change.oldLeaf)
         ? change.oldSlot
         : this.#slots.allocate(Buffer.from(id), vector, metadata, this.seq);
+    assert(slot >= 0, 'a record has a leaf but no slot');
+    const { newSlot: before } = change;
     this.#discard(change);
     change.newSlot = slot;
     change.newLeaf = leaf;
-    this.#map.set(key, leaf, slot);
+    const replaced = this.#map.set(key, leaf, slot);
+    assert(replaced === before, 'the map has a record elsewhere than its group');
     return !existed;
   }
 
@@ -81,7 +85,9 @@ export class Staging {
     const key = keyHashOf(id);
     if (this.#map.find(key) < 0) return false;
     const change = this.#changeOf(id, key);
-    this.#map.delete(key);
+    assert(change.newLeaf !== null, 'the map has a record that its group deleted');
+    const removed = this.#map.delete(key);
+    assert(removed === change.newSlot, 'the map has a record elsewhere than its group');
     this.#discard(change);
     change.newSlot = -1;
     change.newLeaf = null;
@@ -90,6 +96,12 @@ export class Staging {
 
   undo(): void {
     for (const change of this.#changes.values()) {
+      const { oldSlot, newSlot } = change;
+      assert(oldSlot < 0 || this.#slots.live.has(oldSlot), 'a group replaced a record before its commit');
+      assert(
+        newSlot < 0 || newSlot === oldSlot || !this.#slots.live.has(newSlot),
+        'a group is undone after its commit',
+      );
       if (change.oldLeaf !== null) this.#map.set(change.key, change.oldLeaf, change.oldSlot);
       else if (change.newSlot >= 0) this.#map.delete(change.key);
       this.#discard(change);
