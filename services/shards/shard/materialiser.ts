@@ -172,8 +172,14 @@ export class Materialiser {
     const { collectionId } = parseShardKey(key);
     const keys = this.#held.get(collectionId) ?? new Set();
     this.#held.set(collectionId, keys.add(key));
-    // A confirmation that arrived before the shard was registered went unnoticed.
-    if ((await anchoredBound(this.#store.anchors, key)) > appliedSeq) this.anchored(collectionId);
+    try {
+      // A confirmation that arrived before the shard was registered went unnoticed.
+      if ((await anchoredBound(this.#store.anchors, key)) > appliedSeq) this.anchored(collectionId);
+    } catch (error) {
+      // The retry would skip a held shard.
+      keys.delete(key);
+      throw error;
+    }
     if (this.#stopped) return;
     this.#heldTimer ??= setTimeout(() => {
       this.#heldTimer = null;

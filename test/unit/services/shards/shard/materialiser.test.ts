@@ -192,6 +192,24 @@ describe('a shard of an anchored collection', () => {
     await until('all is applied', async () => (await mark(shard)) === 4);
   });
 
+  test('is retried if the check for a root confirmed meanwhile fails', async () => {
+    const { shard, confirm } = await anchoredShard(4);
+    await confirm(2);
+    let looks = 0;
+    onRow = async () => {
+      if (++looks === 2) throw new StoreError('unavailable', 'Not now.');
+    };
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date', 'hrtime'] });
+    materialiser.wake(shard);
+    jest.advanceTimersByTime(QUIET_MS);
+    while (lines.length === 0) await realTurn();
+    await confirm(4);
+    await untilStoreIdle();
+    jest.advanceTimersByTime(1_000);
+    jest.advanceTimersByTime(QUIET_MS);
+    while ((await mark(shard)) < 4) await realTurn();
+  });
+
   test('continues without a bound if nothing is anchored any more', async () => {
     const { shard, end } = await anchoredShard(3);
     expect(await materialiser.catchUp(shard)).toBe(0);
