@@ -133,7 +133,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     if (this.#closed) throw new ShardTransitioning('The shard is closing; try again.');
     const { contradicted: _, ...before } = this.#head;
     const head = { ...before, seq: before.seq + 1 };
-    const entry = {
+    const entry: LogEntry = {
       shard: this.key,
       seq: head.seq,
       epoch,
@@ -141,16 +141,18 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
       kind: 'void',
       head,
       tally: null,
-    } as const;
+      body: new Uint8Array(0),
+    };
     const append = async (): Promise<void> => {
-      const outcome = await appendEntry(this.#context.log, { ...entry, body: new Uint8Array(0) }, before);
+      const outcome = await appendEntry(this.#context.log, entry, before);
+      if (outcome.kind === 'refused') throw clientErrorOf(outcome.reason);
       if (outcome.kind === 'voided') await this.#replay(outcome.voidEntry);
-      else if (outcome.kind === 'committed') await this.#replay({ ...entry, body: new Uint8Array(0) });
+      else if (outcome.kind === 'committed') await this.#replay(entry);
       else this.#break('the root could not be recorded');
       if (this.#broken) throw shardUnavailable('The root of a shard could not be recorded; try again.');
     };
     const appended = append();
-    // The caller gets the error, or the shard is marked as broken.
+    // The caller gets the error.
     const run = appended.catch(() => undefined).then(() => this.#run());
     this.#running = run;
     await appended;

@@ -164,6 +164,23 @@ test('a full disk refuses the whole group with 507 and changes nothing', async (
   expect(await ids()).toEqual(['a', 'b']);
 });
 
+test('a full disk refuses to record a root with 507, and the shard stays open', async () => {
+  let full = false;
+  fixture = await shardFixture(
+    {},
+    withAppend((entry, real) => (full ? Promise.reject(new StoreError('capacity', 'full')) : real.append(entry))),
+  );
+  const { head } = await fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) });
+  const actor = fixture.node.shardCache.peek(specOf(1));
+  full = true;
+  await expect(fixture.node.resume(specOf(1))).rejects.toMatchObject({ code: 'OUT_OF_CAPACITY' });
+  expect(await fixture.node.head(specOf(1))).toEqual(head);
+  full = false;
+  await fixture.node.resume(specOf(1));
+  expect(await fixture.node.head(specOf(1))).toEqual({ ...head, seq: 2 });
+  expect(fixture.node.shardCache.peek(specOf(1))).toBe(actor);
+});
+
 test('an append of unknown outcome that was stored is acknowledged', async () => {
   fixture = await shardFixture(
     {},
