@@ -61,7 +61,7 @@ export class Checkpointer {
   #diskReserveBytes: number;
   #onContradiction: (key: ShardKey, reason: string) => void;
   #openings = new Map<ShardKey, CheckpointState>();
-  /** Includes runs of shards that have closed since. */
+  /** Runs and trims in progress, also those of shards that have closed since. */
   #runs = new Set<{ key: ShardKey; done: Promise<void> }>();
   #pauses = new Map<ShardKey, Pause>();
   #pins = new Map<ShardKey, number>();
@@ -105,14 +105,13 @@ export class Checkpointer {
       isContradicted,
     };
     this.#openings.set(key, opening);
-    // If this fails, the shard's next run does it.
     const trim = async (): Promise<void> => {
       if (opening.ended) return;
       const mark = Math.min(head.seq, await this.#store.records.appliedSeq(key));
       await this.#trim(key, opening, mark, checkpointSeq > 0);
     };
     // If this fails, the shard's next run trims.
-    this.#trims = this.#trims.then(trim).catch(() => undefined);
+    this.#trims = this.#trims.then(() => this.#tracked(key, trim())).catch(() => undefined);
   }
 
   committed(key: ShardKey, entryBytes: number): void {
@@ -210,11 +209,15 @@ export class Checkpointer {
       )
       .finally(() => {
         opening.run = null;
-        this.#runs.delete(run);
       });
+    return this.#tracked(key, done);
+  }
+
+  /** Makes `forget` wait for `done`. */
+  #tracked(key: ShardKey, done: Promise<void>): Promise<void> {
     const run = { key, done };
     this.#runs.add(run);
-    return done;
+    return done.finally(() => this.#runs.delete(run));
   }
 
   async #run(actor: ShardActor, opening: CheckpointState): Promise<void> {

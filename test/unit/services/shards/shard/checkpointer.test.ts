@@ -315,6 +315,32 @@ test('what is written after an opening stays, even if the trim of the opening co
   expect(await firstSeq()).toBe(1);
 });
 
+test('forget waits for the trim of an opening', async () => {
+  await upsert(['first']);
+  await new Materialiser(fixture.store, log).catchUp(KEY);
+  const stored = fixture.store.log;
+  const audit = stored.audit.bind(stored);
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  let isReached = false;
+  stored.audit = async (...given) => {
+    isReached = true;
+    await held;
+    return audit(...given);
+  };
+  checkpointer.opened(actor, 0, 0);
+  await until('the trim audits the log', () => isReached);
+  await checkpointer.closed(KEY);
+  let isForgotten = false;
+  const forgotten = checkpointer.forget(SPEC.collectionId).then(() => {
+    isForgotten = true;
+  });
+  await new Promise(setImmediate);
+  expect(isForgotten).toBe(false);
+  release();
+  await forgotten;
+  expect(await firstSeq()).toBeNull();
+});
+
 test('nothing is trimmed while the log is pinned', async () => {
   checkpointer.opened(actor, 0, 0);
   await upsert(MANY);
