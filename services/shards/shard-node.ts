@@ -427,7 +427,7 @@ export class ShardNode {
       const row = await this.#store.catalog.getCollection(collectionId);
       if (row !== null && index < row.shards) await this.shardCache.use(shardSpec(row, index), async () => undefined);
     } catch (error) {
-      this.#log.warn({ err: error }, 'could not reopen a shard; its next use tries again');
+      this.#log.warn({ err: error, shard: key }, 'could not reopen a shard; its next use tries again');
     }
   }
 }

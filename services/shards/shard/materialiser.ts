@@ -157,7 +157,7 @@ export class Materialiser {
     if (this.#isForgotten(key) || this.#stopped) return;
     const failures = this.#pauses.get(key)?.failures ?? 0;
     const ms = backoffMs(failures, PAUSE);
-    this.#log.warn({ err: error, pauseMs: ms }, 'could not materialise a shard; trying again');
+    this.#log.warn({ err: error, shard: key, pauseMs: ms }, 'could not materialise a shard; trying again');
     const pause: Pause = {
       failures: failures + 1,
       timer: setTimeout(() => {

@@ -21,6 +21,7 @@ import type { FetchedCheckpoint } from '../../../store/checkpoints.ts';
 import { versionAfter } from '../../../store/log.ts';
 import { type Store, StoreError } from '../../../store/port.ts';
 import { HEAD_HISTORY_MAX } from '../memory/head-history.ts';
+import { WorkerLost } from '../worker/pool.ts';
 import type { WorkerOps, WorkerRequests } from '../worker/protocol.ts';
 import { contiguousEntries } from './contiguous-entries.ts';
 
@@ -282,7 +283,10 @@ async function fromCheckpoint({ spec, key, recorded: { seq: throughSeq }, worker
       const head = await worker.request('load', { key, spec, checkpoint });
       return { head, checkpointSeq: seq, exactFromSeq: seq, leftOut: 0 };
     } catch (error) {
-      log.error({ err: error, seq }, 'could not load a checkpoint; using an older one or the records');
+      if (error instanceof WorkerLost) throw error;
+      // Throws if the whole store is unavailable, not just this checkpoint.
+      await store.reach();
+      log.error({ err: error, shard: key, seq }, 'could not load a checkpoint; using an older one or the records');
     } finally {
       if (checkpoint !== null) await store.checkpoints.release(checkpoint);
     }

@@ -10,8 +10,9 @@ import { type ActorEvents, ShardActor } from '../../../../../services/shards/sha
 import { Checkpointer } from '../../../../../services/shards/shard/checkpointer.ts';
 import { Materialiser } from '../../../../../services/shards/shard/materialiser.ts';
 import { openShard } from '../../../../../services/shards/shard/open.ts';
-import { ShardWorker } from '../../../../../services/shards/worker/pool.ts';
-import type { Store } from '../../../../../store/port.ts';
+import { ShardWorker, WorkerLost } from '../../../../../services/shards/worker/pool.ts';
+import type { CheckpointStore } from '../../../../../store/checkpoints.ts';
+import { type Store, StoreError } from '../../../../../store/port.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../../support/shard-fixture.ts';
 import { until } from '../../../../support/until.ts';
 
@@ -26,6 +27,9 @@ const URGENT_TAIL_BYTES = 300 * MIB;
 const NEVER_MS = Number.POSITIVE_INFINITY;
 
 const log = pino({ level: 'silent' });
+/** What openings logged. */
+const lines: Record<string, unknown>[] = [];
+const openingLog = pino({ level: 'error' }, { write: (line) => void lines.push(JSON.parse(line)) });
 const clock = { wallMs: () => 0, monotonicMs: () => nowMs };
 let nowMs: number;
 let fixture: ShardFixture;
@@ -41,6 +45,7 @@ let freeBytes: number;
 beforeEach(async () => {
   nowMs = 1_000;
   staged = [];
+  lines.length = 0;
   onStage = async () => undefined;
   freeBytes = 1_000 * MIB;
   fixture = await shardFixture();
@@ -106,9 +111,8 @@ async function damage(seq: number): Promise<void> {
   writeFileSync(file, bytes);
 }
 
-/** Opens the shard again in another worker. */
-async function reopened() {
-  const other = new ShardWorker(log);
+/** Opens the shard again in another worker, from a store with `changes`. */
+async function reopened(changes: Partial<Store> = {}, other = new ShardWorker(log)) {
   try {
     return await openShard(
       {
@@ -116,8 +120,8 @@ async function reopened() {
         key: KEY,
         recorded: (await fixture.store.log.head(KEY))!,
         worker: other,
-        store: fixture.store,
-        log,
+        store: { ...fixture.store, ...changes },
+        log: openingLog,
       },
       clock,
     );
@@ -199,6 +203,39 @@ test('a shard whose newest checkpoint is damaged opens from the one before it an
   expect(await seqs()).toEqual([1]);
   await damage(1);
   expect(await reopened()).toMatchObject({ head, checkpointSeq: 0, contradiction: null });
+});
+
+/** The store's checkpoints with another `fetch`. */
+function withFetch(fetch: CheckpointStore['fetch']): Pick<Store, 'checkpoints'> {
+  const { checkpoints } = fixture.store;
+  const get = (target: CheckpointStore, name: string | symbol) =>
+    name === 'fetch' ? fetch : Reflect.get(target, name).bind(target);
+  return { checkpoints: new Proxy(checkpoints, { get }) };
+}
+
+test('a shard opens from its records if only the checkpoint cannot be read, but not while the store is out of reach', async () => {
+  checkpointer.opened(actor, 0, 0);
+  await upsert(MANY);
+  await checkpointer.run(actor);
+  const fail = () => Promise.reject(new StoreError('unavailable', 'Not now.'));
+  await expect(reopened({ ...withFetch(fail), reach: fail })).rejects.toMatchObject({ kind: 'unavailable' });
+  expect(lines).toEqual([]);
+  expect(await reopened(withFetch(fail))).toMatchObject({ head: actor.head, checkpointSeq: 0, contradiction: null });
+  expect(lines).toMatchObject([{ shard: KEY, seq: 1 }]);
+});
+
+test('a worker that ends while it loads a checkpoint is not reported as a damaged checkpoint', async () => {
+  checkpointer.opened(actor, 0, 0);
+  await upsert(MANY);
+  await checkpointer.run(actor);
+  const { checkpoints } = fixture.store;
+  const ending = new ShardWorker(log);
+  const fetch: CheckpointStore['fetch'] = async (...given) => {
+    await ending.end();
+    return checkpoints.fetch(...given);
+  };
+  await expect(reopened(withFetch(fetch), ending)).rejects.toThrow(WorkerLost);
+  expect(lines).toEqual([]);
 });
 
 test('the log before the older of two checkpoints is trimmed', async () => {

@@ -203,6 +203,7 @@ describe('a shard of an anchored collection', () => {
     materialiser.wake(shard);
     jest.advanceTimersByTime(QUIET_MS);
     while (lines.length === 0) await realTurn();
+    expect(JSON.parse(lines[0])).toMatchObject({ shard });
     await confirm(4);
     await untilStoreIdle();
     jest.advanceTimersByTime(1_000);
