@@ -166,37 +166,32 @@ function collectionNotFound(): ProvecError {
 /**
  * Opens a shard in a worker, up to the head in its log, starting from `warm` if given. Throws
  * StoreError, WorkerLost, COLLECTION_NOT_FOUND, or ShardMoved if another node has written to the
- * shard since `recorded`. On failure nothing stays in the worker.
+ * shard since `recorded`. On failure the caller closes the shard in the worker.
  */
 export async function openShard(
   loading: OpenContext,
   clock: Pick<Clock, 'wallMs'>,
   warm: LoadedCopy | null = null,
 ): Promise<OpenedShard> {
-  const { spec, key, recorded, worker, store } = loading;
+  const { spec, key, recorded, store } = loading;
   // A late request must not reopen a shard of a deleted collection.
   await assertExists(spec, store);
-  try {
-    const { base, end, ...way } = await bestRecovery(loading, warm);
-    const contradiction = way.contradiction ?? (recorded.contradicted ? UNDECIDED : null);
-    if (contradiction !== null) {
-      const at = new Date(clock.wallMs()).toISOString();
-      await store.contradictions.record(key, { seq: end.head.seq, reason: contradiction, at });
-    }
-    return {
-      head: contradiction === null ? end.head : { ...end.head, contradicted: true },
-      checkpointSeq: base.checkpointSeq,
-      anchored: end.anchored,
-      passed: contradiction === null ? end.passed : [],
-      replayedBytes: end.bytes,
-      contradiction,
-      isContradicted: contradiction !== null || (await store.contradictions.list(spec.collectionId)).length > 0,
-      isCutShort: end.head.seq !== recorded.seq,
-    };
-  } catch (error) {
-    await closeInWorker(worker, key);
-    throw error;
+  const { base, end, ...way } = await bestRecovery(loading, warm);
+  const contradiction = way.contradiction ?? (recorded.contradicted ? UNDECIDED : null);
+  if (contradiction !== null) {
+    const at = new Date(clock.wallMs()).toISOString();
+    await store.contradictions.record(key, { seq: end.head.seq, reason: contradiction, at });
   }
+  return {
+    head: contradiction === null ? end.head : { ...end.head, contradicted: true },
+    checkpointSeq: base.checkpointSeq,
+    anchored: end.anchored,
+    passed: contradiction === null ? end.passed : [],
+    replayedBytes: end.bytes,
+    contradiction,
+    isContradicted: contradiction !== null || (await store.contradictions.list(spec.collectionId)).length > 0,
+    isCutShort: end.head.seq !== recorded.seq,
+  };
 }
 
 /**
