@@ -3,8 +3,9 @@
  *
  * Guarantees: a shard's applied seq only grows. Each entry is applied once, however often it is
  * tried. In an anchored collection, the applied seq never passes the last confirmed root. On
- * failure: a failed pass is retried after a growing pause; it delays no other shard and loses
- * nothing. At an entry that is missing or cannot be decoded, the materialiser stops for good. See
+ * failure: a failed pass loses nothing and is retried after a growing pause, while the passes of
+ * other shards continue. Passes run one at a time, so a slow one delays the others. At an entry
+ * that is missing or cannot be decoded, the shard is not materialised further. See
  * docs/internals/shard.md.
  */
 
