@@ -38,6 +38,11 @@ export interface StoredFirstKey {
   read(): Promise<unknown>;
   write(mark: StoredFirstKeyMark): Promise<void>;
   /**
+   * Writes the mark if the stored one still has the seal `before`, or is still absent if that is
+   * null.
+   */
+  replace(before: string | null, mark: StoredFirstKeyMark): Promise<void>;
+  /**
    * Returns whether the store holds, or ever held, anything but the account with the id `besides`
    * and its keys.
    */
@@ -55,20 +60,20 @@ export const newMark = (seals: Seals): StoredFirstKeyMark => dueMark(seals, rand
 
 /** Wraps a stored mark with seal verification. */
 export function firstKeyMark(stored: StoredFirstKey, seals: Seals): FirstKeyMark {
-  const replace = async (mark: StoredFirstKeyMark): Promise<unknown> => {
-    await stored.write(mark);
-    // Another process may have written its own since.
+  const replace = async (before: string | null, mark: StoredFirstKeyMark): Promise<unknown> => {
+    await stored.replace(before, mark);
+    // Another process may have written its own.
     return stored.read();
   };
   /** Returns the valid mark; null if there is none, or if it is due in a store that was used. */
   const permission = async (): Promise<StoredFirstKeyMark | null> => {
     let mark = await stored.read();
-    if (isAbsent(mark) && !(await stored.isUsed(NO_ACCOUNT))) mark = await replace(newMark(seals));
+    if (isAbsent(mark) && !(await stored.isUsed(NO_ACCOUNT))) mark = await replace(null, newMark(seals));
     if (!isSealed(seals, mark)) return null;
     if (mark.state === 'made') return mark;
     if (await stored.isUsed(mark.account)) return null;
     if (mark.nonce) return mark;
-    mark = await replace(dueMark(seals, mark.account));
+    mark = await replace(mark.seal, dueMark(seals, mark.account));
     return isSealed(seals, mark) ? mark : null;
   };
   return {

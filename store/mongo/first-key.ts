@@ -35,6 +35,12 @@ export class MongoFirstKey implements StoredFirstKey {
     await formatCollection(this.#connection).updateOne({ _id: FORMAT_ID }, { $set: { firstKey: mark } });
   }
 
+  async replace(before: string | null, mark: StoredFirstKeyMark): Promise<void> {
+    // A null also finds a document without the field.
+    const found = before === null ? { firstKey: null } : { 'firstKey.seal': before };
+    await formatCollection(this.#connection).updateOne({ _id: FORMAT_ID, ...found }, { $set: { firstKey: mark } });
+  }
+
   async isUsed(besides: string): Promise<boolean> {
     const another = { _id: { $ne: idPart(besides) } };
     if (await this.#hasAny('accounts', another)) return true;

@@ -17,7 +17,7 @@ export interface FormatDocument {
   /** See store-mark.ts. */
   installation?: string;
   /** See first-key.ts. Absent in stores made before it existed. */
-  firstKey?: StoredFirstKeyMark;
+  firstKey?: StoredFirstKeyMark | null;
   /**
    * Present while the database is being resealed (resealing.ts). Names the shard whose log is half
    * resealed, if any.

@@ -3,14 +3,18 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { Seals } from '../../lib/secret/seals.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { makeFirstKey } from '../../services/keys/first-key.ts';
 import { secretHash } from '../../services/keys/secret.ts';
 import type { Store } from '../../store/port.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { at, entry, newAccount, newBlock, newCollection, newKey, put } from './store-rows.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const ACCOUNT = randomUUID();
+const SEALS = new Seals(TEST_KEYS.installation);
 const SHARD = `${newCollection().id}.0`;
 
 /** Traces of earlier use of a store. Each test leaves one of them. */
@@ -135,6 +139,21 @@ export function firstKeyContract(subject: StoreUnderTest): void {
       const accountId = await fresh();
       expect(await due()).toBe(accountId);
       expect(await subject.remark()).toMatchObject({ state: 'due', account: accountId });
+    });
+
+    test.each<[string, (mark: unknown) => unknown]>([
+      ['there was none', () => undefined],
+      [
+        'it had no nonce',
+        () => ({ state: 'due', account: ACCOUNT, seal: SEALS.sealHex(['first key', 'due', ACCOUNT]) }),
+      ],
+    ])('if %s, a start leaves it made that another start sets meanwhile', async (_, before) => {
+      await subject.remark(before);
+      const starting = due();
+      await subject.store.firstKey.setMade();
+      await starting;
+      expect(await subject.remark()).toMatchObject({ state: 'made' });
+      expect(await due()).toBe('none');
     });
 
     test.each([
