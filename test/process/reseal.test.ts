@@ -7,14 +7,14 @@ import { apiClient } from '../support/api-client.ts';
 import { openStoreAsForger } from '../support/forger.ts';
 import { invariant } from '../support/invariant.ts';
 import { reseal, storeBytes } from '../support/reseal-run.ts';
-import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { startService, type TestService } from '../support/service.ts';
 
 const secret = (number: number): string => `the-secret-that-this-installation-has-${number}`;
 const under = (...numbers: number[]) => ({ PROVEC_SECRET: numbers.map(secret).join(' ') });
 
 const records = Array.from({ length: 60 }, (_, at) => ({ id: `r${at}`, values: [1, at, -at], metadata: { at } }));
 
-let service: ServiceProcess;
+let service: TestService;
 let second: string;
 const environment = (...numbers: number[]) => ({ ...under(...numbers), PROVEC_DATA_DIR: service.dataDir });
 
@@ -26,26 +26,25 @@ async function expectServed(): Promise<void> {
   );
   expect((await service.api<VerifyResult>('GET', '/collections/kept/verify')).body).toMatchObject({ state: 'match' });
   expect((await apiClient(service.url, second)('GET', '/collections')).status).toBe(200);
-  expect(service.stderr).not.toMatch(/not written by this service/);
+  expect(service.logged).not.toMatch(/not written by this service/);
 }
 
 beforeAll(async () => {
-  service = await startProcess({ ...under(1), PROVEC_LOG_LEVEL: 'error' });
+  service = await startService({ ...under(1), PROVEC_LOG_LEVEL: 'error' });
   await service.api('POST', '/collections', { name: 'kept', dimensions: 3, shards: 4 });
   const key = await service.api<{ key: { secret: string } }>('POST', '/keys', { name: 'another', scopes: ['read'] });
   second = key.body.key.secret;
   await service.api('POST', '/collections/kept/upsert', { records: records.slice(0, 40) });
-  await service.kill('SIGTERM');
   await service.restart(under(2, 1));
   await service.api('POST', '/collections/kept/upsert', { records: records.slice(40) });
 });
-afterAll(() => service.dispose());
+afterAll(() => service.stop());
 
 test('is refused while the service runs', async () => {
   const run = await reseal(environment(2, 1), '--apply');
   expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/is in use by process \d+/) });
   await expectServed();
-  await service.kill('SIGTERM');
+  await service.provec.stop();
 });
 
 test('a dry run reports what there is to do, and changes no byte of the store', async () => {
@@ -102,7 +101,7 @@ test('once they are repaired, the earlier secret can be dropped, and all is vali
   await service.restart(under(2));
   await service.api('POST', '/collections/kept/upsert', { records: records.slice(0, 1) });
   await expectServed();
-  await service.kill('SIGTERM');
+  await service.provec.stop();
 });
 
 test('a forged key stays refused, and opens nothing', async () => {
@@ -115,5 +114,5 @@ test('a forged key stays refused, and opens nothing', async () => {
   });
   await service.restart(under(2));
   await expectServed();
-  await service.kill('SIGTERM');
+  await service.provec.stop();
 });

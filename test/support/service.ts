@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import { readConfig } from '../../process/config.ts';
 import { type Overrides, type Provec, startProvec } from '../../provec.ts';
 import { type Api, apiClient } from './api-client.ts';
@@ -10,6 +11,8 @@ export interface TestService {
   readonly provec: Provec;
   readonly dataDir: string;
   readonly url: string;
+  /** Log lines since the last start, as JSON; empty if `environment` sets no log level. */
+  readonly logged: string;
   /** API client with the first account's key. */
   readonly api: Api;
   /** Stops gracefully and starts again on the same data. `changes` to the configuration persist. */
@@ -20,7 +23,8 @@ export interface TestService {
 
 /**
  * Starts a whole Provec in this process, with the real store, ledger and HTTP server, on its own
- * port and a temporary folder.
+ * port and a temporary folder. If `environment` sets the log level, the log is kept in `logged`;
+ * otherwise errors go to stderr.
  */
 export async function startService(
   environment: Record<string, string> = {},
@@ -39,7 +43,16 @@ export async function startService(
     ...environment,
   };
   const removeData = () => rm(dataDir, { recursive: true, force: true });
-  const start = () => startProvec(readConfig(variables), overrides);
+  const level = environment.PROVEC_LOG_LEVEL;
+  let logged = '';
+  const write = (line: string): void => {
+    logged += line;
+  };
+  const log = level && pino({ level }, { write });
+  const start = () => {
+    logged = '';
+    return startProvec(readConfig(variables), { ...(log && { log }), ...overrides });
+  };
   let provec = await start().catch(async (error: unknown) => {
     await removeData();
     throw error;
@@ -51,6 +64,9 @@ export async function startService(
     dataDir,
     get url() {
       return provec.url!;
+    },
+    get logged() {
+      return logged;
     },
     api: (method, path, body) => apiClient(provec.url!, TEST_KEY)(method, path, body),
     async restart(changes = {}) {

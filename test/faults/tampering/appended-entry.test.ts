@@ -14,7 +14,7 @@ import { openStoreAsForger } from '../../support/forger.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
-import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { startService, type TestService } from '../../support/service.ts';
 import { FORGED_KEYS } from '../../support/store-keys.ts';
 import { TamperedRows } from '../../support/tampered-rows.ts';
 import { until } from '../../support/until.ts';
@@ -32,7 +32,7 @@ const LATER: Record3 = { id: 'later', values: [0, 0, 1], metadata: {} };
 const leafOf = ({ id, values, metadata }: Record3) => referenceLeaf(id, values, metadata);
 
 let relay: LedgerRelay;
-let service: ServiceProcess;
+let service: TestService;
 const ids = new Map<string, string>();
 
 const verify = async (name: string) => (await service.api<VerifyResult>('GET', `/collections/${name}/verify`)).body;
@@ -75,7 +75,7 @@ async function append(name: string, kind: LogEntry['kind'], epoch: number, folde
 
 beforeAll(async () => {
   relay = await LedgerRelay.open();
-  service = await startProcess({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '200', PROVEC_LOG_LEVEL: 'silent' });
+  service = await startService({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '200', PROVEC_LOG_LEVEL: 'silent' });
   for (const name of ['stopped', 'running', 'opened', 'untouched']) {
     const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', { name, dimensions: 3 });
     ids.set(name, body.collection.id);
@@ -84,7 +84,7 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  await service.dispose();
+  await service.stop();
   await relay.close();
 });
 
@@ -99,7 +99,7 @@ async function expectFound(name: string): Promise<void> {
 
 describe('an entry appended while the service is stopped', () => {
   beforeAll(async () => {
-    await service.kill('SIGTERM');
+    await service.provec.stop();
     await append('stopped', 'write', 0);
     await service.restart();
   });
@@ -116,7 +116,6 @@ describe('an entry appended while the service is stopped', () => {
     expect(await upsert('stopped', LATER)).toMatchObject({ status: 200, body: { anchor: { status: 'pending' } } });
     await expectFound('stopped');
     expect(await served('stopped')).toEqual([LATER.id, TRUE.id]);
-    await service.kill('SIGKILL');
     await service.restart();
     await expectFound('stopped');
     expect(await served('stopped')).toEqual([LATER.id, TRUE.id]);
@@ -142,17 +141,17 @@ describe.each([
 });
 
 describe('without a ledger', () => {
-  let alone: ServiceProcess;
+  let alone: TestService;
   const other = { ...TRUE, values: [-1, 0, 0] };
 
   beforeAll(async () => {
-    alone = await startProcess({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'silent' });
+    alone = await startService({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'silent' });
     for (const name of ['appended', 'every-root']) {
       const { body } = await alone.api<{ collection: { id: string } }>('POST', '/collections', { name, dimensions: 3 });
       ids.set(name, body.collection.id);
       await alone.api('POST', `/collections/${name}/upsert`, { records: [TRUE] });
     }
-    await alone.kill('SIGTERM');
+    await alone.provec.stop();
     await append('appended', 'write', 0, alone.dataDir);
     const rows = new TamperedRows(alone.dataDir, ids.get('every-root')!);
     const { leaf } = leafOf(other);
@@ -168,13 +167,12 @@ describe('without a ledger', () => {
     expect(rows.log('UPDATE shards SET hash = :leaf, seal = :seal WHERE number = :shard', { leaf, seal })).toBe(1);
     await alone.restart();
   });
-  afterAll(() => alone.dispose());
+  afterAll(() => alone.stop());
 
   test.each(['appended', 'every-root'])('is a mismatch too, through writes and restarts (%s)', async (name) => {
     const found = async () => (await alone.api<VerifyResult>('GET', `/collections/${name}/verify`)).body.state;
     expect(await found()).toBe('mismatch');
     expect((await alone.api('POST', `/collections/${name}/upsert`, { records: [LATER] })).status).toBe(200);
-    await alone.kill('SIGTERM');
     await alone.restart();
     expect(await found()).toBe('mismatch');
   });

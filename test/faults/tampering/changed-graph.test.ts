@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import type { CheckpointFile, CheckpointInfo } from '../../../store/checkpoints.ts';
-import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { startService, type TestService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 /** Enough for an index, and so for a checkpoint. */
@@ -18,7 +18,7 @@ const BATCH = 700;
 const GRAPH = 'graph.usearch';
 const GRAPH_HEADER_BYTES = 64;
 
-let service: ServiceProcess;
+let service: TestService;
 let collection: string;
 
 interface Manifest extends CheckpointInfo {
@@ -66,11 +66,11 @@ async function stopIndexed(): Promise<void> {
     const metrics = await (await fetch(`${service.url}/metrics`)).text();
     return /^provec_shards_unindexed_records 0$/m.test(metrics);
   });
-  expect(await service.kill('SIGTERM')).toMatchObject({ code: 0 });
+  await service.provec.stop();
 }
 
 beforeAll(async () => {
-  service = await startProcess({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'error' });
+  service = await startService({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'error' });
   const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', {
     name: 'indexed',
     dimensions: 3,
@@ -86,13 +86,13 @@ beforeAll(async () => {
   }
   await stopIndexed();
 });
-afterAll(() => service.dispose());
+afterAll(() => service.stop());
 
 test('a graph edited together with its checksum never reaches native code', async () => {
   await editGraph();
   await service.restart();
   await expectAllThere();
-  expect(service.stderr).toContain('a checkpoint is damaged, or was not written by this service, and is set aside');
+  expect(service.logged).toContain('a checkpoint is damaged, or was not written by this service, and is set aside');
   await stopIndexed();
 });
 
@@ -103,6 +103,6 @@ test('one that the process was reading when it ended is not read again', async (
   await writeFile(mark, JSON.stringify({ shard: `${collection}.0`, seq }));
   await service.restart();
   await expectAllThere();
-  expect(service.stderr).toContain('the process ended while it read this checkpoint');
+  expect(service.logged).toContain('the process ended while it read this checkpoint');
   expect(await readdir(shardFolder())).toContain(`unsound-${seq}`);
 });

@@ -3,14 +3,17 @@
  * its row under another shard's number; copies it under an id that reads like its own, which no
  * write reaches; or gives it values that no record can have.
  */
-import { afterEach, expect, test } from '@jest/globals';
+import type { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../contracts/actions/verification.ts';
-import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { startService, type TestService } from '../../support/service.ts';
 import { inStoreFile } from '../../support/store-file.ts';
 import { until } from '../../support/until.ts';
 
-let service: ServiceProcess;
-afterEach(() => service.dispose());
+let service: TestService;
+/** The collection of the current test. */
+let name: string;
+let collectionId: string;
 
 /** A byte that is not UTF-8 decodes to this. */
 const REPLACEMENT = '\ufffd';
@@ -20,13 +23,26 @@ const RECORDS = [REPLACEMENT, ...Array.from({ length: 39 }, (_, at) => `r${at}`)
   metadata: {},
 }));
 
+beforeAll(async () => {
+  service = await startService({ PROVEC_LOG_LEVEL: 'silent' });
+});
+afterAll(() => service.stop());
+
+const inRecords = <T>(work: (file: DatabaseSync) => T): T => inStoreFile(service.dataDir, 'records.db', work);
+
+/** Numbers under which the rows of the collection's shards are filed. */
+const shardNumbers = (): number[] =>
+  inRecords((file) =>
+    file.prepare('SELECT number FROM shards WHERE collection = ? ORDER BY shard').all(collectionId),
+  ).map(({ number }) => number as number);
+
 /** Runs a statement that returns an id. It may refer to the collection's first and last shard. */
-function change(dataDir: string, sql: string): string {
-  return inStoreFile(dataDir, 'records.db', (file) => {
-    const numbers = file.prepare('SELECT number FROM shards ORDER BY shard').all() as { number: number }[];
+function change(sql: string): string {
+  const [first, last] = [shardNumbers().at(0)!, shardNumbers().at(-1)!];
+  return inRecords((file) => {
     const statement = file.prepare(sql);
     statement.setAllowUnknownNamedParameters(true);
-    return String(statement.get({ ':first': numbers.at(0)!.number, ':last': numbers.at(-1)!.number })!.id);
+    return String(statement.get({ ':first': first, ':last': last, ':collection': collectionId })!.id);
   });
 }
 
@@ -39,67 +55,68 @@ const MOVED = `UPDATE records SET place = ${NEXT_PLACE}, shard = :first WHERE pl
 const RENUMBERED = `UPDATE records SET shard = :first + 1000 WHERE place = ${ONE_OF_LAST} RETURNING CAST(id AS TEXT) AS id`;
 
 const RESPELT = `INSERT INTO records SELECT (SELECT MAX(place) + 1 FROM records WHERE shard = own.shard), shard, X'FF', seq,
-  vector, metadata, leaf FROM records AS own WHERE id = X'EFBFBD' RETURNING '${REPLACEMENT}' AS id`;
+  vector, metadata, leaf FROM records AS own WHERE id = X'EFBFBD' AND shard IN (SELECT number FROM shards WHERE collection = :collection)
+  RETURNING '${REPLACEMENT}' AS id`;
 const NOT_A_NUMBER = `UPDATE records SET vector = CAST(substr(vector, 1, 8) || X'0000C07F' AS BLOB) WHERE place = ${ONE_OF_LAST}
   RETURNING CAST(id AS TEXT) AS id`;
 
 const upsert = async (records: object[]) =>
-  (await service.api<{ anchor: { status: string } }>('POST', '/collections/c/upsert', { records })).body.anchor.status;
+  (await service.api<{ anchor: { status: string } }>('POST', `/collections/${name}/upsert`, { records })).body.anchor
+    .status;
 const verify = async () => {
-  const { status, body } = await service.api<VerifyResult>('GET', '/collections/c/verify');
+  const { status, body } = await service.api<VerifyResult>('GET', `/collections/${name}/verify`);
   return { status, ...body };
 };
-const isKept = (id: string) =>
-  inStoreFile(service.dataDir, 'records.db', (file) =>
-    file.prepare('SELECT 1 FROM records WHERE id = CAST(? AS BLOB) AND shard < 1000').get(id),
-  ) !== undefined;
+/** Ids of the records that are filed under the collection's shards. */
+const keptIds = (): string[] => {
+  const numbers = new Set(shardNumbers());
+  const rows = inRecords((file) => file.prepare('SELECT shard, CAST(id AS TEXT) AS id FROM records').all());
+  return rows.filter(({ shard }) => numbers.has(shard as number)).map(({ id }) => id as string);
+};
 
-async function start(shards: number): Promise<void> {
-  service = await startProcess({ PROVEC_ANCHOR_WAIT_MS: '30000', PROVEC_LOG_LEVEL: 'silent' });
-  await service.api('POST', '/collections', { name: 'c', dimensions: 3, shards });
+async function create(collection: string, shards: number): Promise<void> {
+  name = collection;
+  const created = { name, dimensions: 3, shards };
+  collectionId = (await service.api<{ collection: { id: string } }>('POST', '/collections', created)).body.collection
+    .id;
   expect(await upsert(RECORDS)).toBe('confirmed');
-  const count = () =>
-    inStoreFile(service.dataDir, 'records.db', (file) => file.prepare('SELECT id FROM records').all());
-  await until('its records are materialised', async () => count().length === RECORDS.length);
-}
-
-async function restart(): Promise<void> {
-  await service.kill('SIGTERM');
-  await service.restart();
+  await until('its records are materialised', async () => keptIds().length === RECORDS.length);
 }
 
 test.each([
   ['copied', COPIED],
   ['moved', MOVED],
   ['respelt', RESPELT],
-  ['of a value that is not a number', NOT_A_NUMBER],
-])('%s: a mismatch that names it, even after a restart, and nothing more is anchored', async (_how, sql) => {
-  await start(4);
-  const id = change(service.dataDir, sql);
+  ['of a value that is no number', NOT_A_NUMBER],
+])('%s: a mismatch that names it, also after a restart, and nothing more is anchored', async (how, sql) => {
+  await create(how.replaceAll(' ', '-'), 4);
+  const id = change(sql);
   const named = { status: 200, state: 'mismatch', differences: [{ id, what: expect.any(String) }] };
   expect(await verify()).toMatchObject(named);
-  await restart();
+  await service.restart();
   expect(await verify()).toMatchObject(named);
   expect(await upsert([{ id: 'later', values: [0, 0, 1], metadata: {} }])).toBe('pending');
   expect(await verify()).toMatchObject({ status: 200, state: 'mismatch' });
 });
 
-test('under another number: a mismatch through every write of that record, and its deletion holds', async () => {
-  await start(1);
-  const id = change(service.dataDir, RENUMBERED);
+test('under another number: a mismatch through every write of that record, and its deletion stands', async () => {
+  await create('renumbered', 1);
+  const id = change(RENUMBERED);
   const named = { status: 200, state: 'mismatch', differences: [{ id, what: 'unreadable' }] };
   expect(await verify()).toMatchObject(named);
   // Before and after the write is materialised: it does not reach the row.
   await upsert([{ id, values: [0, 1, 1], metadata: {} }]);
   expect(await verify()).toMatchObject(named);
-  await until('it is materialised', async () => isKept(id));
+  await until('it is materialised', async () => keptIds().includes(id));
   expect(await verify()).toMatchObject(named);
-  const deleted = await service.api('POST', '/collections/c/delete', { ids: [id] });
+  const deleted = await service.api('POST', `/collections/${name}/delete`, { ids: [id] });
   expect(deleted).toMatchObject({ status: 200, body: { deletedCount: 1 } });
   expect(await verify()).toMatchObject(named);
-  await until('the deletion is materialised', async () => !isKept(id));
-  await restart();
+  await until('the deletion is materialised', async () => !keptIds().includes(id));
+  await service.restart();
   expect(await verify()).toMatchObject(named);
-  expect(await service.api('POST', '/collections/c/fetch', { ids: [id] })).toMatchObject({ body: { vectors: {} } });
+  expect(await service.api('POST', `/collections/${name}/fetch`, { ids: [id] })).toMatchObject({
+    body: { vectors: {} },
+  });
   expect(await upsert([{ id: 'later', values: [0, 0, 1], metadata: {} }])).toBe('pending');
 });

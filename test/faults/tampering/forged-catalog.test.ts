@@ -10,7 +10,7 @@ import { apiClient } from '../../support/api-client.ts';
 import { firstAccountIn } from '../../support/first-account.ts';
 import { openStoreAsForger } from '../../support/forger.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
-import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { startService, type TestService } from '../../support/service.ts';
 import { inStoreFile } from '../../support/store-file.ts';
 import { until } from '../../support/until.ts';
 
@@ -18,7 +18,7 @@ const RECORD = { id: 'a', values: [1, 0, 0], metadata: {} };
 const FORGED_SECRET = `pv_live_${'f'.repeat(43)}`;
 
 let relay: LedgerRelay;
-let service: ServiceProcess;
+let service: TestService;
 const ids = new Map<string, string>();
 
 const verify = async (name: string) => (await service.api<VerifyResult>('GET', `/collections/${name}/verify`)).body;
@@ -27,10 +27,6 @@ const upsert = (name: string, id: string) =>
 const onChain = async (name: string) => (await relay.client('authority')).read(ids.get(name)!);
 
 const edit = (sql: string) => inStoreFile(service.dataDir, 'log.db', (file) => file.exec(sql));
-async function restarted(): Promise<void> {
-  await service.kill('SIGTERM');
-  await service.restart();
-}
 const halted = (count: number) =>
   until(`${count} collections are halted`, async () => {
     const text = await (await fetch(`${service.url}/metrics`)).text();
@@ -40,7 +36,7 @@ const halted = (count: number) =>
 let firstAccount: string;
 beforeAll(async () => {
   relay = await LedgerRelay.open();
-  service = await startProcess({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '200', PROVEC_LOG_LEVEL: 'error' });
+  service = await startService({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '200', PROVEC_LOG_LEVEL: 'error' });
   firstAccount = firstAccountIn(service.dataDir);
   for (const name of ['planned', 'dropped', 'removed', 'moved']) {
     const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', { name, dimensions: 3 });
@@ -50,7 +46,7 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  await service.dispose();
+  await service.stop();
   await relay.close();
 });
 
@@ -73,7 +69,7 @@ test('an inserted API key opens nothing, and the operator is told', async () => 
   await store.close();
   const { status } = await apiClient(service.url, FORGED_SECRET)('GET', '/collections');
   expect(status).toBe(401);
-  expect(service.stderr).toContain('"row":"API key 01234567-89ab-4cde-8f01-23456789abcd"');
+  expect(service.logged).toContain('"row":"API key 01234567-89ab-4cde-8f01-23456789abcd"');
 });
 
 test('a key whose scopes or expiry were changed opens nothing any more', async () => {
@@ -87,11 +83,11 @@ test('a key whose scopes or expiry were changed opens nothing any more', async (
 
 test('under an edited plan nothing is served, and nothing leaves anchoring', async () => {
   edit(`UPDATE accounts SET plan = 'free'`);
-  await restarted();
+  await service.restart();
   expect(await upsert('planned', 'b')).toMatchObject({ status: 500, body: { code: 'INTERNAL' } });
-  expect(service.stderr).toContain(`"row":"account ${firstAccount}"`);
+  expect(service.logged).toContain(`"row":"account ${firstAccount}"`);
   edit(`UPDATE accounts SET plan = 'enterprise'`);
-  await restarted();
+  await service.restart();
   expect(await verify('planned')).toMatchObject({ state: 'match', anchoredVersion: 1 });
   expect(await upsert('planned', 'b')).toMatchObject({ status: 200 });
   await until('it is anchored', async () => (await verify('planned')).anchoredVersion === 2);
@@ -105,14 +101,14 @@ test.each([
   const where = `WHERE name = '${name}'`;
   const before = await onChain(name);
   edit(`${there} ${where}`);
-  await restarted();
+  await service.restart();
   await halted(1);
   expect((await service.api('GET', `/collections/${name}`)).status).toBe(status);
   expect((await service.api('GET', '/collections')).status).toBe(200);
   expect(await onChain(name)).toEqual(before);
   const own = `UPDATE collections SET id = '${ids.get(name)}', accountId = '${firstAccount}'`;
   edit(`${back ?? own} ${where}`);
-  await restarted();
+  await service.restart();
   const reason = expect.stringContaining('missing from the catalog');
   expect(await verify(name)).toMatchObject({ state: 'mismatch', reason });
   expect((await service.api('DELETE', `/collections/${name}`)).status).toBe(200);
@@ -130,7 +126,7 @@ test('a forged alias is refused, blocks no deletion, and can be deleted by name'
   await store.close();
   const query = () => service.api('POST', '/collections/forged/query', { vector: [1, 0, 0] });
   expect(await query()).toMatchObject({ status: 500, body: { code: 'INTERNAL' } });
-  expect(service.stderr).toMatch(/"row":"alias [0-9a-f-]{36}"/);
+  expect(service.logged).toMatch(/"row":"alias [0-9a-f-]{36}"/);
   expect((await service.api('GET', '/aliases')).body).toEqual({ aliases: [] });
   expect((await service.api('DELETE', '/collections/aliased')).status).toBe(200);
   expect((await service.api('DELETE', '/aliases/forged')).status).toBe(200);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CollectionDetail, UpsertResult } from '../../../contracts/actions/collections.ts';
 import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
-import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { startService, type TestService } from '../../support/service.ts';
 import { inStoreFile } from '../../support/store-file.ts';
 import { TamperedRows } from '../../support/tampered-rows.ts';
 import { until } from '../../support/until.ts';
@@ -14,7 +14,7 @@ import { until } from '../../support/until.ts';
 const NAMES = ['halted', 'due', 'late', 'settled'];
 
 let relay: LedgerRelay;
-let service: ServiceProcess;
+let service: TestService;
 const ids = new Map<string, string>();
 
 const verify = async (name: string) => (await service.api<VerifyResult>('GET', `/collections/${name}/verify`)).body;
@@ -40,7 +40,7 @@ async function metric(name: string): Promise<number> {
 
 beforeAll(async () => {
   relay = await LedgerRelay.open();
-  service = await startProcess({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '200', PROVEC_LOG_LEVEL: 'error' });
+  service = await startService({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '200', PROVEC_LOG_LEVEL: 'error' });
   for (const name of NAMES) {
     const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', { name, dimensions: 2 });
     ids.set(name, body.collection.id);
@@ -57,7 +57,7 @@ beforeAll(async () => {
     const { due, late } = written();
     return due.standing === 'due' && late.standing === 'due';
   });
-  await service.kill('SIGKILL');
+  await service.provec.stop();
   edit('halted', `UPDATE anchors SET standing = 'settled'`);
   edit('due', `UPDATE anchors SET standing = 'settled'`);
   edit('late', `UPDATE anchors SET wantedAt = '2001-01-01T00:00:00.000Z'`);
@@ -65,7 +65,7 @@ beforeAll(async () => {
   await service.restart();
 });
 afterAll(async () => {
-  await service.dispose();
+  await service.stop();
   await relay.close();
 });
 
@@ -74,7 +74,7 @@ test('after a start an operator is told what is halted, and only that, before an
   await until('what is not is not', async () => written().settled.standing === 'settled');
   expect(await metric('provec_anchors_halted')).toBe(1);
   await until('each is in the log', async () => {
-    const log = service.stderr + service.stdout;
+    const log = service.logged;
     return NAMES.every((name) => log.includes(ids.get(name)!));
   });
   expect(await statusOf('halted')).toBe('halted');

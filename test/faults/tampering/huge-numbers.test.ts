@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { CollectionView } from '../../../contracts/actions/collections.ts';
 import type { VerifyResult } from '../../../contracts/actions/verification.ts';
-import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { startService, type TestService } from '../../support/service.ts';
 import { inStoreFile, type StoreFile } from '../../support/store-file.ts';
 import { until } from '../../support/until.ts';
 
@@ -30,7 +30,7 @@ const NAMES = Object.keys(FORGED);
 const REFUSED = ['dimensions', 'shards'];
 const LISTED = ['sound', ...NAMES].filter((name) => !REFUSED.includes(name)).sort();
 
-let service: ServiceProcess;
+let service: TestService;
 const ids = new Map<string, string>();
 
 function forge(): void {
@@ -51,7 +51,7 @@ const anchors = (name: string) =>
 const stateOf = async (name: string) => (await verify(name)).body.state;
 
 beforeAll(async () => {
-  service = await startProcess({ PROVEC_LOG_LEVEL: 'error', PROVEC_ANCHOR_WAIT_MS: '5000' });
+  service = await startService({ PROVEC_LOG_LEVEL: 'error', PROVEC_ANCHOR_WAIT_MS: '5000' });
   for (const name of ['sound', ...NAMES]) {
     const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', { name, dimensions: 2 });
     ids.set(name, body.collection.id);
@@ -60,18 +60,12 @@ beforeAll(async () => {
   }
   await until('the records are materialised', async () => materialised() > NAMES.length);
 });
-afterAll(() => service.dispose());
+afterAll(() => service.stop());
 
 describe.each([
   ['while the service runs', async () => forge()],
-  [
-    'and the service starts',
-    async () => {
-      await service.kill('SIGTERM');
-      await service.restart();
-    },
-  ],
-])('impossible numbers in rows, %s', (what, begin) => {
+  ['and the service starts', () => service.restart()],
+])('numbers that no row can have, %s', (what, begin) => {
   beforeAll(begin);
 
   test("the account's other collections and its usage are listed", async () => {
@@ -88,13 +82,13 @@ describe.each([
   test('revision: nothing of the collection is anchored, and the log names it', async () => {
     expect(await upsert('revision', what)).toMatchObject({ status: 200, body: { anchor: { status: 'pending' } } });
     expect(await verify('revision')).toMatchObject({ status: 200, body: { state: 'mismatch' } });
-    expect(service.stderr + service.stdout).toContain(ids.get('revision'));
+    expect(service.logged).toContain(ids.get('revision'));
   });
 
   test('history: the other anchors are listed, and the log names the bad one', async () => {
     const { status, body } = await anchors('history');
     expect([status, body.anchors?.map(({ version }) => version)]).toEqual([200, [3, 1]]);
-    expect(service.stderr + service.stdout).toContain(ids.get('history'));
+    expect(service.logged).toContain(ids.get('history'));
     expect(await verify('history')).toMatchObject({ status: 200, body: { state: 'match' } });
   });
 
@@ -106,7 +100,7 @@ describe.each([
 
 test.each(REFUSED)('%s: the row is refused, and named', async (name) => {
   expect(await service.api('GET', `/collections/${name}`)).toMatchObject({ status: 500 });
-  expect(service.stderr + service.stdout).toContain(`collection ${ids.get(name)}`);
+  expect(service.logged).toContain(`collection ${ids.get(name)}`);
 });
 
 test.each(['mark', 'number'])('%s of the records is a mismatch of that collection', async (name) => {

@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { CollectionView } from '../../../contracts/actions/collections.ts';
 import type { VerifyResult } from '../../../contracts/actions/verification.ts';
-import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { startService, type TestService } from '../../support/service.ts';
 import { inStoreFile } from '../../support/store-file.ts';
 
 const HUGE = 2n ** 60n;
@@ -27,7 +27,7 @@ const NAMES = [...FORGED.keys()];
 /** Their heads are filed elsewhere, as if they had been removed. */
 const MOVED = ['huge-shard', 'negative-shard', 'huge-number'];
 
-let service: ServiceProcess;
+let service: TestService;
 const ids = new Map<string, string>();
 
 /** The table only accepts numbers; a replaced table would be detected by its schema. */
@@ -45,7 +45,7 @@ const listed = async () => {
 const verify = async (name: string) => (await service.api<VerifyResult>('GET', `/collections/${name}/verify`)).body;
 
 beforeAll(async () => {
-  service = await startProcess({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'error' });
+  service = await startService({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'error' });
   for (const name of ['sound', ...NAMES]) {
     const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', { name, dimensions: 2 });
     ids.set(name, body.collection.id);
@@ -53,18 +53,12 @@ beforeAll(async () => {
   }
   forge();
 });
-afterAll(() => service.dispose());
+afterAll(() => service.stop());
 
 describe.each([
   ['while the service runs', async () => undefined],
-  [
-    'and the service starts',
-    async () => {
-      await service.kill('SIGTERM');
-      await service.restart();
-    },
-  ],
-])('impossible heads, %s', (what, begin) => {
+  ['and the service starts', () => service.restart()],
+])('heads that no shard can have, %s', (what, begin) => {
   beforeAll(begin);
 
   test('all collections of the account are listed', async () => {

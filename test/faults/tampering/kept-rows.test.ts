@@ -8,7 +8,7 @@ import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { apiClient } from '../../support/api-client.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { referenceLeaf } from '../../support/reference-root.ts';
-import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { startService, type TestService } from '../../support/service.ts';
 import { inStoreFile } from '../../support/store-file.ts';
 import { TamperedRows } from '../../support/tampered-rows.ts';
 import { until } from '../../support/until.ts';
@@ -19,15 +19,15 @@ const TOKEN = 'the-token-of-the-operator-of-this-test';
 const VICTIM = { id: 'a', values: [1, 2, 3], metadata: {} };
 const FORGED = { ...VICTIM, values: [9, 9, 9] };
 
-let service: ServiceProcess;
+let service: TestService;
 let accountId: string;
 let secret: string;
 let collectionId: string;
 
 beforeAll(async () => {
-  service = await startProcess({ PROVEC_ADMIN_TOKEN: TOKEN, PROVEC_LOG_LEVEL: 'error' });
+  service = await startService({ PROVEC_ADMIN_TOKEN: TOKEN, PROVEC_LOG_LEVEL: 'silent' });
 });
-afterAll(() => service.dispose());
+afterAll(() => service.stop());
 
 const operator = () => apiClient(service.url, TOKEN);
 const client = () => apiClient(service.url, secret);
@@ -64,13 +64,13 @@ test('an old plan, a forged record, and a row from before anchoring: a mismatch'
   await upsert(VICTIM);
   await until('version 1 is anchored', async () => (await verify()).state === 'match');
 
-  await service.kill('SIGTERM');
+  await service.provec.stop();
   putBack('accounts', 'id', freeAccount);
   await service.restart();
   await until('nothing is anchored any more', () => JSON.parse(String(anchorRow().row)).lapsed !== null);
   const unanchored = anchorRow();
 
-  await service.kill('SIGTERM');
+  await service.provec.stop();
   const sql = 'UPDATE records SET vector = :vector, leaf = :leaf WHERE id = CAST(:id AS BLOB)';
   const { leaf } = referenceLeaf(FORGED.id, FORGED.values, FORGED.metadata);
   const rows = new TamperedRows(service.dataDir, collectionId);
@@ -78,7 +78,7 @@ test('an old plan, a forged record, and a row from before anchoring: a mismatch'
   await service.restart();
   expect((await upsert({ ...VICTIM, id: 'later' })).status).toBe(200);
 
-  await service.kill('SIGTERM');
+  await service.provec.stop();
   expect(rows.log('DELETE FROM contradictions')).toBe(1);
   putBack('anchors', 'collection', unanchored);
   putBack('accounts', 'id', proAccount);

@@ -7,11 +7,11 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { type Api, apiClient } from '../../support/api-client.ts';
 import { putAnywhere } from '../../support/loosened-file.ts';
-import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { startService, type TestService } from '../../support/service.ts';
 
 const RECORDS = ['a', 'b'].map((id) => ({ id, values: [1, 0, 0] }));
 
-let service: ServiceProcess;
+let service: TestService;
 const ids = new Map<string, string>();
 let otherKey: { id: string; api: Api };
 
@@ -20,7 +20,7 @@ const query = (name: string) => service.api('POST', `/collections/${name}/query`
 const verify = async (name: string) => (await service.api<VerifyResult>('GET', `/collections/${name}/verify`)).body;
 
 beforeAll(async () => {
-  service = await startProcess({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'error' });
+  service = await startService({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'error' });
   for (const name of ['sound', 'record', 'head', 'mark', 'row']) {
     const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', { name, dimensions: 3 });
     ids.set(name, body.collection.id);
@@ -29,9 +29,9 @@ beforeAll(async () => {
   const { body } = await service.api<{ key: { id: string; secret: string } }>('POST', '/keys', { name: 'other' });
   otherKey = { id: body.key.id, api: apiClient(service, body.key.secret) };
   expect(await otherKey.api('GET', '/collections')).toMatchObject({ status: 200 });
-  await service.kill('SIGTERM');
+  await service.provec.stop();
 });
-afterAll(() => service.dispose());
+afterAll(() => service.stop());
 
 test('a start names the rows, and continues', async () => {
   const change = (file: 'log.db' | 'records.db', table: string, column: string, which: string) =>
@@ -44,7 +44,7 @@ test('a start names the rows, and continues', async () => {
   change('log.db', 'keys', 'hash', `id = '${otherKey.id}'`);
   await service.restart();
   for (const place of ['records.vector', 'shards.seq', 'collections.dimensions', 'keys.hash'])
-    expect(service.stderr).toMatch(
+    expect(service.logged).toMatch(
       new RegExp(`has a value of type REAL in ${place} instead of .*, in the row whose rowid is \\d+"`),
     );
 });

@@ -7,11 +7,11 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { startService, type TestService } from '../../support/service.ts';
 
 const IGNORED = 'CREATE TRIGGER hidden BEFORE INSERT ON contradictions BEGIN SELECT RAISE(IGNORE); END';
 
-let service: ServiceProcess;
+let service: TestService;
 
 function edit(file: string, sql: string): void {
   const database = new DatabaseSync(join(service.dataDir, file), { timeout: 5_000, defensive: false });
@@ -33,10 +33,10 @@ const refused = (change: string) => ({
 const notReady = (change: string) => ({ status: 503, body: { reasons: [expect.stringContaining(change)] } });
 
 beforeAll(async () => {
-  service = await startProcess({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'error' });
+  service = await startService({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'error' });
   await service.api('POST', '/collections', { name: 'c', dimensions: 3 });
 });
-afterAll(() => service.dispose());
+afterAll(() => service.stop());
 
 test('added while the service runs: nothing is written, the service is not ready, and says why', async () => {
   expect(await upsert()).toMatchObject({ status: 200 });
@@ -44,7 +44,7 @@ test('added while the service runs: nothing is written, the service is not ready
   const change = 'log.db in the data directory has the trigger hidden, which Provec does not create';
   expect(await upsert()).toMatchObject(refused(change));
   expect(await ready()).toMatchObject(notReady(change));
-  expect(service.stderr).toContain(change);
+  expect(service.logged).toContain(change);
   edit('log.db', 'DROP TRIGGER hidden');
   expect(await upsert()).toMatchObject({ status: 200 });
   expect(await ready()).toMatchObject({ status: 200 });
@@ -86,7 +86,7 @@ describe("bytes in place of the schema's text, while the service runs: named, an
     expect(await look()).toMatchObject(found);
     expect(await upsert()).toMatchObject(refused(change));
     expect(await ready()).toMatchObject(notReady(change));
-    expect(service.stderr).toContain(change);
+    expect(service.logged).toContain(change);
     edit('log.db', AS_TEXT);
     expect(await upsert()).toMatchObject({ status: 200 });
     expect(await ready()).toMatchObject({ status: 200 });
@@ -109,7 +109,7 @@ test('text that is no schema, while the service runs: named, and nothing more is
 
 describe('added while the service is stopped', () => {
   beforeAll(async () => {
-    await service.kill('SIGTERM');
+    await service.provec.stop();
   });
 
   test.each([
@@ -131,10 +131,9 @@ describe('added while the service is stopped', () => {
     ['log.db', 'another table contradictions', REPLACED('CAST(sql AS BLOB)'), AS_TEXT],
   ])('in %s, %s: Provec refuses to start', async (file, said, change, undo) => {
     edit(file, change);
-    const { code, stderr } = await service.restartToEnd();
+    const refusal = new RegExp(`^${file} .*${said}`);
+    await expect(service.restart()).rejects.toThrow(refusal);
     edit(file, undo);
-    expect(code).not.toBe(0);
-    expect(stderr).toMatch(new RegExp(`^Provec cannot start: ${file} .*${said}`));
   });
 
   test('and starts once it is removed', async () => {
