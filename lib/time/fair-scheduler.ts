@@ -1,4 +1,4 @@
-import type { AccountId } from '../ids.ts';
+import { type FairFlow, FairFlows } from './fair-flows.ts';
 
 export interface FairSchedulerOptions {
   /** Time in ms after which new requests and group commits get a turn of the event loop. */
@@ -11,9 +11,7 @@ export interface FairSchedulerOptions {
 }
 
 /** The waiting work of one account, in order of arrival. */
-interface Queue {
-  /** Virtual time at which the account's next piece of work begins. */
-  startMs: number;
+interface Queue extends FairFlow {
   work: (() => void)[];
 }
 
@@ -28,11 +26,7 @@ interface Queue {
  */
 export class FairScheduler {
   readonly #options: Required<FairSchedulerOptions>;
-  /** The accounts that have work waiting. */
-  readonly #waiting = new Map<string, Queue>();
-  /** Virtual start times of idle accounts that are ahead of virtual time. */
-  readonly #idle = new Map<string, number>();
-  #virtualMs = 0;
+  readonly #flows = new FairFlows<Queue>((account) => ({ account, startTag: 0, work: [] }));
   #spentMs = 0;
   #isScheduled = false;
 
@@ -43,18 +37,13 @@ export class FairScheduler {
 
   /** Number of accounts that the scheduler remembers. */
   get remembered(): number {
-    return this.#waiting.size + this.#idle.size;
+    return this.#flows.size;
   }
 
-  submit(accountId: AccountId, work: () => void): void {
-    const queue = this.#waiting.get(accountId);
-    if (queue !== undefined) queue.work.push(work);
-    else {
-      // An idle account does not accumulate credit.
-      const startMs = Math.max(this.#idle.get(accountId) ?? 0, this.#virtualMs);
-      this.#idle.delete(accountId);
-      this.#waiting.set(accountId, { startMs, work: [work] });
-    }
+  submit(accountId: string, work: () => void): void {
+    const queue = this.#flows.of(accountId);
+    queue.work.push(work);
+    this.#flows.setWaiting(queue, true);
     this.#schedule();
   }
 
@@ -70,37 +59,23 @@ export class FairScheduler {
       this.#isScheduled = false;
       this.#spentMs = 0;
       while (this.#spentMs < this.#options.turnMs && this.#runNext());
-      if (this.#waiting.size > 0) this.#schedule();
-      this.#forgetIdle();
+      if (this.#flows.waiting.size > 0) this.#schedule();
+      this.#flows.forgetIdle();
     });
   }
 
   #runNext(): boolean {
-    const next = this.#first();
-    if (next === null) return false;
-    const [accountId, queue] = next;
+    const queue = this.#flows.next();
+    const work = queue?.work.shift();
+    if (queue === null || work === undefined) return false;
     const { leastMs, monotonicMs } = this.#options;
-    this.#virtualMs = queue.startMs;
+    this.#flows.begin(queue);
+    this.#flows.setWaiting(queue, queue.work.length > 0);
     const beganMs = monotonicMs();
-    queue.work.shift()?.();
+    work();
     const tookMs = Math.max(leastMs, monotonicMs() - beganMs);
-    queue.startMs += tookMs;
+    queue.startTag += tookMs;
     this.#spentMs += tookMs;
-    if (queue.work.length > 0) return true;
-    this.#waiting.delete(accountId);
-    this.#idle.set(accountId, queue.startMs);
     return true;
-  }
-
-  #first(): [accountId: AccountId, queue: Queue] | null {
-    let first: [string, Queue] | null = null;
-    for (const entry of this.#waiting) if (first === null || entry[1].startMs < first[1].startMs) first = entry;
-    return first;
-  }
-
-  /** Forgets idle accounts that are not ahead of a new account; all of them if no work waits. */
-  #forgetIdle(): void {
-    if (this.#waiting.size === 0) this.#idle.clear();
-    for (const [accountId, startMs] of this.#idle) if (startMs <= this.#virtualMs) this.#idle.delete(accountId);
   }
 }

@@ -4,14 +4,13 @@
  * Guarantees: running requests hold at most `permits`. Waiting accounts take turns by the time that
  * they have used, so an account that used little is served soon. No request waits longer than
  * `waitMaxMs`. Refuses with UNAVAILABLE and a retry delay, before any work is done for the request.
- *
- * Source: start-time fair queueing, SFQ(D), of Jin, Chase and Kaur, "Interposed Proportional
- * Sharing for a Storage Service Utility" (2004). See docs/internals/overload.md.
+ * See docs/internals/overload.md.
  */
 
 import { FairShares } from '../../../lib/admission/fair-share.ts';
 import { firstOf, lastOf } from '../../../lib/checked-access.ts';
 import { ProvecError } from '../../../lib/errors.ts';
+import { type FairFlow, FairFlows } from '../../../lib/time/fair-flows.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
 import { ClientGoneError } from '../client-gone.ts';
 
@@ -72,24 +71,16 @@ interface Waiting {
   refuse(error: Error): void;
 }
 
-/** Waiting and running requests of one account. */
-interface Flow {
-  account: string;
+/** Waiting requests of one account, in order of arrival. */
+interface Flow extends FairFlow {
   waiting: Waiting[];
-  /** Permits held by the account's running requests. */
-  permits: number;
-  /** Virtual time at which the account's next request starts. */
-  startTag: number;
 }
 
 export class FairQueue {
   readonly #bounds: QueueBounds;
   readonly #parts: QueueParts;
   readonly #shares: FairShares;
-  readonly #flows = new Map<string, Flow>();
-  /** The flows with waiting requests. */
-  readonly #backlogged = new Set<Flow>();
-  #virtualMs = 0;
+  readonly #flows = new FairFlows<Flow>((account) => ({ account, startTag: 0, waiting: [] }));
   #waiting = 0;
   #closed = false;
 
@@ -102,8 +93,7 @@ export class FairQueue {
   /** Resolves when the request may start. Rejects with UNAVAILABLE or ClientGoneError. */
   async enter(request: QueueRequest): Promise<Permit> {
     if (this.#closed) throw this.#refusal('stopping');
-    const flow = this.#flowOf(request.account);
-    if (flow.waiting.length === 0) flow.startTag = Math.max(flow.startTag, this.#virtualMs);
+    const flow = this.#flows.of(request.account);
     const width = Math.min(Math.max(1, request.width), this.#bounds.permits);
     if (this.#mayTake(flow, width) && this.#isFree(flow, width) && this.#firstInTurn() === null) {
       this.#parts.observer.waited(0);
@@ -116,7 +106,7 @@ export class FairQueue {
   /** Refuses all waiting and later requests. */
   close(): void {
     this.#closed = true;
-    for (const flow of [...this.#backlogged]) {
+    for (const flow of [...this.#flows.waiting]) {
       for (const waiting of flow.waiting.slice()) waiting.refuse(this.#refusal('stopping'));
     }
   }
@@ -127,7 +117,7 @@ export class FairQueue {
       stopTimer();
       stopWatching();
       flow.waiting.splice(flow.waiting.indexOf(waiting), 1);
-      if (flow.waiting.length === 0) this.#backlogged.delete(flow);
+      this.#flows.setWaiting(flow, flow.waiting.length > 0);
       this.#changeWaiting(-1);
     };
     const waiting: Waiting = {
@@ -150,7 +140,7 @@ export class FairQueue {
     const stopTimer = this.#parts.timers.after(waitMaxMs, () => waiting.refuse(this.#refusal('waited', flow)));
     const stopWatching = request.request.whenGone(() => waiting.refuse(new ClientGoneError()));
     flow.waiting.push(waiting);
-    this.#backlogged.add(flow);
+    this.#flows.setWaiting(flow, true);
     this.#changeWaiting(1);
   }
 
@@ -162,7 +152,7 @@ export class FairQueue {
     const { waitingMax, waitingPerAccountMax } = this.#bounds;
     if (flow.waiting.length >= waitingPerAccountMax) throw this.#refusal('account full', flow);
     if (this.#waiting < waitingMax) return;
-    const longest = [...this.#backlogged].reduce((most, next) =>
+    const longest = [...this.#flows.waiting].reduce((most, next) =>
       next.waiting.length > most.waiting.length ? next : most,
     );
     if (longest.waiting.length <= flow.waiting.length + 1) {
@@ -182,19 +172,14 @@ export class FairQueue {
     }
   }
 
-  /** Returns the flow with the smallest start tag among those that may take more permits. */
+  /** Returns the next flow among those that may take more permits. */
   #firstInTurn(): Flow | null {
-    let first: Flow | null = null;
-    for (const flow of this.#backlogged) {
-      if (first !== null && first.startTag <= flow.startTag) continue;
-      if (this.#mayTake(flow, firstOf(flow.waiting).width)) first = flow;
-    }
-    return first;
+    return this.#flows.next((flow) => this.#mayTake(flow, flow.waiting[0]!.width));
   }
 
   #isFree(flow: Flow, width: number): boolean {
     const { permits, permitsPerAccount } = this.#bounds;
-    return (permitsPerAccount ? flow.permits : this.#shares.total) + width <= permits;
+    return (permitsPerAccount ? this.#shares.of(flow.account) : this.#shares.total) + width <= permits;
   }
 
   #mayTake(flow: Flow, width: number): boolean {
@@ -204,9 +189,8 @@ export class FairQueue {
 
   #begin(flow: Flow, width: number): Permit {
     const { monotonicMs, observer } = this.#parts;
-    this.#virtualMs = Math.max(this.#virtualMs, flow.startTag);
+    this.#flows.begin(flow);
     flow.startTag += width * GUESS_MS;
-    flow.permits += width;
     this.#shares.add(flow.account, width);
     observer.taken(this.#shares.total);
     const sinceMs = monotonicMs();
@@ -216,7 +200,6 @@ export class FairQueue {
         if (!held) return;
         held = false;
         flow.startTag += width * (Math.max(LEAST_MS, monotonicMs() - sinceMs) - GUESS_MS);
-        flow.permits -= width;
         this.#shares.add(flow.account, -width);
         observer.taken(this.#shares.total);
         this.#beginNext();
@@ -225,24 +208,19 @@ export class FairQueue {
     };
   }
 
-  #flowOf(account: string): Flow {
-    const known = this.#flows.get(account);
-    if (known !== undefined) return known;
-    const flow: Flow = { account, waiting: [], permits: 0, startTag: this.#virtualMs };
-    this.#flows.set(account, flow);
-    return flow;
-  }
-
   /** Drops the flow if the others have caught up with its used time, or the queue is empty. */
   #forgetIfIdle(flow: Flow): void {
     if (this.#shares.total === 0 && this.#waiting === 0) {
       this.#flows.clear();
-      this.#virtualMs = 0;
-    } else if (isIdle(flow) && flow.startTag <= this.#virtualMs) {
-      this.#flows.delete(flow.account);
+    } else if (this.#isIdle(flow) && this.#flows.hasCaughtUp(flow)) {
+      this.#flows.forget(flow);
     } else if (this.#flows.size > IDLE_FLOWS_MAX) {
-      for (const each of this.#flows.values()) if (isIdle(each)) this.#flows.delete(each.account);
+      for (const each of this.#flows) if (this.#isIdle(each)) this.#flows.forget(each);
     }
+  }
+
+  #isIdle({ account, waiting }: Flow): boolean {
+    return waiting.length === 0 && this.#shares.of(account) === 0;
   }
 
   #changeWaiting(change: number): void {
@@ -260,8 +238,6 @@ export class FairQueue {
     });
   }
 }
-
-const isIdle = ({ permits, waiting }: Flow) => permits === 0 && waiting.length === 0;
 
 const MESSAGES: { readonly [reason in QueueRefusal]: string } = {
   'account full': 'This account already has too many requests waiting; send this one again later.',

@@ -1,3 +1,4 @@
+import { type FairFlow, FairFlows } from '../../../lib/time/fair-flows.ts';
 import type { HostedShard } from './hosted-shard.ts';
 
 /** Kinds of turns, in the order in which an account's kinds alternate. */
@@ -13,9 +14,9 @@ const LEAST_MS = 0.1;
 const OVERDUE_MS = 8;
 
 /** The shards of one account that want a turn. */
-class AccountQueue {
-  /** Virtual time at which its next turn begins. */
-  startMs: number;
+class AccountQueue implements FairFlow {
+  readonly account: string;
+  startTag = 0;
   readonly #waiting: Readonly<Record<TurnKind, Set<HostedShard>>> = {
     query: new Set(),
     stage: new Set(),
@@ -23,8 +24,8 @@ class AccountQueue {
   };
   #last: TurnKind = 'maintain';
 
-  constructor(startMs: number) {
-    this.startMs = startMs;
+  constructor(account: string) {
+    this.account = account;
   }
 
   get isEmpty(): boolean {
@@ -74,8 +75,7 @@ export class TurnScheduler {
   readonly #later: (run: () => void) => void;
   readonly #monotonicMs: () => number;
   readonly #work: TurnWork;
-  readonly #accounts = new Map<string, AccountQueue>();
-  #virtualMs = 0;
+  readonly #accounts = new FairFlows((account) => new AccountQueue(account));
   #comes = false;
   #lastTurnMs = 0;
 
@@ -88,13 +88,15 @@ export class TurnScheduler {
 
   /** Whether any shard is queued for a turn of this kind. */
   has(kind: TurnKind): boolean {
-    for (const account of this.#accounts.values()) if (account.has(kind)) return true;
+    for (const account of this.#accounts.waiting) if (account.has(kind)) return true;
     return false;
   }
 
   /** Queues the shard for a turn, unless it is already queued for one of this kind. */
   enqueue(kind: TurnKind, held: HostedShard): void {
-    this.#accountOf(held).add(kind, held);
+    const account = this.#accountOf(held);
+    account.add(kind, held);
+    this.#accounts.setWaiting(account, true);
     this.#schedule();
   }
 
@@ -103,7 +105,7 @@ export class TurnScheduler {
    * queued.
    */
   charge(held: HostedShard, tookMs: number): void {
-    if (this.#comes) this.#accountOf(held).startMs += tookMs;
+    if (this.#comes) this.#accountOf(held).startTag += tookMs;
   }
 
   /** Runs a turn if one has waited too long. Call it after each request. */
@@ -113,20 +115,13 @@ export class TurnScheduler {
 
   /** Removes the shard from all queues. */
   remove(held: HostedShard): void {
-    this.#accounts.get(held.shard.spec.accountId)?.delete(held);
+    const account = this.#accountOf(held);
+    account.delete(held);
+    this.#accounts.setWaiting(account, !account.isEmpty);
   }
 
   #accountOf(held: HostedShard): AccountQueue {
-    const { accountId } = held.shard.spec;
-    const known = this.#accounts.get(accountId);
-    if (known !== undefined) {
-      // An idle account does not save up unused time.
-      if (known.isEmpty) known.startMs = Math.max(known.startMs, this.#virtualMs);
-      return known;
-    }
-    const account = new AccountQueue(this.#virtualMs);
-    this.#accounts.set(accountId, account);
-    return account;
+    return this.#accounts.of(held.shard.spec.accountId);
   }
 
   #schedule(): void {
@@ -136,37 +131,22 @@ export class TurnScheduler {
     this.#later(() => {
       this.#comes = false;
       this.#runNext();
-      if (this.#first() !== null) this.#schedule();
+      if (this.#accounts.waiting.size > 0) this.#schedule();
       else this.#accounts.clear();
     });
   }
 
   #runNext(): void {
-    const account = this.#first();
+    const account = this.#accounts.next();
     const turn = account?.take() ?? null;
     if (account === null || turn === null) return;
-    this.#virtualMs = account.startMs;
+    this.#accounts.begin(account);
+    this.#accounts.setWaiting(account, !account.isEmpty);
     const beganMs = this.#monotonicMs();
     this.#work[turn.kind](turn.held);
     const endedMs = this.#monotonicMs();
-    account.startMs += Math.max(LEAST_MS, endedMs - beganMs);
+    account.startTag += Math.max(LEAST_MS, endedMs - beganMs);
     this.#lastTurnMs = endedMs;
-    this.#forgetIdle();
-  }
-
-  /** Returns the account whose turn is next. */
-  #first(): AccountQueue | null {
-    let first: AccountQueue | null = null;
-    for (const account of this.#accounts.values()) {
-      if (!account.isEmpty && (first === null || account.startMs < first.startMs)) first = account;
-    }
-    return first;
-  }
-
-  /** Drops idle accounts once the others have used as much time. */
-  #forgetIdle(): void {
-    for (const [accountId, account] of this.#accounts) {
-      if (account.isEmpty && account.startMs <= this.#virtualMs) this.#accounts.delete(accountId);
-    }
+    this.#accounts.forgetIdle();
   }
 }
