@@ -1,12 +1,6 @@
 import type { Clock } from '../../../lib/time/clock.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
-
-interface Event {
-  atMs: number;
-  order: number;
-  live: boolean;
-  run(): void;
-}
+import { Timeline } from '../../support/timeline.ts';
 
 /** Number of events after which the process handles work outside the simulation. */
 const EVENTS_PER_BREATH = 2_000;
@@ -15,21 +9,7 @@ const EVENTS_PER_BREATH = 2_000;
  * One timeline for the whole simulation. Events run in the order of their times, each followed
  * immediately by its consequences.
  */
-export class VirtualTime {
-  nowMs = 0;
-  /** A binary heap, the next event first. */
-  readonly #events: Event[] = [];
-  #order = 0;
-
-  /** Calls `run` after `ms`, unless the returned function is called first. */
-  after(ms: number, run: () => void): () => void {
-    const event = { atMs: this.nowMs + Math.max(0, ms), order: this.#order++, live: true, run };
-    this.#push(event);
-    return () => {
-      event.live = false;
-    };
-  }
-
+export class VirtualTime extends Timeline {
   delay(ms: number): Promise<void> {
     return new Promise((resolve) => this.after(ms, resolve));
   }
@@ -41,53 +21,14 @@ export class VirtualTime {
   async run(untilMs: number, onStep: () => void = () => undefined, stop: () => boolean = () => false): Promise<void> {
     await settled();
     for (let count = 1; !stop(); count++) {
-      const event = this.#next(untilMs);
+      const event = this.next(untilMs);
       if (event === null) break;
-      this.nowMs = event.atMs;
       event.run();
       await settled();
       onStep();
       if (count % EVENTS_PER_BREATH === 0) await new Promise(setImmediate);
     }
     if (!stop()) this.nowMs = Math.max(this.nowMs, untilMs);
-  }
-
-  #next(untilMs: number): Event | null {
-    for (;;) {
-      const first = this.#events[0];
-      if (first === undefined || (first.live && first.atMs > untilMs)) return null;
-      this.#pop();
-      if (first.live) return first;
-    }
-  }
-
-  #push(event: Event): void {
-    const heap = this.#events;
-    let at = heap.length;
-    heap.push(event);
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      if (isBefore(heap[parent]!, event)) break;
-      heap[at] = heap[parent]!;
-      at = parent;
-    }
-    heap[at] = event;
-  }
-
-  #pop(): void {
-    const heap = this.#events;
-    const last = heap.pop()!;
-    if (heap.length === 0) return;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child >= heap.length) break;
-      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
-      if (isBefore(last, heap[child]!)) break;
-      heap[at] = heap[child]!;
-      at = child;
-    }
-    heap[at] = last;
   }
 }
 
@@ -139,10 +80,6 @@ export class NodeTime implements Clock, Timers {
     this.#paused = false;
     for (const run of this.#held.splice(0)) this.#time.after(0, () => this.arrive(run));
   }
-}
-
-function isBefore(a: Event, b: Event): boolean {
-  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 }
 
 /** Resolves when all promise callbacks are done: ticks run after them. */
