@@ -1,6 +1,22 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
+const groups = new Set<number>();
+process.on('exit', () => {
+  for (const group of groups) killGroup(group);
+});
+
+/** Kills a process group when this process exits for any reason. */
+export function killAtExit(group: number): void {
+  groups.add(group);
+}
+
+/** Sends SIGKILL to a process group, if it exists. */
+export function killGroup(group: number): void {
+  groups.delete(group);
+  signalIfThere(-group, 'SIGKILL');
+}
+
 /** State and command of each process in a group, or of each thread. */
 async function inGroup(group: number, ...options: string[]): Promise<{ stat: string; command: string }[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', ...options, '-o', 'pgid=,stat=,command=']);

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { freePorts } from './free-ports.ts';
+import { killAtExit, killGroup } from './process-group.ts';
 
 /** A real redis-server on 127.0.0.1 without persistence. Tests can kill, halt and restart it. */
 export interface RedisServer {
@@ -16,18 +17,6 @@ export interface RedisServer {
   dispose(): Promise<void>;
 }
 
-const groups = new Set<number>();
-process.on('exit', () => {
-  for (const group of groups) killGroup(group);
-});
-
-function killGroup(group: number): void {
-  groups.delete(group);
-  try {
-    process.kill(-group, 'SIGKILL');
-  } catch {}
-}
-
 async function launch(port: number, settings: string[]): Promise<ChildProcess> {
   const memoryOnly = ['--save', '', '--appendonly', 'no'];
   const child = spawn('redis-server', ['--port', `${port}`, '--bind', '127.0.0.1', ...memoryOnly, ...settings], {
@@ -35,7 +24,7 @@ async function launch(port: number, settings: string[]): Promise<ChildProcess> {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await once(child, 'spawn');
-  groups.add(child.pid!);
+  killAtExit(child.pid!);
   let output = '';
   await new Promise<void>((resolve, reject) => {
     child.stdout!.setEncoding('utf8').on('data', (text: string) => {

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SUPERVISOR_PID } from '../../process/parent-watch.ts';
 import { type Api, apiClient } from './api-client.ts';
+import { killAtExit, killGroup } from './process-group.ts';
 import { TEST_KEY } from './tenant.ts';
 
 const START = fileURLToPath(new URL('../../start.ts', import.meta.url));
@@ -42,19 +43,6 @@ export interface ServiceProcess {
   dispose(): Promise<void>;
 }
 
-/** Process groups to kill when this process exits for any reason. */
-const groups = new Set<number>();
-process.on('exit', () => {
-  for (const group of groups) killGroup(group);
-});
-
-function killGroup(group: number): void {
-  groups.delete(group);
-  try {
-    process.kill(-group, 'SIGKILL');
-  } catch {}
-}
-
 /** A run of start.ts, or of a command that runs it, in its own process group. */
 export class StartedProcess {
   readonly child: ChildProcess;
@@ -84,7 +72,7 @@ export class StartedProcess {
         ...environment,
       },
     });
-    groups.add(this.child.pid!);
+    killAtExit(this.child.pid!);
     this.child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
     });
