@@ -17,6 +17,9 @@ export const typeName = (component: string): string => RENAMED[component] ?? com
 /**
  * Converts a JSON Schema of the OpenAPI document to a TypeScript type. `numbers`: the type of
  * number lists. Throws for an unknown kind of schema, so that none silently becomes `unknown`.
+ *
+ * openapi-typescript 7 does not serve: it drops "exactly one of these fields", its `Filter` rejects
+ * `$and` and `$or`, and it has no name for vectors that may be a Float32Array.
  */
 export function typeText(schema: JsonSchema, numbers = 'number[]'): string {
   const { $ref, type, enum: values, const: only, oneOf, anyOf, allOf } = schema;
