@@ -1,3 +1,4 @@
+import type { AccountId } from '../ids.ts';
 import { type FairFlow, FairFlows } from './fair-flows.ts';
 
 export interface FairSchedulerOptions {
@@ -40,7 +41,7 @@ export class FairScheduler {
     return this.#flows.size;
   }
 
-  submit(accountId: string, work: () => void): void {
+  submit(accountId: AccountId, work: () => void): void {
     const queue = this.#flows.of(accountId);
     queue.work.push(work);
     this.#flows.setWaiting(queue, true);

@@ -174,7 +174,7 @@ export class FairQueue {
 
   /** Returns the next flow among those that may take more permits. */
   #firstInTurn(): Flow | null {
-    return this.#flows.next((flow) => this.#mayTake(flow, flow.waiting[0]!.width));
+    return this.#flows.next((flow) => this.#mayTake(flow, firstOf(flow.waiting).width));
   }
 
   #isFree(flow: Flow, width: number): boolean {

@@ -87,8 +87,8 @@ test.each([
   ['copied', COPIED],
   ['moved', MOVED],
   ['respelt', RESPELT],
-  ['of a value that is no number', NOT_A_NUMBER],
-])('%s: a mismatch that names it, also after a restart, and nothing more is anchored', async (how, sql) => {
+  ['of a value that is not a number', NOT_A_NUMBER],
+])('%s: a mismatch that names it, even after a restart, and nothing more is anchored', async (how, sql) => {
   await create(how.replaceAll(' ', '-'), 4);
   const id = change(sql);
   const named = { status: 200, state: 'mismatch', differences: [{ id, what: expect.any(String) }] };
@@ -99,7 +99,7 @@ test.each([
   expect(await verify()).toMatchObject({ status: 200, state: 'mismatch' });
 });
 
-test('under another number: a mismatch through every write of that record, and its deletion stands', async () => {
+test('under another number: a mismatch through every write of that record, and its deletion holds', async () => {
   await create('renumbered', 1);
   const id = change(RENUMBERED);
   const named = { status: 200, state: 'mismatch', differences: [{ id, what: 'unreadable' }] };

@@ -65,7 +65,7 @@ afterAll(() => service.stop());
 describe.each([
   ['while the service runs', async () => forge()],
   ['and the service starts', () => service.restart()],
-])('numbers that no row can have, %s', (what, begin) => {
+])('impossible numbers in rows, %s', (what, begin) => {
   beforeAll(begin);
 
   test("the account's other collections and its usage are listed", async () => {

@@ -58,7 +58,7 @@ afterAll(() => service.stop());
 describe.each([
   ['while the service runs', async () => undefined],
   ['and the service starts', () => service.restart()],
-])('heads that no shard can have, %s', (what, begin) => {
+])('impossible heads, %s', (what, begin) => {
   beforeAll(begin);
 
   test('all collections of the account are listed', async () => {

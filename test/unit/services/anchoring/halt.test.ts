@@ -19,8 +19,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
 
   /** A collection whose first root is confirmed. */
   beforeEach(async () => {
-    fixture = await AnchoringFixture.open();
-    ({ row, cut } = await fixture.confirmed());
+    ({ fixture, row, cut } = await AnchoringFixture.confirmed());
   });
   afterEach(() => fixture.end());
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { collectionRoot } from '../../../../../lib/shard/collection-root.ts';
 import type { OutboxStep } from '../../../../../services/anchoring/context.ts';
 import { until } from '../../../../support/until.ts';
@@ -13,11 +13,10 @@ const never = () => new Promise<void>(() => {});
 
 describe('faults at every instant of the outbox', () => {
   let fixture: AnchoringFixture;
-  beforeAll(async () => {
+  beforeEach(async () => {
     fixture = await AnchoringFixture.open();
   });
-  afterEach(() => fixture.stop());
-  afterAll(() => fixture.end());
+  afterEach(() => fixture.end());
 
   test.each(FAULTS)('the ledger is killed at "%s" (%i): the root is anchored exactly once', async (at, occurrence) => {
     const row = await fixture.collection();
