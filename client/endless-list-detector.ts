@@ -17,8 +17,8 @@ export class EndlessListDetector {
   #emptyPages = 0;
 
   /**
-   * Takes in a page that is not the last: its number of items and its `nextCursor`. Throws a
-   * ServerError if the cursor equals the one kept, or after too many empty pages.
+   * Checks a page that is not the last, given its number of items and its `nextCursor`. Throws a
+   * ServerError if the list does not end.
    */
   assertProgress(items: number, cursor: string): void {
     if (cursor === this.#kept) throw endless('The pages of this list form a cycle: the same nextCursor came twice.');

@@ -1,6 +1,6 @@
 /**
- * A string of one kind. Two kinds cannot be swapped: passing one for the other is a type error. A
- * plain string, as decoders and tests have it, fits every kind.
+ * A string that identifies one kind of thing. Passing an id of another kind is a type error. A
+ * plain string is assignable to every kind, for decoders and tests.
  */
 export type IdOf<Kind extends string> = string & { readonly kind?: Kind };
 

@@ -11,8 +11,8 @@ export interface UsageRow {
 }
 
 /**
- * Queries that one instance reserved in advance. How many of them it has used is only known when it
- * closes the block.
+ * Queries that one instance reserved in advance. The store learns how many of them were used when
+ * the instance closes the block.
  */
 export interface QueryBlock {
   /** UUID. */
@@ -36,8 +36,8 @@ export interface AccountWriteHold {
   /** Maximum growth of the number of stored vectors. */
   vectors: number;
   /**
-   * Number of stored vectors before the owner of this ticket started counting; null for a
-   * reservation.
+   * For a write that counts its exact quota: number of vectors stored before it began to count.
+   * Null for a reservation.
    */
   baseline: number | null;
   /**

@@ -36,7 +36,7 @@ export async function respondsToPing(broker: ServiceBroker, node: string, maxMs:
       return error instanceof Errors.ServiceNotFoundError;
     }
   };
-  // Twice, because a busy process may time out before it reads a response that has arrived.
+  // Asks twice: if this process is busy, the first call may time out although its response arrived.
   return (await asked()) || asked();
 }
 

@@ -21,12 +21,12 @@ export class Seals {
     this.#keys = keyring.map((key) => createSecretKey(key));
   }
 
-  /** Returns a seal of the current key, 32 bytes. */
+  /** Returns the seal of the fields, made with the current key: 32 bytes. */
   seal(said: MacPayload): Buffer {
     return sealOf(firstOf(this.#keys), JSON.stringify(said));
   }
 
-  /** As `seal`, in 64 hex digits. */
+  /** Like `seal`, but as 64 hex digits. */
   sealHex(said: MacPayload): string {
     return this.seal(said).toString('hex');
   }

@@ -123,7 +123,7 @@ def test_pages_in_a_cycle_end(length: int) -> None:
     assert pages < 5 + 4 * length + 8
 
 
-def test_empty_pages_that_always_come_with_a_new_cursor_end() -> None:
+def test_a_list_of_empty_pages_with_new_cursors_is_refused() -> None:
     pages = 0
 
     def answer(_: httpx.Request) -> httpx.Response:

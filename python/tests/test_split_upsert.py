@@ -104,7 +104,7 @@ def test_one_that_fails() -> None:
     assert len(sent) == 3
 
 
-def test_nothing_is_sent_of_what_json_has_no_value_for() -> None:
+def test_no_record_is_sent_if_one_holds_nan() -> None:
     sent, notes = collection(written)
     records = records_of(2_500)
     records[2_400]["values"] = [float("nan")]
@@ -113,7 +113,7 @@ def test_nothing_is_sent_of_what_json_has_no_value_for() -> None:
     assert sent == []
 
 
-def test_what_a_service_takes_by_itself_is_not_sent() -> None:
+def test_defaults_of_the_service_are_not_sent() -> None:
     """Otherwise a limit lowered by an operator could refuse the client's defaults."""
     answers = {
         "query": {"matches": []},

@@ -23,8 +23,9 @@ import { AccountWrites, isAccountBusy, type WaitingReservation, type WriteAnswer
 import { meteringUnavailable, planLimitReached, tooBusy } from './refusal.ts';
 import { type AccountHolds, type Decision, decideCounted, decideWrites, type WriteRequest } from './write-decisions.ts';
 
-/** The state of a turn. */
+/** What one turn read, decided and will store for an account. */
 interface Turn {
+  /** The row as read. */
   row: AccountWriteHolds;
   /** The row to store. */
   next: AccountWriteHolds & AccountHolds;

@@ -169,8 +169,8 @@ function newestOf({ newest }: Pick<AnchorDocument, 'newest'>): AnchorDocument['n
 }
 
 /**
- * The fields beside the row are not sealed, so rows whose id does not match their collection are
- * skipped.
+ * Returns the open anchor of a document, or none if the document's id is not that of its
+ * collection: these fields are not sealed and may have been changed.
  */
 function openIn({
   _id,

@@ -22,7 +22,9 @@ export interface EntryDocument {
   /** Id part of the account, present until the tally is added to its usage document. */
   uncounted?: string;
   bodyBytes: number;
+  /** Absent if the body is stored in separate parts. */
   body?: Binary;
+  /** Number of separate parts; absent if the body is in this document. */
   parts?: number;
   /** See log-seals.ts. */
   bodyHash: Binary;

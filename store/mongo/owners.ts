@@ -50,7 +50,7 @@ export function mongoOwners(connection: Connection): DroppableOwners {
   };
 }
 
-/** Stores one document per incarnation. */
+/** Stores leases, one document for each run of a node (its incarnation). */
 export function mongoLeases(connection: Connection): LeaseStore {
   const rows = connection.collection<LeaseDocument>('leases');
   return {

@@ -47,9 +47,9 @@ export async function previewUpdates(
 }
 
 /**
- * Throws INVALID_ARGUMENT if a shard would refuse its part of an update that spans several shards,
- * since others could commit theirs by then. Compares metadata lengths first; usually that is
- * enough.
+ * Throws INVALID_ARGUMENT if a shard would refuse its part of an update because metadata became too
+ * long. Checks only updates that span several shards: the other shards could commit their parts
+ * before one refuses. Asks for a preview only if the lengths of the metadata leave a doubt.
  */
 export async function refuseTooLong(
   previewed: Previewed,

@@ -30,8 +30,9 @@ interface MeteredWrite {
 }
 
 /**
- * Runs `write` with its quota reserved. `write` must settle exactly when its outcome is known.
- * `caller` outlives the request. Throws PLAN_LIMIT_REACHED before anything is written.
+ * Runs `write` with its quota reserved until `write` settles, so `write` must not settle before its
+ * outcome is known. `caller` must outlive the request. Throws PLAN_LIMIT_REACHED before anything is
+ * written.
  */
 export async function withQuota<T>(
   caller: Caller,

@@ -8,7 +8,7 @@ import { countParams } from './route.ts';
 /** Estimated memory in bytes of one namespace on a page, without its name. */
 const NAMESPACE_BYTES = 100;
 
-/** Statistics of an index. The counts of each page of namespaces are from a different moment. */
+/** Statistics of an index. Each page of namespaces is counted at a different moment. */
 class Statistics implements PageSource<NamespacesPage> {
   readonly opening = '{"namespaces":{';
   readonly #input: RouteInput;

@@ -7,7 +7,7 @@ import type { RequestContext } from '../request-context.ts';
 import type { StepParts } from './step.ts';
 
 const UTF8_PARAMETER = /^charset\s*=\s*"?utf-?8"?$/;
-/** JSON defines no other parameters, so they are ignored. */
+/** Any parameter but `charset`. JSON defines none, so it is ignored. */
 const OTHER_PARAMETER = /^(?!charset)[^\s=]+=/;
 
 /**

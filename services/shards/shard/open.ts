@@ -52,7 +52,7 @@ export interface OpenedShard {
   checkpointSeq: number;
   /** Head at the seq of the last confirmed anchor, if recovery passed it. */
   anchored: ShardHead | null;
-  /** Heads after that one, oldest first, as far as the log confirmed them. */
+  /** Newest heads that recovery passed, oldest first; empty if there is a contradiction. */
   passed: ShardHead[];
   /** Bytes of log bodies that were replayed. */
   replayedBytes: number;

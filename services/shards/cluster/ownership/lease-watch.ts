@@ -108,12 +108,12 @@ export class LeaseWatch {
     if (sighting) sighting.gone = true;
   }
 
-  /** Leases that are not dead, as last read. */
+  /** Leases that are not known to be dead, as last read from the store. */
   live(): LeaseRow[] {
     return this.#sightings().flatMap((sighting) => (this.#isDead(sighting) ? [] : [sighting.row]));
   }
 
-  /** Leases that have been read, with the time in ms since their beat was first seen. */
+  /** Leases as last read, each with the time in ms since this node first saw its current beat. */
   sightings(): { row: LeaseRow; ageMs: number }[] {
     const monotonicMs = this.#clock.monotonicMs();
     return this.#sightings().map(({ row, sinceMs }) => ({ row, ageMs: monotonicMs - sinceMs }));
