@@ -148,6 +148,20 @@ export class CollectionWriter {
     return this.#result(write, { acks: new Map(), others: this.#headsOfOthers(write, new Map()) });
   }
 
+  /**
+   * Returns the collection's current state, as the result of a dry run. Requests no anchor and does
+   * not wait for one.
+   */
+  async current({ caller, row }: Write): Promise<WriteResult> {
+    const cut = await this.#heads.committed(row);
+    const isEnabled = isAnchoringEnabled(this.#runtime.config, await planOf(caller, row.accountId));
+    if (!isEnabled) return resultOf(cut, NO_ANCHOR);
+    const params = { collectionId: row.id, cut, waitMs: 0 };
+    const asked = call(caller, 'anchoring.confirmation', params, { timeout: SUBMIT_GRACE_MS });
+    // Without an answer, the anchor counts as pending.
+    return resultOf(cut, await asked.catch(() => PENDING));
+  }
+
   /** Merges by id. Throws INVALID_ARGUMENT, PLAN_LIMIT_REACHED and the shards' errors. */
   async update(write: Write, updates: RecordUpdate[], metadataMaxBytes: number): Promise<UpdateResult> {
     const { caller, row } = write;
@@ -241,14 +255,7 @@ export class CollectionWriter {
 
   async #result(write: Write, committed: Committed): Promise<WriteResult> {
     const cut = await this.#cutInTime(write, committed);
-    const { status, signature, explorerUrl } = await write.time.untilAnswer(this.#anchor(write, cut), PENDING);
-    return {
-      ...collectionRoot(cut),
-      ledgerProgram: LEDGER_PROGRAM,
-      ledgerTx: signature,
-      ledgerExplorerUrl: explorerUrl,
-      anchor: { status },
-    };
+    return resultOf(cut, await write.time.untilAnswer(this.#anchor(write, cut), PENDING));
   }
 
   /**
@@ -327,6 +334,16 @@ export class CollectionWriter {
       }
     }
   }
+}
+
+function resultOf(cut: Cut, { status, signature, explorerUrl }: AnchorReceipt): WriteResult {
+  return {
+    ...collectionRoot(cut),
+    ledgerProgram: LEDGER_PROGRAM,
+    ledgerTx: signature,
+    ledgerExplorerUrl: explorerUrl,
+    anchor: { status },
+  };
 }
 
 const everyShard = (row: CollectionRow): Map<number, null> =>

@@ -24,7 +24,7 @@ export async function deleteRecords(
   const { count, ...found } = ids
     ? { count: ids.length - (await countAbsent(write, ids)) }
     : await countScope(write, scope);
-  return { deleted: false, deletedCount: count, ...(await writer.unchanged(write)), ...found };
+  return { deleted: false, deletedCount: count, ...(await writer.current(write)), ...found };
 }
 
 /** Deletes all records of a namespace. Throws NAMESPACE_NOT_FOUND if it has none. */
@@ -63,7 +63,7 @@ export async function updateRecords(
     }
     const previews = await previewUpdates(write, withoutValues(updates), terms);
     const matchedCount = totalOf(matchedBy(previews));
-    return { matchedCount, updatedCount: 0, ...(await writer.unchanged(write)) };
+    return { matchedCount, updatedCount: 0, ...(await writer.current(write)) };
   }
   const previews = await previewMatching(write, { ...scope, ...merge, metadataMaxBytes }, false);
   const matching = matchedBy(previews);
@@ -73,8 +73,8 @@ export async function updateRecords(
     throw invalidValue('filter', `a filter that at most ${most} records match`, `one that ${matchedCount} match`);
   }
   const found = mergeFieldReports([...previews.values()].map(({ fields }) => fields));
-  if (dryRun || matchedCount === 0)
-    return { matchedCount, updatedCount: 0, ...(await writer.unchanged(write)), ...found };
+  if (dryRun) return { matchedCount, updatedCount: 0, ...(await writer.current(write)), ...found };
+  if (matchedCount === 0) return { matchedCount, updatedCount: 0, ...(await writer.unchanged(write)), ...found };
   const some = new Map([...matching].filter(([, count]) => count > 0));
   const changed = { ...scope, fields: [], ...merge, metadataMaxBytes };
   return { ...(await writer.updateMatching(write, some, changed)), ...found };

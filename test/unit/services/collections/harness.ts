@@ -26,6 +26,8 @@ type Submitted = AnchoringActions['anchoring.submit']['params'];
 /** Replaces the anchoring service: records its calls and responds as the test says. */
 class AnchoringInMemory {
   readonly submitted: Submitted[] = [];
+  /** Calls of `anchoring.confirmation`, which are answered like those of `submit`. */
+  readonly confirmations: Submitted[] = [];
   readonly closed: string[] = [];
   readonly rows = new Map<string, AnchorRow>();
   answer: (params: Submitted) => AnchorReceipt | Promise<AnchorReceipt> = () => ({
@@ -42,6 +44,10 @@ class AnchoringInMemory {
       actions: {
         submit: ({ params }: Context<Submitted>) => {
           this.submitted.push(params);
+          return this.answer(params);
+        },
+        confirmation: ({ params }: Context<Submitted>) => {
+          this.confirmations.push(params);
           return this.answer(params);
         },
         state: ({ params }: Context<{ collectionId: string }>) => this.rows.get(params.collectionId) ?? null,

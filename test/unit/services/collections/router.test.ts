@@ -25,6 +25,7 @@ afterAll(() => harness.close());
 beforeEach(() => {
   harness.shards.fault = null;
   harness.anchoring.submitted.length = 0;
+  harness.anchoring.confirmations.length = 0;
   harness.anchoring.answer = () => ({ status: 'pending', signature: null, explorerUrl: null });
 });
 
@@ -191,6 +192,35 @@ describe('writing', () => {
     await harness.call('collections.upsert', { ...target, records: records(0, 5) });
     const result = await harness.call('collections.delete', { ...target, ids: ['r0', 'r1', 'r0', 'absent'] });
     expect(result).toMatchObject({ deleted: true, deletedCount: 2, vectorCount: 3, anchor: { status: 'none' } });
+  });
+
+  test.each([
+    ['delete', 'collections.delete', { ids: ['r0', 'absent'] }, { deleted: false, deletedCount: 1 }],
+    [
+      'update',
+      'collections.updateRecords',
+      { updates: [{ id: 'r0', setMetadata: { a: 1 } }] },
+      { matchedCount: 1, updatedCount: 0 },
+    ],
+    ['delete by filter', 'collections.delete', { filter: { a: 1 } }, { deleted: false, deletedCount: 5 }],
+    [
+      'update by filter',
+      'collections.updateRecords',
+      { filter: { a: 1 }, setMetadata: { a: 2 } },
+      { matchedCount: 5, updatedCount: 0 },
+    ],
+  ] as const)('a dry run of a %s reports the state and requests no anchor', async (_, action, asked, found) => {
+    const target = await collection('pro');
+    const written = await harness.call('collections.upsert', { ...target, records: records(0, 5) });
+    harness.anchoring.submitted.length = 0;
+    harness.anchoring.answer = () => ({ status: 'confirmed', signature: 'Sig', explorerUrl: null });
+    const { merkleRoot, version, vectorCount } = written;
+    expect(await harness.call(action, { ...target, ...asked, dryRun: true })).toMatchObject({
+      ...found,
+      ...{ merkleRoot, version, vectorCount, ledgerTx: 'Sig', anchor: { status: 'confirmed' } },
+    });
+    expect(harness.anchoring.submitted).toEqual([]);
+    expect(harness.anchoring.confirmations.map(({ waitMs }) => waitMs)).toEqual([0]);
   });
 
   test('refuses a batch of other dimensions', async () => {

@@ -87,6 +87,17 @@ export class ShardsInMemory {
       }),
       'shards.countNew': async ({ shard: spec, ids }) =>
         ids.filter((id) => !this.of(spec.collectionId, spec.index, spec.of).records.has(id)).length,
+      // Every record matches every filter.
+      'shards.read': async ({ shard: spec, read: { op } }) => {
+        const count = this.of(spec.collectionId, spec.index, spec.of).records.size;
+        if (op === 'count') return { count };
+        return { matched: count, changed: count, refused: null };
+      },
+      'shards.previewUpdates': async ({ shard: spec, updates }) => {
+        const { records } = this.of(spec.collectionId, spec.index, spec.of);
+        const matched = updates.filter(({ id }) => records.has(id)).length;
+        return { matched, changed: matched, refused: null };
+      },
       'shards.head': async ({ shard: spec }) => this.of(spec.collectionId, spec.index, spec.of).head,
       'shards.prove': async ({ shard: spec, id }) => {
         const { map, head, records } = this.of(spec.collectionId, spec.index, spec.of);
