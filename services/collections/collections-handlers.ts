@@ -62,7 +62,7 @@ export class CollectionsHandlers implements Handlers<'collections'> {
     this.#catalog = new CollectionCatalog(runtime);
     this.#aliases = new Aliases(runtime, this.#catalog);
     this.#heads = new CollectionHeads(store.log);
-    this.#writer = new CollectionWriter(runtime, this.#heads);
+    this.#writer = new CollectionWriter(runtime, this.#heads, broker);
     this.#reader = new ShardReader((error) => log.error({ err: error }, 'excluded a shard from a partial result'));
     this.#removal = new Removal(broker, runtime, (id) => this.#catalog.idle(id));
     this.#awaited = new AwaitedShards(broker);

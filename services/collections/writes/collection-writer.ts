@@ -40,6 +40,7 @@ import type { CollectionRow } from '../../../store/catalog.ts';
 import { mergeFieldReports } from '../reads/absent-fields.ts';
 import { countAbsent, totalOf } from '../reads/collection-reader.ts';
 import { shardIndexOf, splitBatch, splitIds } from '../shard-routing.ts';
+import { AnchorHandOver } from './anchor-hand-over.ts';
 import { previewMatching, previewUpdates } from './change-preview.ts';
 import { changeInRounds, type MatchingMerge, PartlyChanged } from './change-rounds.ts';
 import type { CollectionHeads } from './collection-heads.ts';
@@ -51,8 +52,6 @@ const PENDING: AnchorReceipt = { status: 'pending', signature: null, explorerUrl
 /** Time in ms that the call may take in addition to `waitMs`. */
 const SUBMIT_GRACE_MS = 2_000;
 const CUT_PAUSE = { minMs: 50, maxMs: 1_000 };
-const HAND_OVER_PAUSE = { minMs: 1_000, maxMs: 30_000 };
-const HAND_OVER_TRIES = 6;
 
 /** One write to a collection. Its `caller` outlives the request. */
 export interface Write extends AbsentFieldsOption {
@@ -81,10 +80,13 @@ interface Committed {
 export class CollectionWriter {
   readonly #runtime: Pick<Runtime, 'config' | 'store' | 'log'>;
   readonly #heads: CollectionHeads;
+  readonly #handOver: AnchorHandOver;
 
-  constructor(runtime: Pick<Runtime, 'config' | 'store' | 'log'>, heads: CollectionHeads) {
+  /** `background` is for calls that outlive requests. */
+  constructor(runtime: Pick<Runtime, 'config' | 'store' | 'log'>, heads: CollectionHeads, background: Caller) {
     this.#runtime = runtime;
     this.#heads = heads;
+    this.#handOver = new AnchorHandOver(runtime, background);
   }
 
   /** Throws DIMENSION_MISMATCH, PLAN_LIMIT_REACHED and the shards' errors. */
@@ -131,11 +133,8 @@ export class CollectionWriter {
   /** Deletes every record in a scope. */
   async deleteMatching(write: Write, scope: RecordScope): Promise<DeleteResult> {
     const change = { kind: 'delete matching', ...scope } as const;
-    const committed = await this.#commit(
-      write,
-      everyShard(write.row),
-      (terms, _part, options) => changeInRounds(write.caller, terms, change, Number.POSITIVE_INFINITY, options),
-      true,
+    const committed = await this.#commit(write, everyShard(write.row), (terms, _part, options) =>
+      changeInRounds(write.caller, terms, change, Number.POSITIVE_INFINITY, options),
     );
     const acks = [...committed.acks.values()];
     const deletedCount = sumOf(acks, ({ deleted }) => deleted);
@@ -185,12 +184,8 @@ export class CollectionWriter {
       return sumOf(matching, ([index, count]) => Math.min(count, getOrThrow(previews, index).changed));
     };
     return this.#updated(write, totalOf(matching), countChanged, () =>
-      this.#commit(
-        write,
-        matching,
-        (terms, count, options) =>
-          changeInRounds(write.caller, terms, { kind: 'merge matching', ...merge }, count, options),
-        true,
+      this.#commit(write, matching, (terms, count, options) =>
+        changeInRounds(write.caller, terms, { kind: 'merge matching', ...merge }, count, options),
       ),
     );
   }
@@ -212,15 +207,11 @@ export class CollectionWriter {
     return { matchedCount, updatedCount, ...(await this.#result(write, committed)) };
   }
 
-  /**
-   * Writes every part, and resolves when the outcome of each is known. `isInRounds`: a part that
-   * fails may be partly committed.
-   */
+  /** Writes every part, and resolves when the outcome of each is known. */
   async #commit<Part>(
     write: Write,
     parts: Map<number, Part>,
     send: (terms: ShardWriteParams, part: Part, options: Record<string, unknown>) => Promise<WriteAck>,
-    isInRounds = false,
   ): Promise<Committed> {
     const { row, time } = write;
     const waitMs = time.leftToCommitMs;
@@ -236,13 +227,14 @@ export class CollectionWriter {
     const outcomes = await Promise.allSettled(sent);
     const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
     if (reasons.length > 0) {
-      if (parts.size > 1 || isInRounds || !isRefusal(reasons[0])) void this.#anchorWhatStands(write);
-      const reason = reasons.find((each) => !isRefusal(each)) ?? reasons[0];
+      const unknown = reasons.find((each) => !isRefusal(each));
+      const reason = unknown ?? reasons[0];
       const wrote = outcomes.some((outcome) =>
         outcome.status === 'fulfilled'
           ? outcome.value.upserted + outcome.value.deleted > 0
           : outcome.reason instanceof PartlyChanged,
       );
+      if (wrote || unknown !== undefined) this.#handOver.begin(row, write.caller.meta);
       // A 400 would mean that nothing was written.
       if (wrote && isProvecError(reason) && reason.status === 400) throw new PartlyChanged(reason);
       // Do not retry the whole write: some shards may have committed it.
@@ -280,7 +272,7 @@ export class CollectionWriter {
         const pauseMs = backoffMs(failures, CUT_PAUSE);
         if (write.time.leftToAnswerMs > pauseMs) await delay(pauseMs);
         else {
-          void this.#anchorWhatStands(write);
+          this.#handOver.begin(write.row, write.caller.meta);
           const message =
             'The service stored the write but cannot read the new root now; sending it again changes nothing.';
           throw unavailable(message, error);
@@ -308,30 +300,6 @@ export class CollectionWriter {
     } catch (error) {
       log.warn({ err: error, collectionId: row.id }, 'could not submit a committed write for anchoring');
       return PENDING;
-    }
-  }
-
-  /**
-   * Anchors whatever a failed write has committed. If the hand-over fails, anchoring finds it by
-   * itself minutes later.
-   */
-  async #anchorWhatStands({ caller, row }: Write): Promise<void> {
-    const { config, log, store } = this.#runtime;
-    for (let failures = 0; ; failures++) {
-      try {
-        if (!isAnchoringEnabled(config, await planOf(caller, row.accountId))) return;
-        const cut = await committedCut(store.log, row);
-        if (cut.every(({ seq }) => seq === 0)) return;
-        await call(caller, 'anchoring.submit', { collectionId: row.id, cut, waitMs: 0 });
-        return;
-      } catch (error) {
-        if (failures < HAND_OVER_TRIES) await delay(backoffMs(failures, HAND_OVER_PAUSE), undefined, { ref: false });
-        else {
-          const what = 'could not submit a partly committed write for anchoring';
-          log.warn({ err: error, collectionId: row.id }, what);
-          return;
-        }
-      }
     }
   }
 }

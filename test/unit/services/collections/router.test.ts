@@ -11,6 +11,7 @@ import { mergeLists } from '../../../../services/collections/reads/merge-lists.t
 import { ranksBefore } from '../../../../services/collections/reads/shard-reader.ts';
 import { shardIndexOf, splitBatch, splitIds } from '../../../../services/collections/shard-routing.ts';
 import { emptyAnchorRow } from '../../../../store/anchors.ts';
+import { until } from '../../../support/until.ts';
 import { Harness } from './harness.ts';
 
 let harness: Harness;
@@ -187,6 +188,36 @@ describe('writing', () => {
     expect(await write()).toMatchObject({ upsertedCount: 20, vectorCount: 20 });
   });
 
+  test('a write that no shard accepts begins no anchoring', async () => {
+    const target = await collection('pro');
+    const write = () => harness.call('collections.upsert', { ...target, records: records(0, 20) });
+    await write();
+    harness.shards.fault = { action: 'shards.upsert', index: 'every', when: 'before' };
+    await expect(write()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    harness.shards.fault = null;
+    await write();
+    // Both writes that succeeded, which waited for their anchors.
+    expect(harness.anchoring.submitted.map(({ waitMs }) => waitMs > 0)).toEqual([true, true]);
+  });
+
+  test('failed writes of a collection share the anchoring of what they committed', async () => {
+    const target = await collection('pro');
+    const { log } = harness.store;
+    const { heads } = log;
+    let reads = 0;
+    log.heads = () => {
+      reads++;
+      return Promise.reject(new Error('the store is away'));
+    };
+    harness.shards.fault = { action: 'shards.upsert', index: shardIndexOf('r0', 4), when: 'before' };
+    const write = () => harness.call('collections.upsert', { ...target, records: records(0, 20) });
+    for (let at = 0; at < 10; at++) await expect(write()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(reads).toBe(1);
+    log.heads = heads;
+    await until('the state is submitted', () => harness.anchoring.submitted.length > 0);
+    expect(harness.anchoring.submitted).toMatchObject([{ waitMs: 0, collectionId: target.collectionId }]);
+  });
+
   test('deletes count what existed, once', async () => {
     const target = await collection('free');
     await harness.call('collections.upsert', { ...target, records: records(0, 5) });
@@ -209,19 +240,22 @@ describe('writing', () => {
       { filter: { a: 1 }, setMetadata: { a: 2 } },
       { matchedCount: 5, updatedCount: 0 },
     ],
-  ] as const)('a dry run of a %s reports the state and requests no anchor', async (_, action, asked, found) => {
-    const target = await collection('pro');
-    const written = await harness.call('collections.upsert', { ...target, records: records(0, 5) });
-    harness.anchoring.submitted.length = 0;
-    harness.anchoring.answer = () => ({ status: 'confirmed', signature: 'Sig', explorerUrl: null });
-    const { merkleRoot, version, vectorCount } = written;
-    expect(await harness.call(action, { ...target, ...asked, dryRun: true })).toMatchObject({
-      ...found,
-      ...{ merkleRoot, version, vectorCount, ledgerTx: 'Sig', anchor: { status: 'confirmed' } },
-    });
-    expect(harness.anchoring.submitted).toEqual([]);
-    expect(harness.anchoring.confirmations.map(({ waitMs }) => waitMs)).toEqual([0]);
-  });
+  ] as const)(
+    'a dry run of a %s reports the state and requests no anchor',
+    async (_, action, asked, found) => {
+      const target = await collection('pro');
+      const written = await harness.call('collections.upsert', { ...target, records: records(0, 5) });
+      harness.anchoring.submitted.length = 0;
+        harness.anchoring.answer = () => ({ status: 'confirmed', signature: 'Sig', explorerUrl: null });
+      const { merkleRoot, version, vectorCount } = written;
+        expect(await harness.call(action, { ...target, ...asked, dryRun: true })).toMatchObject({
+        ...found,
+        ...{ merkleRoot, version, vectorCount, ledgerTx: 'Sig', anchor: { status: 'confirmed' } },
+      });
+      expect(harness.anchoring.submitted).toEqual([]);
+      expect(harness.anchoring.confirmations.map(({ waitMs }) => waitMs)).toEqual([0]);
+      },
+  );
 
   test('refuses a batch of other dimensions', async () => {
     const target = await collection('free');

@@ -30,8 +30,8 @@ interface OpenShardStats {
  */
 export class ShardsInMemory {
   readonly shards = new Map<string, OpenShardStats>();
-  /** Makes a call of `action` on shard `index` fail, before or after its effect. */
-  fault: { action: string; index: number; when: 'before' | 'after' } | null = null;
+  /** Makes calls of `action` fail, on one shard or every one, before or after their effect. */
+  fault: { action: string; index: number | 'every'; when: 'before' | 'after' } | null = null;
   /** Makes calls of `action` wait for `until` before they begin. */
   hang: { action: string; until: Promise<unknown> } | null = null;
   readonly calls: string[] = [];
@@ -139,7 +139,8 @@ export class ShardsInMemory {
   ): Promise<unknown> {
     this.calls.push(action);
     if (this.hang?.action === action) await this.hang.until;
-    const hit = this.fault?.action === action && (params.shard?.index ?? 0) === this.fault.index;
+    const isHit = [params.shard?.index ?? 0, 'every'].includes(this.fault?.index ?? -1);
+    const hit = this.fault?.action === action && isHit;
     const refusal = new ProvecError('UNAVAILABLE', 'ordered by the test');
     if (hit && this.fault!.when === 'before') throw refusal;
     const result = await handler(params);
