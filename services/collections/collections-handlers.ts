@@ -61,7 +61,7 @@ export class CollectionsHandlers implements Handlers<'collections'> {
     this.#broker = broker;
     this.#catalog = new CollectionCatalog(runtime);
     this.#aliases = new Aliases(runtime, this.#catalog);
-    this.#heads = new CollectionHeads(store.log);
+    this.#heads = new CollectionHeads(store.log, broker, this.#pace);
     this.#writer = new CollectionWriter(runtime, this.#heads, broker);
     this.#reader = new ShardReader((error) => log.error({ err: error }, 'excluded a shard from a partial result'));
     this.#removal = new Removal(broker, runtime, (id) => this.#catalog.idle(id));
@@ -208,9 +208,7 @@ export class CollectionsHandlers implements Handlers<'collections'> {
     const { accountId, id, namespace = '' } = ctx.params;
     return this.#catalog.use(ctx.params, async (row) => {
       const isAnchored = isAnchoringEnabled(this.#runtime.config, await planOf(ctx, accountId));
-      return proveRecord(ctx, row, { id, namespace }, isAnchored, (shard) =>
-        this.#heads.newest(this.#pace.of(detachedCaller(ctx), row), shard),
-      );
+      return proveRecord(ctx, row, { id, namespace }, isAnchored, (shard) => this.#heads.newest(shard));
     });
   }
 

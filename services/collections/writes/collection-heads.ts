@@ -6,6 +6,7 @@ import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { CoalescedReads } from '../../../lib/time/coalesced-reads.ts';
 import type { CollectionRow } from '../../../store/catalog.ts';
 import type { ShardLog } from '../../../store/log.ts';
+import type { ShardCallPace } from '../paced-caller.ts';
 
 /** Timeout in ms for a shard's head; after it the head is read from the log. */
 const HEAD_MAX_MS = 10_000;
@@ -16,19 +17,23 @@ const HEAD_MAX_MS = 10_000;
  */
 export class CollectionHeads {
   readonly #log: Pick<ShardLog, 'heads'>;
+  readonly #caller: Caller;
+  readonly #pace: ShardCallPace;
   readonly #newest = new CoalescedReads<ShardHead>();
   readonly #committed = new CoalescedReads<Cut>();
 
-  constructor(log: Pick<ShardLog, 'heads'>) {
+  /** `caller` must not belong to a request, since requests share the calls. */
+  constructor(log: Pick<ShardLog, 'heads'>, caller: Caller, pace: ShardCallPace) {
     this.#log = log;
+    this.#caller = caller;
+    this.#pace = pace;
   }
 
-  /**
-   * Returns the head as the shard's owner has it. `caller` must not be bound to a single request,
-   * since others share the call.
-   */
-  newest(caller: Caller, shard: ShardSpec): Promise<ShardHead> {
-    return this.#newest.get(shardKey(shard.collectionId, shard.index), () =>
+  /** Returns the head as the shard's owner has it. */
+  newest(shard: ShardSpec): Promise<ShardHead> {
+    const { accountId, collectionId, index, of: shards } = shard;
+    const caller = this.#pace.of(this.#caller, { accountId, shards });
+    return this.#newest.get(shardKey(collectionId, index), () =>
       call(caller, 'shards.head', { shard }, { timeout: HEAD_MAX_MS }),
     );
   }

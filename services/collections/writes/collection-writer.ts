@@ -254,10 +254,10 @@ export class CollectionWriter {
    * Reads the heads in parallel with the writes. Resolves to null if an owner does not respond,
    * which must not fail a committed write.
    */
-  #headsOfOthers({ caller, row }: Write, parts: Map<number, unknown>): Promise<Cut | null> {
+  #headsOfOthers({ row }: Write, parts: Map<number, unknown>): Promise<Cut | null> {
     const others = shardSpecs(row).filter(({ index }) => !parts.has(index));
     // `#cut` then takes the heads of the log.
-    return Promise.all(others.map((shard) => this.#heads.newest(caller, shard))).catch(() => null);
+    return Promise.all(others.map((shard) => this.#heads.newest(shard))).catch(() => null);
   }
 
   /**
