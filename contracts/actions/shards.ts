@@ -134,12 +134,12 @@ export interface ShardsActions {
   'shards.head': { params: { shard: ShardSpec }; result: ShardHead };
   /** Returns what updates by id would do. */
   'shards.previewUpdates': {
-    params: { shard: ShardSpec; updates: RecordUpdate[]; terms: PreviewOptions };
+    params: { shard: ShardSpec; updates: RecordUpdate[]; terms: PreviewOptions } & OpenTimeoutOption;
     result: ChangePreview;
   };
   /** Returns the size of each record's metadata in bytes, 0 if there is no such record. */
-  'shards.metadataBytes': { params: { shard: ShardSpec; ids: string[] }; result: number[] };
-  'shards.countNew': { params: { shard: ShardSpec; ids: string[] }; result: number };
+  'shards.metadataBytes': { params: { shard: ShardSpec; ids: string[] } & OpenTimeoutOption; result: number[] };
+  'shards.countNew': { params: { shard: ShardSpec; ids: string[] } & OpenTimeoutOption; result: number };
   'shards.prove': { params: { shard: ShardSpec; id: string }; result: ShardProof };
   /**
    * Returns the root at `seq` computed from the shard's records, to be compared with the ledger

@@ -294,16 +294,16 @@ export class ShardNode {
     if (this.shardCache.peek(shard) || this.#cluster) await this.#read({ shard, eventual: true }, 'leave', { rest });
   }
 
-  previewUpdates({ shard, ...asked }: Params<'previewUpdates'>): Promise<ChangePreview> {
-    return this.#read({ shard }, 'previewUpdates', asked);
+  previewUpdates({ shard, openMaxMs, ...asked }: Params<'previewUpdates'>): Promise<ChangePreview> {
+    return this.#read({ shard, openMaxMs }, 'previewUpdates', asked);
   }
 
-  metadataBytes({ shard, ids }: Params<'metadataBytes'>): Promise<number[]> {
-    return this.#read({ shard }, 'metadataBytes', { ids });
+  metadataBytes({ ids, ...terms }: Params<'metadataBytes'>): Promise<number[]> {
+    return this.#read(terms, 'metadataBytes', { ids });
   }
 
-  countNew({ shard, ids }: Params<'countNew'>): Promise<number> {
-    return this.#read({ shard }, 'countNew', { ids });
+  countNew({ ids, ...terms }: Params<'countNew'>): Promise<number> {
+    return this.#read(terms, 'countNew', { ids });
   }
 
   prove({ shard, id }: Params<'prove'>): Promise<ShardProof> {

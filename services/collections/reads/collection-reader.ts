@@ -47,7 +47,7 @@ export function countRecords(read: CollectionRead, selected: DecodedRequest<'cou
 export async function countScope(
   { caller, row }: Pick<CollectionRead, 'caller' | 'row'>,
   scope: RecordScope,
-  terms: ReadOptions = {},
+  terms: ReadOptions,
 ): Promise<CountResult> {
   const read = { op: 'count', ...scope } as const;
   const answers = await Promise.all(shardSpecs(row).map((shard) => readShard(caller, shard, read, terms)));
@@ -57,14 +57,19 @@ export async function countScope(
   return { count, ...mergeFieldReports(counts.map(({ fields }) => fields)) };
 }
 
-/** Counts the stored ids that no record has. Throws the shards' errors. */
+/**
+ * Counts the stored ids that no record has. Waits at most `awayMaxMs` for an unavailable shard.
+ * Throws the shards' errors.
+ */
 export async function countAbsent(
   { caller, row }: Pick<CollectionRead, 'caller' | 'row'>,
   ids: string[],
+  awayMaxMs: number | undefined,
 ): Promise<number> {
-  const counts = [...splitIds(ids, row.shards)].map(([index, part]) =>
-    call(caller, 'shards.countNew', { shard: shardSpec(row, index), ids: part }),
-  );
+  const counts = [...splitIds(ids, row.shards)].map(([index, part]) => {
+    const params = { shard: shardSpec(row, index), ids: part, openMaxMs: awayMaxMs };
+    return call(caller, 'shards.countNew', params, { awayMaxMs });
+  });
   return (await Promise.all(counts)).reduce((total, count) => total + count, 0);
 }
 

@@ -9,10 +9,13 @@ import type { CollectionRow } from '../../../store/catalog.ts';
 import { readShard } from '../reads/shard-reader.ts';
 import { shardIndexOf } from '../shard-routing.ts';
 import type { MatchingMerge } from './change-rounds.ts';
+import type { WriteTime } from './write-time.ts';
 
+/** Collection whose changes are previewed; `time` limits the wait for an unavailable shard. */
 interface Previewed {
   caller: Caller;
   row: CollectionRow;
+  time: Pick<WriteTime, 'awayMaxMs'>;
 }
 
 /** Previews by shard index. */
@@ -23,25 +26,25 @@ export type Previews = Map<number, ChangePreview>;
  * the shards' errors.
  */
 export async function previewMatching(
-  { caller, row }: Previewed,
+  { caller, row, time: { awayMaxMs } }: Previewed,
   merge: MatchingMerge,
   countsChanges: boolean,
 ): Promise<Previews> {
   const read = { op: 'preview', ...merge, countsChanges } as const;
-  const asked = shardSpecs(row).map((shard) => readShard(caller, shard, read, {}));
+  const asked = shardSpecs(row).map((shard) => readShard(caller, shard, read, { awayMaxMs }));
   return throwIfRefused(new Map((await Promise.all(asked)).entries()));
 }
 
 /** Previews the updates in the shards of their records. Throws the errors of `previewMatching`. */
 export async function previewUpdates(
-  { caller, row }: Previewed,
+  { caller, row, time: { awayMaxMs } }: Previewed,
   updates: RecordUpdate[],
   terms: PreviewOptions,
 ): Promise<Previews> {
   const parts = [...Map.groupBy(updates, ({ id }) => shardIndexOf(id, row.shards))];
   const asked = parts.map(async ([index, part]) => {
-    const params = { shard: shardSpec(row, index), updates: part, terms };
-    return [index, await call(caller, 'shards.previewUpdates', params)] as const;
+    const params = { shard: shardSpec(row, index), updates: part, terms, openMaxMs: awayMaxMs };
+    return [index, await call(caller, 'shards.previewUpdates', params, { awayMaxMs })] as const;
   });
   return throwIfRefused(new Map(await Promise.all(asked)));
 }
@@ -56,14 +59,15 @@ export async function refuseTooLong(
   updates: RecordUpdate[],
   metadataMaxBytes: number,
 ): Promise<void> {
-  const { caller, row } = previewed;
+  const { caller, row, time } = previewed;
+  const { awayMaxMs } = time;
   const parts = [...Map.groupBy(updates, ({ id }) => shardIndexOf(id, row.shards))];
   if (parts.length === 1) return;
   const asked = parts.map(async ([index, part]) => {
     const growing = part.filter(({ set }) => set !== null);
     if (growing.length === 0) return [];
-    const params = { shard: shardSpec(row, index), ids: growing.map(({ id }) => id) };
-    const bytes = await call(caller, 'shards.metadataBytes', params);
+    const params = { shard: shardSpec(row, index), ids: growing.map(({ id }) => id), openMaxMs: awayMaxMs };
+    const bytes = await call(caller, 'shards.metadataBytes', params, { awayMaxMs });
     return growing.filter(({ set }, at) => itemAt(bytes, at) + Buffer.byteLength(set ?? '') > metadataMaxBytes);
   });
   const doubtful = (await Promise.all(asked)).flat();

@@ -100,7 +100,7 @@ export class CollectionWriter {
     }
     const parts = splitBatch(batch, row.shards);
     const writes = batch.ids.length;
-    const count = async () => ({ writes, vectors: await countAbsent(write, batch.ids) });
+    const count = async () => ({ writes, vectors: await countAbsent(write, batch.ids, write.time.awayMaxMs) });
     const metered = { accountId: row.accountId, most: { writes, vectors: writes }, writesMin: writes, count };
     // Quota is reserved only until the commit, so waiting for the anchor does not block other
     // writes.

@@ -20,10 +20,11 @@ export async function deleteRecords(
 ): Promise<DeleteResult> {
   const scope = scopeOf(write, selected);
   const ids = given && storedIds(selected.namespace, given);
+  const { awayMaxMs } = write.time;
   if (!dryRun) return ids ? writer.delete(write, ids) : writer.deleteMatching(write, scope);
   const { count, ...found } = ids
-    ? { count: ids.length - (await countAbsent(write, ids)) }
-    : await countScope(write, scope);
+    ? { count: ids.length - (await countAbsent(write, ids, awayMaxMs)) }
+    : await countScope(write, scope, { awayMaxMs });
   return { deleted: false, deletedCount: count, ...(await writer.current(write)), ...found };
 }
 
@@ -34,7 +35,8 @@ export async function deleteNamespace(
   namespace: string,
 ): Promise<DeleteResult> {
   const scope = { namespace, filter: null };
-  if ((await countScope(write, scope)).count === 0) throw notFound('NAMESPACE_NOT_FOUND');
+  if ((await countScope(write, scope, { awayMaxMs: write.time.awayMaxMs })).count === 0)
+    throw notFound('NAMESPACE_NOT_FOUND');
   return writer.deleteMatching(write, scope);
 }
 

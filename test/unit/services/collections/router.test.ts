@@ -241,20 +241,23 @@ describe('writing', () => {
       { matchedCount: 5, updatedCount: 0 },
     ],
   ] as const)(
-    'a dry run of a %s reports the state and requests no anchor',
+    'a dry run of a %s reports the state, requests no anchor, and waits briefly for shards',
     async (_, action, asked, found) => {
       const target = await collection('pro');
       const written = await harness.call('collections.upsert', { ...target, records: records(0, 5) });
       harness.anchoring.submitted.length = 0;
-        harness.anchoring.answer = () => ({ status: 'confirmed', signature: 'Sig', explorerUrl: null });
+      harness.shards.waits.clear();
+      harness.anchoring.answer = () => ({ status: 'confirmed', signature: 'Sig', explorerUrl: null });
       const { merkleRoot, version, vectorCount } = written;
-        expect(await harness.call(action, { ...target, ...asked, dryRun: true })).toMatchObject({
+      const shortWait = { meta: { shardWaitMs: 300 } };
+      expect(await harness.call(action, { ...target, ...asked, dryRun: true }, shortWait)).toMatchObject({
         ...found,
         ...{ merkleRoot, version, vectorCount, ledgerTx: 'Sig', anchor: { status: 'confirmed' } },
       });
       expect(harness.anchoring.submitted).toEqual([]);
       expect(harness.anchoring.confirmations.map(({ waitMs }) => waitMs)).toEqual([0]);
-      },
+      expect([...harness.shards.waits]).toEqual(['300 ms away, 300 ms opening']);
+    },
   );
 
   test('refuses a batch of other dimensions', async () => {

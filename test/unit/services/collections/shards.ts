@@ -35,6 +35,8 @@ export class ShardsInMemory {
   /** Makes calls of `action` wait for `until` before they begin. */
   hang: { action: string; until: Promise<unknown> } | null = null;
   readonly calls: string[] = [];
+  /** How long the calls waited at most for a shard that is unavailable, and for its opening. */
+  readonly waits = new Set<string>();
   readonly queries: QueryOptions[] = [];
   #store: Store;
 
@@ -127,7 +129,11 @@ export class ShardsInMemory {
     };
     const actions = Object.entries(handlers).map(([name, handler]) => [
       name.slice('shards.'.length),
-      (ctx: Params<'shards.head'>) => this.#faulty(name, ctx.params, handler as (params: unknown) => Promise<unknown>),
+      (ctx: Params<'shards.countNew'>) => {
+        const { awayMaxMs } = ctx.options as { awayMaxMs?: number };
+        this.waits.add(`${awayMaxMs} ms away, ${ctx.params.openMaxMs} ms opening`);
+        return this.#faulty(name, ctx.params, handler as (params: unknown) => Promise<unknown>);
+      },
     ]);
     return { name: 'shards', actions: Object.fromEntries(actions) };
   }
