@@ -73,16 +73,21 @@ export class ShardPages {
       ) => {
         let { rest } = first;
         // Best effort: the shard forgets the rest after a while anyway.
-        leaves.push(() => {
+        const leave = (): void => {
           if (rest !== null)
             call(caller, 'shards.leave', { shard, rest }, { signal: undefined }).catch(() => undefined);
           rest = null;
-        });
+        };
+        leaves.push(leave);
+        if (isOver) leave();
         const more = async (): Promise<I[]> => {
           if (rest === null) return [];
-          const page = (await reach(this.#next(caller, shard, rest, waits))) as AnswerPage<I>;
-          rest = page.rest;
-          return counted(page.items);
+          const next = this.#next(caller, shard, rest, waits).then((page) => {
+            rest = page.rest;
+            if (isOver) leave();
+            return page;
+          });
+          return counted(((await reach(next)) as AnswerPage<I>).items);
         };
         return { items: counted(first.items), more };
       };
