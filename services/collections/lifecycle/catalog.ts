@@ -45,7 +45,7 @@ export class CollectionCatalog {
   /** Targets of aliases. */
   readonly #aliased = new LRUCache<string, CollectionRow>({ max: CACHED_ROWS_MAX });
   readonly #found = new CoalescedReads<CollectionRow | null>();
-  /** Counts changes and drops. A row that was read while this changed may be outdated. */
+  /** Counts changes and drops. A row that was read while this changed is not cached. */
   #changes = 0;
   #users = new Map<string, number>();
   #idle = new Map<string, () => void>();
@@ -92,17 +92,13 @@ export class CollectionCatalog {
   async resolve(accountId: string, name: string): Promise<CollectionRow> {
     if (!isCollectionName(name, this.#runtime.config.limits)) throw notFound('COLLECTION_NOT_FOUND');
     const key = cacheKey(accountId, name);
-    for (;;) {
-      const cached = this.#rows.get(key) ?? this.#aliased.get(key);
-      if (cached) return cached;
-      const changes = this.#changes;
-      const row = await this.#found.get(key, () => this.#find(accountId, name));
-      if (!row) throw await this.#unknown(accountId, name);
-      if (changes === this.#changes) {
-        if (this.#isAlone) (row.name === name ? this.#rows : this.#aliased).set(key, row);
-        return row;
-      }
-    }
+    const cached = this.#rows.get(key) ?? this.#aliased.get(key);
+    if (cached) return cached;
+    const changes = this.#changes;
+    const row = await this.#found.get(key, () => this.#find(accountId, name));
+    if (!row) throw await this.#unknown(accountId, name);
+    if (this.#isAlone && changes === this.#changes) (row.name === name ? this.#rows : this.#aliased).set(key, row);
+    return row;
   }
 
   /** Finds a collection by its name or by an alias. */
@@ -156,9 +152,9 @@ export class CollectionCatalog {
 
   /** Runs an operation while keeping the collection's data. Throws COLLECTION_NOT_FOUND. */
   async use<T>(named: NamedCollection, operation: (row: CollectionRow) => Promise<T>): Promise<T> {
-    const { collection } = named;
-    const isKnown = collection !== undefined && !this.#dropped.has(collection.id);
-    const row = isKnown ? collection : await this.#current(named);
+    let row = named.collection;
+    // Ends, since a lookup that begins after a drop does not find the collection.
+    while (row === undefined || this.#dropped.has(row.id)) row = await this.#current(named);
     this.#users.set(row.id, (this.#users.get(row.id) ?? 0) + 1);
     try {
       return await operation(row);
@@ -172,21 +168,8 @@ export class CollectionCatalog {
     }
   }
 
-  /** Looks up the row, again if rows changed meanwhile. */
-  async #current({
-    accountId,
-    name,
-    collection,
-    collectionId = collection?.id,
-  }: NamedCollection): Promise<CollectionRow> {
-    for (;;) {
-      const changes = this.#changes;
-      const row =
-        collectionId === undefined
-          ? await this.resolve(accountId, name)
-          : await this.#get(collectionId, accountId, name);
-      if (changes === this.#changes) return row;
-    }
+  #current({ accountId, name, collection, collectionId = collection?.id }: NamedCollection): Promise<CollectionRow> {
+    return collectionId === undefined ? this.resolve(accountId, name) : this.#get(collectionId, accountId, name);
   }
 
   /** Finds a collection by id, regardless of its current name. */

@@ -99,6 +99,27 @@ test("a deleted account's key creates nothing that lasts", async () => {
 });
 
 describe('finding', () => {
+  test("changes of another account's collections do not repeat a lookup", async () => {
+    const mine = { accountId: await harness.account('enterprise'), name: 'mine' };
+    const theirs = { accountId: await harness.account('enterprise'), name: 'theirs' };
+    for (const target of [mine, theirs]) await harness.call('collections.create', { ...target, dimensions: 2 });
+    const { catalog } = harness.store;
+    const { findCollection } = catalog;
+    let lookups = 0;
+    catalog.findCollection = async (account, name) => {
+      const row = await findCollection.call(catalog, account, name);
+      if (account === mine.accountId && ++lookups < 9)
+        await harness.call('collections.update', { ...theirs, tags: { at: String(lookups) } });
+      return row;
+    };
+    try {
+      expect(await harness.call('collections.get', mine)).toMatchObject({ name: 'mine' });
+    } finally {
+      catalog.findCollection = findCollection;
+    }
+    expect(lookups).toBe(1);
+  });
+
   test("another account's collection is as absent as one that never existed", async () => {
     const other = await harness.account('enterprise');
     await harness.call('collections.create', { accountId: other, name: 'theirs', dimensions: 3 });
