@@ -71,7 +71,7 @@ export interface Catalog {
    * had already happened. Unless `evenHeld`, refuses while the collection is protected or has an
    * alias.
    */
-  dropCollection(id: CollectionId, evenHeld?: boolean): Promise<DropOutcome>;
+  dropCollection(id: CollectionId, evenHeld: boolean): Promise<DropOutcome>;
   /** Returns dropped collections whose data or ledger account has yet to be removed. */
   listDropped(): Promise<CollectionRow[]>;
   forgetDropped(id: CollectionId): Promise<void>;

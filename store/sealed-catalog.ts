@@ -92,7 +92,7 @@ export class SealedCatalog implements Catalog {
     }
   }
 
-  async dropCollection(id: CollectionId, evenHeld = true): Promise<DropOutcome> {
+  async dropCollection(id: CollectionId, evenHeld: boolean): Promise<DropOutcome> {
     for (;;) {
       const found = await this.#stored.getCollection(id);
       if (found === null) return 'gone';

@@ -66,7 +66,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
       expect(await aliases.put(newAlias({ collectionId: nowhere }), 10)).toBe('no target');
       expect(await aliases.find(one, 'an-alias')).toBeNull();
       await aliases.put(newAlias(), 10);
-      await catalog.dropCollection(other);
+      await catalog.dropCollection(other, true);
       for (const collectionId of [nowhere, other])
         expect(await aliases.put(newAlias({ collectionId }), 10)).toBe('no target');
       expect(await aliases.find(one, 'an-alias')).toEqual(stored(newAlias()));
@@ -111,7 +111,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
       const row = newCollection({ accountId: one, name: 'an-alias' });
       await catalog.createCollection(row, null);
       expect(await aliases.put(newAlias(), 10)).toBe('collection');
-      await catalog.dropCollection(row.id);
+      await catalog.dropCollection(row.id, true);
       expect(await aliases.put(newAlias(), 10)).toBe('created');
       const next = newCollection({ accountId: one, name: 'an-alias' });
       expect(await catalog.createCollection(next, 3)).toBe('alias');

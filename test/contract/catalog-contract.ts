@@ -72,7 +72,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       for (const limit of [105, 209, 210]) expect((await pagesOf(read, limit)).flat()).toEqual(all);
       expect(await pagesOf(read, 210)).toHaveLength(1);
       // A page can start after a collection that no longer exists.
-      await catalog.dropCollection(all[1].id);
+      await catalog.dropCollection(all[1].id, true);
       expect((await catalog.collectionsPage(account, all[1], 2)).rows).toEqual([all[2], all[3]]);
       await catalog.forgetDropped(all[1].id);
       expect((await catalog.collectionsPage(account, all[1], 2)).rows).toContainEqual(all[2]);
@@ -115,7 +115,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       const { tags: _, ...bare } = tagged;
       expect(await catalog.getCollection(tagged.id)).toEqual({ ...bare, deletionProtection });
       expect(await catalog.listCollections(one)).toContainEqual({ ...plain, tags: '{"b":"3"}' });
-      expect(await catalog.dropCollection(plain.id)).toBe('dropped');
+      expect(await catalog.dropCollection(plain.id, true)).toBe('dropped');
       expect(await catalog.listDropped()).toContainEqual({ ...plain, tags: '{"b":"3"}' });
       await catalog.forgetDropped(plain.id);
     });
@@ -147,7 +147,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       expect(await catalog.dropCollection(row.id, false)).toBe('dropped');
       const other = newCollection({ deletionProtection: true });
       await catalog.createCollection(other, null);
-      expect(await catalog.dropCollection(other.id)).toBe('dropped');
+      expect(await catalog.dropCollection(other.id, true)).toBe('dropped');
     });
 
     test('a dropped name is free at once, and its row stays among the dropped until it is removed', async () => {
@@ -155,7 +155,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       const row = newCollection();
       const next = newCollection({ accountId: row.accountId });
       await catalog.createCollection(row, 1);
-      const drops = await Promise.all([catalog.dropCollection(row.id), catalog.dropCollection(row.id)]);
+      const drops = await Promise.all([catalog.dropCollection(row.id, true), catalog.dropCollection(row.id, true)]);
       expect(drops.sort()).toEqual(['dropped', 'gone']);
       expect(await catalog.getCollection(row.id)).toBeNull();
       expect(await catalog.findCollection(row.accountId, row.name)).toBeNull();
@@ -167,7 +167,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       await catalog.forgetDropped(row.id);
       expect(await catalog.listDropped()).toEqual([]);
       expect(await catalog.findCollection(row.accountId, row.name)).toEqual(next);
-      expect(await catalog.dropCollection('never existed')).toBe('gone');
+      expect(await catalog.dropCollection('never existed', true)).toBe('gone');
     });
 
     test('accounts are listed oldest first; their plan changes; a deleted one takes its keys and usage along', async () => {
@@ -211,7 +211,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       await expect(catalog.changeCollection(forged.id, () => ({ deletionProtection: true }))).rejects.toMatchObject(
         damaged,
       );
-      await expect(catalog.dropCollection(forged.id)).rejects.toMatchObject(damaged);
+      await expect(catalog.dropCollection(forged.id, true)).rejects.toMatchObject(damaged);
       expect(await catalog.createCollection(newCollection({ accountId: one, name: 'forged' }), null)).toBe('exists');
       expect(await catalog.listCollections(one)).toEqual([own]);
       const all = await collect(catalog.allCollections());
@@ -223,7 +223,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       const forged = newCollection({ accountId: one });
       await subject.forge(async (forger) => {
         await forger.catalog.createCollection(forged, null);
-        await forger.catalog.dropCollection(forged.id);
+        await forger.catalog.dropCollection(forged.id, true);
       });
       expect(await catalog.getCollection(forged.id)).toBeNull();
       expect((await catalog.listDropped()).map(({ id }) => id)).not.toContain(forged.id);
@@ -246,7 +246,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       await catalog.createAccount(account);
       await catalog.setPlan(account.id, 'business');
       for (const row of [live, dropped]) await catalog.createCollection(row, null);
-      await catalog.dropCollection(dropped.id);
+      await catalog.dropCollection(dropped.id, true);
       const after = (await subject.reopen()).catalog;
       expect(await after.findCollection(live.accountId, live.name)).toEqual(live);
       expect(await after.listDropped()).toEqual([dropped]);

@@ -27,7 +27,7 @@ const TRACES: [what: string, leave: (store: Store) => Promise<unknown>][] = [
     async ({ catalog }) => {
       const row = newCollection();
       await catalog.createCollection(row, null);
-      await catalog.dropCollection(row.id);
+      await catalog.dropCollection(row.id, true);
     },
   ],
   ['a log entry', ({ log }) => log.append(entry(SHARD, 1))],

@@ -86,7 +86,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       });
       await within(subject.open(under(2, 1)), async (store) => {
         await store.keys.create(keys[1], null);
-        await store.catalog.dropCollection(dropped.id);
+        await store.catalog.dropCollection(dropped.id, true);
         for (const seq of [4, 5]) await store.log.append(entry(GROWING, seq));
         await store.log.trim(GROWING, 1);
         const folder = await store.checkpoints.stage(GROWING);

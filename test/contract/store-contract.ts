@@ -155,7 +155,7 @@ export function storeContract(
         await subject.close();
         const calls = [
           () => store.catalog.getCollection(id),
-          () => store.catalog.dropCollection(id),
+          () => store.catalog.dropCollection(id, true),
           () => store.keys.count('a'),
           () => store.log.append(entry(shard, 1)),
           () => store.log.head(shard),

@@ -83,7 +83,7 @@ export class CollectionCatalog {
         if ((await this.#runtime.store.catalog.getAccount(accountId)) !== null) return { outcome: 'created', row };
         // The account was deleted while this node still had the key in its cache, so the collection
         // has no owner.
-        await this.#runtime.store.catalog.dropCollection(row.id);
+        await this.drop(row, true);
         return { outcome: 'no account', row };
     }
   }

@@ -106,7 +106,7 @@ describe('any instance accepts requests', () => {
     }
     for (const one of counted) expect(one).toEqual({ ...counted[0], confirmed });
 
-    await cluster.store.catalog.dropCollection(collectionId);
+    await cluster.store.catalog.dropCollection(collectionId, true);
     await at(0).ask('anchoring.close', { collectionId });
     await until('the row is gone', async () => (await cluster.store.anchors.get(collectionId)) === null);
     expect(await cluster.client.read(collectionId)).toEqual({ status: 'absent' });

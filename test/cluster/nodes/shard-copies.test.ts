@@ -156,7 +156,7 @@ test('a deleted collection uses no memory on any node, and late calls leave noth
   for (const spec of specs) await write(spec, 200);
   const weights = async () => (await store.leases.list()).map(({ use }) => use!.bytes);
   await until('the leases say what there is', async () => (await weights()).every((bytes) => bytes > 0));
-  await store.catalog.dropCollection(row.id);
+  await store.catalog.dropCollection(row.id, true);
   for (const node of nodes.values()) await node.forget(row.id);
   await nodes.get('a')!.drop(row.id);
   await until('the leases say nothing any more', async () => (await weights()).every((bytes) => bytes === 0));

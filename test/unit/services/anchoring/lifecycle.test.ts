@@ -53,7 +53,7 @@ describe('the life of an anchor', () => {
 
     const rent = before - (await fixture.client.balance());
     expect(rent).toBeGreaterThan(1_000_000n);
-    await fixture.store.catalog.dropCollection(row.id);
+    await fixture.store.catalog.dropCollection(row.id, true);
     await anchoring.close(row.id);
     await until('the row is gone', async () => (await fixture.store.anchors.get(row.id)) === null);
     expect(await fixture.client.read(row.id)).toEqual({ status: 'absent' });

@@ -40,7 +40,7 @@ async function expectNothingLeft(): Promise<void> {
  * Drops the collection while `gate` is shut: its data must not be touched before the gate opens.
  */
 async function dropBehind(gate: Gate, dropCalls: () => number): Promise<void> {
-  await fixture.store.catalog.dropCollection(SPEC.collectionId);
+  await fixture.store.catalog.dropCollection(SPEC.collectionId, true);
   const dropping = fixture.node.drop(SPEC.collectionId);
   // Lets everything run that does not wait for the gate.
   await untilStoreIdle();

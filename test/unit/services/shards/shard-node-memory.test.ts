@@ -77,7 +77,7 @@ test('a collection can be dropped while its shard waits for room to open', async
     ),
   );
   const dropped = wide(SHARDS).collectionId;
-  await fixture.store.catalog.dropCollection(dropped);
+  await fixture.store.catalog.dropCollection(dropped, true);
   await fixture.node.drop(dropped);
   const outcomes = await Promise.all(answers);
   expect(outcomes.slice(0, -1)).toEqual(numbers.slice(1).map(() => 'answered'));

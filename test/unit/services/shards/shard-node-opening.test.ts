@@ -243,7 +243,7 @@ test('recompute continues during writes, and extend reaches a later cut exactly'
 test('a dropped collection does not come back', async () => {
   fixture = await shardFixture();
   await fixture.node.upsert({ shard: specOf(1), batch: batchOf(numbered(20)) });
-  await fixture.store.catalog.dropCollection(specOf(1).collectionId);
+  await fixture.store.catalog.dropCollection(specOf(1).collectionId, true);
   await fixture.node.drop(specOf(1).collectionId);
   await expect(fixture.node.upsert({ shard: specOf(1), batch: batchOf(['a']) })).rejects.toMatchObject({
     code: 'COLLECTION_NOT_FOUND',

@@ -59,7 +59,7 @@ test('a write during which its collection is deleted is told that the collection
     {},
     withAppend(async (entry, real) => {
       // Like another node would.
-      if (entry.seq === 2 && (await fixture.store.catalog.dropCollection(collectionId)) === 'dropped')
+      if (entry.seq === 2 && (await fixture.store.catalog.dropCollection(collectionId, true)) === 'dropped')
         await fixture.store.dropCollectionData(collectionId);
       return real.append(entry);
     }),

@@ -168,7 +168,7 @@ class Turns {
     const outcomes = await outcomesOf(async (order) => {
       const { ids, both, putBefore, standsFor } = await scene(order);
       await putBefore(ids.other);
-      await store.catalog.dropCollection(ids.target);
+      await store.catalog.dropCollection(ids.target, true);
       return [...(await both(ids.target, ids.other)), (await standsFor()) === ids.other];
     });
     expect(outcomes).toEqual([

@@ -99,7 +99,7 @@ if (isMongoThere(start)) {
       expect(await store.catalog.createCollection(row('one-more'), 8)).toBe('limit');
       expect(await store.catalog.createCollection(row('free0'), 8)).toBe('exists');
       const [first] = await store.catalog.listCollections(accountId);
-      await store.catalog.dropCollection(first.id);
+      await store.catalog.dropCollection(first.id, true);
       const again = await Promise.all(stores.map(({ catalog }, i) => catalog.createCollection(row(`again${i}`), 8)));
       expect(again.filter((outcome) => outcome === 'created')).toHaveLength(1);
     });
@@ -126,7 +126,7 @@ if (isMongoThere(start)) {
     ])('a collection with a changed %s is refused', async (_, $set) => {
       const row = newCollection();
       await store.catalog.createCollection(row, null);
-      if ('state' in $set) await store.catalog.dropCollection(row.id);
+      if ('state' in $set) await store.catalog.dropCollection(row.id, true);
       await database.db.collection<{ _id: string }>('collections').updateOne({ _id: row.id }, { $set });
       await expect(store.catalog.getCollection(row.id)).rejects.toMatchObject({ kind: 'damaged' });
       expect(await store.catalog.listCollections(row.accountId)).toEqual([]);

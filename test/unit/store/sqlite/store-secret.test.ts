@@ -114,7 +114,7 @@ describe('after a change to one column of a row', () => {
     const { catalog } = store;
     const row = newCollection();
     await catalog.createCollection(row, null);
-    await catalog.dropCollection(row.id);
+    await catalog.dropCollection(row.id, true);
     await changed('collections', row.id, async (column) => {
       if (column === 'dropped') await expect(catalog.getCollection(row.id)).rejects.toMatchObject({ kind: 'damaged' });
       else expect(await catalog.getCollection(row.id)).toBeNull();

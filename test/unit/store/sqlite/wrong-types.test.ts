@@ -110,7 +110,7 @@ const WRITES: Record<string, (() => Promise<unknown>)[]> = {
   collections: [
     () => store.catalog.changeCollection(collection.id, (row) => ({ ...row, deletionProtection: true })),
     () => store.catalog.createCollection(newCollection({ accountId: account.id, name: 'new' }), 9),
-    () => store.catalog.dropCollection(collection.id),
+    () => store.catalog.dropCollection(collection.id, true),
   ],
   accounts: [() => store.catalog.setPlan(account.id, 'pro')],
   keys: [

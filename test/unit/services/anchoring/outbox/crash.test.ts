@@ -123,7 +123,7 @@ describe('faults at every instant of the outbox', () => {
       });
       await killed.submit(row.id, await fixture.commit(row), WAIT_MS);
       closing = true;
-      await fixture.store.catalog.dropCollection(row.id);
+      await fixture.store.catalog.dropCollection(row.id, true);
       await killed.close(row.id);
       await until('the fault is reached', () => reached);
 

@@ -85,6 +85,8 @@ test("a deleted account's key creates nothing that lasts", async () => {
     const getAccount = catalog.getAccount;
     catalog.getAccount = async () => {
       catalog.getAccount = getAccount;
+      // Another request that finds the row meanwhile leaves it in the cache.
+      await harness.call('collections.resolve', { accountId: account, name: 'late' });
       return null;
     };
     return outcome;
@@ -96,6 +98,9 @@ test("a deleted account's key creates nothing that lasts", async () => {
     catalog.createCollection = createCollection;
   }
   expect(await harness.call('collections.list', { accountId: account })).toEqual({ collections: [] });
+  await expect(harness.call('collections.resolve', { accountId: account, name: 'late' })).rejects.toMatchObject({
+    code: 'COLLECTION_NOT_FOUND',
+  });
 });
 
 describe('finding', () => {

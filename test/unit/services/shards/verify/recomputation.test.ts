@@ -119,7 +119,7 @@ test("past the bound a scan is refused with 503, and the node's end refuses thos
 /** Drops the collection like another node, which does not know of the scan. */
 async function drop(store: Store): Promise<void> {
   const { collectionId } = specOf(1);
-  await store.catalog.dropCollection(collectionId);
+  await store.catalog.dropCollection(collectionId, true);
   await store.dropCollectionData(collectionId);
 }
 
