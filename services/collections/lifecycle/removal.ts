@@ -6,6 +6,7 @@
  * its start or within minutes. Failed steps are retried until they succeed.
  */
 
+import pLimit from 'p-limit';
 import { type Caller, call } from '../../../contracts/actions/call.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import { pause } from '../../../lib/time/timers.ts';
@@ -16,6 +17,8 @@ const RETRY = { minMs: 250, maxMs: 30_000 };
 /** Timeout in ms of dropping the shards, which takes time proportional to their data. */
 const DROP_TIMEOUT_MS = 3_600_000;
 const LOOK_EVERY_MS = 300_000;
+/** Maximum number of removals at a time that no request waits for, and of those of one account. */
+const REMOVALS_MAX = 4;
 
 export class Removal {
   #caller: Caller;
@@ -23,6 +26,7 @@ export class Removal {
   #idle: (id: string) => Promise<void>;
   #running = new Map<string, { firstTry: Promise<boolean>; done: Promise<void> }>();
   #stopped = new AbortController();
+  readonly #turns = pLimit(REMOVALS_MAX);
 
   /** `idle` resolves when no operation runs on the collection any more. */
   constructor(caller: Caller, runtime: Pick<Runtime, 'store' | 'log'>, idle: (id: string) => Promise<void>) {
@@ -54,13 +58,13 @@ export class Removal {
   }
 
   #takeUp(rows: CollectionRow[]): void {
-    for (const row of rows) void this.clear(row);
+    for (const row of rows) void this.#turns(() => this.#stopped.signal.aborted || this.clear(row));
   }
 
   /** Returns true if nothing is left of any dropped collection of the account. */
   async clearAll(accountId: string): Promise<boolean> {
     const dropped = (await this.#runtime.store.catalog.listDropped()).filter((row) => row.accountId === accountId);
-    return (await Promise.all(dropped.map((row) => this.clear(row)))).every((isCleared) => isCleared);
+    return (await pLimit(REMOVALS_MAX).map(dropped, (row) => this.clear(row))).every((isCleared) => isCleared);
   }
 
   /**
@@ -88,7 +92,7 @@ export class Removal {
     const { signal } = this.#stopped;
     for (let failures = 0; !signal.aborted; failures++) {
       await pause(backoffMs(failures, RETRY), signal);
-      if (!signal.aborted && (await this.#try(id))) return;
+      if (await this.#turns(() => signal.aborted || this.#try(id))) return;
     }
   }
 
