@@ -10,6 +10,7 @@
  */
 import { type Caller, call } from '../../../contracts/actions/call.ts';
 import type { ProvecError } from '../../../lib/errors.ts';
+import type { CollectionId } from '../../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { isShardUnavailable } from '../../../lib/shard/shard-unavailable.ts';
 import { type Backoff, backoffMs } from '../../../lib/time/backoff.ts';
@@ -29,7 +30,10 @@ const ATTEMPT_MIN_MS = 100;
 /** Request that may wait for a shard. */
 export interface Waiter {
   account: string;
+  /** Name of the collection, or an alias. */
   collection: string;
+  /** Known once the name has been looked up; by then the name may belong to another collection. */
+  collectionId?: CollectionId | undefined;
   /** Deadline in monotonic milliseconds, by `ShardWaitsParts.monotonicMs`. */
   deadlineMs: number;
   whenGone(leave: () => void): () => void;
@@ -101,18 +105,18 @@ export class ShardWaits {
     return deadlineMs - this.#parts.monotonicMs();
   }
 
-  #anyWait({ account, collection }: Waiter): Wait | null {
-    for (const wait of this.#waits.get(`${account}/${collection}`)?.values() ?? []) return wait;
+  #anyWait(waiter: Waiter): Wait | null {
+    for (const wait of this.#waits.get(keyOf(waiter))?.values() ?? []) return wait;
     return null;
   }
 
   #waitFor(waiter: Waiter, error: ProvecError, shards: number[]): Wait {
-    const { account, collection } = waiter;
-    const key = `${account}/${collection}`;
+    const { account, collection, collectionId } = waiter;
+    const key = keyOf(waiter);
     const waits = this.#waits.get(key) ?? new Map<string, Wait>();
     const known = waits.get(shards.join());
     if (known) return known;
-    const params = { accountId: account, name: collection, shards };
+    const params = { accountId: account, name: collection, collectionId, shards };
     const options = { timeout: INTERNAL_LIMITS.actionTimeoutMs };
     const wait = { error, ready: call(this.#parts.caller, 'collections.whenReady', params, options) };
     this.#waits.set(key, waits.set(shards.join(), wait));
@@ -165,4 +169,9 @@ export class ShardWaits {
     else this.#waiting.set(account, waiting);
     this.#parts.observer.waiting([...this.#waiting.values()].reduce((sum, count) => sum + count, 0));
   }
+}
+
+/** Collections are told apart by id, which contains no slash, or else by name. */
+function keyOf({ account, collection, collectionId }: Waiter): string {
+  return collectionId === undefined ? `${account}/name/${collection}` : `${account}/id/${collectionId}`;
 }

@@ -193,6 +193,7 @@ function waiterOf(exchange: RequestContext): Waiter {
   return {
     account: exchange.accountId,
     collection: exchange.collection?.name ?? exchange.target,
+    collectionId: exchange.collection?.id,
     deadlineMs: exchange.deadlineMs,
     whenGone: (leave) => exchange.whenGone(leave),
     leave() {

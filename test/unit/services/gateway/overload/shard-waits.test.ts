@@ -13,7 +13,14 @@ function lines({ isReadyAtOnce = false } = {}) {
   const time = new VirtualTime();
   const world = {
     /** Calls of `collections.whenReady`. */
-    asked: [] as { name: string; shards: number[]; timeout: number; back(): void; fail(): void }[],
+    asked: [] as {
+      name: string;
+      collectionId?: string;
+      shards: number[];
+      timeout: number;
+      back(): void;
+      fail(): void;
+    }[],
     waiting: 0,
     refused: 0,
     /** Number of held permits. */
@@ -23,12 +30,12 @@ function lines({ isReadyAtOnce = false } = {}) {
     caller: {
       call: (_action, params, options) =>
         new Promise((resolve, reject) => {
-          const { name, shards } = params as { name: string; shards: number[] };
+          const { name, collectionId, shards } = params as { name: string; collectionId?: string; shards: number[] };
           const fail = (): void => reject(new Error('not ready'));
           const timeout = (options as { timeout: number }).timeout;
           time.after(timeout, fail);
           if (isReadyAtOnce) resolve(null);
-          world.asked.push({ name, shards, timeout, back: () => resolve(null), fail });
+          world.asked.push({ name, collectionId, shards, timeout, back: () => resolve(null), fail });
         }),
     },
     timers: time,
@@ -125,6 +132,17 @@ test('requests that wait for one shard share its question; a query of its collec
   expect([query.attempts, world.asked.length, world.waiting]).toEqual([[], 1, 3]);
   world.asked[0]!.back();
   expect(await Promise.all(waiting)).toEqual(['done', 'done', 'done']);
+});
+
+test('a request waits for its own collection, whichever has the name meanwhile', async () => {
+  const { away, request, world, time } = lines();
+  const answers = ['old', 'new'].map((collectionId) =>
+    away.run({ ...request().waiter, collectionId }, true, meeting(1).attempt),
+  );
+  await time.run(100);
+  expect(world.asked).toMatchObject([{ collectionId: 'old' }, { collectionId: 'new' }]);
+  for (const { back } of world.asked) back();
+  expect(await Promise.all(answers)).toEqual(['done', 'done']);
 });
 
 test('a shard that is not back in time fails the request with the reason why it was away', async () => {
