@@ -149,19 +149,19 @@ export class CollectionsHandlers implements Handlers<'collections'> {
 
   export(ctx: CallOf<'collections.export'>) {
     const { at } = ctx.params;
-    return this.#use(ctx.params, (row) =>
-      at === undefined
-        ? beginExport(this.#pace.of(abortingWith(ctx, ctx.options), row), detachedCaller(ctx), row, awayMaxMsOf(ctx))
-        : continueExport(ctx, row, at),
-    );
+    return this.#use(ctx.params, (row) => {
+      const caller = this.#pace.of(abortingWith(ctx, ctx.options), row);
+      if (at !== undefined) return continueExport(caller, row, at);
+      return beginExport(caller, this.#pace.of(detachedCaller(ctx), row), row, awayMaxMsOf(ctx));
+    });
   }
 
   keepExport(ctx: CallOf<'collections.keepExport'>) {
-    return this.#use(ctx.params, (row) => keepExport(ctx, row, ctx.params.at));
+    return this.#use(ctx.params, (row) => keepExport(this.#pace.of(ctx, row), row, ctx.params.at));
   }
 
   leaveExport(ctx: CallOf<'collections.leaveExport'>) {
-    return this.#use(ctx.params, (row) => leaveExport(ctx, row, ctx.params.at));
+    return this.#use(ctx.params, (row) => leaveExport(this.#pace.of(ctx, row), row, ctx.params.at));
   }
 
   namespaces(ctx: CallOf<'collections.namespaces'>) {

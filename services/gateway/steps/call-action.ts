@@ -91,7 +91,7 @@ function isAbortable(exchange: RequestContext): boolean {
  * Returns the result of `act`. Its signal aborts when the client disconnects (ClientGoneError), and
  * when `act` fails, so that nothing it started continues.
  */
-async function untilDisconnect<T>(
+export async function untilDisconnect<T>(
   exchange: Pick<RequestContext, 'whenGone'>,
   act: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {

@@ -10,7 +10,7 @@ import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { RequestContext } from '../request-context.ts';
 import { exportLines, type Pieces } from '../responses/json-pieces.ts';
 import { JSON_HEADERS, NDJSON_TYPE } from '../responses/sender.ts';
-import { attemptCall } from './call-action.ts';
+import { attemptCall, untilDisconnect } from './call-action.ts';
 import type { StepParts } from './step.ts';
 
 const HEADERS = { ...JSON_HEADERS, 'Content-Type': NDJSON_TYPE };
@@ -60,7 +60,8 @@ class ExportRun {
     const following = this.#following();
     if (following === null || this.#exchange.method === 'HEAD') return null;
     this.#stopKeeping();
-    this.#part = (await attemptCall(this.#exchange, this.#parts, following)) as ExportPart;
+    const read = (signal: AbortSignal) => attemptCall(this.#exchange, this.#parts, following, { signal });
+    this.#part = (await untilDisconnect(this.#exchange, read)) as ExportPart;
     this.#keep();
     return this.#lines();
   }

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Caller } from '../../../../contracts/actions/call.ts';
 import { ShardCallPace } from '../../../../services/collections/paced-caller.ts';
+import { Harness } from './harness.ts';
 
 const WIDE = { accountId: 'noisy', shards: 256 };
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -52,4 +53,28 @@ test('no call begins after the request was cancelled', async () => {
   work.abort(new Error('gone'));
   await expect(asked).rejects.toThrow('gone');
   expect(caller.calls).toEqual([]);
+});
+
+test('a few calls for an export begin in each turn, whichever part it reads, keeps or leaves', async () => {
+  const harness = await Harness.open();
+  try {
+    const target = { accountId: await harness.account('enterprise'), name: 'wide' };
+    const { id } = await harness.call('collections.create', { ...target, dimensions: 2, shards: WIDE.shards });
+    const { calls } = harness.shards;
+    const rests = Array.from({ length: WIDE.shards }, (_, index) => ({ index, rest: 'r' }));
+    const at = { collectionId: id, rests, merkleRoot: '', count: 0 };
+    for (const action of ['export', 'keepExport', 'leaveExport'] as const) {
+      calls.length = 0;
+      const asked = harness.call(`collections.${action}`, { ...target, at });
+      let most = 0;
+      for (let before = 0; before < WIDE.shards; before = calls.length) {
+        await nextTurn();
+        most = Math.max(most, calls.length - before);
+      }
+      await asked;
+      expect(most).toBeLessThanOrEqual(20);
+    }
+  } finally {
+    await harness.close();
+  }
 });

@@ -89,6 +89,8 @@ export class ShardsInMemory {
       }),
       'shards.countNew': async ({ shard: spec, ids }) =>
         ids.filter((id) => !this.of(spec.collectionId, spec.index, spec.of).records.has(id)).length,
+      'shards.next': async () => ({ items: [], rest: null }),
+      'shards.leave': async () => null,
       // Every record matches every filter.
       'shards.read': async ({ shard: spec, read: { op } }) => {
         const count = this.of(spec.collectionId, spec.index, spec.of).records.size;

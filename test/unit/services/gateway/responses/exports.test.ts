@@ -113,6 +113,24 @@ test('an export continues even if shards cannot keep a part', async () => {
   expect(await client.end()).toContain('{"end":');
 });
 
+test('reading a part ends when the client leaves', async () => {
+  const reading = Promise.withResolvers<AbortSignal | undefined>();
+  const { ask } = await startExports({
+    actions: {
+      'collections.export': ({ at }, { signal }) => {
+        if (at === undefined) return { head: HEAD, records: [], next: positionAfter(1) };
+        reading.resolve(signal);
+        return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+      },
+    },
+  });
+  const client = ask();
+  const signal = await reading.promise;
+  client.destroy();
+  await until(() => signal?.aborted === true);
+  await until(() => calls('leaveExport').length === 1);
+});
+
 describe('the shards release what no client will read', () => {
   const isLeft = async (part = 1) => {
     await until(() => calls('leaveExport').length > 0);
