@@ -153,6 +153,11 @@ export function notFound(code: keyof typeof NOT_FOUND): ProvecError {
   return new ProvecError(code, NOT_FOUND[code]);
 }
 
+/** Builds the 404 for a name that no collection or alias of the account has. */
+export function unknownCollection(name: string): ProvecError {
+  return new ProvecError('COLLECTION_NOT_FOUND', `There is no collection named ${name}.`);
+}
+
 /** Builds a 503 for a request that may be sent again at once. */
 export function unavailable(message: string, cause?: unknown): ProvecError {
   return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1, cause });

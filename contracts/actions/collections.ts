@@ -220,6 +220,11 @@ export interface CollectionsActions {
   };
   'collections.get': { params: NamedCollection; result: CollectionDetail };
   'collections.resolve': { params: NamedCollection; result: CollectionRow };
+  /**
+   * Returns the name of a collection or an alias that resembles `name`, or null. Reveals names, and
+   * reads a page of each.
+   */
+  'collections.nearestName': { params: { accountId: AccountId; name: string }; result: string | null };
   'collections.update': { params: NamedCollection & DecodedRequest<'changeCollection'>; result: CollectionDetail };
   /** Throws FORBIDDEN if the collection is protected, NAME_IS_ALIAS and COLLECTION_HAS_ALIAS. */
   'collections.remove': { params: NamedCollection; result: { deleted: true } };

@@ -25,6 +25,7 @@ const REPEATABLE: readonly ActionName[] = [
   'collections.listAliases',
   'collections.aliasesPage',
   'collections.resolve',
+  'collections.nearestName',
   'collections.query',
   'collections.queries',
   'collections.fetch',

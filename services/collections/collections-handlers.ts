@@ -91,6 +91,10 @@ export class CollectionsHandlers implements Handlers<'collections'> {
     return this.#catalog.resolve(params.accountId, params.name);
   }
 
+  nearestName({ params }: CallOf<'collections.nearestName'>) {
+    return this.#catalog.nearestName(params.accountId, params.name);
+  }
+
   get(ctx: CallOf<'collections.get'>) {
     return this.#catalog.use(ctx.params, (row) => this.#detail(ctx, row));
   }

@@ -23,6 +23,7 @@ const CHECKS = {
   create: { ...ACCOUNT, ...BODY_CHECKS.createIndex },
   update: { ...NAMED, ...BODY_CHECKS.changeCollection },
   resolve: NAMED,
+  nearestName: { ...ACCOUNT, name: 'string' },
   get: NAMED,
   remove: NAMED,
   anchors: NAMED,

@@ -17,6 +17,7 @@ import { exportRecords } from './steps/export-records.ts';
 import { importRecords } from './steps/import-records.ts';
 import { readBody } from './steps/read-body.ts';
 import type { Step, StepParts } from './steps/step.ts';
+import { withNearestName } from './steps/suggest-name.ts';
 import { adjustTurn, waitTurn } from './steps/wait-turn.ts';
 
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -64,7 +65,7 @@ export async function runPipeline(exchange: RequestContext, parts: StepParts): P
   try {
     for (const step of stepsOf(exchange.route)) await step(exchange, parts);
   } catch (error) {
-    parts.responder.fail(exchange, error);
+    parts.responder.fail(exchange, await withNearestName(exchange, parts, error));
   }
 }
 

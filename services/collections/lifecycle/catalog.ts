@@ -13,7 +13,7 @@ import type { NamedCollection } from '../../../contracts/actions/collections.ts'
 import type { DecodedRequest } from '../../../contracts/requests/requests.ts';
 import { withPlace, withTags } from '../../../contracts/requests/tags.ts';
 import { getOrThrow } from '../../../lib/checked-access.ts';
-import { notFound, ProvecError } from '../../../lib/errors.ts';
+import { notFound, ProvecError, unknownCollection } from '../../../lib/errors.ts';
 import { nearest } from '../../../lib/nearest.ts';
 import type { PlanLimits } from '../../../lib/plans.ts';
 import { isCollectionName } from '../../../lib/records/collection-name.ts';
@@ -92,13 +92,17 @@ export class CollectionCatalog {
   async resolve(accountId: string, name: string): Promise<CollectionRow> {
     if (!isCollectionName(name, this.#runtime.config.limits)) throw notFound('COLLECTION_NOT_FOUND');
     const key = cacheKey(accountId, name);
-    const cached = this.#rows.get(key) ?? this.#aliased.get(key);
-    if (cached) return cached;
-    const changes = this.#changes;
-    const row = await this.#found.get(key, () => this.#find(accountId, name));
-    if (!row) throw await this.#unknown(accountId, name);
-    if (this.#isAlone && changes === this.#changes) (row.name === name ? this.#rows : this.#aliased).set(key, row);
-    return row;
+    for (;;) {
+      const cached = this.#rows.get(key) ?? this.#aliased.get(key);
+      if (cached) return cached;
+      const changes = this.#changes;
+      const row = await this.#found.get(key, () => this.#find(accountId, name));
+      if (!row) throw unknownCollection(name);
+      if (changes === this.#changes) {
+        if (this.#isAlone) (row.name === name ? this.#rows : this.#aliased).set(key, row);
+        return row;
+      }
+    }
   }
 
   /** Finds a collection by its name or by an alias. */
@@ -130,13 +134,9 @@ export class CollectionCatalog {
     this.#aliased.delete(cacheKey(accountId, alias));
   }
 
-  /** Returns a 404 that names the collection and suggests a similar name if the account has one. */
-  async #unknown(accountId: string, name: string): Promise<ProvecError> {
-    const named = `There is no collection named ${name}`;
-    // If the lookup fails, the 404 has no suggestion.
-    const names = await this.#names(accountId).catch(() => []);
-    const likely = nearest(name, names);
-    return new ProvecError('COLLECTION_NOT_FOUND', likely === null ? `${named}.` : `${named}; did you mean ${likely}?`);
+  /** Returns the name of a collection or an alias of the account that resembles `name`, or null. */
+  async nearestName(accountId: string, name: string): Promise<string | null> {
+    return nearest(name, await this.#names(accountId));
   }
 
   /** Returns the names of an account's collections and aliases; none if there are too many. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Errors } from 'moleculer';
 import { outOfCapacity } from '../../../../lib/admission/out-of-capacity.ts';
-import { ProvecError } from '../../../../lib/errors.ts';
+import { ProvecError, unknownCollection } from '../../../../lib/errors.ts';
 import { retriedCalls } from '../../../../mixins/retried-calls.ts';
 import { StoreError } from '../../../../store/port.ts';
 import { ADMIN_TOKEN, type Edge, KEY, READ_KEY, startEdge, until } from './harness.ts';
@@ -323,6 +323,32 @@ describe('errors that actions throw', () => {
     const counts = lines.map((line) => (JSON.parse(line) as { repeated?: number }).repeated ?? 1);
     expect(counts.reduce((sum, count) => sum + count)).toBe(20);
     expect(lines.length).toBeLessThan(20);
+  });
+
+  test('only a key with the scope read gets a similar name for an unknown collection', async () => {
+    let scopes = ['write', 'manage'];
+    const edge = await startEdge({
+      actions: {
+        'keys.authenticate': () => ({ accountId: 'a1', keyId: 'k1', scopes }),
+        'collections.resolve': thrower(unknownCollection('dosc')),
+        'collections.remove': thrower(unknownCollection('dosc')),
+        'collections.putAlias': thrower(unknownCollection('dosc')),
+        'collections.nearestName': ({ accountId, name }) => (accountId === 'a1' && name === 'dosc' ? 'docs' : null),
+      },
+    });
+    const errors = async () => [
+      (await edge.request('POST', `${V1}/collections/dosc/upsert`, '{}')).json.error,
+      (await edge.request('DELETE', `${V1}/collections/dosc`)).json.error,
+      (await edge.request('PUT', `${V1}/aliases/live`, { collection: 'dosc' })).json.error,
+    ];
+    try {
+      expect(new Set(await errors())).toEqual(new Set(['There is no collection named dosc.']));
+      expect(edge.calls.has('collections.nearestName')).toBe(false);
+      scopes = ['read', 'write', 'manage'];
+      expect(new Set(await errors())).toEqual(new Set(['There is no collection named dosc; did you mean docs?']));
+    } finally {
+      await edge.stop();
+    }
   });
 
   test('a missing service is 503', async () => {

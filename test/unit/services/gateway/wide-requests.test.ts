@@ -1,5 +1,6 @@
 /** Number of expensive requests that one account may run at a time. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { unknownCollection } from '../../../../lib/errors.ts';
 import { until } from '../../../support/until.ts';
 import { type Edge, KEY, startEdge } from './harness.ts';
 
@@ -30,7 +31,11 @@ beforeAll(async () => {
     actions: {
       ...actions,
       'keys.page': work,
-      'collections.resolve': ({ name }) => ({ ...ROW, name, shards: name === 'wide' ? SHARDS : 1 }),
+      'collections.resolve': ({ name }) => {
+        if (name === 'unknown') throw unknownCollection(name);
+        return { ...ROW, name, shards: name === 'wide' ? SHARDS : 1 };
+      },
+      'collections.nearestName': work,
       'shards.stats': () => ({}),
       'anchoring.stats': () => ({}),
     },
@@ -56,6 +61,7 @@ test.each([
   ['GET', '/api/v1/aliases', undefined, 2],
   ['GET', '/api/v1/keys', undefined, 2],
   ['GET', '/pinecone/indexes', undefined, 2],
+  ['GET', '/api/v1/collections/unknown', undefined, 2],
   ['GET', WIDE, undefined, 1],
   ['GET', `${WIDE}/proof?id=a`, undefined, 1],
   ['GET', `${WIDE}/verify?id=a`, undefined, 1],
