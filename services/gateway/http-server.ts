@@ -32,6 +32,8 @@ export type HttpHandler = (req: IncomingMessage, res: ServerResponse, awaitsCont
 export class HttpServer {
   readonly #server: Server;
   readonly #inFlight = new Set<ServerResponse>();
+  /** Connections that close after a response in flight: their later requests do not run. */
+  readonly #ending = new WeakSet<Socket>();
   readonly #pipelined = new PipelinedRequests();
   readonly #largeHeads = new LargeHeads((socket) => this.#refuse(HEADS_FULL, socket));
   readonly #prober = setInterval(() => this.#probe(), PROBED_EVERY_MS).unref();
@@ -42,10 +44,11 @@ export class HttpServer {
   constructor(timeouts: HttpTimeouts, handler: HttpHandler) {
     this.#handler = handler;
     const accept = (awaitsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) => {
-      this.#inFlight.add(res);
       this.#largeHeads.began(req, hasBody(req));
+      if (this.#ending.has(req.socket)) return;
+      this.#inFlight.add(res);
       res.once('close', () => this.#left(res));
-      if (this.#draining) res.shouldKeepAlive = false;
+      if (this.#draining) this.#endAfter(res);
       this.#pipelined.add(req, res, () => {
         this.#timeBody(req, res, timeouts.requestMs - timeouts.headerMs);
         this.#handler(req, res, awaitsContinue);
@@ -113,7 +116,8 @@ export class HttpServer {
   async close(maxMs: number): Promise<void> {
     this.#draining = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const res of this.#inFlight) res.shouldKeepAlive = false;
+    const lastResponses = new Map([...this.#inFlight].map((res) => [res.req.socket, res]));
+    for (const res of lastResponses.values()) this.#endAfter(res);
     this.#server.closeIdleConnections();
     if (this.#inFlight.size > 0) {
       const done = Promise.withResolvers<void>();
@@ -137,9 +141,16 @@ export class HttpServer {
     for (const res of this.#inFlight)
       if (res.req.socket === socket && (res.req.complete || res.headersSent)) last = res;
     if (last === null) return false;
+    this.#endAfter(last);
+    return true;
+  }
+
+  /** Closes a response's connection once it is sent. Node drops the responses after it. */
+  #endAfter(last: ServerResponse): void {
+    const { socket } = last.req;
+    this.#ending.add(socket);
     if (!last.headersSent) last.shouldKeepAlive = false;
     last.once('close', () => socket.destroySoon());
-    return true;
   }
 
   /**

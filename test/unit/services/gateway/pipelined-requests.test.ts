@@ -1,5 +1,6 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import type { HttpTimeouts } from '../../../../services/gateway/http-server.ts';
+import { HttpServer, type HttpTimeouts } from '../../../../services/gateway/http-server.ts';
 import { RawConnection } from '../../../support/raw-connection.ts';
 import { type Edge, KEY, startEdge, until } from './harness.ts';
 
@@ -158,6 +159,28 @@ describe('requests sent on one connection before their answers', () => {
       await edge.stop();
     }
   });
+});
+
+test.each([
+  ['has not begun', (_: ServerResponse) => {}],
+  ['has begun', (first: ServerResponse) => first.flushHeaders()],
+])('a stop sends every response of a connection whose first one %s, and runs no later request', async (_, begin) => {
+  const running: ServerResponse[] = [];
+  const server = new HttpServer({ headerMs: 60_000, requestMs: 60_000 }, (_req, res) => running.push(res));
+  const { port } = await server.listen(0, '127.0.0.1');
+  const raw = new RawConnection(port);
+  raw.write(usage().repeat(3));
+  await until(() => running.length === 3);
+  begin(running[0]!);
+  const closed = server.close(60_000);
+  raw.write(usage());
+  await until(() => running[0]!.req.socket.bytesRead === raw.socket.bytesWritten);
+  for (const [at, res] of running.entries()) res.end(`answer ${at}`);
+  const received = await raw.end();
+  expect(received.match(/answer \d/g)).toEqual(['answer 0', 'answer 1', 'answer 2']);
+  expect(received.match(/^Connection: close\r$/gm)).toHaveLength(1);
+  expect(running).toHaveLength(3);
+  await closed;
 });
 
 /**
