@@ -75,8 +75,8 @@ export interface Provec {
   /** URL of the health port; null without one. */
   readonly healthUrl: string | null;
   /**
-   * The first API key; null unless this start made it, or finds that no start has shown it. Once it
-   * is shown, the caller calls `store.firstKey.setMade`.
+   * The first API key; null unless this start made it, or finds that no start has shown it. Once a
+   * generated one is shown, the caller calls `recordShown`.
    */
   readonly bootstrapSecret: string | null;
   readonly devLedger: DevLedger | null;

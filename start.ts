@@ -10,6 +10,7 @@ import { constants } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { STOP_MAX_MS } from './lib/limits.ts';
+import { SYSTEM_TIMERS } from './lib/time/timers.ts';
 import { type Config, ConfigError, readConfig } from './process/config.ts';
 import { makeLogger } from './process/logger.ts';
 import { SUPERVISOR_PID, watchParent } from './process/parent-watch.ts';
@@ -118,30 +119,52 @@ async function openEarlyDoor(config: Config, log: Logger): Promise<FrontDoor> {
   return door;
 }
 
-async function main(): Promise<void> {
-  const { services, repl } = readArguments(process.argv.slice(2));
+interface Started {
+  provec: Provec;
+  config: Config;
+  log: Logger;
+}
+
+async function start({ services }: Arguments): Promise<Started> {
   const config = readConfig(process.env);
   const log = makeLogger(config);
   // The configuration is read first, so that mistyped variables are reported at once.
   const door = services.includes('gateway') ? await openEarlyDoor(config, log) : undefined;
   const { startProvec } = await import('./provec.ts');
   const starting = startProvec(config, { log, services, door });
-  // The reader of the startup banner may have closed the pipe.
-  process.stdout.on('error', () => undefined);
   new Shutdown(starting, log).listen();
   const provec = await starting.catch((error: unknown) => {
     log.debug({ err: error }, 'the start failed');
     throw error;
   });
-  const { url, healthUrl, bootstrapSecret, ledger } = provec;
-  const isBootstrapKeyIgnored =
-    services.includes('keys') &&
-    bootstrapSecret === null &&
-    config.bootstrapKey !== null &&
-    (await provec.store.keys.findByHash(secretHash(config.bootstrapKey))) === null;
+  return { provec, config, log };
+}
+
+/** Returns whether PROVEC_BOOTSTRAP_KEY is set but known not to be a key of the store. */
+async function isKeyIgnored({ provec: { bootstrapSecret, store }, config, log }: Started): Promise<boolean> {
+  if (bootstrapSecret !== null || config.bootstrapKey === null) return false;
+  try {
+    return (await store.keys.findByHash(secretHash(config.bootstrapKey))) === null;
+  } catch (error) {
+    log.warn({ err: error }, 'the store could not be asked whether PROVEC_BOOTSTRAP_KEY is one of its keys');
+    return false;
+  }
+}
+
+/** Prints the banner, and opens the console if wanted. Provec serves requests meanwhile. */
+async function greet(started: Started, { services, repl }: Arguments): Promise<void> {
+  const { provec, config, log } = started;
+  const { url, healthUrl, bootstrapSecret, ledger, store } = provec;
+  const isBootstrapKeyIgnored = services.includes('keys') && (await isKeyIgnored(started));
+  // The reader of the startup banner may have closed the pipe.
+  process.stdout.on('error', () => undefined);
   const banner = startupBanner(config, { url, healthUrl, ledger, bootstrapSecret, isBootstrapKeyIgnored });
   const isShown = await new Promise<boolean>((resolve) => process.stdout.write(banner, (error) => resolve(!error)));
-  if (isShown && bootstrapSecret !== null) await provec.store.firstKey.setMade();
+  // The start itself records a chosen key, which the operator knows.
+  if (isShown && bootstrapSecret !== null && config.bootstrapKey === null) {
+    const { recordShown } = await import('./services/keys/first-key.ts');
+    void recordShown({ store, log }, SYSTEM_TIMERS);
+  }
   if (!repl) return;
   // Imported only here: it loads `node:domain`, which slows down every event of the process.
   const { openConsole } = await import('./repl/console.ts');
@@ -151,4 +174,11 @@ async function main(): Promise<void> {
 // The flag from launch.ts is for the main thread, whose heap is already set up. Worker threads
 // would inherit it in place of their own limits.
 setFlagsFromString('--max-semi-space-size=0');
-await main().catch(reportFailedStart);
+try {
+  const given = readArguments(process.argv.slice(2));
+  const started = await start(given);
+  // A fault from here on stops a process that serves requests.
+  void greet(started, given);
+} catch (error) {
+  reportFailedStart(error);
+}

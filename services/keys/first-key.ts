@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { AccountId } from '../../lib/ids.ts';
 import type { PlanName } from '../../lib/plans.ts';
+import { type Backoff, backoffMs } from '../../lib/time/backoff.ts';
+import type { Timers } from '../../lib/time/timers.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { Position } from '../../store/page.ts';
@@ -11,13 +13,13 @@ import { isPossibleSecret, newSecret, secretHash } from './secret.ts';
 type Parts = Pick<Runtime, 'store' | 'clock' | 'log'>;
 
 const PAGE_ROWS = 100;
+const MARK_AGAIN: Backoff = { minMs: 1_000, maxMs: 60_000 };
 
 /**
  * Creates the account `default` with `plan` and its first key, if the store permits one. Returns
  * the key's secret: `chosen`, or a generated one, which the caller has to show before it calls
- * `store.firstKey.setMade`. Until then every start returns the same secret. Returns null if the
- * first key was made earlier, or if a process that starts at the same time shows it. Throws
- * StoreError.
+ * `recordShown`. Until then every start returns the same secret. Returns null if the first key was
+ * made earlier, or if a process that starts at the same time shows it. Throws StoreError.
  */
 export async function makeFirstKey(parts: Parts, plan: PlanName, chosen: string | null): Promise<string | null> {
   assert(chosen === null || isPossibleSecret(chosen));
@@ -44,6 +46,21 @@ export async function makeFirstKey(parts: Parts, plan: PlanName, chosen: string 
   for (const key of stored) if (key.hash !== hash) await store.keys.revoke(accountId, key.id, nowIso);
   if (chosen !== null) await store.firstKey.setMade();
   return isThere ? secret : null;
+}
+
+/**
+ * Records in the store that the generated first key was shown. If the store fails, logs that and
+ * tries again later. If the process ends first, the next start shows the same key.
+ */
+export async function recordShown({ store, log }: Pick<Runtime, 'store' | 'log'>, timers: Timers): Promise<void> {
+  for (let failures = 0; ; failures++) {
+    try {
+      return await store.firstKey.setMade();
+    } catch (error) {
+      log.warn({ err: error }, 'the store could not record that the first API key was shown; trying again');
+    }
+    await new Promise<void>((resolve) => timers.after(backoffMs(failures, MARK_AGAIN), resolve));
+  }
 }
 
 async function makeFirstAccount({ store, clock }: Parts, id: AccountId, plan: PlanName): Promise<void> {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import type { ErrorCode } from '../../../../lib/errors.ts';
 import type { PlanName } from '../../../../lib/plans.ts';
-import { makeFirstKey } from '../../../../services/keys/first-key.ts';
+import { makeFirstKey, recordShown } from '../../../../services/keys/first-key.ts';
 import { secretHash } from '../../../../services/keys/secret.ts';
 import type { Scope } from '../../../../store/keys.ts';
 import type { Store } from '../../../../store/port.ts';
@@ -182,6 +182,23 @@ describe('the first start', () => {
     const { accountId } = await node.call('keys.authenticate', { secret: untold! });
     expect(await node.call('keys.listAccounts', {})).toMatchObject([{ id: accountId, plan: 'free' }]);
     expect(await firstKey('free')).toBeNull();
+  });
+
+  test('whose store fails after the key was shown tries again', async () => {
+    const shown = await unshownKey('pro');
+    const { setMade } = store.firstKey;
+    const pauses: number[] = [];
+    let failures = 3;
+    store.firstKey.setMade = async () => (failures-- > 0 ? Promise.reject(new Error('no disk')) : setMade());
+    const after = (ms: number, run: () => void) => {
+      pauses.push(ms);
+      run();
+      return () => {};
+    };
+    await recordShown({ store, log }, { after });
+    expect(pauses).toEqual([1_000, 2_000, 4_000]);
+    expect(shown).not.toBeNull();
+    expect(await firstKey('pro')).toBeNull();
   });
 
   test('that finds another key than its own makes none', async () => {
