@@ -90,8 +90,9 @@ export class Accounts {
     }
   }
 
-  clear(): void {
-    this.#cache.clear();
+  /** Forgets the plan of an account. */
+  forget(id: AccountId): void {
+    this.#cache.forget((row) => row.id === id);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Identity } from '../../contracts/actions/keys.ts';
 import { unauthenticated } from '../../lib/errors.ts';
+import type { AccountId } from '../../lib/ids.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import type { KeyRow } from '../../store/keys.ts';
@@ -16,7 +17,7 @@ interface KeyOfAccount extends KeyRow {
  *
  * Every failure is the same UNAUTHENTICATED, which does not reveal whether a key is unknown,
  * revoked or expired. Keys are cached by hash for half a second, counted from before the read (see
- * read-cache.ts), or until `clear`. Absence is not cached, so a new key works at once. A key and
+ * read-cache.ts), or until `forget`. Absence is not cached, so a new key works at once. A key and
  * its account are read together: a deleted account's keys stop working at once, on other nodes
  * within that half second. Throws UNAVAILABLE or StoreError if the store does not answer in time.
  */
@@ -40,8 +41,9 @@ export class Authenticator {
     return { accountId: key.accountId, keyId: key.id, scopes: [...key.scopes], plan: key.plan };
   }
 
-  clear(): void {
-    this.#cache.clear();
+  /** Forgets the keys of an account. */
+  forget(accountId: AccountId): void {
+    this.#cache.forget((key) => key.accountId === accountId);
   }
 
   async #read(hash: string): Promise<KeyOfAccount | null> {

@@ -4,6 +4,7 @@ import type { KeysChanged } from '../../contracts/actions/keys.ts';
 import { planOf } from '../../contracts/actions/principal.ts';
 import { requestsOf } from '../../contracts/requests/requests.ts';
 import { isProvecError } from '../../lib/errors.ts';
+import type { AccountId } from '../../lib/ids.ts';
 import type { CallOf, Handlers } from '../../mixins/handled-actions.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import { Accounts } from './accounts.ts';
@@ -100,9 +101,10 @@ export class KeysHandlers implements Handlers<'keys'> {
     return { deleted: true } as const;
   }
 
-  clearCaches(): void {
-    this.#authenticator.clear();
-    this.#accounts.clear();
+  /** Drops what is cached of an account. */
+  forget(accountId: AccountId): void {
+    this.#authenticator.forget(accountId);
+    this.#accounts.forget(accountId);
   }
 
   /** Resolves when no update of the store is under way. */
@@ -112,7 +114,7 @@ export class KeysHandlers implements Handlers<'keys'> {
 
   /** Does not wait for other nodes: their caches expire on their own. */
   #announce(ctx: Context<unknown>, change: KeysChanged): void {
-    this.clearCaches();
+    this.forget(change.accountId);
     ctx.broker.broadcast('keys.changed', change).catch((error: unknown) => {
       this.#runtime.log.warn({ err: error }, 'keys.changed could not be announced');
     });

@@ -1,4 +1,5 @@
-import type { ServiceSchema } from 'moleculer';
+import type { Context, ServiceSchema } from 'moleculer';
+import type { KeysChanged } from '../../contracts/actions/keys.ts';
 import { handledActions } from '../../mixins/handled-actions.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import { KeysHandlers } from './keys-handlers.ts';
@@ -29,7 +30,7 @@ export default function keysService(runtime: Runtime): ServiceSchema {
       deleteAccount: { id: 'string' },
     }),
     events: {
-      'keys.changed': () => keys.clearCaches(),
+      'keys.changed': ({ params }: Context<KeysChanged>) => keys.forget(params.accountId),
     },
     stopped: () => keys.settled(),
   };

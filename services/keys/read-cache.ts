@@ -4,8 +4,7 @@
  * No result is older than `keyCacheMaxAgeMs`, counted from when its read was sent, unless the read
  * itself took longer; one that takes longer than `keyReadMaxMs` is rejected. So a revocation or
  * change takes effect on every node within that time, with or without events. Requests share a read
- * under way, so a key in use costs two reads a second. `clear` drops everything at once, including
- * reads under way, which may be stale.
+ * under way, so a key in use costs two reads a second. `forget` drops changed values at once.
  * A node cut off from the store trusts its cache for half a second and then answers UNAVAILABLE.
  */
 import { LRUCache } from 'lru-cache';
@@ -48,9 +47,13 @@ export class ReadCache<T extends object> {
     return value;
   }
 
-  clear(): void {
+  /**
+   * Drops the values that changed. No later request shares a read that is under way, and no such
+   * read is cached: its value is not known yet, so it may be an outdated one.
+   */
+  forget(hasChanged: (value: T) => boolean): void {
     this.#underWay = new Map();
-    this.#entries.clear();
+    for (const [key, value] of this.#entries) if (hasChanged(value)) this.#entries.delete(key);
   }
 
   #send(key: string, read: () => Promise<T | null>): CacheRead<T> {
@@ -58,7 +61,7 @@ export class ReadCache<T extends object> {
     const reading: CacheRead<T> = { sentAtMs: this.#clock.monotonicMs(), value: read() };
     underWay.set(key, reading);
     const ended = (value: T | null): void => {
-      // The cache was cleared, or a later read has taken over.
+      // A value was forgotten meanwhile, or a later read has taken over.
       if (underWay !== this.#underWay || underWay.get(key) !== reading) return;
       underWay.delete(key);
       const ttl = INTERNAL_LIMITS.keyCacheMaxAgeMs - this.#ageMs(reading);

@@ -270,11 +270,40 @@ describe('authentication', () => {
     const cache = new ReadCache<{ age: string }>(clock);
     let answer = (_: { age: string }): void => {};
     const overtaken = cache.get('key', () => new Promise((resolve) => (answer = resolve)));
-    cache.clear();
+    cache.forget(() => true);
     answer({ age: 'old' });
     expect(await overtaken).toEqual({ age: 'old' });
     expect(await cache.get('key', async () => ({ age: 'new' }))).toEqual({ age: 'new' });
     expect(await cache.get('key', async () => ({ age: 'unread' }))).toEqual({ age: 'new' });
+  });
+
+  test('changes of an account leave the keys and plans of others cached', async () => {
+    const { account } = await newAccount();
+    const other = await newAccount();
+    const spare = await node.call('keys.create', { accountId: account.id, name: 'spare' });
+    const readOther = async () => {
+      await node.call('keys.authenticate', { secret: other.key.secret! });
+      await node.call('keys.plan', { accountId: other.account.id });
+    };
+    await readOther();
+    const { findByHash } = store.keys;
+    const { getAccount } = store.catalog;
+    let reads = 0;
+    store.keys.findByHash = (hash) => {
+      reads++;
+      return findByHash(hash);
+    };
+    store.catalog.getAccount = (id) => {
+      reads++;
+      return getAccount(id);
+    };
+    await node.call('keys.revoke', { accountId: account.id, id: spare.id });
+    await node.call('keys.setPlan', { id: account.id, plan: 'free' });
+    reads = 0;
+    await readOther();
+    expect(reads).toBe(0);
+    expect(await node.call('keys.plan', { accountId: account.id })).toBe('free');
+    expect(reads).toBe(1);
   });
 
   test('another node learns of a revocation by the event, and without it within half a second', async () => {
