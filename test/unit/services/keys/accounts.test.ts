@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import type { ErrorCode } from '../../../../lib/errors.ts';
+import { type ErrorCode, unavailable } from '../../../../lib/errors.ts';
 import type { PlanName } from '../../../../lib/plans.ts';
 import { makeFirstKey, recordShown } from '../../../../services/keys/first-key.ts';
 import { secretHash } from '../../../../services/keys/secret.ts';
@@ -85,6 +85,16 @@ describe('accounts', () => {
     expect(await store.usage.read(account.id, '2026-11')).toEqual({ writes: 0, queries: 0, vectors: 0 });
     expect(await store.keys.list(account.id)).toEqual([]);
     expect(await store.keys.count(other.account.id)).toBe(1);
+  });
+
+  test('a deletion is acknowledged once the account is gone, even if its data is not cleared yet', async () => {
+    const { account, key } = await newAccount();
+    const busy = await startNode(store, clock, {}, async () => {
+      if ((await store.catalog.getAccount(account.id)) === null) throw unavailable('not cleared yet');
+    });
+    brokers.push(busy);
+    expect(await busy.call('keys.deleteAccount', { id: account.id })).toEqual({ deleted: true });
+    expect(await codeOf(busy.call('keys.authenticate', { secret: key.secret! }))).toBe('UNAUTHENTICATED');
   });
 
   test('an account that keeps creating collections is not deleted, and the operator is told', async () => {
