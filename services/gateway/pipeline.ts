@@ -1,8 +1,8 @@
 /**
  * Runs the steps of a routed request in order. The first step that throws decides the response, so
  * the order is part of the contract: a client learns nothing that it may not know (such as whether
- * a collection exists), does not send a body in vain, and a request refused for overload costs no
- * more than its authentication.
+ * a collection exists) and does not send a body in vain. A request refused for overload has cost
+ * its authentication, the lookup of its collection, and its body, which is not decoded yet.
  */
 import { call } from '../../contracts/actions/call.ts';
 import { notFound } from '../../lib/errors.ts';
