@@ -53,7 +53,7 @@ export class PipelinedRequests {
     connection.waiting.push(handle);
     this.#beginWaiting(connection);
     if (connection.waiting.length > 0) socket.pause();
-    if (this.#heldBytes > HELD_MAX_BYTES) this.#closeOne(socket);
+    if (this.#heldBytes > HELD_MAX_BYTES) this.#closeLargest();
   }
 
   /** Returns true if requests wait, so that the connection is not read. */
@@ -126,15 +126,15 @@ export class PipelinedRequests {
     connection.readAgainMs = performance.now();
   }
 
-  #closeOne(current: Socket): void {
-    const mine = this.#connections.get(current)?.heldBytes ?? 0;
-    let largest: Socket = current;
-    let mostBytes = 2 * mine;
+  #closeLargest(): void {
+    let largest: Socket | null = null;
+    let mostBytes = 0;
     for (const [socket, { heldBytes }] of this.#connections) {
       if (heldBytes <= mostBytes) continue;
       largest = socket;
       mostBytes = heldBytes;
     }
+    if (largest === null) return;
     this.#closed(largest);
     largest.destroy();
   }
