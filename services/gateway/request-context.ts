@@ -25,6 +25,7 @@ export class RequestContext {
   readonly path: string;
   /** Undecoded text after the `?`. */
   readonly search: string;
+  /** When its head was read, in the gateway's monotonic milliseconds. */
   readonly startedMs: number;
   readonly surface: Dialect;
   /** True if the client waits for `100 Continue` before it sends the body. */

@@ -6,6 +6,7 @@ import { observeRequest } from './access-log.ts';
 import { applyCors } from './cors.ts';
 import type { Dialect } from './dialect.ts';
 import { hasAmbiguousFraming, headRefusal, UNSUPPORTED_TRANSFER_CODING } from './head-checks.ts';
+import { msSinceArrival } from './http-server.ts';
 import { headTooLarge } from './large-heads.ts';
 import type { WebPage } from './operations.ts';
 import { runPipeline } from './pipeline.ts';
@@ -52,7 +53,7 @@ export class RequestHandler {
     // The connection closes after the response to the earlier request.
     if (this.#unclear.has(req.socket)) return;
     const { clock, config, dialects, log, metrics, pages, responder } = this.#parts;
-    const exchange = new RequestContext(req, res, clock.monotonicMs(), awaitsContinue, dialects);
+    const exchange = new RequestContext(req, res, clock.monotonicMs() - msSinceArrival(req), awaitsContinue, dialects);
     this.#exchanges.set(req, exchange);
     res.on('error', () => {});
     observeRequest(exchange, log, metrics, clock);

@@ -43,6 +43,28 @@ describe('requests sent on one connection before their answers', () => {
     }
   });
 
+  test("a request's time includes its wait for the earlier ones", async () => {
+    const { edge, answers } = await startHeldEdge();
+    try {
+      const raw = new RawConnection(edge.port);
+      raw.write(usage('early').repeat(RUNNING_MAX) + usage('late'));
+      await until(() => answers.length === RUNNING_MAX);
+      const waitingSinceMs = performance.now();
+      for (let at = 0; at < 20; at++) await edge.request('GET', '/livez');
+      const waitedMs = performance.now() - waitingSinceMs;
+      for (const answer of answers.splice(0)) answer();
+      await until(() => answers.length === 1);
+      answers[0]!();
+      await raw.until((text) => text.includes('X-Request-Id: rlate\r'));
+      await until(() => edge.log.some((line) => line.includes('"rlate"')));
+      const { ms } = JSON.parse(edge.log.find((line) => line.includes('"rlate"'))!) as { ms: number };
+      expect(ms).toBeGreaterThanOrEqual(Math.floor(waitedMs));
+    } finally {
+      for (const answer of answers) answer();
+      await edge.stop();
+    }
+  });
+
   test('a connection is not read further while requests wait, and each is answered', async () => {
     const { edge, answers } = await startHeldEdge();
     try {
