@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { ActionName } from '../../../contracts/actions/call.ts';
 import { Cancelled } from '../../../contracts/actions/cancelled.ts';
 import type { Principal } from '../../../contracts/actions/principal.ts';
@@ -48,16 +49,21 @@ export function nextPart(exchange: RequestContext, parts: StepParts): Promise<Pi
 
 /**
  * Returns a function that makes the calls for a later part. Each call waits for a permit, holds it
- * until it ends, and waits for unavailable shards.
+ * until it ends, and waits for unavailable shards. The calls must not overlap: the request has one
+ * permit.
  */
 function callsInTurn(exchange: RequestContext, parts: StepParts, signal: AbortSignal): RouteCall {
+  let isCalling = false;
   const calling = async (action: ActionName, given: never): Promise<unknown> => {
-    exchange.permit = await exchange.enter!();
+    assert(!isCalling);
+    isCalling = true;
     const attempt = (options: CallOptions): Promise<unknown> =>
       callsWithin(exchange, parts, { ...options, signal })(action, given);
     try {
+      exchange.permit = await exchange.enter!();
       return await (exchange.route.mayBeAway ? retryUnavailableShards(exchange, parts, attempt) : attempt({}));
     } finally {
+      isCalling = false;
       exchange.permit?.release();
     }
   };
