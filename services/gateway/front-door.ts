@@ -64,7 +64,7 @@ export class FrontDoor {
     this.#server.setHandler(handler);
   }
 
-  /** Closes the server like `HttpServer.close`. Does nothing when called again. */
+  /** Closes the server like `HttpServer.close`. To be called again only after that has ended. */
   close(maxMs: number): Promise<void> {
     return this.#server.close(maxMs);
   }

@@ -30,7 +30,7 @@ export class LastUse {
     if (sinceMs < INTERNAL_LIMITS.keyLastUsedMinIntervalMs) return;
     const noting = this.#store
       .touch(key.id, new Date(wallMs).toISOString())
-      // The time may be a few minutes old; the next use records it.
+      // The recorded time stays older; a use in a minute or later records it.
       .catch(() => undefined)
       .finally(() => this.#underWay.delete(noting));
     this.#underWay.add(noting);
