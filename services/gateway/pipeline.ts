@@ -22,13 +22,21 @@ import { adjustTurn, waitTurn } from './steps/wait-turn.ts';
 
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Steps up to the action's result. */
-const CALL_STEPS: readonly Step[] = [
+/** Steps that need only the head. */
+const HEAD_STEPS: readonly Step[] = [
   authenticate,
   limitRate,
   requireScopes,
+  checkTarget,
   resolveCollection,
   readQueryString,
+  switchRoute,
+  resolveCollection,
+];
+
+/** Steps up to the action's result. */
+const CALL_STEPS: readonly Step[] = [
+  ...HEAD_STEPS,
   readBody,
   waitTurn,
   decodeBody,
@@ -45,15 +53,7 @@ const STEPS: readonly Step[] = [...CALL_STEPS, answer];
 const EXPORT_STEPS: readonly Step[] = [...CALL_STEPS, exportRecords];
 
 /** Steps of an import, whose body is processed as it arrives. */
-const IMPORT_STEPS: readonly Step[] = [
-  authenticate,
-  limitRate,
-  requireScopes,
-  resolveCollection,
-  readQueryString,
-  importRecords,
-  answer,
-];
+const IMPORT_STEPS: readonly Step[] = [...HEAD_STEPS, importRecords, answer];
 
 function stepsOf({ streams }: Route): readonly Step[] {
   if (streams === null) return STEPS;
@@ -74,31 +74,36 @@ async function limitRate({ identity }: RequestContext, { rateLimit }: StepParts)
   if (identity !== null) await rateLimit(identity.keyId);
 }
 
+/** Throws the route's 404 for an invalid name or id in the path: the same as for an unknown one. */
+function checkTarget({ route: { access, path }, target }: RequestContext, { config }: StepParts): void {
+  if (path.includes('{name}') && !isCollectionName(target, config.limits)) throw notFound('COLLECTION_NOT_FOUND');
+  if (path.includes('{id}') && !path.includes('{name}') && !ID.test(target))
+    throw notFound(access === 'operator' ? 'ACCOUNT_NOT_FOUND' : 'KEY_NOT_FOUND');
+}
+
 /**
- * Looks up the collection in the path if the body can only be decoded with its shape. An invalid
- * name or id gets the same 404 as an unknown one. Throws the route's 404.
+ * Looks up the collection in the path if the body can only be decoded with its shape. Throws
+ * COLLECTION_NOT_FOUND.
  */
-async function resolveCollection(exchange: RequestContext, { clock, config }: StepParts): Promise<void> {
-  const { accountId, caller, route, target } = exchange;
-  if (!route.path.includes('{name}')) {
-    if (!route.path.includes('{id}') || ID.test(target)) return;
-    throw notFound(route.access === 'operator' ? 'ACCOUNT_NOT_FOUND' : 'KEY_NOT_FOUND');
-  }
-  if (!isCollectionName(target, config.limits)) throw notFound('COLLECTION_NOT_FOUND');
-  if (!route.needsCollection) return;
+async function resolveCollection(exchange: RequestContext, { clock }: StepParts): Promise<void> {
+  const { accountId, caller, collection, route, target } = exchange;
+  if (!route.needsCollection || collection !== null) return;
   exchange.resolvedMs = clock.monotonicMs();
   exchange.collection = await call(caller, 'collections.resolve', { accountId, name: target });
 }
 
 /**
- * Parses the query string, which may contain only the route's parameters, and switches to the route
- * that a parameter selects. Throws INVALID_ARGUMENT, and the errors of `resolveCollection`.
+ * Parses the query string, which may contain only the route's parameters. Throws INVALID_ARGUMENT.
  */
-async function readQueryString(exchange: RequestContext, parts: StepParts): Promise<void> {
+function readQueryString(exchange: RequestContext): void {
   const { route, search } = exchange;
   exchange.query = route.surface.parseQuery(search, route.query);
-  for (const name of exchange.query.keys()) exchange.route = route.whenGiven[name] ?? exchange.route;
-  if (exchange.route !== route) await resolveCollection(exchange, parts);
+}
+
+/** Switches to the route that a query parameter selects. */
+function switchRoute(exchange: RequestContext): void {
+  const { query, route } = exchange;
+  for (const name of query.keys()) exchange.route = route.whenGiven[name] ?? exchange.route;
 }
 
 /** Reserves memory for the vectors in the response. Throws UNAVAILABLE. */
