@@ -282,8 +282,6 @@ export interface CollectionsActions {
   /** Throws ALIAS_NOT_FOUND, as `deleteAlias` does. */
   'collections.getAlias': { params: { accountId: AccountId; alias: string }; result: AliasView };
   'collections.deleteAlias': { params: { accountId: AccountId; alias: string }; result: { deleted: true } };
-  /** Lists all aliases of an account, for gateways of older versions. */
-  'collections.listAliases': { params: { accountId: AccountId }; result: AliasView[] };
   'collections.aliasesPage': {
     params: { accountId: AccountId; limit: number; cursor?: string };
     result: AliasesPage;

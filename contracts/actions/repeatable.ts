@@ -22,7 +22,6 @@ const REPEATABLE: readonly ActionName[] = [
   'collections.list',
   'collections.get',
   'collections.getAlias',
-  'collections.listAliases',
   'collections.aliasesPage',
   'collections.resolve',
   'collections.nearestName',

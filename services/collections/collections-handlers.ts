@@ -33,7 +33,7 @@ import {
 } from './reads/collection-reader.ts';
 import { namespacesPage } from './reads/namespaces-page.ts';
 import { ShardReader } from './reads/shard-reader.ts';
-import { type BodyOf, requestBody } from './request-body.ts';
+import type { BodyOf } from './request-body.ts';
 import { CollectionHeads } from './writes/collection-heads.ts';
 import { CollectionWriter, type Write } from './writes/collection-writer.ts';
 import { deleteNamespace, deleteRecords, updateRecords } from './writes/record-changes.ts';
@@ -120,10 +120,6 @@ export class CollectionsHandlers implements Handlers<'collections'> {
   async deleteAlias({ params }: CallOf<'collections.deleteAlias'>) {
     await this.#aliases.remove(params.accountId, params.alias);
     return { deleted: true } as const;
-  }
-
-  listAliases({ params }: CallOf<'collections.listAliases'>) {
-    return this.#aliases.list(params.accountId);
   }
 
   aliasesPage({ params }: CallOf<'collections.aliasesPage'>) {
@@ -249,7 +245,7 @@ export class CollectionsHandlers implements Handlers<'collections'> {
   ): Promise<T> {
     const { config, clock } = this.#runtime;
     const { isAnchorAwaited, wantsAbsentFields } = ctx.params;
-    const body = requestBody(ctx.params, config.limits);
+    const body = bodyOf(ctx.params);
     const caller = isDryRun(body) ? abortingWith(detachedCaller(ctx), ctx.options) : detachedCaller(ctx);
     const time = new WriteTime(clock, ctx.options.timeout || writeTimeoutMs(config.anchorWaitMs), awayMaxMsOf(ctx));
     return time.answer(
@@ -265,7 +261,7 @@ export class CollectionsHandlers implements Handlers<'collections'> {
     operation: (read: CollectionRead, body: BodyOf<P>) => Promise<T>,
   ): Promise<T> {
     const { wantsAbsentFields } = ctx.params;
-    const body = requestBody(ctx.params, this.#runtime.config.limits);
+    const body = bodyOf(ctx.params);
     const caller = abortingWith(ctx, ctx.options);
     const terms = { shards: this.#reader, awayMaxMs: awayMaxMsOf(ctx), wantsAbsentFields };
     return this.#use(ctx.params, (row) => operation({ ...terms, caller: this.#pace.of(caller, row), row }, body));
@@ -287,6 +283,11 @@ function detachedCaller(ctx: Context<object, object>): Caller {
     meta: ctx.meta,
     call: (action, params, options) => ctx.broker.call(action, params, { ...options, parentCtx: ctx }),
   };
+}
+
+/** Returns the body among an action's parameters; undefined if the action has none. */
+function bodyOf<P>(params: P): BodyOf<P> {
+  return (params as { body?: unknown }).body as BodyOf<P>;
 }
 
 /** Returns true for a write that changes nothing, and so may be abandoned. */

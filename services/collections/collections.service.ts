@@ -13,8 +13,8 @@ const WRITTEN = { ...NAMED, isAnchorAwaited: { type: 'boolean', optional: true }
 const FIELDS_WANTED = { wantsAbsentFields: { type: 'boolean', optional: true } } as const;
 const READ = { ...NAMED, ...FIELDS_WANTED } as const;
 const CHANGED = { ...WRITTEN, ...FIELDS_WANTED } as const;
-/** Checks of the body that an action takes. It is absent in calls of earlier versions. */
-const bodied = (props: object) => ({ body: { type: 'object', props, optional: true } });
+/** Checks of the body that an action takes. */
+const bodied = (props: object) => ({ body: { type: 'object', props } });
 const PAGE = {
   limit: { type: 'number', integer: true, min: 1, optional: true },
   cursor: { type: 'string', optional: true },
@@ -49,7 +49,6 @@ const CHECKS = {
   putAlias: { ...ALIAS, collection: 'string' },
   getAlias: ALIAS,
   deleteAlias: ALIAS,
-  listAliases: ACCOUNT,
   aliasesPage: { ...ACCOUNT, ...PAGE, limit: { ...PAGE.limit, optional: false } },
 } as const;
 

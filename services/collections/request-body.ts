@@ -1,9 +1,6 @@
 /** The bodies of requests, as gateways send them to the actions. */
 import type { ValidationRule } from 'fastest-validator';
 import type { DecodedRequest, RequestName } from '../../contracts/requests/requests.ts';
-import { parseFilter } from '../../lib/filter/parse.ts';
-import type { Limits } from '../../lib/limits.ts';
-import type { JsonObject } from '../../lib/records/fields.ts';
 
 type Checks<B> = { readonly [F in keyof B]-?: ValidationRule };
 
@@ -65,22 +62,3 @@ export const BODY_CHECKS = {
 
 /** Type of the body among an action's parameters; undefined if the action has none. */
 export type BodyOf<P> = P extends { body: infer B } ? B : undefined;
-
-/**
- * Returns the body of a request. Gateways of earlier versions send it as `decoded`, with filters as
- * clients send them.
- */
-export function requestBody<P>(params: P, limits: Limits): BodyOf<P> {
-  const { body, decoded } = params as { body?: unknown; decoded?: EarlierBody };
-  return (decoded === undefined ? body : withParsedFilters(decoded, limits)) as BodyOf<P>;
-}
-
-type EarlierBody = { filter?: JsonObject; queries?: EarlierBody[] };
-
-function withParsedFilters({ filter, queries, ...rest }: EarlierBody, limits: Limits): object {
-  return {
-    ...rest,
-    ...(filter && { filter: parseFilter(filter, limits) }),
-    ...(queries && { queries: queries.map((each) => withParsedFilters(each, limits)) }),
-  };
-}

@@ -68,11 +68,6 @@ export class Aliases {
     return { alias, collection: target.name };
   }
 
-  /** Returns all aliases by name. */
-  async list(accountId: string): Promise<AliasView[]> {
-    return this.#views(accountId, await this.#runtime.store.aliases.list(accountId));
-  }
-
   /** Returns one page, by name. Throws INVALID_ARGUMENT for an invalid cursor. */
   async page(accountId: string, limit: number, cursor?: string): Promise<AliasesPage> {
     const after = cursor === undefined ? null : nameOfCursor(cursor);
