@@ -92,17 +92,13 @@ export class CollectionCatalog {
   async resolve(accountId: string, name: string): Promise<CollectionRow> {
     if (!isCollectionName(name, this.#runtime.config.limits)) throw notFound('COLLECTION_NOT_FOUND');
     const key = cacheKey(accountId, name);
-    for (;;) {
-      const cached = this.#rows.get(key) ?? this.#aliased.get(key);
-      if (cached) return cached;
-      const changes = this.#changes;
-      const row = await this.#found.get(key, () => this.#find(accountId, name));
-      if (!row) throw unknownCollection(name);
-      if (changes === this.#changes) {
-        if (this.#isAlone) (row.name === name ? this.#rows : this.#aliased).set(key, row);
-        return row;
-      }
-    }
+    const cached = this.#rows.get(key) ?? this.#aliased.get(key);
+    if (cached) return cached;
+    const changes = this.#changes;
+    const row = await this.#found.get(key, () => this.#find(accountId, name));
+    if (!row) throw unknownCollection(name);
+    if (this.#isAlone && changes === this.#changes) (row.name === name ? this.#rows : this.#aliased).set(key, row);
+    return row;
   }
 
   /** Finds a collection by its name or by an alias. */
