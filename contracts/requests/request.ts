@@ -102,8 +102,11 @@ function refuseExcluded(given: JsonObject, [flag, names]: Excluded, path: string
 
 /** Schema that rejects these fields if the flag is true. */
 function exclusionSchema([flag, names]: Excluded): JsonSchema {
-  const isUnset = { properties: { [flag]: { const: false } } };
-  return { dependentSchemas: Object.fromEntries(names.map((name) => [name, isUnset])) };
+  const conflicts = names.map((name) => ({
+    properties: { [flag]: { const: true }, [name]: {} },
+    required: [flag, name],
+  }));
+  return { not: conflicts.length === 1 ? conflicts[0] : { anyOf: conflicts } };
 }
 
 const pathTo = (name: string, path: string): string => (path === '' ? name : `${path}.${name}`);
