@@ -6,8 +6,6 @@ export interface RecordScope {
   namespace?: string | null;
   /** Null: all records of the namespaces. */
   filter: FilterNode | null;
-  /** Absent in messages from earlier versions, whose filter is still as the client sent it. */
-  isParsed?: true;
   /** Fields to report if no record of the namespaces has them. */
   fields?: readonly string[];
 }

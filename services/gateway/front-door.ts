@@ -17,6 +17,7 @@ import { type HttpHandler, HttpServer, type HttpTimeouts } from './http-server.t
 import type { WebPage } from './operations.ts';
 import { RequestContext } from './request-context.ts';
 import { Responder } from './responder.ts';
+import { MINIMUM_PACE } from './responses/reading-pace.ts';
 import { ResponseScheduler } from './responses/response-scheduler.ts';
 import { Sender } from './responses/sender.ts';
 
@@ -37,11 +38,7 @@ export class FrontDoor {
 
   constructor(config: Address, log: Logger, timeouts = TIMEOUTS) {
     this.#config = config;
-    const pace = {
-      bytesPerSecond: INTERNAL_LIMITS.answerReadMinBytesPerSecond,
-      windowMs: INTERNAL_LIMITS.answerReadWindowMs,
-    };
-    const sender = new Sender(new ResponseScheduler(INTERNAL_LIMITS.answersTurnMs), pace);
+    const sender = new Sender(new ResponseScheduler(INTERNAL_LIMITS.answersTurnMs), MINIMUM_PACE);
     this.#responder = new Responder(config, log, sender);
     this.#server = new HttpServer(timeouts, (...request) => this.#refuse(...request));
     this.#pages = new Map<string, WebPage>([

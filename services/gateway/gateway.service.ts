@@ -19,7 +19,7 @@ import { rateLimitOf } from './rate-limit.ts';
 import { RECALL_ROUTES } from './recall/routes.ts';
 import { RequestHandler } from './request-handler.ts';
 import { Responder } from './responder.ts';
-import type { MinimumPace } from './responses/reading-pace.ts';
+import { MINIMUM_PACE, type MinimumPace } from './responses/reading-pace.ts';
 import { ResponseScheduler } from './responses/response-scheduler.ts';
 import { Sender } from './responses/sender.ts';
 import { routesOf } from './routes.ts';
@@ -27,10 +27,6 @@ import { routesOf } from './routes.ts';
 const DRAIN_MAX_MS = 20_000;
 /** Time after the stop begins during which queued requests may still start. */
 const DRAIN_WAIT_MAX_MS = 10_000;
-const MINIMUM_PACE: MinimumPace = {
-  bytesPerSecond: INTERNAL_LIMITS.answerReadMinBytesPerSecond,
-  windowMs: INTERNAL_LIMITS.answerReadWindowMs,
-};
 
 export interface GatewayOptions {
   /** Default: ready as soon as the gateway listens. */

@@ -3,9 +3,7 @@ import type { Logger } from 'pino';
 import type { OpenShardStats, ShardStats, ShardsActions } from '../../contracts/actions/shards.ts';
 import { outOfCapacity } from '../../lib/admission/out-of-capacity.ts';
 import { ProvecError } from '../../lib/errors.ts';
-import { parseFilter } from '../../lib/filter/parse.ts';
 import type { CollectionId } from '../../lib/ids.ts';
-import type { Limits } from '../../lib/limits.ts';
 import { keyHashOf } from '../../lib/merkle/leaf.ts';
 import { MIB } from '../../lib/mib.ts';
 import { batchBytes } from '../../lib/records/batch.ts';
@@ -16,7 +14,6 @@ import type { AnswerPage, FetchedRecord, PageItem, ShardMatch } from '../../lib/
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import type { ShardProof } from '../../lib/shard/proof.ts';
 import type { ShardReadOp } from '../../lib/shard/read.ts';
-import type { RecordScope } from '../../lib/shard/scope.ts';
 import { type ShardSpec, shardSpec } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import type { Clock } from '../../lib/time/clock.ts';
@@ -85,7 +82,6 @@ export class ShardNode {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #limits: Limits;
   readonly #memory: NodeMemory;
   readonly #pool: WorkerPool;
   readonly #ownHeads = new Map<ShardKey, HeadHistory>();
@@ -119,7 +115,6 @@ export class ShardNode {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
-    this.#limits = config.limits;
     const memory = new NodeMemory(config.memoryLimitMiB * MIB);
     const pool = new WorkerPool(config.workers, log);
     const ownHeads = this.#ownHeads;
@@ -207,7 +202,7 @@ export class ShardNode {
     if (change.kind === 'update') return this.#write(terms, change, change.updates.length * vectorBytes);
     // A merge writes the new content before the old is freed.
     const incomingBytes = change.kind === 'merge matching' ? change.max * vectorBytes : null;
-    return this.#write(terms, this.#parsed(change), incomingBytes);
+    return this.#write(terms, change, incomingBytes);
   }
 
   /** `incomingBytes` is null for a write that frees memory; such writes are always admitted. */
@@ -236,12 +231,6 @@ export class ShardNode {
     return this.shardCache.use(shard, async () => undefined);
   }
 
-  /** Parses the filter of a scope that a node of an earlier version sent. */
-  #parsed<S extends RecordScope>(scope: S): S {
-    if (scope.isParsed || scope.filter === null) return scope;
-    return { ...scope, filter: parseFilter(scope.filter, this.#limits) };
-  }
-
   /** Reads the shard held here or, if `eventual` allows it, a copy. */
   #read<O extends ReadOp>(
     { shard, eventual = false, openMaxMs }: ReadTerms,
@@ -259,7 +248,7 @@ export class ShardNode {
     { query, pageMaxBytes = Number.POSITIVE_INFINITY, ...terms }: ReadParams<'query'>,
     signal?: AbortSignal,
   ): Promise<AnswerPage<ShardMatch>> {
-    return this.#read(terms, 'query', { query: this.#parsed(query), pageMaxBytes }, signal);
+    return this.#read(terms, 'query', { query, pageMaxBytes }, signal);
   }
 
   queries({ queries, ...asked }: ReadParams<'queries'>, signal?: AbortSignal): Promise<AnswerPage<ShardMatch>[]> {
@@ -267,7 +256,7 @@ export class ShardNode {
   }
 
   async read({ read: { op, ...asked }, ...terms }: Params<'read'>, signal?: AbortSignal): Promise<unknown> {
-    return this.#read(terms, op, 'filter' in asked ? this.#parsed(asked) : asked, signal);
+    return this.#read(terms, op, asked, signal);
   }
 
   fetch(

@@ -233,7 +233,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       }
     });
 
-    test('a log can be read whoever sealed it', async () => {
+    test('a log can be read regardless of who sealed it', async () => {
       await fill();
       const store = await subject.toReseal(under(3), true, async () => undefined);
       expect((await store.log.read(GROWING, 1, MIB)).map(({ kind }) => kind)).toEqual([

@@ -132,7 +132,7 @@ export function scopeOf(
   field?: string,
 ): Required<RecordScope> {
   const namespace = allNamespaces ? null : one;
-  return { namespace, filter, isParsed: true, fields: wantsAbsentFields ? fieldsToFind(filter, field) : [] };
+  return { namespace, filter, fields: wantsAbsentFields ? fieldsToFind(filter, field) : [] };
 }
 
 /** Returns the records that exist among `ids`, in that order. */

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 
 /** Minimum rate at which a client must read its responses. */
 export interface MinimumPace {
@@ -6,6 +7,11 @@ export interface MinimumPace {
   /** Time of waiting for the client, in ms, over which the rate is measured. */
   windowMs: number;
 }
+
+export const MINIMUM_PACE: MinimumPace = {
+  bytesPerSecond: INTERNAL_LIMITS.answerReadMinBytesPerSecond,
+  windowMs: INTERNAL_LIMITS.answerReadWindowMs,
+};
 
 /**
  * Checks that a client reads its response fast enough. A slow client would otherwise hold the

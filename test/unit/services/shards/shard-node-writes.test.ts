@@ -102,24 +102,6 @@ test('no part of a write is visible before its entry is durable', async () => {
   expect((await fixture.node.query({ shard: specOf(1), query })).items.map(({ id }) => id)).toEqual(['a']);
 });
 
-test('a filter of a node of an earlier version is read as the client sent it', async () => {
-  fixture = await shardFixture();
-  const [spec, { node }] = [specOf(1), fixture];
-  await node.upsert({ shard: spec, batch: batchOf(['a', 'b', 'c']) });
-  // Earlier versions do not parse it.
-  const earlier = { namespace: '', filter: { n: { $exists: false } } as unknown as null };
-  expect(await node.read({ shard: spec, read: { op: 'count', ...earlier } })).toBe(3);
-  expect(
-    await node.change({ shard: spec, change: { kind: 'delete matching', ...earlier, throughSeq: null, max: 2 } }),
-  ).toMatchObject({
-    deleted: 2,
-  });
-  const query = { vector: Float32Array.of(1, 1, 1, 1), topK: 10, includeValues: false, includeMetadata: false };
-  expect(
-    (await node.query({ shard: spec, query: { ...query, scoreThreshold: null, exact: false, ...earlier } })).items,
-  ).toHaveLength(1);
-});
-
 test('an upsert needs room for its vectors twice, and for its ids and metadata once', async () => {
   const batch = batchOf(['a', 'b']);
   const neededBytes = 2 * batch.vectors.byteLength + [...batch.ids, ...batch.metadata].join('').length;
