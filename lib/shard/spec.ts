@@ -42,3 +42,8 @@ export function shardSpec(row: ShardedCollection, index: number): ShardSpec {
 export function shardSpecs(row: ShardedCollection): ShardSpec[] {
   return Array.from({ length: row.shards }, (_, index) => shardSpec(row, index));
 }
+
+/** Whether a record with this key hash belongs to the shard. */
+export function isOfShard({ index, of }: Pick<ShardSpec, 'index' | 'of'>, key: Uint8Array): boolean {
+  return key[0] >>> (8 - Math.log2(of)) === index;
+}

@@ -2,8 +2,8 @@ import { type Cut, EMPTY_HEAD, isInvalidHead, isSameState, type ShardHead } from
 import { shardKey } from '../../lib/shard/key.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
-import { runThrough } from '../../services/shards/engine/steps.ts';
 import { contiguousEntries } from '../../services/shards/shard/contiguous-entries.ts';
+import { runThrough } from '../../services/shards/steps.ts';
 import { RecomputeSession } from '../../services/shards/worker/recompute-session.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
 import type { StoreToReseal } from '../../store/resealing.ts';

@@ -14,7 +14,7 @@ import type { AnswerPage, FetchedRecord, PageItem, ShardMatch } from '../../lib/
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import type { ShardProof } from '../../lib/shard/proof.ts';
 import type { ShardReadOp } from '../../lib/shard/read.ts';
-import { type ShardSpec, shardSpec } from '../../lib/shard/spec.ts';
+import { isOfShard, type ShardSpec, shardSpec } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { CoalescedReads } from '../../lib/time/coalesced-reads.ts';
@@ -24,7 +24,6 @@ import { ClusterMember } from './cluster/member.ts';
 import { NodeMembership } from './cluster/ownership/node-membership.ts';
 import type { Peers } from './cluster/peers.ts';
 import { Replicas } from './cluster/replicas.ts';
-import { isOfShard } from './engine/staging.ts';
 import type { ShardWrite } from './engine/write.ts';
 import { singleNodeClaims } from './memory/claims.ts';
 import { diskGuard, warnOfReserve } from './memory/disk-guard.ts';

@@ -6,8 +6,8 @@ import type { FetchedRecord, QueryOptions, ShardMatch } from '../../lib/shard/ma
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import type { ShardQuery } from '../../services/shards/engine/query.ts';
 import { type EngineOptions, Shard } from '../../services/shards/engine/shard.ts';
-import { runThrough } from '../../services/shards/engine/steps.ts';
 import type { ShardWrite, Staged } from '../../services/shards/engine/write.ts';
+import { runThrough } from '../../services/shards/steps.ts';
 import { naiveMatches } from './naive-filter.ts';
 import { referenceLeaf, referenceRoot } from './reference-root.ts';
 

@@ -5,9 +5,9 @@
 import { plainId } from '../../../lib/records/namespace.ts';
 import type { RecordUpdate } from '../../../lib/shard/change.ts';
 import type { FieldReport } from '../../../lib/shard/field-report.ts';
+import type { Steps } from '../steps.ts';
 import { mergeRecord } from './record-merge.ts';
 import type { Staging } from './staging.ts';
-import type { Steps } from './steps.ts';
 import type { ShardWrite, WriteOutcome } from './write.ts';
 
 export type MatchingWrite = Extract<ShardWrite, { filter: unknown }>;

@@ -7,8 +7,9 @@
  * costs a binary search and moves at most one chunk. Throws if a change refers to a record that the
  * order does not have.
  */
+
+import type { StepMeter, Steps } from '../steps.ts';
 import type { Slots } from './slots.ts';
-import type { StepMeter, Steps } from './steps.ts';
 
 const CHUNK_MAX_SLOTS = 512;
 /** Estimated size of a chunk besides its slots. */

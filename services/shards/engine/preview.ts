@@ -4,12 +4,12 @@
  */
 import { plainId } from '../../../lib/records/namespace.ts';
 import type { ChangePreview, MetadataMerge, PreviewOptions, RecordUpdate } from '../../../lib/shard/change.ts';
+import type { StepMeter, Steps } from '../steps.ts';
 import { nextBit } from './bitmap.ts';
 import { readingNs } from './filter/metadata-object.ts';
 import type { Selection } from './filter/selection.ts';
 import { growthMaxBytes, mergeRecord } from './record-merge.ts';
 import type { Slots } from './slots.ts';
-import type { StepMeter, Steps } from './steps.ts';
 
 /** Estimated costs of checking a record's length, and of a merge besides reading the metadata. */
 const CHECK_NS = 100;

@@ -1,10 +1,10 @@
+import type { StepMeter, Steps } from '../steps.ts';
 import { Candidates } from './candidates.ts';
 import type { Selection } from './filter/selection.ts';
 import type { Graph } from './graph.ts';
 import type { ShardQuery } from './query.ts';
 import type { Scorer } from './scorer.ts';
 import type { Slots } from './slots.ts';
-import type { StepMeter, Steps } from './steps.ts';
 import { TopK } from './top-k.ts';
 
 /** Minimum number of candidates of a graph search. */

@@ -14,13 +14,13 @@
 import type { FieldReport } from '../../../lib/shard/field-report.ts';
 import type { ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
+import { STEP_NS, StepMeter, type Steps } from '../steps.ts';
 import { COLUMNS_MIN_BYTES } from './filter/columns.ts';
 import { Selector } from './filter/selection.ts';
 import type { ShardQuery } from './query.ts';
 import { Scorer } from './scorer.ts';
 import { SearchRun } from './search-run.ts';
 import type { Slots } from './slots.ts';
-import { STEP_NS, StepMeter, type Steps } from './steps.ts';
 import { VectorIndex, type VectorIndexOptions } from './vector-index.ts';
 
 /** Estimated cost of removing the worst of the best records. */

@@ -18,13 +18,15 @@ import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head
 import type { FetchedRecord, IncludedFields, ListedRecord, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardProof } from '../../../lib/shard/proof.ts';
 import type { NamespaceRange } from '../../../lib/shard/read.ts';
-import type { ShardSpec } from '../../../lib/shard/spec.ts';
+import { isOfShard, type ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../store/checkpoints.ts';
 import { type LogEntry, versionAfter } from '../../../store/log.ts';
 import type { StoredRecord } from '../../../store/records.ts';
+import { decodeEntryBody, encodeEntryBody } from '../entry.ts';
+import { STEP_NS, StepMeter, type Steps } from '../steps.ts';
+import { UnreadableBytes } from '../unreadable-bytes.ts';
 import { applyWrite, type MatchedRecords, type MatchingWrite } from './apply-write.ts';
 import { type CheckpointHeader, GRAPH_FILE, NO_KEY, readCheckpoint, writeCheckpoint } from './checkpoint.ts';
-import { decodeEntryBody, encodeEntryBody } from './entry.ts';
 import type { FieldCounts } from './filter/facets.ts';
 import type { Selection } from './filter/selection.ts';
 import type { Graph } from './graph.ts';
@@ -34,9 +36,7 @@ import { withPrivateCopy } from './private-copy.ts';
 import type { ParsedScope, ShardQuery } from './query.ts';
 import { type Ranking, Search, type SearchOptions } from './search.ts';
 import { Slots } from './slots.ts';
-import { assertDimensions, assertMetadata, hashRecord, isOfShard, Staging } from './staging.ts';
-import { STEP_NS, StepMeter, type Steps } from './steps.ts';
-import { UnreadableBytes } from './unreadable-bytes.ts';
+import { assertDimensions, assertMetadata, hashRecord, Staging } from './staging.ts';
 import type { ShardWrite, Staged, WriteOutcome } from './write.ts';
 
 const COMPACTION_SLICE_RECORDS = 64;

@@ -7,10 +7,10 @@
 import assert from 'node:assert/strict';
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import type { MerkleMap } from '../../../lib/merkle/map.ts';
-import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { EntryBody } from './entry.ts';
+import { isOfShard, type ShardSpec } from '../../../lib/shard/spec.ts';
+import type { EntryBody } from '../entry.ts';
+import { UnreadableBytes } from '../unreadable-bytes.ts';
 import type { Slots } from './slots.ts';
-import { UnreadableBytes } from './unreadable-bytes.ts';
 
 /**
  * The net change of one record; -1 means absent. Equal slots mean that the record was rewritten
@@ -157,11 +157,6 @@ export function assertMetadata(metadata: Uint8Array): void {
 export function assertDimensions({ dimensions }: ShardSpec, vector: Float32Array): void {
   if (vector.length === dimensions) return;
   throw new UnreadableBytes(`A vector has ${vector.length} values; the shard has ${dimensions} dimensions.`);
-}
-
-/** Whether a record with this key hash belongs to the shard. */
-export function isOfShard({ index, of }: Pick<ShardSpec, 'index' | 'of'>, key: Uint8Array): boolean {
-  return key[0] >>> (8 - Math.log2(of)) === index;
 }
 
 /**

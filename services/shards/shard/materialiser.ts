@@ -17,7 +17,7 @@ import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { Store } from '../../../store/port.ts';
 import type { RecordChange } from '../../../store/records.ts';
-import { changesIn } from '../engine/entry.ts';
+import { changesIn } from '../entry.ts';
 import { anchoredBound } from './anchored-bound.ts';
 
 const QUIET_MS = 250;

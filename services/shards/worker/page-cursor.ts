@@ -11,7 +11,7 @@ import { nextBit } from '../engine/bitmap.ts';
 import type { ShardQuery } from '../engine/query.ts';
 import type { Ranking } from '../engine/search.ts';
 import type { Shard } from '../engine/shard.ts';
-import { runThrough, STEP_NS, StepMeter, type Steps } from '../engine/steps.ts';
+import { runThrough, STEP_NS, StepMeter, type Steps } from '../steps.ts';
 
 /**
  * Maximum number of open cursors per shard; beyond it, the oldest of the kind is ended. A cursor

@@ -23,8 +23,8 @@ import type { FetchedCheckpoint } from '../../../store/checkpoints.ts';
 import type { LogEntry } from '../../../store/log.ts';
 import type { RecordScan, StoredRecord } from '../../../store/records.ts';
 import type { ParsedScope, ShardQuery } from '../engine/query.ts';
-import type { Steps } from '../engine/steps.ts';
 import type { Staged } from '../engine/write.ts';
+import type { Steps } from '../steps.ts';
 import type { PostedWrite } from './posted-write.ts';
 
 /** The parts of a log entry that a replay needs. */

@@ -1,5 +1,5 @@
 import { ProvecError } from '../../../lib/errors.ts';
-import type { Phase, Steps } from '../engine/steps.ts';
+import type { Phase, Steps } from '../steps.ts';
 import type { WorkerReply } from './protocol.ts';
 import { workerFaultOf } from './worker-fault.ts';
 

@@ -6,7 +6,7 @@ import { TopValues, type ValueCount, type ValueCounts } from '../../../lib/filte
 import type { AnswerPage, FetchedRecord, ListedRecord, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardReadOp } from '../../../lib/shard/read.ts';
 import type { Shard } from '../engine/shard.ts';
-import { STEP_NS, StepMeter, type Steps } from '../engine/steps.ts';
+import { STEP_NS, StepMeter, type Steps } from '../steps.ts';
 import { PageCursor, type PageCursors } from './page-cursor.ts';
 import type { WorkerOp, WorkerOps } from './protocol.ts';
 import type { ReadWork } from './read-run.ts';

@@ -2,12 +2,11 @@ import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../lib/merkl
 import { MerkleMap } from '../../../lib/merkle/map.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { RecordDifference } from '../../../lib/shard/recomputed.ts';
-import type { ShardSpec } from '../../../lib/shard/spec.ts';
+import { isOfShard, type ShardSpec } from '../../../lib/shard/spec.ts';
 import type { RecordScan, StoredRecord } from '../../../store/records.ts';
-import { changesIn } from '../engine/entry.ts';
 import type { Shard } from '../engine/shard.ts';
-import { isOfShard } from '../engine/staging.ts';
-import type { Steps } from '../engine/steps.ts';
+import { changesIn } from '../entry.ts';
+import type { Steps } from '../steps.ts';
 import type { ReplayEntry } from './protocol.ts';
 
 /** Hashes of a record's stored bytes, kept only for records whose leaf does not match them. */

@@ -1,4 +1,4 @@
-import type { Steps } from '../engine/steps.ts';
+import type { Steps } from '../steps.ts';
 import type { WorkerReply } from './protocol.ts';
 import { workerFaultOf } from './worker-fault.ts';
 

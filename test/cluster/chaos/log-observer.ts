@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
-import { changesOf } from '../../../services/shards/engine/entry.ts';
+import { changesOf } from '../../../services/shards/entry.ts';
 import type { LogEntry } from '../../../store/log.ts';
 import type { Store } from '../../../store/port.ts';
 

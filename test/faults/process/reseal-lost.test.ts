@@ -12,7 +12,7 @@ import { storeKeys } from '../../../lib/secret/keyring.ts';
 import { collectionRoot } from '../../../lib/shard/collection-root.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
 import { secretHash } from '../../../services/keys/secret.ts';
-import { encodeEntryBody } from '../../../services/shards/engine/entry.ts';
+import { encodeEntryBody } from '../../../services/shards/entry.ts';
 import { LogSeals } from '../../../store/log-seals.ts';
 import type { Store } from '../../../store/port.ts';
 import { openSqliteStore } from '../../../store/sqlite/store.ts';

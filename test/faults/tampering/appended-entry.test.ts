@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { collectionRoot } from '../../../lib/shard/collection-root.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
-import { encodeEntryBody } from '../../../services/shards/engine/entry.ts';
+import { encodeEntryBody } from '../../../services/shards/entry.ts';
 import type { LogEntry } from '../../../store/log.ts';
 import { LogSeals } from '../../../store/log-seals.ts';
 import { openStoreAsForger } from '../../support/forger.ts';

@@ -1,4 +1,4 @@
-import { changesOf } from '../../../services/shards/engine/entry.ts';
+import { changesOf } from '../../../services/shards/entry.ts';
 import type { LogEntry } from '../../../store/log.ts';
 
 interface Version {

@@ -6,9 +6,9 @@
 import { fieldReader } from '../../../../lib/filter/field.ts';
 import { nearest } from '../../../../lib/nearest.ts';
 import type { AbsentField, FieldReport } from '../../../../lib/shard/field-report.ts';
+import type { StepMeter, Steps } from '../../steps.ts';
 import { countBits, intersects, nextBit } from '../bitmap.ts';
 import type { Slots } from '../slots.ts';
-import type { StepMeter, Steps } from '../steps.ts';
 import type { FieldColumn } from './column.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
 

@@ -7,8 +7,8 @@
  */
 import type { Condition, Relation, Scalar } from '../../../../lib/filter/ast.ts';
 import { compares } from '../../../../lib/filter/evaluate.ts';
+import type { StepMeter, Steps } from '../../steps.ts';
 import { intersect, subtract, unite } from '../bitmap.ts';
-import type { StepMeter, Steps } from '../steps.ts';
 import type { FieldColumn } from './column.ts';
 
 /**

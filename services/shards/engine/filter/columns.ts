@@ -8,8 +8,8 @@
  * exceeds the limit gets no column.
  */
 import { LIMITS } from '../../../../lib/limits.ts';
+import type { StepMeter, Steps } from '../../steps.ts';
 import type { Slots } from '../slots.ts';
-import type { StepMeter, Steps } from '../steps.ts';
 import { FieldColumn } from './column.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
 

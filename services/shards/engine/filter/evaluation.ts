@@ -7,9 +7,9 @@
  */
 import { type Condition, conditionsOf, type FilterNode } from '../../../../lib/filter/ast.ts';
 import { predicateOf } from '../../../../lib/filter/evaluate.ts';
+import type { StepMeter, Steps } from '../../steps.ts';
 import { countBits, subtract, unite } from '../bitmap.ts';
 import type { Slots } from '../slots.ts';
-import type { StepMeter, Steps } from '../steps.ts';
 import type { FieldColumn } from './column.ts';
 import { ColumnMatch } from './column-match.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';

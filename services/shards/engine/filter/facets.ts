@@ -5,9 +5,9 @@
 import type { Scalar } from '../../../../lib/filter/ast.ts';
 import { fieldReader } from '../../../../lib/filter/field.ts';
 import { ValueCounts } from '../../../../lib/filter/value-counts.ts';
+import type { StepMeter, Steps } from '../../steps.ts';
 import { countBits, intersect, subtract } from '../bitmap.ts';
 import type { Slots } from '../slots.ts';
-import type { StepMeter, Steps } from '../steps.ts';
 import type { FieldColumn } from './column.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
 

@@ -9,9 +9,9 @@ import type { ValueCount } from '../../../../lib/filter/value-counts.ts';
 import { parseStoredId } from '../../../../lib/records/namespace.ts';
 import { compareUtf8 } from '../../../../lib/records/utf8-order.ts';
 import type { NamespaceRange } from '../../../../lib/shard/read.ts';
+import type { StepMeter, Steps } from '../../steps.ts';
 import { Bitmap, subtract } from '../bitmap.ts';
 import type { Slots } from '../slots.ts';
-import type { StepMeter, Steps } from '../steps.ts';
 import { NameOrder } from './name-order.ts';
 
 /** Neither a namespace nor a slot: codes start at 1, and slots are stored as slot + 1. */

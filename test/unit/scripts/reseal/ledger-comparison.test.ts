@@ -11,7 +11,7 @@ import {
 } from '../../../../scripts/reseal/ledger-comparison.ts';
 import type { LedgerClient } from '../../../../services/anchoring/ledger/ledger-client.ts';
 import type { LedgerAccount } from '../../../../services/anchoring/ledger/rpc-responses.ts';
-import { changesOf, encodeEntryBody } from '../../../../services/shards/engine/entry.ts';
+import { changesOf, encodeEntryBody } from '../../../../services/shards/entry.ts';
 import { type AnchorRow, emptyAnchorRow } from '../../../../store/anchors.ts';
 import type { Store } from '../../../../store/port.ts';
 import { newCollection } from '../../../contract/store-rows.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { IdOrder, type ListRange } from '../../../../../services/shards/engine/id-order.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { Slots } from '../../../../../services/shards/engine/slots.ts';
-import { runThrough, StepMeter, type Steps } from '../../../../../services/shards/engine/steps.ts';
+import { runThrough, StepMeter, type Steps } from '../../../../../services/shards/steps.ts';
 import { propertyRuns } from '../../../../support/effort.ts';
 import { settle, specWith, upsertOf, write } from '../../../../support/shard-engine.ts';
 

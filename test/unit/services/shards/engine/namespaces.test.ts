@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
-import { runThrough } from '../../../../../services/shards/engine/steps.ts';
+import { runThrough } from '../../../../../services/shards/steps.ts';
 import { propertyRuns } from '../../../../support/effort.ts';
 import { naiveMatches } from '../../../../support/naive-filter.ts';
 import {

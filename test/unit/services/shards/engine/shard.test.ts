@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { keyHashOf } from '../../../../../lib/merkle/leaf.ts';
 import { EMPTY_HEAD } from '../../../../../lib/shard/head.ts';
-import { changesOf, decodeEntryBody, encodeEntryBody } from '../../../../../services/shards/engine/entry.ts';
+import { isOfShard } from '../../../../../lib/shard/spec.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
-import { isOfShard } from '../../../../../services/shards/engine/staging.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
+import { changesOf, decodeEntryBody, encodeEntryBody } from '../../../../../services/shards/entry.ts';
 import { clusteredVectors, randomFrom } from '../../../../support/random.ts';
 import {
   fetchFrom,

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import pino from 'pino';
 import { newRow } from '../../../../../services/anchoring/outbox/anchor-row.ts';
 import { retire } from '../../../../../services/anchoring/recovery/retire.ts';
-import { encodeEntryBody } from '../../../../../services/shards/engine/entry.ts';
+import { encodeEntryBody } from '../../../../../services/shards/entry.ts';
 import { Materialiser } from '../../../../../services/shards/shard/materialiser.ts';
 import type { AnchorRow } from '../../../../../store/anchors.ts';
 import type { LogEntry } from '../../../../../store/log.ts';

@@ -5,7 +5,7 @@ import { parseFilter } from '../../../../../../lib/filter/parse.ts';
 import { LIMITS } from '../../../../../../lib/limits.ts';
 import { fieldsToFind } from '../../../../../../lib/shard/field-report.ts';
 import type { EngineOptions } from '../../../../../../services/shards/engine/shard.ts';
-import { runThrough } from '../../../../../../services/shards/engine/steps.ts';
+import { runThrough } from '../../../../../../services/shards/steps.ts';
 import { propertyRuns } from '../../../../../support/effort.ts';
 import { filter, metadata } from '../../../../../support/random-filters.ts';
 import {

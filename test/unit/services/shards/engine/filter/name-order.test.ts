@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { NameOrder } from '../../../../../../services/shards/engine/filter/name-order.ts';
 import { Namespaces } from '../../../../../../services/shards/engine/filter/namespaces.ts';
 import { Slots } from '../../../../../../services/shards/engine/slots.ts';
-import { runThrough, StepMeter } from '../../../../../../services/shards/engine/steps.ts';
+import { runThrough, StepMeter } from '../../../../../../services/shards/steps.ts';
 import { propertyRuns } from '../../../../../support/effort.ts';
 
 const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));

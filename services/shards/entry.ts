@@ -9,8 +9,8 @@
  * Decoding throws UnreadableBytes for anything the encoder cannot have written, and never reads
  * past the end.
  */
-import type { LogEntry } from '../../../store/log.ts';
-import type { RecordChange, StoredRecord } from '../../../store/records.ts';
+import type { LogEntry } from '../../store/log.ts';
+import type { RecordChange, StoredRecord } from '../../store/records.ts';
 import { UnreadableBytes } from './unreadable-bytes.ts';
 
 const VERSION = 1;

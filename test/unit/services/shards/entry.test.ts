@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { changesOf, decodeEntryBody, encodeEntryBody } from '../../../../../services/shards/engine/entry.ts';
-import { propertyRuns } from '../../../../support/effort.ts';
+import { changesOf, decodeEntryBody, encodeEntryBody } from '../../../../services/shards/entry.ts';
+import { propertyRuns } from '../../../support/effort.ts';
 
 const id = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
 const entry = fc.nat(9).chain((dimensions) =>
