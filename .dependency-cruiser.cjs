@@ -40,6 +40,23 @@ module.exports = {
       to: { path: '^contracts/' },
     },
     {
+      name: 'engine-behind-its-port',
+      comment: 'Everything outside the engine knows its port alone.',
+      severity: 'error',
+      from: { path: '^(services|scripts)/', pathNot: '^services/shards/(engine/|worker/(main|pool)\\.ts$)' },
+      to: { path: '^services/shards/engine/', pathNot: '^services/shards/engine/port\\.ts$' },
+    },
+    {
+      name: 'one-engine-maker',
+      comment: 'A worker thread starts with an engine, and the pool keeps the code of its kernel loaded.',
+      severity: 'error',
+      from: { path: '^services/shards/worker/(main|pool)\\.ts$' },
+      to: {
+        path: '^services/shards/engine/',
+        pathNot: '^services/shards/engine/(port|memory-engine|kernel/similarity-kernel)\\.ts$',
+      },
+    },
+    {
       name: 'domain-knows-no-broker',
       comment: 'Only services and their handlers, their router, mixins and the composition know Moleculer.',
       severity: 'error',

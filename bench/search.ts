@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { Quantization } from '../lib/records/metric.ts';
 import { Shard } from '../services/shards/engine/shard.ts';
 import { multipliedWrites, readDebian } from '../test/support/debian.ts';
-import { queryIn, queryWith, recallOf, specWith, stageIn } from '../test/support/shard-engine.ts';
+import { loadFrom, queryIn, queryWith, recallOf, saveTo, specWith, stageIn } from '../test/support/shard-engine.ts';
 import { checkpointIn } from '../test/support/written-checkpoint.ts';
 
 const data = readDebian();
@@ -71,9 +71,9 @@ print(
 
 const folder = mkdtempSync(join(tmpdir(), 'provec-bench-'));
 try {
-  print('checkpoint saved in', `${timed(() => shard.save(folder))[1].toFixed(0)} ms`);
+  print('checkpoint saved in', `${timed(() => saveTo(folder, shard))[1].toFixed(0)} ms`);
   const written = checkpointIn(folder);
-  print('checkpoint loaded in', `${timed(() => Shard.load(written, spec))[1].toFixed(0)} ms`);
+  print('checkpoint loaded in', `${timed(() => loadFrom(written, spec))[1].toFixed(0)} ms`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -24,7 +24,7 @@ import { ClusterMember } from './cluster/member.ts';
 import { NodeMembership } from './cluster/ownership/node-membership.ts';
 import type { Peers } from './cluster/peers.ts';
 import { Replicas } from './cluster/replicas.ts';
-import type { ShardWrite } from './engine/write.ts';
+import type { ShardWrite } from './engine/port.ts';
 import { singleNodeClaims } from './memory/claims.ts';
 import { diskGuard, warnOfReserve } from './memory/disk-guard.ts';
 import type { HeadHistory } from './memory/head-history.ts';

@@ -1,10 +1,11 @@
 /**
  * Long work split into steps, so that the caller decides when it continues. Each yielded phase
- * tells what may change before the next step:
+ * tells what a change of the shard before the next step would cost:
  *
- * - `reading`: no record may be added, changed, deleted or moved.
- * - `staging`: only the staged work itself may change the shard.
- * - `building` (columns and the order of ids) and `sending`: anything may change.
+ * - `reading`: the read begins again, and may take longer than on the newest state.
+ * - `building` (columns and the order of ids): the same, but what was built stays for later reads.
+ * - `sending`: nothing.
+ * - `staging`: no change is allowed but the staged work itself.
  */
 export type Phase = 'building' | 'reading' | 'sending' | 'staging';
 
@@ -12,6 +13,14 @@ export type Steps<T> = Generator<Phase, T, void>;
 
 /** Default duration of a step, in nanoseconds. */
 export const STEP_NS = 250_000;
+
+const NONE: readonly Phase[] = [];
+
+/** Returns work that is done in one step. */
+export function* oneStep<T>(work: () => T): Steps<T> {
+  yield* NONE;
+  return work();
+}
 
 /** Runs all steps without a pause. */
 export function runThrough<T>(steps: Steps<T>): T {

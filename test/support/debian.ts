@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import canonicalize from 'canonicalize';
-import type { ShardWrite } from '../../services/shards/engine/write.ts';
+import type { ShardWrite } from '../../services/shards/engine/port.ts';
 import { randomFrom } from './random.ts';
 
 /**

@@ -3,11 +3,19 @@ import { parseFilter } from '../../lib/filter/parse.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { JsonObject } from '../../lib/records/fields.ts';
 import type { FetchedRecord, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
+import type { ShardProof } from '../../lib/shard/proof.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
-import type { ShardQuery } from '../../services/shards/engine/query.ts';
+import type {
+  ReadResult,
+  ShardQuery,
+  ShardSnapshot,
+  ShardWrite,
+  ShardWriter,
+  Staged,
+} from '../../services/shards/engine/port.ts';
 import { type EngineOptions, Shard } from '../../services/shards/engine/shard.ts';
-import type { ShardWrite, Staged } from '../../services/shards/engine/write.ts';
-import { runThrough } from '../../services/shards/steps.ts';
+import { oneStep, runThrough, type Steps } from '../../services/shards/steps.ts';
+import type { FetchedCheckpoint } from '../../store/checkpoints.ts';
 import { naiveMatches } from './naive-filter.ts';
 import { referenceLeaf, referenceRoot } from './reference-root.ts';
 
@@ -57,23 +65,62 @@ export function upsertOf(records: Iterable<[string, TestRecord]>, dimensions: nu
 }
 
 /** Stages writes without a pause. */
-export function stageIn(shard: Shard, writes: ShardWrite[]): Staged {
-  return runThrough(shard.stageSteps(writes));
+export function stageIn(shard: ShardWriter, writes: ShardWrite[]): Staged {
+  return runThrough(shard.stage(writes));
+}
+
+/** Reads the newest state without a pause. */
+export function readIn<T>(shard: ShardWriter, read: (snapshot: ShardSnapshot) => Steps<T>): T {
+  const snapshot = shard.snapshot();
+  try {
+    return runThrough(read(snapshot));
+  } finally {
+    snapshot.release();
+  }
+}
+
+/** Returns all items of an answer, and releases it. */
+export function itemsOf<T>(answer: ReadResult<T>): T[] {
+  const items = Array.from({ length: answer.length }, () => answer.next());
+  answer.release();
+  return items;
 }
 
 /** Runs a query without a pause; best matches first. */
-export function queryIn(shard: Shard, query: ShardQuery): ShardMatch[] {
-  const ranking = runThrough(shard.rankSteps(query));
-  return Array.from(ranking.slots, (_, rank) => shard.matchAt(rank, ranking, query));
+export function queryIn(shard: ShardWriter, query: ShardQuery): ShardMatch[] {
+  return itemsOf(readIn(shard, (snapshot) => snapshot.query(query)));
 }
 
 /** Returns the existing records, in the order of `ids`. */
-export function fetchFrom(shard: Shard, ids: string[]): FetchedRecord[] {
-  return Array.from(shard.slotsOf(ids), (slot) => shard.recordAt(slot));
+export function fetchFrom(shard: ShardWriter, ids: string[]): FetchedRecord[] {
+  return itemsOf(readIn(shard, (snapshot) => snapshot.fetch(ids)));
+}
+
+/** Returns the ids of all records. */
+export function idsIn(shard: ShardWriter): string[] {
+  return readIn(shard, (snapshot) => oneStep(() => [...snapshot.ids()].map(({ id }) => id)));
+}
+
+export function leafIn(shard: ShardWriter, id: string): { leaf: Buffer; seq: number } | null {
+  return readIn(shard, (snapshot) => oneStep(() => snapshot.leafOf(id)));
+}
+
+export function proveIn(shard: ShardWriter, id: string): ShardProof {
+  return readIn(shard, (snapshot) => snapshot.prove(id));
+}
+
+/** Writes a checkpoint into an empty folder, without a pause. */
+export function saveTo(folder: string, shard: ShardWriter): void {
+  runThrough(shard.checkpoint(folder));
+}
+
+/** Loads a checkpoint without a pause. */
+export function loadFrom(checkpoint: FetchedCheckpoint, spec: ShardSpec, options: EngineOptions = {}): Shard {
+  return runThrough(Shard.load(checkpoint, spec, options));
 }
 
 /** Writes a group as a shard's owner does, and returns its log entry. */
-export function write(shard: Shard, ...writes: ShardWrite[]) {
+export function write(shard: ShardWriter, ...writes: ShardWrite[]) {
   const { commit } = stageIn(shard, writes);
   if (commit === null) return null;
   shard.commit();
@@ -81,7 +128,7 @@ export function write(shard: Shard, ...writes: ShardWrite[]) {
 }
 
 /** Runs the engine's background work to completion. */
-export function settle(shard: Shard): void {
+export function settle(shard: ShardWriter): void {
   while (shard.maintain(50));
 }
 
@@ -142,7 +189,7 @@ export function recallOf(found: ShardMatch[], exact: ShardMatch[]): number {
   return found.filter(({ score }) => score >= last).length / exact.length;
 }
 
-export function rootOf(shard: Shard): string {
+export function rootOf(shard: ShardWriter): string {
   return Buffer.from(shard.head.hash).toString('hex');
 }
 

@@ -6,9 +6,9 @@ import { plainId } from '../../../lib/records/namespace.ts';
 import type { RecordUpdate } from '../../../lib/shard/change.ts';
 import type { FieldReport } from '../../../lib/shard/field-report.ts';
 import type { Steps } from '../steps.ts';
+import type { ShardWrite, WriteOutcome } from './port.ts';
 import { mergeRecord } from './record-merge.ts';
 import type { Staging } from './staging.ts';
-import type { ShardWrite, WriteOutcome } from './write.ts';
 
 export type MatchingWrite = Extract<ShardWrite, { filter: unknown }>;
 type Write<K extends ShardWrite['kind']> = Extract<ShardWrite, { kind: K }>;

@@ -1,7 +1,11 @@
 /** A growing set of small integers, one bit each. */
 export class Bitmap {
   /** Each word holds 32 consecutive integers. Read-only; replaced when the set grows. */
-  words = new Uint32Array(0);
+  words: Uint32Array;
+
+  constructor(words = new Uint32Array(0)) {
+    this.words = words;
+  }
 
   get bytes(): number {
     return this.words.byteLength;
@@ -52,6 +56,12 @@ export function nextBit(words: Uint32Array, from: number): number {
   let bits = words[word] & (-1 << (from & 31));
   while (bits === 0) bits = words[++word];
   return word * 32 + 31 - Math.clz32(bits & -bits);
+}
+
+/** Yields every set bit in ascending order. */
+export function* bitsOf(words: Uint32Array): Iterable<number> {
+  for (let word = 0; word < words.length; word++)
+    for (let bits = words[word]; bits !== 0; bits &= bits - 1) yield word * 32 + 31 - Math.clz32(bits & -bits);
 }
 
 /** Calls `visit` for every set bit in ascending order. */

@@ -13,7 +13,7 @@ import { Index } from 'usearch';
 import type { IndexSpace, IndexVector, SavedSpace } from './index-space.ts';
 import { NodeSlots } from './node-slots.ts';
 import { NodeTable } from './node-table.ts';
-import type { Slots } from './slots.ts';
+import type { SlotView } from './slot-view.ts';
 
 const CONNECTIVITY = 16;
 const EXPANSION_ADD = 200;
@@ -125,7 +125,7 @@ export class Graph {
    * none. Returns false when no slot that fits is left. Blocks for 0.25 to 0.5 ms per node of 384
    * dimensions and thread.
    */
-  addSlice(source: Pick<Slots, 'vector' | 'norm'>, most: number, threads: number): boolean {
+  addSlice(source: Pick<SlotView, 'vector' | 'norm'>, most: number, threads: number): boolean {
     const waiting = this.#tail.length - this.unfit;
     if (waiting === 0) return false;
     const out = this.space.allocate(Math.min(most, waiting));
@@ -231,7 +231,7 @@ export class Graph {
   }
 
   /** Moves slots from the tail to the nodes they share, after all others were attached. */
-  joinCopies(source: Pick<Slots, 'vector' | 'norm'>): void {
+  joinCopies(source: Pick<SlotView, 'vector' | 'norm'>): void {
     const out = this.space.allocate(1);
     for (const slot of [...this.#tail]) {
       if (!this.space.put(source.vector(slot), source.norm(slot), out, 0)) continue;

@@ -9,7 +9,7 @@
  */
 
 import type { StepMeter, Steps } from '../steps.ts';
-import type { Slots } from './slots.ts';
+import type { SlotView } from './slot-view.ts';
 
 const CHUNK_MAX_SLOTS = 512;
 /** Estimated size of a chunk besides its slots. */
@@ -43,14 +43,14 @@ interface Place {
 }
 
 export class IdOrder {
-  readonly #slots: Slots;
+  readonly #slots: SlotView;
   readonly #chunkMax: number;
   readonly #chunks: Chunk[] = [];
   /** The order contains the live slots below this one, and no others. */
   #filledTo = 0;
 
   /** `chunkMax` is the number of slots per chunk, for tests. */
-  constructor(slots: Slots, chunkMax = CHUNK_MAX_SLOTS) {
+  constructor(slots: SlotView, chunkMax = CHUNK_MAX_SLOTS) {
     this.#slots = slots;
     this.#chunkMax = chunkMax;
   }

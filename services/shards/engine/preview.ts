@@ -9,6 +9,7 @@ import { nextBit } from './bitmap.ts';
 import { readingNs } from './filter/metadata-object.ts';
 import type { Selection } from './filter/selection.ts';
 import { growthMaxBytes, mergeRecord } from './record-merge.ts';
+import type { SlotView } from './slot-view.ts';
 import type { Slots } from './slots.ts';
 
 /** Estimated costs of checking a record's length, and of a merge besides reading the metadata. */
@@ -22,7 +23,7 @@ export interface UpdatedSlot {
 
 /** Previews a merge of all records of a selection. The shard must not change between its steps. */
 export function* previewMerge(
-  slots: Slots,
+  slots: SlotView,
   { words, count }: Selection,
   { namespace, set, unset, ...terms }: MetadataMerge & PreviewOptions & { namespace?: string | null | undefined },
   meter: StepMeter,
@@ -71,7 +72,7 @@ export function* previewUpdateList(
 }
 
 function previewRecord(
-  slots: Slots,
+  slots: SlotView,
   slot: number,
   update: Pick<RecordUpdate, 'values' | 'set' | 'unset'>,
   growth: number,

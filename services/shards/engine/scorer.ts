@@ -1,6 +1,6 @@
 import type { Metric } from '../../../lib/records/metric.ts';
 import { kernelRows, rowsPerCall, sumOfSquares, sumsOf } from './kernel/similarity-kernel.ts';
-import type { Slots } from './slots.ts';
+import type { SlotView } from './slot-view.ts';
 
 /**
  * Computes exact scores of slots against one query from float32 vectors, with float64 sums. The
@@ -15,13 +15,13 @@ export class Scorer {
   /** Maximum number of slots per call of `closeness`. */
   readonly batchMax: number;
   readonly #metric: Metric;
-  readonly #slots: Slots;
+  readonly #slots: SlotView;
   readonly #query: Float64Array;
   /** Sum of squares of the query. */
   readonly #square: number;
   readonly #closeness: Float64Array;
 
-  constructor(metric: Metric, slots: Slots, vector: Float32Array) {
+  constructor(metric: Metric, slots: SlotView, vector: Float32Array) {
     this.#metric = metric;
     this.#slots = slots;
     this.#query = Float64Array.from(vector);

@@ -2,9 +2,9 @@ import type { StepMeter, Steps } from '../steps.ts';
 import { Candidates } from './candidates.ts';
 import type { Selection } from './filter/selection.ts';
 import type { Graph } from './graph.ts';
-import type { ShardQuery } from './query.ts';
+import type { ShardQuery } from './port.ts';
 import type { Scorer } from './scorer.ts';
-import type { Slots } from './slots.ts';
+import type { SlotView } from './slot-view.ts';
 import { TopK } from './top-k.ts';
 
 /** Minimum number of candidates of a graph search. */
@@ -44,7 +44,7 @@ type Matches = (slot: number) => boolean;
  * its first step and its last.
  */
 export class SearchRun {
-  readonly #slots: Slots;
+  readonly #slots: SlotView;
   readonly #query: ShardQuery;
   readonly #selection: Selection | null;
   readonly #scorer: Scorer;
@@ -54,7 +54,7 @@ export class SearchRun {
   readonly #rowNs: number;
 
   constructor(
-    slots: Slots,
+    slots: SlotView,
     query: ShardQuery,
     selection: Selection | null,
     scorer: Scorer,

@@ -14,13 +14,13 @@
 import type { FieldReport } from '../../../lib/shard/field-report.ts';
 import type { ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import { STEP_NS, StepMeter, type Steps } from '../steps.ts';
+import type { StepMeter, Steps } from '../steps.ts';
 import { COLUMNS_MIN_BYTES } from './filter/columns.ts';
 import { Selector } from './filter/selection.ts';
-import type { ShardQuery } from './query.ts';
+import type { ShardQuery } from './port.ts';
 import { Scorer } from './scorer.ts';
 import { SearchRun } from './search-run.ts';
-import type { Slots } from './slots.ts';
+import type { SlotView } from './slot-view.ts';
 import { VectorIndex, type VectorIndexOptions } from './vector-index.ts';
 
 /** Estimated cost of removing the worst of the best records. */
@@ -50,18 +50,16 @@ export interface Ranking {
 export class Search {
   readonly index: VectorIndex;
   readonly #spec: ShardSpec;
-  readonly #slots: Slots;
+  readonly #slots: SlotView;
   readonly selector: Selector;
   readonly #scanCostFactor: number;
-  readonly #stepNs: number;
 
-  constructor(spec: ShardSpec, slots: Slots, options: SearchOptions) {
+  constructor(spec: ShardSpec, slots: SlotView, options: SearchOptions) {
     this.index = new VectorIndex(spec.metric, spec.quantization, slots, options);
     this.#spec = spec;
     this.#slots = slots;
     this.selector = new Selector(slots, options.columnsMinBytes ?? COLUMNS_MIN_BYTES);
     this.#scanCostFactor = options.scanCostFactor ?? 1;
-    this.#stepNs = options.stepNs ?? STEP_NS;
   }
 
   get bytes(): number {
@@ -82,8 +80,7 @@ export class Search {
     this.selector.changed(from, to);
   }
 
-  *rank(query: ShardQuery): Steps<Ranking> {
-    const meter = new StepMeter(this.#stepNs);
+  *rank(query: ShardQuery, meter: StepMeter): Steps<Ranking> {
     const selection = this.selector.isAll(query) ? null : yield* this.selector.select(query, meter);
     const scorer = new Scorer(this.#spec.metric, this.#slots, query.vector);
     const run = new SearchRun(this.#slots, query, selection, scorer, this.#scanCostFactor, meter);

@@ -5,54 +5,35 @@
  * chunk by chunk.
  *
  * A slot is *free*, *taken* (written, not visible yet) or *live*. Searches find only live slots. A
- * slot freed while it is read (`pin`, `snapshot`) is *left*: nothing finds it, and it keeps its
+ * slot freed while it is read (`pin`, `hold`) is *left*: nothing finds it, and it keeps its
  * content until its last reader is done.
  */
 import assert from 'node:assert/strict';
 import { Bitmap } from './bitmap.ts';
 import { sumOfSquares } from './kernel/similarity-kernel.ts';
-import { NO_ADDRESS, RecordArena } from './record-arena.ts';
+import { NO_ADDRESS } from './record-arena.ts';
+import { type SlotChunk, SlotView } from './slot-view.ts';
 
-const CHUNK_VECTOR_BYTES = 1024 * 1024;
 const FIRST_CHUNK_MIN_SLOTS = 16;
 /** Number of free slots that is too small to move records for. */
 const SLACK_SLOTS = 64;
 
-type SlotChunk = ReturnType<typeof newChunk>;
-
-export class Slots {
-  readonly dimensions: number;
-  /** Slot s is row `s & mask` of chunk `s >>> shift`. */
-  readonly shift: number;
-  readonly mask: number;
-  readonly live = new Bitmap();
-  readonly arena = new RecordArena();
-  #chunks: SlotChunk[] = [];
+export class Slots extends SlotView {
+  override readonly live = new Bitmap();
   #free: number[] = [];
-  /** Upper bound of the slots in use: above the highest slot that is not free. */
-  end = 0;
-  liveCount = 0;
+  override end = 0;
+  override liveCount = 0;
   #compacting = false;
   /** Number of readers by pinned slot. */
   readonly #pins = new Map<number, number>();
-  /** For each snapshot, the slots it has yet to read. */
+  /** For each hold, the slots that are not released yet. */
   readonly #holds = new Set<Uint32Array>();
   readonly #left = new Set<number>();
 
-  constructor(dimensions: number) {
-    this.dimensions = dimensions;
-    this.shift = Math.max(4, Math.floor(Math.log2(CHUNK_VECTOR_BYTES / (dimensions * 4))));
-    this.mask = (1 << this.shift) - 1;
-  }
-
-  get chunks(): readonly SlotChunk[] {
-    return this.#chunks;
-  }
-
-  get bytes(): number {
+  override get bytes(): number {
     let bytes = this.arena.bytes + this.live.bytes + this.#free.length * 8;
     for (const held of this.#holds) bytes += held.byteLength;
-    for (const chunk of this.#chunks) bytes += chunk.vectors.byteLength + chunk.squares.length * 20;
+    for (const chunk of this.chunks) bytes += chunk.vectors.byteLength + chunk.squares.length * 20;
     return bytes;
   }
 
@@ -62,7 +43,7 @@ export class Slots {
    */
   allocate(id: Uint8Array, vector: Float32Array, metadata: Uint8Array, seq: number): number {
     const slot = this.#free.pop() ?? this.#extend();
-    const chunk = this.#chunks[slot >>> this.shift];
+    const chunk = this.chunks[slot >>> this.shift];
     const row = slot & this.mask;
     assert(!this.live.has(slot), 'a slot is taken that is live');
     assert(chunk.addresses[row] === NO_ADDRESS, 'a slot is taken that has content');
@@ -115,71 +96,29 @@ export class Slots {
   }
 
   /**
-   * Takes a snapshot and returns the live slots as a bitmap. Each keeps its content until released.
-   * Costs the bitmap, plus any of these slots that are freed in the meantime.
+   * Holds the slots of a bitmap, by default the live ones, and returns a copy of it. A slot keeps
+   * its content until released. Costs the bitmap, plus any of these slots that are freed in the
+   * meantime.
    */
-  snapshot(): Uint32Array {
-    const held = this.live.words.slice();
+  hold(words: Uint32Array = this.live.words): Uint32Array<ArrayBuffer> {
+    const held = words.slice() as Uint32Array<ArrayBuffer>;
     this.#holds.add(held);
     return held;
   }
 
-  /** Releases one slot that the snapshot has read. */
+  /** Releases one slot of a hold. */
   releaseSlot(held: Uint32Array, slot: number): void {
     held[slot >>> 5] &= ~(1 << (slot & 31));
     this.#reclaimIfUnread(slot);
   }
 
-  /** Ends the snapshot and releases its remaining slots. */
-  endSnapshot(held: Uint32Array): void {
+  /** Ends a hold and releases its remaining slots. */
+  endHold(held: Uint32Array): void {
     if (this.#holds.delete(held)) for (const slot of [...this.#left]) this.#reclaimIfUnread(slot);
   }
 
-  id(slot: number): string {
-    return this.arena.id(this.#address(slot));
-  }
-
-  idBytes(slot: number): Buffer {
-    return this.arena.idBytes(this.#address(slot));
-  }
-
-  /** Compares the slot's id with `key` by bytes: negative if the id sorts first, 0 if equal. */
-  compareId(slot: number, key: Uint8Array): number {
-    return this.arena.compareId(this.#address(slot), key);
-  }
-
-  /** Compares the ids of two slots by bytes. */
-  compareIds(slotA: number, slotB: number): number {
-    return this.arena.compareId(this.#address(slotA), this.idBytes(slotB));
-  }
-
-  metadata(slot: number): Buffer {
-    return this.arena.metadata(this.#address(slot));
-  }
-
-  seq(slot: number): number {
-    return this.#chunks[slot >>> this.shift].seqs[slot & this.mask];
-  }
-
   setSeq(slot: number, seq: number): void {
-    this.#chunks[slot >>> this.shift].seqs[slot & this.mask] = seq;
-  }
-
-  /**
-   * Returns the sum of squares of the slot's vector, added in the same order as in `sumOfSquares`.
-   */
-  square(slot: number): number {
-    return this.#chunks[slot >>> this.shift].squares[slot & this.mask];
-  }
-
-  norm(slot: number): number {
-    return Math.sqrt(this.square(slot));
-  }
-
-  /** Returns a view of the slot's vector, valid until the slot is freed. */
-  vector(slot: number): Float32Array {
-    const start = (slot & this.mask) * this.dimensions;
-    return this.#chunks[slot >>> this.shift].vectors.subarray(start, start + this.dimensions);
+    this.chunks[slot >>> this.shift].seqs[slot & this.mask] = seq;
   }
 
   /**
@@ -192,7 +131,7 @@ export class Slots {
     const free = this.#free.length;
     if (this.end === this.liveCount) this.#compacting = false;
     else if (
-      this.#chunks.length > 1 ? free > this.mask && free * 4 > this.end : free > SLACK_SLOTS && free * 2 > this.end
+      this.chunks.length > 1 ? free > this.mask && free * 4 > this.end : free > SLACK_SLOTS && free * 2 > this.end
     ) {
       this.#compacting = true;
     }
@@ -217,8 +156,8 @@ export class Slots {
     }
     this.#free = this.#free.filter((slot) => slot < this.end);
     const chunks = (this.end + this.mask) >>> this.shift;
-    if (chunks < this.#chunks.length) this.#chunks.length = chunks;
-    if (this.#chunks.length === 1) this.#shrinkOnlyChunk();
+    if (chunks < this.chunks.length) this.chunks.length = chunks;
+    if (this.chunks.length === 1) this.#shrinkOnlyChunk();
     this.live.trim(this.end);
   }
 
@@ -228,9 +167,9 @@ export class Slots {
    */
   compactArenaSlice(): boolean {
     return this.arena.compactSlice(
-      (slot) => (this.live.has(slot) || this.#left.has(slot) ? this.#address(slot) : NO_ADDRESS),
+      (slot) => (this.live.has(slot) || this.#left.has(slot) ? this.address(slot) : NO_ADDRESS),
       (slot, address) => {
-        this.#chunks[slot >>> this.shift].addresses[slot & this.mask] = address;
+        this.chunks[slot >>> this.shift].addresses[slot & this.mask] = address;
       },
     );
   }
@@ -250,16 +189,12 @@ export class Slots {
   }
 
   #reclaim(slot: number): void {
-    const chunk = this.#chunks[slot >>> this.shift];
+    const chunk = this.chunks[slot >>> this.shift];
     const row = slot & this.mask;
     assert(chunk.addresses[row] !== NO_ADDRESS, 'a slot is freed twice');
     this.arena.release(chunk.addresses[row]);
     chunk.addresses[row] = NO_ADDRESS;
     this.#free.push(slot);
-  }
-
-  #address(slot: number): number {
-    return this.#chunks[slot >>> this.shift].addresses[slot & this.mask];
   }
 
   #lowerFree(than: number): number {
@@ -271,8 +206,8 @@ export class Slots {
   }
 
   #move(from: number, to: number): void {
-    const source = this.#chunks[from >>> this.shift];
-    const target = this.#chunks[to >>> this.shift];
+    const source = this.chunks[from >>> this.shift];
+    const target = this.chunks[to >>> this.shift];
     const fromRow = from & this.mask;
     const toRow = to & this.mask;
     assert(!this.live.has(to), 'a record moves to a live slot');
@@ -291,11 +226,11 @@ export class Slots {
     const slot = this.end;
     const index = slot >>> this.shift;
     const row = slot & this.mask;
-    if (index === this.#chunks.length) {
+    if (index === this.chunks.length) {
       const slots = index === 0 ? Math.min(FIRST_CHUNK_MIN_SLOTS, this.mask + 1) : this.mask + 1;
-      this.#chunks.push(newChunk(slots, this.dimensions));
-    } else if (row === this.#chunks[index].squares.length) {
-      this.#chunks[index] = this.#resized(this.#chunks[index], Math.min(row * 2, this.mask + 1));
+      this.chunks.push(newChunk(slots, this.dimensions));
+    } else if (row === this.chunks[index].squares.length) {
+      this.chunks[index] = this.#resized(this.chunks[index], Math.min(row * 2, this.mask + 1));
     }
     this.end++;
     return slot;
@@ -303,7 +238,7 @@ export class Slots {
 
   #shrinkOnlyChunk(): void {
     const slots = Math.max(FIRST_CHUNK_MIN_SLOTS, 2 ** Math.ceil(Math.log2(this.end * 2)));
-    if (slots < this.#chunks[0].squares.length) this.#chunks[0] = this.#resized(this.#chunks[0], slots);
+    if (slots < this.chunks[0].squares.length) this.chunks[0] = this.#resized(this.chunks[0], slots);
   }
 
   #resized(chunk: SlotChunk, slots: number): SlotChunk {
@@ -317,8 +252,7 @@ export class Slots {
   }
 }
 
-/** Creates the parallel arrays of one chunk. Row i of `vectors` belongs to slot i of the chunk. */
-function newChunk(slots: number, dimensions: number) {
+function newChunk(slots: number, dimensions: number): SlotChunk {
   return {
     vectors: new Float32Array(slots * dimensions),
     squares: new Float64Array(slots),

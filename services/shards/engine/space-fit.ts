@@ -4,7 +4,7 @@
  */
 import type { Metric } from '../../../lib/records/metric.ts';
 import { forEachBit } from './bitmap.ts';
-import type { Slots } from './slots.ts';
+import type { SlotView } from './slot-view.ts';
 
 /** Maximum number of slots that the fit of a euclidean space reads. */
 const SAMPLE_MAX_SLOTS = 4096;
@@ -42,12 +42,12 @@ export interface SpaceFit {
 }
 
 /** Fits a space to the live records of a shard. */
-export function fitSpace(metric: Metric, slots: Slots): SpaceFit {
+export function fitSpace(metric: Metric, slots: SlotView): SpaceFit {
   if (metric === 'cosine') return { center: new Float32Array(0), scale: 1 };
   return metric === 'dot' ? fitNorms(slots) : fitAround(slots);
 }
 
-function fitAround(slots: Slots): SpaceFit {
+function fitAround(slots: SlotView): SpaceFit {
   const sample: number[] = [];
   const stride = Math.max(1, Math.floor(slots.end / SAMPLE_MAX_SLOTS));
   for (let slot = 0; slot < slots.end; slot += stride) if (slots.live.has(slot)) sample.push(slot);
@@ -72,7 +72,7 @@ function fitAround(slots: Slots): SpaceFit {
   return { center, scale: scale === 0 ? 1 : scale, radius, spread: far / (at(0.5) || far || 1) };
 }
 
-function centerOf(slots: Slots, sample: readonly number[]): Float32Array {
+function centerOf(slots: SlotView, sample: readonly number[]): Float32Array {
   const sums = new Float64Array(slots.dimensions);
   for (const slot of sample) {
     const vector = slots.vector(slot);
@@ -89,7 +89,7 @@ export function distanceTo(center: Float32Array, vector: Float32Array): number {
 }
 
 /** Fits M, with some headroom, to as many vectors as possible. On a tie, takes the greatest M. */
-function fitNorms(slots: Slots): SpaceFit {
+function fitNorms(slots: SlotView): SpaceFit {
   const norms = new Float64Array(slots.liveCount);
   let count = 0;
   forEachBit(slots.live.words, (slot) => {

@@ -21,6 +21,8 @@ export interface Change {
   key: Buffer;
   oldSlot: number;
   oldLeaf: Buffer | null;
+  /** Seq of the commit that wrote the old record, 0 if there is none. */
+  oldSeq: number;
   newSlot: number;
   newLeaf: Buffer | null;
 }
@@ -40,13 +42,11 @@ export class Staging {
     this.seq = seq;
   }
 
-  /** Net changes. A record created and deleted within the group appears with both slots -1. */
-  get changes(): Iterable<Change> {
-    return this.#changes.values();
-  }
-
-  get isEmpty(): boolean {
-    return this.#changes.size === 0;
+  /**
+   * Net changes by id. A record created and deleted within the group appears with both slots -1.
+   */
+  get changes(): ReadonlyMap<string, Change> {
+    return this.#changes;
   }
 
   /**
@@ -128,7 +128,8 @@ export class Staging {
     if (change === undefined) {
       const oldSlot = this.#map.find(key);
       const oldLeaf = oldSlot < 0 ? null : this.#map.leafAt(key);
-      change = { id, key, oldSlot, oldLeaf, newSlot: oldSlot, newLeaf: oldLeaf };
+      const oldSeq = oldSlot < 0 ? 0 : this.#slots.seq(oldSlot);
+      change = { id, key, oldSlot, oldLeaf, oldSeq, newSlot: oldSlot, newLeaf: oldLeaf };
       this.#changes.set(id, change);
     }
     return change;

@@ -10,9 +10,9 @@
 import type { Metric, Quantization } from '../../../lib/records/metric.ts';
 import { forEachBit } from './bitmap.ts';
 import { Graph } from './graph.ts';
-import { IndexFailure } from './index-failure.ts';
 import { IndexSpace, type SavedSpace } from './index-space.ts';
-import type { Slots } from './slots.ts';
+import { IndexFailure } from './port.ts';
+import type { SlotView } from './slot-view.ts';
 import { fitSpace } from './space-fit.ts';
 
 /**
@@ -48,7 +48,7 @@ export interface VectorIndexOptions {
 export class VectorIndex {
   readonly #metric: Metric;
   readonly #quantization: Quantization;
-  readonly #slots: Slots;
+  readonly #slots: SlotView;
   readonly #options: Required<VectorIndexOptions>;
   /** Graph that searches use; null if they must scan everything. */
   graph: Graph | null = null;
@@ -59,7 +59,7 @@ export class VectorIndex {
   #failures = 0;
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor(metric: Metric, quantization: Quantization, slots: Slots, options: VectorIndexOptions) {
+  constructor(metric: Metric, quantization: Quantization, slots: SlotView, options: VectorIndexOptions) {
     this.#metric = metric;
     this.#quantization = quantization;
     this.#slots = slots;

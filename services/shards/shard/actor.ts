@@ -23,7 +23,7 @@ import type { Clock } from '../../../lib/time/clock.ts';
 import { monthOf } from '../../../lib/time/month.ts';
 import type { LogEntry, ShardLog } from '../../../store/log.ts';
 import { StoreError } from '../../../store/port.ts';
-import type { ShardWrite, Staged, WriteOutcome } from '../engine/write.ts';
+import type { ShardWrite, Staged, WriteOutcome } from '../engine/port.ts';
 import { AssertionFailed, type ShardWorker, WorkerLost } from '../worker/pool.ts';
 import { toPosted } from '../worker/posted-write.ts';
 import type { ShardSize, WorkerRequests } from '../worker/protocol.ts';

@@ -1,6 +1,6 @@
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { ShardLog } from '../../../store/log.ts';
-import type { ReplayEntry } from '../worker/protocol.ts';
+import type { ReplayedEntry } from '../engine/port.ts';
 
 const BATCH_MAX_BYTES = 8 * 2 ** 20;
 
@@ -13,7 +13,7 @@ export async function* contiguousEntries(
   key: ShardKey,
   afterSeq: number,
   throughSeq: number,
-): AsyncGenerator<ReplayEntry[]> {
+): AsyncGenerator<ReplayedEntry[]> {
   for (let at = afterSeq; at < throughSeq; ) {
     const read = await log.read(key, at, BATCH_MAX_BYTES);
     const end = read.findIndex(({ seq }, i) => seq !== at + 1 + i || seq > throughSeq);

@@ -4,7 +4,7 @@ import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { MetadataMerge } from '../../../lib/shard/change.ts';
 import type { WriteAck } from '../../../lib/shard/write-ack.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
-import { isByFilter, type ShardWrite } from '../engine/write.ts';
+import { isByFilter, type ShardWrite } from '../engine/port.ts';
 import { shardUnavailable } from './failure.ts';
 
 export interface QueuedWrite {

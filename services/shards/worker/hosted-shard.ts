@@ -8,8 +8,7 @@
  * end staging run. See docs/internals/shard.md.
  */
 import type { ShardKey } from '../../../lib/shard/key.ts';
-import type { Shard } from '../engine/shard.ts';
-import type { Staged } from '../engine/write.ts';
+import type { ShardWriter, Staged } from '../engine/port.ts';
 import { IndexBackpressure } from './index-backpressure.ts';
 import { PageCursors } from './page-cursor.ts';
 import type { ShardSize, WorkerOp, WorkerRequest } from './protocol.ts';
@@ -28,12 +27,12 @@ const RUNS_WHILE_STAGED = new Set<WorkerOp>(['commit', 'abort', 'size', 'close',
 
 export type Waiting =
   | { kind: 'request'; request: WorkerRequest }
-  | { kind: 'query'; run: ReadRun; version: number }
+  | { kind: 'query'; run: ReadRun }
   | { kind: 'maintenance' };
 
 export class HostedShard {
   readonly key: ShardKey;
-  readonly shard: Shard;
+  readonly shard: ShardWriter;
   readonly readings = new PageCursors();
   staging: StepRun<Staged> | null = null;
   readonly indexDebt = new IndexBackpressure();
@@ -41,10 +40,9 @@ export class HostedShard {
   readonly #waiting: Waiting[] = [];
   #requestsWaiting = 0;
   #maintenanceWaits = false;
-  #version = 0;
   #mostBytes = 0;
 
-  constructor(key: ShardKey, shard: Shard) {
+  constructor(key: ShardKey, shard: ShardWriter) {
     this.key = key;
     this.shard = shard;
   }
@@ -102,7 +100,7 @@ export class HostedShard {
   /** Queues or runs a query that its first slice did not finish. */
   enter(run: ReadRun): void {
     if (this.#waiting.length === 0 && this.#running.length < RUNNING_MAX) this.#running.push(run);
-    else this.#waiting.push({ kind: 'query', run, version: this.#version });
+    else this.#waiting.push({ kind: 'query', run });
   }
 
   /** Passes the next query to `work`, which returns whether it is finished. */
@@ -129,20 +127,21 @@ export class HostedShard {
     this.#waiting.shift();
     if (first.kind === 'request') this.#requestsWaiting--;
     else if (first.kind === 'maintenance') this.#maintenanceWaits = false;
-    else {
-      if (first.run.isReading && first.version !== this.#version) first.run.restart();
-      this.#running.push(first.run);
-    }
+    else this.#running.push(first.run);
     return first;
   }
 
-  /** Notes that an operation ran, which may invalidate what queries have read. */
-  ran(op: WorkerOp): void {
-    if (CHANGES.has(op)) this.changed();
+  beforeOp(op: WorkerOp): void {
+    if (CHANGES.has(op)) this.beforeChange();
   }
 
-  changed(): void {
-    this.#version++;
+  /**
+   * Lets queries that have found nothing yet begin again on the next state. The engine would finish
+   * them on the state they began with, but more slowly, and keep that state for them.
+   */
+  beforeChange(): void {
+    for (const run of this.#running) run.restart();
+    for (const waiting of this.#waiting) if (waiting.kind === 'query') waiting.run.restart();
   }
 
   /** Removes and returns everything, because the shard is being closed. */

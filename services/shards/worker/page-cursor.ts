@@ -1,16 +1,13 @@
 /**
  * An answer delivered page by page, so that its receiver handles at most one page at a time. All
- * pages show the state in which the answer was found: its records stay pinned until the last page
- * is taken or the cursor ends otherwise.
+ * pages show the state in which it was found. The cursor holds the result until the last page is
+ * taken, or it ends otherwise.
  */
 import { randomUUID } from 'node:crypto';
 import type { ValueCount } from '../../../lib/filter/value-counts.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import type { AnswerPage, IncludedFields, PageItem } from '../../../lib/shard/match.ts';
-import { nextBit } from '../engine/bitmap.ts';
-import type { ShardQuery } from '../engine/query.ts';
-import type { Ranking } from '../engine/search.ts';
-import type { Shard } from '../engine/shard.ts';
+import type { AnswerPage, PageItem } from '../../../lib/shard/match.ts';
+import type { ReadResult } from '../engine/port.ts';
 import { runThrough, STEP_NS, StepMeter, type Steps } from '../steps.ts';
 
 /**
@@ -27,76 +24,41 @@ const ITEM_BYTES = 200;
 /** Estimated size of a value and its count, besides its characters. */
 const VALUE_BYTES = 40;
 
-export class PageCursor {
+export class PageCursor<T extends PageItem = PageItem> {
   /** Whether it covers all records of the shard or only some. */
   readonly of: 'all' | 'some';
-  readonly #length: number;
-  readonly #itemAt: (at: number) => PageItem;
-  readonly #unpin: () => void;
-  #next = 0;
-  #ended = false;
+  readonly #result: ReadResult<T>;
+  #taken = 0;
 
-  private constructor(of: 'all' | 'some', length: number, itemAt: (at: number) => PageItem, unpin: () => void) {
+  /** Releases the result when it ends. */
+  constructor(result: ReadResult<T>, of: 'all' | 'some' = 'some') {
     this.of = of;
-    this.#length = length;
-    this.#itemAt = itemAt;
-    this.#unpin = unpin;
+    this.#result = result;
   }
 
-  static ofMatches(shard: Shard, ranking: Ranking, query: ShardQuery): PageCursor {
-    return PageCursor.#ofSlots(shard, ranking.slots, (rank) => shard.matchAt(rank, ranking, query));
-  }
-
-  static ofRecords(shard: Shard, slots: Uint32Array): PageCursor {
-    return PageCursor.#ofSlots(shard, slots, (at) => shard.recordAt(slots[at]));
-  }
-
-  static ofListed(shard: Shard, slots: Uint32Array, include: IncludedFields): PageCursor {
-    return PageCursor.#ofSlots(shard, slots, (at) => shard.listedAt(slots[at], include));
-  }
-
-  /**
-   * Creates a cursor over all records, in any order. Each record is released as soon as it is read.
-   */
-  static ofAll(shard: Shard): PageCursor {
-    const held = shard.snapshot();
-    let slot = -1;
-    const readNext = (): PageItem => {
-      slot = nextBit(held, slot + 1);
-      const record = shard.recordAt(slot);
-      shard.releaseSlot(held, slot);
-      return record;
-    };
-    return new PageCursor('all', shard.records, readNext, () => shard.endSnapshot(held));
-  }
-
-  static ofValues(counts: readonly ValueCount[]): PageCursor {
-    return new PageCursor(
-      'some',
-      counts.length,
-      (at) => counts[at],
-      () => undefined,
-    );
-  }
-
-  static #ofSlots(shard: Shard, slots: Uint32Array, itemAt: (at: number) => PageItem): PageCursor {
-    shard.pin(slots);
-    return new PageCursor('some', slots.length, itemAt, () => shard.unpin(slots));
+  static ofValues(counts: readonly ValueCount[]): PageCursor<ValueCount> {
+    const values = counts.values();
+    return new PageCursor({
+      length: counts.length,
+      next: () => values.next().value!,
+      release: () => undefined,
+    });
   }
 
   get isAtEnd(): boolean {
-    return this.#next === this.#length;
+    return this.#taken === this.#result.length;
   }
 
   /**
    * Returns the next items, slightly more than `maxBytes` at most, but at least one if any is left.
    * Returns none for 0.
    */
-  *page(maxBytes: number): Steps<PageItem[]> {
+  *page(maxBytes: number): Steps<T[]> {
     const meter = new StepMeter(STEP_NS);
-    const items: PageItem[] = [];
+    const items: T[] = [];
     for (let bytes = 0; bytes < maxBytes && !this.isAtEnd; ) {
-      const item = this.#itemAt(this.#next++);
+      const item = this.#result.next();
+      this.#taken++;
       const itemBytes = bytesOf(item);
       items.push(item);
       bytes += itemBytes;
@@ -107,8 +69,7 @@ export class PageCursor {
   }
 
   end(): void {
-    if (!this.#ended) this.#unpin();
-    this.#ended = true;
+    this.#result.release();
   }
 }
 
@@ -124,7 +85,12 @@ export class PageCursors {
   readonly #counts = { all: 0, some: 0 };
 
   /** Returns the page, and the name of the cursor if there are more pages. */
-  keep(reading: PageCursor, items: PageItem[], monotonicMs: number, name: string = randomUUID()): AnswerPage<PageItem> {
+  keep<T extends PageItem>(
+    reading: PageCursor<T>,
+    items: T[],
+    monotonicMs: number,
+    name: string = randomUUID(),
+  ): AnswerPage<T> {
     if (reading.isAtEnd) {
       reading.end();
       return { items, rest: null };

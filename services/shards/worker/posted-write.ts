@@ -3,7 +3,7 @@
  * megabytes of metadata are first encoded to bytes, in slices, and then transferred.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ShardWrite } from '../engine/write.ts';
+import type { ShardWrite } from '../engine/port.ts';
 
 const PACKED_MIN_CHARS = 2 * 1024 * 1024;
 /** Takes about 2 ms to encode. */

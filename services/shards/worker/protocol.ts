@@ -20,15 +20,10 @@ import type { RecordDifference } from '../../../lib/shard/recomputed.ts';
 import type { RecordScope } from '../../../lib/shard/scope.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../store/checkpoints.ts';
-import type { LogEntry } from '../../../store/log.ts';
 import type { RecordScan, StoredRecord } from '../../../store/records.ts';
-import type { ParsedScope, ShardQuery } from '../engine/query.ts';
-import type { Staged } from '../engine/write.ts';
+import type { ParsedScope, ReplayedEntry, ShardQuery, Staged } from '../engine/port.ts';
 import type { Steps } from '../steps.ts';
 import type { PostedWrite } from './posted-write.ts';
-
-/** The parts of a log entry that a replay needs. */
-export type ReplayEntry = Pick<LogEntry, 'seq' | 'kind' | 'head' | 'body'>;
 
 export interface ShardSize {
   bytes: number;
@@ -69,7 +64,7 @@ export interface WorkerOps extends ReadOps {
    * can be read.
    */
   replay: OfShard<
-    { entries: ReplayEntry[]; watchSeq: number | null; exactFromSeq: number; orClose?: boolean },
+    { entries: ReplayedEntry[]; watchSeq: number | null; exactFromSeq: number; orClose?: boolean },
     { head: ShardHead; differs: number | null; watched: ShardHead | null }
   >;
   stage: OfShard<{ writes: PostedWrite[] }, Staged>;
@@ -91,7 +86,7 @@ export interface WorkerOps extends ReadOps {
   /** This and `recomputeEntries` return the number of records recomputed so far. */
   recomputeRecords: OfSession<{ records: StoredRecord[] }, number>;
   recomputeLeftOut: OfSession<Pick<RecordScan, 'unreadable' | 'stray'>>;
-  recomputeEntries: OfSession<{ entries: ReplayEntry[] }, number>;
+  recomputeEntries: OfSession<{ entries: ReplayedEntry[] }, number>;
   /**
    * `contradicting` counts records and entries that cannot be decoded, and records whose leaf does
    * not match their bytes.
@@ -101,14 +96,14 @@ export interface WorkerOps extends ReadOps {
    * Provides entries, in order, as evidence of what was written for `recomputeCompare`. If they
    * start at seq 1, they cover all records.
    */
-  recomputeWitness: OfSession<{ entries: ReplayEntry[] }>;
+  recomputeWitness: OfSession<{ entries: ReplayedEntry[] }>;
   /**
    * Returns up to `limit` differences from the open shard `key` (null for none), from the leaves
    * stored with the records, and from the log.
    */
   recomputeCompare: OfSession<{ key: ShardKey | null; limit: number }, RecordDifference[]>;
   /** Returns the ids of up to `limit` records of an entry whose bytes do not match their leaf. */
-  recomputeAltered: OfSession<{ entry: ReplayEntry; limit: number }, string[]>;
+  recomputeAltered: OfSession<{ entry: ReplayedEntry; limit: number }, string[]>;
   recomputeEnd: OfSession;
 }
 

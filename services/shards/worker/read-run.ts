@@ -79,8 +79,9 @@ export class ReadRun {
     }
   }
 
-  /** Starts again, because the shard changed since the last slice. */
+  /** Starts again at the next slice, unless it only has to send what it found. */
   restart(): void {
+    if (this.#phase === 'sending') return;
     this.#steps.return(null);
     this.#steps = this.#work.steps();
     this.#phase = 'building';

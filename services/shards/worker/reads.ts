@@ -1,11 +1,10 @@
 /**
- * The reads of a shard that may take long, in steps. A read restarts if the shard changes while it
- * runs.
+ * The reads of a shard that may take long, in steps. Each takes a snapshot at its first step.
  */
 import { TopValues, type ValueCount, type ValueCounts } from '../../../lib/filter/value-counts.ts';
-import type { AnswerPage, FetchedRecord, ListedRecord, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
+import type { AnswerPage, PageItem } from '../../../lib/shard/match.ts';
 import type { ShardReadOp } from '../../../lib/shard/read.ts';
-import type { Shard } from '../engine/shard.ts';
+import type { ShardSnapshot, ShardWriter } from '../engine/port.ts';
 import { STEP_NS, StepMeter, type Steps } from '../steps.ts';
 import { PageCursor, type PageCursors } from './page-cursor.ts';
 import type { WorkerOp, WorkerOps } from './protocol.ts';
@@ -14,7 +13,7 @@ import type { ReadWork } from './read-run.ts';
 export type LongRead = 'query' | ShardReadOp;
 
 interface ReadShard {
-  readonly shard: Shard;
+  readonly shard: ShardWriter;
   /** Keeps the cursors of paged answers. */
   readonly readings: PageCursors;
 }
@@ -29,44 +28,39 @@ type Reads = {
 
 const READS: Reads = {
   *query({ shard, readings }, { query, pageMaxBytes }, monotonicMs) {
-    const ranking = yield* shard.rankSteps(query);
-    const reading = PageCursor.ofMatches(shard, ranking, query);
-    const page = (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as AnswerPage<ShardMatch>;
-    return { ...page, fields: ranking.fields };
+    const result = yield* onSnapshot(shard, (snapshot) => snapshot.query(query));
+    return {
+      ...(yield* firstPage(readings, new PageCursor(result), pageMaxBytes, monotonicMs)),
+      fields: result.fields,
+    };
   },
   *facets({ shard, readings }, { field, limit, pageMaxBytes, ...scope }, monotonicMs) {
-    const { counts, missing, fields } = yield* shard.countValuesSteps(field, scope);
+    const { counts, missing, fields } = yield* onSnapshot(shard, (snapshot) => snapshot.facets(field, scope));
     const values = limit === null ? counts.entries : yield* topValues(counts, limit);
     const page = yield* firstPage(readings, PageCursor.ofValues(values), pageMaxBytes, monotonicMs);
-    return { missing, page: page as AnswerPage<ValueCount>, fields };
+    return { missing, page, fields };
   },
   *list({ shard, readings }, { pageMaxBytes, ...listing }, monotonicMs) {
-    const { slots, fields } = yield* shard.listSteps(listing);
-    const reading = PageCursor.ofListed(shard, slots, listing);
+    const result = yield* onSnapshot(shard, (snapshot) => snapshot.list(listing));
     return {
-      ...((yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as AnswerPage<ListedRecord>),
-      fields,
+      ...(yield* firstPage(readings, new PageCursor(result), pageMaxBytes, monotonicMs)),
+      fields: result.fields,
     };
   },
   *count({ shard }, scope) {
-    const { count, fields } = yield* shard.countSteps(scope);
+    const { count, fields } = yield* onSnapshot(shard, (snapshot) => snapshot.count(scope));
     return fields === undefined ? count : { count, fields };
   },
-  *preview({ shard }, change) {
-    return yield* shard.previewSteps(change);
+  preview({ shard }, change) {
+    return onSnapshot(shard, (snapshot) => snapshot.previewMerge(change));
   },
   *export({ shard, readings }, { pageMaxBytes }, monotonicMs) {
-    // Head and records come from one state: the steps below yield only where the shard may change.
-    const { head } = shard;
-    const reading = PageCursor.ofAll(shard);
-    return {
-      head,
-      page: (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as AnswerPage<FetchedRecord>,
-    };
+    const { head, result } = withSnapshot(shard, (snapshot) => ({ head: snapshot.head, result: snapshot.scan() }));
+    return { head, page: yield* firstPage(readings, new PageCursor(result, 'all'), pageMaxBytes, monotonicMs) };
   },
-  *namespaces({ shard, readings }, { pageMaxBytes, ...asked }, monotonicMs) {
-    const reading = PageCursor.ofValues(yield* shard.namespacesSteps(asked));
-    return (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as AnswerPage<ValueCount>;
+  *namespaces({ shard, readings }, { pageMaxBytes, ...range }, monotonicMs) {
+    const names = yield* onSnapshot(shard, (snapshot) => snapshot.namespaces(range));
+    return yield* firstPage(readings, PageCursor.ofValues(names), pageMaxBytes, monotonicMs);
   },
 };
 
@@ -90,6 +84,26 @@ export function readWork<O extends LongRead>(
   };
 }
 
+/** Reads the newest state at once. */
+export function withSnapshot<T>(shard: ShardWriter, read: (snapshot: ShardSnapshot) => T): T {
+  const snapshot = shard.snapshot();
+  try {
+    return read(snapshot);
+  } finally {
+    snapshot.release();
+  }
+}
+
+/** Reads the state that is the newest at the first step. */
+export function* onSnapshot<T>(shard: ShardWriter, read: (snapshot: ShardSnapshot) => Steps<T>): Steps<T> {
+  const snapshot = shard.snapshot();
+  try {
+    return yield* read(snapshot);
+  } finally {
+    snapshot.release();
+  }
+}
+
 const hasFilter = (asked: object): boolean => 'filter' in asked && asked.filter !== null;
 
 function* topValues({ entries }: ValueCounts, limit: number): Steps<readonly ValueCount[]> {
@@ -103,13 +117,13 @@ function* topValues({ entries }: ValueCounts, limit: number): Steps<readonly Val
 }
 
 /** Returns the first page. The cursor for the rest is kept in `readings`. */
-function* firstPage(
+function* firstPage<T extends PageItem>(
   readings: PageCursors,
-  reading: PageCursor,
+  reading: PageCursor<T>,
   pageMaxBytes: number,
   monotonicMs: () => number,
-): Steps<AnswerPage<PageItem>> {
-  let page: AnswerPage<PageItem> | null = null;
+): Steps<AnswerPage<T>> {
+  let page: AnswerPage<T> | null = null;
   try {
     page = readings.keep(reading, yield* reading.page(pageMaxBytes), monotonicMs());
     return page;

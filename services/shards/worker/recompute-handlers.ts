@@ -1,6 +1,7 @@
 import type { ShardKey } from '../../../lib/shard/key.ts';
-import type { Shard } from '../engine/shard.ts';
+import type { ShardWriter } from '../engine/port.ts';
 import type { WorkerHandlers, WorkerOp } from './protocol.ts';
+import { withSnapshot } from './reads.ts';
 import { RecomputeSession } from './recompute-session.ts';
 
 type RecomputeOp = Extract<WorkerOp, `recompute${string}`>;
@@ -9,7 +10,7 @@ type RecomputeOp = Extract<WorkerOp, `recompute${string}`>;
  * Handles the requests of recomputations and keeps their sessions. `shardOf` throws for a shard
  * that is not open.
  */
-export function recomputeHandlers(shardOf: (key: ShardKey) => Shard): WorkerHandlers<RecomputeOp> {
+export function recomputeHandlers(shardOf: (key: ShardKey) => ShardWriter): WorkerHandlers<RecomputeOp> {
   const sessions = new Map<string, RecomputeSession>();
   const sessionOf = (id: string): RecomputeSession => {
     const session = sessions.get(id);
@@ -24,7 +25,9 @@ export function recomputeHandlers(shardOf: (key: ShardKey) => Shard): WorkerHand
       return { head: recomputed.head(seq, version), contradicting: recomputed.contradicting };
     },
     recomputeCompare: ({ session, key, limit }) =>
-      sessionOf(session).compare(key === null ? null : shardOf(key), limit),
+      key === null
+        ? sessionOf(session).compare(null, limit)
+        : withSnapshot(shardOf(key), (snapshot) => sessionOf(session).compare(snapshot, limit)),
     recomputeAltered: ({ session, entry, limit }) => sessionOf(session).alteredIn(entry, limit),
     recomputeEnd: ({ session }) => void sessions.delete(session),
     recomputeRecords: ({ session, records }) => sessionOf(session).addRecords(records),

@@ -4,10 +4,9 @@ import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { RecordDifference } from '../../../lib/shard/recomputed.ts';
 import { isOfShard, type ShardSpec } from '../../../lib/shard/spec.ts';
 import type { RecordScan, StoredRecord } from '../../../store/records.ts';
-import type { Shard } from '../engine/shard.ts';
+import type { ReplayedEntry, ShardSnapshot } from '../engine/port.ts';
 import { changesIn } from '../entry.ts';
 import type { Steps } from '../steps.ts';
-import type { ReplayEntry } from './protocol.ts';
 
 /** Hashes of a record's stored bytes, kept only for records whose leaf does not match them. */
 interface RecordHashes {
@@ -55,7 +54,7 @@ export class RecomputeSession {
     for (const id of stray) this.#strayIds.add(id);
   }
 
-  *addEntries(entries: ReplayEntry[]): Steps<number> {
+  *addEntries(entries: ReplayedEntry[]): Steps<number> {
     for (const entry of entries) {
       const changes = changesIn(entry);
       if (changes === null) this.#unreadableEntries++;
@@ -70,7 +69,7 @@ export class RecomputeSession {
   }
 
   /** Adds what the log says was written, whatever the records contain now. */
-  *addWitness(entries: ReplayEntry[]): Steps<undefined> {
+  *addWitness(entries: ReplayedEntry[]): Steps<undefined> {
     this.#isAllLogged ||= entries[0]?.seq === 1;
     for (const entry of entries) {
       for (const { id, record } of changesIn(entry) ?? []) {
@@ -81,7 +80,7 @@ export class RecomputeSession {
   }
 
   /** Returns the ids of an entry's records whose bytes do not match their leaf. */
-  alteredIn(entry: ReplayEntry, limit: number): string[] {
+  alteredIn(entry: ReplayedEntry, limit: number): string[] {
     const altered: string[] = [];
     for (const { id, record } of changesIn(entry) ?? []) {
       if (altered.length >= limit) break;
@@ -116,7 +115,7 @@ export class RecomputeSession {
    * what the log wrote. The shard may be slightly ahead: records it wrote after the recomputed seq
    * are ignored.
    */
-  compare(shard: Shard | null, limit: number): RecordDifference[] {
+  compare(shard: ShardSnapshot | null, limit: number): RecordDifference[] {
     const differences = new Map<string, string>();
     for (const [id, what] of this.#differing(shard)) {
       if (differences.size >= limit) break;
@@ -125,7 +124,7 @@ export class RecomputeSession {
     return [...differences].map(([id, what]) => ({ id, what }));
   }
 
-  *#differing(shard: Shard | null): Iterable<[id: string, what: string]> {
+  *#differing(shard: ShardSnapshot | null): Iterable<[id: string, what: string]> {
     for (const id of [...this.#strayIds, ...this.#unreadableIds]) yield [id, WHAT.unreadable];
     for (const [slot, parts] of this.#contradicting) {
       const id = this.#ids[slot]!;
@@ -135,7 +134,7 @@ export class RecomputeSession {
     yield* this.#differingFromLog();
   }
 
-  *#differingFrom(shard: Shard): Iterable<[id: string, what: string]> {
+  *#differingFrom(shard: ShardSnapshot): Iterable<[id: string, what: string]> {
     const same = shard.head.seq === this.#seq;
     for (const { leaf, slot } of this.#map.entries()) {
       const id = this.#ids[slot]!;

@@ -10,12 +10,15 @@ import { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
-import type { AnswerPage, FetchedRecord } from '../../../lib/shard/match.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../../lib/time/timers.ts';
 import { collectGarbage } from '../../../process/garbage.ts';
-import { IndexFailure } from '../engine/index-failure.ts';
-import { type EngineOptions, Shard } from '../engine/shard.ts';
-import type { ShardWrite } from '../engine/write.ts';
+import {
+  IndexFailure,
+  type ShardEngine,
+  type ShardSnapshot,
+  type ShardWrite,
+  type ShardWriter,
+} from '../engine/port.ts';
 import { runThrough, type Steps } from '../steps.ts';
 import { GraphUpgrades } from './graph-upgrades.ts';
 import { HostedShard } from './hosted-shard.ts';
@@ -32,7 +35,7 @@ import type {
   WorkerRequest,
 } from './protocol.ts';
 import { ReadRun, type ReadSlices } from './read-run.ts';
-import { isLongRead, type LongRead, readWork } from './reads.ts';
+import { isLongRead, type LongRead, onSnapshot, readWork, withSnapshot } from './reads.ts';
 import { recomputeHandlers } from './recompute-handlers.ts';
 import { StepRun } from './step-run.ts';
 import { TurnScheduler } from './turn-scheduler.ts';
@@ -62,9 +65,8 @@ const READ_SLICES: ReadSlices = {
 
 export type Post = (message: WorkerReply | SizeNotice | IndexNotice, transfer: ArrayBuffer[]) => void;
 
-/** Options for tests: how queries are sliced, how engines are created and how time passes. */
+/** Options for tests: how queries are sliced and how time passes. */
 export interface HostOptions extends Partial<ReadSlices> {
-  engine?: EngineOptions;
   timers?: Timers;
 }
 
@@ -74,7 +76,7 @@ type Handlers = WorkerHandlers<Exclude<WorkerOp, LongRead | 'stage'>>;
 export class ShardHost {
   readonly #post: Post;
   readonly #terms: ReadSlices;
-  readonly #engine: EngineOptions;
+  readonly #engine: ShardEngine;
   readonly #timers: Timers;
   readonly #later: (run: () => void) => void;
   readonly #turns: TurnScheduler;
@@ -87,9 +89,10 @@ export class ShardHost {
 
   /** `later` runs its callback after the requests that have arrived are answered. */
   constructor(
+    engine: ShardEngine,
     post: Post,
     later: (run: () => void) => void,
-    { engine = {}, timers = SYSTEM_TIMERS, ...terms }: HostOptions = {},
+    { timers = SYSTEM_TIMERS, ...terms }: HostOptions = {},
   ) {
     this.#post = post;
     this.#terms = { ...READ_SLICES, ...terms };
@@ -133,16 +136,16 @@ export class ShardHost {
   }
 
   readonly #handlers: Handlers = {
-    create: ({ key, spec }) => void this.#host(key, new Shard(spec, this.#engine)),
+    create: ({ key, spec }) => void this.#host(key, this.#engine.create(spec)),
     load: ({ key, spec, checkpoint }) => {
-      const shard = Shard.load(checkpoint, spec, this.#engine);
+      const shard = runThrough(this.#engine.load(checkpoint, spec));
       this.#host(key, shard);
       this.#wake(key);
       return shard.head;
     },
     restore: ({ key, records }) => this.#hosted(key).shard.restore(records),
     endRestore: ({ key, seq, version }) => {
-      const head = this.#hosted(key).shard.endRestore(seq, version);
+      const head = runThrough(this.#hosted(key).shard.endRestore(seq, version));
       this.#wake(key);
       return head;
     },
@@ -172,13 +175,9 @@ export class ShardHost {
       this.#wake(key);
     },
     fetch: ({ key, ids, pageMaxBytes }) => {
-      const { shard, readings } = this.#hosted(key);
-      const reading = PageCursor.ofRecords(shard, shard.slotsOf(ids));
-      return readings.keep(
-        reading,
-        runThrough(reading.page(pageMaxBytes)),
-        this.#terms.monotonicMs(),
-      ) as AnswerPage<FetchedRecord>;
+      const { readings } = this.#hosted(key);
+      const reading = new PageCursor(this.#readNow(key, (snapshot) => snapshot.fetch(ids)));
+      return readings.keep(reading, runThrough(reading.page(pageMaxBytes)), this.#terms.monotonicMs());
     },
     next: ({ key, rest, pageMaxBytes }) => {
       const page = this.#held.get(key)?.readings.next(rest, pageMaxBytes, this.#terms.monotonicMs()) ?? null;
@@ -190,16 +189,18 @@ export class ShardHost {
       this.#wake(key);
     },
     previewUpdates: ({ key, updates, terms }) =>
-      this.#thenWake(key, this.#hosted(key).shard.previewUpdatesSteps(updates, terms)),
-    metadataBytes: ({ key, ids }) => this.#hosted(key).shard.metadataBytes(ids),
-    countNew: ({ key, ids }) => this.#hosted(key).shard.countNew(ids),
-    prove: ({ key, id }) => this.#hosted(key).shard.prove(id),
+      this.#thenWake(
+        key,
+        onSnapshot(this.#hosted(key).shard, (snapshot) => snapshot.previewUpdates(updates, terms)),
+      ),
+    metadataBytes: ({ key, ids }) => this.#readNow(key, (snapshot) => snapshot.metadataBytes(ids)),
+    countNew: ({ key, ids }) => this.#readNow(key, (snapshot) => snapshot.countNew(ids)),
+    prove: ({ key, id }) => this.#readNow(key, (snapshot) => snapshot.prove(id)),
     size: ({ key }) => this.#hosted(key).size,
     save: ({ key, folder }) => {
-      const { shard } = this.#hosted(key);
-      shard.save(folder);
+      const head = runThrough(this.#hosted(key).shard.checkpoint(folder));
       setImmediate(collectGarbage);
-      return shard.head;
+      return head;
     },
     close: ({ key }) => {
       const held = this.#held.get(key);
@@ -216,7 +217,12 @@ export class ShardHost {
     return found;
   }
 
-  #host(key: ShardKey, shard: Shard): void {
+  /** Runs a read that is short. */
+  #readNow<T>(key: ShardKey, read: (snapshot: ShardSnapshot) => Steps<T>): T {
+    return withSnapshot(this.#hosted(key).shard, (snapshot) => runThrough(read(snapshot)));
+  }
+
+  #host(key: ShardKey, shard: ShardWriter): void {
     const former = this.#held.get(key);
     if (former) this.#drop(former);
     this.#held.set(key, new HostedShard(key, shard));
@@ -239,6 +245,9 @@ export class ShardHost {
 
   #answer({ id, op, params }: WorkerRequest): void {
     if (op === 'stage') return void this.#stage(id, params as WorkerOps['stage']['params']);
+    const { key } = params as { key?: ShardKey | null };
+    const held = key ? this.#held.get(key) : undefined;
+    held?.beforeOp(op);
     let tookMs = 0;
     try {
       const startedMs = this.#terms.monotonicMs();
@@ -249,10 +258,7 @@ export class ShardHost {
     } catch (error) {
       this.#post({ id, fault: workerFaultOf(error) }, []);
     }
-    const key = (params as { key?: ShardKey | null }).key;
-    const held = key ? this.#held.get(key) : undefined;
-    if (!held) return;
-    held.ran(op);
+    if (!held || this.#held.get(held.key) !== held) return;
     this.#turns.charge(held, tookMs);
     // Opening a shard must not wait for its index to be built.
     if (op !== 'commit') return;
@@ -271,7 +277,7 @@ export class ShardHost {
   #stage(id: number, { key, writes }: WorkerOps['stage']['params']): void {
     const held = this.#held.get(key);
     if (held) {
-      const steps = held.shard.stageSteps(unpacked(writes));
+      const steps = held.shard.stage(unpacked(writes));
       held.staging = new StepRun(id, steps, this.#terms.monotonicMs);
       this.#turns.enqueue('stage', held);
     } else this.#refuse(id);
@@ -369,9 +375,7 @@ export class ShardHost {
     // Maintenance waits for the staging; in between, it would take a third of the time under load.
     if (held.staging !== null) return;
     if (held.isRead) return void held.waitForMaintenance();
-    const more = this.#maintainSlice(held);
-    held.changed();
-    if (more) {
+    if (this.#maintainSlice(held)) {
       this.#turns.enqueue('maintain', held);
       return;
     }
@@ -385,14 +389,14 @@ export class ShardHost {
   #buildIfDue(held: HostedShard): void {
     if (!held.indexDebt.isDue || held.isRead) return;
     this.#maintainSlice(held);
-    held.changed();
   }
 
   /** Returns true while there is more to do. */
   #maintainSlice(held: HostedShard): boolean {
     const { key, shard, indexDebt } = held;
+    held.beforeChange();
     const startedMs = this.#terms.monotonicMs();
-    const mayUpgrade = shard.hasOutdatedGraph && this.#upgrades.enter(held);
+    const mayUpgrade = shard.hasOutdatedIndex && this.#upgrades.enter(held);
     let more = false;
     try {
       more = shard.maintain(indexDebt.nextSliceMs(MAINTAIN_SLICE_MS), mayUpgrade);
@@ -407,7 +411,7 @@ export class ShardHost {
       this.#timers.after(error.pauseMs + TIMER_SLACK_MS, () => this.#wake(key));
       return false;
     } finally {
-      if (mayUpgrade && !(more && shard.hasOutdatedGraph)) this.#endUpgrade(held);
+      if (mayUpgrade && !(more && shard.hasOutdatedIndex)) this.#endUpgrade(held);
       this.#workedMs += this.#terms.monotonicMs() - startedMs;
     }
   }

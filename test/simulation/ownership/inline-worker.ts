@@ -3,6 +3,7 @@ import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
+import { memoryEngine } from '../../../services/shards/engine/memory-engine.ts';
 import type { ShardWorker } from '../../../services/shards/worker/pool.ts';
 import { WorkerLost } from '../../../services/shards/worker/pool.ts';
 import type { WorkerOp, WorkerOps, WorkerReply, WorkerRequests } from '../../../services/shards/worker/protocol.ts';
@@ -50,6 +51,7 @@ export class InlineWorker implements WorkerRequests {
   #nextId = PROBE_ID + 1;
   #ended = false;
   #host = new ShardHost(
+    memoryEngine({ monotonicMs: () => 0 }),
     (message) => {
       if (message.id === PROBE_ID)
         this.#probed = 'result' in message ? (message.result as { head: ShardHead }).head : null;
@@ -58,7 +60,7 @@ export class InlineWorker implements WorkerRequests {
     // No other work shares an event loop with it.
     queueMicrotask,
     // The real duration of work must not affect the order of events.
-    { monotonicMs: () => 0, engine: { monotonicMs: () => 0 } },
+    { monotonicMs: () => 0 },
   );
 
   /** `later` delays a request to the thread. */

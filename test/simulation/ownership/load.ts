@@ -3,7 +3,7 @@ import { shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
-import type { ShardWrite } from '../../../services/shards/engine/write.ts';
+import type { ShardWrite } from '../../../services/shards/engine/port.ts';
 import type { Auditor } from './auditor.ts';
 import type { Request } from './client-history.ts';
 import type { SimulatedCluster } from './cluster.ts';

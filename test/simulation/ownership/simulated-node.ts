@@ -11,7 +11,7 @@ import { type Follower, Followers } from '../../../services/shards/cluster/follo
 import { HandOver } from '../../../services/shards/cluster/hand-over.ts';
 import type { NodeMembership } from '../../../services/shards/cluster/ownership/node-membership.ts';
 import type { Replicas } from '../../../services/shards/cluster/replicas.ts';
-import type { ShardWrite } from '../../../services/shards/engine/write.ts';
+import type { ShardWrite } from '../../../services/shards/engine/port.ts';
 import type { Claim } from '../../../services/shards/memory/claims.ts';
 import { NodeMemory } from '../../../services/shards/memory/node-memory.ts';
 import { ShardCache } from '../../../services/shards/memory/shard-cache.ts';

@@ -8,7 +8,7 @@ import { nearest } from '../../../../lib/nearest.ts';
 import type { AbsentField, FieldReport } from '../../../../lib/shard/field-report.ts';
 import type { StepMeter, Steps } from '../../steps.ts';
 import { countBits, intersects, nextBit } from '../bitmap.ts';
-import type { Slots } from '../slots.ts';
+import type { SlotView } from '../slot-view.ts';
 import type { FieldColumn } from './column.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
 
@@ -36,11 +36,11 @@ interface Scope {
 }
 
 export class AbsentFields {
-  readonly #slots: Slots;
+  readonly #slots: SlotView;
   readonly #scope: Scope;
   readonly #meter: StepMeter;
 
-  constructor(slots: Slots, scope: Scope, meter: StepMeter) {
+  constructor(slots: SlotView, scope: Scope, meter: StepMeter) {
     this.#slots = slots;
     this.#scope = scope;
     this.#meter = meter;

@@ -18,7 +18,7 @@ export class FieldColumn {
   readonly present = new Bitmap();
   readonly lists = new Bitmap();
   readonly numeric = new Bitmap();
-  /** Slots whose value is null, false or true, outside lists. */
+  /** SlotView whose value is null, false or true, outside lists. */
   readonly literals = new Map<Scalar, Bitmap>([null, false, true].map((value) => [value, new Bitmap()]));
   /** Strings, and the scalars in lists. */
   readonly postings = new Postings();

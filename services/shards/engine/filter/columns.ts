@@ -9,7 +9,7 @@
  */
 import { LIMITS } from '../../../../lib/limits.ts';
 import type { StepMeter, Steps } from '../../steps.ts';
-import type { Slots } from '../slots.ts';
+import type { SlotView } from '../slot-view.ts';
 import { FieldColumn } from './column.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
 
@@ -30,7 +30,7 @@ const NAME_MAX_CHARS = LIMITS.metadataMaxBytes;
 const EMPTY = new FieldColumn('');
 
 export class Columns {
-  readonly #slots: Slots;
+  readonly #slots: SlotView;
   readonly #minBytes: number;
   /** Least recently used first. */
   readonly #columns = new Map<string, FieldColumn>();
@@ -39,7 +39,7 @@ export class Columns {
   /** Bytes of metadata written since the last check. */
   #written = 0;
 
-  constructor(slots: Slots, minBytes: number) {
+  constructor(slots: SlotView, minBytes: number) {
     this.#slots = slots;
     this.#minBytes = minBytes;
   }

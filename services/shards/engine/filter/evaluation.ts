@@ -9,7 +9,7 @@ import { type Condition, conditionsOf, type FilterNode } from '../../../../lib/f
 import { predicateOf } from '../../../../lib/filter/evaluate.ts';
 import type { StepMeter, Steps } from '../../steps.ts';
 import { countBits, subtract, unite } from '../bitmap.ts';
-import type { Slots } from '../slots.ts';
+import type { SlotView } from '../slot-view.ts';
 import type { FieldColumn } from './column.ts';
 import { ColumnMatch } from './column-match.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
@@ -27,14 +27,14 @@ const CONDITION_NS = 40;
 const COMPARED_NS = 60;
 
 /** Whether so few candidates remain that reading their records is cheaper than using columns. */
-export const readsRecords = (candidates: number, { end }: Slots): boolean => candidates * SLOTS_PER_RECORD < end;
+export const readsRecords = (candidates: number, { end }: SlotView): boolean => candidates * SLOTS_PER_RECORD < end;
 
 export class Evaluation {
-  readonly #slots: Slots;
+  readonly #slots: SlotView;
   readonly #columns: ReadonlyMap<string, FieldColumn>;
   readonly #meter: StepMeter;
 
-  constructor(slots: Slots, columns: ReadonlyMap<string, FieldColumn>, meter: StepMeter) {
+  constructor(slots: SlotView, columns: ReadonlyMap<string, FieldColumn>, meter: StepMeter) {
     this.#slots = slots;
     this.#columns = columns;
     this.#meter = meter;

@@ -7,7 +7,7 @@ import { fieldReader } from '../../../../lib/filter/field.ts';
 import { ValueCounts } from '../../../../lib/filter/value-counts.ts';
 import type { StepMeter, Steps } from '../../steps.ts';
 import { countBits, intersect, subtract } from '../bitmap.ts';
-import type { Slots } from '../slots.ts';
+import type { SlotView } from '../slot-view.ts';
 import type { FieldColumn } from './column.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
 
@@ -54,7 +54,7 @@ export function* valuesInColumn(column: FieldColumn, selected: Uint32Array, mete
 /** Counts the values by reading the records in the slots `selected`. */
 export function* valuesInRecords(
   field: string,
-  slots: Slots,
+  slots: SlotView,
   selected: Uint32Array,
   meter: StepMeter,
 ): Steps<FieldCounts> {

@@ -11,7 +11,7 @@ import { compareUtf8 } from '../../../../lib/records/utf8-order.ts';
 import type { NamespaceRange } from '../../../../lib/shard/read.ts';
 import type { StepMeter, Steps } from '../../steps.ts';
 import { Bitmap, subtract } from '../bitmap.ts';
-import type { Slots } from '../slots.ts';
+import type { SlotView } from '../slot-view.ts';
 import { NameOrder } from './name-order.ts';
 
 /** Neither a namespace nor a slot: codes start at 1, and slots are stored as slot + 1. */
@@ -28,7 +28,7 @@ const NAME_BYTES = 120;
 const UNREADABLE = '\0';
 
 export class Namespaces {
-  readonly #slots: Slots;
+  readonly #slots: SlotView;
   readonly #codes = new Map<string, number>();
   readonly #order = new NameOrder();
   /** Namespace names, by code. */
@@ -41,11 +41,11 @@ export class Namespaces {
   #code = new Uint32Array(0);
   #next = new Uint32Array(0);
   #previous = new Uint32Array(0);
-  /** Slots in a list. */
+  /** SlotView in a list. */
   readonly #named = new Bitmap();
   #namedCount = 0;
 
-  constructor(slots: Slots) {
+  constructor(slots: SlotView) {
     this.#slots = slots;
   }
 

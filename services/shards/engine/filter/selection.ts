@@ -11,8 +11,8 @@ import type { FieldReport } from '../../../../lib/shard/field-report.ts';
 import type { NamespaceRange } from '../../../../lib/shard/read.ts';
 import type { StepMeter, Steps } from '../../steps.ts';
 import { countBits } from '../bitmap.ts';
-import type { ParsedScope } from '../query.ts';
-import type { Slots } from '../slots.ts';
+import type { ParsedScope } from '../port.ts';
+import type { SlotView } from '../slot-view.ts';
 import { AbsentFields } from './absent-fields.ts';
 import type { FieldColumn } from './column.ts';
 import { Columns } from './columns.ts';
@@ -45,7 +45,7 @@ interface Selected extends Reported {
 }
 
 export class Selector {
-  readonly #slots: Slots;
+  readonly #slots: SlotView;
   readonly #columns: Columns;
   readonly #namespaces: Namespaces;
   #cache: LRUCache<string, Selection> | null = null;
@@ -53,7 +53,7 @@ export class Selector {
   /**
    * `columnsMinBytes` is the memory that columns may always take, however few records there are.
    */
-  constructor(slots: Slots, columnsMinBytes: number) {
+  constructor(slots: SlotView, columnsMinBytes: number) {
     this.#slots = slots;
     this.#columns = new Columns(slots, columnsMinBytes);
     this.#namespaces = new Namespaces(slots);

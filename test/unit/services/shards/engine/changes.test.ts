@@ -3,13 +3,20 @@ import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { parseFilter } from '../../../../../lib/filter/parse.ts';
 import { LIMITS } from '../../../../../lib/limits.ts';
+import type { ShardWrite } from '../../../../../services/shards/engine/port.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
-import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
-import { runThrough } from '../../../../../services/shards/steps.ts';
 import { propertyRuns } from '../../../../support/effort.ts';
 import { naiveMatches } from '../../../../support/naive-filter.ts';
 import { fieldName, filter, metadata } from '../../../../support/random-filters.ts';
-import { Model, rootOf, specWith, stageIn, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
+import {
+  Model,
+  readIn,
+  rootOf,
+  specWith,
+  stageIn,
+  type TestRecord,
+  upsertOf,
+} from '../../../../support/shard-engine.ts';
 
 type Json = Record<string, unknown>;
 
@@ -127,9 +134,10 @@ function writesOf(asked: Request): ShardWrite {
 /** Previews of a merge, with its changes counted and without. */
 function previewsOf(shard: Shard, write: ShardWrite) {
   const terms = [true, false].map((countsChanges) => ({ metadataMaxBytes: METADATA_MAX_BYTES, countsChanges }));
-  if (write.kind === 'update') return terms.map((each) => runThrough(shard.previewUpdatesSteps(write.updates, each)));
+  if (write.kind === 'update')
+    return terms.map((each) => readIn(shard, (snapshot) => snapshot.previewUpdates(write.updates, each)));
   if (write.kind !== 'merge matching') return null;
-  return terms.map((each) => runThrough(shard.previewSteps({ ...write, ...each })));
+  return terms.map((each) => readIn(shard, (snapshot) => snapshot.previewMerge({ ...write, ...each })));
 }
 
 test('changes have their effects, in rounds, and replaying their log entries gives the same shard', () => {

@@ -10,7 +10,16 @@ import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { propertyRuns } from '../../../../support/effort.ts';
 import { writeOutdatedCheckpoint } from '../../../../support/outdated-checkpoint.ts';
 import { randomFrom } from '../../../../support/random.ts';
-import { queryIn, queryWith, settle, specWith, upsertOf, write } from '../../../../support/shard-engine.ts';
+import {
+  loadFrom,
+  queryIn,
+  queryWith,
+  saveTo,
+  settle,
+  specWith,
+  upsertOf,
+  write,
+} from '../../../../support/shard-engine.ts';
 import { checkpointIn } from '../../../../support/written-checkpoint.ts';
 
 const DISTINCT = 6;
@@ -140,14 +149,14 @@ test('a checkpoint of a shard with copies loads completely, and needs no new nod
   write(shard, upsertOf(records as Parameters<typeof upsertOf>[0], 8));
   settle(shard);
   const folder = newFolder();
-  shard.save(folder);
-  const loaded = Shard.load(checkpointIn(folder), spec, options);
+  saveTo(folder, shard);
+  const loaded = loadFrom(checkpointIn(folder), spec, options);
   expect(loaded.unindexed).toBe(0);
   expectAllFound(loaded, vectors);
   settle(loaded);
   expectAllFound(loaded, vectors);
   const again = newFolder();
-  loaded.save(again);
+  saveTo(again, loaded);
   // 640 distinct vectors, of which a few may still wait for indexing.
   for (const path of [folder, again]) expect(nodesIn(path)).toBeLessThanOrEqual(640);
 });
@@ -158,8 +167,8 @@ test("an earlier version's graph, with a node for each copy and inner products, 
   const options = { graphMinRecords: 64, scanCostFactor: 1_000 };
   const folder = newFolder();
   writeOutdatedCheckpoint(folder, spec, vectors);
-  const loaded = Shard.load(checkpointIn(folder), spec, options);
-  expect(loaded.hasOutdatedGraph).toBe(true);
+  const loaded = loadFrom(checkpointIn(folder), spec, options);
+  expect(loaded.hasOutdatedIndex).toBe(true);
   expect(loaded.unindexed).toBe(0);
   expectAllFound(loaded, vectors);
   const added = vectors.slice(0, 200).map((vector) => vector.map((value, i) => value + i));
@@ -174,11 +183,11 @@ test("an earlier version's graph, with a node for each copy and inner products, 
   expect(loaded.unindexed).toBe(200);
   expectAllFound(loaded, vectors);
   settle(loaded);
-  expect(loaded.hasOutdatedGraph).toBe(false);
+  expect(loaded.hasOutdatedIndex).toBe(false);
   expect(loaded.unindexed).toBe(0);
   expectAllFound(loaded, vectors);
   const again = newFolder();
-  loaded.save(again);
-  const reloaded = Shard.load(checkpointIn(again), spec, options);
+  saveTo(again, loaded);
+  const reloaded = loadFrom(checkpointIn(again), spec, options);
   expect(reloaded.unindexed).toBe(0);
 });

@@ -5,7 +5,7 @@ import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { Slots } from '../../../../../services/shards/engine/slots.ts';
 import { runThrough, StepMeter, type Steps } from '../../../../../services/shards/steps.ts';
 import { propertyRuns } from '../../../../support/effort.ts';
-import { settle, specWith, upsertOf, write } from '../../../../support/shard-engine.ts';
+import { itemsOf, readIn, settle, specWith, upsertOf, write } from '../../../../support/shard-engine.ts';
 
 const CHUNK_SLOTS = 4;
 const STEP_NS = 5_000;
@@ -160,12 +160,10 @@ describe('its memory', () => {
   });
 });
 
-const LISTED = { filter: null, limit: 1_000, ...EVERYTHING };
+const LISTED = { filter: null, limit: 1_000, includeValues: false, includeMetadata: false, ...EVERYTHING };
 
 function listed(shard: Shard, listing: Partial<typeof LISTED> = {}): string[] {
-  const { slots: found } = runThrough(shard.listSteps({ ...LISTED, ...listing }));
-  const include = { includeValues: false, includeMetadata: false };
-  return Array.from(found, (slot) => shard.listedAt(slot, include).id);
+  return itemsOf(readIn(shard, (snapshot) => snapshot.list({ ...LISTED, ...listing }))).map(({ id }) => id);
 }
 
 test('a shard uses no memory for it before it is first listed, and counts it from then on', () => {
@@ -180,10 +178,12 @@ test('a shard uses no memory for it before it is first listed, and counts it fro
     ),
   );
   const before = shard.bytes;
-  const steps = shard.listSteps(LISTED);
+  const snapshot = shard.snapshot();
+  const steps = snapshot.list(LISTED);
   expect([shard.bytes, steps.next().value]).toEqual([before, 'building']);
   expect(shard.bytes).toBeGreaterThan(before);
-  steps.return({ slots: new Uint32Array() });
+  steps.return(undefined as never);
+  snapshot.release();
   expect(listed(shard)).toEqual(ids.toSorted(byBytes));
   expect(shard.bytes).toBeGreaterThan(before + 600 * 4);
   expect(shard.bytes).toBeLessThan(before + 600 * 20);
@@ -202,17 +202,20 @@ test('a shard lists what is committed, even after its records moved', () => {
       ),
     );
   for (let i = 0; i < ids.length; i += 500) put(ids.slice(i, i + 500));
-  const begun = shard.listSteps(LISTED);
+  const snapshot = shard.snapshot();
+  const begun = snapshot.list(LISTED);
   for (let step = 0; step < 700; step++) expect(begun.next().value).toBe('building');
+  begun.return(undefined as never);
+  snapshot.release();
   const kept = ids.filter((_, i) => i % 3 === 0);
   write(shard, { kind: 'delete', ids: ids.filter((id) => !kept.includes(id)) });
   const held = shard.bytes;
   settle(shard);
   expect(shard.bytes).toBeLessThan(held * 0.6);
   put(['r0', 'new']);
-  expect(runThrough(begun).slots).toHaveLength(501);
+  expect(listed(shard)).toHaveLength(501);
   expect(listed(shard)).toEqual([...kept, 'new'].sort(byBytes));
-  const staged = runThrough(shard.stageSteps([{ kind: 'delete', ids: ['new'] }]));
+  const staged = runThrough(shard.stage([{ kind: 'delete', ids: ['new'] }]));
   expect([staged.commit === null, listed(shard).at(0)]).toEqual([false, 'new']);
   shard.commit();
   expect(listed(shard)).toEqual(kept.toSorted(byBytes));

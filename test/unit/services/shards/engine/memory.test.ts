@@ -3,6 +3,7 @@ import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { clusteredVectors, randomFrom } from '../../../../support/random.ts';
 import {
   fetchFrom,
+  idsIn,
   Model,
   queryIn,
   queryWith,
@@ -51,7 +52,7 @@ test('memory follows the number of records up and down, and is steady under chur
   }
   const kept = records(COUNT, 2 * COUNT, vectors).filter((_, i) => i % 10 === 0);
   const keptIds = new Set(kept.map(([id]) => id));
-  remove([...shard.ids()].map(({ id }) => id).filter((id) => !keptIds.has(id)));
+  remove(idsIn(shard).filter((id) => !keptIds.has(id)));
   settle(shard);
   expect(shard.records).toBe(1_000);
   expect(shard.bytes).toBeLessThan(full / 6);

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
-import { runThrough } from '../../../../../services/shards/steps.ts';
 import { propertyRuns } from '../../../../support/effort.ts';
 import { naiveMatches } from '../../../../support/naive-filter.ts';
 import {
   queryIn,
   queryWith,
+  readIn,
   settle,
   specWith,
   type TestRecord,
@@ -67,8 +67,8 @@ function expectHeld(shard: Shard, held: Map<string, Set<number>>): void {
       const query = { ...queryWith([0, 1], { filter, topK: 100 }), namespace };
       const found = queryIn(shard, query).map(({ score }) => score);
       expect(found).toEqual(expected.sort((a, b) => b - a));
-      expect(runThrough(shard.countSteps(query)).count).toBe(expected.length);
-      const { counts, missing } = runThrough(shard.countValuesSteps('at', query));
+      expect(readIn(shard, (snapshot) => snapshot.count(query)).count).toBe(expected.length);
+      const { counts, missing } = readIn(shard, (snapshot) => snapshot.facets('at', query));
       expect(missing).toBe(0);
       expect(new Map(counts.entries)).toEqual(new Map(expected.map((at) => [at, 1])));
     }
@@ -79,7 +79,7 @@ function expectHeld(shard: Shard, held: Map<string, Set<number>>): void {
     return size > 0 ? [[name, size]] : [];
   });
   const list = (prefix: string, after: string | null, limit: number) =>
-    runThrough(shard.namespacesSteps({ prefix, after, limit }));
+    readIn(shard, (snapshot) => snapshot.namespaces({ prefix, after, limit }));
   expect(list('', null, 10)).toEqual(ordered);
   expect(list('', null, 2)).toEqual(ordered.slice(0, 2));
   expect(list('a', null, 10)).toEqual(ordered.filter(([name]) => (name as string).startsWith('a')));
@@ -97,7 +97,7 @@ test('all namespaces are every record that a request can name', () => {
     write(shard, upsertOf(records, 2));
     for (const filter of [null, { n: 1 }]) {
       const query = { ...queryWith([0, 1], { filter, topK: 100 }), namespace: null };
-      expect(runThrough(shard.countSteps(query)).count).toBe(named.length);
+      expect(readIn(shard, (snapshot) => snapshot.count(query)).count).toBe(named.length);
       expect(
         queryIn(shard, query)
           .map(({ id }) => id)

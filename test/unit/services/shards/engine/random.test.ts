@@ -3,18 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Metric } from '../../../../../lib/records/metric.ts';
+import type { ShardWrite } from '../../../../../services/shards/engine/port.ts';
 import { type EngineOptions, Shard } from '../../../../../services/shards/engine/shard.ts';
-import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
 import { isThorough } from '../../../../support/effort.ts';
 import { randomFrom } from '../../../../support/random.ts';
 import { seed } from '../../../../support/seed.ts';
 import {
+  loadFrom,
   Model,
   queryIn,
   queryWith,
   recallOf,
   rootOf,
   SMALL_GRAPH,
+  saveTo,
   specWith,
   stageIn,
   type TestRecord,
@@ -125,8 +127,8 @@ function run(metric: Metric, seed: number, folder: string): void {
     if (step % 5 === 0) check();
     if (step % 90 === 89) {
       const checkpoint = mkdtempSync(join(folder, 'checkpoint-'));
-      shard.save(checkpoint);
-      shard = Shard.load(checkpointIn(checkpoint), spec, steadyOptions());
+      saveTo(checkpoint, shard);
+      shard = loadFrom(checkpointIn(checkpoint), spec, steadyOptions());
       check();
     }
   }

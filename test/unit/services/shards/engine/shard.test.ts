@@ -5,17 +5,24 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { keyHashOf } from '../../../../../lib/merkle/leaf.ts';
 import { EMPTY_HEAD } from '../../../../../lib/shard/head.ts';
 import { isOfShard } from '../../../../../lib/shard/spec.ts';
+import type { ShardWrite } from '../../../../../services/shards/engine/port.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
-import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
 import { changesOf, decodeEntryBody, encodeEntryBody } from '../../../../../services/shards/entry.ts';
+import { runThrough } from '../../../../../services/shards/steps.ts';
 import { clusteredVectors, randomFrom } from '../../../../support/random.ts';
 import {
   fetchFrom,
+  idsIn,
+  leafIn,
+  loadFrom,
   Model,
+  proveIn,
   queryIn,
   queryWith,
+  readIn,
   rootOf,
   SMALL_GRAPH,
+  saveTo,
   settle,
   smallGraphShard,
   specWith,
@@ -47,16 +54,22 @@ describe('staging', () => {
   test('shows nothing before commit, all of it after', () => {
     const shard = new Shard(SPEC);
     write(shard, ONE);
-    const before = { head: shard.head, matches: queryIn(shard, EVERYTHING), records: shard.records };
+    const read = () => ({
+      head: shard.head,
+      records: shard.records,
+      matches: queryIn(shard, EVERYTHING),
+      fetched: fetchFrom(shard, ['a', 'b', 'd']),
+      fresh: readIn(shard, (snapshot) => snapshot.countNew(['a', 'b', 'd'])),
+      leaves: ['a', 'b', 'd'].map((id) => leafIn(shard, id)),
+      proofs: ['a', 'b', 'd'].map((id) => proveIn(shard, id)),
+    });
+    const before = read();
     const staged = stageIn(shard, [upsert({ a: record(9, 9, 9, 9), d: record(1, 1, 1, 0) }), remove('b', 'x')]);
     expect(staged.outcomes).toEqual([
       { upserted: 2, deleted: 0, created: 1 },
       { upserted: 0, deleted: 1, created: -1 },
     ]);
-    expect({ head: shard.head, matches: queryIn(shard, EVERYTHING), records: shard.records }).toEqual(before);
-    expect(() => fetchFrom(shard, ['a'])).toThrow('staged');
-    expect(() => shard.countNew(['a'])).toThrow('staged');
-    expect(() => shard.prove('a')).toThrow('staged');
+    expect(read()).toEqual(before);
     expect(() => stageIn(shard, [ONE])).toThrow('staged');
     shard.commit();
     expect(shard.head).toEqual(staged.commit?.head);
@@ -66,7 +79,7 @@ describe('staging', () => {
       { id: 'd', values: Float32Array.of(1, 1, 1, 0), metadata: '{"v":1}' },
       { id: 'a', values: Float32Array.of(9, 9, 9, 9), metadata: '{"v":9}' },
     ]);
-    expect(shard.countNew(['a', 'b', 'x'])).toBe(2);
+    expect(readIn(shard, (snapshot) => snapshot.countNew(['a', 'b', 'x']))).toBe(2);
   });
 
   test('leaves no trace when aborted', () => {
@@ -158,8 +171,8 @@ describe('staging', () => {
     expect(entry?.seq).toBe(2);
     expect(changesOf(entry!.body, 2).map(({ id, record }) => [id, record?.seq])).toEqual([['b', 2]]);
     expect(rootOf(shard)).toBe(root);
-    expect(shard.leafOf('b')?.seq).toBe(2);
-    expect(shard.leafOf('a')?.seq).toBe(1);
+    expect(leafIn(shard, 'b')?.seq).toBe(2);
+    expect(leafIn(shard, 'a')?.seq).toBe(1);
   });
 });
 
@@ -232,7 +245,7 @@ describe('replay and restore', () => {
       two,
     ];
     expect(restored.restore([one, two, ...unfit])).toBe(unfit.length);
-    expect(restored.endRestore(1, 1)).toMatchObject({ seq: 1, count: 2 });
+    expect(runThrough(restored.endRestore(1, 1))).toMatchObject({ seq: 1, count: 2 });
     expect(restored.head.hash).not.toEqual(live.head.hash);
   });
 
@@ -245,14 +258,14 @@ describe('replay and restore', () => {
     const restored = new Shard(SPEC);
     restored.restore(records.slice(0, 1));
     restored.restore(records.slice(1));
-    expect(restored.endRestore(3, live.head.version)).toEqual(live.head);
+    expect(runThrough(restored.endRestore(3, live.head.version))).toEqual(live.head);
     expect(queryIn(restored, EVERYTHING)).toEqual(queryIn(live, EVERYTHING));
-    expect(restored.leafOf('d')).toEqual(live.leafOf('d'));
+    expect(leafIn(restored, 'd')).toEqual(leafIn(live, 'd'));
     expect(() => restored.restore(records)).toThrow('new shard');
 
     const tampered = new Shard(SPEC);
     tampered.restore(records.map((record) => ({ ...record, metadata: Buffer.from('{"v":0}') })));
-    expect(tampered.endRestore(3, live.head.version).hash).not.toEqual(live.head.hash);
+    expect(runThrough(tampered.endRestore(3, live.head.version)).hash).not.toEqual(live.head.hash);
   });
 });
 
@@ -281,10 +294,10 @@ describe('checkpoints', () => {
       settle(saved);
       write(saved, upsertOf(some(400, 500), 8), { kind: 'delete', ids: some(0, 30).map(([id]) => id) });
       const folder = temporaryFolder();
-      saved.save(folder);
-      const loaded = Shard.load(checkpointIn(folder), spec, options);
+      saveTo(folder, saved);
+      const loaded = loadFrom(checkpointIn(folder), spec, options);
       expect(loaded.head).toEqual(saved.head);
-      expect(loaded.leafOf('id 450 🜁')).toEqual(saved.leafOf('id 450 🜁'));
+      expect(leafIn(loaded, 'id 450 🜁')).toEqual(leafIn(saved, 'id 450 🜁'));
       for (let i = 0; i < 500; i += 25) expect(queryIn(loaded, query(i))).toEqual(queryIn(saved, query(i)));
       for (const shard of [saved, loaded]) {
         write(shard, upsertOf(some(500, 700), 8), { kind: 'delete', ids: some(100, 300).map(([id]) => id) });
@@ -299,10 +312,10 @@ describe('checkpoints', () => {
 
   test('an empty shard and a sealed seq survive', () => {
     const shard = new Shard(spec);
-    shard.endRestore(12, 12);
+    runThrough(shard.endRestore(12, 12));
     const folder = temporaryFolder();
-    shard.save(folder);
-    expect(Shard.load(checkpointIn(folder), spec).head).toEqual({ ...EMPTY_HEAD, seq: 12, version: 12 });
+    saveTo(folder, shard);
+    expect(loadFrom(checkpointIn(folder), spec).head).toEqual({ ...EMPTY_HEAD, seq: 12, version: 12 });
   });
 
   test('damaged and foreign checkpoints are refused', () => {
@@ -310,47 +323,49 @@ describe('checkpoints', () => {
     write(shard, upsertOf(some(0, 200), 8));
     settle(shard);
     const folder = temporaryFolder();
-    shard.save(folder);
-    expect(() => Shard.load(checkpointIn(folder), { ...spec, collectionId: 'other' })).toThrow('collectionId');
-    expect(() => Shard.load(checkpointIn(temporaryFolder()), spec)).toThrow();
+    saveTo(folder, shard);
+    expect(() => loadFrom(checkpointIn(folder), { ...spec, collectionId: 'other' })).toThrow('collectionId');
+    expect(() => loadFrom(checkpointIn(temporaryFolder()), spec)).toThrow();
     const file = join(folder, 'records.bin');
     const sound = readFileSync(file);
     for (const length of [4, 40, 2_000, sound.length - 1]) {
       writeFileSync(file, sound.subarray(0, length));
-      expect(() => Shard.load(checkpointIn(folder), spec)).toThrow();
+      expect(() => loadFrom(checkpointIn(folder), spec)).toThrow();
     }
     const flipped = Buffer.from(sound);
     flipped[sound.length - 5] ^= 1;
     writeFileSync(file, flipped);
-    expect(() => Shard.load(checkpointIn(folder), spec)).toThrow('root');
+    expect(() => loadFrom(checkpointIn(folder), spec)).toThrow('root');
     writeFileSync(file, sound);
     const written = checkpointIn(folder);
     const graph = readFileSync(join(folder, 'graph.usearch'));
     writeFileSync(join(folder, 'graph.usearch'), graph.fill(0xff, graph.length >> 1));
-    expect(() => Shard.load(written, spec)).toThrow('not the one that was written');
+    expect(() => loadFrom(written, spec)).toThrow('not the one that was written');
     rmSync(join(folder, 'graph.usearch'));
-    expect(() => Shard.load(written, spec)).toThrow('ENOENT');
-    expect(() => Shard.load(checkpointIn(folder), spec)).toThrow('missing');
+    expect(() => loadFrom(written, spec)).toThrow('ENOENT');
+    expect(() => loadFrom(checkpointIn(folder), spec)).toThrow('missing');
   });
 });
 
 test('proofs name what is at the end of the path', () => {
   const shard = new Shard(SPEC);
   const model = new Model(SPEC);
-  expect(shard.prove('a')).toEqual({ head: EMPTY_HEAD, siblings: [], terminal: null, present: false });
+  expect(proveIn(shard, 'a')).toEqual({ head: EMPTY_HEAD, siblings: [], terminal: null, present: false });
   model.apply(ONE);
   write(shard, ONE);
   expect(rootOf(shard)).toBe(model.root());
-  const present = shard.prove('b');
+  const present = proveIn(shard, 'b');
   expect(present.present).toBe(true);
   expect(present.terminal?.key).toBe(keyHashOf('b').toString('hex'));
   expect(present.head).toEqual(shard.head);
-  const absent = shard.prove('nothing of that name');
+  const absent = proveIn(shard, 'nothing of that name');
   expect(absent.present).toBe(false);
   expect(absent.terminal?.key).not.toBe(keyHashOf('nothing of that name').toString('hex'));
-  expect([...shard.ids()].map(({ id }) => id).sort()).toEqual(['a', 'b', 'c']);
-  expect(shard.partsOf('b')?.vecHash.toString('hex')).toBe(present.terminal?.vecHash);
-  expect(shard.partsOf('x')).toBeNull();
+  expect(idsIn(shard).sort()).toEqual(['a', 'b', 'c']);
+  const snapshot = shard.snapshot();
+  expect(snapshot.partsOf('b')?.vecHash.toString('hex')).toBe(present.terminal?.vecHash);
+  expect(snapshot.partsOf('x')).toBeNull();
+  snapshot.release();
 });
 
 test('a record of another shard is answered with the head, unless the only record is in its way', () => {
@@ -361,8 +376,11 @@ test('a record of another shard is answered with the head, unless the only recor
   const [own, other] = [idsOf(1), idsOf(2)];
   const put = (id: string) => write(shard, upsertOf([[id, { values: [1, 1], metadata: {} }]], 2));
   put(own[0]);
-  expect(shard.prove(other[0])).toMatchObject({ present: false, terminal: { key: keyHashOf(own[0]).toString('hex') } });
+  expect(proveIn(shard, other[0])).toMatchObject({
+    present: false,
+    terminal: { key: keyHashOf(own[0]).toString('hex') },
+  });
   // Simulates that the shard gets its second record after its head was read.
   put(own[1]);
-  expect(shard.prove(other[0])).toEqual({ head: shard.head, siblings: [], terminal: null, present: false });
+  expect(proveIn(shard, other[0])).toEqual({ head: shard.head, siblings: [], terminal: null, present: false });
 });

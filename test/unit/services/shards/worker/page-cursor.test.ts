@@ -1,13 +1,22 @@
 import { expect, test } from '@jest/globals';
 import type { AnswerPage, ShardMatch } from '../../../../../lib/shard/match.ts';
-import type { ShardQuery } from '../../../../../services/shards/engine/query.ts';
+import { memoryEngine } from '../../../../../services/shards/engine/memory-engine.ts';
+import type { ShardQuery, ShardWrite } from '../../../../../services/shards/engine/port.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
-import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
-import { runThrough } from '../../../../../services/shards/steps.ts';
+import { oneStep, runThrough } from '../../../../../services/shards/steps.ts';
 import { PageCursor, PageCursors } from '../../../../../services/shards/worker/page-cursor.ts';
 import type { WorkerOp, WorkerOps, WorkerReply } from '../../../../../services/shards/worker/protocol.ts';
 import { ShardHost } from '../../../../../services/shards/worker/shard-host.ts';
-import { fetchFrom, queryIn, queryWith, rootOf, settle, specWith, write } from '../../../../support/shard-engine.ts';
+import {
+  fetchFrom,
+  queryIn,
+  queryWith,
+  readIn,
+  rootOf,
+  settle,
+  specWith,
+  write,
+} from '../../../../support/shard-engine.ts';
 
 const DIMENSIONS = 4;
 const ids = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `r${from + at}`);
@@ -20,6 +29,17 @@ function upsertOf(names: string[], generation: number): ShardWrite {
 }
 const remove = (names: string[]): ShardWrite => ({ kind: 'delete', ids: names });
 const ALL = queryWith([1, 0, 0, 0], { topK: 10_000, includeValues: true, includeMetadata: true });
+
+function cursorOver(shard: Shard, names: string[]): PageCursor {
+  return new PageCursor(readIn(shard, (snapshot) => snapshot.fetch(names)));
+}
+
+function cursorOverAll(shard: Shard): PageCursor {
+  return new PageCursor(
+    readIn(shard, (snapshot) => oneStep(() => snapshot.scan())),
+    'all',
+  );
+}
 
 /** All remaining pages of a cursor. */
 function readOut(reading: PageCursor): unknown[] {
@@ -40,9 +60,8 @@ test('a read stays unchanged whatever is written, and what it kept is released w
   };
   put(upsertOf(ids(3_000), 1));
   const before = queryIn(shard, ALL);
-  const ranking = runThrough(shard.rankSteps(ALL));
-  const readings = [PageCursor.ofMatches(shard, ranking, ALL), PageCursor.ofMatches(shard, ranking, ALL)];
-  const records = PageCursor.ofRecords(shard, shard.slotsOf(ids(500)));
+  const readings = [0, 1].map(() => new PageCursor(readIn(shard, (snapshot) => snapshot.query(ALL))));
+  const records = cursorOver(shard, ids(500));
   const fetched = fetchFrom(shard, ids(500));
   // Records are overwritten, deleted and added to free slots, while the engine moves records in
   // between.
@@ -75,7 +94,7 @@ test('records that are read stay readable while nearly all others are deleted an
   settle(shard);
   const read = ids(3_000).filter((_, at) => at % 50 === 0);
   const before = fetchFrom(shard, read);
-  const reading = PageCursor.ofRecords(shard, shard.slotsOf(read));
+  const reading = cursorOver(shard, read);
   const [deleted, overwritten] = [read.filter((_, at) => at % 3 === 0), read.filter((_, at) => at % 3 === 1)];
   write(shard, remove([...deleted, ...ids(3_000).filter((_, at) => at % 50 !== 0)]), upsertOf(overwritten, 2));
   settle(shard);
@@ -96,6 +115,7 @@ function startHost() {
   const replies: WorkerReply[] = [];
   const later: (() => void)[] = [];
   const host = new ShardHost(
+    memoryEngine(),
     (message) => {
       if (message.id !== null) replies.push(message);
     },
@@ -159,13 +179,12 @@ test('of too many reads the oldest of the kind ends, and no other', () => {
   const shard = new Shard(specWith({ dimensions: DIMENSIONS }));
   write(shard, upsertOf(ids(2), 1));
   const readings = new PageCursors();
-  const slots = shard.slotsOf(ids(2));
   const keep = (reading: PageCursor): string => readings.keep(reading, runThrough(reading.page(1)), 0).rest!;
   const isOpen = (name: string): boolean => readings.next(name, 0, 0) !== null;
-  const all = [keep(PageCursor.ofAll(shard)), keep(PageCursor.ofAll(shard))];
-  const some = Array.from({ length: 4_097 }, () => keep(PageCursor.ofRecords(shard, slots)));
+  const all = [keep(cursorOverAll(shard)), keep(cursorOverAll(shard))];
+  const some = Array.from({ length: 4_097 }, () => keep(cursorOver(shard, ids(2))));
   expect([some[0]!, some[1]!, ...all].map(isOpen)).toEqual([false, true, true, true]);
-  const more = Array.from({ length: 63 }, () => keep(PageCursor.ofAll(shard)));
+  const more = Array.from({ length: 63 }, () => keep(cursorOverAll(shard)));
   expect([...all, more[0]!, some[2]!].map(isOpen)).toEqual([false, true, true, true]);
   for (const name of [...all, ...some, ...more]) readings.end(name);
   expect(readings.size).toBe(0);

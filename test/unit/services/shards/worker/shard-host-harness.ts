@@ -1,8 +1,9 @@
 import { type ShardKey, shardKey } from '../../../../../lib/shard/key.ts';
 import type { ShardMatch } from '../../../../../lib/shard/match.ts';
 import type { ShardSpec } from '../../../../../lib/shard/spec.ts';
-import type { ShardQuery } from '../../../../../services/shards/engine/query.ts';
-import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
+import { memoryEngine } from '../../../../../services/shards/engine/memory-engine.ts';
+import type { ShardQuery, ShardWrite } from '../../../../../services/shards/engine/port.ts';
+import type { EngineOptions } from '../../../../../services/shards/engine/shard.ts';
 import type {
   IndexNotice,
   SizeNotice,
@@ -37,8 +38,9 @@ export class HostHarness {
   #later: (() => void)[] = [];
   #nextId = 1;
 
-  constructor({ engine, ...options }: HostOptions = {}) {
+  constructor({ engine, ...options }: HostOptions & { engine?: EngineOptions } = {}) {
     this.#host = new ShardHost(
+      memoryEngine({ stepNs: 1, monotonicMs: () => this.look(), ...engine }),
       (message) => {
         if (message.id === null) this.notices.push(message);
         else {
@@ -55,7 +57,6 @@ export class HostHarness {
             return () => undefined;
           },
         },
-        engine: { stepNs: 1, monotonicMs: () => this.look(), ...engine },
         ...options,
       },
     );

@@ -5,8 +5,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ShardKey } from '../../../../../lib/shard/key.ts';
 import type { QueryOptions } from '../../../../../lib/shard/match.ts';
-import type { ShardQuery } from '../../../../../services/shards/engine/query.ts';
-import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
+import type { ShardQuery, ShardWrite } from '../../../../../services/shards/engine/port.ts';
 import type { ShardSize, SizeNotice } from '../../../../../services/shards/worker/protocol.ts';
 import { queryWith, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
 import { HostHarness, LOOK_MS } from './shard-host-harness.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { AnswerPage, FetchedRecord, ShardMatch } from '../../../../../lib/shard/match.ts';
-import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
+import type { ShardWrite } from '../../../../../services/shards/engine/port.ts';
 import { propertyRuns } from '../../../../support/effort.ts';
 import { Model, queryWith, specWith, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
 import { HostHarness } from './shard-host-harness.ts';

@@ -4,7 +4,7 @@
  */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ShardKey } from '../../../../../lib/shard/key.ts';
-import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
+import type { ShardWrite } from '../../../../../services/shards/engine/port.ts';
 import type { ShardSize } from '../../../../../services/shards/worker/protocol.ts';
 import { queryWith, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
 import { HostHarness, LOOK_MS } from './shard-host-harness.ts';

@@ -5,11 +5,11 @@ import { parseFilter } from '../../../../../../lib/filter/parse.ts';
 import { LIMITS } from '../../../../../../lib/limits.ts';
 import { fieldsToFind } from '../../../../../../lib/shard/field-report.ts';
 import type { EngineOptions } from '../../../../../../services/shards/engine/shard.ts';
-import { runThrough } from '../../../../../../services/shards/steps.ts';
 import { propertyRuns } from '../../../../../support/effort.ts';
 import { filter, metadata } from '../../../../../support/random-filters.ts';
 import {
   queryWith,
+  readIn,
   smallGraphShard,
   specWith,
   type TestRecord,
@@ -35,8 +35,10 @@ test.each<[string, EngineOptions, boolean]>([
           for (const given of filters) {
             const fields = fieldsToFind(parseFilter(given, LIMITS));
             // Caches the selection without a report.
-            runThrough(shard.countSteps(queryWith([1, 1], { filter: given })));
-            const report = runThrough(shard.countSteps({ ...queryWith([1, 1], { filter: given }), fields })).fields;
+            readIn(shard, (snapshot) => snapshot.count(queryWith([1, 1], { filter: given })));
+            const report = readIn(shard, (snapshot) =>
+              snapshot.count({ ...queryWith([1, 1], { filter: given }), fields }),
+            ).fields;
             const has = (field: string) =>
               [...records.values()].some((each) => fieldReader(field)(each.metadata) !== undefined);
             const absent = records.size === 0 ? [] : fields.filter((field) => !has(field));

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type EngineOptions, Shard } from '../../../../../../services/shards/engine/shard.ts';
-import { runThrough } from '../../../../../../services/shards/steps.ts';
 import { propertyRuns } from '../../../../../support/effort.ts';
 import { naiveFacets, naiveMatches } from '../../../../../support/naive-filter.ts';
 import { fieldName, filter, metadata } from '../../../../../support/random-filters.ts';
@@ -9,6 +8,7 @@ import {
   Model,
   queryIn,
   queryWith,
+  readIn,
   settle,
   smallGraphShard,
   specWith,
@@ -50,9 +50,9 @@ test.each<[string, EngineOptions]>([
               const query = allWith(given);
               const ids = idsOf(model.query(query));
               expect(idsOf(queryIn(shard, query))).toEqual(ids);
-              expect(runThrough(shard.countSteps(query)).count).toBe(ids.length);
+              expect(readIn(shard, (snapshot) => snapshot.count(query)).count).toBe(ids.length);
               const matching = [...model.records.values()].filter((each) => naiveMatches(given, each.metadata));
-              const { counts, missing } = runThrough(shard.countValuesSteps(field, query));
+              const { counts, missing } = readIn(shard, (snapshot) => snapshot.facets(field, query));
               const naive = naiveFacets(
                 field,
                 matching.map((each) => each.metadata),
@@ -144,13 +144,13 @@ test('a column that one query began and left is completed by the next', () => {
   const shard = new Shard(specWith({ dimensions: 2 }), { stepNs: 1 });
   fill(shard, 100, (i) => ({ n: i }));
   const query = allWith({ n: { $gte: 40 } });
-  const left = shard.rankSteps(query);
+  const left = shard.snapshot().query(query);
   for (let step = 0; step < 50; step++) expect(left.next().value).toBe('building');
   left.return(undefined as never);
   write(shard, { kind: 'delete', ids: ['r45', 'r95'] });
   fill(shard, 10, (i) => ({ n: i + 60 }));
   expect(queryIn(shard, query)).toHaveLength(68);
-  const phases = [...(shard.rankSteps(allWith({ n: { $gte: 41 } })) as Iterable<string>)];
+  const phases = [...(shard.snapshot().query(allWith({ n: { $gte: 41 } })) as Iterable<string>)];
   expect(phases).not.toContain('building');
 });
 
