@@ -36,6 +36,8 @@ const SKIP_BITS_MAX = 8;
 const DEPTH_MAX = 24;
 const BUCKET_RECORDS_MAX = 24;
 const BUCKET_RECORDS_MIN = 8;
+/** Number of levels that `hashParts` computes in a part. */
+const PART_LEVELS = 6;
 const ROOT = 1;
 
 /** Scratch: the cells of the bucket being hashed, and an inner node's hash input for each depth. */
@@ -102,6 +104,20 @@ export class MerkleMap {
   /** Returns the map's root, a subtree at depth `skipBits` of its collection. */
   root(): MerkleNode {
     return this.#node(ROOT, 0);
+  }
+
+  /**
+   * Computes what `root` needs, and yields after each part of about 1,000 records. Fails an
+   * assertion if the map changes meanwhile.
+   */
+  *hashParts(): Generator<void> {
+    const changes = this.#changes;
+    const level = Math.max(0, this.#depth - PART_LEVELS);
+    for (let node = 2 ** level; node < 2 ** (level + 1); node++) {
+      assert(this.#changes === changes, 'the map changed while it was hashed');
+      this.#resolve(node, level);
+      yield;
+    }
   }
 
   /**

@@ -1,10 +1,10 @@
 import { Index, MetricKind } from 'usearch';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { writeCheckpoint } from '../../services/shards/engine/checkpoint.ts';
-import type { Graph } from '../../services/shards/engine/graph.ts';
 import { IndexSpace } from '../../services/shards/engine/index-space.ts';
 import { Shard } from '../../services/shards/engine/shard.ts';
 import { Slots } from '../../services/shards/engine/slots.ts';
+import { runThrough } from '../../services/shards/steps.ts';
 import { upsertOf, write } from './shard-engine.ts';
 
 const NO_FIT = { center: new Float32Array(0), scale: 1 };
@@ -45,5 +45,6 @@ export function writeOutdatedCheckpoint(folder: string, spec: ShardSpec, vectors
     keyOf: (slot: number) => slot,
     save: (file: string) => index.save(file),
   };
-  writeCheckpoint(folder, spec, shard.head, slots, graph as unknown as Graph);
+  const content = { spec, head: shard.head, slots, words: slots.live.words, seqOf: () => 1 };
+  runThrough(writeCheckpoint(folder, content, graph));
 }

@@ -137,8 +137,11 @@ export class Commits {
   }
 
   /** Makes the restored records the state at `seq`, the result of `version` writes. */
-  endRestore(seq: number, version: number): void {
-    this.#assertNew();
+  *endRestore(seq: number, version: number): Steps<void> {
+    for (const _ of this.#map.hashParts()) {
+      this.#assertNew();
+      yield 'sending';
+    }
     this.#head = this.#headAt(seq, version);
   }
 

@@ -10,6 +10,7 @@
  */
 import assert from 'node:assert/strict';
 import { Index } from 'usearch';
+import type { Steps } from '../steps.ts';
 import type { IndexSpace, IndexVector, SavedSpace } from './index-space.ts';
 import { NodeSlots } from './node-slots.ts';
 import { NodeTable } from './node-table.ts';
@@ -231,9 +232,10 @@ export class Graph {
   }
 
   /** Moves slots from the tail to the nodes they share, after all others were attached. */
-  joinCopies(source: Pick<SlotView, 'vector' | 'norm'>): void {
+  *joinCopies(source: Pick<SlotView, 'vector' | 'norm'>): Steps<void> {
     const out = this.space.allocate(1);
     for (const slot of [...this.#tail]) {
+      yield 'sending';
       if (!this.space.put(source.vector(slot), source.norm(slot), out, 0)) continue;
       const key = this.#table.find(this.space.identity(out, 0));
       if (key < 0) continue;

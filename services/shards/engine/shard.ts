@@ -4,17 +4,16 @@
  */
 
 import { join } from 'node:path';
-import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
+import { isSameState, type ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../store/checkpoints.ts';
 import type { StoredRecord } from '../../../store/records.ts';
-import { oneStep, STEP_NS, StepMeter, type Steps } from '../steps.ts';
+import { STEP_NS, StepMeter, type Steps } from '../steps.ts';
 import { UnreadableBytes } from '../unreadable-bytes.ts';
 import type { MatchedRecords, MatchingWrite } from './apply-write.ts';
 import { bitsOf } from './bitmap.ts';
-import { type CheckpointHeader, GRAPH_FILE, NO_KEY, readCheckpoint, writeCheckpoint } from './checkpoint.ts';
+import { GRAPH_FILE, NO_KEY, readHeader, readRecords, writeCheckpoint } from './checkpoint.ts';
 import { Commits } from './commits.ts';
-import type { Graph } from './graph.ts';
 import type { ReplayedEntry, ShardSnapshot, ShardWrite, ShardWriter, Staged } from './port.ts';
 import { withPrivateCopy } from './private-copy.ts';
 import type { SearchOptions } from './search.ts';
@@ -106,11 +105,9 @@ export class Shard implements ShardWriter {
     return skipped;
   }
 
-  endRestore(throughSeq: number, version: number): Steps<ShardHead> {
-    return oneStep(() => {
-      this.#parts.commits.endRestore(throughSeq, version);
-      return this.head;
-    });
+  *endRestore(throughSeq: number, version: number): Steps<ShardHead> {
+    yield* this.#parts.commits.endRestore(throughSeq, version);
+    return this.head;
   }
 
   maintain(budgetMs: number, mayUpgrade = true): boolean {
@@ -122,49 +119,50 @@ export class Shard implements ShardWriter {
     return more;
   }
 
-  checkpoint(folder: string): Steps<ShardHead> {
-    return oneStep(() => {
-      const { spec, slots, view } = this.#parts;
-      writeCheckpoint(folder, spec, this.head, slots, view.search.index.graph);
-      return this.head;
-    });
+  *checkpoint(folder: string): Steps<ShardHead> {
+    const { spec, slots, view, commits } = this.#parts;
+    const state = commits.history.hold(this.head);
+    const words = slots.hold();
+    try {
+      const content = { spec, head: state.head, slots, words, seqOf: (slot: number) => commits.seqOf(slot, state) };
+      yield* writeCheckpoint(folder, content, view.search.index.graph);
+      return state.head;
+    } finally {
+      slots.endHold(words);
+      commits.history.release(state);
+    }
   }
 
   /** See `ShardEngine.load`. */
-  static load(checkpoint: FetchedCheckpoint, spec: ShardSpec, options: EngineOptions = {}): Steps<Shard> {
-    return oneStep(() => {
-      const shard = new Shard(spec, options);
-      shard.#load(checkpoint);
-      return shard;
-    });
+  static *load(checkpoint: FetchedCheckpoint, spec: ShardSpec, options: EngineOptions = {}): Steps<Shard> {
+    const shard = new Shard(spec, options);
+    yield* shard.#load(checkpoint);
+    return shard;
   }
 
-  #load({ folder, files }: FetchedCheckpoint): void {
+  *#load({ folder, files }: FetchedCheckpoint): Steps<void> {
     const { spec, slots, view, commits } = this.#parts;
     const { index } = view.search;
-    let head: ShardHead = EMPTY_HEAD;
-    let graph: Graph | null = null;
-    const readHeader = (header: CheckpointHeader): void => {
-      for (const [name, value] of Object.entries(header.spec)) {
-        if (spec[name as keyof ShardSpec] !== value)
-          throw new Error(`The checkpoint belongs to a shard with a different ${name}.`);
-      }
-      head = header.head;
-      if (header.graph === null) return;
-      graph = index.emptyGraph(header.graph);
+    const { head, ...header } = readHeader(folder);
+    for (const [name, value] of Object.entries(header.spec)) {
+      if (spec[name as keyof ShardSpec] !== value)
+        throw new Error(`The checkpoint belongs to a shard with a different ${name}.`);
+    }
+    const graph = header.graph && index.emptyGraph(header.graph);
+    if (graph !== null && header.graph !== null) {
       const { nodes } = header.graph;
       const { sha256 } = files.find(({ name }) => name === GRAPH_FILE) ?? {};
       if (sha256 === undefined) throw new Error('The graph file is missing.');
-      withPrivateCopy(join(folder, GRAPH_FILE), sha256, (copy) => graph!.load(copy, nodes));
-    };
-    readCheckpoint(folder, readHeader, (record) => {
+      yield* withPrivateCopy(join(folder, GRAPH_FILE), sha256, (copy) => graph.load(copy, nodes));
+    }
+    yield* readRecords(folder, (record) => {
       const slot = commits.restore(record);
       if (record.key !== NO_KEY && graph === null) throw new Error('The checkpoint has keys but no graph.');
       if (record.key !== NO_KEY) graph?.attach(record.key, slot, slots.vector(slot), slots.norm(slot));
       else graph?.insert(slot);
     });
-    if (graph !== null) index.adopt(graph);
-    commits.endRestore(head.seq, head.version);
+    if (graph !== null) yield* index.adopt(graph);
+    yield* commits.endRestore(head.seq, head.version);
     if (!isSameState(this.head, head)) throw new Error('The records of the checkpoint do not match its root.');
   }
 

@@ -8,6 +8,7 @@
  * failure.
  */
 import type { Metric, Quantization } from '../../../lib/records/metric.ts';
+import type { Steps } from '../steps.ts';
 import { forEachBit } from './bitmap.ts';
 import { Graph } from './graph.ts';
 import { IndexSpace, type SavedSpace } from './index-space.ts';
@@ -131,8 +132,8 @@ export class VectorIndex {
   }
 
   /** Adopts a loaded graph, to which every live slot was attached or inserted. */
-  adopt(graph: Graph): void {
-    graph.joinCopies(this.#slots);
+  *adopt(graph: Graph): Steps<void> {
+    yield* graph.joinCopies(this.#slots);
     this.graph = graph;
     this.#next = null;
   }

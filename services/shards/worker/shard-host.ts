@@ -44,6 +44,8 @@ import { describeThrown, workerFaultOf } from './worker-fault.ts';
 const MAINTAIN_SLICE_MS = 2;
 const RECOMPUTE_SLICE_MS = 0.5;
 const STAGE_SLICE_MS = 4;
+/** Slice of loading or saving a checkpoint, or of hashing a restored shard. */
+const CHECKPOINT_SLICE_MS = 4;
 /**
  * Amounts of background work, and of freed memory, after which a garbage collection is worth the
  * pause.
@@ -82,6 +84,8 @@ export class ShardHost {
   readonly #turns: TurnScheduler;
   readonly #upgrades = new GraphUpgrades();
   readonly #held = new Map<ShardKey, HostedShard>();
+  /** Checkpoints being loaded or saved. */
+  readonly #checkpoints = new Map<StepRun<unknown>, ShardKey>();
   /** Shards with unfinished cursors. */
   readonly #expiring = new Set<HostedShard>();
   /** Milliseconds of background work since the last garbage collection. */
@@ -137,18 +141,9 @@ export class ShardHost {
 
   readonly #handlers: Handlers = {
     create: ({ key, spec }) => void this.#host(key, this.#engine.create(spec)),
-    load: ({ key, spec, checkpoint }) => {
-      const shard = runThrough(this.#engine.load(checkpoint, spec));
-      this.#host(key, shard);
-      this.#wake(key);
-      return shard.head;
-    },
+    load: (params) => this.#load(params),
     restore: ({ key, records }) => this.#hosted(key).shard.restore(records),
-    endRestore: ({ key, seq, version }) => {
-      const head = runThrough(this.#hosted(key).shard.endRestore(seq, version));
-      this.#wake(key);
-      return head;
-    },
+    endRestore: ({ key, seq, version }) => this.#thenWake(key, this.#hosted(key).shard.endRestore(seq, version)),
     replay: ({ key, entries, watchSeq, exactFromSeq, orClose = false }) => {
       const held = this.#hosted(key);
       const { shard } = held;
@@ -197,12 +192,9 @@ export class ShardHost {
     countNew: ({ key, ids }) => this.#readNow(key, (snapshot) => snapshot.countNew(ids)),
     prove: ({ key, id }) => this.#readNow(key, (snapshot) => snapshot.prove(id)),
     size: ({ key }) => this.#hosted(key).size,
-    save: ({ key, folder }) => {
-      const head = runThrough(this.#hosted(key).shard.checkpoint(folder));
-      setImmediate(collectGarbage);
-      return head;
-    },
+    save: ({ key, folder }) => this.#thenWake(key, this.#save(this.#hosted(key).shard, folder)),
     close: ({ key }) => {
+      this.#endCheckpoints(key);
       const held = this.#held.get(key);
       const bytes = held?.shard.bytes ?? 0;
       if (held) this.#drop(held);
@@ -252,7 +244,7 @@ export class ShardHost {
     try {
       const startedMs = this.#terms.monotonicMs();
       const result = (this.#handlers[op as keyof Handlers] as (given: unknown) => unknown)(params);
-      if (isSteps(result)) return void this.#slice(new StepRun(id, result, this.#terms.monotonicMs));
+      if (isSteps(result)) return void this.#begin(new StepRun(id, result, this.#terms.monotonicMs), op, key);
       tookMs = this.#terms.monotonicMs() - startedMs;
       this.#post({ id, result, tookMs }, []);
     } catch (error) {
@@ -266,11 +258,41 @@ export class ShardHost {
     this.#buildIfDue(held);
   }
 
+  #begin(run: StepRun<unknown>, op: WorkerOp, key: ShardKey | null | undefined): void {
+    if (key && (op === 'load' || op === 'save')) this.#checkpoints.set(run, key);
+    this.#slice(run, CHECKPOINTING.has(op) ? CHECKPOINT_SLICE_MS : RECOMPUTE_SLICE_MS);
+  }
+
   /** Continues sliced work. Requests that have arrived run before the next slice. */
-  #slice(run: StepRun<unknown>): void {
-    const last = run.slice(RECOMPUTE_SLICE_MS);
-    if (last) this.#post(last.reply, []);
-    else this.#later(() => this.#slice(run));
+  #slice(run: StepRun<unknown>, sliceMs: number): void {
+    if (run.isEnded) return;
+    const last = run.slice(sliceMs);
+    if (last === null) return void this.#later(() => this.#slice(run, sliceMs));
+    this.#checkpoints.delete(run);
+    this.#post(last.reply, []);
+  }
+
+  *#load({ key, spec, checkpoint }: WorkerOps['load']['params']): Steps<ShardHead> {
+    const shard = yield* this.#engine.load(checkpoint, spec);
+    this.#host(key, shard);
+    this.#wake(key);
+    return shard.head;
+  }
+
+  *#save(shard: ShardWriter, folder: string): Steps<ShardHead> {
+    const head = yield* shard.checkpoint(folder);
+    setImmediate(collectGarbage);
+    return head;
+  }
+
+  /** Ends what loads or saves checkpoints of a shard. */
+  #endCheckpoints(key: ShardKey): void {
+    for (const [run, loaded] of this.#checkpoints) {
+      if (loaded !== key) continue;
+      this.#checkpoints.delete(run);
+      run.end();
+      this.#refuse(run.id);
+    }
   }
 
   /** Stages writes in turns, so that a large group delays others by at most one slice. */
@@ -422,6 +444,8 @@ export class ShardHost {
     if (next !== null) this.#wake(next.key);
   }
 }
+
+const CHECKPOINTING = new Set<WorkerOp>(['load', 'save', 'endRestore']);
 
 const isSteps = (result: unknown): result is Steps<unknown> =>
   typeof result === 'object' && result !== null && 'next' in result;

@@ -7,6 +7,7 @@ export class StepRun<R> {
   readonly id: number;
   /** Total time of its slices, in ms. */
   tookMs = 0;
+  isEnded = false;
   readonly #steps: Steps<R>;
   readonly #monotonicMs: () => number;
 
@@ -14,6 +15,12 @@ export class StepRun<R> {
     this.id = id;
     this.#steps = steps;
     this.#monotonicMs = monotonicMs;
+  }
+
+  /** Ends the work without a reply. */
+  end(): void {
+    this.isEnded = true;
+    this.#steps.return(undefined as R);
   }
 
   /**

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { readCheckpoint } from '../../../../../services/shards/engine/checkpoint.ts';
+import { readHeader } from '../../../../../services/shards/engine/checkpoint.ts';
 import { Graph } from '../../../../../services/shards/engine/graph.ts';
 import { IndexSpace } from '../../../../../services/shards/engine/index-space.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
@@ -127,15 +127,7 @@ function expectAllFound(shard: Shard, vectors: Float32Array[]): void {
 }
 
 function nodesIn(folder: string): number {
-  let nodes = 0;
-  readCheckpoint(
-    folder,
-    ({ graph }) => {
-      nodes = graph!.nodes;
-    },
-    () => undefined,
-  );
-  return nodes;
+  return readHeader(folder).graph!.nodes;
 }
 
 test('a checkpoint of a shard with copies loads completely, and needs no new nodes', () => {

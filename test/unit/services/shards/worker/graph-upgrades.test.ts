@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { Index } from 'usearch';
 import { type ShardKey, shardKey } from '../../../../../lib/shard/key.ts';
-import { readCheckpoint } from '../../../../../services/shards/engine/checkpoint.ts';
+import { readHeader } from '../../../../../services/shards/engine/checkpoint.ts';
 import type { ShardSize } from '../../../../../services/shards/worker/protocol.ts';
 import type { FetchedCheckpoint } from '../../../../../store/checkpoints.ts';
 import { writeOutdatedCheckpoint } from '../../../../support/outdated-checkpoint.ts';
@@ -34,7 +34,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 function loaded(shards: number): { host: HostHarness; keys: ShardKey[] } {
   const host = new HostHarness({ engine: { graphMinRecords: 64 } });
   const keys = Array.from({ length: shards }, (_, i) => shardKey(`c${i}`, 0));
-  for (const key of keys) host.result(host.send('load', { key, spec: SPEC, checkpoint }));
+  for (const load of keys.map((key) => host.send('load', { key, spec: SPEC, checkpoint }))) host.turnsUntil(load);
   return { host, keys };
 }
 
@@ -57,16 +57,8 @@ function peakGrowth(host: HostHarness, keys: ShardKey[]): number {
 /** Whether the shard's graph has the current version. */
 function isUpgraded(host: HostHarness, key: ShardKey): boolean {
   const path = mkdtempSync(join(folder, 'saved-'));
-  host.result(host.send('save', { key, folder: path }));
-  let metric: string | undefined;
-  readCheckpoint(
-    path,
-    ({ graph }) => {
-      metric = graph?.metric;
-    },
-    () => undefined,
-  );
-  return metric !== undefined;
+  host.turnsUntil(host.send('save', { key, folder: path }));
+  return readHeader(path).graph?.metric !== undefined;
 }
 
 test('shards that open with outdated graphs never hold more than one graph twice', () => {

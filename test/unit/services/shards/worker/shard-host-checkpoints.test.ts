@@ -1,0 +1,98 @@
+/**
+ * Loading and saving a checkpoint leave room for other requests. Real speed does not matter: a step
+ * takes a simulated quarter of a millisecond.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { ShardHead } from '../../../../../lib/shard/head.ts';
+import { type ShardKey, shardKey } from '../../../../../lib/shard/key.ts';
+import type { ShardWrite } from '../../../../../services/shards/engine/port.ts';
+import { queryWith, specWith, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
+import { checkpointIn } from '../../../../support/written-checkpoint.ts';
+import { HostHarness, LOOK_MS } from './shard-host-harness.ts';
+
+const RECORDS = 2_000;
+const SLICE_MS = 4;
+/** Fewest turns in which steps of one record each can be done. */
+const TURNS_MIN = (RECORDS * LOOK_MS) / (SLICE_MS + LOOK_MS);
+const SPEC = specWith({ collectionId: 'large', dimensions: 2 });
+const CHEAP = queryWith([1, 1], { topK: 1 });
+const LARGE = shardKey('large', 0);
+const COPY = shardKey('copy', 0);
+
+function records(count: number, first = 0): ShardWrite {
+  const all = Array.from({ length: count }, (_, i): [string, TestRecord] => {
+    return [`r${first + i}`, { values: [1, first + i], metadata: { n: first + i } }];
+  });
+  return upsertOf(all, 2);
+}
+
+let host: HostHarness;
+let small: ShardKey;
+let folder: string;
+beforeEach(() => {
+  host = new HostHarness({ engine: { graphMinRecords: 64 } });
+  folder = mkdtempSync(join(tmpdir(), 'provec-checkpoints-'));
+  host.open('large');
+  host.write(LARGE, records(RECORDS));
+  small = host.open('small', { accountId: 'neighbour' });
+  host.write(small, records(4));
+  host.settle();
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const save = (): number => host.send('save', { key: LARGE, folder });
+const load = (): number => host.send('load', { key: COPY, spec: SPEC, checkpoint: checkpointIn(folder) });
+const saved = (): ShardHead => {
+  const id = save();
+  host.turnsUntil(id);
+  return host.result(id);
+};
+
+/** Gives turns until the request is answered, and asks the neighbour a query before each. */
+function turnsBesideQueries(id: number): number {
+  let turns = 0;
+  for (; !host.isAnswered(id); turns++) {
+    expect(host.matches(host.query(small, CHEAP))).toHaveLength(1);
+    host.turn();
+  }
+  return turns;
+}
+
+test('a neighbour’s queries are answered while a checkpoint is saved, and no turn is long', () => {
+  host.longestTurnMs = 0;
+  expect(turnsBesideQueries(save())).toBeGreaterThan(TURNS_MIN);
+  expect(host.longestTurnMs).toBeLessThanOrEqual(SLICE_MS + 4 * LOOK_MS);
+});
+
+test('a neighbour’s queries are answered while a checkpoint is loaded, and no turn is long', () => {
+  const head = saved();
+  host.longestTurnMs = 0;
+  const loading = load();
+  expect(turnsBesideQueries(loading)).toBeGreaterThan(TURNS_MIN);
+  expect(host.longestTurnMs).toBeLessThanOrEqual(SLICE_MS + 4 * LOOK_MS);
+  expect(host.result(loading)).toEqual(head);
+  expect(host.result(host.send('size', { key: COPY }))).toMatchObject({ records: RECORDS, unindexed: 0 });
+});
+
+test('closing a shard ends what saves it, and what loads it', () => {
+  const saving = save();
+  host.turn();
+  host.result(host.send('close', { key: LARGE }));
+  expect(host.fault(saving).code).toBe('UNAVAILABLE');
+  host.settle();
+
+  rmSync(folder, { recursive: true });
+  folder = mkdtempSync(join(tmpdir(), 'provec-checkpoints-'));
+  host.open('large');
+  host.write(LARGE, records(RECORDS));
+  saved();
+  const loading = load();
+  host.turn();
+  host.result(host.send('close', { key: COPY }));
+  expect(host.fault(loading).code).toBe('UNAVAILABLE');
+  host.settle();
+  expect(host.fault(host.send('size', { key: COPY })).code).toBe('UNAVAILABLE');
+});
