@@ -1,3 +1,4 @@
+import { itemAt } from '../checked-access.ts';
 import type { AccountId, CollectionId } from '../ids.ts';
 import type { Metric, Quantization } from '../records/metric.ts';
 
@@ -45,5 +46,5 @@ export function shardSpecs(row: ShardedCollection): ShardSpec[] {
 
 /** Whether a record with this key hash belongs to the shard. */
 export function isOfShard({ index, of }: Pick<ShardSpec, 'index' | 'of'>, key: Uint8Array): boolean {
-  return key[0] >>> (8 - Math.log2(of)) === index;
+  return itemAt(key, 0) >>> (8 - Math.log2(of)) === index;
 }

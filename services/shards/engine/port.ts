@@ -85,7 +85,7 @@ export interface ShardWriter {
 
   /**
    * Writes a checkpoint of the committed state at its first step into an empty folder. Reads and
-   * writes go on between its steps. Returns the head of that state.
+   * writes may run between its steps. Returns the head of that state.
    */
   checkpoint(folder: string): Steps<ShardHead>;
   /**
