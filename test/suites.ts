@@ -21,7 +21,7 @@ export const LONG_SUITES: Readonly<Record<string, readonly string[]>> = {
     'test/faults/process/reseal-killed.',
     'test/unit/store/sqlite/store-',
   ],
-  unit: ['test/unit/'],
+  unit: ['test/unit/', 'test/contract/memory-engine.'],
   service: ['test/api/', 'test/faults/', 'test/process/', 'test/contract/sqlite-'],
   security: ['test/api/security/', 'test/api/operations.'],
   concurrency: ['test/load/concurrency/', 'test/load/overload/'],

@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { ShardHead } from '../../../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../../../lib/shard/key.ts';
+import type { AnswerPage, FetchedRecord } from '../../../../../lib/shard/match.ts';
+import type { ShardProof } from '../../../../../lib/shard/proof.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/port.ts';
 import { queryWith, specWith, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
 import { checkpointIn } from '../../../../support/written-checkpoint.ts';
@@ -43,6 +45,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
+const headOf = (key: ShardKey): ShardHead => host.result<ShardProof>(host.send('prove', { key, id: 'r0' })).head;
 const save = (): number => host.send('save', { key: LARGE, folder });
 const load = (): number => host.send('load', { key: COPY, spec: SPEC, checkpoint: checkpointIn(folder) });
 const saved = (): ShardHead => {
@@ -75,6 +78,26 @@ test('a neighbour’s queries are answered while a checkpoint is loaded, and no 
   expect(host.longestTurnMs).toBeLessThanOrEqual(SLICE_MS + 4 * LOOK_MS);
   expect(host.result(loading)).toEqual(head);
   expect(host.result(host.send('size', { key: COPY }))).toMatchObject({ records: RECORDS, unindexed: 0 });
+});
+
+test('writes and reads of the shard itself go on while it is saved, and the checkpoint has none of them', () => {
+  const before = headOf(LARGE);
+  const saving = save();
+  for (let round = 0; !host.isAnswered(saving); round++) {
+    // New, changed and deleted records, and some that are rewritten as they were.
+    const deleted: ShardWrite = { kind: 'delete', ids: [`r${RECORDS - 1 - round}`] };
+    const commit = host.write(LARGE, records(5), records(5, 10_000 + round), deleted);
+    expect(host.isAnswered(commit)).toBe(true);
+    const fetch = host.send('fetch', { key: LARGE, ids: ['r1', 'absent'], pageMaxBytes: 1e6 });
+    expect(host.result<AnswerPage<FetchedRecord>>(fetch).items).toHaveLength(1);
+    host.turn();
+  }
+  expect(headOf(LARGE).seq).toBeGreaterThan(before.seq + 10);
+  expect(host.result(saving)).toEqual(before);
+  const loading = load();
+  host.turnsUntil(loading);
+  expect(host.result(loading)).toEqual(before);
+  expect(headOf(COPY)).toEqual(before);
 });
 
 test('closing a shard ends what saves it, and what loads it', () => {

@@ -2,27 +2,26 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import type { Metric } from '../../../../../lib/records/metric.ts';
-import type { ShardWrite } from '../../../../../services/shards/engine/port.ts';
-import { type EngineOptions, Shard } from '../../../../../services/shards/engine/shard.ts';
-import { isThorough } from '../../../../support/effort.ts';
-import { randomFrom } from '../../../../support/random.ts';
-import { seed } from '../../../../support/seed.ts';
+import type { Metric } from '../../lib/records/metric.ts';
+import type { ShardEngine, ShardWrite } from '../../services/shards/engine/port.ts';
+import { runThrough } from '../../services/shards/steps.ts';
+import { isThorough } from '../support/effort.ts';
+import { randomFrom } from '../support/random.ts';
+import { seed } from '../support/seed.ts';
 import {
-  loadFrom,
   Model,
   queryIn,
   queryWith,
   recallOf,
   rootOf,
-  SMALL_GRAPH,
   saveTo,
   specWith,
   stageIn,
   type TestRecord,
   upsertOf,
-} from '../../../../support/shard-engine.ts';
-import { checkpointIn } from '../../../../support/written-checkpoint.ts';
+} from '../support/shard-engine.ts';
+import { checkpointIn } from '../support/written-checkpoint.ts';
+import type { MakeEngine } from './engine-contract.ts';
 
 const FIRST_SEED = seed;
 /** Number of seeds to run, one after another. */
@@ -40,25 +39,25 @@ const QUERIES_PER_CHECK = 4;
 const RECALL_MIN = 0.98;
 
 /**
- * A shard's options with a clock that advances 0.1 ms per read, so that the seed determines how far
+ * An engine with a clock that advances 0.1 ms per read, so that the seed determines how far
  * background work gets.
  */
-function steadyOptions(): EngineOptions {
+function steadyEngine(make: MakeEngine): ShardEngine {
   let nowMs = 0;
   const monotonicMs = (): number => {
     nowMs += 0.1;
     return nowMs;
   };
-  return { ...SMALL_GRAPH, monotonicMs };
+  return make({ index: 'always', monotonicMs });
 }
 
-function run(metric: Metric, seed: number, folder: string): void {
+function run(make: MakeEngine, metric: Metric, seed: number, folder: string): void {
   const random = randomFrom(seed);
   const below = (n: number) => Math.floor(random() * n);
   const spec = specWith({ dimensions: DIMENSIONS, metric });
   const model = new Model(spec);
-  let shard = new Shard(spec, steadyOptions());
-  const replica = new Shard(spec, steadyOptions());
+  let shard = steadyEngine(make).create(spec);
+  const replica = steadyEngine(make).create(spec);
   const recalls: number[] = [];
   let universe = 300;
 
@@ -128,7 +127,7 @@ function run(metric: Metric, seed: number, folder: string): void {
     if (step % 90 === 89) {
       const checkpoint = mkdtempSync(join(folder, 'checkpoint-'));
       saveTo(checkpoint, shard);
-      shard = loadFrom(checkpointIn(checkpoint), spec, steadyOptions());
+      shard = runThrough(steadyEngine(make).load(checkpointIn(checkpoint), spec));
       check();
     }
   }
@@ -138,15 +137,18 @@ function run(metric: Metric, seed: number, folder: string): void {
 
 const METRICS = ['cosine', 'euclidean', 'dot'] as const;
 
-test.each(isThorough ? METRICS : [METRICS[FIRST_SEED % METRICS.length]!])(
-  'random writes, aborts, rebuilds, reloads and compactions: %s',
-  (metric) => {
-    const folder = mkdtempSync(join(tmpdir(), 'provec-shard-'));
-    try {
-      for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) run(metric, seed, folder);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  },
-  60_000 * RUNS,
-);
+/** Random writes, aborts, replays, rebuilds, reloads and compactions, against a plain map. */
+export function modelContract(make: MakeEngine): void {
+  test.each(isThorough ? METRICS : [METRICS[FIRST_SEED % METRICS.length]!])(
+    'agrees with a plain map: %s',
+    (metric) => {
+      const folder = mkdtempSync(join(tmpdir(), 'provec-shard-'));
+      try {
+        for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) run(make, metric, seed, folder);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    },
+    60_000 * RUNS,
+  );
+}
