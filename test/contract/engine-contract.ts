@@ -9,7 +9,7 @@ import { modelContract } from './engine-model-contract.ts';
 import { snapshotsContract } from './engine-snapshots-contract.ts';
 import { writesContract } from './engine-writes-contract.ts';
 
-export interface ContractOptions {
+interface ContractOptions {
   /** Whether even a small shard has an index that queries prefer, or no shard has one. */
   index?: 'always' | 'never';
   /** Estimated work per step, in nanoseconds. */
