@@ -108,6 +108,8 @@ export interface ExportPosition {
   rests: { index: number; rest: string }[];
   merkleRoot: string;
   count: number;
+  /** Maximum size of the next part, over all shards. */
+  partMaxBytes: number;
 }
 
 export interface ExportedRecord extends FetchedRecord {

@@ -80,7 +80,10 @@ export class HttpServer {
     // Undocumented in Node: keeps a connection open until its responses are sent, after the client
     // has half-closed it.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
-    this.#server.on('connection', (socket: Socket) => this.#largeHeads.connected(socket));
+    this.#server.on('connection', (socket: Socket) => {
+      this.#largeHeads.connected(socket);
+      this.#pipelined.connected(socket);
+    });
     this.#server.on('checkContinue', accept(true));
     this.#server.on('checkExpectation', accept(true));
     this.#server.on('connect', (req: IncomingMessage, socket: Socket) => this.#refuseTunnel(req, socket));
@@ -192,6 +195,7 @@ export class HttpServer {
   }
 
   #refuseTunnel(req: IncomingMessage, socket: Socket): void {
+    this.#pipelined.stop(socket);
     if (!this.#endsAfterAnswers(socket)) end(socket, NO_PROXY, requestIdOf(req));
   }
 

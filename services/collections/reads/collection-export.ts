@@ -19,8 +19,13 @@ import type { CollectionRow } from '../../../store/catalog.ts';
 /** Position in a shard's snapshot; null at its end. */
 type RestOf = { index: number; rest: string | null };
 
-/** Maximum size of one part, over all shards. */
+/**
+ * Maximum size of the first part, over all shards, and of any part. Each part may be `GROWTH` times
+ * as large as the one before, so that a client that leaves early has cost little.
+ */
+const FIRST_MAX_BYTES = 128 * 1024;
 const PART_MAX_BYTES = 4 * 1024 * 1024;
+const GROWTH = 4;
 
 /**
  * Returns the first part. Throws the shards' errors, and then releases the other shards' snapshots
@@ -32,7 +37,7 @@ export async function beginExport(
   row: CollectionRow,
   awayMaxMs?: number,
 ): Promise<ExportPart> {
-  const read = { op: 'export', pageMaxBytes: pageMaxBytes(row.shards) } as const;
+  const read = { op: 'export', pageMaxBytes: pageMaxBytes(FIRST_MAX_BYTES, row.shards) } as const;
   const beginning = shardSpecs(row).map(async (shard) => {
     const params = { shard, read, openMaxMs: awayMaxMs };
     return (await call(caller, 'shards.read', params, { awayMaxMs })) as ShardReads['export']['result'];
@@ -47,14 +52,15 @@ export async function beginExport(
   const { id: collectionId, name, dimensions, metric } = row;
   const head = { collectionId, name, dimensions, metric, version, merkleRoot, vectorCount };
   const pages = begun.map(({ page }, index) => ({ index, ...page }));
-  return { head, ...partOf(pages, { collectionId, merkleRoot, count: 0 }) };
+  return { head, ...partOf(pages, { collectionId, merkleRoot, count: 0, partMaxBytes: FIRST_MAX_BYTES }) };
 }
 
 /** Returns the part after `at`. Throws UNAVAILABLE if a shard has dropped its snapshot. */
 export async function continueExport(caller: Caller, row: CollectionRow, at: ExportPosition): Promise<ExportPart> {
+  const maxBytes = pageMaxBytes(at.partMaxBytes, at.rests.length);
   const pages = await Promise.all(
     at.rests.map(async ({ index, rest }) => {
-      const params = { shard: shardSpec(row, index), rest, pageMaxBytes: pageMaxBytes(at.rests.length) };
+      const params = { shard: shardSpec(row, index), rest, pageMaxBytes: maxBytes };
       const page = (await call(caller, 'shards.next', params)) as AnswerPage<FetchedRecord> | null;
       if (page === null) throw unavailable('A shard was moved or closed during the export; start the export again.');
       return { index, ...page };
@@ -83,12 +89,13 @@ async function leave(caller: Caller, row: CollectionRow, { index, rest }: RestOf
 
 function partOf(
   pages: readonly ({ index: number } & AnswerPage<FetchedRecord>)[],
-  { count: before, ...at }: Omit<ExportPosition, 'rests'>,
+  { count: before, partMaxBytes, ...at }: Omit<ExportPosition, 'rests'>,
 ): ExportPart {
   const records = pages.flatMap(({ items }) => items.map(exported));
   const count = before + records.length;
   const rests = pages.flatMap(({ index, rest }) => (rest === null ? [] : [{ index, rest }]));
-  if (rests.length > 0) return { records, next: { ...at, rests, count } };
+  const next = { ...at, rests, count, partMaxBytes: Math.min(PART_MAX_BYTES, partMaxBytes * GROWTH) };
+  if (rests.length > 0) return { records, next };
   return { records, end: { count, merkleRoot: at.merkleRoot } };
 }
 
@@ -98,4 +105,4 @@ function exported({ id: stored, ...content }: FetchedRecord): ExportedRecord {
   return { id, namespace, ...content };
 }
 
-const pageMaxBytes = (shards: number): number => Math.ceil(PART_MAX_BYTES / shards);
+const pageMaxBytes = (partMaxBytes: number, shards: number): number => Math.ceil(partMaxBytes / shards);

@@ -62,7 +62,7 @@ test('a few calls for an export begin in each turn, whichever part it reads, kee
     const { id } = await harness.call('collections.create', { ...target, dimensions: 2, shards: WIDE.shards });
     const { calls } = harness.shards;
     const rests = Array.from({ length: WIDE.shards }, (_, index) => ({ index, rest: 'r' }));
-    const at = { collectionId: id, rests, merkleRoot: '', count: 0 };
+    const at = { collectionId: id, rests, merkleRoot: '', count: 0, partMaxBytes: 4_096 };
     for (const action of ['export', 'keepExport', 'leaveExport'] as const) {
       calls.length = 0;
       const asked = harness.call(`collections.${action}`, { ...target, at });

@@ -99,25 +99,6 @@ describe('requests sent on one connection before their answers', () => {
     }
   });
 
-  test('if they hold too much together, the connection that holds the most is closed', async () => {
-    const { edge, answers } = await startHeldEdge();
-    try {
-      const calm = new RawConnection(edge.port);
-      calm.write(usage('calm').repeat(2));
-      await until(() => answers.length === 2);
-      const greedy = Array.from({ length: 100 }, () => new RawConnection(edge.port));
-      for (const raw of greedy) raw.write(usage().repeat(400));
-      await until(() => greedy.some(({ ended }) => ended));
-      expect(calm.ended).toBe(false);
-      for (const raw of greedy) raw.destroy();
-      for (const answer of answers) answer();
-      const received = await calm.until((text) => text.split('X-Request-Id: rcalm\r').length === 3);
-      expect(received.match(/HTTP\/1.1 200/g)).toHaveLength(2);
-    } finally {
-      await edge.stop();
-    }
-  });
-
   test.each([
     ['closes the connection', 20, (raw: RawConnection) => raw.destroy()],
     ['resets it', 20, (raw: RawConnection) => raw.socket.resetAndDestroy()],
@@ -181,6 +162,77 @@ describe('requests sent on one connection before their answers', () => {
       await edge.stop();
     }
   });
+});
+
+test('if they hold too much together, the connection that holds the most is closed', async () => {
+  const running: ServerResponse[] = [];
+  const server = new HttpServer({ headerMs: 60_000, requestMs: 120_000 }, (_req, res) => running.push(res));
+  const { port } = await server.listen(0, '127.0.0.1');
+  const calm = new RawConnection(port);
+  calm.write(usage('calm').repeat(2));
+  await until(() => running.length === 2);
+  const greedy = Array.from({ length: 200 }, () => new RawConnection(port));
+  for (const raw of greedy) raw.write(usage('', 15_000).repeat(20));
+  await until(() => greedy.some(({ ended }) => ended));
+  expect(calm.ended).toBe(false);
+  for (const raw of greedy) raw.destroy();
+  for (const [at, res] of running.entries()) res.end(`answer ${at}`);
+  expect(await calm.until((text) => text.includes('answer 1'))).toContain('answer 0');
+  calm.destroy();
+  await server.close(60_000);
+});
+
+test('a turn of the event loop takes few requests, however many came at once', async () => {
+  const CONNECTIONS = 20;
+  const SENT = 100;
+  let inTurn = 0;
+  let mostInTurn = 0;
+  const server = new HttpServer({ headerMs: 60_000, requestMs: 60_000 }, (_req, res) => {
+    if (inTurn === 0) setImmediate(() => (inTurn = 0));
+    mostInTurn = Math.max(mostInTurn, ++inTurn);
+    for (const startMs = performance.now(); performance.now() - startMs < 1; );
+    res.end('answer');
+  });
+  const { port } = await server.listen(0, '127.0.0.1');
+  const all = Array.from({ length: CONNECTIONS }, () => new RawConnection(port));
+  for (const raw of all) raw.write('GET / HTTP/1.1\r\n\r\n'.repeat(SENT));
+  for (const raw of all) await raw.until((text) => text.split('HTTP/1.1 200').length > SENT);
+  // The first request of each read, and five milliseconds of the others.
+  expect(mostInTurn).toBeLessThanOrEqual(CONNECTIONS + 6);
+  for (const raw of all) raw.destroy();
+  await server.close(60_000);
+});
+
+test('bodies with empty lines, and requests that a read splits, arrive as they were sent', async () => {
+  const bodies: string[] = [];
+  const server = new HttpServer({ headerMs: 60_000, requestMs: 120_000 }, (req, res) => {
+    let body = '';
+    req.setEncoding('latin1');
+    req.on('data', (text: string) => {
+      body += text;
+    });
+    req.on('end', () => {
+      bodies.push(body);
+      res.end('answer');
+    });
+  });
+  const { port } = await server.listen(0, '127.0.0.1');
+  const raw = new RawConnection(port);
+  const sent = Array.from({ length: 30 }, (_, at) => `${'\r\n\r\nGET / HTTP/1.1\r\n\r\n'.repeat(at * at)}${at}`);
+  const requests = sent.map((body, at) =>
+    at % 2
+      ? `POST / HTTP/1.1\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+      : `POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+  );
+  const bytes = requests.join('');
+  for (let at = 0; at < bytes.length; at += 997) {
+    raw.write(bytes.slice(at, at + 997));
+    if (at % 7 === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  await raw.until((text) => text.split('HTTP/1.1 200').length > sent.length);
+  expect(bodies).toEqual(sent);
+  raw.destroy();
+  await server.close(60_000);
 });
 
 test.each([

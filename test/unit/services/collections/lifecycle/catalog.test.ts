@@ -175,7 +175,7 @@ describe('continuing with a deleted collection', () => {
         collection: other.name,
       });
     const rests = [{ index: 3, rest: 'r' }];
-    const at = { collectionId, rests, merkleRoot: '', count: 0 };
+    const at = { collectionId, rests, merkleRoot: '', count: 0, partMaxBytes: 4_096 };
     const gone = { code: 'COLLECTION_NOT_FOUND' };
     await expect(imports()).rejects.toMatchObject(gone);
     // Nor does a request that looked the name up just before.

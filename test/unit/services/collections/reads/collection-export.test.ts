@@ -115,6 +115,21 @@ test('while it is asked to, a shard keeps the rest of an export, however long a 
   expect(rootOfRecords(whole)).toBe(merkleRoot);
 });
 
+test('the first part is small, and each later one at most four times as large as the one before', async () => {
+  const { caller } = startShards();
+  const sizeOf = ({ records }: ExportPart) => records.length * TEXT.length;
+  let part: ExportPart = await beginExport(caller, caller, ROW);
+  let maxBytes = 128 * 1024;
+  for (let parts = 1; ; parts++) {
+    // A page may exceed its limit by one record of its shard.
+    expect(sizeOf(part)).toBeLessThanOrEqual(maxBytes + ROW.shards * TEXT.length);
+    if (part.next === undefined) break;
+    if (parts <= 3) expect(sizeOf(part)).toBeGreaterThan(maxBytes / 2);
+    maxBytes = Math.min(4 * maxBytes, 4 * 1024 * 1024);
+    part = await continueExport(caller, ROW, part.next);
+  }
+});
+
 test('an export that no one reads or keeps is forgotten, and keeping it later is not an error', async () => {
   const { caller, pass } = startShards();
   const { next } = await beginExport(caller, caller, ROW);

@@ -22,7 +22,7 @@ let edge: Edge;
 afterEach(() => edge.stop());
 
 const positionAfter = (part: number) => ({
-  ...{ collectionId: 'c1', merkleRoot: 'r', count: part },
+  ...{ collectionId: 'c1', merkleRoot: 'r', count: part, partMaxBytes: 4_096 },
   rests: [{ index: 0, rest: `n/${part}` }],
 });
 
