@@ -73,9 +73,9 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   });
   const routes = [...routesOf(config.adminToken !== null), ...PINECONE_ROUTES, ...RECALL_ROUTES];
   const parts = { config, clock, timers, log, metrics, overload, rateLimit, bodies, sender, responder };
-  const edge = new RequestHandler({ ...parts, pages, routes, dialects: DIALECTS });
+  const handler = new RequestHandler({ ...parts, pages, routes, dialects: DIALECTS });
   const { door = new FrontDoor(config, log, options.timeouts) } = options;
-  const { actions, ...mixin } = edge.router.mixin;
+  const { actions, ...mixin } = handler.router.mixin;
 
   return {
     name: 'gateway',
@@ -90,14 +90,14 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
         visibility: 'protected',
         async handler() {
           const address = await door.listen();
-          door.open((req, res, awaitsContinue) => edge.handle(req, res, awaitsContinue));
+          door.open((req, res, awaitsContinue) => handler.handle(req, res, awaitsContinue));
           return address;
         },
       },
     },
     created() {
       broker = this.broker as Caller;
-      edge.router.attach(this);
+      handler.router.attach(this);
     },
     async stopped() {
       const refuseWaiting = setTimeout(() => overload.close(), bounds.drainWaitMaxMs ?? DRAIN_WAIT_MAX_MS);

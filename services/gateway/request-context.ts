@@ -8,7 +8,6 @@ import type { CollectionRow } from '../../store/catalog.ts';
 import { type Dialect, dialectOf } from './dialect.ts';
 import type { Permit } from './overload/fair-queue.ts';
 import { patternOf, type Route, type RouteInput } from './route.ts';
-import type { PathParameters } from './router.ts';
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 const CONTROL_METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
@@ -98,7 +97,7 @@ export class RequestContext {
     this.surface = dialectOf(this.path, dialects);
   }
 
-  routed(route: Route, { target, item }: PathParameters, caller: Caller): void {
+  routed(route: Route, { target, item }: Pick<RequestContext, 'target' | 'item'>, caller: Caller): void {
     this.route = route;
     this.target = target;
     this.item = item;

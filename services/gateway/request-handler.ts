@@ -31,22 +31,12 @@ interface RequestHandlerParts extends StepParts {
 export class RequestHandler {
   readonly router: Router;
   readonly #parts: RequestHandlerParts;
-  readonly #exchanges = new WeakMap<IncomingMessage, RequestContext>();
   /** Connections whose bytes another HTTP parser might split into different requests. */
   readonly #unclear = new WeakSet<Socket>();
 
   constructor(parts: RequestHandlerParts) {
     this.#parts = parts;
-    this.router = new Router(parts.routes, {
-      requestId: (req) => this.#of(req).id,
-      onRoute: (req, route, path, caller) => {
-        const exchange = this.#of(req);
-        exchange.routed(route, path, caller);
-        void runPipeline(exchange, parts);
-      },
-      onNone: (req) => this.#unrouted(this.#of(req)),
-      onError: (req, error) => parts.responder.fail(this.#of(req), error),
-    });
+    this.router = new Router(parts.routes, (exchange) => void runPipeline(exchange, parts));
   }
 
   handle(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
@@ -54,7 +44,6 @@ export class RequestHandler {
     if (this.#unclear.has(req.socket)) return;
     const { clock, config, dialects, log, metrics, pages, responder } = this.#parts;
     const exchange = new RequestContext(req, res, clock.monotonicMs() - msSinceArrival(req), awaitsContinue, dialects);
-    this.#exchanges.set(req, exchange);
     res.on('error', () => {});
     observeRequest(exchange, log, metrics, clock);
     const page = pages.get(exchange.path) ?? null;
@@ -66,7 +55,7 @@ export class RequestHandler {
     const refusal = this.#refusalOf(exchange);
     if (refusal !== null) responder.fail(exchange, refusal);
     else if (req.method === 'OPTIONS') this.#options(exchange, methods);
-    else this.#route(exchange, page);
+    else void this.#route(exchange, page);
   }
 
   #refusalOf({ req, res, surface }: RequestContext): ProvecError | null {
@@ -82,28 +71,27 @@ export class RequestHandler {
     else this.#parts.responder.allow(exchange, methods);
   }
 
-  #route(exchange: RequestContext, page: WebPage | null): void {
-    const { req, res } = exchange;
+  /** Answers a request for a page, or passes it on to its route. Never rejects. */
+  async #route(exchange: RequestContext, page: WebPage | null): Promise<void> {
+    const { method, req } = exchange;
     const { responder } = this.#parts;
-    if (req.method === 'HEAD') req.method = 'GET';
-    if (isShortenedDelete(exchange)) responder.fail(exchange, SHORTENED_DELETE);
-    else if (page === null) {
-      // The router gets the path only; the query string is parsed strictly later.
-      this.router.handle(req, res, exchange.path);
-    } else if (req.method === 'GET') void responder.page(exchange, page);
-    else responder.fail(exchange, methodNotAllowed(exchange.method, PAGE_METHODS));
+    if (method === 'HEAD') req.method = 'GET';
+    try {
+      if (isShortenedDelete(exchange)) throw SHORTENED_DELETE;
+      if (page === null) {
+        if (!(await this.router.route(exchange))) throw this.#unrouted(exchange);
+      } else if (req.method === 'GET') await responder.page(exchange, page);
+      else throw methodNotAllowed(method, PAGE_METHODS);
+    } catch (error) {
+      responder.fail(exchange, error);
+    }
   }
 
-  /** Refuses a path, or a method of a path, that no route has. */
-  #unrouted(exchange: RequestContext): void {
-    const { method, path, surface } = exchange;
+  /** Returns the error for a path, or a method of a path, that no route has. */
+  #unrouted({ method, path, surface }: RequestContext): ProvecError {
     const methods = this.router.methodsOf(path);
     const refusal = methods === null ? notFound('ROUTE_NOT_FOUND') : methodNotAllowed(method, methods);
-    this.#parts.responder.fail(exchange, surface.whyUnrouted(path) ?? refusal);
-  }
-
-  #of(req: IncomingMessage): RequestContext {
-    return this.#exchanges.get(req)!;
+    return surface.whyUnrouted(path) ?? refusal;
   }
 }
 

@@ -1,68 +1,58 @@
 /**
- * Adapter to moleculer-web, which finds the route of a request and creates the context for its
- * calls. Only this file depends on it.
+ * Adapter to moleculer-web, which owns the routes: it finds the route of a request and creates the
+ * context for its calls. Only this file depends on it. It does not own the server, which listens
+ * before moleculer-web is loaded.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceSchema, ServiceSettingSchema } from 'moleculer';
 import ApiGateway from 'moleculer-web';
 import type { Caller } from '../../contracts/actions/call.ts';
+import type { RequestContext } from './request-context.ts';
 import { patternOf, type Route, UNDECODABLE } from './route.ts';
 
-/** Decoded path parameters; empty if the path has none. */
-export interface PathParameters {
-  /** Name of the collection, an alias or an id. */
-  target: string;
-  /** Name of the resource within the collection. */
-  item: string;
-}
-
-interface RouterEvents {
-  onRoute(req: IncomingMessage, route: Route, path: PathParameters, caller: Caller): void;
-  /** No route has that path and method. */
-  onNone(req: IncomingMessage): void;
-  onError(req: IncomingMessage, error: unknown): void;
-  requestId(req: IncomingMessage): string;
+/** Parameters of moleculer-web's action for a request. `exchange` is ours. */
+interface RestParams {
+  req: IncomingMessage;
+  res: ServerResponse;
+  exchange: RequestContext;
 }
 
 /** Properties that moleculer-web adds to a routed request. */
-type RoutedRequest = IncomingMessage & { $params: { params: Record<string, string> }; $ctx: Caller };
-type RootCallOptions = { requestID?: string; tracking?: boolean };
+type RoutedRequest = IncomingMessage & {
+  $params: { params: Record<string, string> };
+  $ctx: Caller & { params: RestParams };
+};
 
 /** Parts of a service with the mixin that the router uses. */
 interface WebService {
-  httpHandler(req: IncomingMessage, res: ServerResponse): Promise<void>;
+  actions: { rest(params: RestParams, options: { requestID: string; tracking: boolean }): Promise<true | null> };
   aliases: { method: string; match(path: string): object | false }[];
 }
 
 export class Router {
   readonly #routes: readonly Route[];
-  readonly #events: RouterEvents;
+  readonly #serve: (exchange: RequestContext) => void;
   /** Maximum number of segments in any route, plus one for a trailing slash. */
   readonly #segmentsMax: number;
   #service: WebService | null = null;
 
-  constructor(routes: readonly Route[], events: RouterEvents) {
+  /** `serve` answers a request whose route is found. */
+  constructor(routes: readonly Route[], serve: (exchange: RequestContext) => void) {
     this.#routes = routes;
-    this.#events = events;
+    this.#serve = serve;
     this.#segmentsMax = Math.max(...routes.map((route) => patternOf(route).split('/').length)) + 1;
   }
 
   /** Moleculer mixin for the gateway's service. */
   get mixin(): Partial<ServiceSchema> {
-    const { onError, onNone, requestId } = this.#events;
     const settings: ServiceSettingSchema & Record<string, unknown> = {
-      $secureSettings: ['routes', 'rootCallOptions'],
+      $secureSettings: ['routes'],
       server: false,
       optimizeOrder: false,
       logRequest: null,
       logRequestParams: null,
       logResponse: null,
       logRouteRegistration: null,
-      rootCallOptions: (options: RootCallOptions, req: IncomingMessage) => {
-        options.requestID = requestId(req);
-        // The gateway itself waits for running requests when it stops.
-        options.tracking = false;
-      },
       routes: [...Map.groupBy(this.#routes, ({ surface }) => surface.base)].map(([path, routes]) => ({
         path,
         bodyParsers: false,
@@ -82,9 +72,6 @@ export class Router {
         // The query string is parsed strictly, after authentication: see `readQueryString` in
         // pipeline.ts.
         parseQueryString: (req: IncomingMessage) => ({ url: req.url, query: {} }),
-        errorHandler: (req: IncomingMessage, _res: ServerResponse, error: unknown) => onError(req, error),
-        sendError: (req: IncomingMessage, _res: ServerResponse, error: unknown) => onError(req, error),
-        send404: (req: IncomingMessage) => onNone(req),
       },
     };
   }
@@ -94,15 +81,18 @@ export class Router {
     this.#service = service as WebService;
   }
 
-  /** Routes a request to one of the events. `path` has no query string. */
-  handle(req: IncomingMessage, res: ServerResponse, path: string): void {
+  /**
+   * Passes a request on to its route and resolves when its connection is done with the response.
+   * Resolves to false if no route has that path and method.
+   */
+  async route(exchange: RequestContext): Promise<boolean> {
+    const { id, path, req, res } = exchange;
     const routable = this.#routable(path);
-    if (routable === null) {
-      this.#events.onNone(req);
-      return;
-    }
+    if (routable === null) return false;
     req.url = routable;
-    void this.#service!.httpHandler(req, res);
+    // The gateway itself waits for running requests when it stops.
+    const options = { requestID: id, tracking: false };
+    return (await this.#service!.actions.rest({ req, res, exchange }, options)) !== null;
   }
 
   /** Returns a path's methods with HEAD and OPTIONS, or null if no route has the path. */
@@ -124,9 +114,11 @@ export class Router {
   }
 
   #handlerOf(route: Route): (req: RoutedRequest) => void {
-    return (req) => {
-      const [target = '', item = ''] = Object.values(req.$params.params);
-      this.#events.onRoute(req, route, { target, item }, req.$ctx);
+    return ({ $ctx, $params }) => {
+      const { exchange } = $ctx.params;
+      const [target = '', item = ''] = Object.values($params.params);
+      exchange.routed(route, { target, item }, $ctx);
+      this.#serve(exchange);
     };
   }
 }
