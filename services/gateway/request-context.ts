@@ -7,6 +7,7 @@ import type { ErrorCode } from '../../lib/errors.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
 import { type Dialect, dialectOf } from './dialect.ts';
 import type { Permit } from './overload/fair-queue.ts';
+import type { QueueName } from './overload/queues.ts';
 import { patternOf, type Route, type RouteInput } from './route.ts';
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
@@ -50,6 +51,8 @@ export class RequestContext {
   query: ReadonlyMap<string, string> = new Map();
   /** Body, owned by this request. */
   bytes = new Uint8Array(0);
+  /** Size of the body as it was received. */
+  bodyBytes = 0;
   input: RouteInput | null = null;
   params: unknown = null;
   result: unknown = null;
@@ -66,6 +69,8 @@ export class RequestContext {
   failedWith: ErrorCode | null = null;
   /** Expected size of the response, reserved before the action is called. */
   expectedBytes = 0;
+  /** Queue and permits that the request asked for last; null until then. */
+  turn: { queue: QueueName; width: number } | null = null;
   /** Slot among the running requests, held until the action ends. */
   permit: Permit | null = null;
   /** Waits for a slot; null until the queue is known. */

@@ -74,7 +74,7 @@ export class BodyPool {
     request: QueueRequest,
   ): Promise<Bodies[K]> {
     if (bytes.byteLength < this.#offThreadMinBytes && !hasManyEscapes(bytes)) return decodeBytes(kind, bytes, context);
-    const permit = await this.#turn(request);
+    const permit = await this.#turn({ ...request, width: 1 });
     try {
       return bodyOf(await this.#run({ kind, bytes, context })) as Bodies[K];
     } finally {

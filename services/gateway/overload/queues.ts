@@ -22,11 +22,25 @@ export type QueueName = 'query' | 'write' | 'verify' | 'unshared' | 'other' | 'p
  */
 export const LIST_WIDTH = 24;
 
-/** Minimum permits of `query` for a response with up to 1,000 names or values. */
-const NAMES_WIDTH = 8;
+/**
+ * Permits of `query` for a read whose request or result is large, whatever the collection's size:
+ * an account runs at most two of these at once.
+ */
+const LARGE_WIDTH = 8;
 
-/** Permits of `query` for a request for namespaces or facets. */
-export const namesWidth = (shards: number): number => Math.max(shards, NAMES_WIDTH);
+/** Permits of `query` for a request for namespaces or facets, which has up to 1,000 results. */
+export const namesWidth = (shards: number): number => Math.max(shards, LARGE_WIDTH);
+
+/** Size of a request, and number of results, that one permit of `query` covers. */
+const BYTES_PER_PERMIT = 256 * 1024;
+const RESULTS_PER_PERMIT = 250;
+
+/**
+ * Permits of `query` that a read takes at least, for its body of `bytes` and up to `results`
+ * records.
+ */
+export const sizeWidth = (bytes: number, results: number): number =>
+  Math.min(LARGE_WIDTH, Math.max(1, Math.ceil(bytes / BYTES_PER_PERMIT), Math.ceil(results / RESULTS_PER_PERMIT)));
 
 /** Number of shard heads that one permit of `other` covers. */
 const HEADS_PER_PERMIT = 4;

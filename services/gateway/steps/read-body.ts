@@ -51,6 +51,7 @@ const tooLarge = (maxBytes: number) =>
 /** Reads the body. Comes before the permit, so that a slow sender blocks no other request. */
 export async function readBody(exchange: RequestContext, { config, overload }: StepParts): Promise<void> {
   exchange.bytes = await bodyOf(exchange, config.limits.bodyMaxBytes, overload.bodies);
+  exchange.bodyBytes = exchange.bytes.byteLength;
   if (exchange.res.destroyed) throw new ClientGoneError();
 }
 

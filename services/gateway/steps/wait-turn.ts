@@ -1,7 +1,7 @@
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { QueueRequest } from '../overload/fair-queue.ts';
 import type { Overload } from '../overload/overload.ts';
-import type { QueueName } from '../overload/queues.ts';
+import { type QueueName, sizeWidth } from '../overload/queues.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { StepParts } from './step.ts';
 
@@ -16,27 +16,42 @@ export async function waitTurn(exchange: RequestContext, { clock, overload }: St
  * the body was decoded. Throws UNAVAILABLE.
  */
 export async function adjustTurn(exchange: RequestContext, { overload }: StepParts): Promise<void> {
-  const { route } = exchange;
-  const isAsBefore = queueOf(exchange) === route.queue && widthOf(exchange) === route.width(shardsOf(exchange), null);
-  if (isAsBefore) return;
+  const { queue, width } = exchange.turn!;
+  if (queueOf(exchange) === queue && widthOf(exchange) === width) return;
   exchange.permit?.release();
   await enter(exchange, overload);
 }
 
 async function enter(exchange: RequestContext, { queues }: Overload): Promise<void> {
   const request = queueRequestOf(exchange);
-  const queue = queues[queueOf(exchange)];
-  exchange.enter = () => queue.enter(request);
+  const queue = queueOf(exchange);
+  exchange.turn = { queue, width: request.width };
+  exchange.enter = () => queues[queue].enter(request);
   exchange.permit = await exchange.enter();
 }
 
 /** A dry run waits among the queries, since it writes nothing and reads every shard as they do. */
 const queueOf = (exchange: RequestContext): QueueName => (isDryRun(exchange) ? 'query' : exchange.route.queue);
 
-const shardsOf = ({ collection }: RequestContext): number => collection?.shards ?? 1;
+function widthOf(exchange: RequestContext): number {
+  const { bodyBytes, collection, input, route } = exchange;
+  const shards = collection?.shards ?? 1;
+  const body = input?.body ?? null;
+  const width = isDryRun(exchange) ? shards : route.width(shards, body);
+  return queueOf(exchange) === 'query' ? Math.max(width, sizeWidth(bodyBytes, resultsOf(body))) : width;
+}
 
-const widthOf = (exchange: RequestContext): number =>
-  isDryRun(exchange) ? shardsOf(exchange) : exchange.route.width(shardsOf(exchange), exchange.input?.body ?? null);
+/** Returns the maximum number of records in the result of a read, 0 if its body has no limit. */
+function resultsOf(body: unknown): number {
+  const { topK, limit, queries = [] } = (body ?? {}) as ReadBody;
+  return queries.reduce((sum, query) => sum + query.topK, topK ?? limit ?? 0);
+}
+
+interface ReadBody {
+  topK?: number;
+  limit?: number;
+  queries?: { topK: number }[];
+}
 
 export const isDryRun = ({ input }: Pick<RequestContext, 'input'>): boolean =>
   (input?.body as { dryRun?: boolean } | null | undefined)?.dryRun === true;

@@ -17,12 +17,20 @@ const ACTIONS = [
   'delete',
   'deleteNamespace',
   'updateRecords',
+  'query',
+  'queries',
+  'count',
+  'listRecords',
 ];
 
 /** Functions that end the running actions. */
 const working: (() => void)[] = [];
 const work = () =>
-  new Promise<object>((end) => working.push(() => end({ collections: [], namespaces: [], values: [] })));
+  new Promise<object>((end) =>
+    working.push(() =>
+      end({ collections: [], namespaces: [], values: [], matches: [], results: [], records: [], count: 0 }),
+    ),
+  );
 
 let edge: Edge;
 beforeAll(async () => {
@@ -86,14 +94,31 @@ test.each([
   ['POST', '/api/v1/collections/narrow/delete', DRY_DELETE, SENT],
   ['POST', '/api/v1/collections/narrow/delete', DELETE, SENT],
   ['POST', '/api/v1/collections/narrow/update', UPDATE, SENT],
-])('of %s %s %j an account runs %i at a time', async (method, path, body, most) => {
+  ['POST', '/api/v1/collections/narrow/query', { vector: [1, 2, 3], topK: 10_000 }, 2],
+  ['POST', '/api/v1/collections/narrow/query', { vector: [1, 2, 3], topK: 250 }, SENT],
+  ['POST', '/api/v1/collections/narrow/queries', { queries: Array(2).fill({ vector: [1, 2, 3], topK: 5_000 }) }, 2],
+  ['POST', '/api/v1/collections/narrow/list', { limit: 1_000 }, 5],
+  ['POST', '/api/v1/collections/narrow/count', {}, SENT],
+  ['POST', '/pinecone/indexes/narrow/query', { vector: [1, 2, 3], topK: 10_000 }, 2],
+])('of %s %s %j an account runs %i at a time', async (method, path, body, most) => runAtMost(method, path, body, most));
+
+test('of reads with bodies of 2 MB an account runs 2 at a time', () =>
+  runAtMost(
+    'POST',
+    '/api/v1/collections/narrow/count',
+    { filter: { a: { $in: Array(10_000).fill('x'.repeat(200)) } } },
+    2,
+  ));
+
+/** Sends a request several times, and expects that `most` of them run at a time. */
+async function runAtMost(method: string, path: string, body: object | undefined, most: number): Promise<void> {
   const asked = Array.from({ length: SENT }, () => edge.request(method, path, body, { 'api-key': KEY }));
   await until('some are under way', () => working.length === most);
   await until('the others wait', async () => (await waiting()) === SENT - most);
   expect(working).toHaveLength(most);
   for (let left = SENT; left > 0; left--) (await until('one more is under way', () => working.shift()))();
   await Promise.all(asked);
-});
+}
 
 test('a delete by id begins while a delete of the same account reads 256 shards', async () => {
   const send = (body: object) => edge.request('POST', `${WIDE}/delete`, body, { 'api-key': KEY });
