@@ -13,6 +13,7 @@ import { ProvecError } from '../../../lib/errors.ts';
 import { type FairFlow, FairFlows } from '../../../lib/time/fair-flows.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
 import { ClientGoneError } from '../client-gone.ts';
+import type { LoopPressure } from './loop-pressure.ts';
 
 /** Estimated time, in ms per permit, charged to a request until it ends. */
 const GUESS_MS = 5;
@@ -27,6 +28,8 @@ export interface QueueBounds {
   shareFactor: number;
   /** True if each account has `permits` of its own, so that no account waits for another. */
   permitsPerAccount: boolean;
+  /** True if an account holds fewer permits while the event loop is busy with several accounts. */
+  shrinks: boolean;
   waitingMax: number;
   waitingPerAccountMax: number;
   waitMaxMs: number;
@@ -61,6 +64,7 @@ interface QueueParts {
   timers: Timers;
   monotonicMs(): number;
   observer: QueueObserver;
+  pressure: Pick<LoopPressure, 'came' | 'part'>;
 }
 
 interface Waiting {
@@ -93,6 +97,7 @@ export class FairQueue {
   /** Resolves when the request may start. Rejects with UNAVAILABLE or ClientGoneError. */
   async enter(request: QueueRequest): Promise<Permit> {
     if (this.#closed) throw this.#refusal('stopping');
+    this.#parts.pressure.came(request.account);
     const flow = this.#flows.of(request.account);
     const width = Math.min(Math.max(1, request.width), this.#bounds.permits);
     if (this.#mayTake(flow, width) && this.#isFree(flow, width) && this.#firstInTurn() === null) {
@@ -101,6 +106,11 @@ export class FairQueue {
     }
     this.#makeRoom(flow);
     return new Promise((begin, refuse) => this.#wait(flow, { request, width, begin, refuse }));
+  }
+
+  /** Begins the waiting requests that may take more permits since the pressure has changed. */
+  resume(): void {
+    this.#beginNext();
   }
 
   /** Refuses all waiting and later requests. */
@@ -183,8 +193,11 @@ export class FairQueue {
   }
 
   #mayTake(flow: Flow, width: number): boolean {
-    const { permits, permitsPerAccount } = this.#bounds;
-    return permitsPerAccount ? this.#isFree(flow, width) : this.#shares.admits(flow.account, width, permits);
+    const { permits, permitsPerAccount, shrinks } = this.#bounds;
+    if (permitsPerAccount) return this.#isFree(flow, width);
+    const own = this.#shares.of(flow.account);
+    const ownMax = shrinks ? permits * this.#parts.pressure.part : permits;
+    return (own === 0 || own + width <= ownMax) && this.#shares.admits(flow.account, width, permits);
   }
 
   #begin(flow: Flow, width: number): Permit {

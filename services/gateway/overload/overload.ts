@@ -7,6 +7,7 @@ import type { Clock } from '../../../lib/time/clock.ts';
 import { SYSTEM_TIMERS } from '../../../lib/time/timers.ts';
 import type { Metrics } from '../../../mixins/metrics.ts';
 import { FairQueue, type QueueBounds } from './fair-queue.ts';
+import { LoopPressure } from './loop-pressure.ts';
 import { OverloadMetrics } from './overload-metrics.ts';
 import { type QueueName, queueBounds } from './queues.ts';
 import { ShardWaits } from './shard-waits.ts';
@@ -49,6 +50,7 @@ export class Overload {
   readonly texts: MemoryBudget;
   readonly #arrivalsMax: number;
   readonly #metrics: OverloadMetrics;
+  readonly #pressure: LoopPressure;
   #arrivals = 0;
 
   constructor({ metrics, clock, queryPermits, parsePermits, bounds, caller }: OverloadParts) {
@@ -57,9 +59,13 @@ export class Overload {
     this.#metrics = seen;
     this.#arrivalsMax = bounds.arrivalsMax ?? INTERNAL_LIMITS.arrivalsMaxRequests;
     const timers = SYSTEM_TIMERS;
+    this.#pressure = new LoopPressure(monotonicMs, () => {
+      for (const queue of Object.values(this.queues)) queue.resume();
+    });
     const queueOf = ([name, own]: [string, QueueBounds]): [string, FairQueue] => {
       const changes = bounds.queues?.[name as QueueName];
-      return [name, new FairQueue({ ...own, ...changes }, { timers, monotonicMs, observer: seen.observerOf(name) })];
+      const parts = { timers, monotonicMs, observer: seen.observerOf(name), pressure: this.#pressure };
+      return [name, new FairQueue({ ...own, ...changes }, parts)];
     };
     const queues = Object.entries(queueBounds(queryPermits, parsePermits)).map(queueOf);
     this.queues = Object.fromEntries(queues) as Record<QueueName, FairQueue>;
@@ -91,5 +97,6 @@ export class Overload {
   close(): void {
     for (const queue of Object.values(this.queues)) queue.close();
     this.shardWaits.close();
+    this.#pressure.close();
   }
 }

@@ -33,7 +33,7 @@ export const namesWidth = (shards: number): number => Math.max(shards, LARGE_WID
 
 /** Size of a request, and number of results, that one permit of `query` covers. */
 const BYTES_PER_PERMIT = 256 * 1024;
-const RESULTS_PER_PERMIT = 250;
+const RESULTS_PER_PERMIT = 125;
 
 /**
  * Permits of `query` that a read takes at least, for its body of `bytes` and up to `results`
@@ -69,16 +69,17 @@ export function queueBounds(queryPermits: number, parsePermits: number): Record<
     permits,
     shareFactor,
     permitsPerAccount: false,
+    shrinks: false,
     waitingMax: INTERNAL_LIMITS.waitingMaxRequests,
     waitingPerAccountMax: INTERNAL_LIMITS.waitingPerAccountMaxRequests,
     waitMaxMs: INTERNAL_LIMITS.waitMaxMs,
   });
   return {
-    query: shared(queryPermits),
+    query: { ...shared(queryPermits), shrinks: true },
     write: shared(INTERNAL_LIMITS.writePermits),
     verify: shared(INTERNAL_LIMITS.verifyPermits),
     unshared: { ...shared(INTERNAL_LIMITS.unsharedPermitsPerAccount), permitsPerAccount: true },
-    other: shared(INTERNAL_LIMITS.otherPermits),
+    other: { ...shared(INTERNAL_LIMITS.otherPermits), shrinks: true },
     // Few permits, each held briefly, so an account may take all of them.
     parse: shared(parsePermits, Number.POSITIVE_INFINITY),
   };

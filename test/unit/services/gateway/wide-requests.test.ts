@@ -95,9 +95,9 @@ test.each([
   ['POST', '/api/v1/collections/narrow/delete', DELETE, SENT],
   ['POST', '/api/v1/collections/narrow/update', UPDATE, SENT],
   ['POST', '/api/v1/collections/narrow/query', { vector: [1, 2, 3], topK: 10_000 }, 2],
-  ['POST', '/api/v1/collections/narrow/query', { vector: [1, 2, 3], topK: 250 }, SENT],
+  ['POST', '/api/v1/collections/narrow/query', { vector: [1, 2, 3], topK: 125 }, SENT],
   ['POST', '/api/v1/collections/narrow/queries', { queries: Array(2).fill({ vector: [1, 2, 3], topK: 5_000 }) }, 2],
-  ['POST', '/api/v1/collections/narrow/list', { limit: 1_000 }, 5],
+  ['POST', '/api/v1/collections/narrow/list', { limit: 1_000 }, 2],
   ['POST', '/api/v1/collections/narrow/count', {}, SENT],
   ['POST', '/pinecone/indexes/narrow/query', { vector: [1, 2, 3], topK: 10_000 }, 2],
 ])('of %s %s %j an account runs %i at a time', async (method, path, body, most) => runAtMost(method, path, body, most));

@@ -12,6 +12,7 @@ const BOUNDS: QueueBounds = {
   permits: 6,
   shareFactor: 2,
   permitsPerAccount: false,
+  shrinks: false,
   waitingMax: 1_000,
   waitingPerAccountMax: 1_000,
   waitMaxMs: 1_000,
@@ -36,6 +37,7 @@ class World {
   /** Counts as reported to the observer. */
   taken = 0;
   waiting = 0;
+  readonly pressure = { part: 1, came: () => undefined };
   readonly queue: FairQueue;
   readonly #timers = new Set<{ atMs: number; run(): void }>();
 
@@ -51,6 +53,7 @@ class World {
             return () => void this.#timers.delete(timer);
           },
         },
+        pressure: this.pressure,
         observer: {
           waiting: (count) => {
             this.waiting = count;
@@ -143,6 +146,23 @@ describe('shares', () => {
     await world.end(world.of('begun', 'b')[0]!);
     expect(world.permitsOf('b')).toBe(2);
     expect(world.of('waiting').map(({ account }) => account)).toEqual(['a', 'c']);
+  });
+
+  test('while the event loop is busy, an account that holds permits takes no more than its part', async () => {
+    const world = new World({ permits: 60, shrinks: true });
+    await flood(world, 'a', 100);
+    world.pressure.part = 1 / 10;
+    for (let at = 0; at < 34; at++) await world.end(world.of('begun', 'a')[0]!);
+    expect(world.permitsOf('a')).toBe(6);
+    await world.end(world.of('begun', 'a')[0]!);
+    expect(world.permitsOf('a')).toBe(6);
+    await flood(world, 'b', 10);
+    expect(world.permitsOf('b')).toBe(6);
+    expect((await world.come('c', 8)).state).toBe('begun');
+    world.pressure.part = 1;
+    world.queue.resume();
+    await settled();
+    expect(world.permitsOf('a')).toBeGreaterThan(20);
   });
 
   test('with an infinite factor one account may have all', async () => {
