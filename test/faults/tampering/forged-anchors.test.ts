@@ -12,7 +12,7 @@ import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
-import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { startService, type TestService } from '../../support/service.ts';
 import { TamperedRows } from '../../support/tampered-rows.ts';
 import { until } from '../../support/until.ts';
 
@@ -55,7 +55,7 @@ const MADE_UP = Object.values(FORGERIES).filter((change) => change !== null).len
 const NAMES = Object.keys(FORGERIES).map((_, at) => `forged-${at}`);
 
 let relay: LedgerRelay;
-let service: ServiceProcess;
+let service: TestService;
 const ids = new Map<string, string>();
 
 const verify = async (name: string) => (await service.api<VerifyResult>('GET', `/collections/${name}/verify`)).body;
@@ -76,7 +76,7 @@ async function onChain(name: string): Promise<string | null> {
 
 beforeAll(async () => {
   relay = await LedgerRelay.open();
-  service = await startProcess({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '200', PROVEC_LOG_LEVEL: 'silent' });
+  service = await startService({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '200', PROVEC_LOG_LEVEL: 'silent' });
   for (const name of [...NAMES, 'rolled-back', 'untouched', 'off']) {
     const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', { name, dimensions: 3 });
     ids.set(name, body.collection.id);
@@ -86,7 +86,7 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  await service.dispose();
+  await service.stop();
   await relay.close();
 });
 
@@ -111,7 +111,7 @@ async function asked(): Promise<void> {
 }
 
 test('a made-up row never gets a forgery anchored', async () => {
-  await service.kill('SIGTERM');
+  await service.provec.stop();
   for (const [at, change] of Object.values(FORGERIES).entries()) {
     const rows = rowsOf(NAMES[at]!);
     forge(rows);
@@ -128,7 +128,6 @@ test('a made-up row never gets a forgery anchored', async () => {
       await until('the collection says that it is halted', async () => (await anchorOf(name)).status === 'halted');
       expect(await onChain(name)).toBe(HONEST);
     }
-    await service.kill('SIGKILL');
     await service.restart();
   }
   await upsert('untouched', OTHER);
@@ -136,7 +135,7 @@ test('a made-up row never gets a forgery anchored', async () => {
 });
 
 test('a log put back to before a confirmed root does not confirm a write by it', async () => {
-  await service.kill('SIGTERM');
+  await service.provec.stop();
   const rows = rowsOf('rolled-back');
   rows.log('DELETE FROM entries WHERE shard = :shard');
   const root = Buffer.from(rootOf([FIRST]), 'hex');
@@ -158,7 +157,7 @@ test('a start without the ledger forgets none of it', async () => {
       await cp(join(from, name), join(to, name), { recursive: true });
   };
   try {
-    await service.kill('SIGTERM');
+    await service.provec.stop();
     await copy(service.dataDir, older);
     await service.restart();
     const deleted = await service.api<UpsertResult>('POST', '/collections/off/delete', { ids: ['victim'] });
@@ -166,14 +165,14 @@ test('a start without the ledger forgets none of it', async () => {
     await anchored('off');
     expect(await onChain('off')).toBe(rootOf([FIRST]));
 
-    await service.kill('SIGTERM');
+    await service.provec.stop();
     for (const name of (await readdir(service.dataDir)).filter(isStore))
       await rm(join(service.dataDir, name), { recursive: true });
     await copy(older, service.dataDir);
     await service.restart({ PROVEC_LEDGER: 'off' });
     expect((await upsert('off', VICTIM)).anchor.status).toBe('none');
     expect(await verify('off')).toMatchObject({ state: 'not_anchored' });
-    await service.kill('SIGTERM');
+    await service.provec.stop();
     await service.restart({ PROVEC_LEDGER: 'on' });
     await asked();
     expect(await verify('off')).toMatchObject({ state: 'mismatch' });

@@ -12,7 +12,7 @@ import { LogSeals } from '../../../store/log-seals.ts';
 import { float32Bytes, tamperOnDisk } from '../../support/intruder.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
-import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { startService, type TestService } from '../../support/service.ts';
 import { FORGED_KEYS } from '../../support/store-keys.ts';
 import { TamperedRows } from '../../support/tampered-rows.ts';
 import { until } from '../../support/until.ts';
@@ -43,7 +43,7 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 const FORGER = new LogSeals(FORGED_KEYS.log);
 
 let relay: LedgerRelay;
-let service: ServiceProcess;
+let service: TestService;
 const ids = new Map<string, string>();
 
 const verify = async (name: string) => (await service.api<VerifyResult>('GET', `/collections/${name}/verify`)).body;
@@ -67,10 +67,10 @@ async function valuesOf(name: string, id: string): Promise<number[] | undefined>
 
 beforeAll(async () => {
   relay = await LedgerRelay.open();
-  service = await startProcess({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '300', PROVEC_LOG_LEVEL: 'silent' });
+  service = await startService({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '300', PROVEC_LOG_LEVEL: 'silent' });
 });
 afterAll(async () => {
-  await service.dispose();
+  await service.stop();
   await relay.close();
 });
 
@@ -145,7 +145,7 @@ describe('anchored data changed while a later write waits for its anchor', () =>
     await Promise.all(all.map(anchored));
     relay.isDown = true;
     for (const name of all) expect(await upsert(name, [LAST])).toBe('pending');
-    await service.kill('SIGKILL');
+    await service.provec.stop();
     for (const { name, make } of FORGERIES) make(rowsOf(name));
     relay.isDown = false;
     await service.restart();
@@ -159,7 +159,6 @@ describe('anchored data changed while a later write waits for its anchor', () =>
 
   test('it stays one through another restart, and an untouched collection is anchored', async () => {
     await anchored('untouched');
-    await service.kill('SIGTERM');
     await service.restart();
     for (const { name } of FORGERIES) {
       expect(await upsert(name, [{ ...LAST, id: 'later still' }])).toBe('pending');
@@ -211,7 +210,7 @@ describe('a checkpoint edited with all its checksums', () => {
     relay.isDown = true;
     for (const name of ['newer-than-the-anchor', SOUND]) await fill(name, BATCH, MANY.length);
     await fill('never-anchored', 0, MANY.length);
-    expect(await service.kill('SIGTERM')).toMatchObject({ code: 0 });
+    await service.provec.stop();
     for (const name of CHECKPOINTS) await edit(name);
     await service.restart();
   });
@@ -234,7 +233,6 @@ describe('a checkpoint edited with all its checksums', () => {
     const onChainRoot = roots.written.toString('hex');
     for (const name of CHECKPOINTS)
       expect(await verify(name)).toMatchObject({ verified: true, vectorCount: MANY.length, onChainRoot });
-    await service.kill('SIGTERM');
     await service.restart();
     for (const name of CHECKPOINTS) {
       expect(await valuesOf(name, before.id)).toEqual(before.values);
@@ -247,14 +245,14 @@ test('an entire store rolled back to an older copy is a mismatch, and cannot be 
   await create('rolled-back');
   await upsert('rolled-back', [FIRST, VICTIM]);
   await anchored('rolled-back');
-  await service.kill('SIGTERM');
+  await service.provec.stop();
   const copy = `${service.dataDir}.copy`;
   await cp(service.dataDir, copy, { recursive: true });
   await service.restart();
   await service.api('POST', '/collections/rolled-back/delete', { ids: [VICTIM.id] });
   await anchored('rolled-back');
   const { anchoredVersion, onChainRoot } = await verify('rolled-back');
-  await service.kill('SIGTERM');
+  await service.provec.stop();
   await rm(service.dataDir, { recursive: true });
   await cp(copy, service.dataDir, { recursive: true });
   await rm(copy, { recursive: true });
@@ -266,7 +264,6 @@ test('an entire store rolled back to an older copy is a mismatch, and cannot be 
     anchoredVersion,
     onChainRoot,
   });
-  await service.kill('SIGTERM');
   await service.restart();
   expect(await verify('rolled-back')).toMatchObject({ state: 'mismatch', anchoredVersion, onChainRoot });
 });

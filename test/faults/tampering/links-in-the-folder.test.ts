@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openSqliteStore } from '../../../store/sqlite/store.ts';
-import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { startService, type TestService } from '../../support/service.ts';
 import { TEST_KEYS } from '../../support/store-keys.ts';
 import { until } from '../../support/until.ts';
 
@@ -39,7 +39,7 @@ class Elsewhere {
 
 describe('a running service', () => {
   const elsewhere = new Elsewhere();
-  let service: ServiceProcess;
+  let service: TestService;
   const inFolder = (path: string) => join(service.dataDir, path);
   const create = (name: string) => service.api('POST', '/collections', { name, dimensions: 2 });
   const upsert = (name: string) =>
@@ -47,12 +47,12 @@ describe('a running service', () => {
 
   beforeAll(async () => {
     await elsewhere.make();
-    service = await startProcess({ PROVEC_LOG_LEVEL: 'error' });
+    service = await startService({ PROVEC_LOG_LEVEL: 'silent' });
     await create('one');
     await upsert('one');
   });
   afterAll(async () => {
-    await service.dispose();
+    await service.stop();
     await rm(elsewhere.folder, { recursive: true });
   });
 
@@ -68,7 +68,7 @@ describe('a running service', () => {
 
   describe('while it is stopped', () => {
     beforeAll(async () => {
-      await service.kill('SIGTERM');
+      await service.provec.stop();
     });
 
     test.each([
@@ -92,21 +92,19 @@ describe('a running service', () => {
       await mkdir(dirname(at), { recursive: true });
       await rename(at, `${at}.kept`).catch(() => undefined);
       await symlink(to, at);
-      const { code, stderr } = await service.restartToEnd();
+      await expect(service.restart()).rejects.toThrow(new RegExp(`^The data directory has a symbolic link at ${at}`));
       await rm(at);
       await rename(`${at}.kept`, at).catch(() => undefined);
-      expect(code).not.toBe(0);
-      expect(stderr).toMatch(new RegExp(`^Provec cannot start: The data directory has a symbolic link at ${at}`));
       await elsewhere.expectUntouched();
     }
 
     test.each(['secret', 'ledger-keypair.json'])('%s may be elsewhere', async (name) => {
-      const kept = join(elsewhere.folder, '..', `${service.pid}-${name}`);
+      const kept = `${service.dataDir}-${name}`;
       await rename(inFolder(name), kept);
       await symlink(kept, inFolder(name));
       await service.restart();
       expect(await upsert('one')).toMatchObject({ status: 200 });
-      await service.kill('SIGTERM');
+      await service.provec.stop();
       await rm(inFolder(name));
       await rename(kept, inFolder(name));
     });
