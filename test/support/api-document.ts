@@ -12,14 +12,22 @@ export interface ApiOperation {
   responses: Record<string, Content & { description: string }>;
 }
 
+/** Name by which compiled schemas refer to the document's components. */
+const DOCUMENT = 'document';
+
 /** An OpenAPI 3.1 document that bodies can be validated against. */
 export class ApiDocument {
   readonly json: Json & { paths: Record<string, Record<string, ApiOperation>>; components: Record<string, Json> };
   /** Strict JSON Schema 2020-12; formats are only documentation. */
   readonly #ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, validateFormats: false });
 
+  /** Compiled schemas by their text. */
+  readonly #compiled = new Map<string, ValidateFunction>();
+
+  /** Throws if a component is not valid JSON Schema 2020-12. */
   constructor(json: unknown) {
     this.json = json as ApiDocument['json'];
+    this.#ajv.addSchema({ $id: DOCUMENT, $defs: closedSchema(this.json.components.schemas) });
   }
 
   get operations(): { path: string; method: string; operation: ApiOperation }[] {
@@ -47,8 +55,10 @@ export class ApiDocument {
    * that is not valid JSON Schema 2020-12.
    */
   compile(schema: Json): ValidateFunction {
-    const self = JSON.stringify({ ...schema, $defs: this.json.components.schemas }, closed);
-    return this.#ajv.compile(JSON.parse(self.replaceAll('"$ref":"#/components/schemas/', '"$ref":"#/$defs/')) as Json);
+    const text = JSON.stringify(schema);
+    const compiled = this.#compiled.get(text) ?? this.#ajv.compile(closedSchema(schema));
+    this.#compiled.set(text, compiled);
+    return compiled;
   }
 
   /** Returns the violations of a body's schema, one per line; empty for a valid body. */
@@ -63,10 +73,13 @@ export class ApiDocument {
 }
 
 /**
- * Forbids additional properties in object schemas with named members: everything that a client
- * meets must be documented.
+ * Copies a schema. The copy forbids additional properties in objects with named members, because
+ * everything that a client meets must be documented; it refers to the components by `DOCUMENT`.
  */
-function closed(_: string, value: unknown): unknown {
-  const isOpen = typeof value === 'object' && value !== null && 'required' in value && 'properties' in value;
-  return isOpen ? { additionalProperties: false, ...value } : value;
+function closedSchema(schema: unknown): Json {
+  const text = JSON.stringify(schema, (_, value: unknown) => {
+    const isOpen = typeof value === 'object' && value !== null && 'required' in value && 'properties' in value;
+    return isOpen ? { additionalProperties: false, ...value } : value;
+  });
+  return JSON.parse(text.replaceAll('"$ref":"#/components/schemas/', `"$ref":"${DOCUMENT}#/$defs/`)) as Json;
 }
