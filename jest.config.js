@@ -97,7 +97,7 @@ export default {
   transform: {},
   globalSetup: '<rootDir>/test/support/lend-services.ts',
   globalTeardown: '<rootDir>/test/support/end-services.ts',
-  setupFilesAfterEnv: ['<rootDir>/test/support/fast-check-seed.ts'],
+  moduleNameMapper: { '^fast-check$': '<rootDir>/test/support/fast-check.ts' },
   // A guard against hanging, never an expectation.
   testTimeout: 120_000,
   // Modules of finished files stay in a worker's heap; without this the last files of a run meet a full one.
