@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { SHARD_COUNTS } from '../support/effort.ts';
 import { naiveFacets, naiveMatches } from '../support/naive-filter.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 
@@ -33,7 +34,7 @@ beforeAll(async () => {
   service = await shareService();
 });
 
-describe.each([1, 4, 16])('over %i shards', (shards) => {
+describe.each(SHARD_COUNTS)('over %i shards', (shards) => {
   const path = `/collections/counted-${shards}`;
   const facets = async (body: object) => (await service.api('POST', `${path}/facets`, body)).body;
   const count = async (body: object) => (await service.api('POST', `${path}/count`, body)).body;

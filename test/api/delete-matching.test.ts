@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { SHARD_COUNTS } from '../support/effort.ts';
 import { naiveMatches } from '../support/naive-filter.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 
@@ -22,7 +23,7 @@ beforeAll(async () => {
   service = await shareService();
 });
 
-describe.each([1, 4, 16])('over %i shards', (shards) => {
+describe.each(SHARD_COUNTS)('over %i shards', (shards) => {
   const path = `/collections/emptied-${shards}`;
   const remove = async (body: Json) => (await service.api<Deleted>('POST', `${path}/delete`, body)).body;
   const count = async () => (await service.api<{ count: number }>('POST', `${path}/count`, {})).body.count;

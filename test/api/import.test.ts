@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { rootOfRecords } from '../../client/index.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import { SHARD_COUNTS } from '../support/effort.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { createTenant } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
@@ -53,7 +54,7 @@ interface CollectionBody {
   collection: { vector_count: number; merkleRoot: string };
 }
 
-describe.each([1, 4, 16])('over %i shards', (shards) => {
+describe.each(SHARD_COUNTS)('over %i shards', (shards) => {
   test('writes records of every namespace, entry by entry, under the right root', async () => {
     const path = await create(shards);
     const answer = await send(`${path}/import`, linesOf(RECORDS).join('\n'));

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { SHARD_COUNTS } from '../support/effort.ts';
 import { refusal, refusalOf } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 
@@ -31,7 +32,7 @@ beforeAll(async () => {
   service = await shareService();
 });
 
-describe.each([1, 4, 16])('over %i shards', (shards) => {
+describe.each(SHARD_COUNTS)('over %i shards', (shards) => {
   const path = `/collections/listed-${shards}`;
   const list = async (body: object = {}) => (await service.api<ListPage>('POST', `${path}/list`, body)).body;
   const upsert = (ids: string[]) => service.api('POST', `${path}/upsert`, { records: ids.map(recordOf) });

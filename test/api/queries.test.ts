@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { LIMITS } from '../../lib/limits.ts';
+import { SHARD_COUNTS } from '../support/effort.ts';
 import { METERED_LIMIT } from '../support/lending.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { createTenant } from '../support/tenant.ts';
@@ -26,7 +27,7 @@ beforeAll(async () => {
   service = await shareService();
 });
 
-describe.each([1, 4, 16])('over %i shards', (shards) => {
+describe.each(SHARD_COUNTS)('over %i shards', (shards) => {
   const path = `/collections/many-${shards}`;
   const post = (operation: string, body: object) => service.api('POST', `${path}/${operation}`, body);
 

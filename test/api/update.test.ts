@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { SHARD_COUNTS } from '../support/effort.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 
 type Json = Record<string, unknown>;
@@ -15,7 +16,7 @@ beforeAll(async () => {
   service = await shareService();
 });
 
-describe.each([1, 4, 16])('over %i shards', (shards) => {
+describe.each(SHARD_COUNTS)('over %i shards', (shards) => {
   const path = `/collections/updated-${shards}`;
   const update = async (body: Json) => (await service.api<Updated>('POST', `${path}/update`, body)).body;
   const writes = async () => (await service.api<{ usage: Json }>('GET', '/usage')).body.usage.write_count as number;

@@ -28,7 +28,7 @@ const secret = (number: number): string => `the secret of the installation, numb
 const under = (...numbers: number[]): StoreKeys => storeKeys(numbers.map(secret) as [string, ...string[]]);
 const BELIEVE_ALL: TrustPolicy = { row: () => true, log: () => true };
 /** Interrupts at every n-th possible point. */
-const EVERY = isThorough ? 1 : 5;
+const EVERY = isThorough ? 1 : 9;
 const CUT_OFF = new Error('cut off');
 
 const account = newAccount({ plan: 'pro' });

@@ -9,3 +9,6 @@ export const isThorough = process.env.PROVEC_TEST_LONG === '1';
  * same cases.
  */
 export const propertyRuns = (thorough: number): number => (isThorough ? thorough : Math.ceil(thorough / 4));
+
+/** Shard counts for tests that run on several; the long suites add a larger one. */
+export const SHARD_COUNTS: readonly number[] = isThorough ? [1, 4, 16] : [1, 4];

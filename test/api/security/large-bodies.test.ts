@@ -65,7 +65,8 @@ test('accepts an upsert of many megabytes, and serves others meanwhile', async (
   // Copying 32 MB takes several times as long while a neighbour uses the memory bus, so only the
   // best of several attempts counts.
   let heldMs = Number.POSITIVE_INFINITY;
-  for (let attempt = 0; attempt < 4 && heldMs >= LOOP_HELD_MAX_MS; attempt++) heldMs = Math.min(heldMs, await upsert());
+  for (let attempt = 0; attempt < (isThorough ? 4 : 1) && heldMs >= LOOP_HELD_MAX_MS; attempt++)
+    heldMs = Math.min(heldMs, await upsert());
   expectDurationBelow(heldMs, LOOP_HELD_MAX_MS);
 });
 

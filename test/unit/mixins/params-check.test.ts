@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
 import { paramsCheck } from '../../../mixins/params-check.ts';
 import { ErrorRegenerator } from '../../../transport/error-regenerator.ts';
 
-const brokers: ServiceBroker[] = [];
-afterEach(() => Promise.all(brokers.splice(0).map((broker) => broker.stop())));
-
 /** A broker with the actions, and another one that calls them over a transporter. */
-async function pair(): Promise<ServiceBroker[]> {
+let brokers: ServiceBroker[];
+afterAll(() => Promise.all(brokers.map((broker) => broker.stop())));
+
+beforeAll(async () => {
   const namespace = randomUUID();
   const [host, other] = ['host', 'other'].map(
     (nodeID) =>
@@ -23,7 +23,7 @@ async function pair(): Promise<ServiceBroker[]> {
         errorRegenerator: new ErrorRegenerator(pino({ level: 'silent' })),
       }),
   );
-  brokers.push(host, other);
+  brokers = [host, other];
   host.createService({
     name: 'shelf',
     actions: {
@@ -37,8 +37,7 @@ async function pair(): Promise<ServiceBroker[]> {
   await host.start();
   await other.start();
   await other.waitForServices('shelf', 5_000);
-  return [host, other];
-}
+});
 
 test.each([
   ['shelf.get', {}, 'account is missing.'],
@@ -47,12 +46,12 @@ test.each([
   ['shelf.put', { account: 'a', count: 1.5 }, 'count must be a whole number.'],
   ['shelf.put', { account: 'a', count: 0 }, 'count must be at least 1.'],
 ])('%s of %j: %s, in the process and over the transporter', async (action, params, message) => {
-  for (const broker of await pair())
+  for (const broker of brokers)
     await expect(broker.call(action, params)).rejects.toMatchObject({ name: 'ValidationError', message });
 });
 
 test('accepts correct parameters, and some that are not checked', async () => {
-  for (const broker of await pair()) {
+  for (const broker of brokers) {
     expect(await broker.call('shelf.get', { account: 'a', more: 1 })).toBe('got');
     expect(await broker.call('shelf.put', { account: 'a', count: 2 })).toBe('put');
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type AnchoredRoot, anchorText, collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../../../lib/shard/head.ts';
 import { shardKey } from '../../../../lib/shard/key.ts';
@@ -13,14 +13,16 @@ import type { LedgerClient } from '../../../../services/anchoring/ledger/ledger-
 import type { LedgerAccount } from '../../../../services/anchoring/ledger/rpc-responses.ts';
 import { changesOf, encodeEntryBody } from '../../../../services/shards/entry.ts';
 import { type AnchorRow, emptyAnchorRow } from '../../../../store/anchors.ts';
+import type { CollectionRow } from '../../../../store/catalog.ts';
 import type { Store } from '../../../../store/port.ts';
 import { newCollection } from '../../../contract/store-rows.ts';
 import { openTemporaryStore } from '../../../support/accounts.ts';
 import { referenceLeaf, referenceRoot } from '../../../support/reference-root.ts';
 
 const SEAL_KEY = createHash('sha256').update('of a keypair').digest();
-const collection = newCollection({ dimensions: 2, shards: 1 });
-const SHARD = shardKey(collection.id, 0);
+/** The collection of the current test, and its shard. */
+let collection: CollectionRow;
+let shard: string;
 
 interface Record2 {
   id: string;
@@ -51,7 +53,7 @@ function bodyOf(record: Record2, leaf = leafOf(record).leaf): Uint8Array {
 
 async function append(seq: number, body: Uint8Array, head = heads[seq]!): Promise<void> {
   const entry = {
-    shard: SHARD,
+    shard,
     seq,
     epoch: 1,
     entryId: `entry ${seq}`,
@@ -83,14 +85,19 @@ const judged = (): Promise<LedgerComparison> =>
   compareWithLedger(store, collection, witnessOf(ledger, store.anchors, SEAL_KEY));
 const why = (text: string) => ({ why: expect.stringContaining(text) });
 
-beforeEach(async () => {
+beforeAll(async () => {
   ({ store, destroy } = await openTemporaryStore());
+});
+afterAll(() => destroy());
+
+beforeEach(async () => {
+  collection = newCollection({ dimensions: 2, shards: 1 });
+  shard = shardKey(collection.id, 0);
   heads.splice(0, heads.length, EMPTY_HEAD, ...[1, 2, 3].map(headOf));
   for (const seq of [1, 2, 3]) await append(seq, bodyOf(records[seq - 1]!));
-  await store.records.apply(SHARD, 0, 1, changesOf(bodyOf(records[0]!), 1));
+  await store.records.apply(shard, 0, 1, changesOf(bodyOf(records[0]!), 1));
   account = shows(anchored(3));
 });
-afterEach(() => destroy());
 
 describe('the ledger confirms the stored data', () => {
   test('by the row', async () => {
@@ -182,7 +189,7 @@ describe('contradictions:', () => {
   test('records changed together with their leaf and every later root', async () => {
     const other = { id: 'r1', values: [9, 9] };
     const [{ leaf }, ...rest] = [other, records[1]!, records[2]!].map(leafOf);
-    await store.records.apply(SHARD, 1, 2, [...changesOf(bodyOf(other), 1), ...changesOf(bodyOf(records[1]!), 2)]);
+    await store.records.apply(shard, 1, 2, [...changesOf(bodyOf(other), 1), ...changesOf(bodyOf(records[1]!), 2)]);
     await append(4, new Uint8Array(0), {
       ...heads[3]!,
       seq: 4,
@@ -202,7 +209,7 @@ describe('contradictions:', () => {
   });
 
   test('records that are ahead of the confirmed root', async () => {
-    await store.records.apply(SHARD, 1, 2, changesOf(bodyOf(records[1]!), 2));
+    await store.records.apply(shard, 1, 2, changesOf(bodyOf(records[1]!), 2));
     await row({ confirmed: confirmed(1) });
     account = shows(anchored(1));
     await expectContradiction('begins after the root');
@@ -210,7 +217,7 @@ describe('contradictions:', () => {
 
   test('a record whose bytes do not give its leaf', async () => {
     const { leaf } = leafOf(records[0]!);
-    await store.records.apply(SHARD, 1, 3, changesOf(bodyOf({ id: 'r1', values: [9, 9] }, leaf), 3));
+    await store.records.apply(shard, 1, 3, changesOf(bodyOf({ id: 'r1', values: [9, 9] }, leaf), 3));
     await expectContradiction('damaged');
   });
 
@@ -223,7 +230,7 @@ describe('contradictions:', () => {
   });
 
   test('records that are past the end of their log', async () => {
-    await store.records.apply(SHARD, 1, 9, []);
+    await store.records.apply(shard, 1, 9, []);
     await expectContradiction('are of 9, but its log ends at 3');
     expect(await compareWithOwnLog(store, collection, '')).toMatchObject({ state: 'contradicts' });
   });

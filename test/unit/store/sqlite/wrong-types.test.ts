@@ -169,15 +169,18 @@ afterAll(async () => {
 });
 
 describe.each(FILES)('in %s', (file) => {
-  /** Tries each value in each column, then restores the rows of `files`. */
+  /**
+   * Tries each value in each column (in the gate, every other value), then restores the rows of
+   * `files`.
+   */
   async function everywhere(
     files: readonly (typeof FILES)[number][],
     look: (table: string, where: string) => Promise<void>,
   ): Promise<void> {
     let count = 0;
-    for (const place of columnsOf(folder, file)) {
+    for (const [column, place] of columnsOf(folder, file).entries()) {
       if (place.table === 'commits') continue;
-      for (const value of VALUES) {
+      for (const value of VALUES.filter((_, at) => isThorough || (at + column) % 2 === 0)) {
         const where = `${place.table}.${place.column} of ${String(value)}`;
         if (!putAnywhere(folder, file, place, value)) {
           expect(ROWIDS).toContain(`${place.table}.${place.column}`);

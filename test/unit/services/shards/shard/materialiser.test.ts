@@ -11,6 +11,7 @@ import type { LogEntry } from '../../../../../store/log.ts';
 import { type Store, StoreError } from '../../../../../store/port.ts';
 import { entry, head, newCollection, readAll, recordsOf } from '../../../../contract/store-rows.ts';
 import { expectDurationBelow } from '../../../../support/duration.ts';
+import { isThorough } from '../../../../support/effort.ts';
 import { LoopWatch } from '../../../../support/loop-watch.ts';
 import { type ShardFixture, shardFixture } from '../../../../support/shard-fixture.ts';
 import { withLog } from '../../../../support/store-log.ts';
@@ -374,7 +375,7 @@ test('an entry of nearly 60 MB is applied without blocking the event loop', asyn
   const body = encodeEntryBody({ dimensions, upserts, deletes: [] });
   // The best of several attempts, because other processes slow this one down.
   let heldMs = Number.POSITIVE_INFINITY;
-  for (let seq = 1; seq <= 4 && heldMs >= HELD_MAX_MS; seq++) {
+  for (let seq = 1; seq <= (isThorough ? 4 : 1) && heldMs >= HELD_MAX_MS; seq++) {
     await fixture.store.log.append(entry(shard, seq, { body }));
     const watch = new LoopWatch();
     expect(await materialiser.catchUp(shard)).toBe(seq);
