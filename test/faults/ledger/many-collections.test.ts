@@ -8,7 +8,7 @@ import { startService, type TestService } from '../../support/service.ts';
 import type { TransactionWatch } from '../../support/transaction-watch.ts';
 import { watchedCollections, watchedLedger } from '../../support/watched-ledger.ts';
 
-const COLLECTIONS = isThorough ? 200 : 20;
+const COLLECTIONS = isThorough ? 200 : 10;
 const WRITERS = 3;
 const ROUNDS = 2;
 
