@@ -90,7 +90,7 @@ async function write(): Promise<void> {
   demoted = paying.id;
   ids.set('hidden', await create('hidden', paying.api));
   await paying.api('POST', '/collections/hidden/upsert', { records: [TRUE] });
-  await until('it is anchored', async () => ((await onChain('hidden')) as { version?: number }).version === 1);
+  await until('it is anchored', async () => ((await onChain('hidden')) as { version?: number } | null)?.version === 1);
   const free = await account('of no anchors', 'free');
   unanchored = free.id;
   await create('free', free.api);
@@ -243,18 +243,17 @@ describe('resealed', () => {
     expect(await onChain('written')).toMatchObject({ version: 4 });
   });
 
-  test.each(['changed', 'appended'])(
-    'what someone else wrote is not anchored, through writes and restarts (%s)',
-    async (name) => {
-      const honest = collectionRoot([{ seq: 1, version: 1, count: 1, type: 'leaf', hash: leafOf(TRUE).leaf }]);
-      for (let start = 0; start < 2; start++) {
+  test('what someone else wrote is not anchored, through writes and restarts', async () => {
+    const honest = collectionRoot([{ seq: 1, version: 1, count: 1, type: 'leaf', hash: leafOf(TRUE).leaf }]);
+    for (let start = 0; start < 2; start++) {
+      for (const name of ['changed', 'appended']) {
         expect(await upsert(name, LATER)).toMatchObject({ status: 200, body: { anchor: { status: 'pending' } } });
         expect(await verify(name)).toMatchObject({ state: 'mismatch', anchoredVersion: 1 });
         expect(await onChain(name)).toMatchObject(honest);
-        await service.restart();
       }
-    },
-  );
+      await service.restart();
+    }
+  });
 
   test('what was removed, or marked as dropped, keeps its account and its data', async () => {
     expect(await onChain('taken-out')).toMatchObject({ version: 1 });
