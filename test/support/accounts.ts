@@ -2,22 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ServiceBroker } from 'moleculer';
-import { pino } from 'pino';
-import { type ActionName, type Actions, call } from '../../contracts/actions/call.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import { EMPTY_HEAD } from '../../lib/shard/head.ts';
 import { shardKey } from '../../lib/shard/key.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { monthOf } from '../../lib/time/month.ts';
-import { readConfig } from '../../process/config.ts';
 import keysService from '../../services/keys/keys.service.ts';
 import meteringService from '../../services/metering/metering.service.ts';
 import type { Store } from '../../store/port.ts';
-import { openSqliteStore } from '../../store/sqlite/store.ts';
-import { TEST_KEYS } from './store-keys.ts';
-import { untilStoreIdle, withCallCount } from './store-watch.ts';
+import { untilStoreIdle } from './store-watch.ts';
+import { startWorld, type World } from './world.ts';
 
 /** A clock that stands still until the test moves it. */
 export class ManualClock implements Clock {
@@ -36,20 +31,6 @@ export class ManualClock implements Clock {
   setWall(iso: string): void {
     this.#wallMs = Date.parse(iso);
   }
-}
-
-/** Opens an SQLite store in a temporary folder; `destroy` removes the folder. */
-export async function openTemporaryStore(): Promise<{ store: Store; folder: string; destroy(): Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'provec-accounts-'));
-  const store = withCallCount(await openSqliteStore(folder, { keys: TEST_KEYS }));
-  return {
-    store,
-    folder,
-    async destroy() {
-      await store.close();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
 }
 
 /** Commits a write's tally as a shard does, in a new shard. */
@@ -73,43 +54,34 @@ export async function commitTally(
   if (outcome !== 'committed') throw new Error('a fresh shard had an entry');
 }
 
-export interface TestNode {
-  broker: ServiceBroker;
-  call<N extends ActionName>(action: N, params: Actions[N]['params']): Promise<Actions[N]['result']>;
-}
-
 /**
- * Starts a broker with the keys and metering services, and a `collections.removeAll` that records
- * its calls.
+ * Starts a broker with the keys and metering services, and a `collections.removeAll` that calls
+ * `removeAll`.
  */
 export async function startNode(
   store: Store,
   clock: Clock,
   plans: Partial<Record<PlanName, Record<string, number>>> = {},
   removeAll: (accountId: string) => Promise<void> = async () => {},
-): Promise<TestNode> {
+): Promise<World> {
   const dataDir = await mkdtemp(join(tmpdir(), 'provec-node-'));
-  const config = readConfig({
-    PROVEC_PLANS: JSON.stringify(plans),
-    PROVEC_PRICING_URL: 'https://example.com/pricing',
-    PROVEC_DATA_DIR: dataDir,
-  });
-  const runtime = { config, store, clock, log: pino({ level: 'silent' }) };
-  const broker = new ServiceBroker({ logger: false, nodeID: randomUUID() });
-  broker.createService(keysService(runtime));
-  broker.createService(meteringService(runtime));
-  broker.createService({
-    name: 'collections',
-    stopped: () => rm(dataDir, { recursive: true, force: true }),
-    actions: {
-      async removeAll(ctx: { params: { accountId: string } }) {
-        await removeAll(ctx.params.accountId);
+  return startWorld({
+    environment: {
+      PROVEC_PLANS: JSON.stringify(plans),
+      PROVEC_PRICING_URL: 'https://example.com/pricing',
+      PROVEC_DATA_DIR: dataDir,
+    },
+    store,
+    clock,
+    services: [keysService, meteringService],
+    fakes: {
+      'collections.removeAll': async ({ accountId }) => {
+        await removeAll(accountId);
         return null;
       },
     },
+    broker: { nodeID: randomUUID(), stopped: () => rm(dataDir, { recursive: true, force: true }) },
   });
-  await broker.start();
-  return { broker, call: (action, params) => call(broker, action, params) };
 }
 
 /** Repeats `check` until it returns true; fails after 90 s. */

@@ -4,7 +4,8 @@ import type { WriteAnswer } from '../../services/metering/account-writes.ts';
 import type { Allowance } from '../../services/metering/allowance.ts';
 import type { WriteNeed, WriteRequest } from '../../services/metering/write-decisions.ts';
 import type { Store } from '../../store/port.ts';
-import { commitTally, ManualClock, openTemporaryStore, startNode, type TestNode } from './accounts.ts';
+import { commitTally, ManualClock, startNode } from './accounts.ts';
+import { openTemporaryStore, type TemporaryStore, type World } from './world.ts';
 
 const LIMITS = { writes: 100, vectors: 20 };
 
@@ -15,11 +16,11 @@ const LIMITS = { writes: 100, vectors: 20 };
 export class MeteredAccount {
   store!: Store;
   clock!: ManualClock;
-  node!: TestNode;
+  node!: World;
   id!: string;
 
   constructor() {
-    let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
+    let opened: TemporaryStore;
     beforeAll(async () => {
       opened = await openTemporaryStore();
       this.store = opened.store;

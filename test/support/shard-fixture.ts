@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import pino from 'pino';
 import type { RecordBatch } from '../../lib/records/batch.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
@@ -8,10 +5,8 @@ import { type Clock, SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { type Config, readConfig } from '../../process/config.ts';
 import { ShardNode } from '../../services/shards/shard-node.ts';
 import type { Store } from '../../store/port.ts';
-import { openSqliteStore } from '../../store/sqlite/store.ts';
 import { SeverableStore } from './severed-store.ts';
-import { TEST_KEYS } from './store-keys.ts';
-import { withCallCount } from './store-watch.ts';
+import { openTemporaryStore } from './world.ts';
 
 /** A fixture's catalog contains the collections of `specOf` 1 to this number. */
 const COLLECTIONS = 32;
@@ -65,14 +60,13 @@ export async function shardFixture(
   wrap: (store: Store) => Store = (store) => store,
   clock: Clock = SYSTEM_CLOCK,
 ): Promise<ShardFixture> {
-  const folder = mkdtempSync(join(tmpdir(), 'provec-shards-'));
+  const { store, folder, destroy } = await openTemporaryStore();
   const config: Config = readConfig({
     PROVEC_DATA_DIR: folder,
     PROVEC_WORKERS: '1',
     PROVEC_DISK_RESERVE_MB: '0',
     ...environment,
   });
-  const store = withCallCount(await openSqliteStore(folder, { keys: TEST_KEYS }));
   await store.catalog.createAccount({
     id: ACCOUNT,
     name: 'test',
@@ -123,8 +117,7 @@ export async function shardFixture(
     },
     async end() {
       await fixture.node.stop();
-      await store.close();
-      rmSync(folder, { recursive: true, force: true });
+      await destroy();
     },
   };
   return fixture;

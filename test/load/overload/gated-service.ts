@@ -10,9 +10,10 @@ import gateway from '../../../services/gateway/gateway.service.ts';
 import type { OverloadBounds } from '../../../services/gateway/overload/overload.ts';
 import keys from '../../../services/keys/keys.service.ts';
 import metering from '../../../services/metering/metering.service.ts';
-import { ManualClock, openTemporaryStore } from '../../support/accounts.ts';
+import { ManualClock } from '../../support/accounts.ts';
 import { type Api, apiClient } from '../../support/api-client.ts';
 import { clientCall } from '../../support/client-call.ts';
+import { openTemporaryStore } from '../../support/world.ts';
 import { ShardsGate } from './gate.ts';
 
 export const ADMIN_TOKEN = 'admin-token-of-the-tests-0123456789';

@@ -16,8 +16,8 @@ import { type AnchorRow, emptyAnchorRow } from '../../../../store/anchors.ts';
 import type { CollectionRow } from '../../../../store/catalog.ts';
 import type { Store } from '../../../../store/port.ts';
 import { newCollection } from '../../../contract/store-rows.ts';
-import { openTemporaryStore } from '../../../support/accounts.ts';
 import { referenceLeaf, referenceRoot } from '../../../support/reference-root.ts';
+import { openTemporaryStore } from '../../../support/world.ts';
 
 const SEAL_KEY = createHash('sha256').update('of a keypair').digest();
 /** The collection of the current test, and its shard. */

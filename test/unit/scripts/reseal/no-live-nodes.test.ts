@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { ownIdentity, type ProcessIdentity } from '../../../../lib/host/process-identity.ts';
 import { assertNoLiveNodes, NodesAlive } from '../../../../scripts/reseal/no-live-nodes.ts';
 import type { Store } from '../../../../store/port.ts';
-import { openTemporaryStore } from '../../../support/accounts.ts';
+import { openTemporaryStore } from '../../../support/world.ts';
 
 let store: Store;
 let destroy: () => Promise<void>;

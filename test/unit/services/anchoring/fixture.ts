@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
@@ -19,9 +18,8 @@ import type { JournalLine } from '../../../../services/devledger/journal.ts';
 import { type DevLedger, startDevLedger } from '../../../../services/devledger/process.ts';
 import type { CollectionRow } from '../../../../store/catalog.ts';
 import type { Store } from '../../../../store/port.ts';
-import { openSqliteStore } from '../../../../store/sqlite/store.ts';
-import { TEST_KEYS } from '../../../support/store-keys.ts';
 import { until } from '../../../support/until.ts';
+import { openTemporaryStore, type TemporaryStore } from '../../../support/world.ts';
 
 export const SILENT = pino({ level: 'silent' });
 const monotonicMs = () => SYSTEM_CLOCK.monotonicMs();
@@ -90,45 +88,39 @@ export class AnchoringFixture {
   readonly client: LedgerClient;
   /** Where the client finds the ledger. */
   readonly where: { url: string };
+  readonly #opened: TemporaryStore;
   #running: Anchoring[] = [];
 
-  private constructor(
-    folder: string,
-    devLedger: DevLedger,
-    store: Store,
-    client: LedgerClient,
-    where: { url: string },
-  ) {
-    this.folder = folder;
+  private constructor(opened: TemporaryStore, devLedger: DevLedger, client: LedgerClient, where: { url: string }) {
+    this.#opened = opened;
+    this.folder = opened.folder;
+    this.store = opened.store;
     this.devLedger = devLedger;
-    this.store = store;
     this.client = client;
     this.where = where;
   }
 
   static async open(): Promise<AnchoringFixture> {
-    const folder = await mkdtemp(join(tmpdir(), 'provec-anchoring-'));
-    const devLedger = await startDevLedger({ dataDir: folder, log: SILENT });
-    const store = await openSqliteStore(folder, { keys: TEST_KEYS });
+    const opened = await openTemporaryStore();
+    const devLedger = await startDevLedger({ dataDir: opened.folder, log: SILENT });
     const where = {
       get url() {
         return devLedger.url;
       },
     };
-    const client = await clientOf(folder, where);
+    const client = await clientOf(opened.folder, where);
     await fundFromEmbeddedLedger(client);
-    return new AnchoringFixture(folder, devLedger, store, client, where);
+    return new AnchoringFixture(opened, devLedger, client, where);
   }
 
-  /** A fixture with a collection whose first root is confirmed; no instance is running. */
-  static async confirmed(): Promise<{ fixture: AnchoringFixture; row: CollectionRow; cut: Cut }> {
-    const fixture = await AnchoringFixture.open();
-    const row = await fixture.collection();
-    const cut = await fixture.commit(row);
-    const anchoring = await fixture.start();
+  /** Creates a collection and confirms its first root, with an instance that then stops. */
+  async confirmed(): Promise<{ row: CollectionRow; cut: Cut }> {
+    const row = await this.collection();
+    const cut = await this.commit(row);
+    const anchoring = await this.start();
     await anchoring.submit(row.id, cut, 20_000);
     await anchoring.stop();
-    return { fixture, row, cut };
+    return { row, cut };
   }
 
   /** The collection's anchor on the ledger; null when it cannot be read. */
@@ -201,8 +193,7 @@ export class AnchoringFixture {
   async end(): Promise<void> {
     await this.stop();
     await this.devLedger.stop();
-    await this.store.close();
-    await rm(this.folder, { recursive: true, force: true });
+    await this.#opened.destroy();
   }
 }
 

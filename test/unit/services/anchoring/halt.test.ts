@@ -19,7 +19,8 @@ describe('what contradicts the ledger is never anchored over it', () => {
 
   /** A collection whose first root is confirmed. */
   beforeEach(async () => {
-    ({ fixture, row, cut } = await AnchoringFixture.confirmed());
+    fixture = await AnchoringFixture.open();
+    ({ row, cut } = await fixture.confirmed());
   });
   afterEach(() => fixture.end());
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ReferenceResolver } from '../../../../services/cluster/collection-reference.ts';
 import type { AccountRow } from '../../../../store/catalog.ts';
 import { newAccount, newCollection } from '../../../contract/store-rows.ts';
-import { openTemporaryStore } from '../../../support/accounts.ts';
+import { openTemporaryStore, type TemporaryStore } from '../../../support/world.ts';
 
 const acme = newAccount({ name: 'acme' });
 const globex = newAccount({ name: 'globex' });
@@ -12,7 +12,7 @@ const alone = inAccount(acme, 'alone');
 const likeAnId = inAccount(globex, randomUUID());
 const both = [inAccount(acme, 'both'), inAccount(globex, 'both')];
 
-let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
+let opened: TemporaryStore;
 let references: ReferenceResolver;
 beforeAll(async () => {
   opened = await openTemporaryStore();

@@ -3,9 +3,9 @@ import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import { anchorTable } from '../../../../services/cluster/collection-table.ts';
 import { emptyAnchorRow } from '../../../../store/anchors.ts';
 import { head, newCollection } from '../../../contract/store-rows.ts';
-import { openTemporaryStore } from '../../../support/accounts.ts';
+import { openTemporaryStore, type TemporaryStore } from '../../../support/world.ts';
 
-let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
+let opened: TemporaryStore;
 beforeAll(async () => {
   opened = await openTemporaryStore();
 });

@@ -1,24 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type Context, ServiceBroker, type ServiceSchema } from 'moleculer';
-import { pino } from 'pino';
+import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import type { AnchoringActions, AnchorReceipt } from '../../../../contracts/actions/anchoring.ts';
 import type { ActionName, Actions } from '../../../../contracts/actions/call.ts';
 import { LEDGER_PROGRAM } from '../../../../lib/ledger/program.ts';
 import type { PlanName } from '../../../../lib/plans.ts';
 import { type Clock, SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import { type Config, readConfig } from '../../../../process/config.ts';
-import type { Runtime } from '../../../../process/runtime.ts';
 import collectionsService from '../../../../services/collections/collections.service.ts';
 import keysService from '../../../../services/keys/keys.service.ts';
 import meteringService from '../../../../services/metering/metering.service.ts';
 import type { AnchorRow } from '../../../../store/anchors.ts';
 import type { Store } from '../../../../store/port.ts';
-import { openSqliteStore } from '../../../../store/sqlite/store.ts';
-import { type ClientParams, clientCall } from '../../../support/client-call.ts';
-import { TEST_KEYS } from '../../../support/store-keys.ts';
+import type { ClientParams } from '../../../support/client-call.ts';
+import { openTemporaryStore, startWorld, type TemporaryStore, type World } from '../../../support/world.ts';
 import { ShardsInMemory } from './shards.ts';
 
 type Submitted = AnchoringActions['anchoring.submit']['params'];
@@ -77,39 +71,39 @@ export class Harness {
   readonly anchoring = new AnchoringInMemory();
   readonly config: Config;
   readonly store: Store;
-  readonly #folder: string;
+  readonly #opened: TemporaryStore;
+  readonly #environment: Record<string, string>;
   readonly #clock: Clock;
-  #broker: ServiceBroker | null = null;
+  #world: World | null = null;
 
-  private constructor(folder: string, config: Config, store: Store, clock: Clock) {
-    this.#folder = folder;
+  private constructor(opened: TemporaryStore, environment: Record<string, string>, clock: Clock) {
+    this.#opened = opened;
+    this.#environment = { PROVEC_DATA_DIR: opened.folder, ...environment };
     this.#clock = clock;
-    this.config = config;
-    this.store = store;
-    this.shards = new ShardsInMemory(store);
+    this.config = readConfig(this.#environment);
+    this.store = opened.store;
+    this.shards = new ShardsInMemory(opened.store);
   }
 
   static async open(environment: Record<string, string> = {}, clock: Clock = SYSTEM_CLOCK): Promise<Harness> {
-    const folder = await mkdtemp(join(tmpdir(), 'provec-collections-'));
-    const config = readConfig({ PROVEC_DATA_DIR: folder, ...environment });
-    const harness = new Harness(folder, config, await openSqliteStore(folder, { keys: TEST_KEYS }), clock);
+    const harness = new Harness(await openTemporaryStore(), environment, clock);
     await harness.startServices();
     return harness;
   }
 
   get broker(): ServiceBroker {
-    return this.#broker!;
+    return this.#world!.broker;
   }
 
   async startServices(): Promise<void> {
-    const { config, store } = this;
-    const runtime: Runtime = { config, store, clock: this.#clock, log: pino({ level: 'silent' }) };
-    const broker = new ServiceBroker({ logger: false, tracking: { enabled: true } });
-    for (const service of [collectionsService, keysService, meteringService]) broker.createService(service(runtime));
-    broker.createService(this.shards.schema());
-    broker.createService(this.anchoring.schema());
-    await broker.start();
-    this.#broker = broker;
+    const others = [() => this.shards.schema(), () => this.anchoring.schema()];
+    this.#world = await startWorld({
+      environment: this.#environment,
+      store: this.store,
+      clock: this.#clock,
+      services: [collectionsService, keysService, meteringService, ...others],
+      broker: { tracking: { enabled: true } },
+    });
   }
 
   async stopServices(): Promise<void> {
@@ -127,12 +121,11 @@ export class Harness {
     params: ClientParams<N>,
     options: Record<string, unknown> = {},
   ): Promise<Actions[N]['result']> {
-    return clientCall(this.broker, action, params, options);
+    return this.#world!.call(action, params, options);
   }
 
   async close(): Promise<void> {
     await this.stopServices();
-    await this.store.close();
-    await rm(this.#folder, { recursive: true, force: true });
+    await this.#opened.destroy();
   }
 }

@@ -1,16 +1,11 @@
 import { Writable } from 'node:stream';
-import { type Context, ServiceBroker } from 'moleculer';
+import type { BrokerOptions } from 'moleculer';
 import { pino } from 'pino';
 import type { DecodedRequest } from '../../../../contracts/requests/requests.ts';
 import { ProvecError } from '../../../../lib/errors.ts';
-import { type Clock, SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
-import { readConfig } from '../../../../process/config.ts';
-import type { Runtime } from '../../../../process/runtime.ts';
+import type { Clock } from '../../../../lib/time/clock.ts';
 import gateway, { type GatewayOptions } from '../../../../services/gateway/gateway.service.ts';
-
-type Handler = (params: Record<string, never>, options: { signal?: AbortSignal }) => unknown;
-/** Handlers by full action name; each replaces the service that owns the action. */
-export type FakeActions = Record<string, Handler>;
+import { type FakeActions, startWorld, type World } from '../../../support/world.ts';
 
 export const KEY = 'pv_live_test-key-of-the-first-account';
 export const READ_KEY = 'pv_live_test-key-that-may-only-read';
@@ -60,13 +55,10 @@ function defaults(): FakeActions {
   };
 }
 
-export interface Edge {
+export interface Edge extends Pick<World, 'broker' | 'calls'> {
   port: number;
-  broker: ServiceBroker;
   /** The whole log, as JSON lines. */
   log: string[];
-  /** Calls that the fakes received, by action. */
-  calls: Map<string, Record<string, unknown>[]>;
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
   stop(): Promise<void>;
 }
@@ -83,7 +75,7 @@ export interface EdgeOptions extends GatewayOptions {
   actions?: FakeActions;
   /** Actions to leave out. */
   without?: string[];
-  broker?: Record<string, unknown>;
+  broker?: BrokerOptions;
   clock?: Clock;
 }
 
@@ -96,31 +88,16 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
       done();
     },
   });
-  const config = readConfig({ PROVEC_PORT: '0', PROVEC_LOG_LEVEL: 'debug', ...options.env });
-  const { clock = SYSTEM_CLOCK } = options;
-  const runtime: Runtime = { config, store: {} as never, clock, log: pino({ level: 'debug' }, sink) };
-  const broker = new ServiceBroker({ logger: false, nodeID: 'node-of-the-tests', ...options.broker });
-  const calls = new Map<string, Record<string, unknown>[]>();
   const actions = { ...defaults(), ...options.actions };
   for (const name of options.without ?? []) delete actions[name];
-  for (const service of new Set(Object.keys(actions).map((name) => name.split('.')[0]!))) {
-    const own = Object.entries(actions).filter(([name]) => name.startsWith(`${service}.`));
-    broker.createService({
-      name: service,
-      actions: Object.fromEntries(
-        own.map(([name, handler]) => [
-          name.slice(service.length + 1),
-          (ctx: Context) => {
-            const params = ctx.params as Record<string, never>;
-            calls.set(name, [...(calls.get(name) ?? []), params]);
-            return handler(params, ctx.options as { signal?: AbortSignal });
-          },
-        ]),
-      ),
-    });
-  }
-  broker.createService(gateway(runtime, options));
-  await broker.start();
+  const { broker, calls } = await startWorld({
+    environment: { PROVEC_PORT: '0', PROVEC_LOG_LEVEL: 'debug', ...options.env },
+    clock: options.clock,
+    log: pino({ level: 'debug' }, sink),
+    services: [(runtime) => gateway(runtime, options)],
+    fakes: actions,
+    broker: { nodeID: 'node-of-the-tests', ...options.broker },
+  });
   const { port } = (await broker.call('gateway.listen')) as { port: number };
   return {
     port,

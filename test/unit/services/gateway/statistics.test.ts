@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { shardUnavailableError } from '../../../../lib/shard/shard-unavailable.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import { RawConnection } from '../../../support/raw-connection.ts';
-import { type Edge, type FakeActions, KEY, startEdge, until } from './harness.ts';
+import type { FakeActions } from '../../../support/world.ts';
+import { type Edge, KEY, startEdge, until } from './harness.ts';
 
 const STATS = '/pinecone/indexes/docs/describe_index_stats';
 const PAGE = 500;

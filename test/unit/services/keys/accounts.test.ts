@@ -6,16 +6,17 @@ import { makeFirstKey, recordShown } from '../../../../services/keys/first-key.t
 import { secretHash } from '../../../../services/keys/secret.ts';
 import type { Scope } from '../../../../store/keys.ts';
 import type { Store } from '../../../../store/port.ts';
-import { ManualClock, openTemporaryStore, rejectedError, startNode, type TestNode } from '../../../support/accounts.ts';
+import { ManualClock, rejectedError, startNode } from '../../../support/accounts.ts';
+import { openTemporaryStore, type TemporaryStore, type World } from '../../../support/world.ts';
 
-let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
+let opened: TemporaryStore;
 let store: Store;
 let clock: ManualClock;
-let node: TestNode;
+let node: World;
 let removed: string[];
 
-const brokers: TestNode[] = [];
-async function start(plans = {}): Promise<TestNode> {
+const brokers: World[] = [];
+async function start(plans = {}): Promise<World> {
   const started = await startNode(store, clock, plans, async (accountId) => {
     removed.push(accountId);
   });

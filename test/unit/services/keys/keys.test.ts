@@ -6,23 +6,17 @@ import type { ErrorCode, ProvecError } from '../../../../lib/errors.ts';
 import { makeFirstKey } from '../../../../services/keys/first-key.ts';
 import { ReadCache } from '../../../../services/keys/read-cache.ts';
 import type { Store } from '../../../../store/port.ts';
-import {
-  eventually,
-  ManualClock,
-  openTemporaryStore,
-  rejectedError,
-  startNode,
-  type TestNode,
-} from '../../../support/accounts.ts';
+import { eventually, ManualClock, rejectedError, startNode } from '../../../support/accounts.ts';
+import { openTemporaryStore, type TemporaryStore, type World } from '../../../support/world.ts';
 
-let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
+let opened: TemporaryStore;
 let store: Store;
 let clock: ManualClock;
-let node: TestNode;
+let node: World;
 let removed: string[];
 
-const brokers: TestNode[] = [];
-async function start(plans = {}): Promise<TestNode> {
+const brokers: World[] = [];
+async function start(plans = {}): Promise<World> {
   const started = await startNode(store, clock, plans, async (accountId) => {
     removed.push(accountId);
   });

@@ -2,26 +2,20 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { ProvecError } from '../../../../lib/errors.ts';
 import type { Store } from '../../../../store/port.ts';
 import { StoreError } from '../../../../store/port.ts';
-import {
-  eventually,
-  ManualClock,
-  openTemporaryStore,
-  rejectedError,
-  startNode,
-  type TestNode,
-} from '../../../support/accounts.ts';
+import { eventually, ManualClock, rejectedError, startNode } from '../../../support/accounts.ts';
 import { queryCounter } from '../../../support/query-counter.ts';
+import { openTemporaryStore, type TemporaryStore, type World } from '../../../support/world.ts';
 
-let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
+let opened: TemporaryStore;
 let store: Store;
 let clock: ManualClock;
-let nodes: TestNode[];
-let node: TestNode;
+let nodes: World[];
+let node: World;
 let accountId: string;
 
 const PLANS = { free: { queries: 100 }, pro: { queries: 200 } };
 
-async function start(): Promise<TestNode> {
+async function start(): Promise<World> {
   const started = await startNode(store, clock, PLANS);
   nodes.push(started);
   return started;
@@ -57,7 +51,7 @@ async function takeMany(count: number, from = node): Promise<{ passed: number; r
   return { passed: count - refused.length, refused };
 }
 
-async function stop(stopped: TestNode): Promise<void> {
+async function stop(stopped: World): Promise<void> {
   await stopped.broker.stop();
   nodes = nodes.filter((each) => each !== stopped);
 }

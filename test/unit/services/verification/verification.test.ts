@@ -3,11 +3,11 @@ import type { OnChain } from '../../../../contracts/actions/anchoring.ts';
 import { LEDGER_LAG_MAX_MS } from '../../../../lib/ledger/lag.ts';
 import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
 import { anchorText, collectionRoot } from '../../../../lib/shard/collection-root.ts';
-import { anchored, confirmed, cut, elsewhere, found, head, PLACE, row, World } from './world.ts';
+import { anchored, confirmed, cut, elsewhere, found, head, PLACE, row, ScriptedWorld } from './world.ts';
 
-let world: World;
+let world: ScriptedWorld;
 beforeEach(() => {
-  world = new World();
+  world = new ScriptedWorld();
 });
 afterEach(async () => {
   jest.useRealTimers();

@@ -1,17 +1,15 @@
-import { type Context, ServiceBroker } from 'moleculer';
-import { pino } from 'pino';
 import type { AnchorReceipt, OnChain } from '../../../../contracts/actions/anchoring.ts';
-import { call } from '../../../../contracts/actions/call.ts';
 import { type AnchoredRoot, collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import type { Cut, ShardHead } from '../../../../lib/shard/head.ts';
 import type { RecomputedShard } from '../../../../lib/shard/recomputed.ts';
+import type { ShardSpec } from '../../../../lib/shard/spec.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
-import { readConfig } from '../../../../process/config.ts';
 import verificationService from '../../../../services/verification/verification.service.ts';
 import { type AnchorRow, type ConfirmedAnchor, emptyAnchorRow } from '../../../../store/anchors.ts';
 import type { Contradiction } from '../../../../store/contradictions.ts';
 import type { Store } from '../../../../store/port.ts';
 import { newCollection } from '../../../contract/store-rows.ts';
+import { type FakeActions, startWorld, type World } from '../../../support/world.ts';
 
 const ROW = newCollection({ accountId: 'account', name: 'demo', dimensions: 2, shards: 2 });
 export const PLACE = { address: 'Address', explorerUrl: 'https://explorer.test/address/Address' };
@@ -40,8 +38,10 @@ export const elsewhere = (status: 'absent' | 'foreign' | 'unreachable'): OnChain
   ...PLACE,
 });
 
+const indexIn = ({ shard }: Record<string, never>) => (shard as ShardSpec).index;
+
 /** Shards and a ledger whose every response the test sets. */
-export class World {
+export class ScriptedWorld {
   /**
    * Seqs that the shards have committed, and the state of a shard's stored bytes if it differs from
    * the recorded one.
@@ -71,63 +71,64 @@ export class World {
   /** Total pause between reads of the ledger, on a clock that advances by that much. */
   pausedMs = 0;
   onPause = (): void => undefined;
-  #broker = new ServiceBroker({ logger: false });
+  #world: World | null = null;
 
   async start(environment: Record<string, string> = {}): Promise<void> {
-    const runtime = {
-      config: readConfig(environment),
-      store: { contradictions: { list: async () => this.contradictions } } as unknown as Store,
-      clock: { ...SYSTEM_CLOCK, wallMs: () => SYSTEM_CLOCK.wallMs() + this.pausedMs },
-      log: pino({ level: 'silent' }),
-    };
-    const broker = this.#broker;
     const pause = async (ms: number) => {
       this.pausedMs += ms;
       this.onPause();
     };
-    broker.createService(verificationService(runtime, pause));
-    broker.createService({ name: 'collections', actions: { resolve: () => ROW } });
-    broker.createService({ name: 'keys', actions: { plan: () => (this.anchoring ? 'enterprise' : 'free') } });
-    broker.createService({
-      name: 'anchoring',
-      actions: {
-        submit: ({ params }: Context<{ cut: Cut }>) => {
-          this.submitted.push(params.cut);
-          return { status: 'pending', signature: null, explorerUrl: null };
-        },
-        confirmation: ({ params }: Context<{ cut: Cut }>) => {
-          this.awaited.push(params.cut);
-          return { status: this.onAwaited(params.cut), signature: null, explorerUrl: null };
-        },
-        state: () => this.row,
-        onChain: () => this.onChain,
+    this.#world = await startWorld({
+      environment,
+      store: { contradictions: { list: async () => this.contradictions } } as unknown as Store,
+      clock: { ...SYSTEM_CLOCK, wallMs: () => SYSTEM_CLOCK.wallMs() + this.pausedMs },
+      services: [(runtime) => verificationService(runtime, pause)],
+      fakes: {
+        'collections.resolve': () => ROW,
+        'keys.plan': () => (this.anchoring ? 'enterprise' : 'free'),
+        ...this.#anchoringActions(),
+        ...this.#shardsActions(),
       },
     });
-    broker.createService({
-      name: 'shards',
-      actions: {
-        head: ({ params }: Context<{ shard: { index: number } }>) => head(this.committed[params.shard.index]),
-        recompute: async ({ params }: Context<{ shard: { index: number } }>) => {
-          const { index } = params.shard;
-          if (index === 0) this.scans += 1;
-          const seq = this.committed[index];
-          await this.duringScan(index);
-          const session = `${index} ${this.scans}`;
-          this.open.set(session, index);
-          return this.#recomputed(session, seq);
-        },
-        extend: ({ params }: Context<{ session: string; seq: number }>) => this.#recomputed(params.session, params.seq),
-        keep: ({ params }: Context<{ session: string }>) => {
-          this.kept.push(params.session);
-          return null;
-        },
-        release: ({ params }: Context<{ session: string }>) => {
-          this.open.delete(params.session);
-          return null;
-        },
+  }
+
+  #anchoringActions(): FakeActions {
+    return {
+      'anchoring.submit': ({ cut }) => {
+        this.submitted.push(cut);
+        return { status: 'pending', signature: null, explorerUrl: null };
       },
-    });
-    await broker.start();
+      'anchoring.confirmation': ({ cut }) => {
+        this.awaited.push(cut);
+        return { status: this.onAwaited(cut), signature: null, explorerUrl: null };
+      },
+      'anchoring.state': () => this.row,
+      'anchoring.onChain': () => this.onChain,
+    };
+  }
+
+  #shardsActions(): FakeActions {
+    return {
+      'shards.head': (params) => head(this.committed[indexIn(params)]),
+      'shards.recompute': async (params) => {
+        const index = indexIn(params);
+        if (index === 0) this.scans += 1;
+        const seq = this.committed[index];
+        await this.duringScan(index);
+        const session = `${index} ${this.scans}`;
+        this.open.set(session, index);
+        return this.#recomputed(session, seq);
+      },
+      'shards.extend': ({ session, seq }) => this.#recomputed(session, seq),
+      'shards.keep': ({ session }) => {
+        this.kept.push(session);
+        return null;
+      },
+      'shards.release': ({ session }) => {
+        this.open.delete(session);
+        return null;
+      },
+    };
   }
 
   #recomputed(session: string, seq: number): RecomputedShard {
@@ -140,10 +141,10 @@ export class World {
   }
 
   verify() {
-    return call(this.#broker, 'verification.verify', { accountId: 'account', name: 'demo' });
+    return this.#world!.call('verification.verify', { accountId: 'account', name: 'demo' });
   }
 
   stop(): Promise<void> {
-    return this.#broker.stop();
+    return this.#world!.broker.stop();
   }
 }

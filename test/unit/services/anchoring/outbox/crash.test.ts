@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { collectionRoot } from '../../../../../lib/shard/collection-root.ts';
 import type { OutboxStep } from '../../../../../services/anchoring/context.ts';
 import { until } from '../../../../support/until.ts';
@@ -13,10 +13,11 @@ const never = () => new Promise<void>(() => {});
 
 describe('faults at every instant of the outbox', () => {
   let fixture: AnchoringFixture;
-  beforeEach(async () => {
+  beforeAll(async () => {
     fixture = await AnchoringFixture.open();
   });
-  afterEach(() => fixture.end());
+  afterEach(() => fixture.stop());
+  afterAll(() => fixture.end());
 
   test.each(FAULTS)('the ledger is killed at "%s" (%i): the root is anchored exactly once', async (at, occurrence) => {
     const row = await fixture.collection();

@@ -3,7 +3,7 @@
  * after it was carried out, when the ledger shows the same root as then. In each case the shards
  * hold a forged past that a new row would not match.
  */
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Cut } from '../../../../../lib/shard/head.ts';
 import { NOT_DELETED } from '../../../../../services/anchoring/recovery/deletion.ts';
 import { retire } from '../../../../../services/anchoring/recovery/retire.ts';
@@ -22,12 +22,17 @@ let cut: Cut;
 const stored = async (): Promise<AnchorRow> => (await fixture.store.anchors.get(row.id))!;
 const onChain = () => fixture.onChain(row);
 
+beforeAll(async () => {
+  fixture = await AnchoringFixture.open();
+});
+afterAll(() => fixture.end());
+
 /** Version 1 is confirmed, and no instance is running. */
 beforeEach(async () => {
-  ({ fixture, row, cut } = await AnchoringFixture.confirmed());
+  ({ row, cut } = await fixture.confirmed());
   expect(await onChain()).toMatchObject({ version: 1, decisions: 0 });
 });
-afterEach(() => fixture.end());
+afterEach(() => fixture.stop());
 
 /** Replaces the current row with a kept one, requests an anchor, and expects no effect. */
 async function expectRefused(kept: AnchorRow): Promise<void> {

@@ -2,19 +2,17 @@
  * An update that discovers, after some shards have committed, that a record has grown meanwhile.
  */
 import { afterEach, expect, test } from '@jest/globals';
-import { type Context, type Middleware, ServiceBroker } from 'moleculer';
-import { pino } from 'pino';
+import type { Context, Middleware } from 'moleculer';
 import type { ActionName, Actions } from '../../../../../contracts/actions/call.ts';
 import { LIMITS } from '../../../../../lib/limits.ts';
-import { SYSTEM_CLOCK } from '../../../../../lib/time/clock.ts';
-import { readConfig } from '../../../../../process/config.ts';
 import collectionsService from '../../../../../services/collections/collections.service.ts';
 import { shardIndexOf } from '../../../../../services/collections/shard-routing.ts';
 import keysService from '../../../../../services/keys/keys.service.ts';
 import meteringService from '../../../../../services/metering/metering.service.ts';
 import shardsService from '../../../../../services/shards/shards.service.ts';
-import { openTemporaryStore, rejectedError } from '../../../../support/accounts.ts';
-import { type ClientParams, clientCall } from '../../../../support/client-call.ts';
+import { rejectedError } from '../../../../support/accounts.ts';
+import type { ClientParams } from '../../../../support/client-call.ts';
+import { openTemporaryStore, startWorld, type TemporaryStore, type World } from '../../../../support/world.ts';
 
 const SHARDS = 4;
 const IDS = Array.from({ length: 16 }, (_, at) => `r${at}`);
@@ -23,14 +21,14 @@ const PARTLY =
   'The service changed only some of the records: meanwhile a record was written whose metadata would become too long. ' +
   'Send the request again; if it still would, the response is a 400.';
 
-let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
-let broker: ServiceBroker;
+let opened: TemporaryStore;
+let world: World;
 let target: { accountId: string; name: string };
 /** Runs before the first change in the shard with the growing record. */
 let before: (() => Promise<unknown>) | null = null;
 
 afterEach(async () => {
-  await broker.stop();
+  await world.broker.stop();
   await opened.destroy();
 });
 
@@ -53,17 +51,17 @@ const interposing = {
 
 async function start(): Promise<void> {
   opened = await openTemporaryStore();
-  const config = readConfig({
-    PROVEC_DATA_DIR: opened.folder,
-    PROVEC_WORKERS: '1',
-    PROVEC_DISK_RESERVE_MB: '0',
-    PROVEC_LEDGER: 'off',
+  world = await startWorld({
+    environment: {
+      PROVEC_DATA_DIR: opened.folder,
+      PROVEC_WORKERS: '1',
+      PROVEC_DISK_RESERVE_MB: '0',
+      PROVEC_LEDGER: 'off',
+    },
+    store: opened.store,
+    services: [collectionsService, keysService, meteringService, shardsService],
+    broker: { middlewares: [interposing] },
   });
-  const runtime = { config, store: opened.store, clock: SYSTEM_CLOCK, log: pino({ level: 'silent' }) };
-  broker = new ServiceBroker({ logger: false, middlewares: [interposing] });
-  for (const service of [collectionsService, keysService, meteringService, shardsService])
-    broker.createService(service(runtime));
-  await broker.start();
   const { account } = await ask('keys.createAccount', { name: 'someone', plan: 'enterprise' });
   target = { accountId: account.id, name: 'docs' };
   await ask('collections.create', { ...target, dimensions: 1, metric: 'dot', shards: SHARDS });
@@ -71,7 +69,7 @@ async function start(): Promise<void> {
 }
 
 function ask<N extends ActionName>(action: N, params: ClientParams<N>): Promise<Actions[N]['result']> {
-  return clientCall(broker, action, params);
+  return world.call(action, params);
 }
 const recordOf = (id: string, chars: number) => ({ id, values: [1], metadata: { a: 1, text: 'x'.repeat(chars) } });
 const grow = () => ask('collections.upsert', { ...target, records: [recordOf(GROWING, LIMITS.metadataMaxBytes - 20)] });

@@ -1,18 +1,15 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { ServiceBroker } from 'moleculer';
-import { pino } from 'pino';
 import type { ActionName, Actions } from '../../../../../contracts/actions/call.ts';
 import { INTERNAL_LIMITS } from '../../../../../lib/limits.ts';
-import { readConfig } from '../../../../../process/config.ts';
-import type { Runtime } from '../../../../../process/runtime.ts';
 import collectionsService from '../../../../../services/collections/collections.service.ts';
 import keysService from '../../../../../services/keys/keys.service.ts';
 import meteringService from '../../../../../services/metering/metering.service.ts';
 import shardsService from '../../../../../services/shards/shards.service.ts';
 import { type Store, StoreError } from '../../../../../store/port.ts';
-import { eventually, isPending, ManualClock, openTemporaryStore, rejectedError } from '../../../../support/accounts.ts';
-import { type ClientParams, clientCall } from '../../../../support/client-call.ts';
+import { eventually, isPending, ManualClock, rejectedError } from '../../../../support/accounts.ts';
+import type { ClientParams } from '../../../../support/client-call.ts';
 import { AppendGate, withLog } from '../../../../support/store-log.ts';
+import { openTemporaryStore, startWorld, type TemporaryStore, type World } from '../../../../support/world.ts';
 
 /**
  * Timeout of a caller that gives up soon. The services' clock stands still, so the write itself is
@@ -20,10 +17,10 @@ import { AppendGate, withLog } from '../../../../support/store-log.ts';
  */
 const SHORT = { timeout: 40 };
 
-let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
+let opened: TemporaryStore;
 let clock: ManualClock;
 let gate: AppendGate;
-let broker: ServiceBroker;
+let world: World;
 let target: { accountId: string; name: string };
 
 beforeEach(async () => {
@@ -34,32 +31,31 @@ beforeEach(async () => {
 afterEach(async () => {
   jest.useRealTimers();
   gate.open();
-  await broker.stop();
+  await world.broker.stop();
   await opened.destroy();
 });
 
 /** The services that a write passes through, with a quota of ten records. */
 async function start(wrap: (store: Store) => Store = gate.wrap): Promise<void> {
-  const config = readConfig({
-    PROVEC_DATA_DIR: opened.folder,
-    PROVEC_WORKERS: '1',
-    PROVEC_DISK_RESERVE_MB: '0',
-    PROVEC_LEDGER: 'off',
-    PROVEC_PLANS: '{"free": {"vectors": 10, "writes": 10}}',
+  world = await startWorld({
+    environment: {
+      PROVEC_DATA_DIR: opened.folder,
+      PROVEC_WORKERS: '1',
+      PROVEC_DISK_RESERVE_MB: '0',
+      PROVEC_LEDGER: 'off',
+      PROVEC_PLANS: '{"free": {"vectors": 10, "writes": 10}}',
+    },
+    store: wrap(opened.store),
+    clock,
+    services: [collectionsService, keysService, meteringService, shardsService],
   });
-  const runtime: Runtime = { config, store: wrap(opened.store), clock, log: pino({ level: 'silent' }) };
-  broker = new ServiceBroker({ logger: false });
-  for (const service of [collectionsService, keysService, meteringService, shardsService]) {
-    broker.createService(service(runtime));
-  }
-  await broker.start();
   const { account } = await ask('keys.createAccount', { name: 'someone', plan: 'free' });
   target = { accountId: account.id, name: 'docs' };
   await ask('collections.create', { ...target, dimensions: 1, metric: 'dot' });
 }
 
 function ask<N extends ActionName>(action: N, params: ClientParams<N>, options = {}): Promise<Actions[N]['result']> {
-  return clientCall(broker, action, params, options);
+  return world.call(action, params, options);
 }
 
 function upsert(prefix: string, count: number, options = {}): Promise<Actions['collections.upsert']['result']> {
