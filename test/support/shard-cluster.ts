@@ -1,7 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import pino from 'pino';
 import { ownIdentity, type ProcessIdentity } from '../../lib/host/process-identity.ts';
 import { shardKey } from '../../lib/shard/key.ts';
@@ -15,9 +12,8 @@ import type { ShardOffer } from '../../services/shards/cluster/rebalancing/shard
 import { ShardNode } from '../../services/shards/shard-node.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
 import type { Store } from '../../store/port.ts';
-import { openSqliteStore } from '../../store/sqlite/store.ts';
 import { SeverableStore } from './severed-store.ts';
-import { TEST_KEYS } from './store-keys.ts';
+import { openTemporaryStore } from './world.ts';
 
 const ACCOUNT = 'a0000000-0000-4000-8000-000000000001';
 const PATIENCE_MS = 30_000;
@@ -62,8 +58,7 @@ export async function shardCluster(
   wrap: (store: Store, name: string) => Store = (store) => store,
   environment: Record<string, string> = {},
 ): Promise<ShardCluster> {
-  const folder = mkdtempSync(join(tmpdir(), 'provec-cluster-'));
-  const store = await openSqliteStore(folder, { keys: TEST_KEYS });
+  const { store, folder, destroy } = await openTemporaryStore();
   const createdAt = new Date(0).toISOString();
   await store.catalog.createAccount({ id: ACCOUNT, name: 'test', plan: 'enterprise', createdAt });
   const row: CollectionRow = {
@@ -166,8 +161,7 @@ export async function shardCluster(
     },
     async end() {
       for (const name of [...nodes.keys()]) await cluster.stop(name);
-      await store.close();
-      rmSync(folder, { recursive: true, force: true });
+      await destroy();
     },
   };
   for (const name of names) await cluster.join(name);

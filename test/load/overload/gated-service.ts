@@ -1,10 +1,6 @@
-import { ServiceBroker } from 'moleculer';
-import { pino } from 'pino';
-import { call } from '../../../contracts/actions/call.ts';
+import type { ServiceBroker } from 'moleculer';
 import type { UsageReport } from '../../../contracts/actions/metering.ts';
 import type { PlanName } from '../../../lib/plans.ts';
-import { readConfig } from '../../../process/config.ts';
-import type { Runtime } from '../../../process/runtime.ts';
 import collections from '../../../services/collections/collections.service.ts';
 import gateway from '../../../services/gateway/gateway.service.ts';
 import type { OverloadBounds } from '../../../services/gateway/overload/overload.ts';
@@ -12,8 +8,7 @@ import keys from '../../../services/keys/keys.service.ts';
 import metering from '../../../services/metering/metering.service.ts';
 import { ManualClock } from '../../support/accounts.ts';
 import { type Api, apiClient } from '../../support/api-client.ts';
-import { clientCall } from '../../support/client-call.ts';
-import { openTemporaryStore } from '../../support/world.ts';
+import { openTemporaryStore, startWorld } from '../../support/world.ts';
 import { ShardsGate } from './gate.ts';
 
 export const ADMIN_TOKEN = 'admin-token-of-the-tests-0123456789';
@@ -53,20 +48,20 @@ export async function startGatedService(
 ): Promise<GatedService> {
   const { destroy, store } = await openTemporaryStore();
   const clock = new ManualClock();
-  const config = readConfig({
-    PROVEC_PORT: '0',
-    PROVEC_LEDGER: 'off',
-    PROVEC_ADMIN_TOKEN: ADMIN_TOKEN,
-    PROVEC_LOG_LEVEL: 'silent',
-    ...environment,
-  });
-  const runtime: Runtime = { config, store, clock, log: pino({ level: 'silent' }) };
-  const broker = new ServiceBroker({ logger: false, tracking: { enabled: true } });
   const gate = new ShardsGate(store, clock);
-  for (const service of [collections(runtime), keys(runtime), metering(runtime), gate.schema()])
-    broker.createService(service);
-  const edge = broker.createService(gateway(runtime, { bounds }));
-  await broker.start();
+  const { broker, call } = await startWorld({
+    environment: {
+      PROVEC_PORT: '0',
+      PROVEC_LEDGER: 'off',
+      PROVEC_ADMIN_TOKEN: ADMIN_TOKEN,
+      PROVEC_LOG_LEVEL: 'silent',
+      ...environment,
+    },
+    store,
+    clock,
+    services: [collections, keys, metering, () => gate.schema(), (runtime) => gateway(runtime, { bounds })],
+    broker: { tracking: { enabled: true } },
+  });
   const { port } = (await broker.call('gateway.listen')) as { port: number };
   const url = `http://127.0.0.1:${port}`;
   let stopping: Promise<void> | null = null;
@@ -77,12 +72,12 @@ export async function startGatedService(
     clock,
     broker,
     async tenant(plan, shards = 1) {
-      const { account, key } = await call(broker, 'keys.createAccount', { name: 'tenant', plan });
+      const { account, key } = await call('keys.createAccount', { name: 'tenant', plan });
       const secret = key.secret!;
       const api = apiClient(url, secret);
       const accountId = account.id;
-      await clientCall(broker, 'collections.create', { accountId, name: 'docs', dimensions: DIMENSIONS, shards });
-      const usage = async () => (await call(broker, 'metering.usage', { accountId })).usage;
+      await call('collections.create', { accountId, name: 'docs', dimensions: DIMENSIONS, shards });
+      const usage = async () => (await call('metering.usage', { accountId })).usage;
       return { accountId, secret, api, usage };
     },
     async metric(series) {
@@ -92,8 +87,7 @@ export async function startGatedService(
     },
     stop() {
       stopping ??= (async () => {
-        const ended = broker.destroyService(edge);
-        await ended;
+        await broker.destroyService('gateway');
         await broker.stop();
         await destroy();
       })();
