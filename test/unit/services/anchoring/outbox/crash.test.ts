@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { collectionRoot } from '../../../../../lib/shard/collection-root.ts';
 import type { OutboxStep } from '../../../../../services/anchoring/context.ts';
 import { until } from '../../../../support/until.ts';
@@ -11,15 +11,16 @@ const FAULTS = STEPS.flatMap((step) => [0, 1].map((occurrence) => [step, occurre
 
 const never = () => new Promise<void>(() => {});
 
-describe('faults at every instant of the outbox', () => {
-  let fixture: AnchoringFixture;
-  beforeAll(async () => {
+let fixture: AnchoringFixture;
+
+// A ledger that died several times restarts with growing pauses, so each test has its own.
+describe('the ledger is killed at every instant of the outbox', () => {
+  beforeEach(async () => {
     fixture = await AnchoringFixture.open();
   });
-  afterEach(() => fixture.stop());
-  afterAll(() => fixture.end());
+  afterEach(() => fixture.end());
 
-  test.each(FAULTS)('the ledger is killed at "%s" (%i): the root is anchored exactly once', async (at, occurrence) => {
+  test.each(FAULTS)('at "%s" (%i): the root is anchored exactly once', async (at, occurrence) => {
     const row = await fixture.collection();
     const cut = await fixture.commit(row);
     let seen = 0;
@@ -36,7 +37,41 @@ describe('faults at every instant of the outbox', () => {
     await anchoring.stop();
   });
 
-  test.each(FAULTS)('the service is killed at "%s" (%i): its successor continues', async (at, occurrence) => {
+  test('the version on chain only grows while ledger and service are killed in turn', async () => {
+    const row = await fixture.collection(2);
+    let last = 0;
+    for (let round = 0; round < 4; round++) {
+      const at = STEPS[round];
+      let reached = false;
+      const killed = await fixture.start({
+        async onStep(step, collectionId) {
+          if (collectionId !== row.id || step !== at || reached) return;
+          await fixture.killLedger();
+          reached = true;
+          await never();
+        },
+      });
+      void killed.submit(row.id, await fixture.commit(row, round % 2), 0);
+      await until('the fault is reached', () => reached);
+      const version = (await fixture.onChain(row))?.version ?? 0;
+      expect(version).toBeGreaterThanOrEqual(last);
+      last = version;
+    }
+    const anchoring = await fixture.start();
+    const cut = await fixture.commit(row);
+    expect(await anchoring.submit(row.id, cut, WAIT_MS)).toMatchObject(collectionRoot(cut));
+    await anchoring.stop();
+  });
+});
+
+describe('the service is killed at every instant of the outbox', () => {
+  beforeAll(async () => {
+    fixture = await AnchoringFixture.open();
+  });
+  afterEach(() => fixture.stop());
+  afterAll(() => fixture.end());
+
+  test.each(FAULTS)('at "%s" (%i): its successor continues', async (at, occurrence) => {
     const row = await fixture.collection();
     let seen = 0;
     let reached = false;
@@ -68,7 +103,7 @@ describe('faults at every instant of the outbox', () => {
     await anchoring.stop();
   });
 
-  test('the service is killed between a commit and its request: its successor finds the commit in the log', async () => {
+  test('between a commit and its request: its successor finds the commit in the log', async () => {
     const row = await fixture.collection();
     const cut = await fixture.commit(row);
     await fixture.start();
@@ -109,7 +144,7 @@ describe('faults at every instant of the outbox', () => {
     await sleeper.stop();
   });
 
-  test('the service is killed while it closes: the account is closed and the rent returns', async () => {
+  test('while it closes: the account is closed and the rent returns', async () => {
     for (const at of STEPS) {
       const row = await fixture.collection();
       const before = await fixture.client.balance();
@@ -164,32 +199,6 @@ describe('faults at every instant of the outbox', () => {
     expect(await fixture.signatures(row.id)).toHaveLength(2);
     expect(await fixture.signatures(row.id)).not.toContain(signature);
     expect((await anchoring.stats()).failures).toBe(1);
-    await anchoring.stop();
-  });
-
-  test('the version on chain only grows while ledger and service are killed in turn', async () => {
-    const row = await fixture.collection(2);
-    let last = 0;
-    for (let round = 0; round < 4; round++) {
-      const at = STEPS[round];
-      let reached = false;
-      const killed = await fixture.start({
-        async onStep(step, collectionId) {
-          if (collectionId !== row.id || step !== at || reached) return;
-          await fixture.killLedger();
-          reached = true;
-          await never();
-        },
-      });
-      void killed.submit(row.id, await fixture.commit(row, round % 2), 0);
-      await until('the fault is reached', () => reached);
-      const version = (await fixture.onChain(row))?.version ?? 0;
-      expect(version).toBeGreaterThanOrEqual(last);
-      last = version;
-    }
-    const anchoring = await fixture.start();
-    const cut = await fixture.commit(row);
-    expect(await anchoring.submit(row.id, cut, WAIT_MS)).toMatchObject(collectionRoot(cut));
     await anchoring.stop();
   });
 });
