@@ -137,14 +137,16 @@ const FORGERIES: { name: string; make(rows: TamperedRows): void }[] = [
 describe('anchored data changed while a later write waits for its anchor', () => {
   beforeAll(async () => {
     const all = [...FORGERIES.map(({ name }) => name), 'untouched'];
-    for (const name of all) {
+    const fill = async (name: string): Promise<void> => {
       await create(name);
       await upsert(name, [FIRST]);
       await upsert(name, [VICTIM]);
-    }
-    await Promise.all(all.map(anchored));
+      await anchored(name);
+    };
+    await Promise.all(all.map(fill));
     relay.isDown = true;
-    for (const name of all) expect(await upsert(name, [LAST])).toBe('pending');
+    const answers = await Promise.all(all.map((name) => upsert(name, [LAST])));
+    expect(new Set(answers)).toEqual(new Set(['pending']));
     await service.provec.stop();
     for (const { name, make } of FORGERIES) make(rowsOf(name));
     relay.isDown = false;
@@ -160,10 +162,11 @@ describe('anchored data changed while a later write waits for its anchor', () =>
   test('it stays one through another restart, and an untouched collection is anchored', async () => {
     await anchored('untouched');
     await service.restart();
-    for (const { name } of FORGERIES) {
+    const expectSame = async (name: string): Promise<void> => {
       expect(await upsert(name, [{ ...LAST, id: 'later still' }])).toBe('pending');
       expect(await verify(name)).toMatchObject({ state: 'mismatch', anchoredVersion: 2 });
-    }
+    };
+    await Promise.all(FORGERIES.map(({ name }) => expectSame(name)));
     expect(await verify('untouched')).toMatchObject({ state: 'match', anchoredVersion: 3, vectorCount: 3 });
   });
 });
@@ -204,12 +207,11 @@ describe('a checkpoint edited with all its checksums', () => {
     const edited = MANY.map((record) => (record.id === before.id ? after : record));
     roots = { written: rootOf(MANY), edited: rootOf(edited) };
     for (const name of [...CHECKPOINTS, SOUND]) await create(name);
-    await fill('anchored', 0, MANY.length);
-    for (const name of ['newer-than-the-anchor', SOUND]) await fill(name, 0, BATCH);
-    for (const name of ['anchored', 'newer-than-the-anchor', SOUND]) await anchored(name);
+    const newer = ['newer-than-the-anchor', SOUND];
+    await Promise.all([fill('anchored', 0, MANY.length), ...newer.map((name) => fill(name, 0, BATCH))]);
+    await Promise.all(['anchored', ...newer].map(anchored));
     relay.isDown = true;
-    for (const name of ['newer-than-the-anchor', SOUND]) await fill(name, BATCH, MANY.length);
-    await fill('never-anchored', 0, MANY.length);
+    await Promise.all([fill('never-anchored', 0, MANY.length), ...newer.map((name) => fill(name, BATCH, MANY.length))]);
     await service.provec.stop();
     for (const name of CHECKPOINTS) await edit(name);
     await service.restart();

@@ -34,9 +34,7 @@ describe.each(['on', 'off'])(
     };
     const expectMismatch = async (plan: Plan) =>
       expect(await verify(plan)).toMatchObject({ state: 'mismatch', verified: false, reason: expect.any(String) });
-    const ofEach = async (step: (plan: Plan) => Promise<unknown>) => {
-      for (const plan of PLANS) await step(plan);
-    };
+    const ofEach = (step: (plan: Plan) => Promise<unknown>) => Promise.all(PLANS.map(step));
 
     async function fill(plan: Plan): Promise<void> {
       const created = await accounts[plan].api<{ collection: { id: string } }>('POST', '/collections', {
