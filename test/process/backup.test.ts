@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { runProvec } from '../support/repl-run.ts';
-import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const RECORDS_PER_WRITE = 20;
@@ -11,14 +11,14 @@ const SHARDS = { one: 1, four: 4, sixteen: 16 };
 type Name = keyof typeof SHARDS;
 const NAMES = Object.keys(SHARDS) as Name[];
 
-let service: ServiceProcess;
+let service: TestService;
 let folder = '';
 beforeAll(async () => {
-  service = await startProcess();
+  service = await startService();
   for (const name of NAMES)
     await service.api('POST', '/collections', { name, dimensions: 2, shards: SHARDS[name], metric: 'euclidean' });
 });
-afterAll(() => service.dispose());
+afterAll(() => service.stop());
 
 const provec = (...words: string[]) => runProvec({ PROVEC_DATA_DIR: service.dataDir }, ...words);
 
@@ -150,11 +150,15 @@ test('a backup without secrets has neither secret nor keypair, and a start on it
 });
 
 test('the console of a single-process service', async () => {
-  expect((await provec('nodes')).stdout).toMatch(/^\S+ +serving +\d/m);
-  expect((await provec('shards')).stdout).toMatch(/^\S+\.0 +one +\S+ +open /m);
-  const { stdout } = await provec('ledger', 'default/one');
-  expect(stdout).toMatch(/^Ledger +Solana, embedded$/m);
-  expect(stdout).toMatch(/^Authority +[1-9A-HJ-NP-Za-km-z]{32,44}$/m);
+  const [nodes, shards, ledger] = await Promise.all([
+    provec('nodes'),
+    provec('shards'),
+    provec('ledger', 'default/one'),
+  ]);
+  expect(nodes.stdout).toMatch(/^\S+ +serving +\d/m);
+  expect(shards.stdout).toMatch(/^\S+\.0 +one +\S+ +open /m);
+  expect(ledger.stdout).toMatch(/^Ledger +Solana, embedded$/m);
+  expect(ledger.stdout).toMatch(/^Authority +[1-9A-HJ-NP-Za-km-z]{32,44}$/m);
 });
 
 test('an interrupted copy is not mistaken for a store', async () => {
@@ -162,7 +166,7 @@ test('an interrupted copy is not mistaken for a store', async () => {
   const target = join(folder, 'copy');
   expect((await provec('backup', target)).code).toBe(0);
   await rm(join(target, 'provec.json'));
-  await service.kill('SIGTERM');
+  await service.provec.stop();
   await expect(service.restart({ PROVEC_DATA_DIR: target })).rejects.toThrow(
     'provec.json in the data directory is missing',
   );

@@ -6,8 +6,10 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../contracts/actions/verification.ts';
+import type { Api } from '../../support/api-client.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
+import { startService, type TestService } from '../../support/service.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
 import { TamperedRows } from '../../support/tampered-rows.ts';
 import { until } from '../../support/until.ts';
@@ -140,26 +142,30 @@ const ATTACKS: Attack[] = [
 const attacksAt = (moment: Moment) => ATTACKS.filter(({ at = MOMENTS }) => at.includes(moment));
 
 describe.each(MOMENTS)('changed %s', (moment) => {
-  let service: ServiceProcess;
+  /** The service that is killed; only after a kill. */
+  let killed: ServiceProcess | null = null;
+  let service: TestService;
+  let folder: string;
+  let api: Api;
   const attacks = attacksAt(moment);
   const names = new Map(attacks.map((attack, at) => [attack, `c${at}`]));
   const ids = new Map<Attack, string>();
   const anchored = new Map<Attack, number | null>();
 
   const path = (attack: Attack, rest: string) => `/collections/${names.get(attack)}/${rest}`;
-  const verify = async (attack: Attack) => (await service.api<VerifyResult>('GET', path(attack, 'verify'))).body;
+  const verify = async (attack: Attack) => (await api<VerifyResult>('GET', path(attack, 'verify'))).body;
   const upsert = async (attack: Attack, record: object) => {
-    const answer = await service.api<{ anchor: { status: string } }>('POST', path(attack, 'upsert'), {
+    const answer = await api<{ anchor: { status: string } }>('POST', path(attack, 'upsert'), {
       records: [record],
     });
     expect(answer.status).toBe(200);
     return answer.body.anchor.status;
   };
-  const rowsOf = (attack: Attack) => new TamperedRows(service.dataDir, ids.get(attack)!);
+  const rowsOf = (attack: Attack) => new TamperedRows(folder, ids.get(attack)!);
 
   async function fill(attack: Attack): Promise<void> {
     const made = { name: names.get(attack), dimensions: 3 };
-    const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', made);
+    const { body } = await api<{ collection: { id: string } }>('POST', '/collections', made);
     ids.set(attack, body.collection.id);
     for (const record of [FIRST, VICTIM, LAST]) expect(await upsert(attack, record)).toBe('confirmed');
     await until('its records are materialised', async () => {
@@ -181,14 +187,24 @@ describe.each(MOMENTS)('changed %s', (moment) => {
   }
 
   beforeAll(async () => {
-    service = await startProcess({ PROVEC_ANCHOR_WAIT_MS: '30000', PROVEC_LOG_LEVEL: 'silent' });
+    const environment = { PROVEC_ANCHOR_WAIT_MS: '30000', PROVEC_LOG_LEVEL: 'silent' };
+    if (moment === 'after a kill') killed = await startProcess(environment);
+    else service = await startService(environment);
+    ({ api, dataDir: folder } = killed ?? service);
     await Promise.all(attacks.map(fill));
-    if (moment === 'after a kill') await service.kill('SIGKILL');
-    if (moment === 'after a stop') expect(await service.kill('SIGTERM')).toMatchObject({ code: 0 });
+    if (moment === 'after a kill') await killed!.kill('SIGKILL');
+    if (moment === 'after a stop') await service.provec.stop();
     for (const attack of attacks) expect(attack.change(rowsOf(attack))).toBeGreaterThan(0);
-    if (moment !== 'while it runs') await service.restart();
+    if (moment === 'after a stop') await service.restart();
+    if (moment === 'after a kill') {
+      service = await startService({ ...environment, PROVEC_DATA_DIR: folder });
+      api = service.api;
+    }
   });
-  afterAll(() => service.dispose());
+  afterAll(async () => {
+    await service.stop();
+    await killed?.dispose();
+  });
 
   test.each(attacks)(
     '$name: a mismatch that names the record if anything still shows what was written',
@@ -210,13 +226,11 @@ describe.each(MOMENTS)('changed %s', (moment) => {
   }
 
   test('each stays one after a write and a restart, and nothing more is anchored', async () => {
-    await service.kill('SIGTERM');
     await service.restart();
-    for (const attack of attacks) await expectMismatch(attack, false);
+    await Promise.all(attacks.map((attack) => expectMismatch(attack, false)));
     const waits = attacks.map((attack) => upsert(attack, { id: 'later', values: [0, 0, 1], metadata: {} }));
     expect(new Set(await Promise.all(waits))).toEqual(new Set(['pending']));
-    await service.kill('SIGTERM');
     await service.restart();
-    for (const attack of attacks) await expectMismatch(attack, false);
+    await Promise.all(attacks.map((attack) => expectMismatch(attack, false)));
   });
 });
