@@ -14,9 +14,9 @@ import { type Caller, call } from './contracts/actions/call.ts';
 import { STOP_MAX_MS } from './lib/limits.ts';
 import { type Keyring, type StoreKeys, storeKeys, transportKeys } from './lib/secret/keyring.ts';
 import { type Clock, SYSTEM_CLOCK } from './lib/time/clock.ts';
-import { livezPage, metricsPage, type Readiness, readyzPage } from './mixins/health/health-pages.ts';
+import { livezPage, metricsPage, type Readiness, readyzPage, type WebPage } from './mixins/health/health-pages.ts';
 import { HealthServer } from './mixins/health/health-server.ts';
-import { readinessOf } from './mixins/health/readiness.ts';
+import { ReadinessCheck } from './mixins/health/readiness.ts';
 import { Metrics } from './mixins/metrics.ts';
 import { serviceGauges } from './mixins/metrics-gauges.ts';
 import { retriedCalls } from './mixins/retried-calls.ts';
@@ -109,7 +109,7 @@ class ProvecProcess {
   readonly #services: readonly ServiceName[];
   readonly #metrics = new Metrics();
   readonly #parts: StartedParts;
-  #running: { broker: ServiceBroker; store: Store } | null = null;
+  #running: { broker: ServiceBroker; readiness: ReadinessCheck } | null = null;
   #stopEndMs = 0;
   #shardsWaiting = (): string[] => [];
 
@@ -137,7 +137,7 @@ class ProvecProcess {
     await broker.start();
     const ledger = this.#runs('anchoring') ? await call(broker, 'anchoring.info', {}) : null;
     const { bootstrapSecret, url } = await this.#open(broker, store);
-    this.#running = { broker, store };
+    this.#running = { broker, readiness: this.#readinessCheck(broker, store) };
     return {
       url,
       healthUrl,
@@ -162,15 +162,15 @@ class ProvecProcess {
 
   /** Returns the URL; null without a health port. */
   async #startHealth(): Promise<string | null> {
-    const { healthPort, host } = this.#config;
+    const { adminToken, healthPort, host } = this.#config;
     if (healthPort === null) return null;
     const readiness = (): Promise<Readiness> => this.#readiness();
     const isStopping = (): boolean => this.#parts.isStopping;
     const pages = { metrics: this.#metrics, refresh: this.#gauges() };
     const health = new HealthServer(
-      new Map([
-        ['/livez', async () => livezPage()],
-        ['/readyz', () => readyzPage({ readiness, isStopping })],
+      new Map<string, WebPage>([
+        ['/livez', livezPage],
+        ['/readyz', (headers) => readyzPage({ readiness, isStopping }, headers, adminToken)],
         ['/metrics', () => metricsPage(pages)],
       ]),
     );
@@ -179,8 +179,12 @@ class ProvecProcess {
   }
 
   async #readiness(): Promise<Readiness> {
-    if (this.#running === null) return { ready: false, reasons: ['services are starting'] };
-    return readinessOf({ ...this.#running, services: this.#services, needed: NEEDED_BY_GATEWAYS });
+    return this.#running?.readiness.run() ?? { status: 'starting', reasons: ['services are starting'] };
+  }
+
+  #readinessCheck(broker: ServiceBroker, store: Store): ReadinessCheck {
+    const parts = { broker, store, services: this.#services, needed: NEEDED_BY_GATEWAYS, log: this.#log };
+    return new ReadinessCheck(parts);
   }
 
   #gauges(): () => Promise<void> {

@@ -16,6 +16,7 @@ const OUT_OF_REACH = new Set([
 ]);
 
 const UNREACHABLE = 'A part of the service is unreachable or overloaded; send the request again.';
+const CHANGED = "Something other than Provec changed the store's tables; the service's log names the change.";
 const INTERNAL_MESSAGE = 'Something went wrong inside the service; what was acknowledged before is kept.';
 
 /** The client's error, and whether the cause is a fault of the service that belongs in the log. */
@@ -25,14 +26,13 @@ interface Failure {
 }
 
 /**
- * Maps anything thrown to an error of `ERROR_TABLE`, without the text of foreign errors, except how
- * the store's tables differ from Provec's.
+ * Maps anything thrown to an error of `ERROR_TABLE`, without the text of foreign errors.
  */
 export function toFailure(error: unknown): Failure {
   if (isProvecError(error)) return { error, isFault: error.code === 'INTERNAL' };
   if (error instanceof StoreError) {
     if (error.kind === 'capacity') return { error: outOfCapacity({ of: 'disk' }, error), isFault: true };
-    if (error.kind === 'changed') return { error: unavailable(error.message, error), isFault: true };
+    if (error.kind === 'changed') return { error: unavailable(CHANGED, error), isFault: true };
     if (error.kind !== 'damaged') return { error: unavailable(UNREACHABLE, error), isFault: true };
   }
   if (error instanceof Error && OUT_OF_REACH.has(error.name))

@@ -5,15 +5,21 @@
  * It keeps no connection open.
  */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { jsonAnswer, type PlainAnswer } from './health-pages.ts';
+import { jsonAnswer, type PlainAnswer, type WebPage } from './health-pages.ts';
 
 const REQUEST_TIMEOUT_MS = 5_000;
 const CONNECTIONS_MAX = 256;
 
 /** By exact path. */
-type HealthPages = ReadonlyMap<string, () => PlainAnswer | Promise<PlainAnswer>>;
+type HealthPages = ReadonlyMap<string, WebPage>;
 
 export class HealthServer {
   readonly #pages: HealthPages;
@@ -55,9 +61,9 @@ export class HealthServer {
     await closed;
   }
 
-  async #answer({ method, url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answer({ headers, method, url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = ''] = url.split('?', 1);
-    const { status, type, body } = await this.#pageFor(method, path);
+    const { status, type, body } = await this.#pageFor(method, path, headers);
     response.writeHead(status, {
       'content-type': type,
       'cache-control': 'no-store',
@@ -67,12 +73,12 @@ export class HealthServer {
     response.end(method === 'HEAD' ? undefined : body);
   }
 
-  async #pageFor(method: string | undefined, path: string): Promise<PlainAnswer> {
+  async #pageFor(method: string | undefined, path: string, headers: IncomingHttpHeaders): Promise<PlainAnswer> {
     if (method !== 'GET' && method !== 'HEAD') return jsonAnswer(405, { error: 'Only GET and HEAD.' });
     const page = this.#pages.get(path);
     if (page === undefined) return jsonAnswer(404, { error: `There are only ${[...this.#pages.keys()].join(', ')}.` });
     try {
-      return await page();
+      return await page(headers);
     } catch {
       return jsonAnswer(500, { error: 'This page failed.' });
     }

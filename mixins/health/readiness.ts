@@ -1,4 +1,5 @@
 import type { ServiceBroker } from 'moleculer';
+import type { Logger } from 'pino';
 import { call } from '../../contracts/actions/call.ts';
 import { withTimeLimit } from '../../lib/time/timers.ts';
 import { type Store, StoreError } from '../../store/port.ts';
@@ -15,6 +16,7 @@ interface ReadinessParts {
   services: readonly string[];
   /** Services that a gateway needs anywhere in the cluster. */
   needed: readonly string[];
+  log: Logger;
 }
 
 /**
@@ -23,21 +25,53 @@ interface ReadinessParts {
  * for others, none would become ready after an outage. The ledger does not matter, because writes
  * succeed without it and their anchors wait.
  */
-export async function readinessOf({ broker, store, services, needed }: ReadinessParts): Promise<Readiness> {
-  const reasons: string[] = [];
-  const refusal = await refusalOf(store);
-  if (refusal !== null) reasons.push(refusal);
-  if (services.includes('gateway')) {
-    const running = new Set(broker.registry.getServiceList({ onlyAvailable: true }).map(({ name }) => name));
-    const missing = needed.filter((name) => !running.has(name));
-    if (missing.length > 0) reasons.push(`no node runs ${missing.join(', ')}`);
+export class ReadinessCheck {
+  readonly #parts: ReadinessParts;
+  /** Faults in the newest line of the log. */
+  #logged = '';
+
+  constructor(parts: ReadinessParts) {
+    this.#parts = parts;
   }
-  if (services.includes('shards')) {
-    const { reopening, hasLease } = await call(broker, 'shards.stats', {}, { nodeID: broker.nodeID });
-    if (reopening > 0) reasons.push(`${reopening} shards are opening`);
-    if (!hasLease) reasons.push('this node has no lease');
+
+  /** Logs the faults when they have changed since the last check. */
+  async run(): Promise<Readiness> {
+    const { faults, opening } = await this.#look().catch((error: unknown) => {
+      this.#parts.log.warn({ err: error }, 'the readiness check failed');
+      return { faults: ['the readiness check failed'], opening: [] };
+    });
+    this.#log(faults);
+    const reasons = [...faults, ...opening];
+    return { status: faults.length > 0 ? 'unavailable' : opening.length > 0 ? 'starting' : 'ready', reasons };
   }
-  return { ready: reasons.length === 0, reasons };
+
+  /** Returns what keeps the process from serving, and what its start still waits for. */
+  async #look(): Promise<{ faults: string[]; opening: string[] }> {
+    const { broker, needed, services, store } = this.#parts;
+    const faults: string[] = [];
+    const opening: string[] = [];
+    const refusal = await refusalOf(store);
+    if (refusal !== null) faults.push(refusal);
+    if (services.includes('gateway')) {
+      const running = new Set(broker.registry.getServiceList({ onlyAvailable: true }).map(({ name }) => name));
+      const missing = needed.filter((name) => !running.has(name));
+      if (missing.length > 0) faults.push(`no node runs ${missing.join(', ')}`);
+    }
+    if (services.includes('shards')) {
+      const { reopening, hasLease } = await call(broker, 'shards.stats', {}, { nodeID: broker.nodeID });
+      if (reopening > 0) opening.push(`${reopening} shards are opening`);
+      if (!hasLease) faults.push('this node has no lease');
+    }
+    return { faults, opening };
+  }
+
+  #log(faults: string[]): void {
+    const now = faults.join('; ');
+    if (now === this.#logged) return;
+    this.#logged = now;
+    if (now === '') this.#parts.log.info('this process can serve requests again');
+    else this.#parts.log.warn({ reasons: faults }, 'this process cannot serve requests');
+  }
 }
 
 /** Returns why the store cannot be used, null if it can. */

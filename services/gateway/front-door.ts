@@ -9,12 +9,11 @@ import type { Logger } from 'pino';
 import { unavailable } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
-import { livezPage, readyzPage } from '../../mixins/health/health-pages.ts';
+import { jsonAnswer, livezPage, type WebPage } from '../../mixins/health/health-pages.ts';
 import type { Config } from '../../process/config.ts';
 import { DIALECTS } from './dialects.ts';
 import { hasAmbiguousFraming } from './head-checks.ts';
 import { type HttpHandler, HttpServer, type HttpTimeouts } from './http-server.ts';
-import type { WebPage } from './operations.ts';
 import { RequestContext } from './request-context.ts';
 import { Responder } from './responder.ts';
 import { MINIMUM_PACE } from './responses/reading-pace.ts';
@@ -26,7 +25,6 @@ const TIMEOUTS: HttpTimeouts = {
   requestMs: INTERNAL_LIMITS.requestHeaderTimeoutMs + INTERNAL_LIMITS.requestBodyTimeoutMs,
 };
 const STARTING = unavailable('Provec is starting; send the request again.');
-const NOT_READY = { ready: false, reasons: ['services are starting'] };
 
 type Address = Pick<Config, 'host' | 'port' | 'pricingUrl' | 'statusUrl'>;
 
@@ -43,7 +41,7 @@ export class FrontDoor {
     this.#server = new HttpServer(timeouts, (...request) => this.#refuse(...request));
     this.#pages = new Map<string, WebPage>([
       ['/livez', livezPage],
-      ['/readyz', () => readyzPage({ readiness: async () => NOT_READY, isStopping: () => this.isDraining })],
+      ['/readyz', () => jsonAnswer(503, { status: this.isDraining ? 'stopping' : 'starting' })],
     ]);
   }
 

@@ -8,9 +8,8 @@ const STYLE =
  * Page for a browser at `/`: what Provec is, its state, and a first request ready to paste. `host`
  * is the request's Host header. The page has no scripts and shows no tenant's data.
  */
-export function frontPage(host: string, { ready, reasons }: Readiness, isStopping: boolean): PlainAnswer {
+export function frontPage(host: string, state: Readiness['status']): PlainAnswer {
   const address = HOST.test(host) ? `http://${host}` : 'http://127.0.0.1:8080';
-  const state = isStopping ? 'stopping' : ready ? 'ready' : `starting: ${reasons.join('; ')}`;
   const first = [
     `curl -s ${address}/api/v1/collections \\`,
     `  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\`,
@@ -20,7 +19,7 @@ export function frontPage(host: string, { ready, reasons }: Readiness, isStoppin
   const body = [
     '<h1>Provec</h1>',
     '<p>A vector database that can prove what it stores.</p>',
-    `<p>State: <strong id="state">${escaped(state)}</strong></p>`,
+    `<p>State: <strong id="state">${state}</strong></p>`,
     '<p>Create a collection, with the key that the first start printed in <code>KEY</code>:</p>',
     `<pre>${escaped(first)}</pre>`,
     `<p>${links.join(' · ')}</p>`,

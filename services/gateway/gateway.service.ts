@@ -61,8 +61,9 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   const responder = new Responder(config, log, sender);
   const rateLimit = rateLimitOf(config.rateLimitPerSecond);
   const pages = webPages({
-    readiness: options.readiness ?? (async () => ({ ready: true, reasons: [] })),
+    readiness: options.readiness ?? (async () => ({ status: 'ready', reasons: [] })),
     isStopping: () => door.isDraining,
+    adminToken: config.adminToken,
     clock,
     metrics,
     refresh: serviceGauges(metrics.registry, {

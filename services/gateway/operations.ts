@@ -3,26 +3,23 @@ import {
   JSON_TYPE,
   livezPage,
   metricsPage,
-  type PlainAnswer,
-  type Readiness,
+  type ReadinessSource,
+  readinessNow,
   readyzPage,
+  type WebPage,
 } from '../../mixins/health/health-pages.ts';
 import type { Metrics } from '../../mixins/metrics.ts';
 import { frontPage } from './front-page.ts';
 import { SharedPage } from './shared-page.ts';
 
-interface OperationsParts {
-  readiness(): Promise<Readiness>;
-  isStopping(): boolean;
+interface OperationsParts extends ReadinessSource {
+  adminToken: string | null;
   clock: Clock;
   metrics: Metrics;
   refresh(): Promise<void>;
   /** OpenAPI documents by path. */
   documents: Readonly<Record<string, object>>;
 }
-
-/** Renders a page; `host` is the request's Host header. */
-export type WebPage = (host: string) => PlainAnswer | Promise<PlainAnswer>;
 
 /** Returns the pages for monitors, orchestrators and browsers, by exact path. */
 export function webPages(parts: OperationsParts): ReadonlyMap<string, WebPage> {
@@ -31,9 +28,9 @@ export function webPages(parts: OperationsParts): ReadonlyMap<string, WebPage> {
     () => parts.clock.monotonicMs(),
   );
   return new Map<string, WebPage>([
-    ['/', async (host) => frontPage(host, await parts.readiness(), parts.isStopping())],
+    ['/', async ({ host = '' }) => frontPage(host, (await readinessNow(parts)).status)],
     ['/livez', livezPage],
-    ['/readyz', () => readyzPage(parts)],
+    ['/readyz', (headers) => readyzPage(parts, headers, parts.adminToken)],
     ['/metrics', () => metrics.answer()],
     ...Object.entries(parts.documents).map(documentPage),
   ]);

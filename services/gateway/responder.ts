@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import { toFailure } from '../../contracts/failure.ts';
 import type { ProvecError } from '../../lib/errors.ts';
+import type { WebPage } from '../../mixins/health/health-pages.ts';
 import type { Config } from '../../process/config.ts';
 import { type RepeatedFields, RepeatedLines } from '../../process/repeated-lines.ts';
 import { ClientGoneError } from './client-gone.ts';
-import type { WebPage } from './operations.ts';
 import type { RequestContext } from './request-context.ts';
 import { type Head, JSON_HEADERS, type Sender } from './responses/sender.ts';
 
@@ -46,7 +46,7 @@ export class Responder {
 
   async page(exchange: RequestContext, page: WebPage): Promise<void> {
     try {
-      const { status, body, type, headers, sent } = await page(exchange.req.headers.host ?? '');
+      const { status, body, type, headers, sent } = await page(exchange.req.headers);
       const all = { 'Content-Type': type, 'Cache-Control': 'no-store', ...headers };
       const bytes = typeof body === 'string' ? Buffer.from(body) : body;
       await this.#sender.send(exchange, { status, headers: all }, bytes).finally(sent);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { type ServiceProcess, StartedProcess, startProcess } from '../support/service-process.ts';
-import { TEST_KEY } from '../support/tenant.ts';
+import { ADMIN_TOKEN, TEST_KEY } from '../support/tenant.ts';
 
 const COLLECTIONS = 3;
 const STARTS_MAX = 5;
@@ -39,12 +39,14 @@ async function start(port: number): Promise<Seen> {
     PROVEC_LEDGER: 'off',
     PROVEC_WORKERS: '1',
     PROVEC_DISK_RESERVE_MB: '16',
+    PROVEC_ADMIN_TOKEN: ADMIN_TOKEN,
   });
   const url = `http://127.0.0.1:${port}`;
   const api = apiClient(url, TEST_KEY);
   const seen: Seen = { ready: [], answers: [] };
   while (seen.ready.at(-1)?.status !== 200) {
-    const ready = await fetch(`${url}/readyz`).catch(() => null);
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+    const ready = await fetch(`${url}/readyz`, { headers }).catch(() => null);
     if (ready === null) continue;
     const { reasons } = (await ready.json()) as { reasons?: string[] };
     seen.ready.push({ status: ready.status, reasons });

@@ -57,10 +57,13 @@ const page = (operationId: string, summary: string, description: string, respons
   }),
 });
 
-const AWAY = object({
-  status: { type: 'string', enum: ['starting', 'stopping'] },
-  reasons: listSchema({ type: 'string' }),
-});
+const NOT_READY = object(
+  {
+    status: { type: 'string', enum: ['starting', 'unavailable', 'stopping'] },
+    reasons: { ...listSchema({ type: 'string' }), description: "What is wrong; only with the operator's token." },
+  },
+  ['reasons'],
+);
 
 /** Paths outside `/api/v1`. They need no key and show no tenant's data. */
 const OPERATION_PATHS: OpenApiSchemas = {
@@ -72,7 +75,7 @@ const OPERATION_PATHS: OpenApiSchemas = {
   }),
   '/readyz': page('readyz', 'Readiness', 'Send requests only to a service that responds with 200.', {
     200: json('The service is ready.', object({ status: textSchema('`ready`') })),
-    503: json('The service is starting or stopping.', AWAY),
+    503: json('The service is starting or stopping, or cannot serve requests.', NOT_READY),
   }),
   '/metrics': page('metrics', 'Metrics for Prometheus', 'Metrics of this process.', {
     200: content('Text exposition format.', 'text/plain', { type: 'string' }),

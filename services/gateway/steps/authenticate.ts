@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { call } from '../../../contracts/actions/call.ts';
 import { isProvecError, ProvecError, unauthenticated } from '../../../lib/errors.ts';
+import { isOperatorToken } from '../../../lib/secret/operator-token.ts';
 import type { Scope } from '../../../store/keys.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { StepParts } from './step.ts';
@@ -27,7 +27,7 @@ export async function identify(exchange: RequestContext, { clock, config }: Pick
     exchange.identifiedMs = askedMs;
   } catch (error) {
     if (!isProvecError(error) || error.code !== 'UNAUTHENTICATED') throw error;
-    if (isOperators(secret, config.adminToken))
+    if (isOperatorToken(secret, config.adminToken))
       throw unauthenticated("This is the operator's token, which is valid only for /admin; send an API key.");
     throw unauthenticated();
   }
@@ -57,12 +57,6 @@ function scopesOf(exchange: RequestContext): readonly Scope[] {
 function authenticateOperator(token: string | null, exchange: RequestContext): void {
   if (token === null) throw new Error('an operator route without an operator');
   const given = exchange.surface.secretOf(exchange.req, "operator's token");
-  if (isOperators(given, token)) return;
+  if (isOperatorToken(given, token)) return;
   throw unauthenticated("This is not the operator's token (PROVEC_ADMIN_TOKEN); API keys are not valid for /admin.");
 }
-
-/** Compares in constant time. */
-const isOperators = (secret: string, token: string | null): boolean =>
-  token !== null && timingSafeEqual(digest(secret), digest(token));
-
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

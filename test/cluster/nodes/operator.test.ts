@@ -6,6 +6,7 @@ import type { ClusterActions } from '../../../contracts/actions/cluster.ts';
 import { startBacking } from '../../support/backing-services.ts';
 import { startCaller } from '../../support/caller.ts';
 import { ClusterProcess } from '../../support/cluster-process.ts';
+import { ADMIN_TOKEN } from '../../support/tenant.ts';
 import { until } from '../../support/until.ts';
 
 let cluster: ClusterProcess;
@@ -16,7 +17,7 @@ beforeAll(async () => {
   const backing = await startBacking('SQLite + TCP');
   cluster = await ClusterProcess.start(backing, {
     shardNodes: 3,
-    environment: { PROVEC_LEDGER: 'off', PROVEC_HEALTH_PORT: '0' },
+    environment: { PROVEC_LEDGER: 'off', PROVEC_HEALTH_PORT: '0', PROVEC_ADMIN_TOKEN: ADMIN_TOKEN },
   });
   broker = await startCaller(backing.dataDir, 'cluster');
   await cluster.api('POST', '/collections', { name: 'docs', dimensions: 2, shards: 8 });
@@ -229,9 +230,11 @@ test('every process answers on its own health port', async () => {
   const shardsOnly = cluster.shardNodes.at(-1)!;
   await cluster.controls[0]!.stop();
   await until('the gateway says what is missing', async () => {
-    const answer = await fetch(`${gateway.healthUrl}/readyz`);
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+    const answer = await fetch(`${gateway.healthUrl}/readyz`, { headers });
     const { status, reasons } = (await answer.json()) as { status: string; reasons?: string[] };
-    return answer.status === 503 && status === 'starting' && /no node runs .*keys/.test(reasons!.join());
+    return answer.status === 503 && status === 'unavailable' && /no node runs .*keys/.test(reasons!.join());
   });
+  expect(await (await fetch(`${gateway.healthUrl}/readyz`)).json()).toEqual({ status: 'unavailable' });
   expect((await fetch(`${shardsOnly.healthUrl}/readyz`)).status).toBe(200);
 });

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startService, type TestService } from '../../support/service.ts';
+import { ADMIN_TOKEN } from '../../support/tenant.ts';
 
 const IGNORED = 'CREATE TRIGGER hidden BEFORE INSERT ON contradictions BEGIN SELECT RAISE(IGNORE); END';
 
@@ -20,31 +21,40 @@ function edit(file: string, sql: string): void {
 }
 const upsert = () => service.api('POST', '/collections/c/upsert', { records: [{ id: 'a', values: [1, 0, 0] }] });
 const verify = () => service.api('GET', '/collections/c/verify');
-const ready = async () => {
-  const response = await fetch(`${service.url}/readyz`);
+const ready = async (headers: Record<string, string> = { authorization: `Bearer ${ADMIN_TOKEN}` }) => {
+  const response = await fetch(`${service.url}/readyz`, { headers });
   return { status: response.status, body: await response.json() };
 };
 
-/** A request's answer, and the readiness, that name what was changed. */
-const refused = (change: string) => ({
+/** A request's answer, which leaves the details to the log. */
+const REFUSED = {
   status: 503,
-  body: { code: 'UNAVAILABLE', error: expect.stringContaining(change) },
+  body: {
+    code: 'UNAVAILABLE',
+    error: "Something other than Provec changed the store's tables; the service's log names the change.",
+  },
+};
+/** The readiness, which names to the operator what was changed. */
+const notReady = (change: string) => ({
+  status: 503,
+  body: { status: 'unavailable', reasons: [expect.stringContaining(change)] },
 });
-const notReady = (change: string) => ({ status: 503, body: { reasons: [expect.stringContaining(change)] } });
 
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'error' });
+  service = await startService({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'warn', PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
   await service.api('POST', '/collections', { name: 'c', dimensions: 3 });
 });
 afterAll(() => service.stop());
 
-test('added while the service runs: nothing is written, the service is not ready, and says why', async () => {
+test('added while the service runs: nothing is written, the service is not ready, and says why to the operator', async () => {
   expect(await upsert()).toMatchObject({ status: 200 });
   edit('log.db', IGNORED);
   const change = 'log.db in the data directory has the trigger hidden, which Provec does not create';
-  expect(await upsert()).toMatchObject(refused(change));
+  expect(await upsert()).toMatchObject(REFUSED);
   expect(await ready()).toMatchObject(notReady(change));
   expect(service.logged).toContain(change);
+  expect(await ready({})).toEqual({ status: 503, body: { status: 'unavailable' } });
+  expect(service.logged.match(/this process cannot serve requests/g)).toHaveLength(1);
   edit('log.db', 'DROP TRIGGER hidden');
   expect(await upsert()).toMatchObject({ status: 200 });
   expect(await ready()).toMatchObject({ status: 200 });
@@ -65,7 +75,7 @@ test("added while the service runs, and SQLite's count of such changes put back:
   );
   expect(await upsert()).toMatchObject({ status: 200 });
   expect(count('SELECT count(*) FROM entries')).toBe(entries + 1);
-  expect(await verify()).toMatchObject(refused('the trigger hidden'));
+  expect(await verify()).toMatchObject(REFUSED);
   edit('log.db', 'DROP TRIGGER hidden');
   expect((await verify()).status).toBe(200);
 });
@@ -79,12 +89,12 @@ describe("bytes in place of the schema's text, while the service runs: named, an
   const change = 'log.db in the data directory has another table contradictions than Provec creates';
 
   test.each([
-    ['a verify', verify, refused(change)],
+    ['a verify', verify, REFUSED],
     ['a look at the readiness', ready, notReady(change)],
   ])('%s finds it', async (_, look, found) => {
     edit('log.db', REPLACED('CAST(sql AS BLOB)'));
     expect(await look()).toMatchObject(found);
-    expect(await upsert()).toMatchObject(refused(change));
+    expect(await upsert()).toMatchObject(REFUSED);
     expect(await ready()).toMatchObject(notReady(change));
     expect(service.logged).toContain(change);
     edit('log.db', AS_TEXT);
@@ -100,7 +110,7 @@ test('text that is no schema, while the service runs: named, and nothing more is
   database.close();
   edit('log.db', `${REPLACED("'CREATE TABLE contradictions'")}; PRAGMA schema_version = 1000`);
   const change = 'malformed database schema (contradictions)';
-  for (const request of [upsert, verify]) expect(await request()).toMatchObject(refused(change));
+  for (const request of [upsert, verify]) expect(await request()).toMatchObject(REFUSED);
   expect(await ready()).toMatchObject(notReady(change));
   edit('log.db', `${REPLACED(`'${sql}'`)}; PRAGMA schema_version = 1001`);
   expect(await upsert()).toMatchObject({ status: 200 });

@@ -3,6 +3,7 @@ import { Gauge } from 'prom-client';
 import { requestsOf } from '../../../../contracts/requests/requests.ts';
 import { ERROR_TABLE } from '../../../../lib/errors.ts';
 import { LIMITS } from '../../../../lib/limits.ts';
+import type { Readiness } from '../../../../mixins/health/health-pages.ts';
 import { Metrics } from '../../../../mixins/metrics.ts';
 import { requestNameOf } from '../../../../services/gateway/bodies/decoders.ts';
 import { openApiDocument } from '../../../../services/gateway/openapi/document.ts';
@@ -13,32 +14,36 @@ import { ADMIN_TOKEN, type Edge, KEY, startEdge } from './harness.ts';
 const V1 = '/api/v1';
 
 describe('health', () => {
-  test('livez and readyz need no key; readyz gives its reasons', async () => {
-    let answer = { ready: false, reasons: ['3 shards are being opened'] };
-    const edge = await startEdge({ readiness: async () => answer });
+  test('livez and readyz need no key; readyz gives its reasons to the operator only', async () => {
+    let answer: Readiness = { status: 'unavailable', reasons: ['log.db has the trigger hidden'] };
+    const edge = await startEdge({ readiness: async () => answer, env: { PROVEC_ADMIN_TOKEN: ADMIN_TOKEN } });
     try {
       const page = (path: string) => edge.request('GET', path, undefined, { authorization: '' });
       expect((await page('/livez')).json).toEqual({ status: 'live' });
-      const starting = await page('/readyz');
-      expect([starting.status, starting.json]).toEqual([
-        503,
-        { status: 'starting', reasons: ['3 shards are being opened'] },
-      ]);
+      const away = await page('/readyz');
+      expect([away.status, away.json]).toEqual([503, { status: 'unavailable' }]);
+      const authorization = `Bearer ${ADMIN_TOKEN}`;
+      expect((await edge.request('GET', '/readyz', undefined, { authorization })).json).toEqual(answer);
+      expect((await edge.request('GET', '/readyz')).json).toEqual({ status: 'unavailable' });
+      expect((await page('/')).text).toContain('<strong id="state">unavailable</strong>');
       await page('/livez');
       await page('/metrics');
       const probes = await until('all are logged', () => {
         const lines = edge.log.flatMap((line) => (line.includes('"request"') ? [JSON.parse(line)] : []));
-        return lines.length >= 4 && lines;
+        return lines.length >= 7 && lines;
       });
       // Pino's debug level: repeated probes of a process that is not ready yet must not fill the
       // log.
       expect(probes.map(({ route, status, level }) => [route, status, level])).toEqual([
         ['/livez', 200, 20],
         ['/readyz', 503, 20],
+        ['/readyz', 503, 20],
+        ['/readyz', 503, 20],
+        ['/', 200, 20],
         ['/livez', 200, 20],
         ['/metrics', 200, 20],
       ]);
-      answer = { ready: true, reasons: [] };
+      answer = { status: 'ready', reasons: [] };
       const ready = await page('/readyz');
       expect([ready.status, ready.json]).toEqual([200, { status: 'ready' }]);
       expect((await edge.request('POST', '/livez', {})).json.code).toBe('METHOD_NOT_ALLOWED');
@@ -67,10 +72,7 @@ describe('health', () => {
     const edge = await startEdge({ readiness: () => Promise.reject(new Error('ledger at 10.0.0.7')) });
     try {
       const reply = await edge.request('GET', '/readyz');
-      expect([reply.status, reply.text]).toEqual([
-        503,
-        '{"status":"starting","reasons":["the readiness check failed"]}',
-      ]);
+      expect([reply.status, reply.text]).toEqual([503, '{"status":"unavailable"}']);
     } finally {
       await edge.stop();
     }
