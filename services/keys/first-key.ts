@@ -4,7 +4,7 @@ import type { PlanName } from '../../lib/plans.ts';
 import { type Backoff, backoffMs } from '../../lib/time/backoff.ts';
 import type { Timers } from '../../lib/time/timers.ts';
 import type { Runtime } from '../../process/runtime.ts';
-import type { Catalog } from '../../store/catalog.ts';
+import type { KeyStore } from '../../store/keys.ts';
 import type { Position } from '../../store/page.ts';
 import { FIRST_KEY, newAccount } from './accounts.ts';
 import { ApiKeys } from './api-keys.ts';
@@ -26,7 +26,7 @@ export async function makeFirstKey(parts: Parts, plan: PlanName, chosen: string 
   const { store, clock } = parts;
   const due = await store.firstKey.due();
   if (due === null) {
-    await reportNoAccount(parts);
+    await reportNoKey(parts);
     return null;
   }
   const { accountId } = due;
@@ -74,16 +74,29 @@ async function makeFirstAccount({ store, clock }: Parts, id: AccountId, plan: Pl
   }
 }
 
-/** Logs an error if no account exists and none will be created. docs/operations.md quotes it. */
-async function reportNoAccount({ store, log }: Parts): Promise<void> {
-  if (await hasAccount(store.catalog)) return;
-  log.error('the store has no account, but Provec already made its first key and makes no other one');
-}
-
-async function hasAccount(catalog: Pick<Catalog, 'accountsPage'>): Promise<boolean> {
+/**
+ * Logs if the store has no account or no key that opens one, since no start makes another key.
+ * docs/operations.md quotes the lines.
+ */
+async function reportNoKey({ store, clock, log }: Parts): Promise<void> {
+  let accounts = 0;
   for (let after: Position | null = null; ; ) {
-    const { rows, next } = await catalog.accountsPage(after, PAGE_ROWS);
-    if (rows.length > 0 || next === null) return rows.length > 0;
+    const { rows, next } = await store.catalog.accountsPage(after, PAGE_ROWS);
+    for (const { id } of rows) if (await hasKey(store.keys, id, clock.wallMs())) return;
+    accounts += rows.length;
+    if (next === null) break;
     after = next;
   }
+  if (accounts === 0)
+    log.error('the store has no account, but Provec already made its first key and makes no other one');
+  else
+    log.warn(
+      { accounts },
+      'no account of the store has a key that is valid, and Provec makes no other first key: restore a backup, or set PROVEC_ADMIN_TOKEN and create a new account with POST /api/v1/admin/accounts',
+    );
+}
+
+async function hasKey(keys: Pick<KeyStore, 'list'>, id: AccountId, nowMs: number): Promise<boolean> {
+  const stored = await keys.list(id);
+  return stored.some(({ expiresAt }) => expiresAt === null || Date.parse(expiresAt) > nowMs);
 }

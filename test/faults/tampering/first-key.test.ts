@@ -7,6 +7,7 @@ import { inStoreFile } from '../../support/store-file.ts';
 import { TEST_KEY } from '../../support/tenant.ts';
 
 const TOLD = 'Provec already made its first key and makes no other one';
+const NO_KEY = 'no account of the store has a key that is valid';
 /** Files of the store, without the secret next to them. */
 const STORE = /^(log|records|leases)\.db|^provec\.json$|^checkpoints$/;
 
@@ -35,7 +36,7 @@ async function moveStore(from: string, to: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  service = await startProcess({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'error', PROVEC_BOOTSTRAP_PLAN: 'pro' });
+  service = await startProcess({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'warn', PROVEC_BOOTSTRAP_PLAN: 'pro' });
   await service.api('POST', '/collections', { name: 'kept', dimensions: 2 });
   const records = [{ id: 'a', values: [1, 0] }];
   expect((await service.api('POST', '/collections/kept/upsert', { records })).status).toBe(200);
@@ -47,8 +48,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.dispose());
 
-test('a revoked key is not created again after the keys were removed', async () => {
+test('a revoked key is not created again after the keys were removed, and the operator is told', async () => {
   expect(await startedAfter(() => edit('DELETE FROM keys'))).toContain('PROVEC_BOOTSTRAP_KEY is ignored');
+  expect(service.stderr).toContain(NO_KEY);
   expect((await listed()).status).toBe(401);
 });
 

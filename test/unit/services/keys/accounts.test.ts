@@ -7,6 +7,7 @@ import { secretHash } from '../../../../services/keys/secret.ts';
 import type { Scope } from '../../../../store/keys.ts';
 import type { Store } from '../../../../store/port.ts';
 import { ManualClock, rejectedError, startNode } from '../../../support/accounts.ts';
+import { inStoreFile } from '../../../support/store-file.ts';
 import { openTemporaryStore, type TemporaryStore, type World } from '../../../support/world.ts';
 
 let opened: TemporaryStore;
@@ -153,6 +154,28 @@ describe('the first start', () => {
     await node.call('keys.authenticate', { secret: secret! });
     expect(await firstKey('free')).toBeNull();
     expect((await node.call('keys.listAccounts', {}))[0].plan).toBe('business');
+  });
+
+  test('warns if every key has expired, and not while one is valid', async () => {
+    const lines: string[] = [];
+    const warnings = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
+    const parts = { store, clock, log: warnings };
+    const { account } = await newAccount();
+    await store.firstKey.setMade();
+    expect(await makeFirstKey(parts, 'free', null)).toBeNull();
+    expect(lines).toEqual([]);
+    const [key] = await store.keys.list(account.id);
+    const expiresAt = new Date(clock.wallMs() + 1_000).toISOString();
+    await store.keys.create(
+      { ...key!, id: 'expiring', hash: secretHash('another'), expiresAt, scopes: ['read'] },
+      null,
+    );
+    inStoreFile(opened.folder, 'log.db', (file) => file.exec(`DELETE FROM keys WHERE id != 'expiring'`));
+    expect(await makeFirstKey(parts, 'free', null)).toBeNull();
+    expect(lines).toEqual([]);
+    clock.advance(1_000);
+    expect(await makeFirstKey(parts, 'free', null)).toBeNull();
+    expect(lines).toEqual([expect.stringMatching(/no account of the store has a key.*PROVEC_ADMIN_TOKEN/)]);
   });
 
   test("accepts the operator's secret in any form, and shows little of it", async () => {
