@@ -12,13 +12,16 @@ export class ProvecOperator {
     this.#transport = new Transport(options, 'adminToken');
   }
 
-  /** Returns all accounts, from as many pages as needed. */
-  listAccounts(options: RequestOptions = {}): Promise<Api.Account[]> {
-    return new Listing<Api.ListAccountsResult, Api.Account>(
-      {},
-      (query) => this.#transport.send('listAccounts', { query }, options),
+  /** Lists the accounts. */
+  listAccounts(
+    query: Api.ListAccountsParams = {},
+    options: RequestOptions = {},
+  ): Listing<Api.ListAccountsResult, Api.Account> {
+    return new Listing(
+      query,
+      (page) => this.#transport.send('listAccounts', { query: page }, options),
       ({ accounts }) => accounts,
-    ).all();
+    );
   }
 
   /** Creates an account and its first key. Only this answer has the key's secret. */

@@ -59,13 +59,16 @@ export class Provec {
     );
   }
 
-  /** Returns all aliases, from as many pages as needed. */
-  listAliases(options: RequestOptions = {}): Promise<Api.Alias[]> {
-    return new Listing<Api.ListAliasesResult, Api.Alias>(
-      {},
-      (query) => this.#transport.send('listAliases', { query }, options),
+  /** Lists the aliases. */
+  listAliases(
+    query: Api.ListAliasesParams = {},
+    options: RequestOptions = {},
+  ): Listing<Api.ListAliasesResult, Api.Alias> {
+    return new Listing(
+      query,
+      (page) => this.#transport.send('listAliases', { query: page }, options),
       ({ aliases }) => aliases,
-    ).all();
+    );
   }
 
   /** Returns an alias with the collection that it points to. */
@@ -88,13 +91,13 @@ export class Provec {
     return this.#transport.send('getUsage', {}, options);
   }
 
-  /** Returns all keys without their secrets, from as many pages as needed. */
-  listKeys(options: RequestOptions = {}): Promise<Api.ApiKey[]> {
-    return new Listing<Api.ListKeysResult, Api.ApiKey>(
-      {},
-      (query) => this.#transport.send('listKeys', { query }, options),
+  /** Lists the keys without their secrets. */
+  listKeys(query: Api.ListKeysParams = {}, options: RequestOptions = {}): Listing<Api.ListKeysResult, Api.ApiKey> {
+    return new Listing(
+      query,
+      (page) => this.#transport.send('listKeys', { query: page }, options),
       ({ keys }) => keys,
-    ).all();
+    );
   }
 
   /** Creates a key. Only this answer has its secret. */

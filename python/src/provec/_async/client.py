@@ -186,17 +186,23 @@ class AsyncProvec(_AsyncConnected):
 
         return AsyncListing(ask, cursor, "collections")
 
-    async def list_aliases(self) -> list[api.Alias]:
-        """Returns all aliases, from as many pages as needed."""
+    def list_aliases(
+        self, *, limit: int = 1000, cursor: str | None = None
+    ) -> AsyncListing[api.ListAliasesResult, api.Alias]:
+        """Lists the aliases. Iterating requests one page after another.
+
+        Args:
+            limit: Maximum number of aliases per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
+        """
 
         async def ask(cursor: str | None) -> api.ListAliasesResult:
-            query = given(cursor=cursor)
+            query = given(limit=limit, cursor=cursor)
             return cast(
                 api.ListAliasesResult, await self._transport.send("listAliases", query=query)
             )
 
-        pages: AsyncListing[api.ListAliasesResult, api.Alias] = AsyncListing(ask, None, "aliases")
-        return [item async for item in pages]
+        return AsyncListing(ask, cursor, "aliases")
 
     async def get_alias(self, alias: str) -> api.Alias:
         """Returns an alias with the collection that it points to."""
@@ -220,15 +226,21 @@ class AsyncProvec(_AsyncConnected):
         """Returns this month's usage and the plan's limits."""
         return cast(api.Usage, await self._transport.send("getUsage"))
 
-    async def list_keys(self) -> list[api.ApiKey]:
-        """Returns all keys without their secrets, from as many pages as needed."""
+    def list_keys(
+        self, *, limit: int = 1000, cursor: str | None = None
+    ) -> AsyncListing[api.ListKeysResult, api.ApiKey]:
+        """Lists the keys without their secrets. Iterating requests one page after another.
+
+        Args:
+            limit: Maximum number of keys per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
+        """
 
         async def ask(cursor: str | None) -> api.ListKeysResult:
-            query = given(cursor=cursor)
+            query = given(limit=limit, cursor=cursor)
             return cast(api.ListKeysResult, await self._transport.send("listKeys", query=query))
 
-        pages: AsyncListing[api.ListKeysResult, api.ApiKey] = AsyncListing(ask, None, "keys")
-        return [item async for item in pages]
+        return AsyncListing(ask, cursor, "keys")
 
     async def create_key(
         self,
@@ -279,19 +291,23 @@ class AsyncProvecOperator(_AsyncConnected):
         )
         self._transport = AsyncTransport(url, admin_token, options, http_client, "admin_token")
 
-    async def list_accounts(self) -> list[api.Account]:
-        """Returns all accounts, from as many pages as needed."""
+    def list_accounts(
+        self, *, limit: int = 1000, cursor: str | None = None
+    ) -> AsyncListing[api.ListAccountsResult, api.Account]:
+        """Lists the accounts. Iterating requests one page after another.
+
+        Args:
+            limit: Maximum number of accounts per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
+        """
 
         async def ask(cursor: str | None) -> api.ListAccountsResult:
-            query = given(cursor=cursor)
+            query = given(limit=limit, cursor=cursor)
             return cast(
                 api.ListAccountsResult, await self._transport.send("listAccounts", query=query)
             )
 
-        pages: AsyncListing[api.ListAccountsResult, api.Account] = AsyncListing(
-            ask, None, "accounts"
-        )
-        return [item async for item in pages]
+        return AsyncListing(ask, cursor, "accounts")
 
     async def create_account(self, name: str, plan: str) -> api.CreateAccountResult:
         """Creates an account and its first key. Only this answer has the key's secret.

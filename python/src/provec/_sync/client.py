@@ -187,17 +187,23 @@ class Provec(_Connected):
 
         return Listing(ask, cursor, "collections")
 
-    def list_aliases(self) -> list[api.Alias]:
-        """Returns all aliases, from as many pages as needed."""
+    def list_aliases(
+        self, *, limit: int = 1000, cursor: str | None = None
+    ) -> Listing[api.ListAliasesResult, api.Alias]:
+        """Lists the aliases. Iterating requests one page after another.
+
+        Args:
+            limit: Maximum number of aliases per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
+        """
 
         def ask(cursor: str | None) -> api.ListAliasesResult:
-            query = given(cursor=cursor)
+            query = given(limit=limit, cursor=cursor)
             return cast(
                 api.ListAliasesResult, self._transport.send("listAliases", query=query)
             )
 
-        pages: Listing[api.ListAliasesResult, api.Alias] = Listing(ask, None, "aliases")
-        return [item for item in pages]
+        return Listing(ask, cursor, "aliases")
 
     def get_alias(self, alias: str) -> api.Alias:
         """Returns an alias with the collection that it points to."""
@@ -221,15 +227,21 @@ class Provec(_Connected):
         """Returns this month's usage and the plan's limits."""
         return cast(api.Usage, self._transport.send("getUsage"))
 
-    def list_keys(self) -> list[api.ApiKey]:
-        """Returns all keys without their secrets, from as many pages as needed."""
+    def list_keys(
+        self, *, limit: int = 1000, cursor: str | None = None
+    ) -> Listing[api.ListKeysResult, api.ApiKey]:
+        """Lists the keys without their secrets. Iterating requests one page after another.
+
+        Args:
+            limit: Maximum number of keys per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
+        """
 
         def ask(cursor: str | None) -> api.ListKeysResult:
-            query = given(cursor=cursor)
+            query = given(limit=limit, cursor=cursor)
             return cast(api.ListKeysResult, self._transport.send("listKeys", query=query))
 
-        pages: Listing[api.ListKeysResult, api.ApiKey] = Listing(ask, None, "keys")
-        return [item for item in pages]
+        return Listing(ask, cursor, "keys")
 
     def create_key(
         self,
@@ -280,19 +292,23 @@ class ProvecOperator(_Connected):
         )
         self._transport = Transport(url, admin_token, options, http_client, "admin_token")
 
-    def list_accounts(self) -> list[api.Account]:
-        """Returns all accounts, from as many pages as needed."""
+    def list_accounts(
+        self, *, limit: int = 1000, cursor: str | None = None
+    ) -> Listing[api.ListAccountsResult, api.Account]:
+        """Lists the accounts. Iterating requests one page after another.
+
+        Args:
+            limit: Maximum number of accounts per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
+        """
 
         def ask(cursor: str | None) -> api.ListAccountsResult:
-            query = given(cursor=cursor)
+            query = given(limit=limit, cursor=cursor)
             return cast(
                 api.ListAccountsResult, self._transport.send("listAccounts", query=query)
             )
 
-        pages: Listing[api.ListAccountsResult, api.Account] = Listing(
-            ask, None, "accounts"
-        )
-        return [item for item in pages]
+        return Listing(ask, cursor, "accounts")
 
     def create_account(self, name: str, plan: str) -> api.CreateAccountResult:
         """Creates an account and its first key. Only this answer has the key's secret.
