@@ -10,7 +10,7 @@ import type {
   Unreachable,
 } from '../contracts/actions/cluster.ts';
 import type { VerifyResult } from '../contracts/actions/verification.ts';
-import { inBytes, inNumber, inTime, printable, textTable } from './text-table.ts';
+import { type Column, inBytes, inNumber, inTime, printable, textTable } from './text-table.ts';
 
 type FromNodes<Row> = TablePage<Row> & { unreachable: Unreachable[] };
 
@@ -27,7 +27,14 @@ function stateOf({ error, lease, draining }: ShardNodeRow): string {
   return draining ? 'draining' : 'serving';
 }
 
+const LOAD: Column<ShardNodeRow> = {
+  title: 'Load',
+  isNumber: true,
+  cell: ({ load, workers }) => `${inNumber(load)} of ${inNumber(workers)}`,
+};
+
 export function nodesText({ shardNodes, others, omitted }: ClusterNodes): string {
+  const isMeasured = shardNodes.some(({ load }) => load !== null);
   const shards = textTable(
     [
       { title: 'Shard node', cell: ({ node }) => node },
@@ -38,7 +45,7 @@ export function nodesText({ shardNodes, others, omitted }: ClusterNodes): string
       { title: 'Memory', isNumber: true, cell: ({ bytes }) => inBytes(bytes) },
       { title: 'Limit', isNumber: true, cell: ({ memoryLimitBytes }) => inBytes(memoryLimitBytes) },
       { title: 'Queued', isNumber: true, cell: ({ queued }) => inNumber(queued) },
-      { title: 'Load', isNumber: true, cell: ({ load, workers }) => `${inNumber(load)} of ${inNumber(workers)}` },
+      ...(isMeasured ? [LOAD] : []),
       { title: 'Version', cell: ({ version }) => version ?? '-' },
       { title: 'Uptime', isNumber: true, cell: ({ uptimeSeconds }) => inTime(uptimeSeconds) },
     ],

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { itemAt } from '../lib/checked-access.ts';
 
-interface Column<R> {
+export interface Column<R> {
   title: string;
   /** Numbers are right-aligned. */
   isNumber?: boolean;

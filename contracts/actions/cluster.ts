@@ -39,7 +39,10 @@ export interface ShardNodeRow {
   memoryLimitBytes: number | null;
   /** Requests waiting for a shard. */
   queued: number | null;
-  /** Average number of busy worker threads over the last minutes, out of `workers`. */
+  /**
+   * Average number of busy worker threads over the last minutes, out of `workers`; null in a single
+   * process.
+   */
   load: number | null;
   workers: number | null;
   version: string | null;

@@ -47,6 +47,8 @@ export interface ShardStats {
   /** Copies of other nodes' shards, their memory, and how many were dropped for a wrong root. */
   copies: number;
   copiedBytes: number;
+  /** Maximum memory of shards and copies. */
+  memoryLimitBytes: number;
   mismatches: number;
   /** Whether the node may hold shards now. */
   hasLease: boolean;

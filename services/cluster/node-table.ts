@@ -55,7 +55,7 @@ export async function nodeTable({ caller, leases, clock, known, isAlone }: NodeT
       copies: answer?.copies ?? null,
       // Includes copies, as the memory limit does.
       bytes: answer ? answer.bytes + answer.copiedBytes : (lease?.use?.bytes ?? null),
-      memoryLimitBytes: lease?.use?.memoryLimitBytes ?? null,
+      memoryLimitBytes: answer?.memoryLimitBytes ?? lease?.use?.memoryLimitBytes ?? null,
       queued: answer?.queuedRequests ?? null,
       load: lease?.use?.load ?? null,
       workers: answer?.workers ?? lease?.use?.workers ?? null,

@@ -376,6 +376,7 @@ export class ShardNode {
       reopening: this.#reopening,
       copies: this.#copies.list().length,
       copiedBytes: this.#memory.copies,
+      memoryLimitBytes: this.#memory.limit,
       mismatches: this.#copies.mismatches,
       hasLease: this.#cluster?.membership.hasLease ?? true,
     };

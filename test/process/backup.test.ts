@@ -155,7 +155,21 @@ test('the console of a single-process service', async () => {
     provec('shards'),
     provec('ledger', 'default/one'),
   ]);
-  expect(nodes.stdout).toMatch(/^\S+ +serving +\d/m);
+  const [titles = '', row = ''] = nodes.stdout.split('\n').filter((line) => /^Shard| serving /.test(line));
+  expect(titles.trim().split(/ {2,}/)).toEqual([
+    'Shard node',
+    'State',
+    'Shards',
+    'Opening',
+    'Copies',
+    'Memory',
+    'Limit',
+    'Queued',
+    'Version',
+    'Uptime',
+  ]);
+  expect(row).toMatch(/^\S+ +serving +\d/);
+  expect(row).not.toMatch(/ - /);
   expect(shards.stdout).toMatch(/^\S+\.0 +one +\S+ +open /m);
   expect(ledger.stdout).toMatch(/^Ledger +Solana, embedded$/m);
   expect(ledger.stdout).toMatch(/^Authority +[1-9A-HJ-NP-Za-km-z]{32,44}$/m);
