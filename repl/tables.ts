@@ -155,15 +155,16 @@ export function ledgerText(ledger: LedgerOverview): string {
   ]);
 }
 
-export function backupText({ folder, bytes, at, secrets, outside }: Backup): string {
+export function backupText({ folder, bytes, at, secrets, leftOut, outside }: Backup): string {
   const named = secrets.join(' and ');
   const kept = `It holds ${named}: keep the copy as safe as those. --without-secrets leaves ${named} out of a backup; a start on such a copy needs ${named} as well.`;
   const needs = outside.length === 0 ? [] : [`It does not hold ${outside.join(', or ')}.`];
+  const first = leftOut.length === 0 ? '' : `, first put ${leftOut.join(' and ')} into it`;
   return [
     `${printable(folder)} holds the data as it was at ${at} (${inBytes(bytes)}).`,
     ...(secrets.length === 0 ? [] : [kept]),
     ...needs.map(printable),
-    `To start on it: PROVEC_DATA_DIR=${printable(folder)} npm start`,
+    `To start on it${first}: PROVEC_DATA_DIR=${printable(folder)} npm start`,
   ].join('\n');
 }
 

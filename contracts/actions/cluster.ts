@@ -128,6 +128,8 @@ export interface Backup {
   at: string;
   /** Descriptions of the secrets in the backup; empty if they were left out. */
   secrets: string[];
+  /** Secrets of the data folder that the copy lacks, since the caller asked for that. */
+  leftOut: string[];
   /** Descriptions of what a start from the backup needs besides its files. */
   outside: string[];
 }

@@ -38,12 +38,14 @@ export async function backUp(
   const files = beside.filter(({ found }) => found?.isFile()).map(({ name }) => name);
   const own = withoutSecrets ? files.filter((name) => SECRETS[name] === undefined) : files;
   const secrets = own.flatMap((name) => SECRETS[name] ?? []);
-  const left = files.filter((name) => !own.includes(name)).map((name) => `${SECRETS[name]} (${join(dataDir, name)})`);
+  const left = files.filter((name) => !own.includes(name));
+  const leftOut = left.flatMap((name) => SECRETS[name] ?? []);
+  const elsewhere = left.map((name) => `${SECRETS[name]} (${join(dataDir, name)})`);
   const links = beside.filter(({ found }) => found?.isSymbolicLink()).map(({ name }) => `what ${name} links to`);
   const at = new Date(clock.wallMs()).toISOString();
   try {
     const { bytes } = await store.backup(folder, own);
-    return { folder, bytes, at, secrets, outside: [...left, ...links, ...neededOutside(config)] };
+    return { folder, bytes, at, secrets, leftOut, outside: [...elsewhere, ...links, ...neededOutside(config)] };
   } catch (error) {
     throw new ProvecError('UNAVAILABLE', `The backup failed: ${(error as Error).message}.`, { cause: error });
   }

@@ -91,7 +91,7 @@ test('a backup under load shows one moment: a start on it has each write of a sh
   const { code, stdout, stderr } = await provec('backup', target);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/ holds the data as it was at 20\d\d-\S+Z \(\d+(\.\d+)? \w{2,3}\)\.\n/);
-  expect(stdout).toContain(`PROVEC_DATA_DIR=${target} npm start`);
+  expect(stdout).toContain(`\nTo start on it: PROVEC_DATA_DIR=${target} npm start`);
   expect(stdout).toContain(
     'It holds the ledger keypair and the secret: keep the copy as safe as those. --without-secrets leaves the ledger keypair and the secret out of a backup; ',
   );
@@ -143,6 +143,9 @@ test('a backup without secrets has neither secret nor keypair, and a start on it
   const [keypair, secret] = ['ledger-keypair.json', 'secret'].map((name) => join(service.dataDir, name));
   expect(stdout).toContain(`It does not hold the ledger keypair (${keypair}), or the secret (${secret}).`);
   expect(stdout).not.toContain('It holds');
+  expect(stdout).toContain(
+    `\nTo start on it, first put the ledger keypair and the secret into it: PROVEC_DATA_DIR=${target} npm start`,
+  );
   const names = await readdir(target, { recursive: true });
   expect(names).toContain('log.db');
   expect(names.filter((name) => /secret|keypair/.test(name))).toEqual([]);
