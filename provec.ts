@@ -127,7 +127,7 @@ class ProvecProcess {
     const healthUrl = await this.#startHealth();
     const door = await this.#openDoor();
     const { store, keys } = await this.#openStore();
-    const devLedger = await this.#startDevLedger();
+    const devLedger = await this.#startDevLedger(door);
     const broker = this.#makeServices(
       { config: this.#config, store, clock: this.#clock, log: this.#log },
       keys,
@@ -226,9 +226,10 @@ class ProvecProcess {
     return { store, keys: transportKeys(secrets) };
   }
 
-  async #startDevLedger(): Promise<DevLedger | null> {
-    const { dataDir, ledger, solanaRpcUrls, corsOrigins: readers } = this.#config;
+  async #startDevLedger(door: FrontDoor | null): Promise<DevLedger | null> {
+    const { dataDir, ledger, solanaRpcUrls, corsOrigins } = this.#config;
     if (!this.#runs('anchoring') || ledger === 'off' || solanaRpcUrls !== null) return null;
+    const readers = [...corsOrigins, ...(door?.ownOrigins() ?? [])];
     const devLedger = await startDevLedger({ dataDir, log: this.#log, readers });
     this.#parts.add('the ledger', () => devLedger.stop());
     return devLedger;

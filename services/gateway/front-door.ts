@@ -24,6 +24,9 @@ const TIMEOUTS: HttpTimeouts = {
   headerMs: INTERNAL_LIMITS.requestHeaderTimeoutMs,
   requestMs: INTERNAL_LIMITS.requestHeaderTimeoutMs + INTERNAL_LIMITS.requestBodyTimeoutMs,
 };
+/** Names of this machine, by which a browser on it may open the service's pages. */
+const LOOPBACK_HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
+const WILDCARDS = ['0.0.0.0', '::'];
 const STARTING = unavailable('Provec is starting; send the request again.');
 
 type Address = Pick<Config, 'host' | 'port' | 'pricingUrl' | 'statusUrl'>;
@@ -33,9 +36,11 @@ export class FrontDoor {
   readonly #responder: Responder;
   readonly #server: HttpServer;
   readonly #pages: ReadonlyMap<string, WebPage>;
+  #port: number;
 
   constructor(config: Address, log: Logger, timeouts = TIMEOUTS) {
     this.#config = config;
+    this.#port = config.port;
     const sender = new Sender(new ResponseScheduler(INTERNAL_LIMITS.answersTurnMs), MINIMUM_PACE);
     this.#responder = new Responder(config, log, sender);
     this.#server = new HttpServer(timeouts, (...request) => this.#refuse(...request));
@@ -50,8 +55,18 @@ export class FrontDoor {
   }
 
   /** Starts listening and returns the address. Rejects with a sentence for the operator. */
-  listen(): Promise<{ port: number; host: string }> {
-    return this.#server.listen(this.#config.port, this.#config.host);
+  async listen(): Promise<{ port: number; host: string }> {
+    const address = await this.#server.listen(this.#config.port, this.#config.host);
+    this.#port = address.port;
+    return address;
+  }
+
+  /** Returns the origins of the service's own pages, as browsers on this machine send them. */
+  ownOrigins(): string[] {
+    const { host } = this.#config;
+    const named = WILDCARDS.includes(host) ? [] : [host.includes(':') ? `[${host}]` : host];
+    const origins = [...LOOPBACK_HOSTS, ...named].map((name) => new URL(`http://${name}:${this.#port}`).origin);
+    return [...new Set(origins)];
   }
 
   /** Passes all later requests to `handler`. */

@@ -35,15 +35,32 @@ describe('off, the default', () => {
 describe('on for two origins', () => {
   beforeAll(() => share('strict'));
 
+  const ask = (origin: string, method = 'getBlockHeight') =>
+    rawRequest(
+      service.ledger!.url,
+      'POST',
+      '/',
+      { origin, 'content-type': 'application/json' },
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method }),
+    );
+
+  test("the service's own pages may read the embedded ledger, and change nothing", async () => {
+    const { port } = new URL(service.url);
+    for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
+      const origin = `http://${host}:${port}`;
+      const answer = await ask(origin);
+      expect([origin, answer.status, corsOf(answer.headers)]).toEqual([
+        origin,
+        200,
+        { 'access-control-allow-origin': origin, vary: 'Origin' },
+      ]);
+      expect(JSON.parse((await ask(origin, 'requestAirdrop')).text)).toMatchObject({ error: { code: -32600 } });
+    }
+    for (const origin of [`https://127.0.0.1:${port}`, 'http://127.0.0.1', `http://evil.example:${port}`])
+      expect([origin, (await ask(origin)).status]).toEqual([origin, 403]);
+  });
+
   test('their pages may read the embedded ledger, and pages of other origins may not', async () => {
-    const ask = (origin: string) =>
-      rawRequest(
-        service.ledger!.url,
-        'POST',
-        '/',
-        { origin, 'content-type': 'application/json' },
-        '{"jsonrpc":"2.0","id":1,"method":"getBlockHeight"}',
-      );
     const answers = [await ask(APP), await ask(LOCAL), await ask('https://evil.example')];
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 403]);
   });
