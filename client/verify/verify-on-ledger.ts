@@ -32,9 +32,9 @@ export interface LedgerEvidence {
  * Checks a proof against the collection's account. If the account has a newer root, checks the
  * transaction that anchored the proof's root. Reads both from the node at `rpcUrl`, or with
  * `readAccount` and `readTransaction`. Take `authority` and `collectionId` from your own notes,
- * never from the answer that you check. Rejects with a VerificationError if the proof does not
- * hold, also if its root is not on the ledger yet, and with a LedgerError if the ledger cannot be
- * read.
+ * never from the answer that you check: a proof's root does not cover its `collectionId`. Rejects
+ * with a VerificationError if the proof does not hold, also if its root is not on the ledger yet,
+ * and with a LedgerError if the ledger cannot be read.
  */
 export async function verifyOnLedger(
   proof: RecordProof,
@@ -58,6 +58,7 @@ export async function verifyOnLedger(
 export async function ledgerEvidence(proof: RecordProof, ledger: Ledger): Promise<LedgerEvidence> {
   const { authority, collectionId } = ledger;
   checkShape(proof);
+  if (collectionId === undefined) throw new TypeError(missingId(proof));
   const isSame = collectionId === proof.collectionId;
   requireThat(isSame, 'wrong-content', `The proof is about the collection ${proof.collectionId}.`);
   const address = collectionAddress(authority, collectionId);
@@ -76,6 +77,10 @@ export async function ledgerEvidence(proof: RecordProof, ledger: Ledger): Promis
   const expected = { authority, collectionId, signature, merkleRoot, version };
   return { anchor, transaction: verifyTransaction(found, expected) };
 }
+
+/** The root does not cover the proof's id, which a forger could change to another collection. */
+const missingId = ({ collectionId }: RecordProof): string =>
+  `collectionId is missing: pass the id that you noted when you created the collection. The proof names ${collectionId}, which the proof itself does not prove.`;
 
 /** A proof that names a transaction shows that the collection once had an account. */
 function whyAbsent({ ledgerTx = null }: RecordProof): string {

@@ -139,6 +139,15 @@ describe('a kept proof, by the transaction that anchored it', () => {
     expect(await verifyOnLedger(pending, {}, ledger)).toMatchObject({ outcome: 'present', transaction: null });
   });
 
+  test('names the collection id that the caller has to give', async () => {
+    const ledger = { authority: transaction.expected.authority, readAccount } as unknown as Parameters<
+      typeof verifyOnLedger
+    >[2];
+    await expect(verifyOnLedger(pending, {}, ledger)).rejects.toThrow(
+      `collectionId is missing: pass the id that you noted when you created the collection. The proof names ${pending.collectionId}`,
+    );
+  });
+
   test('is refused without its transaction, and if no transactions can be read', async () => {
     const { authority: pinned, collectionId } = transaction.expected;
     const ledger = { authority: pinned, collectionId, readAccount };

@@ -41,10 +41,10 @@ def verify_on_ledger(
 ) -> tuple[Literal["present", "absent"], Anchor]:
     """Checks a proof against the collection's account. If the account has a newer root, checks the
     transaction that anchored the proof's root. Reads both from the node at `rpc_url`. Take
-    `authority` and `collection_id` from your own notes, never from the answer that you check.
-    Returns the outcome and the account's current content, with that transaction. Raises
-    VerificationError if the proof does not hold, also if its root is not on the ledger yet, and
-    LedgerError if the ledger cannot be read."""
+    `authority` and `collection_id` from your own notes, never from the answer that you check: a
+    proof's root does not cover its `collectionId`. Returns the outcome and the account's current
+    content, with that transaction. Raises VerificationError if the proof does not hold, also if its
+    root is not on the ledger yet, and LedgerError if the ledger cannot be read."""
     account = ledger_account(rpc_url, address_of(proof, authority, collection_id))
     anchor, signature = current_anchor(account, proof, authority, collection_id)
     if signature is not None:
