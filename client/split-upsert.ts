@@ -12,10 +12,11 @@ const PART_MAX_BYTES = 48 * 1024 * 1024;
 const NUMBER_MAX_CHARS = 25;
 
 /**
- * Writes records in as few requests as their number and size allow, one after another. Returns the
- * sum of the counts, all warnings, and the other fields of the last answer. If a request fails, its
- * error has `storedCount`, and places in it such as `records[2003]` count from the first record. If
- * the caller aborts, rejects with the signal's reason unchanged.
+ * Writes records in as few requests as their number and size allow, one after another. Only the
+ * last one waits for its anchor, which covers the others. Returns the sum of the counts, all
+ * warnings, and the other fields of the last answer. If a request fails, its error has
+ * `storedCount`, and places in it such as `records[2003]` count from the first record. If the
+ * caller aborts, rejects with the signal's reason unchanged.
  */
 export async function upsertInParts(
   body: Upsert,
@@ -33,7 +34,9 @@ export async function upsertInParts(
   let last: Result | null = null;
   for (const part of parts) {
     const start = from;
-    last = await send({ ...body, records: part }, (text) => placed(text, start)).catch((error: unknown) => {
+    const isLast = part === parts.at(-1);
+    const request = { ...body, records: part, ...(isLast ? {} : { waitForAnchor: false }) };
+    last = await send(request, (text) => placed(text, start)).catch((error: unknown) => {
       throw inPart(error, start, records.length);
     });
     upsertedCount += last.upsertedCount;

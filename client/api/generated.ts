@@ -104,6 +104,8 @@ export interface Upsert {
   records: Array<WrittenRecord>;
   /** Default: `""`. */
   namespace?: Namespace;
+  /** Whether the response waits briefly for the anchor of its root; default: true. */
+  waitForAnchor?: boolean;
 }
 
 export interface Fetch {

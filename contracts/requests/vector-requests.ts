@@ -203,6 +203,9 @@ export const vectorRequests = (limits: Limits) => ({
   upsert: new RequestKind({
     records: records(limits),
     namespace: optionalField(componentField('Namespace', namespace(limits)), ''),
+    waitForAnchor: optionalField(
+      flagField('Whether the response waits briefly for the anchor of its root; default: true.'),
+    ),
   }),
   import: new RequestKind({ lines: importedLines(limits) }),
   delete: new RequestKind(

@@ -54,6 +54,8 @@ def test_parts(count: int, sizes: list[int]) -> None:
     assert [len(each["records"]) for each in sent] == sizes
     assert [record for each in sent for record in each["records"]] == records
     assert {each["namespace"] for each in sent} == {"n"}
+    waits = [each.get("waitForAnchor", True) for each in sent]
+    assert waits == [False] * (len(sizes) - 1) + [True]
 
 
 @pytest.mark.parametrize(

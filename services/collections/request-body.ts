@@ -37,7 +37,7 @@ const createIndex: Checks<DecodedRequest<'createIndex'>> = {
 export const BODY_CHECKS = {
   createIndex,
   changeCollection: { deletionProtection: optional('boolean'), tags: optional('object') },
-  upsert: { records: 'object', namespace: 'string' },
+  upsert: { records: 'object', namespace: 'string', waitForAnchor: optional('boolean') },
   delete: {
     ...SCOPE,
     ids: { ...TEXTS, optional: true },

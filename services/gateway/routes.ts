@@ -96,7 +96,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'upsert',
-    params: bodyParams,
+    params: (input) => ({ ...bodyParams(input), isAnchorAwaited: input.body.waitForAnchor ?? true }),
     answer: withWarnings,
   }),
   route('POST', '/collections/{name}/import', 'collections.import', 'write', {

@@ -66,12 +66,12 @@ class UpsertParts:
         self.warnings: list[str] = []
         self._last: dict[str, Any] = {}
 
-    def unsent(self) -> Iterator[Sequence[Any]]:
-        """Yields the parts, one after another."""
+    def unsent(self) -> Iterator[tuple[Sequence[Any], bool]]:
+        """Yields the parts, one after another, and whether each is the last."""
         ends = [*self._starts[1:], len(self._records)]
         for start, end in zip(self._starts, ends, strict=True):
             self._from = start
-            yield self._records[start:end]
+            yield self._records[start:end], end == len(self._records)
 
     def add(self, answer: dict[str, Any]) -> None:
         """Records the answer to the latest part."""

@@ -1,10 +1,21 @@
 import { expect, test } from '@jest/globals';
 import { Provec } from '../../../client/index.ts';
 import { shareService } from '../../support/shared-service.ts';
+import { until } from '../../support/until.ts';
 
 interface Numbered {
   at: number;
 }
+
+test('waits for the anchor of its root unless told not to', async () => {
+  const service = await shareService('strict');
+  const provec = new Provec({ url: service.url, apiKey: service.key });
+  await provec.createCollection({ name: 'awaited', dimensions: 1 });
+  const awaited = provec.collection('awaited');
+  const write = (waitForAnchor?: boolean) => awaited.upsert({ records: [{ id: 'a', values: [1] }], waitForAnchor });
+  expect(await write(false)).toMatchObject({ ledgerTx: null, anchor: { status: 'pending' } });
+  await until('it is anchored', async () => (await awaited.describe()).anchor.status === 'confirmed');
+});
 
 test('upserts more records than one request may have', async () => {
   const service = await shareService('plain');

@@ -4,6 +4,7 @@ import { BadRequestError, Provec } from '../../../client/index.ts';
 interface Sent {
   records: { id: string; values: number[] }[];
   namespace?: string;
+  waitForAnchor?: boolean;
 }
 type Answer = (sent: Sent, request: number) => [status: number, body: object];
 
@@ -44,6 +45,14 @@ test.each([
   expect(sent.map((each) => each.records.length)).toEqual(sizes);
   expect(sent.flatMap((each) => each.records)).toEqual(records);
   expect(new Set(sent.map(({ namespace }) => namespace))).toEqual(new Set(['n']));
+  const waits = sent.map(({ waitForAnchor = true }) => waitForAnchor);
+  expect(waits).toEqual([
+    ...sizes
+      .slice(1)
+      .fill(0)
+      .map(() => false),
+    true,
+  ]);
 });
 
 test.each([

@@ -51,23 +51,30 @@ class Collection:
         ]
 
     def upsert(
-        self, records: Iterable[api.Record | Mapping[str, Any]], *, namespace: str = ""
+        self,
+        records: Iterable[api.Record | Mapping[str, Any]],
+        *,
+        namespace: str = "",
+        wait_for_anchor: bool = True,
     ) -> api.UpsertResult:
         """Writes records. A record that exists is replaced as a whole.
 
         More than 1,000 records, or more than 48 MiB, are sent in several requests, one after
-        another. If a request fails, the earlier ones are stored, and the error's `stored_count`
-        is the number of their records.
+        another. Only the last one waits for its anchor, which covers the others. If a request
+        fails, the earlier ones are stored, and the error's `stored_count` is the number of their
+        records.
 
         Args:
             records: Dictionaries with `id`, `values` and, optionally, `metadata`. If several have
                 the same id, the last one wins. An iterable is read to its end before the first
                 request; to stream one, use `import_records`.
             namespace: Namespace of all records.
+            wait_for_anchor: Whether to wait briefly until the new root is on the ledger.
         """
 
-        def send(part: Sequence[Any], warns: bool) -> Any:
-            body = given(records=part, namespace=namespace)
+        def send(part: Sequence[Any], warns: bool, waits: bool = wait_for_anchor) -> Any:
+            waiting = None if waits else False
+            body = given(records=part, namespace=namespace, wait_for_anchor=waiting)
             return self._send("upsertVectors", body=body, warns=warns)
 
         whole = listed(records)
@@ -75,9 +82,9 @@ class Collection:
         if len(starts) == 1:
             return cast(api.UpsertResult, send(whole, True))
         parts = UpsertParts(whole, starts)
-        for part in parts.unsent():
+        for part, is_last in parts.unsent():
             try:
-                parts.add(send(part, False))
+                parts.add(send(part, False, is_last and wait_for_anchor))
             except ProvecError as error:
                 raise parts.error_of(error) from error
         # Warnings come after all parts, since programs may turn them into exceptions.
