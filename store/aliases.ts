@@ -32,7 +32,6 @@ export interface AliasStore {
   find(accountId: AccountId, alias: string): Promise<AliasRow | null>;
   /** Returns the account's aliases whose names sort after `after`, by name. */
   page(accountId: AccountId, after: string | null, limit: number): Promise<RowPage<AliasRow, string>>;
-  list(accountId: AccountId): Promise<AliasRow[]>;
   /** Returns one alias of the collection, or null if it has none. */
   findByCollection(accountId: AccountId, collectionId: CollectionId): Promise<AliasRow | null>;
   /** Returns false if there is no such alias. */

@@ -9,7 +9,7 @@ import type { AccountId, CollectionId } from '../lib/ids.ts';
 import type { MacPayload, Seals } from '../lib/secret/seals.ts';
 import type { AliasRow, AliasStore, StoredAliases } from './aliases.ts';
 import type { ForgedRows } from './forged-rows.ts';
-import { allPages, type RowPage } from './page.ts';
+import type { RowPage } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
 export function sealedAliases(stored: StoredAliases, seals: Seals, forged: ForgedRows): AliasStore {
@@ -21,19 +21,6 @@ export function sealedAliases(stored: StoredAliases, seals: Seals, forged: Forge
     if (row.accountId !== accountId || row.alias !== alias || !isSealedAlias(row, seals))
       throw forged.refusal('alias', row.id);
     return row;
-  };
-  const page = async (
-    accountId: AccountId,
-    after: string | null,
-    limit: number,
-  ): Promise<RowPage<AliasRow, string>> => {
-    const { rows, next } = await stored.page(accountId, after, limit);
-    const own = rows.filter((row) => {
-      if (row.accountId === accountId && isSealedAlias(row, seals)) return true;
-      forged.report('alias', row.id);
-      return false;
-    });
-    return { rows: own.map(rowOf), next };
   };
   return {
     async put(row, maxAliases) {
@@ -53,8 +40,15 @@ export function sealedAliases(stored: StoredAliases, seals: Seals, forged: Forge
       const row = await found(accountId, alias);
       return row && rowOf(row);
     },
-    page,
-    list: (accountId) => allPages((after: string | null, limit) => page(accountId, after, limit)),
+    async page(accountId, after, limit) {
+      const { rows, next } = await stored.page(accountId, after, limit);
+      const own = rows.filter((row) => {
+        if (row.accountId === accountId && isSealedAlias(row, seals)) return true;
+        forged.report('alias', row.id);
+        return false;
+      });
+      return { rows: own.map(rowOf), next };
+    },
     async findByCollection(accountId, collectionId) {
       const { real } = await aliasesOfCollection(stored, seals, accountId, collectionId);
       return real && rowOf(real);

@@ -54,8 +54,6 @@ export interface AccountsPage {
 export interface KeysActions {
   /** Throws UNAUTHENTICATED, with the same message for unknown, revoked and expired keys. */
   'keys.authenticate': { params: { secret: string }; result: Identity };
-  /** Lists all keys of an account, for gateways of older versions. */
-  'keys.list': { params: { accountId: AccountId }; result: KeyView[] };
   'keys.page': { params: { accountId: AccountId; limit: number; cursor?: string }; result: KeysPage };
   'keys.create': {
     params: { accountId: AccountId; name: string; scopes?: Scope[]; expires_at?: string | null };
@@ -65,8 +63,6 @@ export interface KeysActions {
   /** Returns the account's cached plan; plan changes invalidate it. Throws ACCOUNT_NOT_FOUND. */
   'keys.plan': { params: { accountId: AccountId }; result: PlanName };
   'keys.createAccount': { params: { name: string; plan: PlanName }; result: { account: AccountView; key: KeyView } };
-  /** Lists all accounts, for gateways of older versions. */
-  'keys.listAccounts': { params: Record<string, never>; result: AccountView[] };
   'keys.accountsPage': { params: { limit: number; cursor?: string }; result: AccountsPage };
   'keys.setPlan': { params: { id: AccountId; plan: PlanName }; result: AccountView };
   /** Drops the account's collections, keys and usage. */

@@ -40,11 +40,6 @@ export class Accounts {
     return { account: viewOf(row), key };
   }
 
-  /** Oldest first. */
-  async list(): Promise<AccountView[]> {
-    return (await this.#catalog.listAccounts()).map(viewOf);
-  }
-
   /** Returns one page of accounts. Throws INVALID_ARGUMENT for a bad cursor. */
   async page(limit: number, cursor?: string): Promise<AccountsPage> {
     const { rows, next } = await this.#catalog.accountsPage(positionOfCursor(cursor), limit);

@@ -24,11 +24,6 @@ export class ApiKeys {
     this.#clock = clock;
   }
 
-  /** Newest first. */
-  async list(accountId: AccountId): Promise<KeyView[]> {
-    return (await this.#store.list(accountId)).map(viewOf);
-  }
-
   /** Returns one page of keys. Throws INVALID_ARGUMENT for a bad cursor. */
   async page(accountId: AccountId, limit: number, cursor?: string): Promise<KeysPage> {
     const { rows, next } = await this.#store.page(accountId, positionOfCursor(cursor), limit);

@@ -35,10 +35,6 @@ export class KeysHandlers implements Handlers<'keys'> {
     return this.#authenticator.authenticate(params.secret);
   }
 
-  list({ params }: CallOf<'keys.list'>) {
-    return this.#apiKeys.list(params.accountId);
-  }
-
   page({ params: { accountId, limit, cursor } }: CallOf<'keys.page'>) {
     return this.#apiKeys.page(accountId, limit, cursor);
   }
@@ -74,10 +70,6 @@ export class KeysHandlers implements Handlers<'keys'> {
   createAccount({ params }: CallOf<'keys.createAccount'>) {
     const { name, plan } = this.#requests.createAccount.decode(params);
     return this.#accounts.create(name, plan);
-  }
-
-  listAccounts() {
-    return this.#accounts.list();
   }
 
   accountsPage({ params: { limit, cursor } }: CallOf<'keys.accountsPage'>) {

@@ -18,13 +18,11 @@ export default function keysService(runtime: Runtime): ServiceSchema {
     name: 'keys',
     actions: handledActions<'keys'>(() => keys, {
       authenticate: { secret: sent },
-      list: { accountId: 'string' },
       page: { accountId: 'string', ...PAGE },
       create: { accountId: 'string', name: sent, scopes: sent, expires_at: sent },
       revoke: { accountId: 'string', id: 'string' },
       plan: { accountId: 'string' },
       createAccount: { name: sent, plan: sent },
-      listAccounts: {},
       accountsPage: PAGE,
       setPlan: { id: 'string', plan: sent },
       deleteAccount: { id: 'string' },

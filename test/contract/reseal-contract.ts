@@ -99,7 +99,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       const { catalog, log } = store;
       expect(await catalog.listAccounts()).toEqual([account]);
       expect(await catalog.getCollection(collection.id)).toEqual(collection);
-      expect(await store.aliases.list(account.id)).toMatchObject([alias]);
+      expect(await store.aliases.page(account.id, null, 10)).toMatchObject({ rows: [alias], next: null });
       expect(await collect(catalog.allCollections())).toEqual([collection]);
       const found = await Promise.all(keys.map(({ hash }) => store.keys.findByHash(hash)));
       expect(found).toEqual(hasKeys ? keys : [null, null]);

@@ -167,7 +167,7 @@ test('every action that needs a parameter names a missing one', async () => {
       ([name, rule]) => !name.startsWith('$') && (typeof rule === 'string' || !rule.optional),
     );
   const needing = actions.filter(({ action }) => needs(action)).map(({ name }) => name);
-  for (const name of ['collections.create', 'collections.query', 'keys.list', 'anchoring.state', 'shards.upsert'])
+  for (const name of ['collections.create', 'collections.query', 'keys.page', 'anchoring.state', 'shards.upsert'])
     expect(needing).toContain(name);
   for (const name of needing)
     await expect(broker.call(name, {})).rejects.toMatchObject(wrong(/^[A-Za-z]+ is missing\.$/));

@@ -115,13 +115,13 @@ describe('a service whose data folder a stranger knows', () => {
     const operator = await joined('operator', transportKeys(await loadSecrets(config, false, SILENT)));
     try {
       await operator.waitForServices('keys');
-      const [account] = await call(operator, 'keys.listAccounts', {});
+      const [account] = (await call(operator, 'keys.accountsPage', { limit: 10 })).accounts;
       const accountId = account!.id;
       const gone = { name: 'ServiceNotFoundError' };
-      await expect(call(stranger, 'keys.listAccounts', {})).rejects.toMatchObject(gone);
+      await expect(call(stranger, 'keys.accountsPage', { limit: 10 })).rejects.toMatchObject(gone);
       await expect(call(stranger, 'keys.create', { accountId, name: 'his' })).rejects.toMatchObject(gone);
       await expect(call(stranger, 'keys.setPlan', { id: accountId, plan: 'free' })).rejects.toMatchObject(gone);
-      expect(await call(operator, 'keys.list', { accountId })).toHaveLength(1);
+      expect((await call(operator, 'keys.page', { accountId, limit: 10 })).keys).toHaveLength(1);
       expect(await call(operator, 'keys.plan', { accountId })).toBe('enterprise');
     } finally {
       await Promise.all([operator.stop(), stranger.stop()]);

@@ -5,7 +5,7 @@ import { retriedCalls } from '../../../mixins/retried-calls.ts';
 type Options = { timeout?: number };
 type Call = (action: string, params?: unknown, options?: Options) => Promise<unknown>;
 const { call: wrap } = retriedCalls as unknown as { call(next: Call): Call };
-const unserved = () => new Errors.ServiceNotAvailableError({ action: 'keys.list', nodeID: 'gone' });
+const unserved = () => new Errors.ServiceNotAvailableError({ action: 'keys.page', nodeID: 'gone' });
 
 /**
  * A broker whose first node is leaving. Like Moleculer, it writes its default timeout into the
@@ -24,7 +24,7 @@ function leaving(defaultMs: number) {
 
 test('a call without a timeout is retried without one', async () => {
   const { call, timeouts } = leaving(60_000);
-  expect(await call('keys.list', {}, {})).toBe('done');
+  expect(await call('keys.page', {}, {})).toBe('done');
   expect(timeouts[0]).toBeUndefined();
   // The broker's default, or nothing; never a timeout that has already expired.
   expect(timeouts[1] ?? 60_000).toBe(60_000);
@@ -32,7 +32,7 @@ test('a call without a timeout is retried without one', async () => {
 
 test('a call with a timeout is retried with the time left', async () => {
   const { call, timeouts } = leaving(60_000);
-  expect(await call('keys.list', {}, { timeout: 30_000 })).toBe('done');
+  expect(await call('keys.page', {}, { timeout: 30_000 })).toBe('done');
   expect(timeouts[0]).toBe(30_000);
   expect(timeouts[1]).toBeGreaterThan(1_000);
   expect(timeouts[1]).toBeLessThanOrEqual(30_000);
@@ -50,9 +50,9 @@ function dying(failed: string) {
 }
 
 test('a read lost with its node is retried', async () => {
-  const { call, called } = dying('keys.list');
-  expect(await call('keys.list')).toBe('done');
-  expect(called).toEqual(['keys.list', 'keys.list']);
+  const { call, called } = dying('keys.page');
+  expect(await call('keys.page')).toBe('done');
+  expect(called).toEqual(['keys.page', 'keys.page']);
 });
 
 test.each([

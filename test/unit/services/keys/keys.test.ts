@@ -72,7 +72,7 @@ describe('creating keys', () => {
       scopes: ['read', 'write', 'manage'],
       plan: 'enterprise',
     });
-    const listed = await node.call('keys.list', { accountId: account.id });
+    const { keys: listed } = await node.call('keys.page', { accountId: account.id, limit: 10 });
     expect(listed.map((each) => each.id).sort()).toEqual([created.id, key.id].sort());
     expect(JSON.stringify(listed)).not.toContain(created.secret!.slice(12));
     for (const each of listed) expect(each).not.toHaveProperty('secret');
@@ -143,7 +143,7 @@ describe('creating keys', () => {
     expect(error.code).toBe('PLAN_LIMIT_REACHED');
     expect(error.message).toMatch(/"free" allows 3 API keys; 3 are used .*https:\/\/example\.com\/pricing/);
     expect(error.retryAfterSeconds).toBeUndefined();
-    const [first] = await node.call('keys.list', { accountId: account.id });
+    const [first] = (await node.call('keys.page', { accountId: account.id, limit: 10 })).keys;
     await node.call('keys.revoke', { accountId: account.id, id: first.id });
     await node.call('keys.create', { accountId: account.id, name: 'room again' });
   });
@@ -332,7 +332,8 @@ describe('authentication', () => {
     clock.advance(10);
     await node.call('keys.authenticate', { secret: key.secret! });
     await eventually(async () => (await lastUsed(account.id, key.id)) === '2026-11-15T12:01:00.009Z');
-    expect((await node.call('keys.list', { accountId: account.id }))[0].last_used_at).toBe('2026-11-15T12:01:00.009Z');
+    const [used] = (await node.call('keys.page', { accountId: account.id, limit: 10 })).keys;
+    expect(used.last_used_at).toBe('2026-11-15T12:01:00.009Z');
   });
 });
 
@@ -368,7 +369,7 @@ describe('revoking keys', () => {
     expect(await revoke(expiring.id)).toEqual({ revoked: true });
     await node.call('keys.create', { accountId: account.id, name: 'manager', scopes: ['manage'] });
     await revoke(key.id);
-    const left = await node.call('keys.list', { accountId: account.id });
+    const { keys: left } = await node.call('keys.page', { accountId: account.id, limit: 10 });
     expect(left.map((each) => each.name).sort()).toEqual(['manager', 'reader']);
   });
 

@@ -114,7 +114,7 @@ function operationsOn(store: Store): Record<string, [name: string, work: () => P
       ['count', () => store.catalog.countCollections(account.id)],
       ['dropped', () => store.catalog.listDropped()],
       ['alias', () => store.aliases.find(account.id, 'alias')],
-      ['aliases', () => store.aliases.list(account.id)],
+      ['aliases', () => store.aliases.page(account.id, null, 10)],
       ['standing', () => store.aliases.findByCollection(account.id, collection.id)],
       ['change', () => store.catalog.changeCollection(collection.id, (row) => ({ ...row, deletionProtection: true }))],
       ['create', () => store.catalog.createCollection(newCollection({ accountId: account.id, name: 'new' }), 9)],

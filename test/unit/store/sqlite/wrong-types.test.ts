@@ -81,7 +81,7 @@ const READS: Record<string, () => Promise<unknown>> = {
   listKeys: () => store.keys.list(account.id),
   countKeys: () => store.keys.count(account.id),
   findAlias: () => store.aliases.find(account.id, 'alias'),
-  listAliases: () => store.aliases.list(account.id),
+  listAliases: () => store.aliases.page(account.id, null, 10),
   standingFor: () => store.aliases.findByCollection(account.id, collection.id),
   readLog: () => store.log.read(shard, 0, 1_000_000),
   head: () => store.log.head(shard),
