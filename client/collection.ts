@@ -9,7 +9,7 @@ import { upsertInParts } from './split-upsert.ts';
 
 /** Operations whose path has a collection's name. */
 type CollectionOperation = {
-  [K in OperationId]: Api.Operations[K]['path'] extends { name: string } ? K : never;
+  [K in OperationId]: Api.Operations[K] extends { path: { name: string } } ? K : never;
 }[OperationId];
 
 /**

@@ -69,8 +69,8 @@ export type Query = ExactlyOne<
     /** Default: `""`. */
     namespace?: Namespace;
     /**
-     * The records of all namespaces; each in the answer then has its `namespace`. Not
-     * allowed with `namespace` or `id`. Default: `false`.
+     * The records of all namespaces; each in the answer then has its `namespace`. Not allowed with
+     * `namespace` or `id`. Default: `false`.
      */
     allNamespaces?: boolean;
     /** Return the vectors as well. Default: `false`. */
@@ -82,14 +82,11 @@ export type Query = ExactlyOne<
     /** Compare with every record instead of searching the index. Default: `false`. */
     exact?: boolean;
     /**
-     * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy
-     * may answer, and it may be behind. Default: `"strong"`.
+     * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy may
+     * answer, and it may be behind. Default: `"strong"`.
      */
     consistency?: 'strong' | 'eventual';
-    /**
-     * Answer from the shards that respond within 3 s, and say how many did. Default:
-     * `false`.
-     */
+    /** Answer from the shards that respond within 3 s, and say how many did. Default: `false`. */
     allowPartial?: boolean;
   },
   'vector' | 'id'
@@ -113,8 +110,8 @@ export interface Fetch {
   /** Default: `""`. */
   namespace?: Namespace;
   /**
-   * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy
-   * may answer, and it may be behind. Default: `"strong"`.
+   * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy may
+   * answer, and it may be behind. Default: `"strong"`.
    */
   consistency?: 'strong' | 'eventual';
 }
@@ -124,13 +121,13 @@ export interface Count {
   /** Default: `""`. */
   namespace?: Namespace;
   /**
-   * The records of all namespaces; each in the answer then has its `namespace`. Not
-   * allowed with `namespace`. Default: `false`.
+   * The records of all namespaces; each in the answer then has its `namespace`. Not allowed with
+   * `namespace`. Default: `false`.
    */
   allNamespaces?: boolean;
   /**
-   * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy
-   * may answer, and it may be behind. Default: `"strong"`.
+   * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy may
+   * answer, and it may be behind. Default: `"strong"`.
    */
   consistency?: 'strong' | 'eventual';
 }
@@ -144,13 +141,13 @@ export interface Facets {
   /** Default: `""`. */
   namespace?: Namespace;
   /**
-   * The records of all namespaces; each in the answer then has its `namespace`. Not
-   * allowed with `namespace`. Default: `false`.
+   * The records of all namespaces; each in the answer then has its `namespace`. Not allowed with
+   * `namespace`. Default: `false`.
    */
   allNamespaces?: boolean;
   /**
-   * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy
-   * may answer, and it may be behind. Default: `"strong"`.
+   * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy may
+   * answer, and it may be behind. Default: `"strong"`.
    */
   consistency?: 'strong' | 'eventual';
 }
@@ -161,8 +158,8 @@ export interface List {
   /** Default: `""`. */
   namespace?: Namespace;
   /**
-   * The records of all namespaces; each in the answer then has its `namespace`. Not
-   * allowed with `namespace` or `prefix`. Default: `false`.
+   * The records of all namespaces; each in the answer then has its `namespace`. Not allowed with
+   * `namespace` or `prefix`. Default: `false`.
    */
   allNamespaces?: boolean;
   filter?: Filter;
@@ -175,8 +172,8 @@ export interface List {
   /** Return the metadata as well. Default: `false`. */
   includeMetadata?: boolean;
   /**
-   * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy
-   * may answer, and it may be behind. Default: `"strong"`.
+   * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy may
+   * answer, and it may be behind. Default: `"strong"`.
    */
   consistency?: 'strong' | 'eventual';
 }
@@ -208,8 +205,8 @@ export type Delete = ExactlyOne<
     /** Default: `""`. */
     namespace?: Namespace;
     /**
-     * The records of all namespaces; each in the answer then has its `namespace`. Not
-     * allowed with `namespace`, `ids` or `all`. Default: `false`.
+     * The records of all namespaces; each in the answer then has its `namespace`. Not allowed with
+     * `namespace`, `ids` or `all`. Default: `false`.
      */
     allNamespaces?: boolean;
   },
@@ -227,8 +224,8 @@ export interface CreateCollection {
   /** Followers per shard. Default: `0`. */
   replicas?: number;
   /**
-   * Precision of the search index. Scores are always computed from the exact float32
-   * vectors. Default: `"bf16"`.
+   * Precision of the search index. Scores are always computed from the exact float32 vectors.
+   * Default: `"bf16"`.
    */
   quantization?: 'bf16' | 'f32' | 'f16' | 'i8';
   /** The collection cannot be deleted. Default: `false`. */
@@ -255,9 +252,8 @@ export interface CreateKey {
   /** For people. */
   name: string;
   /**
-   * What the key may do. No scope implies another. The answer to a change by filter says
-   * how many records match, even if the key may not read them. Default:
-   * `["read","write","manage"]`.
+   * What the key may do. No scope implies another. The answer to a change by filter says how many
+   * records match, even if the key may not read them. Default: `["read","write","manage"]`.
    */
   scopes?: Array<'read' | 'write' | 'manage'>;
   /** Null or absent: never. */
@@ -295,70 +291,29 @@ export interface Collection {
   shards: 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256;
   /** Followers per shard. */
   replicas: number;
-  /**
-   * Precision of the search index. Scores are always computed from the exact float32
-   * vectors.
-   */
+  /** Precision of the search index. Scores are always computed from the exact float32 vectors. */
   quantization: 'bf16' | 'f32' | 'f16' | 'i8';
   /** The collection cannot be deleted. */
   deletionProtection: boolean;
   /** Up to 20 names with a text each, for your own use. An empty text removes the tag. */
   tags?: Record<string, string>;
   /**
-   * Cloud and region that a Pinecone client gave when it created the index; Provec only
-   * stores them.
+   * Cloud and region that a Pinecone client gave when it created the index; Provec only stores
+   * them.
    */
-  place?: {
-    cloud?: string;
-    region?: string;
-  };
+  place?: { cloud?: string; region?: string };
 }
 
-export interface CollectionDetail {
-  /** UUID. */
-  id: string;
-  name: CollectionName;
-  /** Length of every vector. */
-  dimensions: number;
-  /** How vectors are compared. */
-  metric: 'cosine' | 'euclidean' | 'dot';
-  /** Number of stored vectors. */
-  vector_count: number;
-  /** ISO 8601 UTC. */
-  created_at: string;
-  /** Power of two. The plan may allow fewer. */
-  shards: 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256;
-  /** Followers per shard. */
-  replicas: number;
-  /**
-   * Precision of the search index. Scores are always computed from the exact float32
-   * vectors.
-   */
-  quantization: 'bf16' | 'f32' | 'f16' | 'i8';
-  /** The collection cannot be deleted. */
-  deletionProtection: boolean;
-  /** Up to 20 names with a text each, for your own use. An empty text removes the tag. */
-  tags?: Record<string, string>;
-  /**
-   * Cloud and region that a Pinecone client gave when it created the index; Provec only
-   * stores them.
-   */
-  place?: {
-    cloud?: string;
-    region?: string;
-  };
+export interface CollectionDetail extends Collection {
   /** Root over all records: 64 hex digits. */
   merkleRoot: string;
-  /**
-   * Number of commits behind the root; several writes may share a commit. It never
-   * decreases.
-   */
+  /** Number of commits behind the root; several writes may share a commit. It never decreases. */
   version: number;
   anchor: {
     /**
-     * `none` on plans without anchoring, and before the first write. `halted`: the stored
-     * data or the ledger contradicts what Provec recorded (see verify); Provec anchors
-     * nothing until the operator decides.
+     * `none` on plans without anchoring, and before the first write. `halted`: the stored data or
+     * the ledger contradicts what Provec recorded (see verify); Provec anchors nothing until the
+     * operator decides.
      */
     status: 'confirmed' | 'pending' | 'none' | 'halted';
     /** Version of the newest confirmed root. */
@@ -370,8 +325,8 @@ export interface CollectionDetail {
     /** The collection's account on the ledger. */
     ledgerAddress: string | null;
     /**
-     * Link to that transaction in an explorer. Null if no explorer can open it, as with
-     * the embedded ledger.
+     * Link to that transaction in an explorer. Null if no explorer can open it, as with the
+     * embedded ledger.
      */
     ledgerExplorerUrl: string | null;
     /** ISO 8601 UTC. */
@@ -390,15 +345,12 @@ export type AnchorStatus = 'confirmed' | 'pending' | 'none';
 
 export interface WrittenRecord {
   id: RecordId;
-  /**
-   * As many as the collection has dimensions; stored as float32. For `cosine` not all
-   * zero.
-   */
+  /** As many as the collection has dimensions; stored as float32. For `cosine` not all zero. */
   values: Numbers;
   /**
-   * At most 40960 bytes as compact JSON and 32 levels; returned equal to what was sent.
-   * Numbers are IEEE 754 doubles: an integer past 2^53 is rounded to the nearest one,
-   * and `warnings` of the answer say so.
+   * At most 40960 bytes as compact JSON and 32 levels; returned equal to what was sent. Numbers are
+   * IEEE 754 doubles: an integer past 2^53 is rounded to the nearest one, and `warnings` of the
+   * answer say so.
    */
   metadata?: object;
 }
@@ -411,29 +363,24 @@ export interface UpsertResult {
   /** Address of the anchoring program on the ledger. */
   ledgerProgram: string;
   /**
-   * Transaction that anchored a root with this write; null while pending and on plans
-   * without anchoring.
+   * Transaction that anchored a root with this write; null while pending and on plans without
+   * anchoring.
    */
   ledgerTx: string | null;
   /**
-   * Link to that transaction in an explorer. Null if no explorer can open it, as with
-   * the embedded ledger.
+   * Link to that transaction in an explorer. Null if no explorer can open it, as with the embedded
+   * ledger.
    */
   ledgerExplorerUrl: string | null;
-  /**
-   * Number of commits behind the root; several writes may share a commit. It never
-   * decreases.
-   */
+  /** Number of commits behind the root; several writes may share a commit. It never decreases. */
   version: number;
   /** Stored vectors after the write. */
   vectorCount: number;
-  anchor: {
-    status: AnchorStatus;
-  };
+  anchor: { status: AnchorStatus };
   /**
-   * One sentence for each field in the request that no record of the namespace has, and
-   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
-   * the scope `read` get suggestions.
+   * One sentence for each field in the request that no record of the namespace has, and for an
+   * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope `read`
+   * get suggestions.
    */
   warnings?: Array<string>;
 }
@@ -462,29 +409,24 @@ export interface UpdateResult {
   /** Address of the anchoring program on the ledger. */
   ledgerProgram: string;
   /**
-   * Transaction that anchored a root with this write; null while pending and on plans
-   * without anchoring.
+   * Transaction that anchored a root with this write; null while pending and on plans without
+   * anchoring.
    */
   ledgerTx: string | null;
   /**
-   * Link to that transaction in an explorer. Null if no explorer can open it, as with
-   * the embedded ledger.
+   * Link to that transaction in an explorer. Null if no explorer can open it, as with the embedded
+   * ledger.
    */
   ledgerExplorerUrl: string | null;
-  /**
-   * Number of commits behind the root; several writes may share a commit. It never
-   * decreases.
-   */
+  /** Number of commits behind the root; several writes may share a commit. It never decreases. */
   version: number;
   /** Stored vectors after the write. */
   vectorCount: number;
-  anchor: {
-    status: AnchorStatus;
-  };
+  anchor: { status: AnchorStatus };
   /**
-   * One sentence for each field in the request that no record of the namespace has, and
-   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
-   * the scope `read` get suggestions.
+   * One sentence for each field in the request that no record of the namespace has, and for an
+   * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope `read`
+   * get suggestions.
    */
   warnings?: Array<string>;
 }
@@ -499,40 +441,34 @@ export interface DeleteResult {
   /** Address of the anchoring program on the ledger. */
   ledgerProgram: string;
   /**
-   * Transaction that anchored a root with this write; null while pending and on plans
-   * without anchoring.
+   * Transaction that anchored a root with this write; null while pending and on plans without
+   * anchoring.
    */
   ledgerTx: string | null;
   /**
-   * Link to that transaction in an explorer. Null if no explorer can open it, as with
-   * the embedded ledger.
+   * Link to that transaction in an explorer. Null if no explorer can open it, as with the embedded
+   * ledger.
    */
   ledgerExplorerUrl: string | null;
-  /**
-   * Number of commits behind the root; several writes may share a commit. It never
-   * decreases.
-   */
+  /** Number of commits behind the root; several writes may share a commit. It never decreases. */
   version: number;
   /** Stored vectors after the write. */
   vectorCount: number;
-  anchor: {
-    status: AnchorStatus;
-  };
+  anchor: { status: AnchorStatus };
   /**
-   * One sentence for each field in the request that no record of the namespace has, and
-   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
-   * the scope `read` get suggestions.
+   * One sentence for each field in the request that no record of the namespace has, and for an
+   * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope `read`
+   * get suggestions.
    */
   warnings?: Array<string>;
 }
 
 /**
- * Conditions on metadata: `{field: value}` or `{field: {operator: operand}}`; several
- * fields must all match; `{}` filters nothing. A field names a top-level key if there
- * is one, else a dotted path. A list matches `$eq` and `$in` if any element does,
- * `$ne` and `$nin` if none does. A record without the field meets only the conditions
- * `$exists: false`, `$ne` and `$nin`. At most 8 levels, 256 conditions, 10000 values
- * in a list and 100000 in all lists.
+ * Conditions on metadata: `{field: value}` or `{field: {operator: operand}}`; several fields must
+ * all match; `{}` filters nothing. A field names a top-level key if there is one, else a dotted
+ * path. A list matches `$eq` and `$in` if any element does, `$ne` and `$nin` if none does. A record
+ * without the field meets only the conditions `$exists: false`, `$ne` and `$nin`. At most 8 levels,
+ * 256 conditions, 10000 values in a list and 100000 in all lists.
  */
 export interface Filter {
   $and?: Array<Filter>;
@@ -565,10 +501,7 @@ export interface Match {
   id: RecordId;
   /** Only with `allNamespaces`. */
   namespace?: Namespace;
-  /**
-   * Higher is better: cosine similarity, dot product, or 1 / (1 + distance) for
-   * euclidean.
-   */
+  /** Higher is better: cosine similarity, dot product, or 1 / (1 + distance) for euclidean. */
   score: number;
   /** Free-form JSON object. */
   metadata?: Record<string, unknown>;
@@ -600,8 +533,7 @@ export type ExportLine =
         /** How vectors are compared. */
         metric: 'cosine' | 'euclidean' | 'dot';
         /**
-         * Number of commits behind the root; several writes may share a commit. It never
-         * decreases.
+         * Number of commits behind the root; several writes may share a commit. It never decreases.
          */
         version: number;
         /** Root over all records: 64 hex digits. */
@@ -654,8 +586,8 @@ export interface VerifyResult {
   /** Link to the collection's account in an explorer. Null if no explorer can open it. */
   ledgerExplorerUrl: string | null;
   /**
-   * `unreachable`: the ledger is down. `none`: the collection was never written to, so
-   * the ledger has no root. `not_anchored`: the plan has no anchoring.
+   * `unreachable`: the ledger is down. `none`: the collection was never written to, so the ledger
+   * has no root. `not_anchored`: the plan has no anchoring.
    */
   state: 'match' | 'mismatch' | 'pending' | 'unreachable' | 'none' | 'not_anchored';
   /** Version of the computed root. */
@@ -680,10 +612,7 @@ export interface VerifyResult {
 export interface Verification {
   /** Opaque id. */
   id: string;
-  /**
-   * `done`: the verdict is in `result`. `failed`: the verification ended without a
-   * verdict.
-   */
+  /** `done`: the verdict is in `result`. `failed`: the verification ended without a verdict. */
   state: 'running' | 'done' | 'failed';
   progress: {
     /** Records hashed so far; equals `total` when done. */
@@ -712,8 +641,8 @@ export interface Anchor {
   /** Transaction that anchored the root. */
   ledgerTx: string;
   /**
-   * Link to that transaction in an explorer. Null if no explorer can open it, as with
-   * the embedded ledger.
+   * Link to that transaction in an explorer. Null if no explorer can open it, as with the embedded
+   * ledger.
    */
   ledgerExplorerUrl: string | null;
   /** ISO 8601 UTC. */
@@ -750,8 +679,8 @@ export interface Usage {
     key_count: number | null;
   };
   /**
-   * Number of queries in `usage.query_count` that may never have run: a node that
-   * stopped responding had reserved them. Usually 0.
+   * Number of queries in `usage.query_count` that may never have run: a node that stopped
+   * responding had reserved them. Usually 0.
    */
   query_count_uncertainty: number;
   /** When the monthly counts reset. */
@@ -768,8 +697,8 @@ export interface ApiKey {
   /** First 12 characters of the secret. */
   key_prefix: string;
   /**
-   * What the key may do. No scope implies another. The answer to a change by filter says
-   * how many records match, even if the key may not read them.
+   * What the key may do. No scope implies another. The answer to a change by filter says how many
+   * records match, even if the key may not read them.
    */
   scopes: Array<'read' | 'write' | 'manage'>;
   /** ISO 8601 UTC. */
@@ -782,26 +711,7 @@ export interface ApiKey {
   revoked: boolean;
 }
 
-export interface NewApiKey {
-  /** Id of the key, for revoking it. */
-  id: string;
-  /** Name of the key. */
-  name: string;
-  /** First 12 characters of the secret. */
-  key_prefix: string;
-  /**
-   * What the key may do. No scope implies another. The answer to a change by filter says
-   * how many records match, even if the key may not read them.
-   */
-  scopes: Array<'read' | 'write' | 'manage'>;
-  /** ISO 8601 UTC. */
-  created_at: string;
-  /** ISO 8601 UTC. */
-  expires_at: string | null;
-  /** Last use, to the minute. */
-  last_used_at: string | null;
-  /** Always false in lists. */
-  revoked: boolean;
+export interface NewApiKey extends ApiKey {
   /** Secret of the key, shown only in this response. */
   secret: string;
 }
@@ -829,9 +739,9 @@ export interface QueryVectorsResult {
     failed: number;
   };
   /**
-   * One sentence for each field in the request that no record of the namespace has, and
-   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
-   * the scope `read` get suggestions.
+   * One sentence for each field in the request that no record of the namespace has, and for an
+   * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope `read`
+   * get suggestions.
    */
   warnings?: Array<string>;
 }
@@ -849,9 +759,9 @@ export interface QueryManyResult {
       failed: number;
     };
     /**
-     * One sentence for each field in the request that no record of the namespace has, and
-     * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
-     * the scope `read` get suggestions.
+     * One sentence for each field in the request that no record of the namespace has, and for an
+     * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope
+     * `read` get suggestions.
      */
     warnings?: Array<string>;
   }>;
@@ -865,29 +775,24 @@ export interface ImportRecordsResult {
   /** Address of the anchoring program on the ledger. */
   ledgerProgram: string;
   /**
-   * Transaction that anchored a root with this write; null while pending and on plans
-   * without anchoring.
+   * Transaction that anchored a root with this write; null while pending and on plans without
+   * anchoring.
    */
   ledgerTx: string | null;
   /**
-   * Link to that transaction in an explorer. Null if no explorer can open it, as with
-   * the embedded ledger.
+   * Link to that transaction in an explorer. Null if no explorer can open it, as with the embedded
+   * ledger.
    */
   ledgerExplorerUrl: string | null;
-  /**
-   * Number of commits behind the root; several writes may share a commit. It never
-   * decreases.
-   */
+  /** Number of commits behind the root; several writes may share a commit. It never decreases. */
   version: number;
   /** Stored vectors after the write. */
   vectorCount: number;
-  anchor: {
-    status: AnchorStatus;
-  };
+  anchor: { status: AnchorStatus };
   /**
-   * One sentence for each field in the request that no record of the namespace has, and
-   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
-   * the scope `read` get suggestions.
+   * One sentence for each field in the request that no record of the namespace has, and for an
+   * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope `read`
+   * get suggestions.
    */
   warnings?: Array<string>;
 }
@@ -899,14 +804,14 @@ export interface FetchVectorsResult {
 
 export interface CountRecordsResult {
   /**
-   * Number of matching records; without `filter`, of all records in the namespace, or
-   * with `allNamespaces` in the collection.
+   * Number of matching records; without `filter`, of all records in the namespace, or with
+   * `allNamespaces` in the collection.
    */
   count: number;
   /**
-   * One sentence for each field in the request that no record of the namespace has, and
-   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
-   * the scope `read` get suggestions.
+   * One sentence for each field in the request that no record of the namespace has, and for an
+   * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope `read`
+   * get suggestions.
    */
   warnings?: Array<string>;
 }
@@ -920,9 +825,9 @@ export interface FacetRecordsResult {
   /** Records without the field. */
   missing: number;
   /**
-   * One sentence for each field in the request that no record of the namespace has, and
-   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
-   * the scope `read` get suggestions.
+   * One sentence for each field in the request that no record of the namespace has, and for an
+   * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope `read`
+   * get suggestions.
    */
   warnings?: Array<string>;
 }
@@ -932,9 +837,9 @@ export interface ListRecordsResult {
   /** Cursor of the next page; absent on the last page. */
   nextCursor?: string;
   /**
-   * One sentence for each field in the request that no record of the namespace has, and
-   * for an integer above 2^53 that was rounded. Absent if there are none. Only keys with
-   * the scope `read` get suggestions.
+   * One sentence for each field in the request that no record of the namespace has, and for an
+   * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope `read`
+   * get suggestions.
    */
   warnings?: Array<string>;
 }
@@ -971,11 +876,7 @@ export interface CreateCollectionResult {
   collection: Collection;
 }
 
-export type VerifyCollectionResult =
-  | VerifyResult
-  | {
-      proof: RecordProof;
-    };
+export type VerifyCollectionResult = VerifyResult | { proof: RecordProof };
 
 export interface ProveRecordResult {
   proof: RecordProof;
@@ -1092,179 +993,115 @@ export interface ListAccountsParams {
 export interface Operations {
   /** Find the most similar records */
   queryVectors: {
-    path: {
-      name: CollectionName;
-    };
-    query: undefined;
+    path: { name: CollectionName };
     body: Query;
     result: QueryVectorsResult;
   };
   /** Find the most similar records for many vectors */
   queryMany: {
-    path: {
-      name: CollectionName;
-    };
-    query: undefined;
+    path: { name: CollectionName };
     body: Queries;
     result: QueryManyResult;
   };
   /** Write records; an existing record is replaced as a whole */
   upsertVectors: {
-    path: {
-      name: CollectionName;
-    };
-    query: undefined;
+    path: { name: CollectionName };
     body: Upsert;
     result: UpsertResult;
   };
   /** Write any number of records, one per line */
   importRecords: {
-    path: {
-      name: CollectionName;
-    };
-    query: undefined;
-    body: undefined;
+    path: { name: CollectionName };
     result: ImportRecordsResult;
   };
   /** Get records by id; missing ones are left out */
   fetchVectors: {
-    path: {
-      name: CollectionName;
-    };
-    query: undefined;
+    path: { name: CollectionName };
     body: Fetch;
     result: FetchVectorsResult;
   };
   /** Count records */
   countRecords: {
-    path: {
-      name: CollectionName;
-    };
-    query: undefined;
+    path: { name: CollectionName };
     body: Count;
     result: CountRecordsResult;
   };
   /** Count the values of a metadata field */
   facetRecords: {
-    path: {
-      name: CollectionName;
-    };
-    query: undefined;
+    path: { name: CollectionName };
     body: Facets;
     result: FacetRecordsResult;
   };
   /** List records in the order of their ids */
   listRecords: {
-    path: {
-      name: CollectionName;
-    };
-    query: undefined;
+    path: { name: CollectionName };
     body: List;
     result: ListRecordsResult;
   };
   /** Change vectors, and merge into metadata */
   updateRecords: {
-    path: {
-      name: CollectionName;
-    };
-    query: undefined;
+    path: { name: CollectionName };
     body: Update;
     result: UpdateResult;
   };
   /** Delete records by id, by filter, or all */
   deleteVectors: {
-    path: {
-      name: CollectionName;
-    };
-    query: undefined;
+    path: { name: CollectionName };
     body: Delete;
     result: DeleteResult;
   };
   /** List the namespaces with records, by name */
   listNamespaces: {
-    path: {
-      name: CollectionName;
-    };
+    path: { name: CollectionName };
     query: ListNamespacesParams;
-    body: undefined;
     result: ListNamespacesResult;
   };
   /** Delete all records of a namespace */
   deleteNamespace: {
-    path: {
-      name: CollectionName;
-      namespace: Namespace;
-    };
-    query: undefined;
-    body: undefined;
+    path: { name: CollectionName; namespace: Namespace };
     result: DeleteResult;
   };
   /** Get a collection with its root and its newest anchor */
   getCollection: {
-    path: {
-      name: CollectionName;
-    };
-    query: undefined;
-    body: undefined;
+    path: { name: CollectionName };
     result: GetCollectionResult;
   };
   /** Change deletion protection or tags */
   updateCollection: {
-    path: {
-      name: CollectionName;
-    };
-    query: undefined;
+    path: { name: CollectionName };
     body: ChangeCollection;
     result: UpdateCollectionResult;
   };
   /** Delete a collection with everything in it */
   deleteCollection: {
-    path: {
-      name: CollectionName;
-    };
-    query: undefined;
-    body: undefined;
+    path: { name: CollectionName };
     result: DeleteCollectionResult;
   };
   /** List collections, newest first */
   listCollections: {
-    path: undefined;
     query: ListCollectionsParams;
-    body: undefined;
     result: ListCollectionsResult;
   };
   /** Create a collection */
   createCollection: {
-    path: undefined;
-    query: undefined;
     body: CreateCollection;
     result: CreateCollectionResult;
   };
   /** Compare the stored bytes with the root on the ledger */
   verifyCollection: {
-    path: {
-      name: CollectionName;
-    };
+    path: { name: CollectionName };
     query: VerifyCollectionParams;
-    body: undefined;
     result: VerifyCollectionResult;
   };
   /** Prove that a record is, or is not, in a collection */
   proveRecord: {
-    path: {
-      name: CollectionName;
-    };
+    path: { name: CollectionName };
     query: ProveRecordParams;
-    body: undefined;
     result: ProveRecordResult;
   };
   /** Start to verify a collection in the background */
   beginVerification: {
-    path: {
-      name: CollectionName;
-    };
-    query: undefined;
-    body: undefined;
+    path: { name: CollectionName };
     result: Verification;
   };
   /** Get the progress and the verdict of a verification */
@@ -1274,80 +1111,51 @@ export interface Operations {
       /** Id as returned by lists. */
       id: string;
     };
-    query: undefined;
-    body: undefined;
     result: Verification;
   };
   /** Export all records of every namespace, in one state of the collection */
   exportRecords: {
-    path: {
-      name: CollectionName;
-    };
-    query: undefined;
-    body: undefined;
+    path: { name: CollectionName };
     result: ExportLine;
   };
   /** List all confirmed roots, newest first */
   listAnchors: {
-    path: {
-      name: CollectionName;
-    };
+    path: { name: CollectionName };
     query: ListAnchorsParams;
-    body: undefined;
     result: ListAnchorsResult;
   };
   /** Get the collection that an alias points to */
   getAlias: {
-    path: {
-      alias: CollectionName;
-    };
-    query: undefined;
-    body: undefined;
+    path: { alias: CollectionName };
     result: Alias;
   };
   /** Create an alias of a collection, or switch it to another one */
   putAlias: {
-    path: {
-      alias: CollectionName;
-    };
-    query: undefined;
+    path: { alias: CollectionName };
     body: PutAlias;
     result: Alias;
   };
   /** Delete an alias; its collection stays */
   deleteAlias: {
-    path: {
-      alias: CollectionName;
-    };
-    query: undefined;
-    body: undefined;
+    path: { alias: CollectionName };
     result: DeleteAliasResult;
   };
   /** List aliases, by name */
   listAliases: {
-    path: undefined;
     query: ListAliasesParams;
-    body: undefined;
     result: ListAliasesResult;
   };
   /** This month's usage and the plan's limits */
   getUsage: {
-    path: undefined;
-    query: undefined;
-    body: undefined;
     result: Usage;
   };
   /** List keys, newest first, without their secrets */
   listKeys: {
-    path: undefined;
     query: ListKeysParams;
-    body: undefined;
     result: ListKeysResult;
   };
   /** Create a key; only this response contains its secret */
   createKey: {
-    path: undefined;
-    query: undefined;
     body: CreateKey;
     result: CreateKeyResult;
   };
@@ -1357,22 +1165,16 @@ export interface Operations {
       /** Id as returned by lists. */
       id: string;
     };
-    query: undefined;
-    body: undefined;
     result: RevokeKeyResult;
   };
   /** Create an account with its first key */
   createAccount: {
-    path: undefined;
-    query: undefined;
     body: CreateAccount;
     result: CreateAccountResult;
   };
   /** List accounts, oldest first */
   listAccounts: {
-    path: undefined;
     query: ListAccountsParams;
-    body: undefined;
     result: ListAccountsResult;
   };
   /** Change an account's plan */
@@ -1381,7 +1183,6 @@ export interface Operations {
       /** Id as returned by lists. */
       id: string;
     };
-    query: undefined;
     body: ChangePlan;
     result: ChangePlanResult;
   };
@@ -1391,8 +1192,6 @@ export interface Operations {
       /** Id as returned by lists. */
       id: string;
     };
-    query: undefined;
-    body: undefined;
     result: DeleteAccountResult;
   };
 }

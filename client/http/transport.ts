@@ -23,9 +23,7 @@ import { consoleWarnings, warningsIn } from './warnings.ts';
 export type OperationId = keyof Operations;
 
 /** Path parameters, query and body of an operation. */
-export type CallArguments<K extends OperationId> = {
-  [P in 'path' | 'query' | 'body' as Operations[K][P] extends undefined ? never : P]: Operations[K][P];
-};
+export type CallArguments<K extends OperationId> = Omit<Operations[K], 'result'>;
 
 /** A body that is sent unchanged. */
 export interface RawBody {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { JsonSchema } from '../../lib/json/schema.ts';
 import { NON_RETRYABLE_OPERATIONS } from '../retry-outcomes.ts';
 import {
@@ -13,7 +14,7 @@ import {
   successTypeName,
 } from './described-api.ts';
 import { formatTypeScript } from './format-typescript.ts';
-import { commentText, fieldComment, REQUEST_NUMBERS, typeName, typeText } from './type-text.ts';
+import { bracedText, commentText, fieldComment, REQUEST_NUMBERS, typeName, typeText } from './type-text.ts';
 
 /** Types that `client/verify/` declares in more detail. */
 const VERIFIERS = new Set(['RecordProof']);
@@ -30,9 +31,12 @@ import type { AtLeastOne, ExactlyOne, Numbers } from './choices.ts';
 export function clientTypes(): string {
   const { called, schemas, parameters } = describedApi();
   const answered = referencedComponents(called.map(successSchemaOf), schemas);
+  const inAnswers = Object.entries(schemas).filter(([name]) => answered.has(name));
   const components = Object.entries(schemas)
     .filter(([name]) => !VERIFIERS.has(name))
-    .map(([name, schema]) => declared(name, schema, answered.has(name) ? 'number[]' : REQUEST_NUMBERS));
+    .map(([name, schema]) =>
+      answered.has(name) ? declared(name, schema, 'number[]', inAnswers) : declared(name, schema, REQUEST_NUMBERS),
+    );
   const answers = called.flatMap((operation) => {
     const schema = successSchemaOf(operation);
     return schema.$ref === undefined ? [declared(successTypeName(operation), schema, 'number[]')] : [];
@@ -56,13 +60,31 @@ export function clientTypes(): string {
   );
 }
 
-function declared(component: string, schema: JsonSchema, numbers: string): string {
+/** `bases`: components that the type may extend. */
+function declared(
+  component: string,
+  schema: JsonSchema,
+  numbers: string,
+  bases: readonly [component: string, schema: JsonSchema][] = [],
+): string {
   const name = typeName(component);
-  const text = typeText(schema, numbers);
+  const [base, inherited] = bases.find(([, each]) => hasAllFields(schema, each)) ?? [];
+  const properties = Object.entries(schema.properties ?? {});
+  const own = properties.filter(([field]) => inherited?.properties?.[field] === undefined);
+  const text = typeText(base === undefined ? schema : { ...schema, properties: Object.fromEntries(own) }, numbers);
   const comment = commentText(schema.description);
+  const heritage = base === undefined ? '' : ` extends ${typeName(base)}`;
   return schema.properties !== undefined && text.startsWith('{')
-    ? `${comment}export interface ${name} ${text}\n`
+    ? `${comment}export interface ${name}${heritage} ${text}\n`
     : `${comment}export type ${name} = ${text};\n`;
+}
+
+/** Whether `schema` has all fields of `base`, at least four, and others. */
+function hasAllFields({ properties = {}, required = [] }: JsonSchema, base: JsonSchema): boolean {
+  const fields = Object.entries(base.properties ?? {});
+  const isSame = ([name, field]: [string, JsonSchema]) =>
+    isDeepStrictEqual(field, properties[name]) && required.includes(name) === (base.required ?? []).includes(name);
+  return fields.length >= 4 && fields.length < Object.keys(properties).length && fields.every(isSame);
 }
 
 function fieldsText(parameters: Parameter[]): string {
@@ -70,7 +92,7 @@ function fieldsText(parameters: Parameter[]): string {
     const field: JsonSchema = { ...schema, description: description ?? schema.description };
     return `${fieldComment(field)}${name}${required ? '' : '?'}: ${typeText(field)};`;
   });
-  return `{\n${texts.join('\n')}\n}`;
+  return bracedText(texts);
 }
 
 const paramsName = ({ operationId }: RoutedOperation): string =>
@@ -87,10 +109,11 @@ function shapeText(operation: RoutedOperation, components: Record<string, Parame
   const hasQuery = parametersOf(operation, components, 'query').length > 0;
   const body = operation.requestBody?.content[JSON_MEDIA_TYPE]?.schema;
   const answer = successSchemaOf(operation);
-  return `${commentText(operation.summary)}${operation.operationId}: {
-    path: ${inPath.length === 0 ? 'undefined' : fieldsText(inPath)};
-    query: ${hasQuery ? paramsName(operation) : 'undefined'};
-    body: ${body === undefined ? 'undefined' : typeText(body)};
-    result: ${answer.$ref === undefined ? successTypeName(operation) : typeText(answer)};
-  };`;
+  const parts = [
+    ...(inPath.length > 0 ? [`path: ${fieldsText(inPath)};`] : []),
+    ...(hasQuery ? [`query: ${paramsName(operation)};`] : []),
+    ...(body === undefined ? [] : [`body: ${typeText(body)};`]),
+    `result: ${answer.$ref === undefined ? successTypeName(operation) : typeText(answer)};`,
+  ];
+  return `${commentText(operation.summary)}${operation.operationId}: {\n${parts.join('\n')}\n};`;
 }

@@ -1,9 +1,5 @@
 import { firstOf } from '../../lib/checked-access.ts';
 import type { JsonSchema } from '../../lib/json/schema.ts';
-import { wrapText } from '../markdown.ts';
-
-/** Width of comment text. Indentation and comment marks take up to 16 columns more. */
-const COMMENT_COLUMNS = 84;
 
 /** Components whose names TypeScript already uses. */
 const RENAMED: Readonly<Record<string, string>> = { Error: 'ErrorBody', Record: 'WrittenRecord' };
@@ -60,9 +56,12 @@ function objectText(schema: JsonSchema, numbers: string): string {
   const others = properties.map(([, property]) => typeText(property, numbers));
   const open =
     pattern && `[field: string]: ${[...new Set([typeText(pattern, numbers), ...others])].join(' | ')} | undefined;`;
-  const whole = `{\n${[...fields, ...(open ? [open] : [])].join('\n')}\n}`;
-  return chosenText(whole, properties.length, schema);
+  return chosenText(bracedText([...fields, ...(open ? [open] : [])]), properties.length, schema);
 }
+
+/** An object type; one without comments stays on one line where it fits. */
+export const bracedText = (fields: readonly string[]): string =>
+  fields.some((field) => field.startsWith('/**')) ? `{\n${fields.join('\n')}\n}` : `{ ${fields.join(' ')} }`;
 
 /**
  * Wraps an object type that needs exactly one (`oneOf`) or at least one (`anyOf`) of some fields.
@@ -82,9 +81,8 @@ export function fieldComment({ description, default: fallback }: JsonSchema): st
   return commentText(present.length === 0 ? undefined : present.join(' '));
 }
 
-/** A doc comment with its line end; empty without a description. */
+/** A doc comment on one line, with its line end; empty without a description. */
 export function commentText(description: unknown): string {
   if (typeof description !== 'string') return '';
-  const lines = wrapText(description.replaceAll('*/', '* /').replaceAll(/\s+/g, ' '), COMMENT_COLUMNS).split('\n');
-  return lines.length === 1 ? `/** ${lines[0]} */\n` : `/**\n${lines.map((line) => ` * ${line}`).join('\n')}\n */\n`;
+  return `/** ${description.replaceAll('*/', '* /').replaceAll(/\s+/g, ' ')} */\n`;
 }
