@@ -1,5 +1,22 @@
 import type { Example } from './example.ts';
 
+const READER = {
+  id: 'd3fb2a55-6de0-4d02-97f0-2be169cfed16',
+  name: 'reader',
+  key_prefix: 'pv_live_sxQW',
+  scopes: ['read'],
+  created_at: '2026-11-26T12:35:22.610Z',
+  expires_at: '2099-01-01T00:00:00.000Z',
+  last_used_at: null,
+  revoked: false,
+};
+const ACME = {
+  id: '17860112-2f4b-4a06-9ad2-759d072ff18f',
+  name: 'acme',
+  plan: 'free',
+  created_at: '2026-11-26T12:35:22.637Z',
+};
+
 /** Examples of the account's and the operator's operations. */
 export const ACCOUNTS: readonly Example[] = [
   {
@@ -19,35 +36,14 @@ export const ACCOUNTS: readonly Example[] = [
     operation: 'createKey',
     summary: 'A key that only reads',
     body: { name: 'reader', scopes: ['read'], expires_at: '2099-01-01T00:00:00Z' },
-    answer: {
-      key: {
-        id: 'd3fb2a55-6de0-4d02-97f0-2be169cfed16',
-        name: 'reader',
-        key_prefix: 'pv_live_sxQW',
-        scopes: ['read'],
-        created_at: '2026-11-26T12:35:22.610Z',
-        expires_at: '2099-01-01T00:00:00.000Z',
-        last_used_at: null,
-        revoked: false,
-        secret: 'pv_live_sxQW1rrlfke9lMYsN4TKw4B5jtx5Ay0v93TZccL_wkU',
-      },
-    },
+    answer: { key: { ...READER, secret: 'pv_live_sxQW1rrlfke9lMYsN4TKw4B5jtx5Ay0v93TZccL_wkU' } },
   },
   {
     operation: 'listKeys',
     summary: 'Two keys',
     answer: {
       keys: [
-        {
-          id: 'd3fb2a55-6de0-4d02-97f0-2be169cfed16',
-          name: 'reader',
-          key_prefix: 'pv_live_sxQW',
-          scopes: ['read'],
-          created_at: '2026-11-26T12:35:22.610Z',
-          expires_at: '2099-01-01T00:00:00.000Z',
-          last_used_at: null,
-          revoked: false,
-        },
+        READER,
         {
           id: 'fed191b5-2672-4fe1-a2f0-7b4c6790cf10',
           name: 'first key',
@@ -84,12 +80,7 @@ export const ACCOUNTS: readonly Example[] = [
     summary: 'On the Free plan',
     body: { name: 'acme', plan: 'free' },
     answer: {
-      account: {
-        id: '17860112-2f4b-4a06-9ad2-759d072ff18f',
-        name: 'acme',
-        plan: 'free',
-        created_at: '2026-11-26T12:35:22.637Z',
-      },
+      account: ACME,
       key: {
         id: '08ab603b-b4d8-4793-9822-d1987cb038b2',
         name: 'first key',
@@ -114,12 +105,7 @@ export const ACCOUNTS: readonly Example[] = [
           plan: 'enterprise',
           created_at: '2026-11-26T12:35:19.644Z',
         },
-        {
-          id: '17860112-2f4b-4a06-9ad2-759d072ff18f',
-          name: 'acme',
-          plan: 'free',
-          created_at: '2026-11-26T12:35:22.637Z',
-        },
+        ACME,
       ],
     },
   },
@@ -128,14 +114,7 @@ export const ACCOUNTS: readonly Example[] = [
     summary: 'To Pro',
     path: { id: '17860112-2f4b-4a06-9ad2-759d072ff18f' },
     body: { plan: 'pro' },
-    answer: {
-      account: {
-        id: '17860112-2f4b-4a06-9ad2-759d072ff18f',
-        name: 'acme',
-        plan: 'pro',
-        created_at: '2026-11-26T12:35:22.637Z',
-      },
-    },
+    answer: { account: { ...ACME, plan: 'pro' } },
   },
   {
     operation: 'deleteAccount',

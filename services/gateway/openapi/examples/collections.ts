@@ -1,25 +1,52 @@
 import type { Example } from './example.ts';
 
+const NOTES = {
+  id: 'd39856fb-0174-4f34-87a6-10153e67bb49',
+  name: 'notes',
+  dimensions: 3,
+  metric: 'cosine',
+  vector_count: 0,
+  created_at: '2026-11-26T12:35:19.743Z',
+  shards: 1,
+  replicas: 0,
+  quantization: 'bf16',
+  deletionProtection: false,
+};
+const SONGS = {
+  id: '6a074a2a-4dac-4181-b396-4067bdeacef0',
+  name: 'songs',
+  dimensions: 2,
+  metric: 'dot',
+  vector_count: 0,
+  created_at: '2026-11-26T12:35:19.784Z',
+  shards: 1,
+  replicas: 0,
+  quantization: 'bf16',
+  deletionProtection: false,
+};
+const NOTES_WRITTEN = {
+  ...NOTES,
+  vector_count: 3,
+  merkleRoot: '0d9374b1ed6306afcfe6477f9fcbfd88f353bf1eeea47db82173c09b876e4473',
+  version: 6,
+  anchor: {
+    status: 'confirmed',
+    version: 6,
+    merkleRoot: '0d9374b1ed6306afcfe6477f9fcbfd88f353bf1eeea47db82173c09b876e4473',
+    ledgerTx: '2G65xE89gXSVvc1p38LBe7S1xxkEnEwdT8fYyDYP9X5s6nLs33SuTJWVWkumLzKf5obwkt4mfd194sn1c1yJHLL1',
+    ledgerAddress: 'BFEatTahEk5Qukm3cqJsuQDtTsB1tAMpwDvrdjM45jsc',
+    ledgerExplorerUrl: null,
+    confirmedAt: '2026-11-26T12:35:20.558Z',
+  },
+};
+
 /** Creates the collections of the examples. */
 export const COLLECTIONS_CREATED: readonly Example[] = [
   {
     operation: 'createCollection',
     summary: 'Compared by cosine',
     body: { name: 'notes', dimensions: 3 },
-    answer: {
-      collection: {
-        id: 'd39856fb-0174-4f34-87a6-10153e67bb49',
-        name: 'notes',
-        dimensions: 3,
-        metric: 'cosine',
-        vector_count: 0,
-        created_at: '2026-11-26T12:35:19.743Z',
-        shards: 1,
-        replicas: 0,
-        quantization: 'bf16',
-        deletionProtection: false,
-      },
-    },
+    answer: { collection: NOTES },
   },
   {
     operation: 'createCollection',
@@ -44,20 +71,7 @@ export const COLLECTIONS_CREATED: readonly Example[] = [
     operation: 'createCollection',
     summary: 'Compared by dot product',
     body: { name: 'songs', dimensions: 2, metric: 'dot' },
-    answer: {
-      collection: {
-        id: '6a074a2a-4dac-4181-b396-4067bdeacef0',
-        name: 'songs',
-        dimensions: 2,
-        metric: 'dot',
-        vector_count: 0,
-        created_at: '2026-11-26T12:35:19.784Z',
-        shards: 1,
-        replicas: 0,
-        quantization: 'bf16',
-        deletionProtection: false,
-      },
-    },
+    answer: { collection: SONGS },
   },
 ];
 
@@ -68,20 +82,7 @@ export const COLLECTIONS_MANAGED: readonly Example[] = [
     summary: 'The newest one',
     query: { limit: 1 },
     answer: {
-      collections: [
-        {
-          id: '6a074a2a-4dac-4181-b396-4067bdeacef0',
-          name: 'songs',
-          dimensions: 2,
-          metric: 'dot',
-          vector_count: 0,
-          created_at: '2026-11-26T12:35:19.784Z',
-          shards: 1,
-          replicas: 0,
-          quantization: 'bf16',
-          deletionProtection: false,
-        },
-      ],
+      collections: [SONGS],
       nextCursor: 'YWZ0ZXIgMjAyNi0xMS0yNlQxMjozNToxOS43ODRaIDZhMDc0YTJhLTRkYWMtNDE4MS1iMzk2LTQwNjdiZGVhY2VmMA',
     },
   },
@@ -89,62 +90,14 @@ export const COLLECTIONS_MANAGED: readonly Example[] = [
     operation: 'getCollection',
     summary: 'With its root',
     path: { name: 'notes' },
-    answer: {
-      collection: {
-        id: 'd39856fb-0174-4f34-87a6-10153e67bb49',
-        name: 'notes',
-        dimensions: 3,
-        metric: 'cosine',
-        vector_count: 3,
-        created_at: '2026-11-26T12:35:19.743Z',
-        shards: 1,
-        replicas: 0,
-        quantization: 'bf16',
-        deletionProtection: false,
-        merkleRoot: '0d9374b1ed6306afcfe6477f9fcbfd88f353bf1eeea47db82173c09b876e4473',
-        version: 6,
-        anchor: {
-          status: 'confirmed',
-          version: 6,
-          merkleRoot: '0d9374b1ed6306afcfe6477f9fcbfd88f353bf1eeea47db82173c09b876e4473',
-          ledgerTx: '2G65xE89gXSVvc1p38LBe7S1xxkEnEwdT8fYyDYP9X5s6nLs33SuTJWVWkumLzKf5obwkt4mfd194sn1c1yJHLL1',
-          ledgerAddress: 'BFEatTahEk5Qukm3cqJsuQDtTsB1tAMpwDvrdjM45jsc',
-          ledgerExplorerUrl: null,
-          confirmedAt: '2026-11-26T12:35:20.558Z',
-        },
-      },
-    },
+    answer: { collection: NOTES_WRITTEN },
   },
   {
     operation: 'updateCollection',
     summary: 'Protected from deletion',
     path: { name: 'notes' },
     body: { deletionProtection: true },
-    answer: {
-      collection: {
-        id: 'd39856fb-0174-4f34-87a6-10153e67bb49',
-        name: 'notes',
-        dimensions: 3,
-        metric: 'cosine',
-        vector_count: 3,
-        created_at: '2026-11-26T12:35:19.743Z',
-        shards: 1,
-        replicas: 0,
-        quantization: 'bf16',
-        deletionProtection: true,
-        merkleRoot: '0d9374b1ed6306afcfe6477f9fcbfd88f353bf1eeea47db82173c09b876e4473',
-        version: 6,
-        anchor: {
-          status: 'confirmed',
-          version: 6,
-          merkleRoot: '0d9374b1ed6306afcfe6477f9fcbfd88f353bf1eeea47db82173c09b876e4473',
-          ledgerTx: '2G65xE89gXSVvc1p38LBe7S1xxkEnEwdT8fYyDYP9X5s6nLs33SuTJWVWkumLzKf5obwkt4mfd194sn1c1yJHLL1',
-          ledgerAddress: 'BFEatTahEk5Qukm3cqJsuQDtTsB1tAMpwDvrdjM45jsc',
-          ledgerExplorerUrl: null,
-          confirmedAt: '2026-11-26T12:35:20.558Z',
-        },
-      },
-    },
+    answer: { collection: { ...NOTES_WRITTEN, deletionProtection: true } },
   },
   {
     operation: 'deleteCollection',

@@ -1,53 +1,55 @@
 import type { Example } from './example.ts';
 
+const VERDICT = {
+  verified: true,
+  onChainRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
+  computedRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
+  match: true,
+  vectorCount: 6,
+  ledgerExplorerUrl: null,
+  state: 'match',
+  version: 4,
+  anchoredVersion: 4,
+  ledgerAddress: 'BFEatTahEk5Qukm3cqJsuQDtTsB1tAMpwDvrdjM45jsc',
+  checkedAt: '2026-11-26T12:35:20.409Z',
+};
+/** Proof of a record, whose path also shows that the record `z` is absent. */
+const PROOF = {
+  format: 'PV1',
+  id: 'a',
+  namespace: '',
+  present: true,
+  merkleRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
+  version: 4,
+  siblings: [
+    '2c56fdb7fd4bd20de78187accf085d878757a68073d3a534f704f4a2f52064ef',
+    'e8da39cb1703d324e3fb987c64a8c39233cff3e2e670372fe89895a13cfcd747',
+    '58519d6e234698da483e29a08c941837603f97a5bb5e293887b0a20fc7ca74e3',
+  ],
+  terminal: {
+    key: '125929f94145b295afc5562cfb380d20c4b38b70a31aba0f0684ceee4747f18a',
+    vecHash: '950141e61004d4a3fc85e107760281a41037bc4bc249f51304abc60a08b1acbe',
+    metaHash: 'df8f9425b27dd333580975d363d8fcae05b133da0859e5ba8531044906a56ac4',
+  },
+  collectionId: 'd39856fb-0174-4f34-87a6-10153e67bb49',
+  ledgerAddress: 'BFEatTahEk5Qukm3cqJsuQDtTsB1tAMpwDvrdjM45jsc',
+  ledgerTx: '46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW',
+};
+
 /** Verifies, proves and exports the records. */
 export const RECORDS_PROVED: readonly Example[] = [
   {
     operation: 'verifyCollection',
     summary: 'The whole collection',
     path: { name: 'notes' },
-    answer: {
-      verified: true,
-      onChainRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
-      computedRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
-      match: true,
-      vectorCount: 6,
-      ledgerExplorerUrl: null,
-      state: 'match',
-      version: 4,
-      anchoredVersion: 4,
-      ledgerAddress: 'BFEatTahEk5Qukm3cqJsuQDtTsB1tAMpwDvrdjM45jsc',
-      checkedAt: '2026-11-26T12:35:20.409Z',
-    },
+    answer: VERDICT,
   },
   {
     operation: 'verifyCollection',
     summary: 'One record',
     path: { name: 'notes' },
     query: { id: 'a' },
-    answer: {
-      proof: {
-        format: 'PV1',
-        id: 'a',
-        namespace: '',
-        present: true,
-        merkleRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
-        version: 4,
-        siblings: [
-          '2c56fdb7fd4bd20de78187accf085d878757a68073d3a534f704f4a2f52064ef',
-          'e8da39cb1703d324e3fb987c64a8c39233cff3e2e670372fe89895a13cfcd747',
-          '58519d6e234698da483e29a08c941837603f97a5bb5e293887b0a20fc7ca74e3',
-        ],
-        terminal: {
-          key: '125929f94145b295afc5562cfb380d20c4b38b70a31aba0f0684ceee4747f18a',
-          vecHash: '950141e61004d4a3fc85e107760281a41037bc4bc249f51304abc60a08b1acbe',
-          metaHash: 'df8f9425b27dd333580975d363d8fcae05b133da0859e5ba8531044906a56ac4',
-        },
-        collectionId: 'd39856fb-0174-4f34-87a6-10153e67bb49',
-        ledgerAddress: 'BFEatTahEk5Qukm3cqJsuQDtTsB1tAMpwDvrdjM45jsc',
-        ledgerTx: '46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW',
-      },
-    },
+    answer: { proof: PROOF },
   },
   {
     operation: 'beginVerification',
@@ -67,19 +69,7 @@ export const RECORDS_PROVED: readonly Example[] = [
       id: '3f0b6f0a9f6c4b1e-7d1f2a64-30f5-4d6e-9c63-0f5b8f0a2a11',
       state: 'done',
       progress: { scanned: 6, total: 6 },
-      result: {
-        verified: true,
-        onChainRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
-        computedRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
-        match: true,
-        vectorCount: 6,
-        ledgerExplorerUrl: null,
-        state: 'match',
-        version: 4,
-        anchoredVersion: 4,
-        ledgerAddress: 'BFEatTahEk5Qukm3cqJsuQDtTsB1tAMpwDvrdjM45jsc',
-        checkedAt: '2026-11-26T12:35:21.409Z',
-      },
+      result: { ...VERDICT, checkedAt: '2026-11-26T12:35:21.409Z' },
     },
   },
   {
@@ -117,29 +107,7 @@ export const RECORDS_PROVED: readonly Example[] = [
     summary: 'A record that does not exist',
     path: { name: 'notes' },
     query: { id: 'z' },
-    answer: {
-      proof: {
-        format: 'PV1',
-        id: 'z',
-        namespace: '',
-        present: false,
-        merkleRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
-        version: 4,
-        siblings: [
-          '2c56fdb7fd4bd20de78187accf085d878757a68073d3a534f704f4a2f52064ef',
-          'e8da39cb1703d324e3fb987c64a8c39233cff3e2e670372fe89895a13cfcd747',
-          '58519d6e234698da483e29a08c941837603f97a5bb5e293887b0a20fc7ca74e3',
-        ],
-        terminal: {
-          key: '125929f94145b295afc5562cfb380d20c4b38b70a31aba0f0684ceee4747f18a',
-          vecHash: '950141e61004d4a3fc85e107760281a41037bc4bc249f51304abc60a08b1acbe',
-          metaHash: 'df8f9425b27dd333580975d363d8fcae05b133da0859e5ba8531044906a56ac4',
-        },
-        collectionId: 'd39856fb-0174-4f34-87a6-10153e67bb49',
-        ledgerAddress: 'BFEatTahEk5Qukm3cqJsuQDtTsB1tAMpwDvrdjM45jsc',
-        ledgerTx: '46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW',
-      },
-    },
+    answer: { proof: { ...PROOF, id: 'z', present: false } },
   },
   {
     operation: 'exportRecords',

@@ -1,5 +1,21 @@
 import type { Example } from './example.ts';
 
+/** Part of every write's answer once its root is anchored. */
+const ANCHORED = {
+  ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
+  ledgerExplorerUrl: null,
+  anchor: { status: 'confirmed' },
+};
+
+/** State of `notes` after its update, which dry runs leave as it is. */
+const UPDATED = {
+  merkleRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
+  version: 4,
+  vectorCount: 6,
+  ledgerTx: '46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW',
+  ...ANCHORED,
+};
+
 /** Writes the records of the examples. */
 export const RECORDS_WRITTEN: readonly Example[] = [
   {
@@ -18,10 +34,8 @@ export const RECORDS_WRITTEN: readonly Example[] = [
       merkleRoot: '0d19b0ad50c5225a0900b14cab333d067076dc6eb2e95026f6502063e522abb7',
       version: 1,
       vectorCount: 3,
-      ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: '4tQ8d8wWa4JLSXkYtJeKEHwwr8iZGeCkzMtttuFfVuBG7NGpMmUhWPpx5kVf5vTjE7cFyCRHEe4jg6NXMoQrWZzX',
-      ledgerExplorerUrl: null,
-      anchor: { status: 'confirmed' },
+      ...ANCHORED,
     },
   },
   {
@@ -34,10 +48,8 @@ export const RECORDS_WRITTEN: readonly Example[] = [
       merkleRoot: '4ac7261f0fd854fe6f469ec2589ade3ee076ac2496012ee70a26e01ca8529680',
       version: 2,
       vectorCount: 4,
-      ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: 'Tn8pgsVzQdPkUhWzaAKRu9nkfsXfkgUyRBZZtBbGS4Arc4LsZX3AcsX1P9FHzYjpsNznwYBCjaRba5xeYixLkpK',
-      ledgerExplorerUrl: null,
-      anchor: { status: 'confirmed' },
+      ...ANCHORED,
     },
   },
   {
@@ -55,10 +67,8 @@ export const RECORDS_WRITTEN: readonly Example[] = [
       merkleRoot: '8e4605c9acd8dc9f6d9aac9f5896eefefa6655c709464c489aacdaf549e5d444',
       version: 1,
       vectorCount: 2,
-      ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: '2zCHHEE5XhQjMubDN87e9AtuzAyD2vRg8dmxRAMfhTtkjuVspKFobnHn3t9v2Siv4advo5QSfrMpU25voViZCBdV',
-      ledgerExplorerUrl: null,
-      anchor: { status: 'confirmed' },
+      ...ANCHORED,
     },
   },
   {
@@ -76,10 +86,8 @@ export const RECORDS_WRITTEN: readonly Example[] = [
       merkleRoot: 'cea0cdb3a2061d8b2dbe8240fa4d5887628e29f8ac0433c99c5126c09f9040f3',
       version: 1,
       vectorCount: 2,
-      ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: 'ayJdNEfHfZJiBRPH7nvdccD52A4aCffAzEwDxQp99Zis5j6sBa1yXsHMv5qPFcZYwYx7zi13xSgqi5CCE937dvm',
-      ledgerExplorerUrl: null,
-      anchor: { status: 'confirmed' },
+      ...ANCHORED,
     },
   },
   {
@@ -95,10 +103,8 @@ export const RECORDS_WRITTEN: readonly Example[] = [
       merkleRoot: 'd4e082af7a7d5649d68ace3214cfb550d521ac923b3a96be90a5d4b4f05054ba',
       version: 3,
       vectorCount: 6,
-      ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: 'EpF3SBqUfXUcf54DGyRrktk8xUTmGubkUsNTX4DP855psV8yHUpU1p7jWwYNSD1YhEjvLWLXZhPiA3RrM88vJ5i',
-      ledgerExplorerUrl: null,
-      anchor: { status: 'confirmed' },
+      ...ANCHORED,
     },
   },
   {
@@ -115,13 +121,7 @@ export const RECORDS_WRITTEN: readonly Example[] = [
     answer: {
       matchedCount: 2,
       updatedCount: 2,
-      merkleRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
-      version: 4,
-      vectorCount: 6,
-      ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
-      ledgerTx: '46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW',
-      ledgerExplorerUrl: null,
-      anchor: { status: 'confirmed' },
+      ...UPDATED,
     },
   },
   {
@@ -132,13 +132,7 @@ export const RECORDS_WRITTEN: readonly Example[] = [
     answer: {
       matchedCount: 2,
       updatedCount: 0,
-      merkleRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
-      version: 4,
-      vectorCount: 6,
-      ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
-      ledgerTx: '46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW',
-      ledgerExplorerUrl: null,
-      anchor: { status: 'confirmed' },
+      ...UPDATED,
     },
   },
 ];
@@ -153,13 +147,7 @@ export const RECORDS_DELETED: readonly Example[] = [
     answer: {
       deleted: false,
       deletedCount: 2,
-      merkleRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
-      version: 4,
-      vectorCount: 6,
-      ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
-      ledgerTx: '46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW',
-      ledgerExplorerUrl: null,
-      anchor: { status: 'confirmed' },
+      ...UPDATED,
     },
   },
   {
@@ -173,10 +161,8 @@ export const RECORDS_DELETED: readonly Example[] = [
       merkleRoot: '5f4de81ac51d2351e436d85432f6dbd264935a7dacccf915c97a6b565d5ec73c',
       version: 5,
       vectorCount: 5,
-      ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: '2Be8x9NS1Bb7HRFUxcqB2UDi4m1v5u5QBXSLwfhWoFPnXtdHgW5qwuzVkHj6u6QoXRH9iPXjFsj2ay3UXbxKQZqH',
-      ledgerExplorerUrl: null,
-      anchor: { status: 'confirmed' },
+      ...ANCHORED,
     },
   },
   {
@@ -190,10 +176,8 @@ export const RECORDS_DELETED: readonly Example[] = [
       merkleRoot: '0000000000000000000000000000000000000000000000000000000000000000',
       version: 2,
       vectorCount: 0,
-      ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: 'EuGfQrteF8tHsKHhHm7YHXiLeSccuAkgZBicXJZPbec5GxxB4sGjLyw94KyqrbHyB6pamE7qYKnURjwc2qLs3qg',
-      ledgerExplorerUrl: null,
-      anchor: { status: 'confirmed' },
+      ...ANCHORED,
     },
   },
   {
@@ -206,10 +190,8 @@ export const RECORDS_DELETED: readonly Example[] = [
       merkleRoot: '0d9374b1ed6306afcfe6477f9fcbfd88f353bf1eeea47db82173c09b876e4473',
       version: 6,
       vectorCount: 3,
-      ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: '2G65xE89gXSVvc1p38LBe7S1xxkEnEwdT8fYyDYP9X5s6nLs33SuTJWVWkumLzKf5obwkt4mfd194sn1c1yJHLL1',
-      ledgerExplorerUrl: null,
-      anchor: { status: 'confirmed' },
+      ...ANCHORED,
     },
   },
 ];
