@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServiceBroker } from 'moleculer';
-import type { AnchorReceipt, LedgerInfo, OnChain } from '../../contracts/actions/anchoring.ts';
+import type { AnchorReceipt } from '../../contracts/actions/anchoring.ts';
 import { call } from '../../contracts/actions/call.ts';
 import type { AccountId, CollectionId } from '../../lib/ids.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger/program.ts';
 import { EMPTY_HEAD } from '../../lib/shard/head.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
-import type { CallOf, Handlers } from '../../mixins/handled-actions.ts';
+import type { Handlers } from '../../mixins/handled-actions.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import type { AnchorStore, ConfirmedAnchor } from '../../store/anchors.ts';
 import { Anchoring } from './anchoring.ts';
@@ -36,7 +36,7 @@ const NO_STATS = { pending: 0, oldestPendingSeconds: 0, confirmed: 0, failures: 
 const TURNED_OFF = 'Anchoring is turned off.';
 
 /** Handlers of the actions that write roots to the ledger and show what is there. */
-export class AnchoringHandlers implements Handlers<'anchoring'> {
+export class AnchoringHandlers {
   readonly #runtime: Runtime;
   readonly #embedded: EmbeddedLedger | null;
   readonly #broker: () => ServiceBroker;
@@ -63,96 +63,81 @@ export class AnchoringHandlers implements Handlers<'anchoring'> {
     this.#anchors = store.anchors;
   }
 
-  async submit({ params }: CallOf<'anchoring.submit'>): Promise<AnchorReceipt> {
-    if (!this.#running) return NO_ANCHOR;
-    const { collectionId, cut, waitMs } = params;
-    return this.#receiptOf(await this.#running.anchoring.submit(collectionId, cut, waitMs));
-  }
-
-  async confirmation({ params }: CallOf<'anchoring.confirmation'>): Promise<AnchorReceipt> {
-    if (!this.#running) return NO_ANCHOR;
-    const { collectionId, cut, waitMs } = params;
-    return this.#receiptOf(await this.#running.anchoring.confirmation(collectionId, cut, waitMs));
-  }
-
-  state({ params }: CallOf<'anchoring.state'>) {
-    return this.#anchors.get(params.collectionId);
-  }
-
-  async address({ params }: CallOf<'anchoring.address'>) {
-    if (!this.#running) return null;
-    const address = await this.#running.ledger.address(params.collectionId);
-    return { address, explorerUrl: this.#link('address', address) };
-  }
-
-  async onChain({ params }: CallOf<'anchoring.onChain'>): Promise<OnChain> {
-    if (!this.#running) return { status: 'unreachable', reason: TURNED_OFF, address: '', explorerUrl: null };
-    const { collectionId } = params;
-    const { ledger } = this.#running;
-    const address = await ledger.address(collectionId);
-    const where = { address, explorerUrl: this.#link('address', address) };
-    const believed = await this.#anchors.get(collectionId);
-    try {
-      const { account } = await ledger.survey(collectionId, believed);
-      if (account.status === 'absent') return { status: 'absent', reason: 'The account does not exist.', ...where };
-      if (account.status === 'foreign') return { ...account, ...where };
-      if (account.fields === null) return { status: 'absent', reason: 'The account has no root yet.', ...where };
-      return { status: 'found', ...account.fields, ...where };
-    } catch (error) {
-      const reason = error instanceof LedgerUnreachableError ? error.message : 'The ledger refused to answer.';
-      return { status: 'unreachable', reason, ...where };
-    }
-  }
-
-  explorerUrl({ params }: CallOf<'anchoring.explorerUrl'>): string | null {
-    return this.#link('tx', params.signature);
-  }
-
-  async history({ params }: CallOf<'anchoring.history'>) {
-    const items = await this.#anchors.history(params.collectionId, params.limit, params.beforeVersion);
-    return items.map((item) => ({ ...item, explorerUrl: this.#link('tx', item.signature) }));
-  }
-
-  async halt({ params }: CallOf<'anchoring.halt'>): Promise<null> {
-    await this.#running?.anchoring.halt(params.collectionId, params.reason);
-    return null;
-  }
-
-  async resume({ params: { collectionId } }: CallOf<'anchoring.resume'>): Promise<null> {
-    const { store } = this.#runtime;
-    const anchoring = this.#running?.anchoring;
-    const shown = await anchoring?.shown(collectionId);
-    const collection = await store.catalog.getCollection(collectionId);
-    // Comes first: a shard that opens again must not find the same contradiction.
-    if (collection && (await hasContradiction(store, collection, this.#headsAt)))
-      for (const shard of shardSpecs(collection)) await call(this.#broker(), 'shards.resume', { shard });
-    if (anchoring) await anchoring.resume(collectionId, shown!);
-    else await store.contradictions.clear(collectionId);
-    return null;
-  }
-
-  async close({ params: { collectionId } }: CallOf<'anchoring.close'>): Promise<null> {
-    if (this.#running) await this.#running.anchoring.close(collectionId);
-    // The deletion must be known when the ledger is turned on again.
-    else if (existsSync(this.#keypairFile)) await closeRow(this.#anchors, collectionId);
-    return null;
-  }
-
-  info(): LedgerInfo {
-    const { config } = this.#runtime;
-    return {
-      enabled: config.ledger === 'on',
-      program: LEDGER_PROGRAM,
-      authority: this.#running?.ledger.authority ?? null,
-      cluster: config.solanaCluster,
-      rpc: this.#endpoints.urls().map((url) => new URL(url).origin),
-      isEmbedded: this.#embedded !== null,
-    };
-  }
-
-  async stats() {
-    return (await this.#running?.anchoring.stats()) ?? NO_STATS;
-  }
+  readonly actions: Handlers<'anchoring'> = {
+    submit: async ({ params }) => {
+      if (!this.#running) return NO_ANCHOR;
+      const { collectionId, cut, waitMs } = params;
+      return this.#receiptOf(await this.#running.anchoring.submit(collectionId, cut, waitMs));
+    },
+    confirmation: async ({ params }) => {
+      if (!this.#running) return NO_ANCHOR;
+      const { collectionId, cut, waitMs } = params;
+      return this.#receiptOf(await this.#running.anchoring.confirmation(collectionId, cut, waitMs));
+    },
+    state: ({ params }) => this.#anchors.get(params.collectionId),
+    address: async ({ params }) => {
+      if (!this.#running) return null;
+      const address = await this.#running.ledger.address(params.collectionId);
+      return { address, explorerUrl: this.#link('address', address) };
+    },
+    onChain: async ({ params }) => {
+      if (!this.#running) return { status: 'unreachable', reason: TURNED_OFF, address: '', explorerUrl: null };
+      const { collectionId } = params;
+      const { ledger } = this.#running;
+      const address = await ledger.address(collectionId);
+      const where = { address, explorerUrl: this.#link('address', address) };
+      const believed = await this.#anchors.get(collectionId);
+      try {
+        const { account } = await ledger.survey(collectionId, believed);
+        if (account.status === 'absent') return { status: 'absent', reason: 'The account does not exist.', ...where };
+        if (account.status === 'foreign') return { ...account, ...where };
+        if (account.fields === null) return { status: 'absent', reason: 'The account has no root yet.', ...where };
+        return { status: 'found', ...account.fields, ...where };
+      } catch (error) {
+        const reason = error instanceof LedgerUnreachableError ? error.message : 'The ledger refused to answer.';
+        return { status: 'unreachable', reason, ...where };
+      }
+    },
+    explorerUrl: ({ params }) => this.#link('tx', params.signature),
+    history: async ({ params }) => {
+      const items = await this.#anchors.history(params.collectionId, params.limit, params.beforeVersion);
+      return items.map((item) => ({ ...item, explorerUrl: this.#link('tx', item.signature) }));
+    },
+    halt: async ({ params }) => {
+      await this.#running?.anchoring.halt(params.collectionId, params.reason);
+      return null;
+    },
+    resume: async ({ params: { collectionId } }) => {
+      const { store } = this.#runtime;
+      const anchoring = this.#running?.anchoring;
+      const shown = await anchoring?.shown(collectionId);
+      const collection = await store.catalog.getCollection(collectionId);
+      // Comes first: a shard that opens again must not find the same contradiction.
+      if (collection && (await hasContradiction(store, collection, this.#headsAt)))
+        for (const shard of shardSpecs(collection)) await call(this.#broker(), 'shards.resume', { shard });
+      if (anchoring) await anchoring.resume(collectionId, shown!);
+      else await store.contradictions.clear(collectionId);
+      return null;
+    },
+    close: async ({ params: { collectionId } }) => {
+      if (this.#running) await this.#running.anchoring.close(collectionId);
+      // The deletion must be known when the ledger is turned on again.
+      else if (existsSync(this.#keypairFile)) await closeRow(this.#anchors, collectionId);
+      return null;
+    },
+    info: () => {
+      const { config } = this.#runtime;
+      return {
+        enabled: config.ledger === 'on',
+        program: LEDGER_PROGRAM,
+        authority: this.#running?.ledger.authority ?? null,
+        cluster: config.solanaCluster,
+        rpc: this.#endpoints.urls().map((url) => new URL(url).origin),
+        isEmbedded: this.#embedded !== null,
+      };
+    },
+    stats: async () => (await this.#running?.anchoring.stats()) ?? NO_STATS,
+  };
 
   /** Another instance changed the row of a collection. */
   rowChanged(collectionId: CollectionId): void {

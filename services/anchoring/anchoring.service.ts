@@ -19,7 +19,7 @@ export default function anchoringService(runtime: Runtime, embedded: EmbeddedLed
   return {
     name: 'anchoring',
     actions: handledActions<'anchoring'>(
-      () => anchoring,
+      () => anchoring.actions,
       {
         submit: AWAITED_CUT,
         confirmation: AWAITED_CUT,

@@ -9,7 +9,7 @@ import { storedBatch } from '../../lib/records/namespace.ts';
 import { withCollectionName } from '../../lib/shard/shard-unavailable.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
 import { withTimeLimit } from '../../lib/time/timers.ts';
-import type { CallOf, Handlers } from '../../mixins/handled-actions.ts';
+import type { Handlers } from '../../mixins/handled-actions.ts';
 import { isAnchoringEnabled } from '../../process/config.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
@@ -43,7 +43,7 @@ import { WriteTime, writeTimeoutMs } from './writes/write-time.ts';
 const REMOVAL_WAIT_MS = 10_000;
 
 /** Handlers of the actions on collections and their records. */
-export class CollectionsHandlers implements Handlers<'collections'> {
+export class CollectionsHandlers {
   readonly #runtime: Runtime;
   readonly #broker: ServiceBroker;
   readonly #catalog: CollectionCatalog;
@@ -68,162 +68,98 @@ export class CollectionsHandlers implements Handlers<'collections'> {
     this.#awaited = new AwaitedShards(broker);
   }
 
-  async create(ctx: CallOf<'collections.create'>) {
-    const { accountId, ...request } = ctx.params;
-    const plan = this.#runtime.config.plans[await planOf(ctx, accountId)];
-    const creation = await this.#catalog.create(accountId, request, plan);
-    if (creation.outcome === 'no account') {
-      await this.#removal.clear(creation.row);
-      throw unauthenticated();
-    }
-    if (creation.outcome === 'limit') return call(ctx, 'metering.refuse', { accountId, limit: 'collections' });
-    if (creation.outcome === 'shards')
-      return call(ctx, 'metering.refuse', { accountId, limit: 'shards', requested: creation.shards });
-    return collectionView(creation.row, 0);
-  }
-
-  list({ params }: CallOf<'collections.list'>) {
-    const { config, store } = this.#runtime;
-    return collectionsPage(store, { ...params, limit: params.limit ?? config.limits.collectionsPageMax });
-  }
-
-  resolve({ params }: CallOf<'collections.resolve'>) {
-    return this.#catalog.resolve(params.accountId, params.name);
-  }
-
-  nearestName({ params }: CallOf<'collections.nearestName'>) {
-    return this.#catalog.nearestName(params.accountId, params.name);
-  }
-
-  get(ctx: CallOf<'collections.get'>) {
-    return this.#catalog.use(ctx.params, (row) => this.#detail(ctx, row));
-  }
-
-  update(ctx: CallOf<'collections.update'>) {
-    return this.#catalog.use(ctx.params, async (row) => this.#detail(ctx, await this.#catalog.change(row, ctx.params)));
-  }
-
-  async remove({ params }: CallOf<'collections.remove'>) {
-    const row = await this.#catalog.dropByName(params.accountId, params.name);
-    await withTimeLimit(this.#removal.clear(row), REMOVAL_WAIT_MS, () => false);
-    return { deleted: true } as const;
-  }
-
-  putAlias({ params }: CallOf<'collections.putAlias'>) {
-    return this.#aliases.put(params.accountId, params.alias, params.collection);
-  }
-
-  getAlias({ params }: CallOf<'collections.getAlias'>) {
-    return this.#aliases.get(params.accountId, params.alias);
-  }
-
-  async deleteAlias({ params }: CallOf<'collections.deleteAlias'>) {
-    await this.#aliases.remove(params.accountId, params.alias);
-    return { deleted: true } as const;
-  }
-
-  aliasesPage({ params }: CallOf<'collections.aliasesPage'>) {
-    return this.#aliases.page(params.accountId, params.limit, params.cursor);
-  }
-
-  upsert(ctx: CallOf<'collections.upsert'>) {
-    return this.#write(ctx, (one, { records, namespace }) => this.#writer.upsert(one, storedBatch(namespace, records)));
-  }
-
-  import(ctx: CallOf<'collections.import'>) {
-    return this.#write(ctx, (one) => this.#writer.import(one, ctx.params.batch));
-  }
-
-  delete(ctx: CallOf<'collections.delete'>) {
-    return this.#write(ctx, (one, body) => deleteRecords(this.#writer, one, body));
-  }
-
-  updateRecords(ctx: CallOf<'collections.updateRecords'>) {
-    const { limits } = this.#runtime.config;
-    return this.#write(ctx, (one, body) => updateRecords(this.#writer, one, body, limits));
-  }
-
-  deleteNamespace(ctx: CallOf<'collections.deleteNamespace'>) {
-    return this.#write(ctx, (one) => deleteNamespace(this.#writer, one, ctx.params.namespace));
-  }
-
-  export(ctx: CallOf<'collections.export'>) {
-    const { at } = ctx.params;
-    return this.#use(ctx.params, (row) => {
-      const caller = this.#pace.of(abortingWith(ctx, ctx.options), row);
-      if (at !== undefined) return continueExport(caller, row, at);
-      return beginExport(caller, this.#pace.of(detachedCaller(ctx), row), row, awayMaxMsOf(ctx));
-    });
-  }
-
-  keepExport(ctx: CallOf<'collections.keepExport'>) {
-    return this.#use(ctx.params, (row) => keepExport(this.#pace.of(ctx, row), row, ctx.params.at));
-  }
-
-  leaveExport(ctx: CallOf<'collections.leaveExport'>) {
-    return this.#use(ctx.params, (row) => leaveExport(this.#pace.of(ctx, row), row, ctx.params.at));
-  }
-
-  namespaces(ctx: CallOf<'collections.namespaces'>) {
-    return this.#read(ctx, (one) => namespacesPage(one, ctx.params, this.#runtime.config.limits));
-  }
-
-  query(ctx: CallOf<'collections.query'>) {
-    return this.#read(ctx, async (one, query) => firstOf(await queryCollection(one, this.#broker, [query])));
-  }
-
-  queries(ctx: CallOf<'collections.queries'>) {
-    return this.#read(ctx, async (one, { queries }) => {
-      return { results: await queryCollection(one, this.#broker, queries, (at) => `queries[${at}].id`) };
-    });
-  }
-
-  fetch(ctx: CallOf<'collections.fetch'>) {
-    return this.#read(ctx, fetchRecords);
-  }
-
-  count(ctx: CallOf<'collections.count'>) {
-    return this.#read(ctx, countRecords);
-  }
-
-  facets(ctx: CallOf<'collections.facets'>) {
-    return this.#read(ctx, (one, body) => withQueryQuota(one, this.#broker, 1, () => countValues(one, body)));
-  }
-
-  listRecords(ctx: CallOf<'collections.listRecords'>) {
-    return this.#read(ctx, listRecords);
-  }
-
-  whenReady(ctx: CallOf<'collections.whenReady'>) {
-    const { shards } = ctx.params;
-    return this.#use(ctx.params, async (row) => {
-      const wanted = shards.filter((index) => index < row.shards);
-      const maxMs = ctx.options.timeout || undefined;
-      await Promise.all(wanted.map((index) => this.#awaited.ready(shardSpec(row, index), maxMs)));
+  readonly actions: Handlers<'collections'> = {
+    create: async (ctx) => {
+      const { accountId, ...request } = ctx.params;
+      const plan = this.#runtime.config.plans[await planOf(ctx, accountId)];
+      const creation = await this.#catalog.create(accountId, request, plan);
+      if (creation.outcome === 'no account') {
+        await this.#removal.clear(creation.row);
+        throw unauthenticated();
+      }
+      if (creation.outcome === 'limit') return call(ctx, 'metering.refuse', { accountId, limit: 'collections' });
+      if (creation.outcome === 'shards')
+        return call(ctx, 'metering.refuse', { accountId, limit: 'shards', requested: creation.shards });
+      return collectionView(creation.row, 0);
+    },
+    list: ({ params }) => {
+      const { config, store } = this.#runtime;
+      return collectionsPage(store, { ...params, limit: params.limit ?? config.limits.collectionsPageMax });
+    },
+    resolve: ({ params }) => this.#catalog.resolve(params.accountId, params.name),
+    nearestName: ({ params }) => this.#catalog.nearestName(params.accountId, params.name),
+    get: (ctx) => this.#catalog.use(ctx.params, (row) => this.#detail(ctx, row)),
+    update: (ctx) =>
+      this.#catalog.use(ctx.params, async (row) => this.#detail(ctx, await this.#catalog.change(row, ctx.params))),
+    remove: async ({ params }) => {
+      const row = await this.#catalog.dropByName(params.accountId, params.name);
+      await withTimeLimit(this.#removal.clear(row), REMOVAL_WAIT_MS, () => false);
+      return { deleted: true } as const;
+    },
+    putAlias: ({ params }) => this.#aliases.put(params.accountId, params.alias, params.collection),
+    getAlias: ({ params }) => this.#aliases.get(params.accountId, params.alias),
+    deleteAlias: async ({ params }) => {
+      await this.#aliases.remove(params.accountId, params.alias);
+      return { deleted: true } as const;
+    },
+    aliasesPage: ({ params }) => this.#aliases.page(params.accountId, params.limit, params.cursor),
+    upsert: (ctx) =>
+      this.#write(ctx, (one, { records, namespace }) => this.#writer.upsert(one, storedBatch(namespace, records))),
+    import: (ctx) => this.#write(ctx, (one) => this.#writer.import(one, ctx.params.batch)),
+    delete: (ctx) => this.#write(ctx, (one, body) => deleteRecords(this.#writer, one, body)),
+    updateRecords: (ctx) => {
+      const { limits } = this.#runtime.config;
+      return this.#write(ctx, (one, body) => updateRecords(this.#writer, one, body, limits));
+    },
+    deleteNamespace: (ctx) => this.#write(ctx, (one) => deleteNamespace(this.#writer, one, ctx.params.namespace)),
+    export: (ctx) => {
+      const { at } = ctx.params;
+      return this.#use(ctx.params, (row) => {
+        const caller = this.#pace.of(abortingWith(ctx, ctx.options), row);
+        if (at !== undefined) return continueExport(caller, row, at);
+        return beginExport(caller, this.#pace.of(detachedCaller(ctx), row), row, awayMaxMsOf(ctx));
+      });
+    },
+    keepExport: (ctx) => this.#use(ctx.params, (row) => keepExport(this.#pace.of(ctx, row), row, ctx.params.at)),
+    leaveExport: (ctx) => this.#use(ctx.params, (row) => leaveExport(this.#pace.of(ctx, row), row, ctx.params.at)),
+    namespaces: (ctx) => this.#read(ctx, (one) => namespacesPage(one, ctx.params, this.#runtime.config.limits)),
+    query: (ctx) => this.#read(ctx, async (one, query) => firstOf(await queryCollection(one, this.#broker, [query]))),
+    queries: (ctx) =>
+      this.#read(ctx, async (one, { queries }) => ({
+        results: await queryCollection(one, this.#broker, queries, (at) => `queries[${at}].id`),
+      })),
+    fetch: (ctx) => this.#read(ctx, fetchRecords),
+    count: (ctx) => this.#read(ctx, countRecords),
+    facets: (ctx) => this.#read(ctx, (one, body) => withQueryQuota(one, this.#broker, 1, () => countValues(one, body))),
+    listRecords: (ctx) => this.#read(ctx, listRecords),
+    whenReady: (ctx) => {
+      const { shards } = ctx.params;
+      return this.#use(ctx.params, async (row) => {
+        const wanted = shards.filter((index) => index < row.shards);
+        const maxMs = ctx.options.timeout || undefined;
+        await Promise.all(wanted.map((index) => this.#awaited.ready(shardSpec(row, index), maxMs)));
+        return null;
+      });
+    },
+    proof: (ctx) => {
+      const { accountId, id, namespace = '' } = ctx.params;
+      return this.#catalog.use(ctx.params, async (row) => {
+        const isAnchored = isAnchoringEnabled(this.#runtime.config, await planOf(ctx, accountId));
+        return proveRecord(ctx, row, { id, namespace }, isAnchored, (shard) => this.#heads.newest(shard));
+      });
+    },
+    anchors: (ctx) => {
+      const { limits } = this.#runtime.config;
+      return this.#catalog.use(ctx.params, (row) => anchorsPage(ctx, row.id, ctx.params, limits));
+    },
+    removeAll: async ({ params }) => {
+      const rows = await this.#runtime.store.catalog.listCollections(params.accountId);
+      for (const row of rows) await this.#catalog.drop(row, true);
+      if (!(await this.#removal.clearAll(params.accountId)))
+        throw unavailable('The service could not clear all collections yet; try again.');
       return null;
-    });
-  }
-
-  proof(ctx: CallOf<'collections.proof'>) {
-    const { accountId, id, namespace = '' } = ctx.params;
-    return this.#catalog.use(ctx.params, async (row) => {
-      const isAnchored = isAnchoringEnabled(this.#runtime.config, await planOf(ctx, accountId));
-      return proveRecord(ctx, row, { id, namespace }, isAnchored, (shard) => this.#heads.newest(shard));
-    });
-  }
-
-  anchors(ctx: CallOf<'collections.anchors'>) {
-    const { limits } = this.#runtime.config;
-    return this.#catalog.use(ctx.params, (row) => anchorsPage(ctx, row.id, ctx.params, limits));
-  }
-
-  async removeAll({ params }: CallOf<'collections.removeAll'>) {
-    const rows = await this.#runtime.store.catalog.listCollections(params.accountId);
-    for (const row of rows) await this.#catalog.drop(row, true);
-    if (!(await this.#removal.clearAll(params.accountId)))
-      throw unavailable('The service could not clear all collections yet; try again.');
-    return null;
-  }
+    },
+  };
 
   /** Takes up removals that an earlier process did not finish. */
   start(): Promise<void> {

@@ -5,7 +5,7 @@ import { planOf } from '../../contracts/actions/principal.ts';
 import { requestsOf } from '../../contracts/requests/requests.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import type { AccountId } from '../../lib/ids.ts';
-import type { CallOf, Handlers } from '../../mixins/handled-actions.ts';
+import type { Handlers } from '../../mixins/handled-actions.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import { Accounts } from './accounts.ts';
 import { ApiKeys } from './api-keys.ts';
@@ -13,7 +13,7 @@ import { Authenticator } from './authenticator.ts';
 import { LastUse } from './last-use.ts';
 
 /** Handlers of the actions on accounts and API keys. */
-export class KeysHandlers implements Handlers<'keys'> {
+export class KeysHandlers {
   readonly #runtime: Runtime;
   readonly #requests: ReturnType<typeof requestsOf>;
   readonly #apiKeys: ApiKeys;
@@ -31,70 +31,56 @@ export class KeysHandlers implements Handlers<'keys'> {
     this.#authenticator = new Authenticator({ store, clock }, this.#lastUse);
   }
 
-  authenticate({ params }: CallOf<'keys.authenticate'>) {
-    return this.#authenticator.authenticate(params.secret);
-  }
-
-  page({ params: { accountId, limit, cursor } }: CallOf<'keys.page'>) {
-    return this.#apiKeys.page(accountId, limit, cursor);
-  }
-
-  async create(ctx: CallOf<'keys.create'>) {
-    const { config, clock } = this.#runtime;
-    const { accountId } = ctx.params;
-    const { expires_at: expiresAt, ...key } = this.#requests.createKey.decode(ctx.params, { wallMs: clock.wallMs() });
-    const { keys: maxKeys } = config.plans[await planOf(ctx, accountId)];
-    return (
-      (await this.#apiKeys.create(accountId, { ...key, expiresAt }, maxKeys)) ??
-      call(ctx, 'metering.refuse', { accountId, limit: 'keys' })
-    );
-  }
-
-  async revoke(ctx: CallOf<'keys.revoke'>) {
-    const { accountId, id } = ctx.params;
-    try {
-      await this.#apiKeys.revoke(accountId, id);
-    } catch (error) {
-      // It may have been revoked nevertheless.
-      if (!isProvecError(error)) this.#announce(ctx, { accountId, what: 'key' });
-      throw error;
-    }
-    this.#announce(ctx, { accountId, what: 'key' });
-    return { revoked: true } as const;
-  }
-
-  plan({ params }: CallOf<'keys.plan'>) {
-    return this.#accounts.plan(params.accountId);
-  }
-
-  createAccount({ params }: CallOf<'keys.createAccount'>) {
-    const { name, plan } = this.#requests.createAccount.decode(params);
-    return this.#accounts.create(name, plan);
-  }
-
-  accountsPage({ params: { limit, cursor } }: CallOf<'keys.accountsPage'>) {
-    return this.#accounts.page(limit, cursor);
-  }
-
-  async setPlan(ctx: CallOf<'keys.setPlan'>) {
-    const { plan } = this.#requests.changePlan.decode(ctx.params);
-    const account = await this.#accounts.setPlan(ctx.params.id, plan);
-    this.#announce(ctx, { accountId: account.id, what: 'plan' });
-    return account;
-  }
-
-  async deleteAccount(ctx: CallOf<'keys.deleteAccount'>) {
-    const { id } = ctx.params;
-    const dropCollections = () => call(ctx, 'collections.removeAll', { accountId: id });
-    await this.#accounts.delete(id, dropCollections);
-    this.#announce(ctx, { accountId: id, what: 'account' });
-    // A request admitted before the keys were deleted may have created a collection meanwhile.
-    // A failure does not fail the deletion: the account is gone, so the operator cannot repeat it.
-    await dropCollections().catch((error: unknown) => {
-      this.#runtime.log.warn({ err: error }, 'collections of a deleted account could not be dropped yet');
-    });
-    return { deleted: true } as const;
-  }
+  readonly actions: Handlers<'keys'> = {
+    authenticate: ({ params }) => this.#authenticator.authenticate(params.secret),
+    page: ({ params: { accountId, limit, cursor } }) => this.#apiKeys.page(accountId, limit, cursor),
+    create: async (ctx) => {
+      const { config, clock } = this.#runtime;
+      const { accountId } = ctx.params;
+      const { expires_at: expiresAt, ...key } = this.#requests.createKey.decode(ctx.params, { wallMs: clock.wallMs() });
+      const { keys: maxKeys } = config.plans[await planOf(ctx, accountId)];
+      return (
+        (await this.#apiKeys.create(accountId, { ...key, expiresAt }, maxKeys)) ??
+        call(ctx, 'metering.refuse', { accountId, limit: 'keys' })
+      );
+    },
+    revoke: async (ctx) => {
+      const { accountId, id } = ctx.params;
+      try {
+        await this.#apiKeys.revoke(accountId, id);
+      } catch (error) {
+        // It may have been revoked nevertheless.
+        if (!isProvecError(error)) this.#announce(ctx, { accountId, what: 'key' });
+        throw error;
+      }
+      this.#announce(ctx, { accountId, what: 'key' });
+      return { revoked: true } as const;
+    },
+    plan: ({ params }) => this.#accounts.plan(params.accountId),
+    createAccount: ({ params }) => {
+      const { name, plan } = this.#requests.createAccount.decode(params);
+      return this.#accounts.create(name, plan);
+    },
+    accountsPage: ({ params: { limit, cursor } }) => this.#accounts.page(limit, cursor),
+    setPlan: async (ctx) => {
+      const { plan } = this.#requests.changePlan.decode(ctx.params);
+      const account = await this.#accounts.setPlan(ctx.params.id, plan);
+      this.#announce(ctx, { accountId: account.id, what: 'plan' });
+      return account;
+    },
+    deleteAccount: async (ctx) => {
+      const { id } = ctx.params;
+      const dropCollections = () => call(ctx, 'collections.removeAll', { accountId: id });
+      await this.#accounts.delete(id, dropCollections);
+      this.#announce(ctx, { accountId: id, what: 'account' });
+      // A request admitted before the keys were deleted may have created a collection meanwhile.
+      // A failure does not fail the deletion: the account is gone, so the operator cannot repeat it.
+      await dropCollections().catch((error: unknown) => {
+        this.#runtime.log.warn({ err: error }, 'collections of a deleted account could not be dropped yet');
+      });
+      return { deleted: true } as const;
+    },
+  };
 
   /** Drops what is cached of an account. */
   forget(accountId: AccountId): void {

@@ -16,7 +16,7 @@ export default function keysService(runtime: Runtime): ServiceSchema {
   const keys = new KeysHandlers(runtime);
   return {
     name: 'keys',
-    actions: handledActions<'keys'>(() => keys, {
+    actions: handledActions<'keys'>(() => keys.actions, {
       authenticate: { secret: sent },
       page: { accountId: 'string', ...PAGE },
       create: { accountId: 'string', name: sent, scopes: sent, expires_at: sent },

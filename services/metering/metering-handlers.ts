@@ -27,7 +27,7 @@ type Work = {
 };
 
 /** Handlers of the actions on usage and plan limits. */
-export class MeteringHandlers implements Handlers<'metering'> {
+export class MeteringHandlers {
   readonly #runtime: Runtime;
   readonly #broker: ServiceBroker;
   readonly #writes: WriteQuota;
@@ -72,67 +72,55 @@ export class MeteringHandlers implements Handlers<'metering'> {
     });
   }
 
-  usage(ctx: CallOf<'metering.usage'>) {
-    return this.#routed('metering.usage', ctx);
-  }
-
-  async reserveWrite(ctx: CallOf<'metering.reserveWrite'>): Promise<RoutedActions['metering.reserveWrite']['result']> {
-    const { accountId, ticket } = ctx.params;
-    const allowance = await this.#allowanceOf(ctx, accountId);
-    if (allowance.limits.writes === null && allowance.limits.vectors === null) {
-      if (ticket !== undefined) await call(ctx, 'metering.settle', { accountId, id: ticket });
-      return { outcome: 'reserved', id: null };
-    }
-    // The same id wherever the request is decided, so that room is reserved only once.
-    const params = { ...ctx.params, id: ticket ?? randomUUID() };
-    return this.#router.run(ctx, 'metering.reserveWrite', params, () => this.#reserve(params, allowance));
-  }
-
-  renew(ctx: CallOf<'metering.renew'>) {
-    return this.#routed('metering.renew', ctx);
-  }
-
-  settle(ctx: CallOf<'metering.settle'>) {
-    return this.#routed('metering.settle', ctx);
-  }
-
-  async takeQuery(ctx: CallOf<'metering.takeQuery'>) {
-    const { accountId, count } = ctx.params;
-    const allowance = await this.#allowanceOf(ctx, accountId);
-    // Not forwarded: without a limit, other instances' blocks cannot cause a refusal.
-    const take = () => this.#queries.take(accountId, allowance, count);
-    if (allowance.limits.queries === null) return take();
-    return this.#router.run(ctx, 'metering.takeQuery', ctx.params, take, ({ month }) => {
-      // A failure is retried later.
-      this.#queries.giveBack(accountId, month, count).catch(() => undefined);
-    });
-  }
-
-  forwarded(ctx: CallOf<'metering.forwarded'>) {
-    const { action, params } = ctx.params;
-    const work = this.#work[action] as (caller: Caller, params: unknown) => Promise<never>;
-    return work(ctx, params);
-  }
-
-  /** Not forwarded: it must not run twice, and can run anywhere. */
-  async giveBackQuery({ params: { accountId, month, count } }: CallOf<'metering.giveBackQuery'>) {
-    await this.#queries.giveBack(accountId, month, count);
-    return null;
-  }
-
-  async yieldQueries({ params }: CallOf<'metering.yieldQueries'>) {
-    await this.#queries.yield(params.accountId);
-    return null;
-  }
-
-  async refuse(ctx: CallOf<'metering.refuse'>): Promise<never> {
-    const { config, store, clock } = this.#runtime;
-    const { accountId, limit, requested = 1 } = ctx.params;
-    const allowance = await this.#allowanceOf(ctx, accountId);
-    if (limit === 'shards') throw tooManyShards(requested, allowance, config.pricingUrl);
-    const used = await (limit === 'keys' ? store.keys.count(accountId) : store.catalog.countCollections(accountId));
-    throw planLimitReached({ limit, used, requested: 1 }, allowance, clock, config.pricingUrl);
-  }
+  readonly actions: Handlers<'metering'> = {
+    usage: (ctx) => this.#routed('metering.usage', ctx),
+    reserveWrite: async (ctx) => {
+      const { accountId, ticket } = ctx.params;
+      const allowance = await this.#allowanceOf(ctx, accountId);
+      if (allowance.limits.writes === null && allowance.limits.vectors === null) {
+        if (ticket !== undefined) await call(ctx, 'metering.settle', { accountId, id: ticket });
+        return { outcome: 'reserved', id: null };
+      }
+      // The same id wherever the request is decided, so that room is reserved only once.
+      const params = { ...ctx.params, id: ticket ?? randomUUID() };
+      return this.#router.run(ctx, 'metering.reserveWrite', params, () => this.#reserve(params, allowance));
+    },
+    renew: (ctx) => this.#routed('metering.renew', ctx),
+    settle: (ctx) => this.#routed('metering.settle', ctx),
+    takeQuery: async (ctx) => {
+      const { accountId, count } = ctx.params;
+      const allowance = await this.#allowanceOf(ctx, accountId);
+      // Not forwarded: without a limit, other instances' blocks cannot cause a refusal.
+      const take = () => this.#queries.take(accountId, allowance, count);
+      if (allowance.limits.queries === null) return take();
+      return this.#router.run(ctx, 'metering.takeQuery', ctx.params, take, ({ month }) => {
+        // A failure is retried later.
+        this.#queries.giveBack(accountId, month, count).catch(() => undefined);
+      });
+    },
+    forwarded: (ctx) => {
+      const { action, params } = ctx.params;
+      const work = this.#work[action] as (caller: Caller, params: unknown) => Promise<never>;
+      return work(ctx, params);
+    },
+    /** Not forwarded: it must not run twice, and can run anywhere. */
+    giveBackQuery: async ({ params: { accountId, month, count } }) => {
+      await this.#queries.giveBack(accountId, month, count);
+      return null;
+    },
+    yieldQueries: async ({ params }) => {
+      await this.#queries.yield(params.accountId);
+      return null;
+    },
+    refuse: async (ctx): Promise<never> => {
+      const { config, store, clock } = this.#runtime;
+      const { accountId, limit, requested = 1 } = ctx.params;
+      const allowance = await this.#allowanceOf(ctx, accountId);
+      if (limit === 'shards') throw tooManyShards(requested, allowance, config.pricingUrl);
+      const used = await (limit === 'keys' ? store.keys.count(accountId) : store.catalog.countCollections(accountId));
+      throw planLimitReached({ limit, used, requested: 1 }, allowance, clock, config.pricingUrl);
+    },
+  };
 
   /** Forgets the queries of an account that was deleted. */
   forget(accountId: AccountId): void {

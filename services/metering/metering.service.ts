@@ -24,7 +24,7 @@ export default function meteringService(runtime: Runtime): ServiceSchema {
   let timer: NodeJS.Timeout | undefined;
   return {
     name: 'metering',
-    actions: handledActions<'metering'>(() => metering, {
+    actions: handledActions<'metering'>(() => metering.actions, {
       usage: ACCOUNT,
       reserveWrite: {
         ...ACCOUNT,

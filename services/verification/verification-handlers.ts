@@ -3,7 +3,7 @@ import { call } from '../../contracts/actions/call.ts';
 import type { ShardRecomputing } from '../../contracts/actions/shards.ts';
 import { notFound } from '../../lib/errors.ts';
 import { committedCut } from '../../lib/shard/cut.ts';
-import type { CallOf, Handlers } from '../../mixins/handled-actions.ts';
+import type { Handlers } from '../../mixins/handled-actions.ts';
 import { peersWith } from '../../mixins/peers.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import { VerificationNodes } from './verification-nodes.ts';
@@ -11,7 +11,7 @@ import { Verifications } from './verifications.ts';
 import { Verifier } from './verifier.ts';
 
 /** Handlers of the actions that compare stored data with the ledger. */
-export class VerificationHandlers implements Handlers<'verification'> {
+export class VerificationHandlers {
   readonly #runtime: Runtime;
   readonly #verifier: Verifier;
   readonly #verifications: Verifications;
@@ -25,34 +25,31 @@ export class VerificationHandlers implements Handlers<'verification'> {
     this.#nodes = new VerificationNodes(broker, own, () => peersWith(broker, 'verification.find'));
   }
 
-  async verify(ctx: CallOf<'verification.verify'>) {
-    const row = await call(ctx, 'collections.resolve', ctx.params);
-    return this.#verifier.begin(row).result;
-  }
-
-  async begin(ctx: CallOf<'verification.begin'>) {
-    const collection = await call(ctx, 'collections.resolve', ctx.params);
-    return { ...(await this.#nodes.begin(ctx, collection)), collection: collection.name };
-  }
-
-  async get(ctx: CallOf<'verification.get'>) {
-    const { id, ...named } = ctx.params;
-    const collection = await call(ctx, 'collections.resolve', named);
-    const found = await this.#nodes.find(collection.id, id);
-    if (found === null) throw notFound('VERIFICATION_NOT_FOUND');
-    return found;
-  }
-
-  async run({ params: { collection } }: CallOf<'verification.run'>) {
-    const cut = await committedCut(this.#runtime.store.log, collection);
-    const total = cut.reduce((sum, { count }) => sum + count, 0);
-    const running = this.#verifications.running(collection.id) ?? (await this.#nodes.running(collection.id));
-    return running ?? this.#verifications.begin(collection, total, this.#nodes.newId());
-  }
-
-  find({ params: { collectionId, id } }: CallOf<'verification.find'>) {
-    return id === undefined ? this.#verifications.running(collectionId) : this.#verifications.find(collectionId, id);
-  }
+  readonly actions: Handlers<'verification'> = {
+    verify: async (ctx) => {
+      const row = await call(ctx, 'collections.resolve', ctx.params);
+      return this.#verifier.begin(row).result;
+    },
+    begin: async (ctx) => {
+      const collection = await call(ctx, 'collections.resolve', ctx.params);
+      return { ...(await this.#nodes.begin(ctx, collection)), collection: collection.name };
+    },
+    get: async (ctx) => {
+      const { id, ...named } = ctx.params;
+      const collection = await call(ctx, 'collections.resolve', named);
+      const found = await this.#nodes.find(collection.id, id);
+      if (found === null) throw notFound('VERIFICATION_NOT_FOUND');
+      return found;
+    },
+    run: async ({ params: { collection } }) => {
+      const cut = await committedCut(this.#runtime.store.log, collection);
+      const total = cut.reduce((sum, { count }) => sum + count, 0);
+      const running = this.#verifications.running(collection.id) ?? (await this.#nodes.running(collection.id));
+      return running ?? this.#verifications.begin(collection, total, this.#nodes.newId());
+    },
+    find: ({ params: { collectionId, id } }) =>
+      id === undefined ? this.#verifications.running(collectionId) : this.#verifications.find(collectionId, id),
+  };
 
   /** Follows the progress of a shard's recomputation. */
   recomputing(progress: ShardRecomputing): void {

@@ -19,7 +19,7 @@ export default function verificationService(
   return {
     name: 'verification',
     actions: handledActions<'verification'>(
-      () => verification,
+      () => verification.actions,
       {
         verify: NAMED,
         begin: NAMED,
