@@ -6,7 +6,7 @@
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { cpus, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startServiceProcess } from '../examples/service-process.ts';
@@ -14,12 +14,13 @@ import { matches as matchesFilter } from '../lib/filter/evaluate.ts';
 import { parseFilter } from '../lib/filter/parse.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { type CalmFigures, medianOfCalmest, untilIdle } from './calm.ts';
-import { type Dataset, datasetFolder, readDataset, recordsOf } from './dataset.ts';
+import { type Dataset, queryBodies, readDataset, recordsOf } from './dataset.ts';
 import { post, type Target } from './http-request.ts';
 import { closedLoop, type LoadFigures } from './load.ts';
-import { anonymousMiB, cpuSeconds, residentMiB, stolenShare } from './process-figures.ts';
+import { anonymousMiB, cpuSeconds, machineText, residentMiB, stolenShare } from './process-figures.ts';
 import { recallOf } from './recall.ts';
 import { readStages, stageShares } from './stages.ts';
+import { BENCH_KEY } from './temporary-service.ts';
 import { untilIndexed } from './until-indexed.ts';
 
 const { values: options, positionals } = parseArgs({
@@ -54,12 +55,6 @@ const load = ({ perSecond, p50Ms, p99Ms, stolen }: LoadFigures) =>
   `${perSecond.toFixed(0)}/s  p50 ${p50Ms.toFixed(2)} ms  p99 ${p99Ms.toFixed(2)} ms${lessStolen(stolen)}`;
 const calmLoad = (figures: CalmFigures) => `${load(figures)}  (of the 3 calmest of ${figures.rounds} rounds)`;
 
-function queryBodies(data: Dataset, filter?: Record<string, unknown>): Buffer[] {
-  return data.queries.map((query) =>
-    Buffer.from(JSON.stringify({ vector: Array.from(query), topK: TOP_K, ...(filter ? { filter } : {}) })),
-  );
-}
-
 async function ingest(target: Target, data: Dataset): Promise<number> {
   const agent = new Agent({ keepAlive: true });
   await post(target, agent, '/collections', JSON.stringify({ name: COLLECTION, dimensions: data.dims }));
@@ -87,7 +82,7 @@ async function recall(
 ): Promise<number> {
   const agent = new Agent({ keepAlive: true });
   const answers: string[][] = [];
-  for (const body of queryBodies(data, filter).slice(0, queries)) {
+  for (const body of queryBodies(data, { filter }).slice(0, queries)) {
     const { text } = await post(target, agent, `/collections/${COLLECTION}/query`, body);
     answers.push((JSON.parse(text) as { matches: { id: string }[] }).matches.map(({ id }) => id));
   }
@@ -101,21 +96,18 @@ async function recall(
 }
 
 async function main(): Promise<void> {
-  const folder = datasetFolder();
-  if (!folder) throw new Error('No data set: set PROVEC_TEST_DATA to its folder.');
-  const data = readDataset(folder, Number(options.records ?? Number.POSITIVE_INFINITY));
+  const data = readDataset(Number(options.records ?? Number.POSITIVE_INFINITY));
   const dataDir = mkdtempSync(join(tmpdir(), 'provec-bench-'));
-  const key = 'pv_live_bench-bench-bench';
   const environment: Record<string, string> = options.anchoring ? {} : { PROVEC_LEDGER: 'off' };
-  let service = await startServiceProcess(dataDir, key, environment);
+  let service = await startServiceProcess(dataDir, BENCH_KEY, environment);
   try {
-    say('machine', `${cpus().length} x ${cpus()[0]!.model}, Node ${process.version}`);
+    say('machine', machineText());
     say(
       'data',
       `${data.ids.length} x ${data.dims}, ${data.queries.length} queries, anchoring ${options.anchoring ? 'on' : 'off'}`,
     );
     const idleMiB = anonymousMiB(service.process.pid!);
-    let target: Target = { url: service.url, key };
+    let target: Target = { url: service.url, key: BENCH_KEY };
     say('ingest, batches of 1,000', `${(await ingest(target, data)).toFixed(0)} records/s`);
     say('index complete after', `${(await untilIndexed(target)).toFixed(1)} s more`);
     const pid = service.process.pid!;
@@ -138,15 +130,15 @@ async function main(): Promise<void> {
       say(`  ${line.name}`, `${line.meanMs.toFixed(3)} ms`);
     say('recall@10', (await recall(target, data, undefined, data.queries.length)).toFixed(4));
     for (const { name, filter } of data.filters) {
-      const figures = await closedLoop(target, path, queryBodies(data, filter), 8, Math.min(2, SECONDS));
+      const figures = await closedLoop(target, path, queryBodies(data, { filter }), 8, Math.min(2, SECONDS));
       say(`filter ${name}`, `recall ${(await recall(target, data, filter, 100)).toFixed(4)}  ${load(figures)}`);
     }
 
     service.process.kill('SIGKILL');
     const stolen = stolenShare();
     const startedMs = performance.now();
-    service = await startServiceProcess(dataDir, key, environment);
-    target = { url: service.url, key };
+    service = await startServiceProcess(dataDir, BENCH_KEY, environment);
+    target = { url: service.url, key: BENCH_KEY };
     const agent = new Agent({ keepAlive: true });
     const { status } = await post(target, agent, path, bodies[0]!);
     agent.destroy();

@@ -9,18 +9,18 @@
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { shardIndexOf } from '../services/collections/shard-routing.ts';
-import { type Backing, bestBacking, startBacking } from '../test/support/backing-services.ts';
+import { bestBacking, startBacking } from '../test/support/backing-services.ts';
 import type { ClusterNode } from '../test/support/cluster-node.ts';
 import { until } from '../test/support/until.ts';
 import type { AvailabilityGap } from './availability-watch.ts';
 import { BenchCluster, MEMORY_LIMIT_MIB, startAlone, targetOf } from './cluster-nodes.ts';
-import { type Dataset, datasetFolder, readDataset } from './dataset.ts';
+import { type Dataset, queryBodies, readDataset } from './dataset.ts';
 import { FailOvers, type Watched } from './fail-over.ts';
 import type { Target } from './http-request.ts';
 import { createCollection, upsertAll } from './ingest.ts';
 import { closedLoop, type LoadFigures } from './load.ts';
 import { median } from './median.ts';
-import { cpuSeconds } from './process-figures.ts';
+import { cpuSeconds, machineText } from './process-figures.ts';
 
 const { values: options } = parseArgs({ options: { records: { type: 'string' }, backing: { type: 'string' } } });
 /** Enough for every shard to get an index and checkpoints. */
@@ -47,10 +47,6 @@ async function repeat<T>(most: number, part: keyof typeof ENDS_MS, run: (turn: n
   while (results.length < most && (results.length === 0 || performance.now() - beganMs < ENDS_MS[part]))
     results.push(await run(results.length));
   return results;
-}
-
-function queryBodies(data: Dataset): Buffer[] {
-  return data.queries.map((query) => Buffer.from(JSON.stringify({ vector: Array.from(query), topK: 10 })));
 }
 
 async function fill(target: Target, data: Dataset, name: string, replicas: number, records: number): Promise<Watched> {
@@ -178,18 +174,12 @@ async function untilIndexed(cluster: BenchCluster, one: ClusterNode): Promise<vo
   });
 }
 
-async function backingOf(choice: string | undefined): Promise<Backing> {
-  return choice === 'local' ? 'SQLite + TCP' : bestBacking();
-}
-
 async function main(): Promise<void> {
-  const folder = datasetFolder();
-  if (!folder) throw new Error('No data set: set PROVEC_TEST_DATA to its folder.');
-  const data = readDataset(folder, RECORDS);
+  const data = readDataset(RECORDS);
   const bodies = queryBodies(data);
-  const backing = await startBacking(await backingOf(options.backing));
+  const backing = await startBacking(options.backing === 'local' ? 'SQLite + TCP' : await bestBacking());
   const load = () => loadavg()[0]!.toFixed(1);
-  say('machine', `${cpus().length} x ${cpus()[0]!.model}, Node ${process.version}, load before ${load()}`);
+  say('machine', `${machineText()}, load before ${load()}`);
   say('backing', `${backing.name}; gateway, control and ${NODES} shard nodes of one worker each, all on this machine`);
   const cluster = await BenchCluster.start(backing, NODES);
   let one: ClusterNode | null = null;

@@ -14,31 +14,29 @@ export interface Dataset {
   filters: { name: string; filter: Record<string, unknown>; matching: number }[];
 }
 
-/** Folder of the data set: PROVEC_TEST_DATA, else `../shared/data/debian`; null when missing. */
-export function datasetFolder(): string | null {
-  const folder = resolve(process.env.PROVEC_TEST_DATA ?? join(import.meta.dirname, '../../shared/data/debian'));
-  return existsSync(join(folder, 'base.f16')) ? folder : null;
-}
+/** Folder of the data set: PROVEC_TEST_DATA, else `../shared/data/debian`. */
+const FOLDER = resolve(process.env.PROVEC_TEST_DATA ?? join(import.meta.dirname, '../../shared/data/debian'));
 
 function readFloat16(path: string): Float32Array {
   const bytes = readFileSync(path);
   return Float32Array.from(new Float16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2));
 }
 
-/** Reads the first `most` rows. */
-export function readDataset(folder: string, most = Number.POSITIVE_INFINITY): Dataset {
-  const { n, dims } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as { n: number; dims: number };
+/** Reads the first `most` rows. Throws if there is no data set. */
+export function readDataset(most: number): Dataset {
+  if (!existsSync(join(FOLDER, 'base.f16'))) throw new Error('No data set: set PROVEC_TEST_DATA to its folder.');
+  const { n, dims } = JSON.parse(readFileSync(join(FOLDER, 'manifest.json'), 'utf8')) as { n: number; dims: number };
   const count = Math.min(n, most);
-  const lines = readFileSync(join(folder, 'meta.jsonl'), 'utf8').split('\n', count);
+  const lines = readFileSync(join(FOLDER, 'meta.jsonl'), 'utf8').split('\n', count);
   const rows = lines.map((line) => JSON.parse(line) as { id: string; metadata: Record<string, unknown> });
-  const queries = readFloat16(join(folder, 'queries.f16'));
+  const queries = readFloat16(join(FOLDER, 'queries.f16'));
   return {
     dims,
     ids: rows.map(({ id }) => id),
     metadata: rows.map(({ metadata }) => metadata),
-    base: readFloat16(join(folder, 'base.f16')).subarray(0, count * dims),
+    base: readFloat16(join(FOLDER, 'base.f16')).subarray(0, count * dims),
     queries: Array.from({ length: queries.length / dims }, (_, at) => queries.subarray(at * dims, (at + 1) * dims)),
-    filters: JSON.parse(readFileSync(join(folder, 'filters.json'), 'utf8')),
+    filters: JSON.parse(readFileSync(join(FOLDER, 'filters.json'), 'utf8')),
   };
 }
 
@@ -49,6 +47,10 @@ export function recordsOf({ base, dims, ids, metadata }: Dataset, from: number, 
     return { id, values: Array.from(base.subarray(row * dims, (row + 1) * dims)), metadata: metadata[row] };
   });
 }
+
+/** Returns a request body for each query of the data set; `options` are its other fields. */
+export const queryBodies = ({ queries }: Dataset, options: object = {}): Buffer[] =>
+  queries.map((query) => Buffer.from(JSON.stringify({ vector: Array.from(query), topK: 10, ...options })));
 
 /**
  * Returns the exact cosine scores of the `k` best rows that `allowed` accepts, best first. Vectors

@@ -9,15 +9,17 @@
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { cpus, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiClient } from '../examples/api-client.ts';
 import { startServiceProcess } from '../examples/service-process.ts';
-import { type Dataset, datasetFolder, readDataset, recordsOf } from './dataset.ts';
+import { type Dataset, queryBodies, readDataset, recordsOf } from './dataset.ts';
 import { post, type Target } from './http-request.ts';
 import { createCollection, upsertAll } from './ingest.ts';
 import { closedLoop, type LoadFigures } from './load.ts';
 import { median } from './median.ts';
+import { machineText } from './process-figures.ts';
+import { BENCH_KEY } from './temporary-service.ts';
 
 const ADMIN_TOKEN = 'admin-token-of-the-bench-0123456789';
 const CALM_RECORDS = 2_000;
@@ -76,11 +78,10 @@ function writeOn(target: Target, collections: string[], bodies: Buffer[]): () =>
 }
 
 async function calmRound(calm: Target, data: Dataset, seconds: number): Promise<Omit<Round, 'noisyPerSecond'>> {
-  const queries = data.queries.map((vector) => Buffer.from(JSON.stringify({ vector: Array.from(vector), topK: 10 })));
   const upserts = upsertBodies(data, 1, 0, CALM_RECORDS);
   return {
     upsert: await closedLoop(calm, '/collections/calm/upsert', upserts, 1, seconds),
-    query: await closedLoop(calm, '/collections/calm/query', queries, 1, seconds),
+    query: await closedLoop(calm, '/collections/calm/query', queryBodies(data), 1, seconds),
   };
 }
 
@@ -98,16 +99,12 @@ function report(where: string, rounds: Round[]): void {
  * it on the same one. Each is the median of three rounds.
  */
 export async function benchNeighbour(seconds: number, anchoring: boolean): Promise<void> {
-  const folder = datasetFolder();
-  if (!folder) throw new Error('No data set: set PROVEC_TEST_DATA to its folder.');
-  const data = readDataset(folder, 20_000);
+  const data = readDataset(20_000);
   const folders = [0, 1].map(() => mkdtempSync(join(tmpdir(), 'provec-bench-')));
   const environment = { PROVEC_ADMIN_TOKEN: ADMIN_TOKEN, ...(anchoring ? {} : { PROVEC_LEDGER: 'off' }) };
-  const services = await Promise.all(
-    folders.map((each) => startServiceProcess(each, 'pv_live_bench-bench-bench', environment)),
-  );
+  const services = await Promise.all(folders.map((each) => startServiceProcess(each, BENCH_KEY, environment)));
   try {
-    say('machine', `${cpus().length} x ${cpus()[0]!.model}, Node ${process.version}`);
+    say('machine', machineText());
     const calm = await createTenant(services[0]!.url, 'calm');
     await createCollection(calm, { name: 'calm', dimensions: data.dims });
     await upsertAll(calm, data, 'calm', CALM_RECORDS);

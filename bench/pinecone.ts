@@ -2,20 +2,15 @@
  * `npm run bench -- pinecone`: the cost of `/pinecone` compared with `/api/v1`, in one service with
  * one collection: the same queries over the same connections, in alternating rounds.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { startServiceProcess } from '../examples/service-process.ts';
 import { untilIdle } from './calm.ts';
-import { datasetFolder, readDataset } from './dataset.ts';
-import type { Target } from './http-request.ts';
+import { queryBodies, readDataset } from './dataset.ts';
 import { createCollection, upsertAll } from './ingest.ts';
 import { closedLoop, type LoadFigures } from './load.ts';
 import { median } from './median.ts';
-import { cpuSeconds } from './process-figures.ts';
+import { cpuSeconds, machineText } from './process-figures.ts';
+import { withService } from './temporary-service.ts';
 import { untilIndexed } from './until-indexed.ts';
 
-const KEY = 'pv_live_bench-bench-bench';
 /** The collection that `untilIndexed` checks. */
 const NAME = 'bench';
 const ROUNDS = 8;
@@ -30,32 +25,21 @@ interface Round extends LoadFigures {
 const say = (name: string, value: string) => console.log(`${name.padEnd(34)} ${value}`);
 
 export async function benchPinecone(records: number, seconds: number): Promise<void> {
-  const folder = datasetFolder();
-  if (!folder) throw new Error('No data set: set PROVEC_TEST_DATA to its folder.');
-  const data = readDataset(folder, records);
-  const dataDir = mkdtempSync(join(tmpdir(), 'provec-bench-'));
-  const service = await startServiceProcess(dataDir, KEY, { PROVEC_LEDGER: 'off' });
-  try {
-    say('machine', `${cpus().length} x ${cpus()[0]!.model}, Node ${process.version}`);
-    const target: Target = { url: service.url, key: KEY };
+  const data = readDataset(records);
+  await withService({ PROVEC_LEDGER: 'off' }, async (target, pid) => {
+    say('machine', machineText());
     await createCollection(target, { name: NAME, dimensions: data.dims });
     await upsertAll(target, data, NAME, data.ids.length);
     await untilIndexed(target);
-    const pid = service.process.pid!;
     await untilIdle(pid);
-    const bodies = data.queries.map((query) =>
-      Buffer.from(JSON.stringify({ vector: Array.from(query), topK: 10, includeMetadata: true })),
-    );
+    const bodies = queryBodies(data, { includeMetadata: true });
     const round = async (dialect: Dialect, connections: number): Promise<Round> => {
       const before = cpuSeconds(pid);
       const figures = await closedLoop({ ...target, dialect }, PATHS[dialect], bodies, connections, seconds);
       return { ...figures, cpuMs: ((cpuSeconds(pid) - before) * 1_000) / figures.requests };
     };
     for (const connections of CONNECTIONS) await compare((dialect) => round(dialect, connections), connections);
-  } finally {
-    await service.stop();
-    rmSync(dataDir, { recursive: true, force: true });
-  }
+  });
 }
 
 /** Prints medians of both, and the median of each pair's ratio. */

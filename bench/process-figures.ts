@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 
 const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
@@ -37,3 +38,6 @@ export function stolenShare(): () => number {
     return (now.stolen - before.stolen) / Math.max(1, now.total - before.total);
   };
 }
+
+/** The machine that the figures are of. */
+export const machineText = (): string => `${cpus().length} x ${cpus()[0]!.model}, Node ${process.version}`;

@@ -3,16 +3,14 @@
  * service and during queries, and how much it slows those queries down. The ledger is on. Rounds
  * with and without a verify alternate, so that the machine's speed affects both alike.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { ApiClient } from '../examples/api-client.ts';
-import { startServiceProcess } from '../examples/service-process.ts';
 import { untilIdle } from './calm.ts';
-import { datasetFolder, readDataset } from './dataset.ts';
+import { queryBodies, readDataset } from './dataset.ts';
 import { createCollection, upsertAll } from './ingest.ts';
 import { closedLoop, type LoadFigures } from './load.ts';
 import { median } from './median.ts';
+import { machineText } from './process-figures.ts';
+import { withService } from './temporary-service.ts';
 import { untilIndexed } from './until-indexed.ts';
 
 const NAME = 'bench';
@@ -30,21 +28,15 @@ const latencies = (rounds: LoadFigures[]) => {
 
 /** `records`: number of records to take from the start; all when it is NaN. */
 export async function benchVerify(records: number, roundSeconds: number): Promise<void> {
-  const folder = datasetFolder();
-  if (!folder) throw new Error('No data set: set PROVEC_TEST_DATA to its folder.');
-  const data = readDataset(folder, Number.isNaN(records) ? Number.POSITIVE_INFINITY : records);
-  const dataDir = mkdtempSync(join(tmpdir(), 'provec-bench-'));
-  const key = 'pv_live_bench-bench-bench';
-  const service = await startServiceProcess(dataDir, key);
-  try {
-    const target = { url: service.url, key };
-    const api = new ApiClient(service.url, key);
-    say('machine', `${cpus().length} x ${cpus()[0]!.model}, Node ${process.version}`);
+  const data = readDataset(Number.isNaN(records) ? Number.POSITIVE_INFINITY : records);
+  await withService({}, async (target, pid) => {
+    const api = new ApiClient(target.url, target.key);
+    say('machine', machineText());
     say('data', `${data.ids.length} x ${data.dims}, anchoring on`);
     await createCollection(target, { name: NAME, dimensions: data.dims });
     await upsertAll(target, data, NAME, data.ids.length);
     await untilIndexed(target);
-    await untilIdle(service.process.pid!);
+    await untilIdle(pid);
 
     const verify = async (): Promise<number> => {
       const startedMs = performance.now();
@@ -56,7 +48,7 @@ export async function benchVerify(records: number, roundSeconds: number): Promis
     for (let count = 0; count < ALONE; count++) alone.push(await verify());
     say('verify, idle', seconds(alone));
 
-    const bodies = data.queries.map((query) => Buffer.from(JSON.stringify({ vector: Array.from(query), topK: 10 })));
+    const bodies = queryBodies(data);
     const load = (connections: number) =>
       closedLoop(target, `/collections/${NAME}/query`, bodies, connections, roundSeconds);
     for (const connections of CONNECTIONS) {
@@ -78,8 +70,5 @@ export async function benchVerify(records: number, roundSeconds: number): Promis
       say('  during verify after verify', latencies(beside));
       say('  a verify during them', seconds(took));
     }
-  } finally {
-    await service.stop();
-    rmSync(dataDir, { recursive: true, force: true });
-  }
+  });
 }

@@ -3,13 +3,11 @@
  * single queries and upserts, over one connection, and compares them with databases that are
  * already running. Rounds of the databases alternate; each figure is the median of its rounds.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { startServiceProcess } from '../../examples/service-process.ts';
-import { type Dataset, datasetFolder, readDataset } from '../dataset.ts';
+import { type Dataset, readDataset } from '../dataset.ts';
 import { median } from '../median.ts';
+import { machineText } from '../process-figures.ts';
 import { recallOf } from '../recall.ts';
+import { withService } from '../temporary-service.ts';
 import { Chroma } from './chroma.ts';
 import type { BenchedDatabase, Condition } from './peer.ts';
 import { Pgvector } from './pgvector.ts';
@@ -24,7 +22,6 @@ const TOP_K = 10;
 const HALF: Condition[] = [{ field: 'arch', equals: 'all' }];
 const TENTH: Condition[] = [{ field: 'installedKiB', within: [100, 180] }];
 const FEW: Condition[] = [{ field: 'section', equals: 'shells' }];
-const KEY = 'pv_live_bench-bench-bench';
 
 /** `run` returns undefined when the peer lacks the operation. */
 type Case = [name: string, run: (peer: BenchedDatabase, round: number) => Promise<unknown> | undefined];
@@ -126,40 +123,36 @@ async function measure(peers: BenchedDatabase[], data: Dataset): Promise<void> {
 
 /** Loads the databases one after the other, then measures them all. */
 export async function benchRecords(records: number, chroma: string | undefined, pg: string | undefined): Promise<void> {
-  const folder = datasetFolder();
-  if (!folder) throw new Error('No data set: set PROVEC_TEST_DATA to its folder.');
-  const data = readDataset(folder, records);
-  const dataDir = mkdtempSync(join(tmpdir(), 'provec-bench-'));
-  const service = await startServiceProcess(dataDir, KEY, { PROVEC_LEDGER: 'off' });
-  const peers: BenchedDatabase[] = [
-    new Provec({ url: service.url, key: KEY }),
-    ...(pg === undefined ? [] : [new Pgvector(pg)]),
-    ...(chroma === undefined ? [] : [new Chroma(chroma)]),
-  ];
-  try {
-    console.log(`${cpus().length} x ${cpus()[0]!.model}, Node ${process.version}; ${data.ids.length} records`);
-    row('', await Promise.all(peers.map(async (peer) => `${peer.name} ${await peer.version()}`)));
-    row(
-      '---',
-      peers.map(() => '---'),
-    );
-    const [stored, indexed]: [number[], number[]] = [[], []];
-    for (const peer of peers) {
-      const storedMs = (await elapsedMs(() => peer.import(data)))!;
-      stored.push(storedMs);
-      indexed.push(storedMs + (await elapsedMs(() => peer.indexed()))!);
+  const data = readDataset(records);
+  await withService({ PROVEC_LEDGER: 'off' }, async (target) => {
+    const peers: BenchedDatabase[] = [
+      new Provec(target),
+      ...(pg === undefined ? [] : [new Pgvector(pg)]),
+      ...(chroma === undefined ? [] : [new Chroma(chroma)]),
+    ];
+    try {
+      console.log(`${machineText()}; ${data.ids.length} records`);
+      row('', await Promise.all(peers.map(async (peer) => `${peer.name} ${await peer.version()}`)));
+      row(
+        '---',
+        peers.map(() => '---'),
+      );
+      const [stored, indexed]: [number[], number[]] = [[], []];
+      for (const peer of peers) {
+        const storedMs = (await elapsedMs(() => peer.import(data)))!;
+        stored.push(storedMs);
+        indexed.push(storedMs + (await elapsedMs(() => peer.indexed()))!);
+      }
+      row('import, until stored', stored.map(shown));
+      row('import, until indexed', indexed.map(shown));
+      await measure(peers, data);
+      const answers = await Promise.all(peers.map((peer) => peer.queries(data.queries.slice(0, QUERIES), TOP_K)));
+      row(
+        `recall@${TOP_K} of the ${QUERIES} queries`,
+        answers.map((ids) => recallOf(data, ids, TOP_K).toFixed(3)),
+      );
+    } finally {
+      await Promise.all(peers.map((peer) => peer.close()));
     }
-    row('import, until stored', stored.map(shown));
-    row('import, until indexed', indexed.map(shown));
-    await measure(peers, data);
-    const answers = await Promise.all(peers.map((peer) => peer.queries(data.queries.slice(0, QUERIES), TOP_K)));
-    row(
-      `recall@${TOP_K} of the ${QUERIES} queries`,
-      answers.map((ids) => recallOf(data, ids, TOP_K).toFixed(3)),
-    );
-  } finally {
-    await Promise.all(peers.map((peer) => peer.close()));
-    await service.stop();
-    rmSync(dataDir, { recursive: true, force: true });
-  }
+  });
 }
