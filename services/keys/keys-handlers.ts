@@ -73,8 +73,8 @@ export class KeysHandlers {
       const dropCollections = () => call(ctx, 'collections.removeAll', { accountId: id });
       await this.#accounts.delete(id, dropCollections);
       this.#announce(ctx, { accountId: id, what: 'account' });
-      // A request admitted before the keys were deleted may have created a collection meanwhile.
-      // A failure does not fail the deletion: the account is gone, so the operator cannot repeat it.
+      // A request admitted before the keys were deleted may have created a collection meanwhile. A
+      // failure does not fail the deletion: the account is gone, so the operator cannot repeat it.
       await dropCollections().catch((error: unknown) => {
         this.#runtime.log.warn({ err: error }, 'collections of a deleted account could not be dropped yet');
       });
