@@ -1,5 +1,5 @@
 /** Checks that answers have the shape that the OpenAPI document defines. */
-import type { Shape } from '../api/answer-shape.ts';
+import type { ObjectShape, Shape } from '../api/answer-shape.ts';
 import { ANSWERS, SHAPES } from '../api/shapes.ts';
 import { ServerError } from './errors.ts';
 
@@ -15,42 +15,35 @@ export function assertAnswer(operation: keyof typeof ANSWERS, value: unknown, st
 function firstMismatch(value: unknown, shape: Shape, path: string): string | null {
   if (typeof shape === 'string') {
     if (shape.startsWith('#')) return firstMismatch(value, SHAPES[shape.slice(1)]!, path);
-    return isScalar(value, shape) ? null : wrong(value, path);
+    return shape.split(' | ').some((type) => isScalar(value, type)) ? null : wrong(value, path);
   }
-  if ('oneOf' in shape) return mismatchWithAll(value, shape.oneOf, path);
-  if ('list' in shape) return Array.isArray(value) ? firstItemMismatch(value, shape.list, path) : wrong(value, path);
+  if (Array.isArray(shape)) {
+    const [first, ...others] = shape;
+    if (first === '|') return mismatchWithAll(value, others, path);
+    return Array.isArray(value) ? firstItemMismatch(value, first, path) : wrong(value, path);
+  }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return wrong(value, path);
-  if ('map' in shape)
-    return shape.map === 'any' ? null : firstMemberMismatch(value, Object.keys(value), () => shape.map, path);
-  return (
-    firstMemberMismatch(value, Object.keys(shape.has), (name) => shape.has[name]!, path) ??
-    firstMemberMismatch(
-      value,
-      Object.keys(shape.may).filter((name) => Object.hasOwn(value, name)),
-      (name) => shape.may[name]!,
-      path,
-    )
-  );
+  for (const [name, member] of membersOf(value, shape)) {
+    const found = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+    const fault = firstMismatch(found, member, path === '' ? name : `${path}.${name}`);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+/** Returns the members to check: all of a map; of another object, also the required absent ones. */
+function membersOf(value: object, { '*': each, ...members }: ObjectShape): [string, Shape][] {
+  if (each !== undefined) return each === 'any' ? [] : Object.keys(value).map((name) => [name, each]);
+  return Object.entries(members).flatMap(([marked, member]): [string, Shape][] => {
+    const name = marked.replace(/\?$/, '');
+    return name === marked || Object.hasOwn(value, name) ? [[name, member]] : [];
+  });
 }
 
 function firstItemMismatch(items: readonly unknown[], shape: Shape, path: string): string | null {
   for (let at = 0; at < items.length; at++) {
     if (shape === 'number' && typeof items[at] === 'number') continue;
     const fault = firstMismatch(items[at], shape, `${path}[${at}]`);
-    if (fault !== null) return fault;
-  }
-  return null;
-}
-
-function firstMemberMismatch(
-  value: object,
-  names: string[],
-  shapeOf: (name: string) => Shape,
-  path: string,
-): string | null {
-  for (const name of names) {
-    const member = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
-    const fault = firstMismatch(member, shapeOf(name), path === '' ? name : `${path}.${name}`);
     if (fault !== null) return fault;
   }
   return null;

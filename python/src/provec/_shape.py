@@ -32,18 +32,20 @@ def _fault(value: object, shape: Any, path: str) -> str | None:
     if isinstance(shape, str):
         if shape.startswith("#"):
             return _fault(value, SHAPES[shape[1:]], path)
-        return None if _is_scalar(value, shape) else _wrong(value, path)
-    if "oneOf" in shape:
-        faults = [_fault(value, each, path) for each in shape["oneOf"]]
+        kinds = shape.split(" | ")
+        return None if any(_is_scalar(value, kind) for kind in kinds) else _wrong(value, path)
+    if isinstance(shape, list):
+        if shape[0] != "|":
+            return _fault_of_items(value, shape[0], path)
+        faults = [_fault(value, each, path) for each in shape[1:]]
         return None if None in faults else faults[0]
-    if "list" in shape:
-        return _fault_of_items(value, shape["list"], path)
     if not isinstance(value, dict):
         return _wrong(value, path)
-    if "map" in shape:
-        members = {} if shape["map"] == "any" else dict.fromkeys(value, shape["map"])
+    if "*" in shape:
+        members = {} if shape["*"] == "any" else dict.fromkeys(value, shape["*"])
     else:
-        members = {**shape["has"], **{n: each for n, each in shape["may"].items() if n in value}}
+        named = ((marked, marked.removesuffix("?"), each) for marked, each in shape.items())
+        members = {name: each for marked, name, each in named if name == marked or name in value}
     for name, each in members.items():
         fault = _fault(value.get(name, MISSING), each, f"{path}.{name}" if path else name)
         if fault is not None:

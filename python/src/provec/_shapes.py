@@ -6,833 +6,451 @@ from typing import Any
 #: Shapes that others name.
 SHAPES: dict[str, Any] = {
     "Collection": {
-        "has": {
-            "id": "string",
-            "name": "string",
-            "dimensions": "integer",
-            "metric": "string",
-            "vector_count": "integer",
-            "created_at": "string",
-            "shards": "integer",
-            "replicas": "integer",
-            "quantization": "string",
-            "deletionProtection": "boolean"
+        "id": "string",
+        "name": "string",
+        "dimensions": "integer",
+        "metric": "string",
+        "vector_count": "integer",
+        "created_at": "string",
+        "shards": "integer",
+        "replicas": "integer",
+        "quantization": "string",
+        "deletionProtection": "boolean",
+        "tags?": {
+            "*": "string"
         },
-        "may": {
-            "tags": {
-                "map": "string"
-            },
-            "place": {
-                "has": {},
-                "may": {
-                    "cloud": "string",
-                    "region": "string"
-                }
-            }
+        "place?": {
+            "cloud?": "string",
+            "region?": "string"
         }
     },
     "CollectionDetail": {
-        "has": {
-            "id": "string",
-            "name": "string",
-            "dimensions": "integer",
-            "metric": "string",
-            "vector_count": "integer",
-            "created_at": "string",
-            "shards": "integer",
-            "replicas": "integer",
-            "quantization": "string",
-            "deletionProtection": "boolean",
-            "merkleRoot": "string",
-            "version": "integer",
-            "anchor": {
-                "has": {
-                    "status": "string",
-                    "version": {
-                        "oneOf": [
-                            "integer",
-                            "null"
-                        ]
-                    },
-                    "merkleRoot": {
-                        "oneOf": [
-                            "string",
-                            "null"
-                        ]
-                    },
-                    "ledgerTx": {
-                        "oneOf": [
-                            "string",
-                            "null"
-                        ]
-                    },
-                    "ledgerAddress": {
-                        "oneOf": [
-                            "string",
-                            "null"
-                        ]
-                    },
-                    "ledgerExplorerUrl": {
-                        "oneOf": [
-                            "string",
-                            "null"
-                        ]
-                    },
-                    "confirmedAt": {
-                        "oneOf": [
-                            "string",
-                            "null"
-                        ]
-                    }
-                },
-                "may": {}
-            }
+        "id": "string",
+        "name": "string",
+        "dimensions": "integer",
+        "metric": "string",
+        "vector_count": "integer",
+        "created_at": "string",
+        "shards": "integer",
+        "replicas": "integer",
+        "quantization": "string",
+        "deletionProtection": "boolean",
+        "tags?": {
+            "*": "string"
         },
-        "may": {
-            "tags": {
-                "map": "string"
-            },
-            "place": {
-                "has": {},
-                "may": {
-                    "cloud": "string",
-                    "region": "string"
-                }
-            }
+        "place?": {
+            "cloud?": "string",
+            "region?": "string"
+        },
+        "merkleRoot": "string",
+        "version": "integer",
+        "anchor": {
+            "status": "string",
+            "version": "integer | null",
+            "merkleRoot": "string | null",
+            "ledgerTx": "string | null",
+            "ledgerAddress": "string | null",
+            "ledgerExplorerUrl": "string | null",
+            "confirmedAt": "string | null"
         }
     },
     "UpsertResult": {
-        "has": {
-            "upsertedCount": "integer",
-            "merkleRoot": "string",
-            "ledgerProgram": "string",
-            "ledgerTx": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "ledgerExplorerUrl": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "version": "integer",
-            "vectorCount": "integer",
-            "anchor": {
-                "has": {
-                    "status": "string"
-                },
-                "may": {}
-            }
+        "upsertedCount": "integer",
+        "merkleRoot": "string",
+        "ledgerProgram": "string",
+        "ledgerTx": "string | null",
+        "ledgerExplorerUrl": "string | null",
+        "version": "integer",
+        "vectorCount": "integer",
+        "anchor": {
+            "status": "string"
         },
-        "may": {
-            "warnings": {
-                "list": "string"
-            }
-        }
+        "warnings?": [
+            "string"
+        ]
     },
     "UpdateResult": {
-        "has": {
-            "matchedCount": "integer",
-            "updatedCount": "integer",
-            "merkleRoot": "string",
-            "ledgerProgram": "string",
-            "ledgerTx": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "ledgerExplorerUrl": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "version": "integer",
-            "vectorCount": "integer",
-            "anchor": {
-                "has": {
-                    "status": "string"
-                },
-                "may": {}
-            }
+        "matchedCount": "integer",
+        "updatedCount": "integer",
+        "merkleRoot": "string",
+        "ledgerProgram": "string",
+        "ledgerTx": "string | null",
+        "ledgerExplorerUrl": "string | null",
+        "version": "integer",
+        "vectorCount": "integer",
+        "anchor": {
+            "status": "string"
         },
-        "may": {
-            "warnings": {
-                "list": "string"
-            }
-        }
+        "warnings?": [
+            "string"
+        ]
     },
     "DeleteResult": {
-        "has": {
-            "deleted": "boolean",
-            "deletedCount": "integer",
-            "merkleRoot": "string",
-            "ledgerProgram": "string",
-            "ledgerTx": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "ledgerExplorerUrl": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "version": "integer",
-            "vectorCount": "integer",
-            "anchor": {
-                "has": {
-                    "status": "string"
-                },
-                "may": {}
-            }
+        "deleted": "boolean",
+        "deletedCount": "integer",
+        "merkleRoot": "string",
+        "ledgerProgram": "string",
+        "ledgerTx": "string | null",
+        "ledgerExplorerUrl": "string | null",
+        "version": "integer",
+        "vectorCount": "integer",
+        "anchor": {
+            "status": "string"
         },
-        "may": {
-            "warnings": {
-                "list": "string"
-            }
-        }
+        "warnings?": [
+            "string"
+        ]
     },
     "Match": {
-        "has": {
-            "id": "string",
-            "score": "number"
+        "id": "string",
+        "namespace?": "string",
+        "score": "number",
+        "metadata?": {
+            "*": "any"
         },
-        "may": {
-            "namespace": "string",
-            "metadata": {
-                "map": "any"
-            },
-            "values": {
-                "list": "number"
-            },
-            "distance": "number"
-        }
+        "values?": [
+            "number"
+        ],
+        "distance?": "number"
     },
     "ListedRecord": {
-        "has": {
-            "id": "string"
-        },
-        "may": {
-            "namespace": "string",
-            "values": {
-                "list": "number"
-            },
-            "metadata": {
-                "map": "any"
-            }
+        "id": "string",
+        "namespace?": "string",
+        "values?": [
+            "number"
+        ],
+        "metadata?": {
+            "*": "any"
         }
     },
     "StoredRecord": {
-        "has": {
-            "id": "string",
-            "values": {
-                "list": "number"
-            },
-            "metadata": {
-                "map": "any"
-            }
-        },
-        "may": {}
-    },
-    "Alias": {
-        "has": {
-            "alias": "string",
-            "collection": "string"
-        },
-        "may": {}
-    },
-    "VerifyResult": {
-        "has": {
-            "verified": "boolean",
-            "onChainRoot": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "computedRoot": "string",
-            "match": "boolean",
-            "vectorCount": "integer",
-            "ledgerExplorerUrl": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "state": "string",
-            "version": "integer",
-            "anchoredVersion": {
-                "oneOf": [
-                    "integer",
-                    "null"
-                ]
-            },
-            "ledgerAddress": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "checkedAt": "string"
-        },
-        "may": {
-            "reason": "string",
-            "differences": {
-                "list": {
-                    "has": {
-                        "id": "string",
-                        "what": "string"
-                    },
-                    "may": {
-                        "namespace": "string"
-                    }
-                }
-            }
+        "id": "string",
+        "values": [
+            "number"
+        ],
+        "metadata": {
+            "*": "any"
         }
     },
+    "Alias": {
+        "alias": "string",
+        "collection": "string"
+    },
+    "VerifyResult": {
+        "verified": "boolean",
+        "onChainRoot": "string | null",
+        "computedRoot": "string",
+        "match": "boolean",
+        "vectorCount": "integer",
+        "ledgerExplorerUrl": "string | null",
+        "state": "string",
+        "version": "integer",
+        "anchoredVersion": "integer | null",
+        "ledgerAddress": "string | null",
+        "checkedAt": "string",
+        "reason?": "string",
+        "differences?": [
+            {
+                "id": "string",
+                "namespace?": "string",
+                "what": "string"
+            }
+        ]
+    },
     "Verification": {
-        "has": {
-            "id": "string",
-            "state": "string",
-            "progress": {
-                "has": {
-                    "scanned": "integer",
-                    "total": "integer"
-                },
-                "may": {}
-            }
+        "id": "string",
+        "state": "string",
+        "progress": {
+            "scanned": "integer",
+            "total": "integer"
         },
-        "may": {
-            "result": "#VerifyResult",
-            "error": {
-                "has": {
-                    "code": "string",
-                    "message": "string"
-                },
-                "may": {}
-            }
+        "result?": "#VerifyResult",
+        "error?": {
+            "code": "string",
+            "message": "string"
         }
     },
     "RecordProof": {
-        "has": {
-            "format": "string",
-            "id": "string",
-            "namespace": "string",
-            "present": "boolean",
-            "merkleRoot": "string",
-            "version": "integer",
-            "siblings": {
-                "list": "string"
+        "format": "string",
+        "id": "string",
+        "namespace": "string",
+        "present": "boolean",
+        "merkleRoot": "string",
+        "version": "integer",
+        "siblings": [
+            "string"
+        ],
+        "terminal": [
+            "|",
+            {
+                "key": "string",
+                "vecHash": "string",
+                "metaHash": "string"
             },
-            "terminal": {
-                "oneOf": [
-                    {
-                        "has": {
-                            "key": "string",
-                            "vecHash": "string",
-                            "metaHash": "string"
-                        },
-                        "may": {}
-                    },
-                    "null"
-                ]
-            },
-            "collectionId": "string",
-            "ledgerAddress": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "ledgerTx": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            }
-        },
-        "may": {}
+            "null"
+        ],
+        "collectionId": "string",
+        "ledgerAddress": "string | null",
+        "ledgerTx": "string | null"
     },
     "Anchor": {
-        "has": {
-            "version": "integer",
-            "merkleRoot": "string",
-            "vectorCount": "integer",
-            "ledgerTx": "string",
-            "ledgerExplorerUrl": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "confirmedAt": "string"
-        },
-        "may": {}
+        "version": "integer",
+        "merkleRoot": "string",
+        "vectorCount": "integer",
+        "ledgerTx": "string",
+        "ledgerExplorerUrl": "string | null",
+        "confirmedAt": "string"
     },
     "Usage": {
-        "has": {
-            "month": "string",
-            "plan": "string",
-            "usage": {
-                "has": {
-                    "write_count": "integer",
-                    "query_count": "integer",
-                    "vector_count": "integer",
-                    "collection_count": "integer",
-                    "key_count": "integer"
-                },
-                "may": {}
-            },
-            "limits": {
-                "has": {
-                    "write_count": {
-                        "oneOf": [
-                            "integer",
-                            "null"
-                        ]
-                    },
-                    "query_count": {
-                        "oneOf": [
-                            "integer",
-                            "null"
-                        ]
-                    },
-                    "vector_count": {
-                        "oneOf": [
-                            "integer",
-                            "null"
-                        ]
-                    },
-                    "collection_count": {
-                        "oneOf": [
-                            "integer",
-                            "null"
-                        ]
-                    },
-                    "key_count": {
-                        "oneOf": [
-                            "integer",
-                            "null"
-                        ]
-                    }
-                },
-                "may": {}
-            },
-            "query_count_uncertainty": "integer",
-            "resets_at": "string",
-            "pricing_url": "string"
+        "month": "string",
+        "plan": "string",
+        "usage": {
+            "write_count": "integer",
+            "query_count": "integer",
+            "vector_count": "integer",
+            "collection_count": "integer",
+            "key_count": "integer"
         },
-        "may": {}
+        "limits": {
+            "write_count": "integer | null",
+            "query_count": "integer | null",
+            "vector_count": "integer | null",
+            "collection_count": "integer | null",
+            "key_count": "integer | null"
+        },
+        "query_count_uncertainty": "integer",
+        "resets_at": "string",
+        "pricing_url": "string"
     },
     "ApiKey": {
-        "has": {
-            "id": "string",
-            "name": "string",
-            "key_prefix": "string",
-            "scopes": {
-                "list": "string"
-            },
-            "created_at": "string",
-            "expires_at": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "last_used_at": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "revoked": "boolean"
-        },
-        "may": {}
+        "id": "string",
+        "name": "string",
+        "key_prefix": "string",
+        "scopes": [
+            "string"
+        ],
+        "created_at": "string",
+        "expires_at": "string | null",
+        "last_used_at": "string | null",
+        "revoked": "boolean"
     },
     "NewApiKey": {
-        "has": {
-            "id": "string",
-            "name": "string",
-            "key_prefix": "string",
-            "scopes": {
-                "list": "string"
-            },
-            "created_at": "string",
-            "expires_at": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "last_used_at": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "revoked": "boolean",
-            "secret": "string"
-        },
-        "may": {}
+        "id": "string",
+        "name": "string",
+        "key_prefix": "string",
+        "scopes": [
+            "string"
+        ],
+        "created_at": "string",
+        "expires_at": "string | null",
+        "last_used_at": "string | null",
+        "revoked": "boolean",
+        "secret": "string"
     },
     "Account": {
-        "has": {
-            "id": "string",
-            "name": "string",
-            "plan": "string",
-            "created_at": "string"
-        },
-        "may": {}
+        "id": "string",
+        "name": "string",
+        "plan": "string",
+        "created_at": "string"
     }
 }
 
 #: What each operation answers; `exportRecords`: each line of the answer.
 ANSWERS: dict[str, Any] = {
     "queryVectors": {
-        "has": {
-            "matches": {
-                "list": "#Match"
-            }
+        "matches": [
+            "#Match"
+        ],
+        "shards?": {
+            "total": "integer",
+            "ok": "integer",
+            "failed": "integer"
         },
-        "may": {
-            "shards": {
-                "has": {
+        "warnings?": [
+            "string"
+        ]
+    },
+    "queryMany": {
+        "results": [
+            {
+                "matches": [
+                    "#Match"
+                ],
+                "shards?": {
                     "total": "integer",
                     "ok": "integer",
                     "failed": "integer"
                 },
-                "may": {}
-            },
-            "warnings": {
-                "list": "string"
+                "warnings?": [
+                    "string"
+                ]
             }
-        }
-    },
-    "queryMany": {
-        "has": {
-            "results": {
-                "list": {
-                    "has": {
-                        "matches": {
-                            "list": "#Match"
-                        }
-                    },
-                    "may": {
-                        "shards": {
-                            "has": {
-                                "total": "integer",
-                                "ok": "integer",
-                                "failed": "integer"
-                            },
-                            "may": {}
-                        },
-                        "warnings": {
-                            "list": "string"
-                        }
-                    }
-                }
-            }
-        },
-        "may": {}
+        ]
     },
     "upsertVectors": "#UpsertResult",
     "importRecords": {
-        "has": {
-            "importedCount": "integer",
-            "merkleRoot": "string",
-            "ledgerProgram": "string",
-            "ledgerTx": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "ledgerExplorerUrl": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
-            },
-            "version": "integer",
-            "vectorCount": "integer",
-            "anchor": {
-                "has": {
-                    "status": "string"
-                },
-                "may": {}
-            }
+        "importedCount": "integer",
+        "merkleRoot": "string",
+        "ledgerProgram": "string",
+        "ledgerTx": "string | null",
+        "ledgerExplorerUrl": "string | null",
+        "version": "integer",
+        "vectorCount": "integer",
+        "anchor": {
+            "status": "string"
         },
-        "may": {
-            "warnings": {
-                "list": "string"
-            }
-        }
+        "warnings?": [
+            "string"
+        ]
     },
     "fetchVectors": {
-        "has": {
-            "vectors": {
-                "map": "#StoredRecord"
-            }
-        },
-        "may": {}
+        "vectors": {
+            "*": "#StoredRecord"
+        }
     },
     "countRecords": {
-        "has": {
-            "count": "integer"
-        },
-        "may": {
-            "warnings": {
-                "list": "string"
-            }
-        }
+        "count": "integer",
+        "warnings?": [
+            "string"
+        ]
     },
     "facetRecords": {
-        "has": {
-            "values": {
-                "list": {
-                    "has": {
-                        "value": {
-                            "oneOf": [
-                                "string",
-                                "number",
-                                "boolean",
-                                "null"
-                            ]
-                        },
-                        "count": "integer"
-                    },
-                    "may": {}
-                }
-            },
-            "missing": "integer"
-        },
-        "may": {
-            "warnings": {
-                "list": "string"
+        "values": [
+            {
+                "value": "string | number | boolean | null",
+                "count": "integer"
             }
-        }
+        ],
+        "missing": "integer",
+        "warnings?": [
+            "string"
+        ]
     },
     "listRecords": {
-        "has": {
-            "records": {
-                "list": "#ListedRecord"
-            }
-        },
-        "may": {
-            "nextCursor": "string",
-            "warnings": {
-                "list": "string"
-            }
-        }
+        "records": [
+            "#ListedRecord"
+        ],
+        "nextCursor?": "string",
+        "warnings?": [
+            "string"
+        ]
     },
     "updateRecords": "#UpdateResult",
     "deleteVectors": "#DeleteResult",
     "listNamespaces": {
-        "has": {
-            "namespaces": {
-                "list": {
-                    "has": {
-                        "name": "string",
-                        "vectorCount": "integer"
-                    },
-                    "may": {}
-                }
+        "namespaces": [
+            {
+                "name": "string",
+                "vectorCount": "integer"
             }
-        },
-        "may": {
-            "nextCursor": "string"
-        }
+        ],
+        "nextCursor?": "string"
     },
     "deleteNamespace": "#DeleteResult",
     "getCollection": {
-        "has": {
-            "collection": "#CollectionDetail"
-        },
-        "may": {}
+        "collection": "#CollectionDetail"
     },
     "updateCollection": {
-        "has": {
-            "collection": "#CollectionDetail"
-        },
-        "may": {}
+        "collection": "#CollectionDetail"
     },
     "deleteCollection": {
-        "has": {
-            "deleted": "boolean"
-        },
-        "may": {}
+        "deleted": "boolean"
     },
     "listCollections": {
-        "has": {
-            "collections": {
-                "list": "#Collection"
-            }
-        },
-        "may": {
-            "nextCursor": "string"
-        }
+        "collections": [
+            "#Collection"
+        ],
+        "nextCursor?": "string"
     },
     "createCollection": {
-        "has": {
-            "collection": "#Collection"
-        },
-        "may": {}
+        "collection": "#Collection"
     },
-    "verifyCollection": {
-        "oneOf": [
-            "#VerifyResult",
-            {
-                "has": {
-                    "proof": "#RecordProof"
-                },
-                "may": {}
-            }
-        ]
-    },
-    "proveRecord": {
-        "has": {
+    "verifyCollection": [
+        "|",
+        "#VerifyResult",
+        {
             "proof": "#RecordProof"
-        },
-        "may": {}
+        }
+    ],
+    "proveRecord": {
+        "proof": "#RecordProof"
     },
     "beginVerification": "#Verification",
     "getVerification": "#Verification",
-    "exportRecords": {
-        "oneOf": [
-            {
-                "has": {
-                    "export": {
-                        "has": {
-                            "collectionId": "string",
-                            "name": "string",
-                            "dimensions": "integer",
-                            "metric": "string",
-                            "version": "integer",
-                            "merkleRoot": "string",
-                            "vectorCount": "integer"
-                        },
-                        "may": {}
-                    }
-                },
-                "may": {}
-            },
-            {
-                "has": {
-                    "id": "string",
-                    "values": {
-                        "list": "number"
-                    }
-                },
-                "may": {
-                    "metadata": {
-                        "map": "any"
-                    },
-                    "namespace": "string"
-                }
-            },
-            {
-                "has": {
-                    "end": {
-                        "has": {
-                            "count": "integer",
-                            "merkleRoot": "string"
-                        },
-                        "may": {}
-                    }
-                },
-                "may": {}
-            }
-        ]
-    },
-    "listAnchors": {
-        "has": {
-            "anchors": {
-                "list": "#Anchor"
-            },
-            "nextCursor": {
-                "oneOf": [
-                    "string",
-                    "null"
-                ]
+    "exportRecords": [
+        "|",
+        {
+            "export": {
+                "collectionId": "string",
+                "name": "string",
+                "dimensions": "integer",
+                "metric": "string",
+                "version": "integer",
+                "merkleRoot": "string",
+                "vectorCount": "integer"
             }
         },
-        "may": {}
+        {
+            "id": "string",
+            "values": [
+                "number"
+            ],
+            "metadata?": {
+                "*": "any"
+            },
+            "namespace?": "string"
+        },
+        {
+            "end": {
+                "count": "integer",
+                "merkleRoot": "string"
+            }
+        }
+    ],
+    "listAnchors": {
+        "anchors": [
+            "#Anchor"
+        ],
+        "nextCursor": "string | null"
     },
     "getAlias": "#Alias",
     "putAlias": "#Alias",
     "deleteAlias": {
-        "has": {
-            "deleted": "boolean"
-        },
-        "may": {}
+        "deleted": "boolean"
     },
     "listAliases": {
-        "has": {
-            "aliases": {
-                "list": "#Alias"
-            }
-        },
-        "may": {
-            "nextCursor": "string"
-        }
+        "aliases": [
+            "#Alias"
+        ],
+        "nextCursor?": "string"
     },
     "getUsage": "#Usage",
     "listKeys": {
-        "has": {
-            "keys": {
-                "list": "#ApiKey"
-            }
-        },
-        "may": {
-            "nextCursor": "string"
-        }
+        "keys": [
+            "#ApiKey"
+        ],
+        "nextCursor?": "string"
     },
     "createKey": {
-        "has": {
-            "key": "#NewApiKey"
-        },
-        "may": {}
+        "key": "#NewApiKey"
     },
     "revokeKey": {
-        "has": {
-            "revoked": "boolean"
-        },
-        "may": {}
+        "revoked": "boolean"
     },
     "createAccount": {
-        "has": {
-            "account": "#Account",
-            "key": "#NewApiKey"
-        },
-        "may": {}
+        "account": "#Account",
+        "key": "#NewApiKey"
     },
     "listAccounts": {
-        "has": {
-            "accounts": {
-                "list": "#Account"
-            }
-        },
-        "may": {
-            "nextCursor": "string"
-        }
+        "accounts": [
+            "#Account"
+        ],
+        "nextCursor?": "string"
     },
     "changePlan": {
-        "has": {
-            "account": "#Account"
-        },
-        "may": {}
+        "account": "#Account"
     },
     "deleteAccount": {
-        "has": {
-            "deleted": "boolean"
-        },
-        "may": {}
+        "deleted": "boolean"
     }
 }
