@@ -92,9 +92,7 @@ export type Query = ExactlyOne<
   'vector' | 'id'
 >;
 
-export interface Queries {
-  queries: Array<Query>;
-}
+export type Queries = { queries: Array<Query> };
 
 export interface Upsert {
   /** If several records have the same id, the last one wins. */
@@ -244,9 +242,7 @@ export type ChangeCollection = AtLeastOne<
   'deletionProtection' | 'tags'
 >;
 
-export interface PutAlias {
-  collection: CollectionName;
-}
+export type PutAlias = { collection: CollectionName };
 
 export interface CreateKey {
   /** For people. */
@@ -355,34 +351,9 @@ export interface WrittenRecord {
   metadata?: object;
 }
 
-export interface UpsertResult {
+export interface UpsertResult extends WriteResult {
   /** Records written. */
   upsertedCount: number;
-  /** Root over all records: 64 hex digits. */
-  merkleRoot: string;
-  /** Address of the anchoring program on the ledger. */
-  ledgerProgram: string;
-  /**
-   * Transaction that anchored a root with this write; null while pending and on plans without
-   * anchoring.
-   */
-  ledgerTx: string | null;
-  /**
-   * Link to that transaction in an explorer. Null if no explorer can open it, as with the embedded
-   * ledger.
-   */
-  ledgerExplorerUrl: string | null;
-  /** Number of commits behind the root; several writes may share a commit. It never decreases. */
-  version: number;
-  /** Stored vectors after the write. */
-  vectorCount: number;
-  anchor: { status: AnchorStatus };
-  /**
-   * One sentence for each field in the request that no record of the namespace has, and for an
-   * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope `read`
-   * get suggestions.
-   */
-  warnings?: Array<string>;
 }
 
 /** What is merged into a record; a record that is not there is left out. */
@@ -399,68 +370,18 @@ export type RecordUpdate = AtLeastOne<
   'values' | 'setMetadata' | 'unsetMetadata'
 >;
 
-export interface UpdateResult {
+export interface UpdateResult extends WriteResult {
   /** Records found, whether or not they changed. */
   matchedCount: number;
   /** Records that changed; 0 for a dry run. */
   updatedCount: number;
-  /** Root over all records: 64 hex digits. */
-  merkleRoot: string;
-  /** Address of the anchoring program on the ledger. */
-  ledgerProgram: string;
-  /**
-   * Transaction that anchored a root with this write; null while pending and on plans without
-   * anchoring.
-   */
-  ledgerTx: string | null;
-  /**
-   * Link to that transaction in an explorer. Null if no explorer can open it, as with the embedded
-   * ledger.
-   */
-  ledgerExplorerUrl: string | null;
-  /** Number of commits behind the root; several writes may share a commit. It never decreases. */
-  version: number;
-  /** Stored vectors after the write. */
-  vectorCount: number;
-  anchor: { status: AnchorStatus };
-  /**
-   * One sentence for each field in the request that no record of the namespace has, and for an
-   * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope `read`
-   * get suggestions.
-   */
-  warnings?: Array<string>;
 }
 
-export interface DeleteResult {
+export interface DeleteResult extends WriteResult {
   /** False for a dry run. */
   deleted: boolean;
   /** Records deleted, or found by a dry run. */
   deletedCount: number;
-  /** Root over all records: 64 hex digits. */
-  merkleRoot: string;
-  /** Address of the anchoring program on the ledger. */
-  ledgerProgram: string;
-  /**
-   * Transaction that anchored a root with this write; null while pending and on plans without
-   * anchoring.
-   */
-  ledgerTx: string | null;
-  /**
-   * Link to that transaction in an explorer. Null if no explorer can open it, as with the embedded
-   * ledger.
-   */
-  ledgerExplorerUrl: string | null;
-  /** Number of commits behind the root; several writes may share a commit. It never decreases. */
-  version: number;
-  /** Stored vectors after the write. */
-  vectorCount: number;
-  anchor: { status: AnchorStatus };
-  /**
-   * One sentence for each field in the request that no record of the namespace has, and for an
-   * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope `read`
-   * get suggestions.
-   */
-  warnings?: Array<string>;
 }
 
 /**
@@ -470,15 +391,15 @@ export interface DeleteResult {
  * without the field meets only the conditions `$exists: false`, `$ne` and `$nin`. At most 8 levels,
  * 256 conditions, 10000 values in a list and 100000 in all lists.
  */
-export interface Filter {
+export type Filter = {
   $and?: Array<Filter>;
   $or?: Array<Filter>;
   $not?: Filter;
   [field: string]: FilterScalar | FilterOperators | Array<Filter> | Filter | undefined;
-}
+};
 
 /** All of them must hold. */
-export interface FilterOperators {
+export type FilterOperators = {
   $eq?: FilterScalar;
   $ne?: FilterScalar;
   $gt?: FilterOrdered;
@@ -489,7 +410,7 @@ export interface FilterOperators {
   $nin?: Array<FilterScalar>;
   $exists?: boolean;
   $not?: FilterOperators;
-}
+};
 
 /** Compared for equality; a list field matches by any of its elements. */
 export type FilterScalar = string | number | boolean | null;
@@ -567,10 +488,7 @@ export interface StoredRecord {
   metadata: Record<string, unknown>;
 }
 
-export interface Alias {
-  alias: CollectionName;
-  collection: CollectionName;
-}
+export type Alias = { alias: CollectionName; collection: CollectionName };
 
 export interface VerifyResult {
   /** True only for the state `match`. */
@@ -727,49 +645,8 @@ export interface Account {
   created_at: string;
 }
 
-export interface QueryVectorsResult {
-  matches: Array<Match>;
-  /** Only with `allowPartial`. */
-  shards?: {
-    /** Shards of the collection. */
-    total: number;
-    /** Shards that responded. */
-    ok: number;
-    /** Shards that did not respond in time; their matches are missing. */
-    failed: number;
-  };
-  /**
-   * One sentence for each field in the request that no record of the namespace has, and for an
-   * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope `read`
-   * get suggestions.
-   */
-  warnings?: Array<string>;
-}
-
-export interface QueryManyResult {
-  results: Array<{
-    matches: Array<Match>;
-    /** Only with `allowPartial`. */
-    shards?: {
-      /** Shards of the collection. */
-      total: number;
-      /** Shards that responded. */
-      ok: number;
-      /** Shards that did not respond in time; their matches are missing. */
-      failed: number;
-    };
-    /**
-     * One sentence for each field in the request that no record of the namespace has, and for an
-     * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope
-     * `read` get suggestions.
-     */
-    warnings?: Array<string>;
-  }>;
-}
-
-export interface ImportRecordsResult {
-  /** Records written. */
-  importedCount: number;
+/** Part of the answer to every write. */
+export interface WriteResult {
   /** Root over all records: 64 hex digits. */
   merkleRoot: string;
   /** Address of the anchoring program on the ledger. */
@@ -795,6 +672,51 @@ export interface ImportRecordsResult {
    * get suggestions.
    */
   warnings?: Array<string>;
+}
+
+export interface QueryVectorsResult {
+  matches: Array<Match>;
+  /** Only with `allowPartial`. */
+  shards?: {
+    /** Shards of the collection. */
+    total: number;
+    /** Shards that responded. */
+    ok: number;
+    /** Shards that did not respond in time; their matches are missing. */
+    failed: number;
+  };
+  /**
+   * One sentence for each field in the request that no record of the namespace has, and for an
+   * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope `read`
+   * get suggestions.
+   */
+  warnings?: Array<string>;
+}
+
+export type QueryManyResult = {
+  results: Array<{
+    matches: Array<Match>;
+    /** Only with `allowPartial`. */
+    shards?: {
+      /** Shards of the collection. */
+      total: number;
+      /** Shards that responded. */
+      ok: number;
+      /** Shards that did not respond in time; their matches are missing. */
+      failed: number;
+    };
+    /**
+     * One sentence for each field in the request that no record of the namespace has, and for an
+     * integer above 2^53 that was rounded. Absent if there are none. Only keys with the scope
+     * `read` get suggestions.
+     */
+    warnings?: Array<string>;
+  }>;
+};
+
+export interface ImportRecordsResult extends WriteResult {
+  /** Records written. */
+  importedCount: number;
 }
 
 export interface FetchVectorsResult {
@@ -854,17 +776,11 @@ export interface ListNamespacesResult {
   nextCursor?: string;
 }
 
-export interface GetCollectionResult {
-  collection: CollectionDetail;
-}
+export type GetCollectionResult = { collection: CollectionDetail };
 
-export interface UpdateCollectionResult {
-  collection: CollectionDetail;
-}
+export type UpdateCollectionResult = { collection: CollectionDetail };
 
-export interface DeleteCollectionResult {
-  deleted: true;
-}
+export type DeleteCollectionResult = { deleted: true };
 
 export interface ListCollectionsResult {
   collections: Array<Collection>;
@@ -872,15 +788,11 @@ export interface ListCollectionsResult {
   nextCursor?: string;
 }
 
-export interface CreateCollectionResult {
-  collection: Collection;
-}
+export type CreateCollectionResult = { collection: Collection };
 
 export type VerifyCollectionResult = VerifyResult | { proof: RecordProof };
 
-export interface ProveRecordResult {
-  proof: RecordProof;
-}
+export type ProveRecordResult = { proof: RecordProof };
 
 export interface ListAnchorsResult {
   anchors: Array<Anchor>;
@@ -888,9 +800,7 @@ export interface ListAnchorsResult {
   nextCursor: string | null;
 }
 
-export interface DeleteAliasResult {
-  deleted: true;
-}
+export type DeleteAliasResult = { deleted: true };
 
 export interface ListAliasesResult {
   aliases: Array<Alias>;
@@ -904,18 +814,11 @@ export interface ListKeysResult {
   nextCursor?: string;
 }
 
-export interface CreateKeyResult {
-  key: NewApiKey;
-}
+export type CreateKeyResult = { key: NewApiKey };
 
-export interface RevokeKeyResult {
-  revoked: true;
-}
+export type RevokeKeyResult = { revoked: true };
 
-export interface CreateAccountResult {
-  account: Account;
-  key: NewApiKey;
-}
+export type CreateAccountResult = { account: Account; key: NewApiKey };
 
 export interface ListAccountsResult {
   accounts: Array<Account>;
@@ -923,13 +826,9 @@ export interface ListAccountsResult {
   nextCursor?: string;
 }
 
-export interface ChangePlanResult {
-  account: Account;
-}
+export type ChangePlanResult = { account: Account };
 
-export interface DeleteAccountResult {
-  deleted: true;
-}
+export type DeleteAccountResult = { deleted: true };
 
 export interface ListNamespacesParams {
   /** Only names with this prefix. */
@@ -992,118 +891,45 @@ export interface ListAccountsParams {
 /** What each operation takes and answers. */
 export interface Operations {
   /** Find the most similar records */
-  queryVectors: {
-    path: { name: CollectionName };
-    body: Query;
-    result: QueryVectorsResult;
-  };
+  queryVectors: { path: { name: CollectionName }; body: Query; result: QueryVectorsResult };
   /** Find the most similar records for many vectors */
-  queryMany: {
-    path: { name: CollectionName };
-    body: Queries;
-    result: QueryManyResult;
-  };
+  queryMany: { path: { name: CollectionName }; body: Queries; result: QueryManyResult };
   /** Write records; an existing record is replaced as a whole */
-  upsertVectors: {
-    path: { name: CollectionName };
-    body: Upsert;
-    result: UpsertResult;
-  };
+  upsertVectors: { path: { name: CollectionName }; body: Upsert; result: UpsertResult };
   /** Write any number of records, one per line */
-  importRecords: {
-    path: { name: CollectionName };
-    result: ImportRecordsResult;
-  };
+  importRecords: { path: { name: CollectionName }; result: ImportRecordsResult };
   /** Get records by id; missing ones are left out */
-  fetchVectors: {
-    path: { name: CollectionName };
-    body: Fetch;
-    result: FetchVectorsResult;
-  };
+  fetchVectors: { path: { name: CollectionName }; body: Fetch; result: FetchVectorsResult };
   /** Count records */
-  countRecords: {
-    path: { name: CollectionName };
-    body: Count;
-    result: CountRecordsResult;
-  };
+  countRecords: { path: { name: CollectionName }; body: Count; result: CountRecordsResult };
   /** Count the values of a metadata field */
-  facetRecords: {
-    path: { name: CollectionName };
-    body: Facets;
-    result: FacetRecordsResult;
-  };
+  facetRecords: { path: { name: CollectionName }; body: Facets; result: FacetRecordsResult };
   /** List records in the order of their ids */
-  listRecords: {
-    path: { name: CollectionName };
-    body: List;
-    result: ListRecordsResult;
-  };
+  listRecords: { path: { name: CollectionName }; body: List; result: ListRecordsResult };
   /** Change vectors, and merge into metadata */
-  updateRecords: {
-    path: { name: CollectionName };
-    body: Update;
-    result: UpdateResult;
-  };
+  updateRecords: { path: { name: CollectionName }; body: Update; result: UpdateResult };
   /** Delete records by id, by filter, or all */
-  deleteVectors: {
-    path: { name: CollectionName };
-    body: Delete;
-    result: DeleteResult;
-  };
+  deleteVectors: { path: { name: CollectionName }; body: Delete; result: DeleteResult };
   /** List the namespaces with records, by name */
-  listNamespaces: {
-    path: { name: CollectionName };
-    query: ListNamespacesParams;
-    result: ListNamespacesResult;
-  };
+  listNamespaces: { path: { name: CollectionName }; query: ListNamespacesParams; result: ListNamespacesResult };
   /** Delete all records of a namespace */
-  deleteNamespace: {
-    path: { name: CollectionName; namespace: Namespace };
-    result: DeleteResult;
-  };
+  deleteNamespace: { path: { name: CollectionName; namespace: Namespace }; result: DeleteResult };
   /** Get a collection with its root and its newest anchor */
-  getCollection: {
-    path: { name: CollectionName };
-    result: GetCollectionResult;
-  };
+  getCollection: { path: { name: CollectionName }; result: GetCollectionResult };
   /** Change deletion protection or tags */
-  updateCollection: {
-    path: { name: CollectionName };
-    body: ChangeCollection;
-    result: UpdateCollectionResult;
-  };
+  updateCollection: { path: { name: CollectionName }; body: ChangeCollection; result: UpdateCollectionResult };
   /** Delete a collection with everything in it */
-  deleteCollection: {
-    path: { name: CollectionName };
-    result: DeleteCollectionResult;
-  };
+  deleteCollection: { path: { name: CollectionName }; result: DeleteCollectionResult };
   /** List collections, newest first */
-  listCollections: {
-    query: ListCollectionsParams;
-    result: ListCollectionsResult;
-  };
+  listCollections: { query: ListCollectionsParams; result: ListCollectionsResult };
   /** Create a collection */
-  createCollection: {
-    body: CreateCollection;
-    result: CreateCollectionResult;
-  };
+  createCollection: { body: CreateCollection; result: CreateCollectionResult };
   /** Compare the stored bytes with the root on the ledger */
-  verifyCollection: {
-    path: { name: CollectionName };
-    query: VerifyCollectionParams;
-    result: VerifyCollectionResult;
-  };
+  verifyCollection: { path: { name: CollectionName }; query: VerifyCollectionParams; result: VerifyCollectionResult };
   /** Prove that a record is, or is not, in a collection */
-  proveRecord: {
-    path: { name: CollectionName };
-    query: ProveRecordParams;
-    result: ProveRecordResult;
-  };
+  proveRecord: { path: { name: CollectionName }; query: ProveRecordParams; result: ProveRecordResult };
   /** Start to verify a collection in the background */
-  beginVerification: {
-    path: { name: CollectionName };
-    result: Verification;
-  };
+  beginVerification: { path: { name: CollectionName }; result: Verification };
   /** Get the progress and the verdict of a verification */
   getVerification: {
     path: {
@@ -1114,51 +940,23 @@ export interface Operations {
     result: Verification;
   };
   /** Export all records of every namespace, in one state of the collection */
-  exportRecords: {
-    path: { name: CollectionName };
-    result: ExportLine;
-  };
+  exportRecords: { path: { name: CollectionName }; result: ExportLine };
   /** List all confirmed roots, newest first */
-  listAnchors: {
-    path: { name: CollectionName };
-    query: ListAnchorsParams;
-    result: ListAnchorsResult;
-  };
+  listAnchors: { path: { name: CollectionName }; query: ListAnchorsParams; result: ListAnchorsResult };
   /** Get the collection that an alias points to */
-  getAlias: {
-    path: { alias: CollectionName };
-    result: Alias;
-  };
+  getAlias: { path: { alias: CollectionName }; result: Alias };
   /** Create an alias of a collection, or switch it to another one */
-  putAlias: {
-    path: { alias: CollectionName };
-    body: PutAlias;
-    result: Alias;
-  };
+  putAlias: { path: { alias: CollectionName }; body: PutAlias; result: Alias };
   /** Delete an alias; its collection stays */
-  deleteAlias: {
-    path: { alias: CollectionName };
-    result: DeleteAliasResult;
-  };
+  deleteAlias: { path: { alias: CollectionName }; result: DeleteAliasResult };
   /** List aliases, by name */
-  listAliases: {
-    query: ListAliasesParams;
-    result: ListAliasesResult;
-  };
+  listAliases: { query: ListAliasesParams; result: ListAliasesResult };
   /** This month's usage and the plan's limits */
-  getUsage: {
-    result: Usage;
-  };
+  getUsage: { result: Usage };
   /** List keys, newest first, without their secrets */
-  listKeys: {
-    query: ListKeysParams;
-    result: ListKeysResult;
-  };
+  listKeys: { query: ListKeysParams; result: ListKeysResult };
   /** Create a key; only this response contains its secret */
-  createKey: {
-    body: CreateKey;
-    result: CreateKeyResult;
-  };
+  createKey: { body: CreateKey; result: CreateKeyResult };
   /** Revoke a key */
   revokeKey: {
     path: {
@@ -1168,15 +966,9 @@ export interface Operations {
     result: RevokeKeyResult;
   };
   /** Create an account with its first key */
-  createAccount: {
-    body: CreateAccount;
-    result: CreateAccountResult;
-  };
+  createAccount: { body: CreateAccount; result: CreateAccountResult };
   /** List accounts, oldest first */
-  listAccounts: {
-    query: ListAccountsParams;
-    result: ListAccountsResult;
-  };
+  listAccounts: { query: ListAccountsParams; result: ListAccountsResult };
   /** Change an account's plan */
   changePlan: {
     path: {

@@ -31,15 +31,16 @@ import type { AtLeastOne, ExactlyOne, Numbers } from './choices.ts';
 export function clientTypes(): string {
   const { called, schemas, parameters } = describedApi();
   const answered = referencedComponents(called.map(successSchemaOf), schemas);
-  const inAnswers = Object.entries(schemas).filter(([name]) => answered.has(name));
+  const written = ['WriteResult', commonFields(schemas.UpsertResult, schemas.DeleteResult)] as const;
+  const bases = [...Object.entries(schemas).filter(([name]) => answered.has(name)), written];
   const components = Object.entries(schemas)
     .filter(([name]) => !VERIFIERS.has(name))
     .map(([name, schema]) =>
-      answered.has(name) ? declared(name, schema, 'number[]', inAnswers) : declared(name, schema, REQUEST_NUMBERS),
+      answered.has(name) ? declared(name, schema, 'number[]', bases) : declared(name, schema, REQUEST_NUMBERS),
     );
   const answers = called.flatMap((operation) => {
     const schema = successSchemaOf(operation);
-    return schema.$ref === undefined ? [declared(successTypeName(operation), schema, 'number[]')] : [];
+    return schema.$ref === undefined ? [declared(successTypeName(operation), schema, 'number[]', bases)] : [];
   });
   const params = called.flatMap((operation) => paramsText(operation, parameters));
   const shapes = called.map((operation) => shapeText(operation, parameters));
@@ -50,6 +51,7 @@ export function clientTypes(): string {
     [
       HEAD,
       ...components,
+      declared(...written, 'number[]'),
       ...answers,
       ...params,
       `/** What each operation takes and answers. */\nexport interface Operations {\n${shapes.join('\n')}\n}\n`,
@@ -65,7 +67,7 @@ function declared(
   component: string,
   schema: JsonSchema,
   numbers: string,
-  bases: readonly [component: string, schema: JsonSchema][] = [],
+  bases: readonly (readonly [component: string, schema: JsonSchema])[] = [],
 ): string {
   const name = typeName(component);
   const [base, inherited] = bases.find(([, each]) => hasAllFields(schema, each)) ?? [];
@@ -74,9 +76,21 @@ function declared(
   const text = typeText(base === undefined ? schema : { ...schema, properties: Object.fromEntries(own) }, numbers);
   const comment = commentText(schema.description);
   const heritage = base === undefined ? '' : ` extends ${typeName(base)}`;
-  return schema.properties !== undefined && text.startsWith('{')
+  return schema.properties !== undefined && (text.startsWith('{\n') || base !== undefined)
     ? `${comment}export interface ${name}${heritage} ${text}\n`
     : `${comment}export type ${name} = ${text};\n`;
+}
+
+/** Returns what two objects have in common, as a type that both can extend. */
+function commonFields({ properties = {}, required = [] }: JsonSchema = {}, other: JsonSchema = {}): JsonSchema {
+  const common = Object.entries(properties).filter(([name, field]) =>
+    isDeepStrictEqual(field, other.properties?.[name]),
+  );
+  return {
+    description: 'Part of the answer to every write.',
+    properties: Object.fromEntries(common),
+    required: required.filter((name) => common.some(([field]) => field === name)),
+  };
 }
 
 /** Whether `schema` has all fields of `base`, at least four, and others. */
@@ -115,5 +129,5 @@ function shapeText(operation: RoutedOperation, components: Record<string, Parame
     ...(body === undefined ? [] : [`body: ${typeText(body)};`]),
     `result: ${answer.$ref === undefined ? successTypeName(operation) : typeText(answer)};`,
   ];
-  return `${commentText(operation.summary)}${operation.operationId}: {\n${parts.join('\n')}\n};`;
+  return `${commentText(operation.summary)}${operation.operationId}: ${bracedText(parts)};`;
 }
