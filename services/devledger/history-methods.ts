@@ -1,4 +1,5 @@
 import type { Ledger } from './ledger.ts';
+import type { TransactionRecord } from './ledger-state.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import { type BlockOptions, type Method, method, SIGNATURES_MAX, type TransactionOptions } from './rpc-params.ts';
 import {
@@ -7,7 +8,6 @@ import {
   transactionAnswer,
   transactionInBlock,
 } from './transaction-answers.ts';
-import type { KeptTransaction } from './transaction-history.ts';
 
 type Given<O extends TransactionOptions> = O | TransactionEncoding;
 
@@ -44,7 +44,7 @@ function blockAnswer({ blocks, history }: Ledger, slot: number, options: Partial
   };
 }
 
-function transactionsOf(kept: KeptTransaction | null, options: Partial<BlockOptions>) {
+function transactionsOf(kept: TransactionRecord | null, options: Partial<BlockOptions>) {
   const held = kept ? [kept] : [];
   const { transactionDetails: details } = options;
   if (details === 'none') return {};
@@ -58,7 +58,7 @@ export const HISTORY_METHODS: Readonly<Record<string, Method>> = {
     ['signature', 'transactionOptions'],
     ({ history }, { signature, transactionOptions: given = {} }) => {
       const record = history.get(signature);
-      return record?.content ? transactionAnswer(record as KeptTransaction, formOf(optionsOf(given))) : null;
+      return record && transactionAnswer(record, formOf(optionsOf(given)));
     },
   ),
   getSignaturesForAddress: method(

@@ -16,8 +16,7 @@ export interface TransactionRecord {
   signature: string;
   slot: number;
   err: TransactionError | null;
-  /** Absent in records of versions that did not keep transactions. */
-  content?: TransactionContent;
+  content: TransactionContent;
 }
 
 /** Instruction as Solana's JSON-RPC formats it, with indexes into the transaction's addresses. */

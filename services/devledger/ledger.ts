@@ -90,10 +90,8 @@ export class Ledger {
       if (line.kind === 'blocks') height = Math.max(height, line.height);
       if (line.kind === 'account') accounts.set(line.account.address, line.account);
       if (line.kind !== 'transaction') continue;
-      const { signature, slot, err, content } = line.transaction;
-      height = Math.max(height, slot);
-      // Selects fields, since lines of older versions have others.
-      this.history.add({ signature, slot, err, content });
+      height = Math.max(height, line.transaction.slot);
+      this.history.add(line.transaction);
       for (const account of line.accounts) accounts.set(account.address, account);
     }
     this.blocks = new BlockClock(this.#genesis.hash, height, (reserved) =>

@@ -1,8 +1,7 @@
 /** Formats transactions and blocks like Solana's JSON-RPC. */
 import { getBase58Decoder } from '@solana/web3.js';
-import type { CompiledInstruction } from './ledger-state.ts';
+import type { CompiledInstruction, TransactionRecord } from './ledger-state.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
-import type { KeptTransaction } from './transaction-history.ts';
 import { readTransaction, type WireTransaction } from './wire-transaction.ts';
 
 export type TransactionEncoding = 'json' | 'jsonParsed' | 'base64' | 'base58';
@@ -16,12 +15,12 @@ export interface TransactionForm {
 const base58 = getBase58Decoder();
 
 /** Returns the result of `getTransaction`. Throws RpcError for an unsupported version. */
-export function transactionAnswer(kept: KeptTransaction, form: TransactionForm) {
+export function transactionAnswer(kept: TransactionRecord, form: TransactionForm) {
   return { slot: kept.slot, blockTime: kept.content.blockTime, ...transactionInBlock(kept, form) };
 }
 
 /** Returns a transaction as `getBlock` lists it. Throws like `transactionAnswer`. */
-export function transactionInBlock({ err, content }: KeptTransaction, { encoding, maxVersion }: TransactionForm) {
+export function transactionInBlock({ err, content }: TransactionRecord, { encoding, maxVersion }: TransactionForm) {
   const wire = readTransaction(Buffer.from(content.wire, 'base64'));
   const { version } = wire.message;
   if (version !== 'legacy' && version > (maxVersion ?? -1))

@@ -1,8 +1,5 @@
 import { firstOf, getOrThrow } from '../../lib/checked-access.ts';
-import type { TransactionContent, TransactionRecord } from './ledger-state.ts';
-
-/** Record that has its transaction. */
-export type KeptTransaction = TransactionRecord & { content: TransactionContent };
+import type { TransactionRecord } from './ledger-state.ts';
 
 export interface SignaturePage {
   limit: number;
@@ -23,10 +20,10 @@ export class TransactionHistory {
   readonly #bySignature = new Map<string, TransactionRecord>();
   readonly #own = new Set<TransactionRecord>();
   readonly #others = new Set<TransactionRecord>();
-  readonly #bySlot = new Map<number, KeptTransaction>();
-  readonly #byAddress = new Map<string, KeptTransaction[]>();
-  #firstSlot: number;
-  #newest: KeptTransaction | null = null;
+  readonly #bySlot = new Map<number, TransactionRecord>();
+  readonly #byAddress = new Map<string, TransactionRecord[]>();
+  readonly #firstSlot: number;
+  #newest: TransactionRecord | null = null;
 
   /**
    * Keeps up to `capacity` transactions that `payers` pay for, and as many others. `firstSlot` is
@@ -65,11 +62,11 @@ export class TransactionHistory {
   }
 
   /** Returns the transaction of a slot, which has at most one. */
-  at(slot: number): KeptTransaction | null {
+  at(slot: number): TransactionRecord | null {
     return this.#bySlot.get(slot) ?? null;
   }
 
-  get newest(): KeptTransaction | null {
+  get newest(): TransactionRecord | null {
     return this.#newest;
   }
 
@@ -80,20 +77,18 @@ export class TransactionHistory {
   /** Adds the newest transaction and drops the oldest above the capacity. */
   add(record: TransactionRecord): void {
     this.#bySignature.set(record.signature, record);
-    if (isKept(record)) {
-      this.#newest = record;
-      this.#bySlot.set(record.slot, record);
-      for (const address of new Set(record.content.addresses)) {
-        const known = this.#byAddress.get(address);
-        if (known) known.push(record);
-        else this.#byAddress.set(address, [record]);
-      }
-    } else this.#firstSlot = record.slot + 1;
+    this.#newest = record;
+    this.#bySlot.set(record.slot, record);
+    for (const address of new Set(record.content.addresses)) {
+      const known = this.#byAddress.get(address);
+      if (known) known.push(record);
+      else this.#byAddress.set(address, [record]);
+    }
     this.#keep(record);
   }
 
   /** Returns the transactions that name an address, newest first; none if `before` is unknown. */
-  of(address: string, { limit, before, until }: SignaturePage): KeptTransaction[] {
+  of(address: string, { limit, before, until }: SignaturePage): TransactionRecord[] {
     const known = this.#byAddress.get(address) ?? [];
     const end = before ? known.findIndex(({ signature }) => signature === before) : known.length;
     const last = until ? known.findIndex(({ signature }) => signature === until) : -1;
@@ -101,7 +96,7 @@ export class TransactionHistory {
   }
 
   #keep(record: TransactionRecord): void {
-    const isOwn = this.#payers.has(record.content?.addresses[0] ?? '');
+    const isOwn = this.#payers.has(record.content.addresses[0] ?? '');
     const kept = isOwn ? this.#own : this.#others;
     kept.add(record);
     if (kept.size <= this.#capacity) return;
@@ -112,7 +107,6 @@ export class TransactionHistory {
 
   #forget(record: TransactionRecord): void {
     this.#bySignature.delete(record.signature);
-    if (!isKept(record)) return;
     this.#bySlot.delete(record.slot);
     for (const address of new Set(record.content.addresses)) {
       const known = getOrThrow(this.#byAddress, address);
@@ -121,5 +115,3 @@ export class TransactionHistory {
     }
   }
 }
-
-const isKept = (record: TransactionRecord): record is KeptTransaction => record.content !== undefined;

@@ -168,20 +168,6 @@ describe('the journal', () => {
     expect(reopen()).toEqual([line(7), line(8)]);
   });
 
-  test('reads lines of versions that wrote more about a transaction', async () => {
-    const { journal } = Journal.open(folder);
-    const first = new Ledger(litesvm, journal, []);
-    const signature = first.airdrop(await anyAddress(), LAMPORTS);
-    journal.close();
-    const { journal: again, lines } = Journal.open(folder);
-    const older = lines.map((line) =>
-      line.kind === 'transaction' ? { ...line, transaction: { ...line.transaction, fee: 5000, logs: ['x'] } } : line,
-    );
-    const second = new Ledger(litesvm, again, older);
-    expect(second.history.get(signature)).toEqual(first.history.get(signature));
-    again.close();
-  });
-
   test('replaced by the ledger, it holds the same state in fewer bytes', async () => {
     const { journal } = Journal.open(folder);
     const first = new Ledger(litesvm, journal, [], { replaceAfterBytes: 20_000 });
