@@ -2,7 +2,6 @@ import type { ValidationRule } from 'fastest-validator';
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { type Actions, call } from '../../contracts/actions/call.ts';
 import type { ClusterActions } from '../../contracts/actions/cluster.ts';
-import { timedAction } from '../../mixins/timed-action.ts';
 import { isShared } from '../../process/node-home.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import { backUp } from './backup.ts';
@@ -50,8 +49,8 @@ function checkedAction<A extends keyof ClusterActions>(
   checks: Record<keyof Params<A>, ValidationRule>,
   handler: (params: Params<A>) => Result<A>,
 ) {
-  const action = timedAction(0, ({ params }: Context<Params<A>>) => handler(params));
-  return { ...action, params: { $$strict: true, ...checks } };
+  const answer = ({ params }: Context<Params<A>>) => handler(params);
+  return { timeout: 0, params: { $$strict: true, ...checks }, handler: answer };
 }
 
 /** Shows the cluster to operators and carries out their commands. Its instances are stateless. */
