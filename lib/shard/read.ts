@@ -10,8 +10,8 @@ import type { RecordScope } from './scope.ts';
  * one, add it here, in the worker's `reads.ts` and in the engine.
  */
 export interface ShardReads {
-  /** Number of matching records; a plain number if the request names no fields. */
-  count: { params: RecordScope; result: number | ReportedCount };
+  /** Number of matching records; `fields` if the request names some. */
+  count: { params: RecordScope; result: { count: number; fields?: FieldReport | undefined } };
   /** What a merge into the matching records would do. */
   preview: { params: RecordScope & MetadataMerge & PreviewOptions; result: ChangePreview };
   /**
@@ -34,11 +34,6 @@ export interface ShardReads {
   export: { params: { pageMaxBytes: number }; result: { head: ShardHead; page: AnswerPage<FetchedRecord> } };
   /** The first `limit` matching records in the order of ids, after an id and with a prefix. */
   list: { params: RecordScope & ListOptions & { pageMaxBytes: number }; result: AnswerPage<ListedRecord> };
-}
-
-interface ReportedCount {
-  count: number;
-  fields: FieldReport | undefined;
 }
 
 /** A range of ids in UTF-8 order. Null `after`: from the first id. Null `prefix`: any id. */

@@ -50,9 +50,7 @@ export async function countScope(
   terms: ReadOptions,
 ): Promise<CountResult> {
   const read = { op: 'count', ...scope } as const;
-  const answers = await Promise.all(shardSpecs(row).map((shard) => readShard(caller, shard, read, terms)));
-  // Shards of earlier versions always return a plain number.
-  const counts = answers.map((answer) => (typeof answer === 'number' ? { count: answer, fields: undefined } : answer));
+  const counts = await Promise.all(shardSpecs(row).map((shard) => readShard(caller, shard, read, terms)));
   const count = counts.reduce((total, each) => total + each.count, 0);
   return { count, ...mergeFieldReports(counts.map(({ fields }) => fields)) };
 }

@@ -49,7 +49,7 @@ const READS: Reads = {
   },
   *count({ shard }, scope) {
     const { count, fields } = yield* onSnapshot(shard, (snapshot) => snapshot.count(scope));
-    return fields === undefined ? count : { count, fields };
+    return { count, ...(fields && { fields }) };
   },
   preview({ shard }, change) {
     return onSnapshot(shard, (snapshot) => snapshot.previewMerge(change));
