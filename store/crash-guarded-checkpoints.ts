@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { ifMissing } from '../lib/host/system-error.ts';
 import { isShardKey, type ShardKey } from '../lib/shard/key.ts';
-import type { CheckpointInfo, CheckpointStore, FetchedCheckpoint, StoredCheckpoints } from './checkpoints.ts';
+import type { CheckpointStore, FetchedCheckpoint, StoredCheckpoints } from './checkpoints.ts';
 
 /** Name of the marks folder within a node's checkpoint folder. */
 export const MARKS_FOLDER = 'reading';
@@ -89,25 +89,11 @@ export class CrashGuardedCheckpoints implements CheckpointStore {
     await this.#stored.release(fetched);
   }
 
-  stage(shard: ShardKey): Promise<string> {
-    return this.#stored.stage(shard);
-  }
-
-  discard(stagedFolder: string): Promise<void> {
-    return this.#stored.discard(stagedFolder);
-  }
-
-  put(shard: ShardKey, seq: number, stagedFolder: string): Promise<CheckpointInfo> {
-    return this.#stored.put(shard, seq, stagedFolder);
-  }
-
-  prune(shard: ShardKey, seq: number): Promise<void> {
-    return this.#stored.prune(shard, seq);
-  }
-
-  list(shard: ShardKey): Promise<CheckpointInfo[]> {
-    return this.#stored.list(shard);
-  }
+  readonly stage: CheckpointStore['stage'] = (shard) => this.#stored.stage(shard);
+  readonly discard: CheckpointStore['discard'] = (stagedFolder) => this.#stored.discard(stagedFolder);
+  readonly put: CheckpointStore['put'] = (shard, seq, stagedFolder) => this.#stored.put(shard, seq, stagedFolder);
+  readonly prune: CheckpointStore['prune'] = (shard, seq) => this.#stored.prune(shard, seq);
+  readonly list: CheckpointStore['list'] = (shard) => this.#stored.list(shard);
 }
 
 /**
