@@ -29,7 +29,7 @@ export interface CompiledInstruction {
 }
 
 /** Transaction and the effects of its execution. */
-export interface TransactionContent {
+interface TransactionContent {
   /** Base64. */
   wire: string;
   /** Unix time in seconds. */
