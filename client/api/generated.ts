@@ -846,6 +846,12 @@ export interface ListCollectionsParams {
   cursor?: string;
 }
 
+export type ListAliasesParams = ListCollectionsParams;
+
+export type ListKeysParams = ListCollectionsParams;
+
+export type ListAccountsParams = ListCollectionsParams;
+
 export interface VerifyCollectionParams {
   /** Return a proof for this record, like `/proof`. */
   id?: RecordId;
@@ -862,27 +868,6 @@ export interface ProveRecordParams {
 
 export interface ListAnchorsParams {
   /** Maximum number of items on the page. Default: `100`. */
-  limit?: number;
-  /** `nextCursor` of the previous page. */
-  cursor?: string;
-}
-
-export interface ListAliasesParams {
-  /** Maximum number of items on the page. Default: `1000`. */
-  limit?: number;
-  /** `nextCursor` of the previous page. */
-  cursor?: string;
-}
-
-export interface ListKeysParams {
-  /** Maximum number of items on the page. Default: `1000`. */
-  limit?: number;
-  /** `nextCursor` of the previous page. */
-  cursor?: string;
-}
-
-export interface ListAccountsParams {
-  /** Maximum number of items on the page. Default: `1000`. */
   limit?: number;
   /** `nextCursor` of the previous page. */
   cursor?: string;

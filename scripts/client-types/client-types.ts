@@ -42,7 +42,7 @@ export function clientTypes(): string {
     const schema = successSchemaOf(operation);
     return schema.$ref === undefined ? [declared(successTypeName(operation), schema, 'number[]', bases)] : [];
   });
-  const params = called.flatMap((operation) => paramsText(operation, parameters));
+  const params = paramsTexts(called, parameters);
   const shapes = called.map((operation) => shapeText(operation, parameters));
   const routes = called.map(({ operationId, method, path }) => {
     return `${operationId}: { method: '${method}', path: '${path.slice(BASE.length)}' },`;
@@ -112,10 +112,14 @@ function fieldsText(parameters: Parameter[]): string {
 const paramsName = ({ operationId }: RoutedOperation): string =>
   `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Params`;
 
-/** Returns the type of an operation's query parameters, if it has any. */
-function paramsText(operation: RoutedOperation, components: Record<string, Parameter>): string[] {
-  const inQuery = parametersOf(operation, components, 'query');
-  return inQuery.length === 0 ? [] : [`export interface ${paramsName(operation)} ${fieldsText(inQuery)}\n`];
+/** Returns the types of query parameters, each written once: operations that share it name it. */
+function paramsTexts(called: RoutedOperation[], components: Record<string, Parameter>): string[] {
+  const queried = called.filter((operation) => parametersOf(operation, components, 'query').length > 0);
+  const alike = Map.groupBy(queried, (operation) => fieldsText(parametersOf(operation, components, 'query')));
+  return [...alike].flatMap(([text, operations]) => {
+    const [first = '', ...others] = operations.map(paramsName);
+    return [`export interface ${first} ${text}\n`, ...others.map((name) => `export type ${name} = ${first};\n`)];
+  });
 }
 
 function shapeText(operation: RoutedOperation, components: Record<string, Parameter>): string {
