@@ -25,6 +25,7 @@ import type { ShardProof } from '../../../lib/shard/proof.ts';
 import type { ListOptions, NamespaceRange } from '../../../lib/shard/read.ts';
 import type { RecordScope } from '../../../lib/shard/scope.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
+import type { WriteAck } from '../../../lib/shard/write-ack.ts';
 import type { FetchedCheckpoint } from '../../../store/checkpoints.ts';
 import type { LogEntry } from '../../../store/log.ts';
 import type { StoredRecord } from '../../../store/records.ts';
@@ -181,16 +182,7 @@ type Filtered<C> = C extends { filter: unknown } ? Omit<C, 'filter'> & ParsedSco
 export const isByFilter = ({ kind }: ShardWrite): boolean => kind === 'delete matching' || kind === 'merge matching';
 
 /** What one write of a group did, counted as if the group's writes had run one after the other. */
-export interface WriteOutcome {
-  upserted: number;
-  /** Number of records that existed and were deleted. */
-  deleted: number;
-  /** Change in the number of records. */
-  created: number;
-  /** As in `WriteAck`. */
-  matched?: number;
-  next?: { throughSeq: number };
-  fields?: FieldReport | undefined;
+export interface WriteOutcome extends Omit<WriteAck, 'head'> {
   /** Why the write was refused as a whole. */
   refused?: ErrorDetail;
 }
