@@ -1,5 +1,6 @@
 import type { ProcessIdentity } from '../lib/host/process-identity.ts';
 import type { CollectionId } from '../lib/ids.ts';
+import type { NodeUsage } from '../lib/placement/cluster-usage.ts';
 import type { ShardKey } from '../lib/shard/key.ts';
 
 /**
@@ -51,13 +52,7 @@ export interface LeaseRow extends Holder {
 }
 
 /** What a shard node reports with each renewal. */
-export interface LeaseUse {
-  /** Bytes of all shards that the node owns or follows. */
-  bytes: number;
-  memoryLimitBytes: number;
-  /** Busy worker threads, averaged over minutes. */
-  load: number;
-  workers: number;
+export interface LeaseUse extends Omit<NodeUsage, 'node' | 'draining'> {
   /** Time in milliseconds since the node last heard from any other node. */
   silenceMs?: number;
 }

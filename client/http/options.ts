@@ -26,13 +26,9 @@ export interface ClientOptions {
   fetch?: typeof globalThis.fetch;
 }
 
-export interface RequestOptions {
+export interface RequestOptions extends Pick<ClientOptions, 'timeoutMs' | 'retryForMs' | 'maxRetries' | 'onWarning'> {
   /** Ends the request, its retries and waits; the call rejects with the signal's reason. */
   signal?: AbortSignal;
-  timeoutMs?: number;
-  retryForMs?: number;
-  maxRetries?: number;
-  onWarning?: OnWarning;
 }
 
 /** Options of a client, without its key. */

@@ -37,14 +37,7 @@ export interface IncludedFields {
   includeMetadata: boolean;
 }
 
-export interface ListedRecord {
-  id: string;
-  /** Present in results over all namespaces. */
-  namespace?: string;
-  values?: Float32Array;
-  /** JSON text. */
-  metadata?: string;
-}
+export type ListedRecord = Omit<ShardMatch, 'score' | 'distance'>;
 
 /** An item of a paged answer. */
 export type PageItem = ShardMatch | FetchedRecord | ListedRecord | ValueCount;

@@ -2,6 +2,7 @@ import type { JsonSchema } from '../../lib/json/schema.ts';
 import type { Example } from '../../services/gateway/openapi/examples/example.ts';
 import { STORY } from '../../services/gateway/openapi/examples/story.ts';
 import { NDJSON_TYPE } from '../../services/gateway/responses/sender.ts';
+import type { Parameter } from '../client-types/described-api.ts';
 import { table, WIDTH, wrapText } from '../markdown.ts';
 import type { Fields } from './fields.ts';
 import { jsonText } from './json-text.ts';
@@ -16,13 +17,6 @@ export interface Operation {
   parameters?: JsonSchema[];
   requestBody?: { content: Content };
   responses: Readonly<Record<string, { description: string; content: Content }>>;
-}
-
-interface Parameter {
-  name: string;
-  required?: boolean;
-  description?: string;
-  schema: JsonSchema;
 }
 
 const FIELD_HEAD = ['field', 'type', 'default', 'meaning'];

@@ -1,17 +1,14 @@
 import { hostname } from 'node:os';
 import { type Config, ConfigError } from '../../process/config.ts';
 import { SERVICE_NAMES } from '../../process/service-names.ts';
+import type { SupervisedProcessOptions } from './supervised-process.ts';
 
 const NODES_DEFAULT = 3;
 const NODES_MAX = 32;
 /** Minimum of PROVEC_MEMORY_LIMIT_MB. */
 const MEMORY_MIN_MIB = 64;
 
-interface PlannedProcess {
-  name: string;
-  services: readonly string[];
-  environment: Record<string, string | undefined>;
-}
+type PlannedProcess = Omit<SupervisedProcessOptions, 'say'>;
 
 export interface ClusterPlan {
   gateway: PlannedProcess;

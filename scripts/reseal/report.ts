@@ -1,13 +1,9 @@
+import type { LogFindings } from '../../store/log-resealing.ts';
 import type { SealFinding } from '../../store/resealer.ts';
 import type { StoredRow } from '../../store/resealing.ts';
 
 /** Number of findings of one kind, by state. */
-interface Count {
-  current: number;
-  earlier: number;
-  none: number;
-  refused: number;
-}
+type Count = Omit<LogFindings, 'refusedSeqs'>;
 
 const KINDS = ['account', 'collection', 'alias', 'API key', 'checkpoint', 'log'] as const;
 export type Kind = (typeof KINDS)[number];

@@ -4,16 +4,14 @@ import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { GridFSBucket, MongoRuntimeError, type ObjectId } from 'mongodb';
+import type { CheckpointFile } from '../checkpoints.ts';
 import type { Connection } from './connection.ts';
 
 const BUCKET = 'checkpoint-files';
 const CHUNK_BYTES = 1024 * 1024;
 
 /** A file of a checkpoint. `file` is its id in GridFS. */
-export interface StoredFile {
-  name: string;
-  bytes: number;
-  sha256: string;
+export interface StoredFile extends CheckpointFile {
   file: ObjectId;
 }
 

@@ -35,7 +35,8 @@ export class PartlyChanged extends ProvecError {
 export type MatchingMerge = MetadataMerge & RecordScope & { metadataMaxBytes: number };
 type MatchingChange = ({ kind: 'delete matching' } & RecordScope) | ({ kind: 'merge matching' } & MatchingMerge);
 
-interface RoundOptions {
+/** Parameters that every shard gets with its part of a write. */
+export interface RoundOptions {
   shard: ShardSpec;
   waitMs: number;
   openMaxMs: number | undefined;

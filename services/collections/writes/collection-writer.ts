@@ -31,7 +31,7 @@ import { committedCut } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import type { RecordScope } from '../../../lib/shard/scope.ts';
 import { withoutShardIndexes } from '../../../lib/shard/shard-unavailable.ts';
-import { type ShardSpec, shardSpec, shardSpecs } from '../../../lib/shard/spec.ts';
+import { shardSpec, shardSpecs } from '../../../lib/shard/spec.ts';
 import type { WriteAck } from '../../../lib/shard/write-ack.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import { isAnchoringEnabled } from '../../../process/config.ts';
@@ -42,7 +42,7 @@ import { countAbsent, totalOf } from '../reads/collection-reader.ts';
 import { shardIndexOf, splitBatch, splitIds } from '../shard-routing.ts';
 import { AnchorHandOver } from './anchor-hand-over.ts';
 import { previewMatching, previewUpdates } from './change-preview.ts';
-import { changeInRounds, type MatchingMerge, PartlyChanged } from './change-rounds.ts';
+import { changeInRounds, type MatchingMerge, PartlyChanged, type RoundOptions } from './change-rounds.ts';
 import type { CollectionHeads } from './collection-heads.ts';
 import { isRefusal, withQuota } from './write-quota.ts';
 import type { WriteTime } from './write-time.ts';
@@ -60,13 +60,6 @@ export interface Write extends AbsentFieldsOption {
   time: WriteTime;
   /** Default: true, the response waits briefly for the anchor of its root. */
   isAnchorAwaited?: boolean | undefined;
-}
-
-/** Parameters that every shard gets with its part. */
-interface ShardWriteParams {
-  shard: ShardSpec;
-  waitMs: number;
-  openMaxMs: number | undefined;
 }
 
 /** Write that all its shards have acknowledged. */
@@ -211,7 +204,7 @@ export class CollectionWriter {
   async #commit<Part>(
     write: Write,
     parts: Map<number, Part>,
-    send: (terms: ShardWriteParams, part: Part, options: Record<string, unknown>) => Promise<WriteAck>,
+    send: (terms: RoundOptions, part: Part, options: Record<string, unknown>) => Promise<WriteAck>,
   ): Promise<Committed> {
     const { row, time } = write;
     const waitMs = time.leftToCommitMs;

@@ -1,13 +1,11 @@
 import { type ParseErrorCode, printParseErrorCode, visit } from 'jsonc-parser';
 import { lastOf } from '../../../lib/checked-access.ts';
+import type { ErrorDetail } from '../../../lib/errors.ts';
 import { ValueMap } from '../../../lib/filter/value-map.ts';
 import { printableName } from '../../../lib/records/fields.ts';
 
-export interface JsonFault {
-  /** Path of the value, such as `records[3].values[17]`; empty for the whole text. */
-  path: string;
-  expected: string;
-  got: string;
+/** The path is empty for the whole text. */
+export interface JsonFault extends ErrorDetail {
   /** `line 2, column 5`, both from 1, or `column 5` if the text has a single line. */
   where: string;
 }
