@@ -11,6 +11,7 @@
 import { describeValue, ProvecError } from '../errors.ts';
 import { INTERNAL_LIMITS, type Limits } from '../limits.ts';
 import { nearest } from '../nearest.ts';
+import { isJsonObject } from '../records/fields.ts';
 import type { FilterNode, Relation, Scalar } from './ast.ts';
 
 /** Operators next to field names; their operands are filters. */
@@ -48,7 +49,7 @@ class FilterParser {
   }
 
   filter(filter: unknown, path: string, level: number): FilterNode {
-    if (!isObject(filter)) throw invalidFilter(path, 'an object', filter);
+    if (!isJsonObject(filter)) throw invalidFilter(path, 'an object', filter);
     this.#checkLevel(path, level);
     const names = Object.keys(filter);
     if (names.length === 0) this.#countConditions(path, 1);
@@ -66,7 +67,7 @@ class FilterParser {
   }
 
   #field(field: string, value: unknown, path: string, level: number): FilterNode {
-    if (isObject(value)) return this.#conditionsOf(field, value, path, level);
+    if (isJsonObject(value)) return this.#conditionsOf(field, value, path, level);
     this.#countConditions(path, 1);
     if (Array.isArray(value)) {
       throw invalidFilter(path, 'a value or an object of operators (a list needs `$in`)', value);
@@ -86,7 +87,7 @@ class FilterParser {
 
   #condition(field: string, name: string, operand: unknown, path: string, level: number): FilterNode {
     if (name === '$not') {
-      if (!isObject(operand)) throw invalidFilter(path, 'an object of operators', operand);
+      if (!isJsonObject(operand)) throw invalidFilter(path, 'an object of operators', operand);
       this.#checkLevel(path, level + 1);
       return { op: 'not', node: this.#conditionsOf(field, operand, path, level + 1) };
     }
@@ -142,10 +143,6 @@ class FilterParser {
 function conjunction(nodes: FilterNode[]): FilterNode {
   const [first, ...others] = nodes;
   return first !== undefined && others.length === 0 ? first : { op: 'and', nodes };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** `$exists: true` counts as one condition together with a `$ne` or `$nin` of the same field. */

@@ -206,7 +206,7 @@ export class GridCheckpoints implements StoredCheckpoints {
 
   async #unsound(part: string): Promise<GridManifest[]> {
     const found = await this.#manifests.find({ _id: under(part), state: 'unsound' }).toArray();
-    return found.sort((a, b) => b.seq - a.seq || Date.parse(b.createdAt) - Date.parse(a.createdAt));
+    return found.sort(newestFirst);
   }
 
   /**
@@ -215,9 +215,7 @@ export class GridCheckpoints implements StoredCheckpoints {
    */
   async #whole(range: IdRange): Promise<GridManifest[]> {
     const found = await this.#manifests.find({ _id: range, state: 'whole' }).sort({ _id: -1 }).toArray();
-    const newest = found
-      .filter(MANIFEST)
-      .sort((a, b) => b.seq - a.seq || Date.parse(b.createdAt) - Date.parse(a.createdAt));
+    const newest = found.filter(MANIFEST).sort(newestFirst);
     return newest.filter((manifest, at) => manifest.seq !== newest[at - 1]?.seq);
   }
 
@@ -228,6 +226,9 @@ export class GridCheckpoints implements StoredCheckpoints {
     return true;
   }
 }
+
+const newestFirst = (a: GridManifest, b: GridManifest): number =>
+  b.seq - a.seq || Date.parse(b.createdAt) - Date.parse(a.createdAt);
 
 async function newFolder(parent: string, shard: ShardKey): Promise<string> {
   const folder = join(parent, joined(shardPart(shard), randomUUID()));

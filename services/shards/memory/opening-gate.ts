@@ -1,5 +1,6 @@
+import { unavailable } from '../../../lib/errors.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
-import { ShardTransitioning, shardUnavailable } from '../shard/failure.ts';
+import { ShardTransitioning } from '../shard/failure.ts';
 import type { NodeMemory } from './node-memory.ts';
 
 /** Maximum number of shards opening on one node at the same time. */
@@ -106,7 +107,7 @@ export class OpeningGate {
       this.#memory.opening++;
       this.#memory.reserved += candidate.bytes;
       candidate.enter();
-    } else candidate.refuse(shardUnavailable('There is no memory to open the collection now; try again.'));
+    } else candidate.refuse(unavailable('There is no memory to open the collection now; try again.'));
   }
 }
 

@@ -12,7 +12,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FairShares } from '../../../lib/admission/fair-share.ts';
 import { itemAt } from '../../../lib/checked-access.ts';
-import { ProvecError } from '../../../lib/errors.ts';
+import { ProvecError, unavailable } from '../../../lib/errors.ts';
 import { invalidValue } from '../../../lib/records/fields.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
@@ -27,7 +27,7 @@ import type { ShardWrite, Staged, WriteOutcome } from '../engine/port.ts';
 import { AssertionFailed, type ShardWorker, WorkerLost } from '../worker/pool.ts';
 import { toPosted } from '../worker/posted-write.ts';
 import type { ShardSize, WorkerRequests } from '../worker/protocol.ts';
-import { clientErrorOf, ShardTransitioning, shardUnavailable } from './failure.ts';
+import { clientErrorOf, ShardTransitioning } from './failure.ts';
 import { appendEntry } from './log-append.ts';
 import { type QueuedWrite, WriteQueue } from './write-queue.ts';
 
@@ -149,7 +149,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
       if (outcome.kind === 'voided') await this.#replay(outcome.voidEntry);
       else if (outcome.kind === 'committed') await this.#replay(entry);
       else this.#break('the root could not be recorded');
-      if (this.#broken) throw shardUnavailable('The root of a shard could not be recorded; try again.');
+      if (this.#broken) throw unavailable('The root of a shard could not be recorded; try again.');
     };
     const appended = append();
     // The caller gets the error.
@@ -268,7 +268,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
       case 'voided':
         await this.#undoStaged();
         await this.#replay(outcome.voidEntry);
-        throw shardUnavailable('The write was not stored; try again.', outcome.reason);
+        throw unavailable('The write was not stored; try again.', outcome.reason);
       case 'fenced':
         this.#break('another owner wrote to the log');
         throw new ShardTransitioning('The shard has moved; try again.');

@@ -2,11 +2,6 @@ import { toFailure } from '../../../contracts/failure.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import { StoreError } from '../../../store/port.ts';
 
-/** The shard cannot answer now; the client may retry the request. */
-export function shardUnavailable(message: string, cause?: unknown): ProvecError {
-  return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1, cause });
-}
-
 /** Whether the error says that the shard cannot answer now. */
 export function isUnavailable(error: unknown): boolean {
   return error instanceof ProvecError && error.code === 'UNAVAILABLE';

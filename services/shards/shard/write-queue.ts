@@ -1,11 +1,11 @@
 import type { FairShares } from '../../../lib/admission/fair-share.ts';
+import { unavailable } from '../../../lib/errors.ts';
 import type { AccountId } from '../../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { MetadataMerge } from '../../../lib/shard/change.ts';
 import type { WriteAck } from '../../../lib/shard/write-ack.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
 import { isByFilter, type ShardWrite } from '../engine/port.ts';
-import { shardUnavailable } from './failure.ts';
 
 export interface QueuedWrite {
   write: ShardWrite;
@@ -52,10 +52,10 @@ export class WriteQueue {
   push(write: ShardWrite, deadlineMs: number): Promise<WriteAck> {
     const bytes = sizeOfWrite(write);
     if (!this.#hasRoom(write, bytes)) {
-      return Promise.reject(shardUnavailable('Too many writes are queued for this collection; try again.'));
+      return Promise.reject(unavailable('Too many writes are queued for this collection; try again.'));
     }
     if (!isDelete(write) && !this.#budget.fits(this.#accountId, bytes)) {
-      return Promise.reject(shardUnavailable('Too many writes of this account are queued; try again.'));
+      return Promise.reject(unavailable('Too many writes of this account are queued; try again.'));
     }
     this.#grow(bytes);
     return new Promise((resolve, reject) => {
@@ -109,7 +109,7 @@ export class WriteQueue {
       deadlineMs <= monotonicMs ? 'late' : 'inTime',
     );
     this.#waiting = inTime;
-    this.#refuse(late, shardUnavailable('The write was queued too long; try again.'));
+    this.#refuse(late, unavailable('The write was queued too long; try again.'));
   }
 
   #refuse(writes: QueuedWrite[], reason: Error): void {

@@ -12,6 +12,7 @@
 import { randomUUID } from 'node:crypto';
 import { Semaphore } from 'async-mutex';
 import { lastOf } from '../../../lib/checked-access.ts';
+import { unavailable } from '../../../lib/errors.ts';
 import type { CollectionId } from '../../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
@@ -24,7 +25,7 @@ import type { HeadHistory } from '../memory/head-history.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { Checkpointer } from '../shard/checkpointer.ts';
 import { contiguousEntries } from '../shard/contiguous-entries.ts';
-import { clientErrorOf, shardUnavailable } from '../shard/failure.ts';
+import { clientErrorOf } from '../shard/failure.ts';
 import { assertExists, orNotFound } from '../shard/open.ts';
 import { type ShardWorker, WorkerLost, type WorkerPool } from '../worker/pool.ts';
 
@@ -77,7 +78,7 @@ export class Recomputation {
   readonly #parts: RecomputationParts;
   readonly #store: Store;
   readonly #sessions = new Map<string, Session>();
-  readonly #scans = new Semaphore(INTERNAL_LIMITS.recomputeScansMax, shardUnavailable('The service is stopping.'));
+  readonly #scans = new Semaphore(INTERNAL_LIMITS.recomputeScansMax, unavailable('The service is stopping.'));
   #waiting = 0;
   #stopped = false;
 
@@ -92,9 +93,9 @@ export class Recomputation {
    * decoded.
    */
   async begin(spec: ShardSpec, onProgress: OnProgress = () => undefined): Promise<RecomputedShard> {
-    if (this.#stopped) throw shardUnavailable('The service is stopping.');
+    if (this.#stopped) throw unavailable('The service is stopping.');
     if (this.#sessions.size + this.#waiting >= INTERNAL_LIMITS.recomputeSessionsMax)
-      throw shardUnavailable('Too many verifications are running; try again.');
+      throw unavailable('Too many verifications are running; try again.');
     this.#waiting++;
     return this.#scans.runExclusive(() => {
       this.#waiting--;
@@ -168,7 +169,7 @@ export class Recomputation {
   /** Applies the log through `seq`. Throws UNAVAILABLE if the session has expired. */
   async extend(id: string, seq: number): Promise<RecomputedShard> {
     const session = this.#sessions.get(id);
-    if (!session) throw shardUnavailable('The verification took too long; try again.');
+    if (!session) throw unavailable('The verification took too long; try again.');
     return this.#guarded(session, async () => {
       const recorded = (await this.#store.log.head(session.key)) ?? EMPTY_HEAD;
       return this.#applyLog(session, session.laidSeq, recorded, seq);
@@ -205,12 +206,12 @@ export class Recomputation {
   async #allocate(session: Session, bytes: number): Promise<void> {
     const { shardCache } = this.#parts;
     if (!(await shardCache.allocateWorkMemory(bytes)))
-      throw shardUnavailable('There is not enough memory to verify the collection now; try again.');
+      throw unavailable('There is not enough memory to verify the collection now; try again.');
     session.heldBytes += bytes;
     if (this.#sessions.has(session.id)) return;
     // The session was released while shards were being closed for it.
     shardCache.freeWorkMemory(bytes);
-    throw shardUnavailable('The verification was interrupted; try again.');
+    throw unavailable('The verification was interrupted; try again.');
   }
 
   async #applyLog(
@@ -232,7 +233,7 @@ export class Recomputation {
     if (at < throughSeq) {
       await assertExists(session.spec, this.#store);
       if ((await this.#store.records.appliedSeq(session.key)) > at)
-        throw shardUnavailable('The log was trimmed during the verification; try again.');
+        throw unavailable('The log was trimmed during the verification; try again.');
       // Compare the state reached with the head at which the log claims to end, so that missing
       // entries count as a contradiction.
       recorded = newest;
@@ -289,7 +290,7 @@ export class Recomputation {
       const isReleased = !this.#sessions.has(session.id);
       this.release(session.id);
       if (!isReleased && !(error instanceof WorkerLost)) throw clientErrorOf(error);
-      const interrupted = shardUnavailable('The verification was interrupted; try again.', error);
+      const interrupted = unavailable('The verification was interrupted; try again.', error);
       throw await orNotFound(interrupted, session.spec, this.#store);
     }
   }
