@@ -23,11 +23,14 @@ export class FairShares {
     return this.#held.get(account) ?? 0;
   }
 
-  /** Whether the account's share of `max` allows `amount` more. Does not check the total. */
-  admits(account: string, amount: number, max: number): boolean {
+  /**
+   * Whether the account's share of `max`, and `ownMax`, allow `amount` more. Does not check the
+   * total.
+   */
+  admits(account: string, amount: number, max: number, ownMax = max): boolean {
     const own = this.of(account);
     if (own === 0 || this.#factor === Number.POSITIVE_INFINITY) return true;
-    return own + amount <= this.#factor * (max - this.total - amount);
+    return own + amount <= Math.min(ownMax, this.#factor * (max - this.total - amount));
   }
 
   /** Whether an account may hold `amount` more. Always true while no account holds anything. */

@@ -69,12 +69,10 @@ export class RequestContext {
   failedWith: ErrorCode | null = null;
   /** Expected size of the response, reserved before the action is called. */
   expectedBytes = 0;
-  /** Queue and permits that the request asked for last; null until then. */
-  turn: { queue: QueueName; width: number } | null = null;
+  /** Queue and permits that the request asked for last, and how to ask again; null until then. */
+  turn: { queue: QueueName; width: number; enter(): Promise<Permit> } | null = null;
   /** Slot among the running requests, held until the action ends. */
   permit: Permit | null = null;
-  /** Waits for a slot; null until the queue is known. */
-  enter: (() => Promise<Permit>) | null = null;
   /**
    * When the request stops waiting, in the gateway's monotonic milliseconds. Set once the request
    * has arrived in full.

@@ -3,7 +3,16 @@ import { itemAt } from '../../lib/checked-access.ts';
 import { invalidValue } from '../../lib/records/fields.ts';
 import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
 import { PROVEC } from './dialect.ts';
-import { deleteWidth, headsWidth, LIST_WIDTH, namesWidth, scanWidth, updateWidth } from './overload/queues.ts';
+import {
+  deleteWidth,
+  fetchWidth,
+  headsWidth,
+  LIST_WIDTH,
+  namesWidth,
+  recordsWidth,
+  scanWidth,
+  updateWidth,
+} from './overload/queues.ts';
 import { describeParameter } from './query-string.ts';
 import { updateForKey } from './record-update.ts';
 import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/json-pieces.ts';
@@ -64,6 +73,7 @@ const VECTOR_ROUTES = [
   route('POST', '/collections/{name}/query', 'collections.query', 'read', {
     mayBeAway: true,
     queue: 'query',
+    width: (shards, body) => recordsWidth(shards, body?.topK),
     body: 'query',
     params: bodyParamsWithFields,
     answer: (result, input) => resultJson(result, warningsOf(result, input)),
@@ -74,6 +84,11 @@ const VECTOR_ROUTES = [
   route('POST', '/collections/{name}/queries', 'collections.queries', 'read', {
     mayBeAway: true,
     queue: 'query',
+    width: (shards, body) =>
+      recordsWidth(
+        shards,
+        body?.queries.reduce((sum, { topK }) => sum + topK, 0),
+      ),
     body: 'queries',
     params: bodyParamsWithFields,
     answer: (given, { body, mayRead }) => {
@@ -106,6 +121,7 @@ const VECTOR_ROUTES = [
   }),
   route('POST', '/collections/{name}/fetch', 'collections.fetch', 'read', {
     mayBeAway: true,
+    width: fetchWidth,
     body: 'fetch',
     params: bodyParams,
     answer: (records) => vectorsJson(records),
@@ -132,6 +148,7 @@ const VECTOR_ROUTES = [
   route('POST', '/collections/{name}/list', 'collections.listRecords', 'read', {
     mayBeAway: true,
     queue: 'query',
+    width: (shards, body) => recordsWidth(shards, body?.limit),
     body: 'list',
     params: bodyParamsWithFields,
     answer: (page, input) => recordsJson(page, warningsOf(page, input)),

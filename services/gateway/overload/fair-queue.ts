@@ -108,11 +108,6 @@ export class FairQueue {
     return new Promise((begin, refuse) => this.#wait(flow, { request, width, begin, refuse }));
   }
 
-  /** Begins the waiting requests that may take more permits since the pressure has changed. */
-  resume(): void {
-    this.#beginNext();
-  }
-
   /** Refuses all waiting and later requests. */
   close(): void {
     this.#closed = true;
@@ -143,7 +138,7 @@ export class FairQueue {
         this.#forgetIfIdle(flow);
         refuse(error);
         // The refused request may have blocked others.
-        this.#beginNext();
+        this.beginWaiting();
       },
     };
     const { waitMaxMs } = this.#bounds;
@@ -173,7 +168,8 @@ export class FairQueue {
     lastOf(longest.waiting).refuse(this.#refusal('all full', longest));
   }
 
-  #beginNext(): void {
+  /** Begins what may begin. Call it when the pressure has fallen. */
+  beginWaiting(): void {
     for (let flow = this.#firstInTurn(); flow !== null && !this.#closed; flow = this.#firstInTurn()) {
       const { begin, width } = firstOf(flow.waiting);
       // Later requests must not overtake one that needs many permits, or it might never start.
@@ -195,9 +191,8 @@ export class FairQueue {
   #mayTake(flow: Flow, width: number): boolean {
     const { permits, permitsPerAccount, shrinks } = this.#bounds;
     if (permitsPerAccount) return this.#isFree(flow, width);
-    const own = this.#shares.of(flow.account);
     const ownMax = shrinks ? permits * this.#parts.pressure.part : permits;
-    return (own === 0 || own + width <= ownMax) && this.#shares.admits(flow.account, width, permits);
+    return this.#shares.admits(flow.account, width, permits, ownMax);
   }
 
   #begin(flow: Flow, width: number): Permit {
@@ -215,7 +210,7 @@ export class FairQueue {
         flow.startTag += width * (Math.max(LEAST_MS, monotonicMs() - sinceMs) - GUESS_MS);
         this.#shares.add(flow.account, -width);
         observer.taken(this.#shares.total);
-        this.#beginNext();
+        this.beginWaiting();
         this.#forgetIfIdle(flow);
       },
     };

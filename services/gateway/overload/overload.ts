@@ -60,7 +60,7 @@ export class Overload {
     this.#arrivalsMax = bounds.arrivalsMax ?? INTERNAL_LIMITS.arrivalsMaxRequests;
     const timers = SYSTEM_TIMERS;
     this.#pressure = new LoopPressure(monotonicMs, () => {
-      for (const queue of Object.values(this.queues)) queue.resume();
+      for (const queue of Object.values(this.queues)) queue.beginWaiting();
     });
     const queueOf = ([name, own]: [string, QueueBounds]): [string, FairQueue] => {
       const changes = bounds.queues?.[name as QueueName];

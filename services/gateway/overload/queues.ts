@@ -31,16 +31,23 @@ const LARGE_WIDTH = 8;
 /** Permits of `query` for a request for namespaces or facets, which has up to 1,000 results. */
 export const namesWidth = (shards: number): number => Math.max(shards, LARGE_WIDTH);
 
-/** Size of a request, and number of results, that one permit of `query` covers. */
+/** Size of a body, and number of records in a result, that one permit of `query` covers. */
 const BYTES_PER_PERMIT = 256 * 1024;
-const RESULTS_PER_PERMIT = 125;
+const RECORDS_PER_PERMIT = 125;
 
-/**
- * Permits of `query` that a read takes at least, for its body of `bytes` and up to `results`
- * records.
- */
-export const sizeWidth = (bytes: number, results: number): number =>
-  Math.min(LARGE_WIDTH, Math.max(1, Math.ceil(bytes / BYTES_PER_PERMIT), Math.ceil(results / RESULTS_PER_PERMIT)));
+/** Permits of `query` for a body of this size, whatever it asks for. */
+export const bodyWidth = (bytes: number): number => Math.min(LARGE_WIDTH, Math.ceil(bytes / BYTES_PER_PERMIT));
+
+/** Permits of `query` for a read that returns up to `records` records. */
+export const recordsWidth = (shards: number, records = 0): number =>
+  Math.max(shards, Math.min(LARGE_WIDTH, Math.ceil(records / RECORDS_PER_PERMIT)));
+
+/** Number of fetched records that one permit of `other` covers. */
+const FETCHED_PER_PERMIT = 40;
+
+/** Permits of `other` for a fetch. */
+export const fetchWidth = (_shards: number, body: { ids: readonly string[] } | null): number =>
+  Math.min(LIST_WIDTH, Math.ceil((body?.ids.length ?? 1) / FETCHED_PER_PERMIT));
 
 /** Number of shard heads that one permit of `other` covers. */
 const HEADS_PER_PERMIT = 4;

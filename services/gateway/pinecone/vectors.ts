@@ -5,7 +5,7 @@ import { requestsOf } from '../../../contracts/requests/requests.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
 import { isProvecError, notFound } from '../../../lib/errors.ts';
 import { decodeIds } from '../../../lib/records/ids.ts';
-import { deleteWidth, updateWidth } from '../overload/queues.ts';
+import { deleteWidth, recordsWidth, updateWidth } from '../overload/queues.ts';
 import { updateForKey } from '../record-update.ts';
 import { matchesJson, vectorsJson } from '../responses/json-pieces.ts';
 import { bodyParams, type RouteCall, type RouteInput } from '../route.ts';
@@ -59,6 +59,7 @@ export const VECTOR_ROUTES = [
   route('POST', `${INDEX}/query`, 'collections.query', 'read', {
     mayBeAway: true,
     queue: 'query',
+    width: (shards, body) => recordsWidth(shards, body?.topK),
     body: 'pinecone/query',
     perform: search,
     answer: ({ matches }, { body: { namespace } }) => matchesJson(matches.map(matchOf), { namespace, ...READ_USAGE }),
@@ -85,6 +86,7 @@ export const VECTOR_ROUTES = [
   route('POST', `${INDEX}/vectors/fetch_by_metadata`, 'collections.listRecords', 'read', {
     mayBeAway: true,
     queue: 'query',
+    width: (shards, body) => recordsWidth(shards, body?.limit),
     body: 'pinecone/fetch',
     params: bodyParams,
     answer: ({ records, nextCursor }, { body: { namespace } }) =>

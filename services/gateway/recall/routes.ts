@@ -2,7 +2,7 @@
 import type { CollectionDetail } from '../../../contracts/actions/collections.ts';
 import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
-import { deleteWidth, headsWidth } from '../overload/queues.ts';
+import { deleteWidth, fetchWidth, headsWidth, recordsWidth } from '../overload/queues.ts';
 import { matchesJson, vectorsJson } from '../responses/json-pieces.ts';
 import { bodyParams, collectionParams, routesBelow, VERIFY_TIMEOUT_MS } from '../route.ts';
 import './bodies.ts';
@@ -77,6 +77,7 @@ export const RECALL_ROUTES = [
   route('POST', `${COLLECTION}/query`, 'collections.query', 'read', {
     mayBeAway: true,
     queue: 'query',
+    width: (shards, body) => recordsWidth(shards, body?.topK),
     body: 'recall/query',
     params: bodyParams,
     answer: ({ matches }) => matchesJson(matches),
@@ -86,6 +87,7 @@ export const RECALL_ROUTES = [
   }),
   route('POST', `${COLLECTION}/fetch`, 'collections.fetch', 'read', {
     mayBeAway: true,
+    width: fetchWidth,
     body: 'fetch',
     params: bodyParams,
     answer: (records) => vectorsJson(records.map((record) => ({ ...record, score: 1 }))),

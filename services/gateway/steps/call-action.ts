@@ -60,7 +60,7 @@ function callsInTurn(exchange: RequestContext, parts: StepParts, signal: AbortSi
     const attempt = (options: CallOptions): Promise<unknown> =>
       callsWithin(exchange, parts, { ...options, signal })(action, given);
     try {
-      exchange.permit = await exchange.enter!();
+      exchange.permit = await exchange.turn!.enter();
       return await (exchange.route.mayBeAway ? retryUnavailableShards(exchange, parts, attempt) : attempt({}));
     } finally {
       isCalling = false;
@@ -207,7 +207,7 @@ function waiterOf(exchange: RequestContext): Waiter {
       reserve(0);
     },
     async enter() {
-      exchange.permit = await exchange.enter!();
+      exchange.permit = await exchange.turn!.enter();
       reserve(exchange.expectedBytes);
     },
   };

@@ -1,7 +1,7 @@
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { QueueRequest } from '../overload/fair-queue.ts';
 import type { Overload } from '../overload/overload.ts';
-import { type QueueName, sizeWidth } from '../overload/queues.ts';
+import { bodyWidth, type QueueName } from '../overload/queues.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { StepParts } from './step.ts';
 
@@ -25,9 +25,8 @@ export async function adjustTurn(exchange: RequestContext, { overload }: StepPar
 async function enter(exchange: RequestContext, { queues }: Overload): Promise<void> {
   const request = queueRequestOf(exchange);
   const queue = queueOf(exchange);
-  exchange.turn = { queue, width: request.width };
-  exchange.enter = () => queues[queue].enter(request);
-  exchange.permit = await exchange.enter();
+  exchange.turn = { queue, width: request.width, enter: () => queues[queue].enter(request) };
+  exchange.permit = await exchange.turn.enter();
 }
 
 /** A dry run waits among the queries, since it writes nothing and reads every shard as they do. */
@@ -36,21 +35,8 @@ const queueOf = (exchange: RequestContext): QueueName => (isDryRun(exchange) ? '
 function widthOf(exchange: RequestContext): number {
   const { bodyBytes, collection, input, route } = exchange;
   const shards = collection?.shards ?? 1;
-  const body = input?.body ?? null;
-  const width = isDryRun(exchange) ? shards : route.width(shards, body);
-  return queueOf(exchange) === 'query' ? Math.max(width, sizeWidth(bodyBytes, resultsOf(body))) : width;
-}
-
-/** Returns the maximum number of records in the result of a read, 0 if its body has no limit. */
-function resultsOf(body: unknown): number {
-  const { topK, limit, queries = [] } = (body ?? {}) as ReadBody;
-  return queries.reduce((sum, query) => sum + query.topK, topK ?? limit ?? 0);
-}
-
-interface ReadBody {
-  topK?: number;
-  limit?: number;
-  queries?: { topK: number }[];
+  const width = isDryRun(exchange) ? shards : route.width(shards, input?.body ?? null);
+  return queueOf(exchange) === 'query' ? Math.max(width, bodyWidth(bodyBytes)) : width;
 }
 
 export const isDryRun = ({ input }: Pick<RequestContext, 'input'>): boolean =>

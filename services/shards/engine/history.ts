@@ -47,7 +47,7 @@ export class History {
     return bytes;
   }
 
-  /** Holds the newest state, whose head is `head`. */
+  /** Holds the newest state. `head` is the head of the committed state. */
   hold(head: ShardHead): HeldState {
     this.#newest ??= newState(head);
     this.#oldest ??= this.#newest;

@@ -38,6 +38,7 @@ beforeAll(async () => {
   edge = await startEdge({
     actions: {
       ...actions,
+      'collections.fetch': () => work().then(() => []),
       'keys.page': work,
       'collections.resolve': ({ name }) => {
         if (name === 'unknown') throw unknownCollection(name);
@@ -98,6 +99,7 @@ test.each([
   ['POST', '/api/v1/collections/narrow/query', { vector: [1, 2, 3], topK: 125 }, SENT],
   ['POST', '/api/v1/collections/narrow/queries', { queries: Array(2).fill({ vector: [1, 2, 3], topK: 5_000 }) }, 2],
   ['POST', '/api/v1/collections/narrow/list', { limit: 1_000 }, 2],
+  ['POST', '/pinecone/indexes/narrow/vectors/fetch_by_metadata', { filter: { a: 1 }, limit: 1_000 }, 2],
   ['POST', '/api/v1/collections/narrow/count', {}, SENT],
   ['POST', '/pinecone/indexes/narrow/query', { vector: [1, 2, 3], topK: 10_000 }, 2],
 ])('of %s %s %j an account runs %i at a time', async (method, path, body, most) => runAtMost(method, path, body, most));
@@ -109,6 +111,15 @@ test('of reads with bodies of 2 MB an account runs 2 at a time', () =>
     { filter: { a: { $in: Array(10_000).fill('x'.repeat(200)) } } },
     2,
   ));
+
+test.each([
+  ['/api/v1', 1_000, 2],
+  ['/recall/api/v1', 1_000, 2],
+  ['/api/v1', 40, SENT],
+])('below %s, of fetches of %i records an account runs %i at a time', (base, count, most) => {
+  const ids = Array.from({ length: count }, (_, at) => `r${at}`);
+  return runAtMost('POST', `${base}/collections/narrow/fetch`, { ids }, most);
+});
 
 /** Sends a request several times, and expects that `most` of them run at a time. */
 async function runAtMost(method: string, path: string, body: object | undefined, most: number): Promise<void> {

@@ -160,7 +160,7 @@ describe('shares', () => {
     expect(world.permitsOf('b')).toBe(6);
     expect((await world.come('c', 8)).state).toBe('begun');
     world.pressure.part = 1;
-    world.queue.resume();
+    world.queue.beginWaiting();
     await settled();
     expect(world.permitsOf('a')).toBeGreaterThan(20);
   });
