@@ -83,7 +83,6 @@ export const INTERNAL_LIMITS = Object.freeze({
   textAnswersMaxBytes: 64 * 1024 * 1024,
   textAnswerSmallMaxBytes: 64 * 1024,
   textAnswerUncountedMaxBytes: 4 * 1024,
-  answersTurnMs: 10,
   answerReadMinBytesPerSecond: 64 * 1024,
   answerReadWindowMs: 30_000,
   /** Time after which a shard drops the rest of an answer that the caller does not fetch. */

@@ -1,9 +1,10 @@
-import type { AccountId } from '../ids.ts';
 import { type FairFlow, FairFlows } from './fair-flows.ts';
 
 export interface FairSchedulerOptions {
   /** Time in ms after which new requests and group commits get a turn of the event loop. */
   turnMs?: number;
+  /** Runs work within `submit` if none waits and this turn has time left. */
+  isEager?: boolean;
   /** Minimum time in ms that each piece of work counts for: many short ones are work, too. */
   leastMs?: number;
   /** Runs its argument once the thread has received the requests that arrived meanwhile. */
@@ -33,7 +34,14 @@ export class FairScheduler {
 
   constructor(options: FairSchedulerOptions = {}) {
     const later = (run: () => void): void => void setImmediate(run);
-    this.#options = { turnMs: 4, leastMs: 0.02, later, monotonicMs: () => performance.now(), ...options };
+    this.#options = {
+      turnMs: 4,
+      isEager: false,
+      leastMs: 0.02,
+      later,
+      monotonicMs: () => performance.now(),
+      ...options,
+    };
   }
 
   /** Number of accounts that the scheduler remembers. */
@@ -41,16 +49,35 @@ export class FairScheduler {
     return this.#flows.size;
   }
 
-  submit(accountId: AccountId, work: () => void): void {
-    const queue = this.#flows.of(accountId);
+  submit(account: string, work: () => void): void {
+    const queue = this.#flows.of(account);
     queue.work.push(work);
+    const isFirst = this.#flows.waiting.size === 0;
     this.#flows.setWaiting(queue, true);
+    if (this.#options.isEager && isFirst && this.#hasTime) this.#runNext();
     this.#schedule();
+  }
+
+  /** Runs `work` in the account's turn. Rejects like `work`. */
+  run<T>(account: string, work: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.submit(account, () => {
+        try {
+          resolve(work());
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
   }
 
   /** Runs all waiting work. */
   drain(): void {
     while (this.#runNext());
+  }
+
+  get #hasTime(): boolean {
+    return this.#spentMs < this.#options.turnMs;
   }
 
   #schedule(): void {
@@ -59,7 +86,7 @@ export class FairScheduler {
     this.#options.later(() => {
       this.#isScheduled = false;
       this.#spentMs = 0;
-      while (this.#spentMs < this.#options.turnMs && this.#runNext());
+      while (this.#hasTime && this.#runNext());
       if (this.#flows.waiting.size > 0) this.#schedule();
       this.#flows.forgetIdle();
     });

@@ -17,7 +17,6 @@ import { type HttpHandler, HttpServer, type HttpTimeouts } from './http-server.t
 import { RequestContext } from './request-context.ts';
 import { Responder } from './responder.ts';
 import { MINIMUM_PACE } from './responses/reading-pace.ts';
-import { ResponseScheduler } from './responses/response-scheduler.ts';
 import { Sender } from './responses/sender.ts';
 
 const TIMEOUTS: HttpTimeouts = {
@@ -41,7 +40,7 @@ export class FrontDoor {
   constructor(config: Address, log: Logger, timeouts = TIMEOUTS) {
     this.#config = config;
     this.#port = config.port;
-    const sender = new Sender(new ResponseScheduler(INTERNAL_LIMITS.answersTurnMs), MINIMUM_PACE);
+    const sender = new Sender(MINIMUM_PACE);
     this.#responder = new Responder(config, log, sender);
     this.#server = new HttpServer(timeouts, (...request) => this.#refuse(...request));
     this.#pages = new Map<string, WebPage>([

@@ -20,7 +20,6 @@ import { RECALL_ROUTES } from './recall/routes.ts';
 import { RequestHandler } from './request-handler.ts';
 import { Responder } from './responder.ts';
 import { MINIMUM_PACE, type MinimumPace } from './responses/reading-pace.ts';
-import { ResponseScheduler } from './responses/response-scheduler.ts';
 import { Sender } from './responses/sender.ts';
 import { routesOf } from './routes.ts';
 
@@ -57,7 +56,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   const bodies = new BodyPool(INTERNAL_LIMITS.bodyParsedOffThreadMinBytes, thread, parsers, (request) =>
     overload.queues.parse.enter(request),
   );
-  const sender = new Sender(new ResponseScheduler(INTERNAL_LIMITS.answersTurnMs), options.minimumPace ?? MINIMUM_PACE);
+  const sender = new Sender(options.minimumPace ?? MINIMUM_PACE);
   const responder = new Responder(config, log, sender);
   const rateLimit = rateLimitOf(config.rateLimitPerSecond);
   const pages = webPages({

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
+import { FairScheduler } from '../../../lib/time/fair-scheduler.ts';
 import type { RequestContext } from '../request-context.ts';
 import { JsonBuffer } from './json-buffer.ts';
 import type { Pieces } from './json-pieces.ts';
 import { type MinimumPace, ReadingPace } from './reading-pace.ts';
-import type { ResponseScheduler } from './response-scheduler.ts';
 
 /** Media type of newline-delimited JSON, for exports and imports. */
 export const NDJSON_TYPE = 'application/x-ndjson';
@@ -20,6 +20,8 @@ export interface Head {
 
 /** Longer responses are sent in pieces of about this size. */
 const PIECE_BYTES = 64 * 1024;
+/** Time in ms per turn of the event loop for building pieces, each of which takes about 1 ms. */
+const TURN_MS = 3;
 /** Largest unread rest of a request body that is discarded to keep the connection. */
 const UNREAD_KEPT_MAX_BYTES = 64 * 1024;
 /** Time in ms that a sending client gets to read the response before the connection closes. */
@@ -44,11 +46,10 @@ async function linger({ req }: RequestContext): Promise<void> {
 
 /** Sends responses. Large ones are sent in turns, no faster than their clients read. */
 export class Sender {
-  readonly #turns: ResponseScheduler;
+  readonly #turns = new FairScheduler({ turnMs: TURN_MS, isEager: true });
   readonly #minimumPace: MinimumPace;
 
-  constructor(turns: ResponseScheduler, minimumPace: MinimumPace) {
-    this.#turns = turns;
+  constructor(minimumPace: MinimumPace) {
     this.#minimumPace = minimumPace;
   }
 
@@ -63,7 +64,7 @@ export class Sender {
     if (res.headersSent || res.destroyed) return;
     if (typeof content !== 'function') return this.#sendWhole(exchange, head, content);
     const json = new JsonBuffer();
-    const pieces = await this.#fill(json, content(json), more);
+    const pieces = await this.#fill(exchange, json, content(json), more);
     if (res.destroyed) return;
     if (pieces === null) return this.#sendWhole(exchange, head, json.take());
     start(exchange, head);
@@ -93,7 +94,7 @@ export class Sender {
     const pace = new ReadingPace(this.#minimumPace);
     for (let left: Iterator<void> | null = pieces; left !== null; ) {
       if (!(await this.#write(exchange, pace, json.take()))) return;
-      left = await this.#fill(json, left, more);
+      left = await this.#fill(exchange, json, left, more);
     }
     await this.#end(exchange, pace, json.take());
   }
@@ -112,8 +113,13 @@ export class Sender {
   }
 
   /** Builds one piece and returns the iterator that builds the next one, or null after the last. */
-  async #fill(json: JsonBuffer, pieces: Iterator<void>, more: More): Promise<Iterator<void> | null> {
-    if (!(await this.#turns.run(() => fill(json, pieces)))) return pieces;
+  async #fill(
+    { accountId }: RequestContext,
+    json: JsonBuffer,
+    pieces: Iterator<void>,
+    more: More,
+  ): Promise<Iterator<void> | null> {
+    if (!(await this.#turns.run(accountId, () => fill(json, pieces)))) return pieces;
     const following = await more();
     return following === null ? null : following(json);
   }

@@ -92,3 +92,34 @@ test('an account that used time in advance waits for it even after being idle fo
   while (!done.includes('long')) turn();
   expect(done.length).toBeGreaterThan(90);
 });
+
+test('an eager scheduler runs work at once while nothing waits and the turn has time left', () => {
+  scheduler = new FairScheduler({
+    isEager: true,
+    turnMs: 2,
+    later: (run) => void later.push(run),
+    monotonicMs: () => nowMs,
+  });
+  submit('a', 1);
+  submit('b', 1);
+  expect(done).toEqual(['a', 'b']);
+  submit('a', 2);
+  expect(done).toHaveLength(2);
+  turn();
+  submit('c', 1);
+  expect(done).toEqual(['a', 'b', 'a', 'a']);
+  turn();
+  expect(done.at(-1)).toBe('c');
+});
+
+test('run returns what the work returns, and rejects with what it throws', async () => {
+  const value = scheduler.run('a', () => 7);
+  const failure = scheduler.run('a', () => {
+    throw new RangeError('too long');
+  });
+  // Handled here before the turn rejects it.
+  const outcome = expect(failure).rejects.toThrow('too long');
+  turn();
+  await expect(value).resolves.toBe(7);
+  await outcome;
+});

@@ -73,6 +73,46 @@ test('an answer that does not fit with those in progress is refused before it is
   }
 });
 
+test("an account's answer does not wait for the pieces of another account's answers", async () => {
+  const { edge, answers } = await startHeldEdge();
+  try {
+    const LARGE = 16;
+    let reads = 0;
+    const readsBefore: number[] = [];
+    const values = new Float32Array(8_192).fill(0.123_456_7);
+    const large = {
+      id: 'large',
+      score: 1,
+      get values() {
+        reads++;
+        return values;
+      },
+    };
+    const small = {
+      id: 'small',
+      score: 1,
+      get values() {
+        readsBefore.push(reads);
+        return values;
+      },
+    };
+    const body = { id: 'a', topK: 10, includeValues: true };
+    const others = Array.from({ length: LARGE }, () => query(edge, body));
+    await until(() => answers.length === LARGE);
+    const calm = edge.request('POST', `${V1}/collections/wide/query`, body, { authorization: `Bearer ${OTHER_KEY}` });
+    await until(() => answers.length === LARGE + 1);
+    for (const answer of answers.slice(0, LARGE)) answer(Array.from({ length: 10 }, () => large));
+    answers[LARGE]!([small]);
+    expect((await calm).status).toBe(200);
+    // The first read is for the answer's size, the second builds it. In order of arrival, one piece
+    // of each large answer would be built between the two.
+    expect(readsBefore[1]! - readsBefore[0]!).toBeLessThan(LARGE);
+    for (const { status } of await Promise.all(others)) expect(status).toBe(200);
+  } finally {
+    await edge.stop();
+  }
+});
+
 test('an answer is held until its action has ended, even if the client disconnects', async () => {
   const { edge, answers } = await startHeldEdge();
   try {
