@@ -80,11 +80,12 @@ async function account(name: string, plan: string): Promise<{ id: string; api: A
 }
 
 async function write(): Promise<void> {
-  for (const name of NAMES) {
+  const fill = async (name: string): Promise<void> => {
     ids.set(name, await create(name));
     await upsert(name, TRUE);
-  }
-  for (const name of NAMES) await matches(name);
+    await matches(name);
+  };
+  await Promise.all(NAMES.map(fill));
   dropped = await create('dropped');
   const paying = await account('of anchors', 'pro');
   demoted = paying.id;
