@@ -3,7 +3,7 @@ import type { ConnectOptions, RequestOptions } from './http/options.ts';
 import { Transport } from './http/transport.ts';
 import { Listing } from './listing.ts';
 
-/** Manages the accounts of a Provec service; requires its `PROVEC_ADMIN_TOKEN`. */
+/** Manages the accounts and nodes of a Provec service; requires its `PROVEC_ADMIN_TOKEN`. */
 export class ProvecOperator {
   readonly #transport: Transport;
 
@@ -38,5 +38,96 @@ export class ProvecOperator {
   /** Deletes an account with its keys and collections. */
   async deleteAccount(id: string, options: RequestOptions = {}): Promise<void> {
     await this.#transport.send('deleteAccount', { path: { id } }, options);
+  }
+
+  /** Returns an account with its usage. */
+  async getAccount(id: string, options: RequestOptions = {}): Promise<Api.Account> {
+    const { account } = await this.#transport.send('getAccount', { path: { id } }, options);
+    return account;
+  }
+
+  /** Lists an account's keys, newest first, without their secrets. */
+  listKeys(
+    accountId: string,
+    query: Api.ListAccountKeysParams = {},
+    options: RequestOptions = {},
+  ): Listing<Api.ListAccountKeysResult, Api.ApiKey> {
+    return new Listing(
+      query,
+      (page) => this.#transport.send('listAccountKeys', { path: { id: accountId }, query: page }, options),
+      ({ keys }) => keys,
+    );
+  }
+
+  /**
+   * Creates a key of an account, such as one that replaces a lost key. Only this answer has its
+   * secret.
+   */
+  async createKey(accountId: string, body: Api.CreateKey, options: RequestOptions = {}): Promise<Api.NewApiKey> {
+    const { key } = await this.#transport.send('createAccountKey', { path: { id: accountId }, body }, options);
+    return key;
+  }
+
+  /** Revokes an account's key. */
+  async revokeKey(accountId: string, key: string, options: RequestOptions = {}): Promise<void> {
+    await this.#transport.send('revokeAccountKey', { path: { id: accountId, key } }, options);
+  }
+
+  /** Lists the nodes of the service. */
+  listNodes(options: RequestOptions = {}): Promise<Api.ListNodesResult> {
+    return this.#transport.send('listNodes', {}, options);
+  }
+
+  /** Moves all shards off a node, which takes none until it restarts. */
+  drainNode(node: string, options: RequestOptions = {}): Promise<Api.DrainNodeResult> {
+    return this.#transport.send('drainNode', { path: { node } }, options);
+  }
+
+  /** Lists shards: where they are, and how far their copies have got. */
+  listShards(query: Api.ListShardsParams = {}, options: RequestOptions = {}): Listing<Api.ListShardsResult, Api.Shard> {
+    return new Listing(
+      query,
+      (page) => this.#transport.send('listShards', { query: page }, options),
+      ({ shards }) => shards,
+    );
+  }
+
+  /** Gives a shard, named `<collection>.<index>`, to another node. */
+  moveShard(shard: string, body: Api.MoveShard, options: RequestOptions = {}): Promise<Api.MoveShardResult> {
+    return this.#transport.send('moveShard', { path: { shard }, body }, options);
+  }
+
+  /** Lists the collections of all accounts. */
+  listCollections(
+    query: Api.ListAllCollectionsParams = {},
+    options: RequestOptions = {},
+  ): Listing<Api.ListAllCollectionsResult, Api.CollectionOfAccount> {
+    return new Listing(
+      query,
+      (page) => this.#transport.send('listAllCollections', { query: page }, options),
+      ({ collections }) => collections,
+    );
+  }
+
+  /** Lists what is on the ledger, and what waits. */
+  listAnchors(
+    query: Api.ListAllAnchorsParams = {},
+    options: RequestOptions = {},
+  ): Listing<Api.ListAllAnchorsResult, Api.AnchorOverview> {
+    return new Listing(
+      query,
+      (page) => this.#transport.send('listAllAnchors', { query: page }, options),
+      ({ anchors }) => anchors,
+    );
+  }
+
+  /** Accepts the content of a halted collection as right, and anchors it. */
+  async resumeAnchoring(collection: string, options: RequestOptions = {}): Promise<void> {
+    await this.#transport.send('resumeAnchoring', { path: { collection } }, options);
+  }
+
+  /** Returns the ledger, its authority, and the account of the collection that the query names. */
+  getLedger(query: Api.GetLedgerParams = {}, options: RequestOptions = {}): Promise<Api.Ledger> {
+    return this.#transport.send('getLedger', { query }, options);
   }
 }

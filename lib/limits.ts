@@ -73,6 +73,8 @@ export const INTERNAL_LIMITS = Object.freeze({
   writePermits: 1_024,
   verifyPermits: 32,
   otherPermits: 96,
+  /** Requests per second with the operator's token, on each gateway. */
+  operatorRequestsPerSecond: 200,
   /** Permits per account for deletes and operator requests. */
   unsharedPermitsPerAccount: 64,
   /** Room for the largest answer (topK 10,000, values of 8,192 dimensions: 313 MiB) and others. */

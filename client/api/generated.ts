@@ -268,6 +268,11 @@ export interface ChangePlan {
   plan: 'free' | 'pro' | 'business' | 'enterprise';
 }
 
+export interface MoveShard {
+  /** Node that takes the shard. */
+  node: string;
+}
+
 /** Unique per account. */
 export type CollectionName = string;
 
@@ -643,6 +648,142 @@ export interface Account {
   plan: 'free' | 'pro' | 'business' | 'enterprise';
   /** ISO 8601 UTC. */
   created_at: string;
+  usage?: Usage;
+}
+
+export interface ShardNode {
+  /** Name of the node. */
+  node: string;
+  /** Version of Provec. */
+  version: string | null;
+  /** Null if the node cannot be reached. */
+  uptimeSeconds: number | null;
+  /** Whether the store has a lease of the node. True for a single process, which needs none. */
+  lease: boolean;
+  /** Whether the node takes no more shards. */
+  draining: boolean;
+  /** Shards in memory. */
+  open: number | null;
+  /** Shards that are being opened. */
+  opening: number | null;
+  /** Copies of other nodes' shards. */
+  copies: number | null;
+  /** Memory that the shards take. */
+  bytes: number | null;
+  /** Memory that the node may use. */
+  memoryLimitBytes: number | null;
+  /** Requests that wait for a shard. */
+  queued: number | null;
+  /** Average number of busy worker threads, out of `workers`. Null for a single process. */
+  load: number | null;
+  /** Worker threads. */
+  workers: number | null;
+  /** Why the node did not answer; fields that only it can report are null then. */
+  error: string | null;
+}
+
+export interface OtherNode {
+  /** Name of the node. */
+  node: string;
+  /** Version of Provec. */
+  version: string | null;
+  /** Null if the node cannot be reached. */
+  uptimeSeconds: number | null;
+  /** Services that run there. */
+  services: Array<string>;
+  /** Whether calls can reach the node. */
+  available: boolean;
+}
+
+export interface Shard {
+  /** `<collection id>.<index>` */
+  shard: string;
+  /** `<account id>/<name>` */
+  collection: string;
+  /** Node that holds the shard; null if none does. */
+  node: string | null;
+  /** Number of times that a node took the shard. */
+  epoch: number;
+  /** Commits. */
+  seq: number;
+  /** Stored records. */
+  records: number;
+  /** Size in memory. Null unless the shard is known to be open. */
+  bytes: number | null;
+  /** Copies on other nodes. */
+  followers: Array<{
+    /** Node that holds the copy. */
+    node: string;
+    /** Commits that the copy lacks. */
+    lag: number | null;
+  }>;
+  /**
+   * `closed`: held by a node, and not in memory. `unclaimed`: a node takes it when it is next used.
+   */
+  state: 'open' | 'closed' | 'unclaimed' | 'unreachable';
+}
+
+export interface CollectionOfAccount {
+  /** UUID. */
+  id: string;
+  /** UUID. */
+  accountId: string;
+  /** Name of the account. */
+  account: string;
+  /** Name of the collection. */
+  name: string;
+  /** Shards. */
+  shards: number;
+  /** Followers per shard. */
+  replicas: number;
+  /** Stored vectors. */
+  vectors: number;
+  /** Memory that its open shards take. */
+  bytes: number;
+  /** `none`: nothing was to be anchored yet. */
+  anchor: 'none' | 'confirmed' | 'pending' | 'halted' | 'closing';
+}
+
+export interface AnchorOverview {
+  /** UUID. */
+  collectionId: string;
+  /** `<account id>/<name>`; null if the collection was deleted. */
+  collection: string | null;
+  /** `halted`: nothing is anchored until the operator resumes it. */
+  state: 'none' | 'confirmed' | 'pending' | 'halted' | 'closing';
+  /** Version that is to be anchored. */
+  wantedVersion: number | null;
+  /** Version of the newest confirmed root. */
+  confirmedVersion: number | null;
+  /** Age of the oldest root that waits. Null if none does. */
+  waitingSeconds: number | null;
+  /** Age of the newest confirmed root. */
+  confirmedAgeSeconds: number | null;
+  /** What contradicts what Provec recorded. */
+  haltedReason: string | null;
+}
+
+export interface Ledger {
+  /** False if the ledger is off: nothing is anchored. */
+  enabled: boolean;
+  /** Whether it is the service's own ledger, for development. */
+  isEmbedded: boolean;
+  /** Cluster of Solana. */
+  cluster: string;
+  /** Address of the Token-2022 program. */
+  program: string;
+  /** Address that signs. Null if the ledger is off. */
+  authority: string | null;
+  /** Origins of the nodes of the ledger. */
+  rpc: Array<string>;
+  account?: {
+    /** UUID. */
+    collectionId: string;
+    /** The collection's account on the ledger. */
+    address: string;
+    /** Link to it in an explorer. */
+    explorerUrl: string | null;
+  };
 }
 
 /** Part of the answer to every write. */
@@ -826,9 +967,81 @@ export interface ListAccountsResult {
   nextCursor?: string;
 }
 
+export type GetAccountResult = { account: Account };
+
 export type ChangePlanResult = { account: Account };
 
 export type DeleteAccountResult = { deleted: true };
+
+export interface ListAccountKeysResult {
+  keys: Array<ApiKey>;
+  /** Cursor of the next page; absent on the last page. */
+  nextCursor?: string;
+}
+
+export type CreateAccountKeyResult = { key: NewApiKey };
+
+export type RevokeAccountKeyResult = { revoked: true };
+
+export interface ListNodesResult {
+  shardNodes: Array<ShardNode>;
+  others: Array<OtherNode>;
+  /** Nodes left out because there are too many to list. */
+  omitted: number;
+}
+
+export interface DrainNodeResult {
+  /** Name of the node. */
+  node: string;
+  /** Shards that it still holds. */
+  left: number;
+}
+
+export interface ListShardsResult {
+  shards: Array<Shard>;
+  /** Nodes that did not answer, so that what only they can report is missing. */
+  unreachable: Array<{
+    /** Name of the node. */
+    node: string;
+    /** Why it did not answer. */
+    error: string;
+  }>;
+  /** Cursor of the next page; absent on the last page. */
+  nextCursor?: string;
+}
+
+export interface MoveShardResult {
+  /** `<collection id>.<index>` */
+  shard: string;
+  /** Node that held it; null if none did. */
+  from: string | null;
+  /** Node that holds it now. */
+  to: string;
+}
+
+export interface ListAllCollectionsResult {
+  collections: Array<CollectionOfAccount>;
+  /** Nodes that did not answer, so that what only they can report is missing. */
+  unreachable: Array<{
+    /** Name of the node. */
+    node: string;
+    /** Why it did not answer. */
+    error: string;
+  }>;
+  /** Cursor of the next page; absent on the last page. */
+  nextCursor?: string;
+}
+
+export interface ListAllAnchorsResult {
+  anchors: Array<AnchorOverview>;
+  /** Cursor of the next page; absent on the last page. */
+  nextCursor?: string;
+}
+
+export interface ResumeAnchoringResult {
+  /** UUID. */
+  collectionId: string;
+}
 
 export interface ListNamespacesParams {
   /** Only names with this prefix. */
@@ -850,7 +1063,7 @@ export type ListAliasesParams = ListCollectionsParams;
 
 export type ListKeysParams = ListCollectionsParams;
 
-export type ListAccountsParams = ListCollectionsParams;
+export type ListAccountKeysParams = ListCollectionsParams;
 
 export interface VerifyCollectionParams {
   /** Return a proof for this record, like `/proof`. */
@@ -871,6 +1084,40 @@ export interface ListAnchorsParams {
   limit?: number;
   /** `nextCursor` of the previous page. */
   cursor?: string;
+}
+
+export type ListAllCollectionsParams = ListAnchorsParams;
+
+export interface ListAccountsParams {
+  /** Maximum number of items on the page. Default: `1000`. */
+  limit?: number;
+  /** `nextCursor` of the previous page. */
+  cursor?: string;
+  /** Whether to add the usage of each account. Default: `false`. */
+  usage?: boolean;
+}
+
+export interface ListShardsParams {
+  /** Only shards of this collection. */
+  collection?: string;
+  /** Maximum number of items on the page. Default: `100`. */
+  limit?: number;
+  /** `nextCursor` of the previous page. */
+  cursor?: string;
+}
+
+export interface ListAllAnchorsParams {
+  /** Only anchors in this state. */
+  state?: 'pending' | 'halted';
+  /** Maximum number of items on the page. Default: `100`. */
+  limit?: number;
+  /** `nextCursor` of the previous page. */
+  cursor?: string;
+}
+
+export interface GetLedgerParams {
+  /** Collection whose account to add. */
+  collection?: string;
 }
 
 /** What each operation takes and answers. */
@@ -954,6 +1201,14 @@ export interface Operations {
   createAccount: { body: CreateAccount; result: CreateAccountResult };
   /** List accounts, oldest first */
   listAccounts: { query: ListAccountsParams; result: ListAccountsResult };
+  /** Get an account with its usage */
+  getAccount: {
+    path: {
+      /** Id as returned by lists. */
+      id: string;
+    };
+    result: GetAccountResult;
+  };
   /** Change an account's plan */
   changePlan: {
     path: {
@@ -971,6 +1226,69 @@ export interface Operations {
     };
     result: DeleteAccountResult;
   };
+  /** List an account's keys, newest first, without their secrets */
+  listAccountKeys: {
+    path: {
+      /** Id as returned by lists. */
+      id: string;
+    };
+    query: ListAccountKeysParams;
+    result: ListAccountKeysResult;
+  };
+  /** Create a key of an account, such as one that replaces a lost key */
+  createAccountKey: {
+    path: {
+      /** Id as returned by lists. */
+      id: string;
+    };
+    body: CreateKey;
+    result: CreateAccountKeyResult;
+  };
+  /** Revoke an account's key */
+  revokeAccountKey: {
+    path: {
+      /** Id as returned by lists. */
+      id: string;
+      /** Id of the key. */
+      key: string;
+    };
+    result: RevokeAccountKeyResult;
+  };
+  /** List the nodes of the service */
+  listNodes: { result: ListNodesResult };
+  /** Move all shards off a node */
+  drainNode: {
+    path: {
+      /** Name of the node. */
+      node: string;
+    };
+    result: DrainNodeResult;
+  };
+  /** List shards: where they are, and how far their copies have got */
+  listShards: { query: ListShardsParams; result: ListShardsResult };
+  /** Give a shard to another node */
+  moveShard: {
+    path: {
+      /** `<collection>.<index>` */
+      shard: string;
+    };
+    body: MoveShard;
+    result: MoveShardResult;
+  };
+  /** List the collections of all accounts */
+  listAllCollections: { query: ListAllCollectionsParams; result: ListAllCollectionsResult };
+  /** List what is on the ledger, and what waits */
+  listAllAnchors: { query: ListAllAnchorsParams; result: ListAllAnchorsResult };
+  /** Accept the content of a halted collection, and anchor it */
+  resumeAnchoring: {
+    path: {
+      /** The collection, by its id or as `<account>/<name>`, percent-encoded. */
+      collection: string;
+    };
+    result: ResumeAnchoringResult;
+  };
+  /** Get the ledger and its authority */
+  getLedger: { query: GetLedgerParams; result: Ledger };
 }
 
 /** Where each operation is, below `/api/v1`. */
@@ -1008,8 +1326,20 @@ export const ROUTES = {
   revokeKey: { method: 'DELETE', path: '/keys/{id}' },
   createAccount: { method: 'POST', path: '/admin/accounts' },
   listAccounts: { method: 'GET', path: '/admin/accounts' },
+  getAccount: { method: 'GET', path: '/admin/accounts/{id}' },
   changePlan: { method: 'PATCH', path: '/admin/accounts/{id}' },
   deleteAccount: { method: 'DELETE', path: '/admin/accounts/{id}' },
+  listAccountKeys: { method: 'GET', path: '/admin/accounts/{id}/keys' },
+  createAccountKey: { method: 'POST', path: '/admin/accounts/{id}/keys' },
+  revokeAccountKey: { method: 'DELETE', path: '/admin/accounts/{id}/keys/{key}' },
+  listNodes: { method: 'GET', path: '/admin/nodes' },
+  drainNode: { method: 'POST', path: '/admin/nodes/{node}/drain' },
+  listShards: { method: 'GET', path: '/admin/shards' },
+  moveShard: { method: 'POST', path: '/admin/shards/{shard}/move' },
+  listAllCollections: { method: 'GET', path: '/admin/collections' },
+  listAllAnchors: { method: 'GET', path: '/admin/anchors' },
+  resumeAnchoring: { method: 'POST', path: '/admin/anchors/{collection}/resume' },
+  getLedger: { method: 'GET', path: '/admin/ledger' },
 } as const;
 
 /** Maximum number of records of an upsert. */

@@ -1,6 +1,7 @@
 import type { AccountId } from '../../lib/ids.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import type { Scope } from '../../store/keys.ts';
+import type { UsageReport } from './metering.ts';
 
 /** The authenticated caller of a request. */
 export interface Identity {
@@ -28,6 +29,8 @@ export interface AccountView {
   name: string;
   plan: PlanName;
   created_at: string;
+  /** Only in the operator's answers that include it. */
+  usage?: UsageReport;
 }
 
 /**
@@ -64,6 +67,8 @@ export interface KeysActions {
   'keys.plan': { params: { accountId: AccountId }; result: PlanName };
   'keys.createAccount': { params: { name: string; plan: PlanName }; result: { account: AccountView; key: KeyView } };
   'keys.accountsPage': { params: { limit: number; cursor?: string }; result: AccountsPage };
+  /** Throws ACCOUNT_NOT_FOUND. */
+  'keys.account': { params: { id: AccountId }; result: AccountView };
   'keys.setPlan': { params: { id: AccountId; plan: PlanName }; result: AccountView };
   /** Drops the account's collections, keys and usage. */
   'keys.deleteAccount': { params: { id: AccountId }; result: { deleted: true } };

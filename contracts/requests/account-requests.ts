@@ -48,6 +48,9 @@ export const scopes = choicesField(
   SCOPES,
 );
 
+const NODE_NAME_MAX_CHARS = 255;
+
+/** Bodies of requests on accounts, keys and, for operators, shards. */
 export const accountRequests = ({ accountNameMaxChars, keyNameMaxChars }: Limits) => ({
   createKey: new RequestKind({
     name: label('For people.', keyNameMaxChars),
@@ -56,4 +59,5 @@ export const accountRequests = ({ accountNameMaxChars, keyNameMaxChars }: Limits
   }),
   createAccount: new RequestKind({ name: label('For people.', accountNameMaxChars), plan }),
   changePlan: new RequestKind({ plan }),
+  moveShard: new RequestKind({ node: label('Node that takes the shard.', NODE_NAME_MAX_CHARS) }),
 });

@@ -241,8 +241,30 @@ def test_operator(operator: ProvecOperator, service: Service) -> None:
     with Provec(service.url, made["key"]["secret"]) as guest:
         assert list(guest.list_collections()) == []
     assert operator.change_plan(made["account"]["id"], "pro")["plan"] == "pro"
-    assert made["account"]["id"] in [found["id"] for found in operator.list_accounts()]
-    operator.delete_account(made["account"]["id"])
+    account = made["account"]["id"]
+    assert account in [found["id"] for found in operator.list_accounts(usage=True)]
+    assert operator.get_account(account)["usage"]["usage"]["key_count"] == 1
+    replacement = operator.create_key(account, "replacement")
+    operator.revoke_key(account, made["key"]["id"])
+    assert [key["id"] for key in operator.list_keys(account)] == [replacement["id"]]
+    operator.delete_account(account)
+
+
+def test_operator_of_a_cluster(operator: ProvecOperator) -> None:
+    (node,) = operator.list_nodes()["shardNodes"]
+    collection = next(each for each in operator.list_collections() if each["name"] == "py-notes")
+    (shard,) = operator.list_shards(collection=collection["id"])
+    assert (shard["shard"], shard["node"]) == (f"{collection['id']}.0", node["node"])
+    assert collection["id"] in [each["collectionId"] for each in operator.list_anchors()]
+    ledger = operator.get_ledger(collection["id"])
+    assert ledger["account"]["collectionId"] == collection["id"]
+    for command in (
+        lambda: operator.move_shard(shard["shard"], "elsewhere"),
+        lambda: operator.drain_node("elsewhere"),
+        lambda: operator.resume_anchoring(shard["collection"]),
+    ):
+        with pytest.raises(package.BadRequestError):
+            command()
 
 
 def test_bad_arguments(provec: Provec) -> None:
@@ -278,6 +300,7 @@ BODIES = {
     "PutAlias": Provec.put_alias,
     "CreateAccount": ProvecOperator.create_account,
     "ChangePlan": ProvecOperator.change_plan,
+    "MoveShard": ProvecOperator.move_shard,
 }
 
 

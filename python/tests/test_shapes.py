@@ -58,6 +58,18 @@ CALLS: dict[str, Callable[[], object]] = {
     "listAccounts": lambda: list(operator.list_accounts()),
     "changePlan": lambda: operator.change_plan("a", "free"),
     "deleteAccount": lambda: operator.delete_account("a"),
+    "getAccount": lambda: operator.get_account("a"),
+    "listAccountKeys": lambda: list(operator.list_keys("a")),
+    "createAccountKey": lambda: operator.create_key("a", "k"),
+    "revokeAccountKey": lambda: operator.revoke_key("a", "k"),
+    "listNodes": lambda: operator.list_nodes(),
+    "drainNode": lambda: operator.drain_node("n"),
+    "listShards": lambda: list(operator.list_shards()),
+    "moveShard": lambda: operator.move_shard("c.0", "n"),
+    "listAllCollections": lambda: list(operator.list_collections()),
+    "listAllAnchors": lambda: list(operator.list_anchors()),
+    "resumeAnchoring": lambda: operator.resume_anchoring("c"),
+    "getLedger": lambda: operator.get_ledger(),
 }
 
 

@@ -58,7 +58,8 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   );
   const sender = new Sender(options.minimumPace ?? MINIMUM_PACE);
   const responder = new Responder(config, log, sender);
-  const rateLimit = rateLimitOf(config.rateLimitPerSecond);
+  const rateLimit = rateLimitOf(config.rateLimitPerSecond, 'This API key');
+  const operatorRateLimit = rateLimitOf(INTERNAL_LIMITS.operatorRequestsPerSecond, "The operator's token");
   const pages = webPages({
     readiness: options.readiness ?? (async () => ({ status: 'ready', reasons: [] })),
     isStopping: () => door.isDraining,
@@ -72,7 +73,19 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     documents: { '/openapi.json': openApiDocument(config), [PINECONE_DOCUMENT_PATH]: pineconeDocument(config) },
   });
   const routes = [...routesOf(config.adminToken !== null), ...PINECONE_ROUTES, ...RECALL_ROUTES];
-  const parts = { config, clock, timers, log, metrics, overload, rateLimit, bodies, sender, responder };
+  const parts = {
+    config,
+    clock,
+    timers,
+    log,
+    metrics,
+    overload,
+    rateLimit,
+    operatorRateLimit,
+    bodies,
+    sender,
+    responder,
+  };
   const handler = new RequestHandler({ ...parts, pages, routes, dialects: DIALECTS });
   const { door = new FrontDoor(config, log, options.timeouts) } = options;
   const { actions, ...mixin } = handler.router.mixin;

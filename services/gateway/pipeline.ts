@@ -69,16 +69,17 @@ export async function runPipeline(exchange: RequestContext, parts: StepParts): P
   }
 }
 
-/** Counts a request against its key's limit. Throws RATE_LIMITED. */
-async function limitRate({ identity }: RequestContext, { rateLimit }: StepParts): Promise<void> {
-  if (identity !== null) await rateLimit(identity.keyId);
+/** Counts a request against the limit of its key or the operator's token. Throws RATE_LIMITED. */
+async function limitRate({ identity }: RequestContext, { operatorRateLimit, rateLimit }: StepParts): Promise<void> {
+  await (identity === null ? operatorRateLimit('operator') : rateLimit(identity.keyId));
 }
 
 /** Throws the route's 404 for an invalid name or id in the path: the same as for an unknown one. */
-function checkTarget({ route: { access, path }, target }: RequestContext, { config }: StepParts): void {
+function checkTarget({ route: { access, path }, target, item }: RequestContext, { config }: StepParts): void {
   if (path.includes('{name}') && !isCollectionName(target, config.limits)) throw notFound('COLLECTION_NOT_FOUND');
   if (path.includes('{id}') && !path.includes('{name}') && !ID.test(target))
     throw notFound(access === 'operator' ? 'ACCOUNT_NOT_FOUND' : 'KEY_NOT_FOUND');
+  if (path.includes('{key}') && !ID.test(item)) throw notFound('KEY_NOT_FOUND');
 }
 
 /**

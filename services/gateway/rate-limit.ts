@@ -1,11 +1,14 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { ProvecError } from '../../lib/errors.ts';
 
-/** Counts one request of an API key. Throws RATE_LIMITED. */
+/** Counts one request of an API key, or of the operator. Throws RATE_LIMITED. */
 export type RateLimit = (keyId: string) => Promise<void>;
 
-/** Returns a limit on requests per second for each API key, counted on this node. 0: no limit. */
-export function rateLimitOf(perSecond: number): RateLimit {
+/**
+ * Returns a limit on requests per second for each key, counted on this node. 0: no limit. `holder`
+ * begins the message.
+ */
+export function rateLimitOf(perSecond: number, holder: string): RateLimit {
   if (perSecond === 0) return async () => undefined;
   const limiter = new RateLimiterMemory({ points: perSecond, duration: 1 });
   return async (keyId) => {
@@ -13,7 +16,7 @@ export function rateLimitOf(perSecond: number): RateLimit {
       await limiter.consume(keyId);
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal;
-      throw new ProvecError('RATE_LIMITED', `This API key may send ${perSecond} requests per second.`, {
+      throw new ProvecError('RATE_LIMITED', `${holder} may send ${perSecond} requests per second.`, {
         retryAfterSeconds: Math.max(1, Math.ceil(refusal.msBeforeNext / 1000)),
       });
     }

@@ -3,6 +3,7 @@ import { itemAt } from '../../lib/checked-access.ts';
 import { invalidValue } from '../../lib/records/fields.ts';
 import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
 import { PROVEC } from './dialect.ts';
+import { OPERATOR_ROUTES } from './operator-routes.ts';
 import {
   deleteWidth,
   fetchWidth,
@@ -13,7 +14,7 @@ import {
   scanWidth,
   updateWidth,
 } from './overload/queues.ts';
-import { describeParameter } from './query-string.ts';
+import { fullPageOf, limitedPageOf } from './page-query.ts';
 import { updateForKey } from './record-update.ts';
 import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/json-pieces.ts';
 import {
@@ -33,22 +34,6 @@ function namespaceOf({ item, limits }: RouteInput): string {
   if (item === UNDECODABLE)
     throw invalidValue('namespace', 'percent-encoded UTF-8 without U+0000', 'bytes that are not');
   return decodeNamespace(item, 'namespace', limits);
-}
-
-/**
- * Returns the requested page. Throws INVALID_ARGUMENT unless `limit` is from 1 to `maxItems`; the
- * action checks the cursor.
- */
-function pageOf(query: RouteInput['query'], maxItems: number): { limit?: number; cursor?: string } {
-  const [limit, cursor] = [query.get('limit'), query.get('cursor')];
-  const isCount = limit === undefined || (/^\d{1,9}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= maxItems);
-  if (!isCount) throw invalidValue('limit', `a whole number from 1 to ${maxItems}`, describeParameter(limit));
-  return { ...(limit !== undefined && { limit: Number(limit) }), ...(cursor !== undefined && { cursor }) };
-}
-
-/** Like `pageOf`, with `maxItems` as the default limit. */
-function fullPageOf(query: RouteInput['query'], maxItems: number): { limit: number; cursor?: string } {
-  return { limit: maxItems, ...pageOf(query, maxItems) };
 }
 
 const PROOF = route('GET', '/collections/{name}/proof', 'collections.proof', 'read', {
@@ -179,7 +164,7 @@ const VECTOR_ROUTES = [
     query: ['prefix', 'limit', 'cursor'],
     params: (input) => ({
       ...collectionParams(input),
-      ...pageOf(input.query, input.limits.namespacesPageMax),
+      ...limitedPageOf(input.query, input.limits.namespacesPageMax),
       prefix: decodeNamespace(input.query.get('prefix') ?? '', 'prefix', input.limits),
     }),
   }),
@@ -202,7 +187,7 @@ const COLLECTION_ROUTES = [
   route('GET', '/collections', 'collections.list', 'read', {
     width: () => LIST_WIDTH,
     query: ['limit', 'cursor'],
-    params: ({ accountId, query, limits }) => ({ accountId, ...pageOf(query, limits.collectionsPageMax) }),
+    params: ({ accountId, query, limits }) => ({ accountId, ...limitedPageOf(query, limits.collectionsPageMax) }),
   }),
   route('POST', '/collections', 'collections.create', 'manage', {
     body: 'createCollection',
@@ -251,7 +236,7 @@ const COLLECTION_ROUTES = [
   }),
   route('GET', '/collections/{name}/anchors', 'collections.anchors', 'read', {
     query: ['limit', 'cursor'],
-    params: (input) => ({ ...collectionParams(input), ...pageOf(input.query, input.limits.anchorsPageMax) }),
+    params: (input) => ({ ...collectionParams(input), ...limitedPageOf(input.query, input.limits.anchorsPageMax) }),
   }),
 ];
 
@@ -290,30 +275,6 @@ const ACCOUNT_ROUTES = [
   route('DELETE', '/keys/{id}', 'keys.revoke', 'manage', {
     queue: 'unshared',
     params: ({ accountId, target }) => ({ accountId, id: target }),
-  }),
-];
-
-const OPERATOR_ROUTES = [
-  route('POST', '/admin/accounts', 'keys.createAccount', 'operator', {
-    queue: 'unshared',
-    body: 'createAccount',
-    status: 201,
-    params: ({ body }) => body,
-  }),
-  route('GET', '/admin/accounts', 'keys.accountsPage', 'operator', {
-    queue: 'unshared',
-    query: ['limit', 'cursor'],
-    params: ({ query, limits }) => fullPageOf(query, limits.accountsPageMax),
-  }),
-  route('PATCH', '/admin/accounts/{id}', 'keys.setPlan', 'operator', {
-    queue: 'unshared',
-    body: 'changePlan',
-    params: ({ body, target }) => ({ ...body, id: target }),
-    answer: (account) => ({ account }),
-  }),
-  route('DELETE', '/admin/accounts/{id}', 'keys.deleteAccount', 'operator', {
-    queue: 'unshared',
-    params: ({ target }) => ({ id: target }),
   }),
 ];
 

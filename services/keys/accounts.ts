@@ -46,6 +46,13 @@ export class Accounts {
     return { accounts: rows.map(viewOf), ...positionCursor(next) };
   }
 
+  /** Throws ACCOUNT_NOT_FOUND. */
+  async get(id: AccountId): Promise<AccountView> {
+    const row = await this.#catalog.getAccount(id);
+    if (row === null) throw notFound('ACCOUNT_NOT_FOUND');
+    return viewOf(row);
+  }
+
   /** Returns the account's plan, cached. Throws ACCOUNT_NOT_FOUND. */
   async plan(id: AccountId): Promise<PlanName> {
     const row = await this.#cache.get(id, () => this.#catalog.getAccount(id));

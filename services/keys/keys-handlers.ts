@@ -62,6 +62,7 @@ export class KeysHandlers {
       return this.#accounts.create(name, plan);
     },
     accountsPage: ({ params: { limit, cursor } }) => this.#accounts.page(limit, cursor),
+    account: ({ params }) => this.#accounts.get(params.id),
     setPlan: async (ctx) => {
       const { plan } = this.#requests.changePlan.decode(ctx.params);
       const account = await this.#accounts.setPlan(ctx.params.id, plan);

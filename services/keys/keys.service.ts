@@ -24,6 +24,7 @@ export default function keysService(runtime: Runtime): ServiceSchema {
       plan: { accountId: 'string' },
       createAccount: { name: sent, plan: sent },
       accountsPage: PAGE,
+      account: { id: 'string' },
       setPlan: { id: 'string', plan: sent },
       deleteAccount: { id: 'string' },
     }),

@@ -14,6 +14,18 @@ const ROUTES: [string, string, object | undefined][] = [
   ['GET', '/admin/accounts', undefined],
   ['PATCH', `/admin/accounts/${NOBODY}`, { plan: 'free' }],
   ['DELETE', `/admin/accounts/${NOBODY}`, undefined],
+  ['GET', `/admin/accounts/${NOBODY}`, undefined],
+  ['GET', `/admin/accounts/${NOBODY}/keys`, undefined],
+  ['POST', `/admin/accounts/${NOBODY}/keys`, { name: 'x' }],
+  ['DELETE', `/admin/accounts/${NOBODY}/keys/${NOBODY}`, undefined],
+  ['GET', '/admin/nodes', undefined],
+  ['POST', '/admin/nodes/x/drain', undefined],
+  ['GET', '/admin/shards', undefined],
+  ['POST', '/admin/shards/x.0/move', { node: 'x' }],
+  ['GET', '/admin/collections', undefined],
+  ['GET', '/admin/anchors', undefined],
+  ['POST', '/admin/anchors/x/resume', undefined],
+  ['GET', '/admin/ledger', undefined],
 ];
 
 describe('with an operator token', () => {
@@ -98,8 +110,73 @@ describe('with an operator token', () => {
     expect((await kept.api('GET', '/collections/owned/verify')).body).toMatchObject({ state: 'match', vectorCount: 1 });
   });
 
+  test('replaces a lost key while the service runs', async () => {
+    const { account, api } = await createTenant(service, 'free');
+    const keys = `/admin/accounts/${account.id}/keys`;
+    const { status, body } = await operator<{ key: { secret: string; id: string } }>('POST', keys, { name: 'new' });
+    expect(status).toBe(201);
+    // The Free plan has two keys.
+    expect(await operator('POST', keys, { name: 'third' })).toEqual(
+      refusal(429, 'PLAN_LIMIT_REACHED', { pricingUrl: expect.any(String) }),
+    );
+    const listed = await operator<{ keys: { id: string; name: string }[] }>('GET', keys);
+    expect(listed.body.keys.map(({ name }) => name)).toEqual(['new', 'first key']);
+    expect(JSON.stringify(listed.body)).not.toContain(body.key.secret);
+    const lost = listed.body.keys[1]!;
+    expect((await operator('DELETE', `${keys}/${lost.id}`)).body).toEqual({ revoked: true });
+    expect(await api('GET', '/collections')).toEqual(refusal(401, 'UNAUTHENTICATED'));
+    expect((await apiClient(service.url, body.key.secret)('GET', '/collections')).status).toBe(200);
+    expect(await operator('DELETE', `${keys}/${lost.id}`)).toEqual(refusal(404, 'KEY_NOT_FOUND'));
+    expect(await operator('DELETE', `${keys}/%00`)).toEqual(refusal(404, 'KEY_NOT_FOUND'));
+    expect(await operator('DELETE', `${keys}/${body.key.id}`)).toEqual(refusal(409, 'LAST_KEY'));
+  });
+
+  test("a key is revoked only in its own account, and another account's keys are not listed", async () => {
+    const [one, other] = [await createTenant(service, 'free'), await createTenant(service, 'free')];
+    const { keys } = (await operator<{ keys: { id: string }[] }>('GET', `/admin/accounts/${one.account.id}/keys`)).body;
+    expect(await operator('DELETE', `/admin/accounts/${other.account.id}/keys/${keys[0]!.id}`)).toEqual(
+      refusal(404, 'KEY_NOT_FOUND'),
+    );
+    expect((await one.api('GET', '/collections')).status).toBe(200);
+  });
+
+  test('shows accounts with their usage, page by page', async () => {
+    const { account, api } = await createTenant(service, 'free');
+    await api('POST', '/collections', { name: 'used', dimensions: 1 });
+    const { body } = await operator<{ account: AccountView }>('GET', `/admin/accounts/${account.id}`);
+    expect(body.account).toEqual({ ...account, usage: expect.objectContaining({ plan: 'free' }) });
+    expect(body.account.usage).toMatchObject({ usage: { collection_count: 1, key_count: 1 } });
+    const found: AccountView[] = [];
+    for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+      const page: { body: { accounts: AccountView[]; nextCursor?: string } } = await operator(
+        'GET',
+        `/admin/accounts?usage=true&limit=2${cursor && `&cursor=${cursor}`}`,
+      );
+      expect(page.body.accounts.length).toBeLessThanOrEqual(2);
+      found.push(...page.body.accounts);
+      cursor = page.body.nextCursor;
+    }
+    expect(found.find(({ id }) => id === account.id)).toEqual(body.account);
+    expect(await operator('GET', '/admin/accounts?usage=yes')).toEqual(refusalOf('usage'));
+  });
+
+  test.each([
+    ['/admin/shards?cursor=x', 'cursor'],
+    ['/admin/collections?limit=1001', 'limit'],
+    ['/admin/anchors?state=none', 'state'],
+    ['/admin/nodes?limit=1', 'limit'],
+  ])('refuses %s', async (path, field) => {
+    expect(await operator('GET', path)).toEqual(refusalOf(field));
+  });
+
   test('returns 404 for an unknown account', async () => {
     for (const id of [NOBODY, 'x', '%00']) {
+      expect(await operator('GET', `/admin/accounts/${id}`)).toEqual(refusal(404, 'ACCOUNT_NOT_FOUND'));
+      expect(await operator('GET', `/admin/accounts/${id}/keys`)).toEqual(refusal(404, 'ACCOUNT_NOT_FOUND'));
+      expect(await operator('POST', `/admin/accounts/${id}/keys`, { name: 'x' })).toEqual(
+        refusal(404, 'ACCOUNT_NOT_FOUND'),
+      );
+      expect(await operator('DELETE', `/admin/accounts/${id}/keys/x`)).toEqual(refusal(404, 'ACCOUNT_NOT_FOUND'));
       expect(await operator('PATCH', `/admin/accounts/${id}`, { plan: 'pro' })).toEqual(
         refusal(404, 'ACCOUNT_NOT_FOUND'),
       );

@@ -52,6 +52,21 @@ const OPERATOR_ROUTES = [
   'POST /api/v1/admin/accounts',
   'PATCH /api/v1/admin/accounts/{id}',
   'DELETE /api/v1/admin/accounts/{id}',
+  'GET /api/v1/admin/accounts/{id}',
+  'GET /api/v1/admin/accounts/{id}/keys',
+  'POST /api/v1/admin/accounts/{id}/keys',
+  'DELETE /api/v1/admin/accounts/{id}/keys/{key}',
+  'GET /api/v1/admin/nodes',
+  'GET /api/v1/admin/shards',
+  'GET /api/v1/admin/collections',
+  'GET /api/v1/admin/anchors',
+  'GET /api/v1/admin/ledger',
+];
+/** Operators' commands that a single process, or one that nothing is wrong with, refuses. */
+const COMMANDS = [
+  'POST /api/v1/admin/nodes/{node}/drain',
+  'POST /api/v1/admin/shards/{shard}/move',
+  'POST /api/v1/admin/anchors/{collection}/resume',
 ];
 
 let service: SharedService;
@@ -81,7 +96,7 @@ const namesOf = ({ operations }: ApiDocument) => operations.map(({ method, path 
 describe('the document', () => {
   test('is OpenAPI 3.1 with every route and no other', () => {
     expect(document.json).toMatchObject({ openapi: expect.stringMatching(/^3\.1\.\d$/), info: { title: 'Provec' } });
-    expect(namesOf(document)).toEqual([...ROUTES, ...OPERATOR_ROUTES].sort());
+    expect(namesOf(document)).toEqual([...ROUTES, ...OPERATOR_ROUTES, ...COMMANDS].sort());
   });
 
   test.each(['anchored', 'unmanaged'] as const)('has no dangling reference and nothing unused: %s', async (kind) =>
@@ -372,9 +387,29 @@ describe('its claims hold', () => {
     await call(`GET ${V1}/admin/accounts`, 200);
     await call(`PATCH ${V1}/admin/accounts/{id}`, 200, { id: tenant.account.id }, { plan: 'pro' });
     await call(`PATCH ${V1}/admin/accounts/{id}`, 400, { id: tenant.account.id }, { plan: 'gold' });
-    await call(`DELETE ${V1}/admin/accounts/{id}`, 200, { id: tenant.account.id });
-    await call(`DELETE ${V1}/admin/accounts/{id}`, 404, { id: tenant.account.id });
-    expect([...calls.succeeded].sort()).toEqual(namesOf(document));
+    const account = { id: tenant.account.id };
+    await call(`GET ${V1}/admin/accounts`, 200, { search: '?usage=true&limit=1' });
+    await call(`GET ${V1}/admin/accounts/{id}`, 200, account);
+    await call(`GET ${V1}/admin/accounts/{id}/keys`, 200, account);
+    const other = (await call(`POST ${V1}/admin/accounts/{id}/keys`, 201, account, { name: 'k' })) as { key: Json };
+    await call(`DELETE ${V1}/admin/accounts/{id}/keys/{key}`, 200, { ...account, key: other.key.id });
+    await call(`DELETE ${V1}/admin/accounts/{id}/keys/{key}`, 404, { ...account, key: other.key.id });
+    await call(`DELETE ${V1}/admin/accounts/{id}/keys/{key}`, 409, { ...account, key: tenant.key.id });
+    await call(`GET ${V1}/admin/nodes`, 200);
+    await call(`GET ${V1}/admin/shards`, 200, { search: '?limit=1' });
+    await call(`GET ${V1}/admin/shards`, 404, { search: '?collection=never' });
+    const listed = (await call(`GET ${V1}/admin/collections`, 200, { search: '?limit=1' })).collections as Json[];
+    await call(`GET ${V1}/admin/anchors`, 200, { search: '?limit=1' });
+    await call(`GET ${V1}/admin/anchors`, 400, { search: '?state=some' });
+    await call(`GET ${V1}/admin/ledger`, 200);
+    await call(`GET ${V1}/admin/ledger`, 200, { search: `?collection=${listed[0]!.id}` });
+    await call(`POST ${V1}/admin/nodes/{node}/drain`, 400, { node: 'never' });
+    await call(`POST ${V1}/admin/shards/{shard}/move`, 400, { shard: `${listed[0]!.id}.0` }, { node: 'never' });
+    await call(`POST ${V1}/admin/shards/{shard}/move`, 404, { shard: 'never.0' }, { node: 'never' });
+    await call(`POST ${V1}/admin/anchors/{collection}/resume`, 400, { collection: `${listed[0]!.id}` });
+    await call(`DELETE ${V1}/admin/accounts/{id}`, 200, account);
+    await call(`DELETE ${V1}/admin/accounts/{id}`, 404, account);
+    expect([...calls.succeeded, ...COMMANDS].sort()).toEqual(namesOf(document));
   });
 
   test('a request that the service refuses is invalid by the document too', () => {

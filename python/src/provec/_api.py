@@ -508,7 +508,7 @@ class NewApiKey(TypedDict):
     secret: str
 
 
-class Account(TypedDict):
+class _Account(TypedDict):
     #: UUID.
     id: str
     #: Name of the account.
@@ -517,6 +517,151 @@ class Account(TypedDict):
     plan: Literal["free", "pro", "business", "enterprise"]
     #: ISO 8601 UTC.
     created_at: str
+
+
+class Account(_Account, total=False):
+    usage: Usage
+
+
+class ShardNode(TypedDict):
+    #: Name of the node.
+    node: str
+    #: Version of Provec.
+    version: str | None
+    #: Null if the node cannot be reached.
+    uptimeSeconds: int | None
+    #: Whether the store has a lease of the node. True for a single process, which needs none.
+    lease: bool
+    #: Whether the node takes no more shards.
+    draining: bool
+    #: Shards in memory.
+    open: int | None
+    #: Shards that are being opened.
+    opening: int | None
+    #: Copies of other nodes' shards.
+    copies: int | None
+    #: Memory that the shards take.
+    bytes: int | None
+    #: Memory that the node may use.
+    memoryLimitBytes: int | None
+    #: Requests that wait for a shard.
+    queued: int | None
+    #: Average number of busy worker threads, out of `workers`. Null for a single process.
+    load: float | None
+    #: Worker threads.
+    workers: int | None
+    #: Why the node did not answer; fields that only it can report are null then.
+    error: str | None
+
+
+class OtherNode(TypedDict):
+    #: Name of the node.
+    node: str
+    #: Version of Provec.
+    version: str | None
+    #: Null if the node cannot be reached.
+    uptimeSeconds: int | None
+    #: Services that run there.
+    services: list[str]
+    #: Whether calls can reach the node.
+    available: bool
+
+
+class ShardFollowers(TypedDict):
+    #: Node that holds the copy.
+    node: str
+    #: Commits that the copy lacks.
+    lag: int | None
+
+
+class Shard(TypedDict):
+    #: `<collection id>.<index>`
+    shard: str
+    #: `<account id>/<name>`
+    collection: str
+    #: Node that holds the shard; null if none does.
+    node: str | None
+    #: Number of times that a node took the shard.
+    epoch: int
+    #: Commits.
+    seq: int
+    #: Stored records.
+    records: int
+    #: Size in memory. Null unless the shard is known to be open.
+    bytes: int | None
+    #: Copies on other nodes.
+    followers: list[ShardFollowers]
+    #: `closed`: held by a node, and not in memory. `unclaimed`: a node takes it when it is next
+    #: used.
+    state: Literal["open", "closed", "unclaimed", "unreachable"]
+
+
+class CollectionOfAccount(TypedDict):
+    #: UUID.
+    id: str
+    #: UUID.
+    accountId: str
+    #: Name of the account.
+    account: str
+    #: Name of the collection.
+    name: str
+    #: Shards.
+    shards: int
+    #: Followers per shard.
+    replicas: int
+    #: Stored vectors.
+    vectors: int
+    #: Memory that its open shards take.
+    bytes: int
+    #: `none`: nothing was to be anchored yet.
+    anchor: Literal["none", "confirmed", "pending", "halted", "closing"]
+
+
+class AnchorOverview(TypedDict):
+    #: UUID.
+    collectionId: str
+    #: `<account id>/<name>`; null if the collection was deleted.
+    collection: str | None
+    #: `halted`: nothing is anchored until the operator resumes it.
+    state: Literal["none", "confirmed", "pending", "halted", "closing"]
+    #: Version that is to be anchored.
+    wantedVersion: int | None
+    #: Version of the newest confirmed root.
+    confirmedVersion: int | None
+    #: Age of the oldest root that waits. Null if none does.
+    waitingSeconds: int | None
+    #: Age of the newest confirmed root.
+    confirmedAgeSeconds: int | None
+    #: What contradicts what Provec recorded.
+    haltedReason: str | None
+
+
+class LedgerAccount(TypedDict):
+    #: UUID.
+    collectionId: str
+    #: The collection's account on the ledger.
+    address: str
+    #: Link to it in an explorer.
+    explorerUrl: str | None
+
+
+class _Ledger(TypedDict):
+    #: False if the ledger is off: nothing is anchored.
+    enabled: bool
+    #: Whether it is the service's own ledger, for development.
+    isEmbedded: bool
+    #: Cluster of Solana.
+    cluster: str
+    #: Address of the Token-2022 program.
+    program: str
+    #: Address that signs. Null if the ledger is off.
+    authority: str | None
+    #: Origins of the nodes of the ledger.
+    rpc: list[str]
+
+
+class Ledger(_Ledger, total=False):
+    account: LedgerAccount
 
 
 class _ExportedRecord(TypedDict):
@@ -754,12 +899,106 @@ class ListAccountsResult(_ListAccountsResult, total=False):
     nextCursor: str
 
 
+class GetAccountResult(TypedDict):
+    account: Account
+
+
 class ChangePlanResult(TypedDict):
     account: Account
 
 
 class DeleteAccountResult(TypedDict):
     deleted: Literal[True]
+
+
+class _ListAccountKeysResult(TypedDict):
+    keys: list[ApiKey]
+
+
+class ListAccountKeysResult(_ListAccountKeysResult, total=False):
+    #: Cursor of the next page; absent on the last page.
+    nextCursor: str
+
+
+class CreateAccountKeyResult(TypedDict):
+    key: NewApiKey
+
+
+class RevokeAccountKeyResult(TypedDict):
+    revoked: Literal[True]
+
+
+class ListNodesResult(TypedDict):
+    shardNodes: list[ShardNode]
+    others: list[OtherNode]
+    #: Nodes left out because there are too many to list.
+    omitted: int
+
+
+class DrainNodeResult(TypedDict):
+    #: Name of the node.
+    node: str
+    #: Shards that it still holds.
+    left: int
+
+
+class ListShardsResultUnreachable(TypedDict):
+    #: Name of the node.
+    node: str
+    #: Why it did not answer.
+    error: str
+
+
+class _ListShardsResult(TypedDict):
+    shards: list[Shard]
+    #: Nodes that did not answer, so that what only they can report is missing.
+    unreachable: list[ListShardsResultUnreachable]
+
+
+class ListShardsResult(_ListShardsResult, total=False):
+    #: Cursor of the next page; absent on the last page.
+    nextCursor: str
+
+
+class MoveShardResult(TypedDict):
+    #: `<collection id>.<index>`
+    shard: str
+    #: Node that held it; null if none did.
+    from: str | None
+    #: Node that holds it now.
+    to: str
+
+
+class ListAllCollectionsResultUnreachable(TypedDict):
+    #: Name of the node.
+    node: str
+    #: Why it did not answer.
+    error: str
+
+
+class _ListAllCollectionsResult(TypedDict):
+    collections: list[CollectionOfAccount]
+    #: Nodes that did not answer, so that what only they can report is missing.
+    unreachable: list[ListAllCollectionsResultUnreachable]
+
+
+class ListAllCollectionsResult(_ListAllCollectionsResult, total=False):
+    #: Cursor of the next page; absent on the last page.
+    nextCursor: str
+
+
+class _ListAllAnchorsResult(TypedDict):
+    anchors: list[AnchorOverview]
+
+
+class ListAllAnchorsResult(_ListAllAnchorsResult, total=False):
+    #: Cursor of the next page; absent on the last page.
+    nextCursor: str
+
+
+class ResumeAnchoringResult(TypedDict):
+    #: UUID.
+    collectionId: str
 
 
 #: Where each operation is, below `/api/v1`.
@@ -797,8 +1036,20 @@ ROUTES = {
     "revokeKey": ("DELETE", "/keys/{id}"),
     "createAccount": ("POST", "/admin/accounts"),
     "listAccounts": ("GET", "/admin/accounts"),
+    "getAccount": ("GET", "/admin/accounts/{id}"),
     "changePlan": ("PATCH", "/admin/accounts/{id}"),
     "deleteAccount": ("DELETE", "/admin/accounts/{id}"),
+    "listAccountKeys": ("GET", "/admin/accounts/{id}/keys"),
+    "createAccountKey": ("POST", "/admin/accounts/{id}/keys"),
+    "revokeAccountKey": ("DELETE", "/admin/accounts/{id}/keys/{key}"),
+    "listNodes": ("GET", "/admin/nodes"),
+    "drainNode": ("POST", "/admin/nodes/{node}/drain"),
+    "listShards": ("GET", "/admin/shards"),
+    "moveShard": ("POST", "/admin/shards/{shard}/move"),
+    "listAllCollections": ("GET", "/admin/collections"),
+    "listAllAnchors": ("GET", "/admin/anchors"),
+    "resumeAnchoring": ("POST", "/admin/anchors/{collection}/resume"),
+    "getLedger": ("GET", "/admin/ledger"),
 }
 
 #: What no client sends again by itself: a second time answers otherwise.
@@ -836,5 +1087,10 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "listAliases": {"limit": 1000},
     "listKeys": {"limit": 1000},
     "createKey": {"scopes": ["read","write","manage"]},
-    "listAccounts": {"limit": 1000},
+    "listAccounts": {"limit": 1000, "usage": False},
+    "listAccountKeys": {"limit": 1000},
+    "createAccountKey": {"scopes": ["read","write","manage"]},
+    "listShards": {"limit": 100},
+    "listAllCollections": {"limit": 100},
+    "listAllAnchors": {"limit": 100},
 }

@@ -251,7 +251,85 @@ SHAPES: dict[str, Any] = {
         "id": "string",
         "name": "string",
         "plan": "string",
-        "created_at": "string"
+        "created_at": "string",
+        "usage?": "#Usage"
+    },
+    "ShardNode": {
+        "node": "string",
+        "version": "string | null",
+        "uptimeSeconds": "integer | null",
+        "lease": "boolean",
+        "draining": "boolean",
+        "open": "integer | null",
+        "opening": "integer | null",
+        "copies": "integer | null",
+        "bytes": "integer | null",
+        "memoryLimitBytes": "integer | null",
+        "queued": "integer | null",
+        "load": "number | null",
+        "workers": "integer | null",
+        "error": "string | null"
+    },
+    "OtherNode": {
+        "node": "string",
+        "version": "string | null",
+        "uptimeSeconds": "integer | null",
+        "services": [
+            "string"
+        ],
+        "available": "boolean"
+    },
+    "Shard": {
+        "shard": "string",
+        "collection": "string",
+        "node": "string | null",
+        "epoch": "integer",
+        "seq": "integer",
+        "records": "integer",
+        "bytes": "integer | null",
+        "followers": [
+            {
+                "node": "string",
+                "lag": "integer | null"
+            }
+        ],
+        "state": "string"
+    },
+    "CollectionOfAccount": {
+        "id": "string",
+        "accountId": "string",
+        "account": "string",
+        "name": "string",
+        "shards": "integer",
+        "replicas": "integer",
+        "vectors": "integer",
+        "bytes": "integer",
+        "anchor": "string"
+    },
+    "AnchorOverview": {
+        "collectionId": "string",
+        "collection": "string | null",
+        "state": "string",
+        "wantedVersion": "integer | null",
+        "confirmedVersion": "integer | null",
+        "waitingSeconds": "integer | null",
+        "confirmedAgeSeconds": "integer | null",
+        "haltedReason": "string | null"
+    },
+    "Ledger": {
+        "enabled": "boolean",
+        "isEmbedded": "boolean",
+        "cluster": "string",
+        "program": "string",
+        "authority": "string | null",
+        "rpc": [
+            "string"
+        ],
+        "account?": {
+            "collectionId": "string",
+            "address": "string",
+            "explorerUrl": "string | null"
+        }
     }
 }
 
@@ -447,10 +525,77 @@ ANSWERS: dict[str, Any] = {
         ],
         "nextCursor?": "string"
     },
+    "getAccount": {
+        "account": "#Account"
+    },
     "changePlan": {
         "account": "#Account"
     },
     "deleteAccount": {
         "deleted": "boolean"
-    }
+    },
+    "listAccountKeys": {
+        "keys": [
+            "#ApiKey"
+        ],
+        "nextCursor?": "string"
+    },
+    "createAccountKey": {
+        "key": "#NewApiKey"
+    },
+    "revokeAccountKey": {
+        "revoked": "boolean"
+    },
+    "listNodes": {
+        "shardNodes": [
+            "#ShardNode"
+        ],
+        "others": [
+            "#OtherNode"
+        ],
+        "omitted": "integer"
+    },
+    "drainNode": {
+        "node": "string",
+        "left": "integer"
+    },
+    "listShards": {
+        "shards": [
+            "#Shard"
+        ],
+        "unreachable": [
+            {
+                "node": "string",
+                "error": "string"
+            }
+        ],
+        "nextCursor?": "string"
+    },
+    "moveShard": {
+        "shard": "string",
+        "from": "string | null",
+        "to": "string"
+    },
+    "listAllCollections": {
+        "collections": [
+            "#CollectionOfAccount"
+        ],
+        "unreachable": [
+            {
+                "node": "string",
+                "error": "string"
+            }
+        ],
+        "nextCursor?": "string"
+    },
+    "listAllAnchors": {
+        "anchors": [
+            "#AnchorOverview"
+        ],
+        "nextCursor?": "string"
+    },
+    "resumeAnchoring": {
+        "collectionId": "string"
+    },
+    "getLedger": "#Ledger"
 }

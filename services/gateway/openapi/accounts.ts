@@ -51,17 +51,6 @@ export const ACCOUNT_SCHEMAS: OpenApiSchemas = {
   ApiKey: object(KEY),
   NewApiKey: object({ ...KEY, secret: textSchema('Secret of the key, shown only in this response.') }),
 };
-/** Schemas that only operator routes use. */
-export const OPERATOR_SCHEMAS: OpenApiSchemas = {
-  Account: object({
-    id: textSchema('UUID.'),
-    name: textSchema('Name of the account.'),
-    plan: plan.schema,
-    created_at: time(),
-  }),
-};
-
-const [account, key] = [ref('Account'), ref('NewApiKey')];
 
 export const ACCOUNT_DESCRIPTIONS: Descriptions = {
   'metering.usage': ['getUsage', "This month's usage and the plan's limits", ref('Usage')],
@@ -73,16 +62,8 @@ export const ACCOUNT_DESCRIPTIONS: Descriptions = {
   'keys.create': [
     'createKey',
     'Create a key; only this response contains its secret',
-    object({ key }),
+    object({ key: ref('NewApiKey') }),
     'The new key may have scopes that the creating key lacks, since `manage` administers the account. Otherwise an account that lost its last key with `read` could never be read again.',
   ],
   'keys.revoke': ['revokeKey', 'Revoke a key', object({ revoked: TRUE })],
-  'keys.createAccount': ['createAccount', 'Create an account with its first key', object({ account, key })],
-  'keys.accountsPage': [
-    'listAccounts',
-    'List accounts, oldest first',
-    object({ accounts: listSchema(account), nextCursor: MORE }, ['nextCursor']),
-  ],
-  'keys.setPlan': ['changePlan', "Change an account's plan", object({ account })],
-  'keys.deleteAccount': ['deleteAccount', 'Delete an account with everything it owns', object({ deleted: TRUE })],
 };

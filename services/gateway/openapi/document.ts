@@ -4,10 +4,11 @@ import { requestNameOf } from '../bodies/decoders.ts';
 import { PROVEC } from '../dialect.ts';
 import { patternOf } from '../route.ts';
 import { routesOf } from '../routes.ts';
-import { ACCOUNT_DESCRIPTIONS, ACCOUNT_SCHEMAS, OPERATOR_SCHEMAS } from './accounts.ts';
+import { ACCOUNT_DESCRIPTIONS, ACCOUNT_SCHEMAS } from './accounts.ts';
 import { COLLECTION_DESCRIPTIONS, collectionSchemas } from './collections.ts';
 import { withExamples } from './examples/attached.ts';
 import { errorResponses, HEADER_COMPONENTS, operationOf, requestSchemas, TAGS } from './operation.ts';
+import { OPERATOR_DESCRIPTIONS, OPERATOR_SCHEMAS } from './operator.ts';
 import {
   integerSchema,
   listSchema,
@@ -65,6 +66,21 @@ const NOT_READY = object(
   ['reasons'],
 );
 
+const named = (name: string, description: string): object => ({
+  name,
+  in: 'path',
+  required: true,
+  description,
+  schema: { type: 'string', minLength: 1, maxLength: 1_024 },
+});
+/** Path parameters that only the operator's routes use. */
+const OPERATOR_PARAMETERS: Readonly<Record<string, object>> = {
+  Key: named('key', 'Id of the key.'),
+  Node: named('node', 'Name of the node.'),
+  Shard: named('shard', '`<collection>.<index>`'),
+  Collection: named('collection', 'The collection, by its id or as `<account>/<name>`, percent-encoded.'),
+};
+
 /** Paths outside `/api/v1`. They need no key and show no tenant's data. */
 const OPERATION_PATHS: OpenApiSchemas = {
   '/': page('about', 'About this service, with links', 'What Provec is, its state, and a first request.', {
@@ -101,7 +117,11 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
   for (const route of routes) {
     const path = patternOf(route);
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationOf(route, limits, DESCRIPTIONS);
+    paths[path][route.method.toLowerCase()] = operationOf(
+      route,
+      limits,
+      route.access === 'operator' ? OPERATOR_DESCRIPTIONS : DESCRIPTIONS,
+    );
   }
   const whole = routes.filter(({ streams }) => streams !== 'request');
   const bodies = new Set(whole.flatMap(({ body }) => (body === null ? [] : [requestNameOf(body)])));
@@ -143,6 +163,7 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
           description: 'Id as returned by lists.',
           schema: { type: 'string' },
         },
+        ...(adminToken === null ? {} : OPERATOR_PARAMETERS),
       },
       headers: HEADER_COMPONENTS,
       securitySchemes: {

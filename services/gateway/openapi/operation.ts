@@ -4,6 +4,7 @@ import { CURSOR_MAX_CHARS } from '../../../contracts/requests/page-cursor.ts';
 import { type RequestName, requestsOf } from '../../../contracts/requests/requests.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
+import { TABLE_PAGE_MAX } from '../operator-routes.ts';
 import { NDJSON_TYPE } from '../responses/sender.ts';
 import type { Route } from '../route.ts';
 import { withExamples } from './examples/attached.ts';
@@ -14,6 +15,8 @@ export type Descriptions = {
   readonly [A in ActionName]?: readonly [id: string, summary: string, answer: OpenApiSchema, description?: string];
 };
 
+/** Operators' actions that name a collection, with or without its account. */
+const REFERENCES = ['cluster.shards', 'cluster.move', 'cluster.resume', 'cluster.ledger'] as const;
 const QUERIES = ['collections.query', 'collections.queries'] as const;
 
 /** Errors beyond those that every request of a kind can get, in the order of the document. */
@@ -29,11 +32,11 @@ const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
   ],
   RECORD_NOT_FOUND: QUERIES,
   NAMESPACE_NOT_FOUND: ['collections.deleteNamespace'],
-  COLLECTION_NOT_FOUND: ['collections.putAlias'],
+  COLLECTION_NOT_FOUND: ['collections.putAlias', ...REFERENCES],
   ALIAS_NOT_FOUND: ['collections.getAlias', 'collections.deleteAlias'],
   VERIFICATION_NOT_FOUND: ['verification.get'],
   KEY_NOT_FOUND: ['keys.revoke'],
-  ACCOUNT_NOT_FOUND: ['keys.setPlan', 'keys.deleteAccount'],
+  ACCOUNT_NOT_FOUND: REFERENCES,
   COLLECTION_EXISTS: ['collections.create', 'collections.putAlias'],
   ALIAS_EXISTS: ['collections.create'],
   NAME_IS_ALIAS: ['collections.putAlias', 'collections.remove'],
@@ -106,10 +109,12 @@ export function errorResponses(
 export function errorsOf({ access, action, body, method, path, mayBeAway }: Route): ReadonlySet<ErrorCode> {
   return new Set<ErrorCode>([
     ...ALWAYS,
-    ...(access === 'operator' ? [] : (['FORBIDDEN', 'RATE_LIMITED'] as const)),
+    'RATE_LIMITED',
+    ...(access === 'operator' ? [] : (['FORBIDDEN'] as const)),
     ...(access === 'read' || method === 'GET' ? [] : (['OUT_OF_CAPACITY'] as const)),
     ...(body === null ? [] : WITH_BODY),
     ...(path.includes('{name}') ? (['COLLECTION_NOT_FOUND'] as const) : []),
+    ...(path.includes('/accounts/{id}') ? (['ACCOUNT_NOT_FOUND'] as const) : []),
     ...(mayBeAway ? (['SHARD_UNAVAILABLE'] as const) : []),
     ...(Object.keys(ERRORS) as ErrorCode[]).filter((code) => ERRORS[code]?.includes(action)),
   ]);
@@ -123,10 +128,17 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   alias: 'Alias',
   id: 'Id',
   namespace: 'Namespace',
+  key: 'Key',
+  node: 'Node',
+  shard: 'Shard',
+  collection: 'Collection',
 };
 
 /** Bounds of a `limit` whose default is its maximum. */
 const ofFullPage = (maximum: number): OpenApiSchema => ({ maximum, default: maximum });
+
+/** Bounds of a page of the cluster's tables. */
+const TABLE_PAGE: OpenApiSchema = { maximum: TABLE_PAGE_MAX, default: 100 };
 
 function parametersOf(route: Route, limits: Limits): object[] {
   const [target, namespace] = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
@@ -138,6 +150,9 @@ function parametersOf(route: Route, limits: Limits): object[] {
     'keys.accountsPage': ofFullPage(limits.accountsPageMax),
     'collections.namespaces': { maximum: limits.namespacesPageMax, default: limits.namespacesPageDefault },
     'collections.anchors': { maximum: limits.anchorsPageMax, default: limits.anchorsPageDefault },
+    'cluster.shards': TABLE_PAGE,
+    'cluster.collections': TABLE_PAGE,
+    'cluster.anchors': TABLE_PAGE,
   };
   const query: OpenApiParameters = {
     limit: {
@@ -148,6 +163,16 @@ function parametersOf(route: Route, limits: Limits): object[] {
       description: '`nextCursor` of the previous page.',
       schema: { type: 'string', minLength: 1, maxLength: CURSOR_CHARS[route.action] ?? CURSOR_MAX_CHARS },
     },
+    usage: {
+      description: 'Whether to add the usage of each account.',
+      schema: { type: 'boolean', default: false },
+    },
+    collection: {
+      description:
+        route.action === 'cluster.ledger' ? 'Collection whose account to add.' : 'Only shards of this collection.',
+      schema: { type: 'string', minLength: 1, maxLength: 1_024 },
+    },
+    state: { description: 'Only anchors in this state.', schema: { type: 'string', enum: ['pending', 'halted'] } },
     prefix: { description: 'Only names with this prefix.', schema: ref('Namespace') },
     namespace: { description: 'Namespace of the record to prove.', schema: ref('Namespace') },
     id: {
@@ -169,7 +194,7 @@ export const TAGS = {
   Verification: 'Check a collection without trusting the service: roots, proofs, anchors.',
   Usage: "The account's counts this month, and the limits of its plan.",
   Keys: "The account's API keys.",
-  Operator: 'Accounts and their plans, for the holder of the operator token.',
+  Operator: 'Accounts, keys, nodes, shards, anchors and the ledger, for the holder of the operator token.',
   Operations: "For monitors, orchestrators and tools. They need no key, and return no account's data.",
 } as const satisfies Readonly<Record<string, string>>;
 type Tag = keyof typeof TAGS;

@@ -17,6 +17,7 @@ export interface StepParts {
   metrics: Metrics;
   overload: Overload;
   rateLimit: RateLimit;
+  operatorRateLimit: RateLimit;
   bodies: BodyPool;
   sender: Sender;
   responder: Responder;

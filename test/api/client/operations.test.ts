@@ -192,7 +192,34 @@ test('an operator creates, changes and deletes accounts', async () => {
   expect(await new Provec({ url: service.url, apiKey: key.secret }).listCollections().all()).toEqual([]);
   expect(await operator.changePlan(account.id, { plan: 'pro' })).toMatchObject({ plan: 'pro' });
   expect((await operator.listAccounts().all()).map(({ id }) => id)).toContain(account.id);
+  const listed = (await operator.listAccounts({ usage: true }).all()).find(({ id }) => id === account.id);
+  expect(listed).toEqual(await operator.getAccount(account.id));
+  expect(listed?.usage).toMatchObject({ plan: 'pro', usage: { key_count: 1 } });
+  const replacement = await operator.createKey(account.id, { name: 'replacement' });
+  await operator.revokeKey(account.id, key.id);
+  expect((await operator.listKeys(account.id).all()).map(({ id }) => id)).toEqual([replacement.id]);
   await operator.deleteAccount(account.id);
+});
+
+test('an operator sees the cluster, and is told why a command cannot be carried out', async () => {
+  const { shardNodes } = await operator.listNodes();
+  expect(shardNodes).toMatchObject([{ error: null, draining: false }]);
+  const { id } = await provec.collection('notes').describe();
+  const [shard] = await operator.listShards({ collection: id }).all();
+  expect(shard).toMatchObject({ shard: `${id}.0`, node: shardNodes[0]!.node, state: 'open' });
+  expect((await operator.listCollections({ limit: 1 }).all()).map((each) => each.id)).toContain(id);
+  const anchors = await operator.listAnchors().all();
+  expect(anchors.find(({ collectionId }) => collectionId === id)?.collection).toMatch(/\/notes$/);
+  expect(await operator.listAnchors({ state: 'halted' }).all()).toEqual([]);
+  const { account, authority } = await operator.getLedger({ collection: id });
+  expect(account?.collectionId).toBe(id);
+  expect(authority).toMatch(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/);
+  const refused = [
+    operator.moveShard(shard!.shard, { node: 'elsewhere' }),
+    operator.drainNode('elsewhere'),
+    operator.resumeAnchoring(`${shard!.collection}`),
+  ];
+  for (const command of refused) await expect(command).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
 });
 
 test('these tests covered every operation of the OpenAPI document', async () => {

@@ -268,7 +268,7 @@ class AsyncProvec(_AsyncConnected):
 
 
 class AsyncProvecOperator(_AsyncConnected):
-    """Manages the accounts of a Provec service; requires its `PROVEC_ADMIN_TOKEN`."""
+    """Manages the accounts and nodes of a Provec service; requires its `PROVEC_ADMIN_TOKEN`."""
 
     def __init__(
         self,
@@ -292,17 +292,18 @@ class AsyncProvecOperator(_AsyncConnected):
         self._transport = AsyncTransport(url, admin_token, options, http_client, "admin_token")
 
     def list_accounts(
-        self, *, limit: int = 1000, cursor: str | None = None
+        self, *, limit: int = 1000, cursor: str | None = None, usage: bool = False
     ) -> AsyncListing[api.ListAccountsResult, api.Account]:
         """Lists the accounts. Iterating requests one page after another.
 
         Args:
             limit: Maximum number of accounts per page.
             cursor: `nextCursor` of a page, to start at the page after it.
+            usage: Whether to add the usage of each account. A page then has at most 100.
         """
 
         async def ask(cursor: str | None) -> api.ListAccountsResult:
-            query = given(limit=limit, cursor=cursor)
+            query = given(limit=limit, cursor=cursor, usage="true" if usage else None)
             return cast(
                 api.ListAccountsResult, await self._transport.send("listAccounts", query=query)
             )
@@ -332,3 +333,148 @@ class AsyncProvecOperator(_AsyncConnected):
     async def delete_account(self, id: str) -> None:
         """Deletes an account with its keys and collections."""
         await self._transport.send("deleteAccount", {"id": id})
+
+    async def get_account(self, id: str) -> api.Account:
+        """Returns an account with its usage."""
+        answer = await self._transport.send("getAccount", {"id": id})
+        return cast(api.GetAccountResult, answer)["account"]
+
+    def list_keys(
+        self, account_id: str, *, limit: int = 1000, cursor: str | None = None
+    ) -> AsyncListing[api.ListAccountKeysResult, api.ApiKey]:
+        """Lists an account's keys, newest first, without their secrets.
+
+        Args:
+            account_id: Id of the account.
+            limit: Maximum number of items per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
+        """
+
+        async def ask(cursor: str | None) -> api.ListAccountKeysResult:
+            query = given(limit=limit, cursor=cursor)
+            return cast(
+                api.ListAccountKeysResult,
+                await self._transport.send("listAccountKeys", {"id": account_id}, query=query),
+            )
+
+        return AsyncListing(ask, cursor, "keys")
+
+    async def create_key(
+        self,
+        account_id: str,
+        name: str,
+        *,
+        scopes: Sequence[Scope] = ("read", "write", "manage"),
+        expires_at: str | None = None,
+    ) -> api.NewApiKey:
+        """Creates a key of an account, such as one that replaces a lost key.
+
+        Only this answer has its secret.
+
+        Args:
+            account_id: Id of the account.
+            name: What the key is for.
+            scopes: What the key may do. No scope implies another.
+            expires_at: Time at which the key expires, in ISO 8601 with an offset; None for never.
+        """
+        body = {
+            **given(name=name, scopes=scopes),
+            **({} if expires_at is None else {"expires_at": expires_at}),
+        }
+        answer = await self._transport.send("createAccountKey", {"id": account_id}, body=body)
+        return cast(api.CreateAccountKeyResult, answer)["key"]
+
+    async def revoke_key(self, account_id: str, key: str) -> None:
+        """Revokes an account's key."""
+        await self._transport.send("revokeAccountKey", {"id": account_id, "key": key})
+
+    async def list_nodes(self) -> api.ListNodesResult:
+        """Lists the nodes of the service."""
+        return cast(api.ListNodesResult, await self._transport.send("listNodes"))
+
+    async def drain_node(self, node: str) -> api.DrainNodeResult:
+        """Moves all shards off a node, which takes none until it restarts."""
+        answer = await self._transport.send("drainNode", {"node": node})
+        return cast(api.DrainNodeResult, answer)
+
+    def list_shards(
+        self, *, limit: int = 1000, cursor: str | None = None, collection: str | None = None
+    ) -> AsyncListing[api.ListShardsResult, api.Shard]:
+        """Lists shards: where they are, and how far their copies have got.
+
+        Args:
+            limit: Maximum number of items per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
+            collection: Id of a collection, or "<account>/<name>"; None: all collections.
+        """
+
+        async def ask(cursor: str | None) -> api.ListShardsResult:
+            query = given(limit=limit, cursor=cursor, collection=collection)
+            return cast(
+                api.ListShardsResult,
+                await self._transport.send("listShards", query=query),
+            )
+
+        return AsyncListing(ask, cursor, "shards")
+
+    async def move_shard(self, shard: str, node: str) -> api.MoveShardResult:
+        """Gives a shard to another node.
+
+        Args:
+            shard: "<collection>.<index>"
+            node: Node that takes the shard.
+        """
+        answer = await self._transport.send("moveShard", {"shard": shard}, body={"node": node})
+        return cast(api.MoveShardResult, answer)
+
+    def list_collections(
+        self, *, limit: int = 1000, cursor: str | None = None
+    ) -> AsyncListing[api.ListAllCollectionsResult, api.CollectionOfAccount]:
+        """Lists the collections of all accounts.
+
+        Args:
+            limit: Maximum number of items per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
+        """
+
+        async def ask(cursor: str | None) -> api.ListAllCollectionsResult:
+            query = given(limit=limit, cursor=cursor)
+            return cast(
+                api.ListAllCollectionsResult,
+                await self._transport.send("listAllCollections", query=query),
+            )
+
+        return AsyncListing(ask, cursor, "collections")
+
+    def list_anchors(
+        self, *, limit: int = 1000, cursor: str | None = None, state: str | None = None
+    ) -> AsyncListing[api.ListAllAnchorsResult, api.AnchorOverview]:
+        """Lists what is on the ledger, and what waits.
+
+        Args:
+            limit: Maximum number of items per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
+            state: "pending" or "halted"; None: all.
+        """
+
+        async def ask(cursor: str | None) -> api.ListAllAnchorsResult:
+            query = given(limit=limit, cursor=cursor, state=state)
+            return cast(
+                api.ListAllAnchorsResult,
+                await self._transport.send("listAllAnchors", query=query),
+            )
+
+        return AsyncListing(ask, cursor, "anchors")
+
+    async def resume_anchoring(self, collection: str) -> None:
+        """Accepts the content of a halted collection as right, and anchors it."""
+        await self._transport.send("resumeAnchoring", {"collection": collection})
+
+    async def get_ledger(self, collection: str | None = None) -> api.Ledger:
+        """Returns the ledger and its authority.
+
+        Args:
+            collection: A collection whose account on the ledger to add.
+        """
+        query = given(collection=collection)
+        return cast(api.Ledger, await self._transport.send("getLedger", query=query))

@@ -10,14 +10,8 @@ const READER = {
   last_used_at: null,
   revoked: false,
 };
-const ACME = {
-  id: '17860112-2f4b-4a06-9ad2-759d072ff18f',
-  name: 'acme',
-  plan: 'free',
-  created_at: '2026-11-26T12:35:22.637Z',
-};
 
-/** Examples of the account's and the operator's operations. */
+/** Examples of the account's operations. */
 export const ACCOUNTS: readonly Example[] = [
   {
     operation: 'getUsage',
@@ -74,52 +68,5 @@ export const ACCOUNTS: readonly Example[] = [
       status: 409,
       requestId: '89a2f16a-239c-48c8-a4a8-08f05d54f0a1',
     },
-  },
-  {
-    operation: 'createAccount',
-    summary: 'On the Free plan',
-    body: { name: 'acme', plan: 'free' },
-    answer: {
-      account: ACME,
-      key: {
-        id: '08ab603b-b4d8-4793-9822-d1987cb038b2',
-        name: 'first key',
-        key_prefix: 'pv_live_isNM',
-        scopes: ['read', 'write', 'manage'],
-        created_at: '2026-11-26T12:35:22.640Z',
-        expires_at: null,
-        last_used_at: null,
-        revoked: false,
-        secret: 'pv_live_isNMeoxB38FFhDzLqwR23lJqIw4R2DdiHPj5HkvFIJQ',
-      },
-    },
-  },
-  {
-    operation: 'listAccounts',
-    summary: 'The first one and another',
-    answer: {
-      accounts: [
-        {
-          id: 'b4a1c5d2-7f0e-4c36-9d58-2e6f81a0c937',
-          name: 'default',
-          plan: 'enterprise',
-          created_at: '2026-11-26T12:35:19.644Z',
-        },
-        ACME,
-      ],
-    },
-  },
-  {
-    operation: 'changePlan',
-    summary: 'To Pro',
-    path: { id: '17860112-2f4b-4a06-9ad2-759d072ff18f' },
-    body: { plan: 'pro' },
-    answer: { account: { ...ACME, plan: 'pro' } },
-  },
-  {
-    operation: 'deleteAccount',
-    summary: 'An account',
-    path: { id: '17860112-2f4b-4a06-9ad2-759d072ff18f' },
-    answer: { deleted: true },
   },
 ];

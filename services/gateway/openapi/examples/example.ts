@@ -15,4 +15,8 @@ export interface Example {
   readonly answer: object | readonly object[] | string;
   /** True if the response has more members than `answer`. */
   readonly isExcerpt?: true;
+  /** Members of the response whose values differ between runs. */
+  readonly varies?: readonly string[];
+  /** True if a fresh single process cannot give this response. */
+  readonly isElsewhere?: true;
 }

@@ -1,7 +1,9 @@
 import { ACCOUNTS } from './accounts.ts';
 import { ALIASES } from './aliases.ts';
+import { CLUSTER } from './cluster.ts';
 import { COLLECTIONS_CREATED, COLLECTIONS_MANAGED } from './collections.ts';
 import type { Example } from './example.ts';
+import { OPERATOR_ACCOUNTS } from './operator-accounts.ts';
 import { PAGES } from './pages.ts';
 import { RECORDS_PROVED } from './proofs.ts';
 import { RECORDS_DELETED, RECORDS_WRITTEN } from './records.ts';
@@ -19,5 +21,7 @@ export const STORY: readonly Example[] = [
   ...COLLECTIONS_MANAGED,
   ...REFUSED,
   ...ACCOUNTS,
+  ...OPERATOR_ACCOUNTS,
+  ...CLUSTER,
   ...PAGES,
 ];

@@ -127,6 +127,18 @@ describe('a service that is not Provec and answers {}', () => {
     listAccounts: () => operator.listAccounts().all(),
     changePlan: () => operator.changePlan('a', { plan: 'free' }),
     deleteAccount: () => operator.deleteAccount('a'),
+    getAccount: () => operator.getAccount('a'),
+    listAccountKeys: () => operator.listKeys('a').all(),
+    createAccountKey: () => operator.createKey('a', { name: 'k' }),
+    revokeAccountKey: () => operator.revokeKey('a', 'k'),
+    listNodes: () => operator.listNodes(),
+    drainNode: () => operator.drainNode('n'),
+    listShards: () => operator.listShards().all(),
+    moveShard: () => operator.moveShard('c.0', { node: 'n' }),
+    listAllCollections: () => operator.listCollections().all(),
+    listAllAnchors: () => operator.listAnchors().all(),
+    resumeAnchoring: () => operator.resumeAnchoring('c'),
+    getLedger: () => operator.getLedger(),
   };
   test.each(Object.entries(CALLS))('%s rejects', async (operation, call) => {
     const error = await call().catch((reason: unknown) => reason);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Errors } from 'moleculer';
 import { outOfCapacity } from '../../../../lib/admission/out-of-capacity.ts';
 import { ProvecError, unknownCollection } from '../../../../lib/errors.ts';
+import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
 import { retriedCalls } from '../../../../mixins/retried-calls.ts';
 import { StoreError } from '../../../../store/port.ts';
 import { ADMIN_TOKEN, type Edge, KEY, READ_KEY, startEdge, until } from './harness.ts';
@@ -417,3 +418,25 @@ test.each([
     }
   },
 );
+
+test("429 RATE_LIMITED for the operator's token, which does not affect API keys", async () => {
+  const edge = await startEdge({ env: { PROVEC_ADMIN_TOKEN: ADMIN_TOKEN } });
+  const list = (token: string) =>
+    edge.request('GET', `${V1}/admin/accounts`, undefined, { authorization: `Bearer ${token}` });
+  try {
+    // Wrong tokens do not count against the limit.
+    const many = 6 * INTERNAL_LIMITS.operatorRequestsPerSecond;
+    const wrong = await Promise.all(Array.from({ length: 40 }, () => list(`${ADMIN_TOKEN}x`)));
+    expect(new Set(wrong.map(({ status }) => status))).toEqual(new Set([401]));
+    const replies = await Promise.all(Array.from({ length: many }, () => list(ADMIN_TOKEN)));
+    const refused = replies.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused[0]!.json).toMatchObject({
+      code: 'RATE_LIMITED',
+      error: expect.stringContaining("The operator's token may send"),
+    });
+    expect((await edge.request('GET', `${V1}/usage`)).status).toBe(200);
+  } finally {
+    await edge.stop();
+  }
+});

@@ -1,0 +1,206 @@
+import { plan } from '../../../contracts/requests/account-requests.ts';
+import type { Descriptions } from './operation.ts';
+import {
+  countSchema,
+  flagSchema,
+  integerSchema,
+  listSchema,
+  MORE,
+  nullableSchema,
+  type OpenApiSchema,
+  type OpenApiSchemas,
+  object,
+  ref,
+  TRUE,
+  textSchema,
+  time,
+} from './schema.ts';
+
+const nullableText = (description: string): OpenApiSchema => nullableSchema(textSchema(description));
+const nullableCount = (description: string): OpenApiSchema => nullableSchema(countSchema(description));
+
+const NODE: OpenApiSchemas = {
+  node: textSchema('Name of the node.'),
+  version: nullableText('Version of Provec.'),
+  uptimeSeconds: nullableCount('Null if the node cannot be reached.'),
+};
+const collection = textSchema('`<account id>/<name>`');
+
+/** Schemas that only the operator's routes use. */
+export const OPERATOR_SCHEMAS: OpenApiSchemas = {
+  Account: object(
+    {
+      id: textSchema('UUID.'),
+      name: textSchema('Name of the account.'),
+      plan: plan.schema,
+      created_at: time(),
+      usage: ref('Usage'),
+    },
+    ['usage'],
+  ),
+  ShardNode: object({
+    ...NODE,
+    lease: flagSchema('Whether the store has a lease of the node. True for a single process, which needs none.'),
+    draining: flagSchema('Whether the node takes no more shards.'),
+    open: nullableCount('Shards in memory.'),
+    opening: nullableCount('Shards that are being opened.'),
+    copies: nullableCount("Copies of other nodes' shards."),
+    bytes: nullableCount('Memory that the shards take.'),
+    memoryLimitBytes: nullableCount('Memory that the node may use.'),
+    queued: nullableCount('Requests that wait for a shard.'),
+    load: nullableSchema({
+      type: 'number',
+      description: 'Average number of busy worker threads, out of `workers`. Null for a single process.',
+    }),
+    workers: nullableCount('Worker threads.'),
+    error: nullableText('Why the node did not answer; fields that only it can report are null then.'),
+  }),
+  OtherNode: object({
+    ...NODE,
+    services: listSchema({ type: 'string' }, { description: 'Services that run there.' }),
+    available: flagSchema('Whether calls can reach the node.'),
+  }),
+  Shard: object({
+    shard: textSchema('`<collection id>.<index>`'),
+    collection,
+    node: nullableText('Node that holds the shard; null if none does.'),
+    epoch: countSchema('Number of times that a node took the shard.'),
+    seq: countSchema('Commits.'),
+    records: countSchema('Stored records.'),
+    bytes: nullableCount('Size in memory. Null unless the shard is known to be open.'),
+    followers: listSchema(
+      object({ node: textSchema('Node that holds the copy.'), lag: nullableCount('Commits that the copy lacks.') }),
+      { description: 'Copies on other nodes.' },
+    ),
+    state: textSchema(
+      '`closed`: held by a node, and not in memory. `unclaimed`: a node takes it when it is next used.',
+      { enum: ['open', 'closed', 'unclaimed', 'unreachable'] },
+    ),
+  }),
+  CollectionOfAccount: object({
+    id: textSchema('UUID.'),
+    accountId: textSchema('UUID.'),
+    account: textSchema('Name of the account.'),
+    name: textSchema('Name of the collection.'),
+    shards: countSchema('Shards.'),
+    replicas: countSchema('Followers per shard.'),
+    vectors: countSchema('Stored vectors.'),
+    bytes: countSchema('Memory that its open shards take.'),
+    anchor: textSchema('`none`: nothing was to be anchored yet.', {
+      enum: ['none', 'confirmed', 'pending', 'halted', 'closing'],
+    }),
+  }),
+  AnchorOverview: object({
+    collectionId: textSchema('UUID.'),
+    collection: nullableText('`<account id>/<name>`; null if the collection was deleted.'),
+    state: textSchema('`halted`: nothing is anchored until the operator resumes it.', {
+      enum: ['none', 'confirmed', 'pending', 'halted', 'closing'],
+    }),
+    wantedVersion: nullableSchema(integerSchema('Version that is to be anchored.')),
+    confirmedVersion: nullableSchema(integerSchema('Version of the newest confirmed root.')),
+    waitingSeconds: nullableCount('Age of the oldest root that waits. Null if none does.'),
+    confirmedAgeSeconds: nullableCount('Age of the newest confirmed root.'),
+    haltedReason: nullableText('What contradicts what Provec recorded.'),
+  }),
+  Ledger: object(
+    {
+      enabled: flagSchema('False if the ledger is off: nothing is anchored.'),
+      isEmbedded: flagSchema("Whether it is the service's own ledger, for development."),
+      cluster: textSchema('Cluster of Solana.'),
+      program: textSchema('Address of the Token-2022 program.'),
+      authority: nullableText('Address that signs. Null if the ledger is off.'),
+      rpc: listSchema({ type: 'string' }, { description: 'Origins of the nodes of the ledger.' }),
+      account: object({
+        collectionId: textSchema('UUID.'),
+        address: textSchema("The collection's account on the ledger."),
+        explorerUrl: nullableText('Link to it in an explorer.'),
+      }),
+    },
+    ['account'],
+  ),
+};
+
+const account = ref('Account');
+const unreachable = listSchema(
+  object({ node: textSchema('Name of the node.'), error: textSchema('Why it did not answer.') }),
+  { description: 'Nodes that did not answer, so that what only they can report is missing.' },
+);
+const UNKNOWN = 'A collection is named by its id, as `<account>/<name>`, or by a name that only one account has.';
+
+/** Descriptions of the operator's routes. */
+export const OPERATOR_DESCRIPTIONS: Descriptions = {
+  'keys.createAccount': [
+    'createAccount',
+    'Create an account with its first key',
+    object({ account, key: ref('NewApiKey') }),
+  ],
+  'keys.accountsPage': [
+    'listAccounts',
+    'List accounts, oldest first',
+    object({ accounts: listSchema(account), nextCursor: MORE }, ['nextCursor']),
+    'With `usage=true` each account has its usage, and a page has at most 100.',
+  ],
+  'keys.account': ['getAccount', 'Get an account with its usage', object({ account })],
+  'keys.setPlan': ['changePlan', "Change an account's plan", object({ account })],
+  'keys.deleteAccount': ['deleteAccount', 'Delete an account with everything it owns', object({ deleted: TRUE })],
+  'keys.page': [
+    'listAccountKeys',
+    "List an account's keys, newest first, without their secrets",
+    object({ keys: listSchema(ref('ApiKey')), nextCursor: MORE }, ['nextCursor']),
+  ],
+  'keys.create': [
+    'createAccountKey',
+    'Create a key of an account, such as one that replaces a lost key',
+    object({ key: ref('NewApiKey') }),
+    'Only this response contains the secret. The plan limits the number of keys.',
+  ],
+  'keys.revoke': ['revokeAccountKey', "Revoke an account's key", object({ revoked: TRUE })],
+  'cluster.nodes': [
+    'listNodes',
+    'List the nodes of the service',
+    object({
+      shardNodes: listSchema(ref('ShardNode')),
+      others: listSchema(ref('OtherNode')),
+      omitted: countSchema('Nodes left out because there are too many to list.'),
+    }),
+  ],
+  'cluster.drain': [
+    'drainNode',
+    'Move all shards off a node',
+    object({ node: textSchema('Name of the node.'), left: countSchema('Shards that it still holds.') }),
+    'The node takes no shards until it restarts. Repeat the request while `left` is above 0.',
+  ],
+  'cluster.shards': [
+    'listShards',
+    'List shards: where they are, and how far their copies have got',
+    object({ shards: listSchema(ref('Shard')), unreachable, nextCursor: MORE }, ['nextCursor']),
+    UNKNOWN,
+  ],
+  'cluster.move': [
+    'moveShard',
+    'Give a shard to another node',
+    object({
+      shard: textSchema('`<collection id>.<index>`'),
+      from: nullableText('Node that held it; null if none did.'),
+      to: textSchema('Node that holds it now.'),
+    }),
+    'Reads and writes wait while the shard moves.',
+  ],
+  'cluster.collections': [
+    'listAllCollections',
+    'List the collections of all accounts',
+    object({ collections: listSchema(ref('CollectionOfAccount')), unreachable, nextCursor: MORE }, ['nextCursor']),
+  ],
+  'cluster.anchors': [
+    'listAllAnchors',
+    'List what is on the ledger, and what waits',
+    object({ anchors: listSchema(ref('AnchorOverview')), nextCursor: MORE }, ['nextCursor']),
+  ],
+  'cluster.resume': [
+    'resumeAnchoring',
+    'Accept the content of a halted collection, and anchor it',
+    object({ collectionId: textSchema('UUID.') }),
+    'This decides that what the shards hold is right. Find out first why the collection is halted.',
+  ],
+  'cluster.ledger': ['getLedger', 'Get the ledger and its authority', ref('Ledger'), UNKNOWN],
+};

@@ -1,0 +1,183 @@
+import pLimit from 'p-limit';
+import type { RowRange, TablePage } from '../../contracts/actions/cluster.ts';
+import type { AccountsPage } from '../../contracts/actions/keys.ts';
+import { isProvecError } from '../../lib/errors.ts';
+import { invalidValue } from '../../lib/records/fields.ts';
+import { PROVEC } from './dialect.ts';
+import { fullPageOf, limitedPageOf } from './page-query.ts';
+import { describeParameter } from './query-string.ts';
+import { type RouteCall, type RouteInput, routesBelow } from './route.ts';
+
+const route = routesBelow(PROVEC);
+
+/** Maximum rows of a page of shards, collections or anchors. */
+export const TABLE_PAGE_MAX = 1_000;
+/** Maximum accounts of a page with their usage, which takes a call for each. */
+const USAGE_PAGE_MAX = 100;
+/** Accounts whose usage one request reads at a time. */
+const USAGES_AT_ONCE = 8;
+/** States by which a page of anchors can be filtered, with their names in the store. */
+const ANCHOR_STATES = { pending: 'due', halted: 'halted' } as const;
+
+/** Timeout in ms for moving a shard, longer than the steps of the move. */
+const MOVE_TIMEOUT_MS = 240_000;
+/** Timeout in ms for draining a node, longer than the drain. */
+const DRAIN_TIMEOUT_MS = 90_000;
+
+const PAGE = ['limit', 'cursor'];
+
+/** Returns a page of accounts with their usage, without accounts that were deleted meanwhile. */
+async function accountsWithUsage(page: { limit: number; cursor?: string }, call: RouteCall): Promise<AccountsPage> {
+  const { accounts, ...more } = await call('keys.accountsPage', page);
+  const known = await pLimit(USAGES_AT_ONCE).map(accounts, async (account) => {
+    try {
+      return [{ ...account, usage: await call('metering.usage', { accountId: account.id }) }];
+    } catch (error) {
+      if (isProvecError(error) && error.code === 'ACCOUNT_NOT_FOUND') return [];
+      throw error;
+    }
+  });
+  return { accounts: known.flat(), ...more };
+}
+
+function wantsUsage(query: RouteInput['query']): boolean {
+  const usage = query.get('usage') ?? 'false';
+  if (usage !== 'true' && usage !== 'false') throw invalidValue('usage', 'true or false', describeParameter(usage));
+  return usage === 'true';
+}
+
+/** Returns the requested rows. A cursor is the offset of the first row. */
+function rowsOf(query: RouteInput['query']): RowRange {
+  const { limit, cursor } = limitedPageOf(query, TABLE_PAGE_MAX);
+  if (cursor !== undefined && !/^\d{1,9}$/.test(cursor))
+    throw invalidValue('cursor', '`nextCursor` of the previous page', describeParameter(cursor));
+  return { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { offset: Number(cursor) }) };
+}
+
+/** Returns a page whose rows are called `name`. */
+const tableAnswer =
+  (name: string) =>
+  <T>({ rows, next, ...others }: TablePage<T>): object => ({
+    [name]: rows,
+    ...others,
+    ...(next !== null && { nextCursor: `${next}` }),
+  });
+
+function collectionOf(query: RouteInput['query']): { collection?: string } {
+  const collection = query.get('collection');
+  return collection === undefined ? {} : { collection };
+}
+
+function standingOf(query: RouteInput['query']): { standing?: 'due' | 'halted' } {
+  const state = query.get('state');
+  if (state === undefined) return {};
+  if (state !== 'pending' && state !== 'halted')
+    throw invalidValue('state', 'pending or halted', describeParameter(state));
+  return { standing: ANCHOR_STATES[state] };
+}
+
+const inAccount = ({ target }: Pick<RouteInput, 'target'>) => ({ accountId: target });
+
+const ACCOUNT_ROUTES = [
+  route('POST', '/admin/accounts', 'keys.createAccount', 'operator', {
+    queue: 'unshared',
+    body: 'createAccount',
+    status: 201,
+    params: ({ body }) => body,
+  }),
+  route('GET', '/admin/accounts', 'keys.accountsPage', 'operator', {
+    queue: 'unshared',
+    query: [...PAGE, 'usage'],
+    perform: ({ query, limits }, call) => {
+      const page = fullPageOf(query, limits.accountsPageMax);
+      if (!wantsUsage(query)) return call('keys.accountsPage', page);
+      return accountsWithUsage({ ...page, limit: Math.min(page.limit, USAGE_PAGE_MAX) }, call);
+    },
+  }),
+  route('GET', '/admin/accounts/{id}', 'keys.account', 'operator', {
+    queue: 'unshared',
+    perform: async ({ target }, call) => {
+      const account = await call('keys.account', { id: target });
+      return { account: { ...account, usage: await call('metering.usage', { accountId: target }) } };
+    },
+  }),
+  route('PATCH', '/admin/accounts/{id}', 'keys.setPlan', 'operator', {
+    queue: 'unshared',
+    body: 'changePlan',
+    params: ({ body, target }) => ({ ...body, id: target }),
+    answer: (account) => ({ account }),
+  }),
+  route('DELETE', '/admin/accounts/{id}', 'keys.deleteAccount', 'operator', {
+    queue: 'unshared',
+    params: ({ target }) => ({ id: target }),
+  }),
+  route('GET', '/admin/accounts/{id}/keys', 'keys.page', 'operator', {
+    queue: 'unshared',
+    query: PAGE,
+    perform: async (input, call) => {
+      await call('keys.account', { id: input.target });
+      return call('keys.page', { ...inAccount(input), ...fullPageOf(input.query, input.limits.keysPageMax) });
+    },
+  }),
+  route('POST', '/admin/accounts/{id}/keys', 'keys.create', 'operator', {
+    queue: 'unshared',
+    body: 'createKey',
+    status: 201,
+    params: (input) => ({ ...input.body, ...inAccount(input) }),
+    answer: (key) => ({ key }),
+  }),
+  route('DELETE', '/admin/accounts/{id}/keys/{key}', 'keys.revoke', 'operator', {
+    queue: 'unshared',
+    perform: async (input, call) => {
+      await call('keys.account', { id: input.target });
+      return call('keys.revoke', { ...inAccount(input), id: input.item });
+    },
+  }),
+];
+
+const CLUSTER_ROUTES = [
+  route('GET', '/admin/nodes', 'cluster.nodes', 'operator', { queue: 'unshared' }),
+  route('POST', '/admin/nodes/{node}/drain', 'cluster.drain', 'operator', {
+    queue: 'unshared',
+    timeoutMs: DRAIN_TIMEOUT_MS,
+    params: ({ target }) => ({ node: target }),
+  }),
+  route('GET', '/admin/shards', 'cluster.shards', 'operator', {
+    queue: 'unshared',
+    query: ['collection', ...PAGE],
+    params: ({ query }) => ({ ...collectionOf(query), ...rowsOf(query) }),
+    answer: tableAnswer('shards'),
+  }),
+  route('POST', '/admin/shards/{shard}/move', 'cluster.move', 'operator', {
+    queue: 'unshared',
+    body: 'moveShard',
+    timeoutMs: MOVE_TIMEOUT_MS,
+    params: ({ target, body: { node } }) => ({ shard: target, node }),
+  }),
+  route('GET', '/admin/collections', 'cluster.collections', 'operator', {
+    queue: 'unshared',
+    query: PAGE,
+    params: ({ query }) => rowsOf(query),
+    answer: tableAnswer('collections'),
+  }),
+  route('GET', '/admin/anchors', 'cluster.anchors', 'operator', {
+    queue: 'unshared',
+    query: ['state', ...PAGE],
+    params: ({ query }) => ({ ...standingOf(query), ...rowsOf(query) }),
+    answer: tableAnswer('anchors'),
+  }),
+  route('POST', '/admin/anchors/{collection}/resume', 'cluster.resume', 'operator', {
+    queue: 'unshared',
+    timeoutMs: MOVE_TIMEOUT_MS,
+    params: ({ target }) => ({ collection: target }),
+  }),
+  route('GET', '/admin/ledger', 'cluster.ledger', 'operator', {
+    queue: 'unshared',
+    query: ['collection'],
+    params: ({ query }) => collectionOf(query),
+    answer: ({ account, ...info }) => ({ ...info, ...(account !== null && { account }) }),
+  }),
+];
+
+/** Routes below `/admin`, which only the operator may use. */
+export const OPERATOR_ROUTES = [...ACCOUNT_ROUTES, ...CLUSTER_ROUTES];
