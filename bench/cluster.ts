@@ -144,7 +144,7 @@ function absences(results: { alone: AvailabilityGap; copied: AvailabilityGap; to
     return `median ${ms(median(times))}, longest ${ms(Math.max(...times))}`;
   };
   const failures = results.reduce((total, { alone }) => total + alone.failures, 0);
-  return `away ${away('alone')}; with a copy ${away('copied')}; ${failures} reads failed`;
+  return `unavailable ${away('alone')}; with a copy ${away('copied')}; ${failures} reads failed`;
 }
 
 async function failOvers(cluster: BenchCluster, alone: Watched, copied: Watched): Promise<void> {
@@ -154,7 +154,7 @@ async function failOvers(cluster: BenchCluster, alone: Watched, copied: Watched)
   const awayMs = moves.map(({ away }) => away.longestMs);
   say(
     `a shard is moved (${moves.length} x)`,
-    `away median ${ms(median(awayMs))}, longest ${ms(Math.max(...awayMs))}; took ${ms(median(moveMs))}; ` +
+    `unavailable median ${ms(median(awayMs))}, longest ${ms(Math.max(...awayMs))}; took ${ms(median(moveMs))}; ` +
       `${moves.reduce((total, { away }) => total + away.failures, 0)} reads failed`,
   );
   const kills = await repeat(3, 'kills', () => trouble.killed());

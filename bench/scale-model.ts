@@ -23,7 +23,7 @@ const COLUMNS: [string, (figures: Figures) => string][] = [
   ['shards', ({ after }) => after.shards.toFixed(2)],
   ['back', ({ returned }) => String(returned)],
   ['dead after s', ({ foundDeadMs }) => seconds(foundDeadMs)],
-  ['away s p50/max', ({ awayMedianMs, awayMaxMs }) => `${seconds(awayMedianMs)}/${seconds(awayMaxMs)}`],
+  ['unavailable s p50/max', ({ awayMedianMs, awayMaxMs }) => `${seconds(awayMedianMs)}/${seconds(awayMaxMs)}`],
   ['store ops/s (peak)', ({ operations }) => `${round(operations.perSecond)} (${round(operations.peak)})`],
   ['rows/s', ({ rows }) => round(rows.perSecond)],
   ['messages/s (peak)', ({ messages }) => `${messages.perSecond.toFixed(1)} (${round(messages.peak)})`],

@@ -75,7 +75,7 @@ async function textOf(file: string, whereThereIsNone: string): Promise<string> {
 }
 
 /**
- * Creates the secret; returns false if it exists. Of several processes that start at once, one
+ * Creates the secret; returns false if it exists. If several processes start at once, one
  * creates it, and none reads an incomplete file.
  */
 async function makeSecret(file: string): Promise<boolean> {

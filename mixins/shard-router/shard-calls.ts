@@ -43,7 +43,7 @@ const COPY_MAX_MS = 2_000;
 /** Broadcast by a shard node that found another one dead: `{ node }`. */
 export const NODE_DEAD = 'shards.nodeDead';
 
-/** Whether a call changes nothing and is repeated if its answer is lost. */
+/** Whether the call only reads, so it may be repeated if its answer is lost. */
 export const isShardRead = (action: string): boolean => RETRYABLE_CALLS.has(action);
 
 interface CallOptions {

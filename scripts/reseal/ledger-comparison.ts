@@ -69,7 +69,7 @@ export async function compareWithLedger(
     return contradicts(`It has ${collection.shards} shards, but the root on the ledger is of ${confirmed.cut.length}.`);
   const content = await contentOf(store, collection, confirmed?.cut ?? null);
   if (content.contradiction !== null) return contradicts(content.contradiction);
-  if (isUnsound) return notHeld('What the store says of its anchors was not written under this keypair.');
+  if (isUnsound) return notHeld('The anchors in the store were not written under this keypair.');
   if (row?.trusted && row.trusted === describeAccount(account))
     return notHeld("An operator's decision over what the ledger holds has yet to be anchored.");
   const finding = await reconcile(account, {

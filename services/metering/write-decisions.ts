@@ -22,7 +22,10 @@ export type Decision =
   | { outcome: 'reserved' }
   | { outcome: 'count' }
   | { outcome: 'refused'; limit: 'writes' | 'vectors'; used: number }
-  /** It does not fit beside orphaned holds. `forMs`: time until the last one in its way expires. */
+  /**
+   * It does not fit beside orphaned holds. `forMs`: time until the last hold that blocks it
+   * expires.
+   */
   | { outcome: 'uncertain'; forMs: number }
   /** Its ticket has expired or is unknown. */
   | { outcome: 'gone' };

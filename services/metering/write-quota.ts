@@ -62,7 +62,7 @@ export class WriteQuota {
   /**
    * Reserves room for a write; without a ticket, `need.vectors` is an upper bound. Throws
    * PLAN_LIMIT_REACHED. Throws UNAVAILABLE after waiting too long for others, or at once if only
-   * orphaned holds are in its way or its ticket is gone.
+   * orphaned holds block it or its ticket is gone.
    */
   reserve(accountId: AccountId, request: WriteRequest): Promise<WriteAnswer> {
     const account = this.#account(accountId);

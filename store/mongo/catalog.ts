@@ -190,7 +190,7 @@ export class MongoCatalog implements StoredCatalog {
   async deleteAccount(id: AccountId, seal: string, deletingSeal: string): Promise<boolean> {
     const _id = idPart(id);
     const owned = { account: _id, state: 'live' as const };
-    // Once deletion has begun, nothing stored in its way can stop it.
+    // Once deletion has begun, leftover documents must not block it.
     if (seal !== deletingSeal && (await this.#collections.findOne(owned)) !== null)
       throw new RangeError('the account to delete still owns collections');
     const $set = { deleting: true as const, 'row.seal': deletingSeal };

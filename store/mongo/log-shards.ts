@@ -19,8 +19,8 @@ const FORM = fields({ index: count, trimmedThrough: count, accounts: optional(li
 const KNOWN_MAX = 10_000;
 
 /**
- * Data about each shard's log beside its entries: that it exists, how far it is trimmed, and which
- * accounts it was charged to.
+ * Data about each shard's log beside its entries: that it exists, the seq it is trimmed through,
+ * and the accounts it was charged to.
  */
 export class LogShards {
   readonly #shards: Collection<LogShardDocument>;

@@ -26,7 +26,7 @@ import type { Transferred } from './transferred.ts';
  */
 export type Role = 'log' | 'records';
 
-/** What the thread says of itself. */
+/** State of the thread itself. */
 interface ThreadTable {
   /** Throws StoreError while one of its files cannot be written. */
   reach(): void;
@@ -45,7 +45,7 @@ export interface Tables {
   leases: Sync<LeaseStore>;
   records: RecordTables;
   traces: TraceTable;
-  /** Present only if `Opening.resealing` is set. */
+  /** Present only if `StoreThreadOptions.resealing` is set. */
   reseal: ResealTables;
 }
 

@@ -136,6 +136,6 @@ function statusOf(found: unknown): TransactionStatus {
 }
 
 /** Throws EndpointError if the response is not as expected. */
-export function checkResponse(isSaid: boolean, what: string): asserts isSaid {
-  if (!isSaid) throw new EndpointError(`The endpoint's response lacks ${what}.`);
+export function checkResponse(isPresent: boolean, what: string): asserts isPresent {
+  if (!isPresent) throw new EndpointError(`The endpoint's response lacks ${what}.`);
 }

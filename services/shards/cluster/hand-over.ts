@@ -59,7 +59,7 @@ export class HandOver {
 
   /**
    * Moves a shard held here, one move at a time, and resolves once the other node has opened it.
-   * Rejects with the error of that opening.
+   * Rejects with the error that the opening failed with.
    */
   move(key: ShardKey, to: string): Promise<void> {
     return this.#moves.runExclusive(() => this.#move(key, to));
@@ -85,7 +85,7 @@ export class HandOver {
 
   /**
    * Gives a shard held here to another node. Resolves once that node has opened it, or once a third
-   * node has claimed it. Rejects with the error of the opening.
+   * node has claimed it. Rejects with the error that the opening failed with.
    */
   async give(spec: ShardSpec, to: string, terms: TransferOptions): Promise<void> {
     const { shardCache, membership, peers } = this.#options;

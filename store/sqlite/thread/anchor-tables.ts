@@ -134,7 +134,7 @@ function instanceOf(instance: string, row: string): AnchoringInstance {
     const decoded = decodeRow<AnchoringInstance>(row, 'An instance');
     if (decoded.instance === instance) return decoded;
   } catch {
-    // Said below.
+    // The caller sees the instance as dead.
   }
   return { instance, beat: 0, confirmed: 0, failures: 0 };
 }

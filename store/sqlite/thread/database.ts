@@ -237,7 +237,7 @@ export class Database {
     this.#isSchemaDoubted = false;
   }
 
-  /** Does the same, whatever the file says of its changes. */
+  /** Same as `assertSchema`, even if the file's schema version has not changed. */
   compareSchema(connection = this.#connection): void {
     const difference = this.#schema.difference(connection);
     if (difference === null) return;
