@@ -59,9 +59,9 @@ export class Exported<T = ExportedRecord> implements AsyncIterable<T> {
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     let isWhole = false;
     for await (const line of this.lines()) {
-      const said = lineOf(line);
-      if ('end' in said) isWhole = true;
-      else if (!('export' in said)) yield said as T;
+      const item = lineOf(line);
+      if ('end' in item) isWhole = true;
+      else if (!('export' in item)) yield item as T;
     }
     if (!isWhole) throw new APIConnectionError('The export was cut off: it has no end.');
   }

@@ -56,6 +56,6 @@ export class MoleculerLogger extends Loggers.Base<Loggers.Base.LoggerOptions> {
  * action and node, so their names are removed.
  */
 function kindOf(message: string, err: Error | undefined): string {
-  const said = `${message} ${err?.name}: ${err?.message}`.replace(REQUEST_IDS, '');
-  return err?.name === 'BrokerDisconnectedError' ? said.replace(NAMES, '') : said;
+  const kind = `${message} ${err?.name}: ${err?.message}`.replace(REQUEST_IDS, '');
+  return err?.name === 'BrokerDisconnectedError' ? kind.replace(NAMES, '') : kind;
 }

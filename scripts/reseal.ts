@@ -46,17 +46,17 @@ interface Run {
 async function open({ config: { mongoUrl, dataDir }, keys, asked }: Run): Promise<StoreToReseal> {
   if (mongoUrl === null) return openSqliteToReseal(dataDir, keys, asked.lost);
   const { openMongoToReseal } = await import('../store/mongo/resealing.ts');
-  return openMongoToReseal({ url: mongoUrl, keys, believes: asked.lost });
+  return openMongoToReseal({ url: mongoUrl, keys, trustsLog: asked.lost });
 }
 
 /** Goes through all seals and prints the findings. */
 async function reseal(
   { seals }: StoreToReseal,
   { asked, keys, hasEarlier }: Run,
-  belief: TrustPolicy,
+  policy: TrustPolicy,
 ): Promise<Report> {
   const report = new Report(asked.apply);
-  for await (const finding of (asked.apply ? resealAll : auditSeals)(seals, keys, belief)) {
+  for await (const finding of (asked.apply ? resealAll : auditSeals)(seals, keys, policy)) {
     const line = report.add(finding);
     if (line !== null) say(line);
   }
@@ -110,7 +110,7 @@ async function withoutSecret(store: StoreToReseal, run: Run): Promise<number> {
       say(`missing: the collection ${quoteValue(id)} has anchors but is not in the catalog`);
     }
     if (asked.apply) for (const each of judged) await lost.contradict(each);
-    const report = await reseal(store, run, lost.belief);
+    const report = await reseal(store, run, lost.policy);
     const areHeld = judged.every(({ found }) => found.state === 'held');
     return report.refused(...lost.neverSealed) > 0 || isAnyMissing || !areHeld ? EXIT_UNSEALED : 0;
   } catch (error) {

@@ -87,14 +87,14 @@ export class LogResealing {
   readonly found: LogFindings = { current: 0, earlier: 0, none: 0, refused: 0, refusedSeqs: [] };
   readonly #current: LogSeals;
   readonly #accepted: LogSeals;
-  readonly #believes: boolean;
+  readonly #trustsLog: boolean;
   /** The previous entry, with its old and its new link. */
   #last: { seq: number; was: Uint8Array; is: Uint8Array } | null = null;
 
-  constructor(keyring: Keyring, believes: boolean) {
+  constructor(keyring: Keyring, trustsLog: boolean) {
     this.#current = new LogSeals([keyring[0]]);
     this.#accepted = new LogSeals(keyring);
-    this.#believes = believes;
+    this.#trustsLog = trustsLog;
   }
 
   /** Returns the values to store, or null if the entry stays as it is. */
@@ -130,11 +130,11 @@ export class LogResealing {
   #taken<T>(seq: number | null, possible: T | null, sealedAs: (seals: LogSeals) => T | null): T | null {
     const { found } = this;
     const current = sealedAs(this.#current);
-    const said = current ?? sealedAs(this.#accepted);
+    const sealed = current ?? sealedAs(this.#accepted);
     if (current !== null) found.current++;
-    else if (said !== null) found.earlier++;
+    else if (sealed !== null) found.earlier++;
     else found.none++;
-    const taken = said ?? (this.#believes ? possible : null);
+    const taken = sealed ?? (this.#trustsLog ? possible : null);
     if (taken !== null) return taken;
     found.refused++;
     if (found.refusedSeqs.length < NAMED_MAX) found.refusedSeqs.push(seq);

@@ -51,8 +51,8 @@ export class LogSeals {
   linked(linked: LinkedEntry): LinkedEntry['entry'] | null {
     const { entry } = linked;
     for (const head of possibleHeads(entry.head)) {
-      const said = { ...entry, head };
-      if (this.#seals.verify(payloadOfEntry({ ...linked, entry: said }), linked.link)) return said;
+      const candidate = { ...entry, head };
+      if (this.#seals.verify(payloadOfEntry({ ...linked, entry: candidate }), linked.link)) return candidate;
     }
     return null;
   }
@@ -67,8 +67,8 @@ export class LogSeals {
 
   /** As `linked`, for a head that is stored apart from its entry. */
   sealedHead(shard: ShardKey, head: ShardHead, link: Uint8Array, seal: unknown): ShardHead | null {
-    const fits = (said: ShardHead): boolean =>
-      this.#seals.verify(['head', shard, payloadOfHead(said), hex(link)], seal);
+    const fits = (candidate: ShardHead): boolean =>
+      this.#seals.verify(['head', shard, payloadOfHead(candidate), hex(link)], seal);
     return possibleHeads(head).find(fits) ?? null;
   }
 
@@ -99,8 +99,8 @@ function payloadOfEntry({ entry, bodyHash, before }: Omit<LinkedEntry, 'link'>):
 }
 
 function payloadOfHead({ seq, version, type, hash, count, contradicted }: ShardHead): unknown[] {
-  const said = [seq, version, type, hex(hash), count];
-  return contradicted ? [...said, 'contradicted'] : said;
+  const payload = [seq, version, type, hex(hash), count];
+  return contradicted ? [...payload, 'contradicted'] : payload;
 }
 
 /** Returns the two heads that the stored parts may stand for, the usual one first. */

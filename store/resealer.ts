@@ -34,28 +34,28 @@ export type SealFinding = { isRefused: boolean } & (
 export async function* auditSeals(
   seals: StoredSeals,
   keys: StoreKeys,
-  belief: TrustPolicy,
+  policy: TrustPolicy,
 ): AsyncIterable<SealFinding> {
-  yield* visitSeals(seals, keys, belief, false);
+  yield* visitSeals(seals, keys, policy, false);
 }
 
 /** Reseals everything, and the store's own mark last. Throws StoreError. */
-export async function* resealAll(seals: StoredSeals, keys: StoreKeys, belief: TrustPolicy): AsyncIterable<SealFinding> {
+export async function* resealAll(seals: StoredSeals, keys: StoreKeys, policy: TrustPolicy): AsyncIterable<SealFinding> {
   await seals.begin();
-  yield* visitSeals(seals, keys, belief, true);
+  yield* visitSeals(seals, keys, policy, true);
   await seals.finish();
 }
 
 async function* visitSeals(
   seals: StoredSeals,
   keys: StoreKeys,
-  belief: TrustPolicy,
+  policy: TrustPolicy,
   writes: boolean,
 ): AsyncIterable<SealFinding> {
   for await (const shards of seals.shards()) {
     for (const shard of shards) {
-      const believes = belief.log(parseShardKey(shard).collectionId);
-      const found = await seals.resealLog(shard, { believes, writes });
+      const trustsLog = policy.log(parseShardKey(shard).collectionId);
+      const found = await seals.resealLog(shard, { trustsLog, writes });
       yield { what: 'log', shard, found, isRefused: found.refused > 0 };
     }
   }
@@ -63,7 +63,7 @@ async function* visitSeals(
   for await (const rows of seals.rows()) {
     for (const stored of rows) {
       const state = rowSeals.state(stored);
-      const isTaken = state === 'earlier' || (state === 'none' && isPossibleRow(stored) && belief.row(stored));
+      const isTaken = state === 'earlier' || (state === 'none' && isPossibleRow(stored) && policy.row(stored));
       // A row that changed since it was read is not resealed here.
       const isDone = isTaken && (!writes || (await seals.replaceSeal(stored, rowSeals.seal(stored))));
       const isGood = stored.isInPlace && (state === 'current' || isDone);

@@ -43,7 +43,7 @@ export type SealState = 'current' | 'earlier' | 'none';
 
 export interface ResealLogOptions {
   /** Whether entries and head are trusted without a valid seal. */
-  believes: boolean;
+  trustsLog: boolean;
   /** Whether the new seals are written. */
   writes: boolean;
 }
@@ -82,9 +82,9 @@ export class RowSeals {
   }
 
   state(stored: StoredRow): SealState {
-    const [kind, said, { seal }] = [stored.kind, payloadOfRow(stored), stored.row];
-    if (this.#current[kind].verifyHex(said, seal)) return 'current';
-    return this.#accepted[kind].verifyHex(said, seal) ? 'earlier' : 'none';
+    const [kind, payload, { seal }] = [stored.kind, payloadOfRow(stored), stored.row];
+    if (this.#current[kind].verifyHex(payload, seal)) return 'current';
+    return this.#accepted[kind].verifyHex(payload, seal) ? 'earlier' : 'none';
   }
 
   /** Returns the seal of the current secret. */

@@ -204,11 +204,11 @@ export class SealedCatalog implements Catalog {
   ): Promise<RowPage<{ row: AccountRow; seal: string }>> {
     const { rows, next } = await this.#stored.accountsPage(after, limit);
     const found = rows.filter((account) => account.state === state);
-    const believed = found.flatMap((account) => {
+    const valid = found.flatMap((account) => {
       const row = this.#account(account);
       return row === null ? [] : [{ row, seal: account.seal }];
     });
-    return { rows: believed, next };
+    return { rows: valid, next };
   }
 
   #account({ seal, state, ...row }: StoredAccount): AccountRow | null {
@@ -222,8 +222,8 @@ export class SealedCatalog implements Catalog {
 export function payloadOfCollection(row: CollectionRow, state: CollectionState): MacPayload {
   const { id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt } =
     row;
-  const said = [id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt];
-  return ['collection', state, ...said, ...(row.tags === undefined ? [] : [row.tags])];
+  const body = [id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt];
+  return ['collection', state, ...body, ...(row.tags === undefined ? [] : [row.tags])];
 }
 
 /** Returns what the seal of an account covers. */

@@ -11,7 +11,7 @@ import type { Sealed } from './sealed.ts';
  * can restore a revoked key.
  */
 export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows): KeyStore {
-  const believed = (row: Sealed<KeyRow>): KeyRow[] => {
+  const ifValid = (row: Sealed<KeyRow>): KeyRow[] => {
     const { seal: _, ...key } = row;
     if (isSealed(row, seals)) return [key];
     forged.report('API key', key.id);
@@ -19,13 +19,13 @@ export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows)
   };
   const page = async (accountId: AccountId, after: Position | null, limit: number): Promise<RowPage<KeyRow>> => {
     const { rows, next } = await stored.page(accountId, after, limit);
-    return { rows: rows.flatMap(believed).filter((row) => row.accountId === accountId), next };
+    return { rows: rows.flatMap(ifValid).filter((row) => row.accountId === accountId), next };
   };
   return {
     create: (row, maxKeys) => stored.create({ ...row, seal: seals.sealHex(payloadOfKey(row)) }, maxKeys),
     async findByHash(hash) {
       const found = await stored.findByHash(hash);
-      return found?.hash === hash ? (believed(found)[0] ?? null) : null;
+      return found?.hash === hash ? (ifValid(found)[0] ?? null) : null;
     },
     page,
     list: (accountId) => allPages((after: Position | null, limit) => page(accountId, after, limit)),

@@ -64,7 +64,8 @@ export interface PacketContent {
   isProof: boolean;
   /** Whether the sender has no such proof from the receiver. */
   asksForProof: boolean;
-  saidToAll: bigint;
+  /** Counter of the sender's last broadcast. */
+  lastBroadcast: bigint;
   sender: string;
   packet: Buffer;
 }
@@ -76,7 +77,7 @@ export function sealPacket(key: Buffer, header: PacketHeader, cmd: string, conte
   const head = encodeHeader(header);
   const inner = Buffer.alloc(INNER_HEAD_BYTES);
   inner[0] = (content.isProof ? PROOF : 0) | (content.asksForProof ? ASKS : 0);
-  inner.writeBigUInt64BE(content.saidToAll, 1);
+  inner.writeBigUInt64BE(content.lastBroadcast, 1);
   inner[9] = name.length;
   const cipher = createCipheriv(ALGORITHM, key, nonceOf(head), { authTagLength: TAG_BYTES });
   cipher.setAAD(Buffer.concat([head, Buffer.from(cmd, 'utf8')]));
@@ -113,7 +114,7 @@ export function openPacket(key: Buffer, cmd: string, sealed: Buffer): PacketCont
   return {
     isProof: (flags & PROOF) !== 0,
     asksForProof: (flags & ASKS) !== 0,
-    saidToAll: inner.readBigUInt64BE(1),
+    lastBroadcast: inner.readBigUInt64BE(1),
     sender: inner.toString('utf8', INNER_HEAD_BYTES, nameEnd),
     packet: inner.subarray(nameEnd),
   };

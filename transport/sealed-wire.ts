@@ -63,7 +63,7 @@ export class SealedWire {
   readonly #keys: [TransportKey, ...TransportKey[]];
   readonly #session = randomBytes(16);
   readonly #allKey: Buffer;
-  #saidToAll = 0n;
+  #lastBroadcast = 0n;
   /** Outlives every peer: a peer that is forgotten and returns continues under the same key. */
   readonly #counters = new PacketCounters();
   /** All proven peers, by session. None is forgotten, so that their packets cannot be replayed. */
@@ -92,8 +92,8 @@ export class SealedWire {
   };
 
   sealForAll(cmd: string, packet: Buffer): Buffer {
-    this.#saidToAll += 1n;
-    const header = { isForAll: true, keyId: this.#keys[0].id, session: this.#session, counter: this.#saidToAll };
+    this.#lastBroadcast += 1n;
+    const header = { isForAll: true, keyId: this.#keys[0].id, session: this.#session, counter: this.#lastBroadcast };
     return sealPacket(this.#allKey, header, cmd, this.#content(packet));
   }
 
@@ -138,19 +138,19 @@ export class SealedWire {
   }
 
   #takeForOne(peer: PeerSession, content: PacketContent): OpenedPacket | null {
-    if (!peer.isProven) this.#admit(peer, content.saidToAll);
+    if (!peer.isProven) this.#admit(peer, content.lastBroadcast);
     if (content.asksForProof) this.#prove(peer);
     return content.isProof ? null : content;
   }
 
-  #admit(peer: PeerSession, saidToAll: bigint): void {
+  #admit(peer: PeerSession, lastBroadcast: bigint): void {
     const nodeID = peer.nodeID!;
     const place = sessionKey(peer.session);
     this.#unproven.delete(place);
     this.#proven.set(place, peer);
     peer.isProven = true;
     // Earlier broadcasts may be replays, so only later ones are trusted.
-    peer.toAll.startAfter(saidToAll);
+    peer.toAll.startAfter(lastBroadcast);
     this.#members.set(nodeID, peer);
     this.#awaited.get(nodeID)?.settle(peer);
     this.#options.onMember(nodeID);
@@ -175,7 +175,7 @@ export class SealedWire {
 
   #content(packet: Buffer): PacketContent {
     const { nodeID } = this.#options;
-    return { isProof: false, asksForProof: false, saidToAll: this.#saidToAll, sender: nodeID, packet };
+    return { isProof: false, asksForProof: false, lastBroadcast: this.#lastBroadcast, sender: nodeID, packet };
   }
 
   /** Returns the process of a node once it has proven itself. */

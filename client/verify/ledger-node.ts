@@ -68,8 +68,8 @@ export function resultIn(answer: unknown, source: string, what: string): unknown
   const { result, error } = membersOf(answer);
   if (hasError(answer)) {
     const { message } = membersOf(error);
-    const said = typeof message === 'string' ? message : 'it does not say which';
-    throw new LedgerError(`${source} has an error in place of ${what}: ${said}`);
+    const reason = typeof message === 'string' ? message : 'it does not say which';
+    throw new LedgerError(`${source} has an error in place of ${what}: ${reason}`);
   }
   return result;
 }

@@ -36,16 +36,16 @@ export async function verifyExport(lines: Iterable<string> | AsyncIterable<strin
     if (line === '') continue;
     requireThat(end === null, 'malformed', 'The export continues after its end.');
     const place = `Line ${number}`;
-    const said = parseLine(line, place);
-    if (head === null) head = headOf(said, place);
-    else if ('end' in said) end = endOf(said, place);
-    else addTo(records, said, place);
+    const entry = parseLine(line, place);
+    if (head === null) head = headOf(entry, place);
+    else if ('end' in entry) end = endOf(entry, place);
+    else addTo(records, entry, place);
   }
   requireThat(head !== null && end !== null, 'malformed', 'The export was cut off: it has no end.');
   const root = records.root();
   const count = records.size;
-  const { count: said, merkleRoot } = end as { count?: unknown; merkleRoot?: unknown };
-  const isWhole = said === count && head.vectorCount === count;
+  const { count: statedCount, merkleRoot } = end as { count?: unknown; merkleRoot?: unknown };
+  const isWhole = statedCount === count && head.vectorCount === count;
   requireThat(isWhole, 'wrong-content', `The export has ${count} records, which is not the number that it states.`);
   requireThat(root === head.merkleRoot && root === merkleRoot, 'wrong-root', 'The records do not give the root.');
   return head;

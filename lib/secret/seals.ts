@@ -22,22 +22,22 @@ export class Seals {
   }
 
   /** Returns the seal of the fields, made with the current key: 32 bytes. */
-  seal(said: MacPayload): Buffer {
-    return sealOf(firstOf(this.#keys), JSON.stringify(said));
+  seal(payload: MacPayload): Buffer {
+    return sealOf(firstOf(this.#keys), JSON.stringify(payload));
   }
 
   /** Like `seal`, but as 64 hex digits. */
-  sealHex(said: MacPayload): string {
-    return this.seal(said).toString('hex');
+  sealHex(payload: MacPayload): string {
+    return this.seal(payload).toString('hex');
   }
 
   /**
    * Returns whether `seal` is a seal of the fields under the current key or an earlier one; false
    * for anything else.
    */
-  verify(said: MacPayload, seal: unknown): boolean {
+  verify(payload: MacPayload, seal: unknown): boolean {
     if (!(seal instanceof Uint8Array)) return false;
-    const text = JSON.stringify(said);
+    const text = JSON.stringify(payload);
     return this.#keys.some((key) => {
       const own = sealOf(key, text);
       return own.byteLength === seal.byteLength && timingSafeEqual(own, seal);
@@ -45,8 +45,8 @@ export class Seals {
   }
 
   /** As `verify`, for a seal in hex digits. */
-  verifyHex(said: MacPayload, seal: unknown): boolean {
-    return typeof seal === 'string' && seal.length === SEAL_DIGITS && this.verify(said, Buffer.from(seal, 'hex'));
+  verifyHex(payload: MacPayload, seal: unknown): boolean {
+    return typeof seal === 'string' && seal.length === SEAL_DIGITS && this.verify(payload, Buffer.from(seal, 'hex'));
   }
 }
 

@@ -79,7 +79,7 @@ export async function compareWithLedger(
     headsAt: async () => content.atCut,
   });
   if (finding.outcome === 'halt') return contradicts(finding.reason);
-  if (finding.outcome === 'unsaid')
+  if (finding.outcome === 'retry')
     return contradicts('What is stored begins after the root that was confirmed on the ledger, or ends before it.');
   if (finding.outcome === 'adopt') return { state: 'held' };
   return confirmed ? heldUpTo(confirmed, content) : withoutRoot(account, content);

@@ -68,7 +68,7 @@ export class LostSecret {
    * it. Never trusts a row that marks a collection as dropped or an account as being deleted: a
    * forged one would get data removed.
    */
-  get belief(): TrustPolicy {
+  get policy(): TrustPolicy {
     const { keepKeys } = this.#options;
     return {
       row: (stored) =>
@@ -138,7 +138,7 @@ export class LostSecret {
 
   async #readLogs(): Promise<void> {
     const { store, keys } = this.#options;
-    for await (const finding of auditSeals(store.seals, keys, this.belief)) {
+    for await (const finding of auditSeals(store.seals, keys, this.policy)) {
       if (finding.what === 'row') continue;
       const found = this.#found.get(parseShardKey(finding.shard).collectionId);
       if (found === undefined) continue;

@@ -77,9 +77,9 @@ export class Report {
 const NOTHING: Count = { current: 0, earlier: 0, none: 0, refused: 0 };
 
 function whyRefused({ stored, state }: SealFinding & { what: 'row' }): string {
-  if (stored.kind === 'checkpoint') return 'is not believed: its shard opens from its records';
-  if (!stored.isInPlace) return 'stands where it does not belong; stays as it is';
-  return state === 'none' ? 'bears no seal of a secret that was given; stays as it is' : 'could not be sealed';
+  if (stored.kind === 'checkpoint') return 'is not trusted; its shard opens from its records';
+  if (!stored.isInPlace) return 'is where it does not belong and stays as it is';
+  return state === 'none' ? 'has no seal of a secret that was given and stays as it is' : 'could not be sealed';
 }
 
 /** Describes a row in terms that its owner knows. */

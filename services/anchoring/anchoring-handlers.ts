@@ -86,9 +86,9 @@ export class AnchoringHandlers {
       const { ledger } = this.#running;
       const address = await ledger.address(collectionId);
       const where = { address, explorerUrl: this.#link('address', address) };
-      const believed = await this.#anchors.get(collectionId);
+      const expected = await this.#anchors.get(collectionId);
       try {
-        const { account } = await ledger.survey(collectionId, believed);
+        const { account } = await ledger.survey(collectionId, expected);
         if (account.status === 'absent') return { status: 'absent', reason: 'The account does not exist.', ...where };
         if (account.status === 'foreign') return { ...account, ...where };
         if (account.fields === null) return { status: 'absent', reason: 'The account has no root yet.', ...where };

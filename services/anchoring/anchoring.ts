@@ -120,8 +120,8 @@ export class Anchoring {
   async shown(collectionId: CollectionId): Promise<string> {
     const { ledger, store } = this.#context;
     try {
-      const believed = await store.anchors.get(collectionId);
-      return describeAccount((await ledger.survey(collectionId, believed)).account);
+      const expected = await store.anchors.get(collectionId);
+      return describeAccount((await ledger.survey(collectionId, expected)).account);
     } catch (cause) {
       throw new ProvecError('UNAVAILABLE', 'The ledger cannot be reached to see what it shows; decide once it can.', {
         cause,

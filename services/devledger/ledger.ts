@@ -149,8 +149,8 @@ export class Ledger {
     if (!this.blocks.isValid(wire.blockhash)) err = 'BlockhashNotFound';
     if (this.history.get(wire.signature)) err = 'AlreadyProcessed';
     if (err !== null) {
-      const said = typeof err === 'string' ? err : JSON.stringify(err);
-      throw new RpcError(RPC_ERROR.PREFLIGHT_FAILURE, `Transaction simulation failed: ${said}`, {
+      const reason = typeof err === 'string' ? err : JSON.stringify(err);
+      throw new RpcError(RPC_ERROR.PREFLIGHT_FAILURE, `Transaction simulation failed: ${reason}`, {
         err,
         logs: simulated.logs,
       });

@@ -48,7 +48,7 @@ export class MongoKeys implements StoredKeys {
       const keys = stored === null ? [] : keysIn(validated(stored, ACCOUNT, 'The keys of an account'));
       // The document has no room for more, even if some keys are forged.
       if (keys.length >= KEYS_MAX) return 'limit';
-      if (maxKeys !== null && this.#believed(row.accountId, keys).length >= maxKeys) return 'limit';
+      if (maxKeys !== null && this.#validKeys(row.accountId, keys).length >= maxKeys) return 'limit';
       if (await this.#isTaken(row)) {
         // Another process that makes the same first key may have been faster, after the account was
         // read here.
@@ -71,7 +71,7 @@ export class MongoKeys implements StoredKeys {
   }
 
   async count(accountId: AccountId): Promise<number> {
-    return this.#believed(accountId, await this.#keys(accountId)).length;
+    return this.#validKeys(accountId, await this.#keys(accountId)).length;
   }
 
   async revoke(accountId: AccountId, id: string, nowIso: string): Promise<'revoked' | 'absent' | 'last'> {
@@ -80,8 +80,8 @@ export class MongoKeys implements StoredKeys {
       const stored = await this.#accounts.findOne({ _id, 'keys.id': id }, { projection: onlyKey({ id }) });
       const first = stored === null ? undefined : keysIn(stored)[0];
       if (!stored || first === undefined) return 'absent';
-      const row = await this.#believedOr(accountId, first);
-      if (this.#isBelieved(accountId, row) && canManage(row, nowIso)) {
+      const row = await this.#validRowOr(accountId, first);
+      if (this.#isValid(accountId, row) && canManage(row, nowIso)) {
         if (!(await this.#hasOther(_id, accountId, row, nowIso))) return 'last';
       }
       // If the revision changed, the other keys were read too early.
@@ -111,7 +111,7 @@ export class MongoKeys implements StoredKeys {
     await this.#accounts.deleteOne({ _id: account });
   }
 
-  #isBelieved(accountId: AccountId, row: Sealed<KeyRow>): boolean {
+  #isValid(accountId: AccountId, row: Sealed<KeyRow>): boolean {
     return isAuthenticKey(accountId, row, this.#seals);
   }
 
@@ -119,15 +119,15 @@ export class MongoKeys implements StoredKeys {
    * Returns the valid row with the id of `row`, because forged rows may precede it; otherwise
    * `row`.
    */
-  async #believedOr(accountId: AccountId, row: Sealed<KeyRow>): Promise<Sealed<KeyRow>> {
-    if (this.#isBelieved(accountId, row)) return row;
+  async #validRowOr(accountId: AccountId, row: Sealed<KeyRow>): Promise<Sealed<KeyRow>> {
+    if (this.#isValid(accountId, row)) return row;
     const keys = await this.#keys(accountId);
-    return keys.find((key) => key.id === row.id && this.#isBelieved(accountId, key)) ?? row;
+    return keys.find((key) => key.id === row.id && this.#isValid(accountId, key)) ?? row;
   }
 
   /** Returns the valid keys, each once: an attacker may have stored a row twice. */
-  #believed(accountId: AccountId, keys: Sealed<KeyRow>[]): KeyRow[] {
-    const own = keys.filter((row) => this.#isBelieved(accountId, row));
+  #validKeys(accountId: AccountId, keys: Sealed<KeyRow>[]): KeyRow[] {
+    const own = keys.filter((row) => this.#isValid(accountId, row));
     return [...new Map(own.map((row) => [row.id, row])).values()];
   }
 
@@ -136,7 +136,7 @@ export class MongoKeys implements StoredKeys {
    * keys only if that one is forged.
    */
   async #hasOther(_id: string, accountId: AccountId, row: KeyRow, nowIso: string): Promise<boolean> {
-    const standsIn = (key: Sealed<KeyRow>) => standsInFor(key, row, nowIso) && this.#isBelieved(accountId, key);
+    const standsIn = (key: Sealed<KeyRow>) => standsInFor(key, row, nowIso) && this.#isValid(accountId, key);
     const lasting = { expiresAt: null };
     const other = { id: { $ne: row.id }, scopes: 'manage' };
     for (const kind of row.expiresAt === null ? [lasting] : [lasting, { expiresAt: { $gt: nowIso } }]) {

@@ -69,9 +69,9 @@ export class LogRelinking {
     await this.#relinks.deleteMany({});
   }
 
-  async reseal(shard: ShardKey, { believes, writes }: ResealLogOptions): Promise<LogFindings> {
+  async reseal(shard: ShardKey, { trustsLog, writes }: ResealLogOptions): Promise<LogFindings> {
     const part = shardPart(shard);
-    const resealing = new LogResealing(this.#keyring, believes);
+    const resealing = new LogResealing(this.#keyring, trustsLog);
     let waiting: RelinkDocument[] = [];
     let isAny = false;
     const put = async (): Promise<void> => {

@@ -14,7 +14,7 @@ export interface LogShardDocument {
   accounts: string[];
 }
 
-const WHAT = "What is stored of a shard's log";
+const WHAT = "The state of a shard's log";
 const FORM = fields({ index: count, trimmedThrough: count, accounts: optional(listOf(text)) });
 const KNOWN_MAX = 10_000;
 

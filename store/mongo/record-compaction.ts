@@ -100,7 +100,7 @@ export class RecordCompaction {
     if (!(await this.#isWorthIt(shard))) return;
     const attempt = await this.#turns.inTurn(shard, async () => {
       const state = await this.#shards.beginGeneration(shard);
-      const begun = state && { state, changed: new Set<string>(), appliedSeq: state.mark, stopped: false };
+      const begun = state && { state, changed: new Set<string>(), appliedSeq: state.appliedSeq, stopped: false };
       this.#attempts.set(shard, begun);
       return begun;
     });
@@ -158,7 +158,7 @@ export class RecordCompaction {
       const some = gone.slice(at, at + PAGE_ROWS_MAX).map((id) => joined(to, id));
       await this.#rows.collection.deleteMany({ _id: { $in: some } });
     }
-    return this.#shards.makeCurrent({ ...state, mark: appliedSeq }, state.attempts);
+    return this.#shards.makeCurrent({ ...state, appliedSeq }, state.attempts);
   }
 }
 

@@ -22,7 +22,7 @@ export async function scanRecords(
   shard: string,
 ): Promise<RecordScan> {
   const begun = await shards.read(shard);
-  const leftOut = { unreadable: [], stray: [] };
+  const skipped = { unreadable: [], stray: [] };
   let reachedSeq: number | null = null;
 
   let { generation } = begun;
@@ -39,7 +39,7 @@ export async function scanRecords(
         generation = state.generation;
         continue;
       }
-      if (page.length < pageRows) reachedSeq = Math.max(state.reach, begun.mark);
+      if (page.length < pageRows) reachedSeq = Math.max(state.reach, begun.appliedSeq);
       if (page.length === 0) return null;
       lastId = lastOf(page)._id.slice(prefix.length + 1);
       const bytes = page.reduce((sum, row) => sum + sizeOf(row), 0);
@@ -52,14 +52,14 @@ export async function scanRecords(
     for (;;) {
       const page = await connection.run('read', 'scanning records', nextPage);
       if (page === null) return;
-      for (const batch of batchesOf(page, generationPart(shard, generation), leftOut)) yield batch;
+      for (const batch of batchesOf(page, generationPart(shard, generation), skipped)) yield batch;
     }
   }
 
   return {
-    throughSeq: begun.mark,
+    throughSeq: begun.appliedSeq,
     batches: batches(),
-    ...leftOut,
+    ...skipped,
     get reachedSeq() {
       if (reachedSeq === null) throw new RangeError('reachedSeq is known only once the scan has been read to the end');
       return reachedSeq;
@@ -67,18 +67,18 @@ export async function scanRecords(
   };
 }
 
-/** Adds the ids of rows that are not records under `prefix` to `leftOut`. */
+/** Adds the ids of rows that are not records under `prefix` to `skipped`. */
 function* batchesOf(
   page: RecordDocument[],
   prefix: string,
-  leftOut: Pick<RecordScan, 'unreadable' | 'stray'>,
+  skipped: Pick<RecordScan, 'unreadable' | 'stray'>,
 ): Iterable<StoredRecord[]> {
   let batch: StoredRecord[] = [];
   let bytes = 0;
   for (const row of page) {
     const record = decodeRecord(row);
-    if (!isRecordUnder(prefix, row._id)) leftOut.stray.push(lastRecordId(row._id));
-    else if (record === null) leftOut.unreadable.push(lastRecordId(row._id));
+    if (!isRecordUnder(prefix, row._id)) skipped.stray.push(lastRecordId(row._id));
+    else if (record === null) skipped.unreadable.push(lastRecordId(row._id));
     else batch.push(record);
     bytes += sizeOf(row);
     if (bytes < BATCH_BYTES) continue;

@@ -5,7 +5,7 @@ import { count, fields, validated } from './document-form.ts';
 import { idPart, joined, numberPart, under } from './document-id.ts';
 import { nullOnDuplicate } from './store-failure.ts';
 
-export interface RecordShardState {
+interface RecordShardDocument {
   _id: string;
   /** The last seq applied. */
   mark: number;
@@ -20,16 +20,20 @@ export interface RecordShardState {
   attempts: number;
 }
 
+export type RecordShardState = Omit<RecordShardDocument, 'mark'> & { appliedSeq: number };
+
 const FORM = fields({ mark: count, reach: count, generation: count, attempts: count });
 
-const shardIn = (document: RecordShardState): RecordShardState =>
-  validated(document, FORM, "What is stored of a shard's records");
+function shardIn(document: RecordShardDocument): RecordShardState {
+  const { mark: appliedSeq, ...rest } = validated(document, FORM, "The state of a shard's records");
+  return { ...rest, appliedSeq };
+}
 
 const ABSENT = { mark: 0, reach: 0, generation: 0, attempts: 0 };
 
 /** One document per shard that says which of its rows count. */
 export class RecordShards {
-  readonly #shards: Collection<RecordShardState>;
+  readonly #shards: Collection<RecordShardDocument>;
 
   constructor(connection: Connection) {
     this.#shards = connection.collection('record-shards');
@@ -37,16 +41,16 @@ export class RecordShards {
 
   async read(shard: string): Promise<RecordShardState> {
     const found = await this.#shards.findOne({ _id: shard });
-    return found === null ? { _id: shard, ...ABSENT } : shardIn(found);
+    return shardIn(found ?? { _id: shard, ...ABSENT });
   }
 
   /**
-   * Raises `reach` to `throughSeq` before rows are written; returns null if `mark` is already
-   * there, or below `fromSeq`.
+   * Raises `reach` to `throughSeq` before rows are written; returns null if `appliedSeq` is
+   * already there, or below `fromSeq`.
    */
   async raiseReach(shard: string, fromSeq: number, throughSeq: number): Promise<RecordShardState | null> {
     const { reach: _, ...$setOnInsert } = ABSENT;
-    const state = await nullOnDuplicate(
+    const found = await nullOnDuplicate(
       this.#shards.findOneAndUpdate(
         { _id: shard, mark: { $gte: fromSeq, $lt: throughSeq } },
         { $max: { reach: throughSeq }, $setOnInsert },
@@ -55,11 +59,12 @@ export class RecordShards {
     );
     // If the returned state is newer, another process may already have applied these rows and
     // removed the tombstones.
-    return state === null || shardIn(state).mark >= throughSeq ? null : state;
+    const state = found && shardIn(found);
+    return state === null || state.appliedSeq >= throughSeq ? null : state;
   }
 
   /**
-   * Raises `mark` after the rows were written; returns false if their generation is no longer
+   * Raises `appliedSeq` after the rows were written; returns false if their generation is no longer
    * current.
    */
   async raiseApplied({ _id, generation }: RecordShardState, throughSeq: number): Promise<boolean> {
@@ -72,9 +77,9 @@ export class RecordShards {
    */
   async beginGeneration(shard: string): Promise<RecordShardState | null> {
     for (;;) {
-      const state = await this.#shards.findOne({ _id: shard });
-      if (state === null) return null;
-      shardIn(state);
+      const found = await this.#shards.findOne({ _id: shard });
+      if (found === null) return null;
+      const state = shardIn(found);
       // Not findOneAndUpdate: some servers return a document that includes changes made after the
       // update.
       const attempts = state.attempts + 1;
@@ -83,8 +88,8 @@ export class RecordShards {
     }
   }
 
-  /** Makes `next` the current generation if generation and `mark` are unchanged. */
-  async makeCurrent({ _id, generation, mark }: RecordShardState, next: number): Promise<boolean> {
+  /** Makes `next` the current generation if generation and `appliedSeq` are unchanged. */
+  async makeCurrent({ _id, generation, appliedSeq: mark }: RecordShardState, next: number): Promise<boolean> {
     const flipped = await this.#shards.updateOne({ _id, generation, mark }, { $set: { generation: next } });
     return flipped.matchedCount > 0;
   }

@@ -47,7 +47,7 @@ export class MongoRecords implements RecordStore {
 
   async appliedSeq(shard: ShardKey): Promise<number> {
     const part = shardPart(shard);
-    return (await this.#shards.read(part)).mark;
+    return (await this.#shards.read(part)).appliedSeq;
   }
 
   async scan(shard: ShardKey): Promise<RecordScan> {
@@ -104,7 +104,7 @@ export class MongoRecords implements RecordStore {
         const _id = joined(prefix, id);
         return record ? encodeRecord(_id, record) : { _id, seq: throughSeq, gone: prefix };
       });
-      this.#compaction.beforeChange(shard, state.mark, [...last.keys()]);
+      this.#compaction.beforeChange(shard, state.appliedSeq, [...last.keys()]);
       await this.#rows.write(rows);
       if (await this.#shards.raiseApplied(state, throughSeq)) break;
     }

@@ -38,7 +38,7 @@ const COLLECTION_AND_INDEX = /^([0-9a-f-]{36})\.(\d{3})$/;
 export interface MongoToResealOptions extends LogRelinkingOptions, Pick<ConnectionOptions, 'url'> {
   keys: StoreKeys;
   /** Whether the log is read without verifying its seals. */
-  believes: boolean;
+  trustsLog: boolean;
   callTimeoutMs?: number;
 }
 
@@ -47,14 +47,14 @@ export interface MongoToResealOptions extends LogRelinkingOptions, Pick<Connecti
  * Throws StoreError.
  */
 export async function openMongoToReseal(options: MongoToResealOptions): Promise<StoreToReseal> {
-  const { url, keys, believes, callTimeoutMs = CALL_TIMEOUT_MS } = options;
+  const { url, keys, trustsLog, callTimeoutMs = CALL_TIMEOUT_MS } = options;
   const connection = new Connection({ url, callTimeoutMs });
   try {
     if ((await readFormat(connection)) === null) throw new StoreError('damaged', 'There is no store in the database.');
     await checkSchema(connection.db);
     const shards = new LogShards(connection);
     const folding = new TallyFolding(connection, shards);
-    const logSeals = believes ? new UnverifiedLogSeals(keys.log) : new LogSeals(keys.log);
+    const logSeals = trustsLog ? new UnverifiedLogSeals(keys.log) : new LogSeals(keys.log);
     const relinking = new LogRelinking(connection, shards, keys.log, options);
     return {
       log: guarded(connection, 'log', new MongoLog(connection, shards, folding, logSeals)),

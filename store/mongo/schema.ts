@@ -100,8 +100,8 @@ function indexDifference(index: Document, made: IndexSpec): string | null {
   // The order of the key's fields matters.
   if (JSON.stringify(Object.entries(index.key ?? {})) !== JSON.stringify(Object.entries(key))) return 'key';
   // Some servers also report `unique` for the index on `_id`.
-  const said = made === ID_INDEX ? ['key', 'unique'] : ['key'];
-  const found = fieldsOf(index, [...COMMON_INDEX_FIELDS, ...said]);
+  const reported = made === ID_INDEX ? ['key', 'unique'] : ['key'];
+  const found = fieldsOf(index, [...COMMON_INDEX_FIELDS, ...reported]);
   const differs = (field: string): boolean => index[field] !== (others as Document)[field];
   return [...new Set([...found, ...Object.keys(others)])].find(differs) ?? null;
 }
@@ -110,8 +110,8 @@ function indexDifference(index: Document, made: IndexSpec): string | null {
  * Returns the fields that are set, except `known` ones. 0 counts as set: it is a valid TTL in
  * seconds.
  */
-function fieldsOf(said: Document, known: readonly string[]): string[] {
+function fieldsOf(options: Document, known: readonly string[]): string[] {
   const isNothing = (value: unknown): boolean =>
     value === undefined || value === null || value === false || JSON.stringify(value) === '{}';
-  return Object.keys(said).filter((field) => !known.includes(field) && !isNothing(said[field]));
+  return Object.keys(options).filter((field) => !known.includes(field) && !isNothing(options[field]));
 }

@@ -32,9 +32,9 @@ export function recordsOf(thread: StoreThread): RecordStore {
 
     async scan(shard) {
       const { scan, throughSeq } = await tables.openScan(shard);
-      const leftOut = { unreadable: [], stray: [] };
-      const batches = batchesIn(tables, scan, leftOut);
-      return { throughSeq, reachedSeq: throughSeq, batches, ...leftOut };
+      const skipped = { unreadable: [], stray: [] };
+      const batches = batchesIn(tables, scan, skipped);
+      return { throughSeq, reachedSeq: throughSeq, batches, ...skipped };
     },
 
     async removeForeign(shard, isOwn) {
@@ -58,7 +58,7 @@ export function recordsOf(thread: StoreThread): RecordStore {
 function batchesIn(
   tables: Remote<'records'>,
   scan: number,
-  leftOut: Pick<RecordScan, 'unreadable' | 'stray'>,
+  skipped: Pick<RecordScan, 'unreadable' | 'stray'>,
 ): AsyncIterableIterator<StoredRecord[]> {
   let isOver = false;
   return {
@@ -67,8 +67,8 @@ function batchesIn(
       try {
         const { batch, unreadable, stray, isLast } = await tables.nextBatch(scan);
         isOver = isLast;
-        leftOut.unreadable.push(...unreadable);
-        leftOut.stray.push(...stray);
+        skipped.unreadable.push(...unreadable);
+        skipped.stray.push(...stray);
         const records = recordsIn(batch);
         return isLast && records.length === 0 ? { done: true, value: undefined } : { done: false, value: records };
       } catch (error) {

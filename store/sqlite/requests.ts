@@ -106,10 +106,10 @@ export interface StoreThreadOptions {
   /** Maximum number of pages per file, to simulate a small disk; for tests. */
   maxPages: number | null;
   /**
-   * Set if the store is opened only for resealing. `believes`: read the log without verifying its
+   * Set if the store is opened only for resealing. `trustsLog`: read the log without verifying its
    * seals.
    */
-  resealing?: { believes: boolean };
+  resealing?: { trustsLog: boolean };
 }
 
 /** An error sent between threads; kind 'caller' is a RangeError. */

@@ -20,16 +20,16 @@ import { StoreThread } from './store-thread.ts';
 import type { RowWithNumber } from './thread/reseal-tables.ts';
 
 /**
- * Opens the embedded store in `folder` for resealing under the first of the secrets. `believes`:
+ * Opens the embedded store in `folder` for resealing under the first of the secrets. `trustsLog`:
  * read its log without verifying seals. The caller must hold the lock of the data directory. Throws
  * StoreError.
  */
-export async function openSqliteToReseal(folder: string, keys: StoreKeys, believes: boolean): Promise<StoreToReseal> {
+export async function openSqliteToReseal(folder: string, keys: StoreKeys, trustsLog: boolean): Promise<StoreToReseal> {
   const threads: StoreThread[] = [];
   try {
     if ((await readFormatFile(folder)) === null || !existsSync(join(folder, 'log.db')))
       throw new StoreError('damaged', `There is no store in ${folder}.`);
-    const resealing = { believes };
+    const resealing = { trustsLog };
     const opening = { folder, keys, made: true, maxPages: null, resealing };
     const open = async (role: Role): Promise<StoreThread> => {
       const thread = await StoreThread.open({ ...opening, role });
@@ -95,8 +95,8 @@ class SqliteSeals implements StoredSeals {
     }
   }
 
-  resealLog(shard: ShardKey, { believes, writes }: { believes: boolean; writes: boolean }) {
-    return writes ? this.#tables.resealLog(shard, believes) : this.#tables.lookAtLog(shard, believes);
+  resealLog(shard: ShardKey, { trustsLog, writes }: { trustsLog: boolean; writes: boolean }) {
+    return writes ? this.#tables.resealLog(shard, trustsLog) : this.#tables.lookAtLog(shard, trustsLog);
   }
 
   async finish(): Promise<void> {

@@ -106,7 +106,7 @@ if (isMongoThere(start)) {
     await collections.updateOne({ _id: collection.id }, { $set: { 'row.name': 'another' } });
     await client.close();
     const { stdout } = await run([2], '--lost', '--apply');
-    expect(stdout).toMatch(new RegExp(`^refused: collection ${collection.id} .* stands where it does not belong`, 'm'));
+    expect(stdout).toMatch(new RegExp(`^refused: collection ${collection.id} .* is where it does not belong`, 'm'));
     await within([2], (store) =>
       expect(store.catalog.getCollection(collection.id)).rejects.toMatchObject({ kind: 'damaged' }),
     );

@@ -31,7 +31,8 @@ if (isMongoThere(start)) {
     return {
       open: (keys) => openMongoStore({ keys, url, folder, callTimeoutMs }),
       // Batches of one document, so that a run can be interrupted between any two documents.
-      toReseal: (keys, believes, onStep) => openMongoToReseal({ url, keys, believes, callTimeoutMs, batch: 1, onStep }),
+      toReseal: (keys, trustsLog, onStep) =>
+        openMongoToReseal({ url, keys, trustsLog, callTimeoutMs, batch: 1, onStep }),
       forger: () => openDatabaseAsForger(url, `${folder}-forged`),
       changeBody: (shard, seq, body) =>
         inDatabase((client) =>

@@ -17,7 +17,7 @@ export interface StoreUnderSecrets {
    * `onStep` is awaited at each point where a process could die in the middle of a write, if this
    * adapter has such points.
    */
-  toReseal(keys: StoreKeys, believes: boolean, onStep: () => Promise<void>): Promise<StoreToReseal>;
+  toReseal(keys: StoreKeys, trustsLog: boolean, onStep: () => Promise<void>): Promise<StoreToReseal>;
   forger(): Promise<Store>;
   changeBody(shard: string, seq: number, body: Uint8Array): Promise<void>;
   destroy(): Promise<void>;
@@ -59,13 +59,13 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
     async function reseal(
       run: typeof resealAll,
       keysOfRun: StoreKeys,
-      belief: TrustPolicy = TRUST_NOTHING,
+      policy: TrustPolicy = TRUST_NOTHING,
       step: () => Promise<void> = async () => undefined,
     ): Promise<SealFinding[]> {
-      const store = await subject.toReseal(keysOfRun, belief !== TRUST_NOTHING, step);
+      const store = await subject.toReseal(keysOfRun, policy !== TRUST_NOTHING, step);
       try {
         const findings: SealFinding[] = [];
-        for await (const finding of run(stepped(store.seals, step), keysOfRun, belief)) findings.push(finding);
+        for await (const finding of run(stepped(store.seals, step), keysOfRun, policy)) findings.push(finding);
         return findings;
       } finally {
         await store.close();

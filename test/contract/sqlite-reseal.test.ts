@@ -12,7 +12,7 @@ resealContract('SQLite', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'provec-reseal-'));
   return {
     open: (keys) => openSqliteStore(folder, { keys }),
-    toReseal: (keys, believes) => openSqliteToReseal(folder, keys, believes),
+    toReseal: (keys, trustsLog) => openSqliteToReseal(folder, keys, trustsLog),
     forger: () => openStoreAsForger(folder),
     async changeBody(shard, seq, body) {
       const rows = new TamperedRows(folder, parseShardKey(shard).collectionId);

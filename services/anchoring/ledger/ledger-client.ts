@@ -113,12 +113,12 @@ export class LedgerClient {
   /**
    * Asks every endpoint and trusts the one with the highest slot. Also throws
    * LedgerUnreachableError if that one shows less than the store expects while another endpoint,
-   * which may be ahead, did not answer. `believed` is null if nothing is expected.
+   * which may be ahead, did not answer. `expected` is null if no account is expected.
    */
-  async survey(collectionId: CollectionId, believed: ExpectedAccount | null): Promise<LedgerAccountView> {
+  async survey(collectionId: CollectionId, expected: ExpectedAccount | null): Promise<LedgerAccountView> {
     const { answers, missing, cause } = await this.#pool.callEach(await this.#accountOf(collectionId));
     const view = furthest(answers);
-    if (missing > 0 && !meetsExpectation(view.account, believed ?? EXPECT_NOTHING))
+    if (missing > 0 && !meetsExpectation(view.account, expected ?? EXPECT_NOTHING))
       throw new LedgerUnreachableError('The ledger endpoints that can be reached may be behind.', { cause });
     return view;
   }

@@ -114,7 +114,7 @@ export class Outbox {
         ? { outcome: 'sound' }
         : await reconcile(account, { ...row, logged, headsAt: (cut) => headsAt(collection, cut) });
     // The next turn comes after a pause, and sees contradictions recorded meanwhile.
-    if (finding.outcome === 'unsaid') throw new Error('A shard does not know its head at the confirmed root yet.');
+    if (finding.outcome === 'retry') throw new Error('A shard does not know its head at the confirmed root yet.');
     if (finding.outcome === 'halt') {
       // A single response may come from a node that is faulty or behind.
       const mayPass = account.status === 'foreign' || finding.mayBeLag;

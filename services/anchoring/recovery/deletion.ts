@@ -6,8 +6,8 @@ export const NOT_DELETED = 'The collection is missing from the catalog, but the 
 /**
  * Returns true if the service deleted a collection that is missing from the catalog: the list of
  * dropped collections or the row says so. Otherwise someone removed it from the catalog, and its
- * account must not be closed, even if the row claims that nothing was anchored, since every row
- * once said that. Throws StoreError.
+ * account must not be closed. A row that claims nothing was anchored may be an old one that was
+ * restored. Throws StoreError.
  */
 export async function wasDeleted(
   { collectionId }: AnchorRow,

@@ -27,7 +27,7 @@ export type Reconciliation =
   /** `mayBeLag`: a ledger node that is behind would show the same. */
   | { outcome: 'halt'; reason: string; mayBeLag: boolean }
   /** A shard does not know its head at the confirmed root. It reopens meanwhile; retry later. */
-  | { outcome: 'unsaid' };
+  | { outcome: 'retry' };
 
 export interface StoredAnchorState extends Pick<AnchorRow, 'confirmed' | 'lapsed'> {
   /** Cut that the log contains now. */
@@ -59,15 +59,15 @@ export function unsoundHeadReason(cut: Cut): string | null {
     : `The end of the log of shard ${shard} was not written by this service, or under another secret.`;
 }
 
-export async function reconcile(account: LedgerAccount, belief: StoredAnchorState): Promise<Reconciliation> {
-  const { confirmed, lapsed, logged } = belief;
+export async function reconcile(account: LedgerAccount, stored: StoredAnchorState): Promise<Reconciliation> {
+  const { confirmed, lapsed, logged } = stored;
   if (account.status === 'foreign') return halt(account.reason);
   if (account.status === 'absent' || account.fields === null) {
     if (confirmed || lapsed?.length) return halt('The ledger no longer holds the root that it confirmed.', true);
     return { outcome: 'sound' };
   }
   const onChain = account.fields;
-  if (confirmed && isSameAnchor(onChain, confirmed)) return checkShards(confirmed, await belief.headsAt(confirmed.cut));
+  if (confirmed && isSameAnchor(onChain, confirmed)) return checkShards(confirmed, await stored.headsAt(confirmed.cut));
   if (!confirmed && lapsed?.some((root) => isSameAnchor(onChain, root))) return checkSince(onChain, logged);
   const isNewer = !confirmed || onChain.version > confirmed.version;
   if (isNewer && isSameRoot(onChain, collectionRoot(logged))) return { outcome: 'adopt', cut: logged };
@@ -89,7 +89,7 @@ export async function reconcile(account: LedgerAccount, belief: StoredAnchorStat
 
 function checkShards(confirmed: ConfirmedAnchor, heads: (ShardHead | null)[]): Reconciliation {
   const known = heads.filter((head) => head !== null);
-  if (known.length < heads.length) return { outcome: 'unsaid' };
+  if (known.length < heads.length) return { outcome: 'retry' };
   if (collectionRoot(known).merkleRoot !== confirmed.merkleRoot) {
     return halt("The stored records at the confirmed version give a different root from the ledger's.");
   }

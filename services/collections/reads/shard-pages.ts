@@ -34,12 +34,12 @@ type Reach = (page: Promise<AnswerPage<PageItem>>) => Promise<AnswerPage<PageIte
 
 /** Thrown when the shard no longer has the snapshot that was being read. */
 export class SnapshotLostError extends Error {
-  override name = 'Forgotten';
+  override name = 'SnapshotLostError';
 }
 
 /** Thrown when a shard becomes unreachable after its first page. Its items must not be returned. */
 export class ShardLostError extends Error {
-  override name = 'Lost';
+  override name = 'ShardLostError';
 }
 
 export class ShardPages {

@@ -240,11 +240,11 @@ async function recoverFrom(loading: OpenContext, start: RecoveryStart): Promise<
   return { base, end, contradiction: contradictionOf(recorded, base, end, confirmed, isStored) };
 }
 
-/** `leftOut` is the number of stored rows that cannot be records of the shard. */
-type RecoveryBase = LoadedCopy & { exactFromSeq: number; leftOut: number };
+/** `skipped` is the number of stored rows that cannot be records of the shard. */
+type RecoveryBase = LoadedCopy & { exactFromSeq: number; skipped: number };
 
 async function loadBase(loading: OpenContext, start: RecoveryStart): Promise<RecoveryBase> {
-  if (typeof start === 'object') return { ...start, exactFromSeq: start.head.seq, leftOut: 0 };
+  if (typeof start === 'object') return { ...start, exactFromSeq: start.head.seq, skipped: 0 };
   const loaded = start === 'checkpoint' ? await fromCheckpoint(loading) : null;
   return loaded ?? fromRecords(loading);
 }
@@ -276,7 +276,7 @@ async function fromCheckpoint({ spec, key, recorded: { seq: throughSeq }, worker
       checkpoint = await store.checkpoints.fetch(key, seq);
       if (checkpoint === null) continue;
       const head = await worker.request('load', { key, spec, checkpoint });
-      return { head, checkpointSeq: seq, exactFromSeq: seq, leftOut: 0 };
+      return { head, checkpointSeq: seq, exactFromSeq: seq, skipped: 0 };
     } catch (error) {
       if (error instanceof WorkerLost) throw error;
       // Throws if the whole store is unavailable, not just this checkpoint.
@@ -292,14 +292,14 @@ async function fromCheckpoint({ spec, key, recorded: { seq: throughSeq }, worker
 async function fromRecords({ spec, key, recorded, worker, store }: OpenContext) {
   await worker.request('create', { key, spec });
   const scan = await store.records.scan(key);
-  let leftOut = 0;
-  for await (const records of scan.batches) leftOut += await worker.request('restore', { key, records });
+  let skipped = 0;
+  for await (const records of scan.batches) skipped += await worker.request('restore', { key, records });
   // A record applied during the scan is ahead of the others until the log through `reachedSeq` is
   // replayed.
   const seq = scan.throughSeq;
   const head = await worker.request('endRestore', { key, seq, version: await versionAt(key, seq, recorded, store) });
-  leftOut += scan.unreadable.length + scan.stray.length;
-  return { head, checkpointSeq: 0, exactFromSeq: scan.reachedSeq, leftOut };
+  skipped += scan.unreadable.length + scan.stray.length;
+  return { head, checkpointSeq: 0, exactFromSeq: scan.reachedSeq, skipped };
 }
 
 /**
@@ -368,7 +368,7 @@ function contradictionOf(
   if (end.head.seq !== recorded.seq) return `The log ends at ${end.head.seq}, but its head says ${recorded.seq}.`;
   if (!isSameState(end.head, recorded)) return `The stored records do not match the root recorded at ${recorded.seq}.`;
   if (end.differs !== null) return `The stored log entry ${end.differs} does not match the root recorded with it.`;
-  if (base.leftOut > 0) return `The stored records include ${base.leftOut} that the service did not write.`;
+  if (base.skipped > 0) return `The stored records include ${base.skipped} that the service did not write.`;
   if (confirmed && confirmed.seq > recorded.seq)
     return `The log ends at ${recorded.seq}, but a root at ${confirmed.seq} was confirmed on the ledger.`;
   if (confirmed && !end.anchored && isStored)

@@ -235,11 +235,11 @@ export class LogTables {
   #writeEntry(number: number, { entry, bodyHash, before, link }: LinkedEntry, body: Uint8Array): void {
     const { seq, epoch, entryId, kind, head, tally } = entry;
     const { version, type, hash, count } = head;
-    const said = [number, seq, epoch, entryId, kind, version, type, hash, count, tally && JSON.stringify(tally)];
+    const values = [number, seq, epoch, entryId, kind, version, type, hash, count, tally && JSON.stringify(tally)];
     const sql = `INSERT OR REPLACE INTO entries
       (shard, seq, epoch, entryId, kind, version, type, hash, count, tally, body, bodyHash, before, link)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-    this.#database.run(sql, ...said, body, bodyHash, before, link);
+    this.#database.run(sql, ...values, body, bodyHash, before, link);
   }
 
   #linkedEntries(

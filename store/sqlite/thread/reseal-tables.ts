@@ -56,16 +56,16 @@ export class ResealTables {
     return this.#database.run(sql, seal, id, before) > 0;
   }
 
-  lookAtLog(shard: ShardKey, believes: boolean): LogFindings {
-    return this.#log(shard, believes, false);
+  lookAtLog(shard: ShardKey, trustsLog: boolean): LogFindings {
+    return this.#log(shard, trustsLog, false);
   }
 
-  resealLog(shard: ShardKey, believes: boolean): LogFindings {
-    return this.#log(shard, believes, true);
+  resealLog(shard: ShardKey, trustsLog: boolean): LogFindings {
+    return this.#log(shard, trustsLog, true);
   }
 
-  #log(shard: ShardKey, believes: boolean, writes: boolean): LogFindings {
-    const resealing = new LogResealing(this.#keyring, believes);
+  #log(shard: ShardKey, trustsLog: boolean, writes: boolean): LogFindings {
+    const resealing = new LogResealing(this.#keyring, trustsLog);
     const { collectionId, index } = parseShardKey(shard);
     const row = this.#database.getUntyped<StoredShard>(
       `SELECT ${SHARD} FROM shards WHERE collection = ? AND shard = ?`,
@@ -75,7 +75,7 @@ export class ResealTables {
     if (row === undefined) return resealing.found;
     const { number } = row;
     // Entries past the head were not written by the service, so they are never trusted.
-    const throughSeq = believes ? row.seq : Number.MAX_SAFE_INTEGER;
+    const throughSeq = trustsLog ? row.seq : Number.MAX_SAFE_INTEGER;
     const next = `SELECT ${ENTRY} FROM entries WHERE shard = ? AND seq > ? AND seq <= ? ORDER BY entries.seq LIMIT 1`;
     for (let after = 0; ; ) {
       const entry = this.#database.getUntyped<EntryRow>(next, number, after, throughSeq);

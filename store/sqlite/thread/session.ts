@@ -157,7 +157,7 @@ export class Session {
     const collections = collectionTable(log.database, aliases);
     const keys = keyTable(log.database, new Seals(sealKeys.apiKeys));
     const usage = new UsageTables(log.database);
-    const seals = resealing?.believes ? new UnverifiedLogSeals(sealKeys.log) : new LogSeals(sealKeys.log);
+    const seals = resealing?.trustsLog ? new UnverifiedLogSeals(sealKeys.log) : new LogSeals(sealKeys.log);
     this.#accounts = new AccountLookup(collections);
     this.#place(log, {
       aliases,

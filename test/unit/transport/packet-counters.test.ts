@@ -32,6 +32,6 @@ test("a peer's counters have no gaps, so that its packets stay within the replay
 
 test('past the last counter nothing is sealed', () => {
   const header = { isForAll: false, keyId: Buffer.alloc(4), session: Buffer.alloc(16), counter: 2n ** 64n };
-  const content = { isProof: false, asksForProof: false, saidToAll: 0n, sender: 'a', packet: Buffer.alloc(0) };
+  const content = { isProof: false, asksForProof: false, lastBroadcast: 0n, sender: 'a', packet: Buffer.alloc(0) };
   expect(() => sealPacket(Buffer.alloc(32), header, 'REQ', content)).toThrow('out of range');
 });

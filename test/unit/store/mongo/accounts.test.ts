@@ -111,7 +111,7 @@ if (isMongoThere(start)) {
       await accounts.updateOne({ _id: account.id }, { $set: { deleting: true, 'row.seal': seal } });
       const keys = storeKeys([NEXT_TEST_SECRET, TEST_SECRET]);
       const { url } = database;
-      const toReseal = await openMongoToReseal({ url, keys, believes: false });
+      const toReseal = await openMongoToReseal({ url, keys, trustsLog: false });
       const findings = [];
       for await (const finding of resealAll(toReseal.seals, keys, TRUST_NOTHING)) findings.push(finding);
       await toReseal.close();

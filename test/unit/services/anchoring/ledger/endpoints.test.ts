@@ -67,8 +67,8 @@ describe('a transaction in flight', () => {
     odd('getAccountInfo', longAgo);
     odd('getSignatureStatuses', () => ({ result: { context: { slot }, value: [null] } }));
     odd('getEpochInfo', () => ({ result: { absoluteSlot: slot, blockHeight: slot } }));
-    const believed = (await stored())!;
-    expect(await client.survey(row.id, believed)).toMatchObject({ account: { fields: { version: 2 } } });
+    const expected = (await stored())!;
+    expect(await client.survey(row.id, expected)).toMatchObject({ account: { fields: { version: 2 } } });
     // A version that no endpoint returns does not exist.
     const further = { created: true, confirmed: { version: 3 } };
     expect(await client.survey(row.id, further)).toMatchObject({ account: { fields: { version: 2 } } });
@@ -200,8 +200,8 @@ describe('an account as it was long ago', () => {
       },
       true,
     );
-    const believed = { created: false, confirmed: null };
-    expect(await client.survey(row.id, believed)).toMatchObject({ account: { fields: { version: 1 } } });
+    const expected = { created: false, confirmed: null };
+    expect(await client.survey(row.id, expected)).toMatchObject({ account: { fields: { version: 1 } } });
     expect(answered).toBe(last);
   });
 

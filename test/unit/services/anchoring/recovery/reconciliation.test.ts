@@ -14,10 +14,10 @@ const confirmed: ConfirmedAnchor = {
   confirmedAt: '2026-11-21T00:00:00.000Z',
 };
 const onChain = (cut: Cut, decisions?: number) => ({ status: 'found', fields: anchored(cut, decisions) }) as const;
-const belief = { confirmed, lapsed: null, logged: cutAt(5), headsAt: async (cut: Cut) => cut };
+const stored = { confirmed, lapsed: null, logged: cutAt(5), headsAt: async (cut: Cut) => cut };
 
 test('a newer root that the log holds is recognised', async () => {
-  expect(await reconcile(onChain(cutAt(5)), belief)).toEqual({ outcome: 'adopt', cut: cutAt(5) });
+  expect(await reconcile(onChain(cutAt(5)), stored)).toEqual({ outcome: 'adopt', cut: cutAt(5) });
 });
 
 test.each([
@@ -25,12 +25,12 @@ test.each([
   ['a version that the log was not left at', cutAt(3)],
   ['another root at the confirmed version', cutAt(1, 'other')],
 ])('%s halts', async (_, there) => {
-  expect(await reconcile(onChain(there), belief)).toMatchObject({ outcome: 'halt', mayBeLag: false });
+  expect(await reconcile(onChain(there), stored)).toMatchObject({ outcome: 'halt', mayBeLag: false });
 });
 
 test('what the log holds is not considered newer than what was confirmed after it', async () => {
   const later = { ...confirmed, cut: cutAt(7), ...anchored(cutAt(7)) };
-  expect(await reconcile(onChain(cutAt(5)), { ...belief, confirmed: later })).toMatchObject({ outcome: 'halt' });
+  expect(await reconcile(onChain(cutAt(5)), { ...stored, confirmed: later })).toMatchObject({ outcome: 'halt' });
 });
 
 const since = { confirmed: null, lapsed: [anchored(cutAt(3))], headsAt: async (cut: Cut) => cut };
@@ -51,15 +51,15 @@ test('after a time without anchors another root on the ledger halts, and so does
 });
 
 test('a shard that does not know its state at the confirmed root leaves the question open', async () => {
-  const unsaid = { ...belief, headsAt: async () => [null] };
-  expect(await reconcile(onChain(cutAt(1)), unsaid)).toEqual({ outcome: 'unsaid' });
+  const headless = { ...stored, headsAt: async () => [null] };
+  expect(await reconcile(onChain(cutAt(1)), headless)).toEqual({ outcome: 'retry' });
 });
 
 describe.each([3, 5])(
   'the ledger counts another number of decisions, as after one that was carried out: %s',
   (decisions) => {
     test('a row put back to an earlier state halts, confirmed or without anchors', async () => {
-      expect(await reconcile(onChain(cutAt(1), decisions), belief)).toMatchObject({
+      expect(await reconcile(onChain(cutAt(1), decisions), stored)).toMatchObject({
         outcome: 'halt',
         reason: expect.stringContaining("before an operator's decision"),
         mayBeLag: false,
