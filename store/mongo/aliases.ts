@@ -17,13 +17,13 @@ import { pageOf, type RowPage } from '../page.ts';
 import type { Sealed } from '../sealed.ts';
 import type { Connection } from './connection.ts';
 import { rowIn } from './document-form.ts';
-import { idPart, joined } from './document-id.ts';
+import { type IdPart, idPart, joined } from './document-id.ts';
 import { nullOnDuplicate } from './store-failure.ts';
 
 export interface AliasDocument {
   _id: string;
   state: 'alias';
-  account: AccountId;
+  account: IdPart;
   place: string;
   slot: string;
   row: Sealed<AliasRow>;
@@ -125,8 +125,8 @@ export class MongoAliases implements StoredAliases {
     return (await this.#collections.updateOne(live, { $set: { aliasMark: randomUUID() } })).matchedCount > 0;
   }
 
-  /** Removes the aliases of a deleted account; `account` is its id part. */
-  async forget(account: AccountId): Promise<void> {
+  /** Removes the aliases of a deleted account. */
+  async forget(account: IdPart): Promise<void> {
     await this.#documents.deleteMany({ account, state: 'alias' });
   }
 }

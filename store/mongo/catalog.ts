@@ -22,7 +22,7 @@ import type { MongoAliases } from './aliases.ts';
 import { freeSlots } from './collection-slots.ts';
 import type { Connection } from './connection.ts';
 import { rowIn } from './document-form.ts';
-import { idPart, joined } from './document-id.ts';
+import { type IdPart, idPart, joined } from './document-id.ts';
 import type { MongoKeys } from './keys.ts';
 import { pagesOf } from './slices.ts';
 import { nullOnDuplicate } from './store-failure.ts';
@@ -33,7 +33,7 @@ const PAGE_ROWS = 500;
 export interface CollectionDocument {
   _id: string;
   state: 'live' | 'dropped';
-  account: AccountId;
+  account: IdPart;
   place: string;
   slot: string;
   /** Changes whenever an alias of the collection is put (see aliases.ts). */
@@ -42,7 +42,7 @@ export interface CollectionDocument {
 }
 
 export interface AccountDocument {
-  _id: string;
+  _id: IdPart;
   /** Ignored unless the row's seal confirms it. */
   deleting?: true;
   row: Sealed<AccountRow>;
@@ -208,7 +208,7 @@ export class MongoCatalog implements StoredCatalog {
     return isAlias(found) ? 'alias' : 'exists';
   }
 
-  async #freeSlot(account: AccountId, place: string, max: number): Promise<string> {
+  async #freeSlot(account: IdPart, place: string, max: number): Promise<string> {
     const holder = await this.#holderOf(place);
     if (holder !== null) return holder;
     const live = await this.#collections

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { IdOf } from '../../lib/ids.ts';
 import { STORED_ID_MAX_BYTES } from '../../lib/records/namespace.ts';
 import { parseShardKey, type ShardKey } from '../../lib/shard/key.ts';
 
@@ -15,6 +16,9 @@ const INDEX_DIGITS = 3;
 const SEPARATOR = '.';
 const AFTER_SEPARATOR = '/';
 
+/** An id or name as a part of `_id`s, made by `idPart`. */
+export type IdPart = IdOf<'part of a document id'>;
+
 export interface IdRange {
   $gte: string;
   $lt: string;
@@ -24,7 +28,7 @@ export interface IdRange {
  * Encodes an id or name of any form as a part, also usable as a field name: a UUID unchanged,
  * anything else as its SHA-256.
  */
-export function idPart(id: string): string {
+export function idPart(id: string): IdPart {
   if (UUID.test(id)) return id;
   // Two different ill-formed strings can have the same UTF-8 encoding.
   if (!id.isWellFormed()) throw new RangeError('an id must be well-formed Unicode');

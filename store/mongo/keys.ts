@@ -8,14 +8,14 @@ import type { Sealed } from '../sealed.ts';
 import { isAuthenticKey } from '../sealed-keys.ts';
 import type { Connection } from './connection.ts';
 import { fields, listOf, text, validated, whole } from './document-form.ts';
-import { idPart } from './document-id.ts';
+import { type IdPart, idPart } from './document-id.ts';
 import { nullOnDuplicate } from './store-failure.ts';
 
 const TOUCH_ATTEMPTS = 3;
 
 /** All keys of one account. `revision` counts additions and removals of keys. */
 export interface AccountKeys {
-  _id: string;
+  _id: IdPart;
   revision: number;
   keys: Sealed<KeyRow>[];
   /**
@@ -107,7 +107,7 @@ export class MongoKeys implements StoredKeys {
     }
   }
 
-  async remove(account: AccountId): Promise<void> {
+  async remove(account: IdPart): Promise<void> {
     await this.#accounts.deleteOne({ _id: account });
   }
 
@@ -135,7 +135,7 @@ export class MongoKeys implements StoredKeys {
    * Returns whether another key can replace `row`. Asks the database for one likely key; reads all
    * keys only if that one is forged.
    */
-  async #hasOther(_id: string, accountId: AccountId, row: KeyRow, nowIso: string): Promise<boolean> {
+  async #hasOther(_id: IdPart, accountId: AccountId, row: KeyRow, nowIso: string): Promise<boolean> {
     const standsIn = (key: Sealed<KeyRow>) => standsInFor(key, row, nowIso) && this.#isValid(accountId, key);
     const lasting = { expiresAt: null };
     const other = { id: { $ne: row.id }, scopes: 'manage' };
@@ -153,7 +153,7 @@ export class MongoKeys implements StoredKeys {
     return found === null ? [] : keysIn(found);
   }
 
-  #account(_id: string): Promise<AccountKeys | null> {
+  #account(_id: IdPart): Promise<AccountKeys | null> {
     return this.#connection.reading('reading keys', () => this.#accounts.findOne({ _id }));
   }
 
@@ -163,7 +163,7 @@ export class MongoKeys implements StoredKeys {
   }
 
   /** Returns false on a conflict; the caller reads again to find the cause. */
-  async #insert(_id: string, row: Sealed<KeyRow>): Promise<boolean> {
+  async #insert(_id: IdPart, row: Sealed<KeyRow>): Promise<boolean> {
     const lookups = [`@${_id}`, ...lookupsOf(row)];
     return (
       (await nullOnDuplicate(this.#accounts.insertOne({ _id, revision: 1, keys: [{ ...row }], lookups }))) !== null

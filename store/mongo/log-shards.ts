@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Collection } from 'mongodb';
-import type { AccountId, CollectionId } from '../../lib/ids.ts';
+import type { CollectionId } from '../../lib/ids.ts';
 import type { Connection } from './connection.ts';
 import { count, fields, listOf, optional, text, validated } from './document-form.ts';
-import { idPart, under } from './document-id.ts';
+import { type IdPart, idPart, under } from './document-id.ts';
 
 export interface LogShardDocument {
   _id: string;
@@ -37,7 +37,7 @@ export class LogShards {
   }
 
   /** Must be called before a tally of the shard is folded into the account's usage document. */
-  async charge(shard: string, account: AccountId): Promise<void> {
+  async charge(shard: string, account: IdPart): Promise<void> {
     const key = `${shard} ${account}`;
     if (this.#charged.has(key)) return;
     const $setOnInsert = { index: indexOf(shard), trimmedThrough: 0 };

@@ -9,11 +9,11 @@
 
 import type { Collection, Filter, UpdateFilter } from 'mongodb';
 import { lastOf } from '../../lib/checked-access.ts';
-import type { AccountId, CollectionId } from '../../lib/ids.ts';
+import type { CollectionId } from '../../lib/ids.ts';
 import type { AccountWriteHolds } from '../usage.ts';
 import type { Connection } from './connection.ts';
 import { fields, flag, listOf, mapOf, nullable, optional, text, validated, whole } from './document-form.ts';
-import { lastNumber, numbered } from './document-id.ts';
+import { type IdPart, lastNumber, numbered } from './document-id.ts';
 import type { EntryDocument } from './log-entry-codec.ts';
 import type { LogShards } from './log-shards.ts';
 import { nullOnDuplicate } from './store-failure.ts';
@@ -40,7 +40,7 @@ export interface MonthPart {
 }
 
 export interface UsageDocument {
-  _id: string;
+  _id: IdPart;
   deleted?: boolean;
   drops?: number;
   vectors?: number;
@@ -132,7 +132,7 @@ export class TallyFolding {
    * Folds one slice of the account's uncounted entries of the shard; a concurrent folder may be
    * faster.
    */
-  async #foldSlice(shard: string, account: AccountId, throughSeq: number): Promise<void> {
+  async #foldSlice(shard: string, account: IdPart, throughSeq: number): Promise<void> {
     // The document must be read first. Entries found `uncounted` after that are not counted in it,
     // unless its seq or `drops` changed since.
     const path = seqPath(shard);
@@ -159,7 +159,7 @@ export class TallyFolding {
   /** Returns false if the document changed since it was read. */
   async #count(
     shard: string,
-    account: AccountId,
+    account: IdPart,
     document: UsageDocument | null,
     from: number,
     through: number,
@@ -177,7 +177,7 @@ export class TallyFolding {
     return counted !== null && counted.matchedCount + counted.upsertedCount > 0;
   }
 
-  async #takeOffFrom(account: AccountId, collection: string): Promise<boolean> {
+  async #takeOffFrom(account: IdPart, collection: string): Promise<boolean> {
     const path = `shards.${collection}`;
     const projection = { drops: 1, [`${path}.v`]: 1 };
     const document = usageIn(await this.#usage.findOne({ _id: account }, { projection }));

@@ -3,7 +3,7 @@ import type { Collection, Filter } from 'mongodb';
 import type { AccountId } from '../../lib/ids.ts';
 import type { AccountWriteHolds, QueriesTaken, QueryBlock, UsageRow, UsageStore } from '../usage.ts';
 import type { Connection } from './connection.ts';
-import { idPart, lastNumber } from './document-id.ts';
+import { type IdPart, idPart, lastNumber } from './document-id.ts';
 import type { EntryDocument } from './log-entry-codec.ts';
 import { nullOnDuplicate } from './store-failure.ts';
 import {
@@ -103,16 +103,16 @@ export class MongoUsage implements UsageStore {
   }
 
   /** Makes a previously deleted account id count usage again. Part of creating the account. */
-  async revive(account: AccountId): Promise<void> {
+  async revive(account: IdPart): Promise<void> {
     await this.#usage.deleteOne({ _id: account, deleted: true });
   }
 
   /** Removes all counts of an account, until `revive`. Part of deleting it. */
-  async forget(account: AccountId): Promise<void> {
+  async forget(account: IdPart): Promise<void> {
     await this.#usage.replaceOne({ _id: account }, { deleted: true }, { upsert: true });
   }
 
-  async #read(account: AccountId, month: string): Promise<UsageRow> {
+  async #read(account: IdPart, month: string): Promise<UsageRow> {
     for (let drops = this.#drops.get(account); ; ) {
       const entries = uncountedIn(
         await this.#entries.find({ uncounted: account }).project<UncountedEntry>({ tally: 1 }).toArray(),
@@ -132,7 +132,7 @@ export class MongoUsage implements UsageStore {
     }
   }
 
-  async #document(account: AccountId, month: string, shards: string[]): Promise<UsageDocument | null> {
+  async #document(account: IdPart, month: string, shards: string[]): Promise<UsageDocument | null> {
     const projection: Record<string, 1> = { drops: 1, deleted: 1, vectors: 1, [`months.${month}`]: 1 };
     for (const shard of shards) projection[seqPath(shard)] = 1;
     return usageIn(await this.#usage.findOne({ _id: account }, { projection }));
@@ -152,7 +152,7 @@ export class MongoUsage implements UsageStore {
   }
 
   /** Returns false for a deleted account. */
-  async #makeMonth(account: AccountId, path: string): Promise<boolean> {
+  async #makeMonth(account: IdPart, path: string): Promise<boolean> {
     const [there, update] = [living(account), { $inc: { [path]: 0 } }];
     if ((await nullOnDuplicate(this.#usage.updateOne(there, update, { upsert: true }))) !== null) return true;
     // Either another call created the document at the same time, or the account is deleted.
@@ -163,7 +163,7 @@ export class MongoUsage implements UsageStore {
     return (await this.#usage.updateOne(filter, update)).matchedCount > 0;
   }
 
-  async #queries(account: AccountId, month: string): Promise<Pick<MonthPart, 'queries' | 'blocks'> | null> {
+  async #queries(account: IdPart, month: string): Promise<Pick<MonthPart, 'queries' | 'blocks'> | null> {
     const field = monthField(month);
     const parts = ['queries', 'blocks'].map((part) => [`months.${field}.${part}`, 1] as const);
     const projection = Object.fromEntries(parts);
@@ -172,7 +172,7 @@ export class MongoUsage implements UsageStore {
 }
 
 /** Filters for the document of an account that is not deleted. */
-function living(account: AccountId): Filter<UsageDocument> {
+function living(account: IdPart): Filter<UsageDocument> {
   return { _id: account, deleted: { $exists: false } };
 }
 
