@@ -60,6 +60,28 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** Methods of both adapters that only read, by part of the port. Each adapter adds its own. */
+export const SHARED_READS = {
+  aliases: ['find', 'page'],
+  anchors: ['get', 'getMany', 'history', 'instances'],
+  catalog: [
+    'findCollection',
+    'getCollection',
+    'collectionsPage',
+    'countCollections',
+    'listDropped',
+    'getAccount',
+    'accountsPage',
+  ],
+  contradictions: ['list'],
+  keys: ['findByHash', 'page'],
+  leases: ['list', 'get'],
+  log: ['read', 'head', 'heads', 'firstSeq'],
+  owners: ['get', 'list'],
+  records: ['appliedSeq'],
+  usage: ['read', 'readQueries', 'readHolds'],
+} as const;
+
 export const STORE_ERROR_KINDS = ['capacity', 'unavailable', 'unknown', 'damaged', 'changed', 'closed'] as const;
 export type StoreErrorKind = (typeof STORE_ERROR_KINDS)[number];
 

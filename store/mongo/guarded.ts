@@ -7,6 +7,7 @@ import type { StoredFirstKey } from '../first-key.ts';
 import type { StoredKeys } from '../keys.ts';
 import type { ShardLog } from '../log.ts';
 import type { LeaseStore, OwnerStore } from '../owners.ts';
+import { SHARED_READS } from '../port.ts';
 import type { RecordStore } from '../records.ts';
 import type { UsageStore } from '../usage.ts';
 import type { Connection } from './connection.ts';
@@ -28,26 +29,12 @@ interface Parts {
 
 /** Methods that only read, so a failure is never an unknown outcome. All others may write. */
 const READS: { readonly [P in keyof Parts]: readonly (keyof Parts[P])[] } = {
-  aliases: ['find', 'page'],
-  anchors: ['get', 'getMany', 'history', 'instances'],
-  catalog: [
-    'findCollection',
-    'getCollection',
-    'collectionsPage',
-    'countCollections',
-    'listDropped',
-    'getAccount',
-    'accountsPage',
-  ],
+  ...SHARED_READS,
   checkpoints: ['stage', 'discard', 'list', 'fetch'],
-  contradictions: ['list'],
   firstKey: ['read', 'isUsed'],
-  keys: ['findByHash', 'page', 'count'],
-  leases: ['list', 'get'],
-  log: ['read', 'head', 'heads', 'audit', 'firstSeq'],
-  owners: ['get', 'list'],
-  records: ['appliedSeq', 'scan'],
-  usage: ['read', 'readQueries', 'readHolds'],
+  keys: [...SHARED_READS.keys, 'count'],
+  log: [...SHARED_READS.log, 'audit'],
+  records: [...SHARED_READS.records, 'scan'],
 };
 /** Methods that call `Connection.run` themselves for every page, or do not use the database. */
 const UNGUARDED: { readonly [P in keyof Parts]?: readonly (keyof Parts[P])[] } = {

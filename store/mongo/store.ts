@@ -39,6 +39,7 @@ const CALL_TIMEOUT_MS = 10_000;
  */
 const LEASE_CALL_TIMEOUT_MS = 5_000;
 const LEASE_CONNECTIONS = 4;
+/** Minimum number of deleted records of a shard before their space is reclaimed. */
 const COMPACTION_MIN_TOMBSTONES = 1_000;
 
 export interface MongoStoreOptions extends Partial<Omit<ConnectionOptions, 'url'>>, Pick<ConnectionOptions, 'url'> {
@@ -53,8 +54,6 @@ export interface MongoStoreOptions extends Partial<Omit<ConnectionOptions, 'url'
   keys: StoreKeys;
   /** Logs rows and files that the service did not write. */
   log?: Pick<Logger, 'error'>;
-  /** Minimum number of deleted records of a shard before their space is reclaimed. */
-  compactionMinTombstones?: number;
 }
 
 /**
@@ -81,7 +80,7 @@ export async function openMongoStore(options: MongoStoreOptions): Promise<Store>
 async function assemble(
   connection: Connection,
   leases: Connection,
-  { folder, keys: sealKeys, log: logger, compactionMinTombstones = COMPACTION_MIN_TOMBSTONES }: MongoStoreOptions,
+  { folder, keys: sealKeys, log: logger }: MongoStoreOptions,
 ): Promise<Store> {
   await checkFormat(connection, new Seals(sealKeys.installation));
   await checkSchema(connection.db);
@@ -92,7 +91,7 @@ async function assemble(
   const aliases = new MongoAliases(connection);
   const catalog = new MongoCatalog(connection, { aliases, keys, usage });
   const log = new MongoLog(connection, shards, folding, new LogSeals(sealKeys.log));
-  const records = new MongoRecords(connection, compactionMinTombstones);
+  const records = new MongoRecords(connection, COMPACTION_MIN_TOMBSTONES);
   const files = new GridCheckpoints(connection, new Seals(sealKeys.checkpoints), folder, logger);
   const checkpoints = new CrashGuardedCheckpoints(
     guarded(connection, 'checkpoints', files),

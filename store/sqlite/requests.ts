@@ -5,7 +5,7 @@
 import type { StoreKeys } from '../../lib/secret/keyring.ts';
 import type { ContradictionStore } from '../contradictions.ts';
 import type { LeaseStore } from '../owners.ts';
-import type { StoreErrorKind } from '../port.ts';
+import { SHARED_READS, type StoreErrorKind } from '../port.ts';
 import type { AccountTable } from './thread/account-table.ts';
 import type { AliasTable } from './thread/alias-table.ts';
 import type { AnchorTables } from './thread/anchor-tables.ts';
@@ -53,26 +53,13 @@ export type TableName = keyof Tables;
 
 /** Read-only operations, which wait for no commit. Every other operation joins a group commit. */
 export const READS: { readonly [T in TableName]: readonly (keyof Tables[T])[] } = {
+  ...SHARED_READS,
   thread: ['reach'],
-  catalog: [
-    'findCollection',
-    'getCollection',
-    'collectionsPage',
-    'countCollections',
-    'collectionsAfter',
-    'listDropped',
-    'getAccount',
-    'accountsPage',
-  ],
-  aliases: ['find', 'page'],
-  keys: ['findByHash', 'page', 'countSlice'],
-  log: ['read', 'auditSlice', 'head', 'heads', 'firstSeq'],
-  usage: ['read', 'readQueries', 'readHolds'],
-  anchors: ['get', 'getMany', 'rowsAfter', 'openAfter', 'history', 'instances'],
-  contradictions: ['list'],
-  owners: ['get', 'list'],
-  leases: ['list', 'get'],
-  records: ['appliedSeq', 'rowsAfter', 'openScan', 'nextBatch', 'closeScan'],
+  catalog: [...SHARED_READS.catalog, 'collectionsAfter'],
+  keys: [...SHARED_READS.keys, 'countSlice'],
+  log: [...SHARED_READS.log, 'auditSlice'],
+  anchors: [...SHARED_READS.anchors, 'rowsAfter', 'openAfter'],
+  records: [...SHARED_READS.records, 'rowsAfter', 'openScan', 'nextBatch', 'closeScan'],
   traces: ['isUsed'],
   reseal: ['rowsAfter', 'shardsAfter', 'lookAtLog'],
 };

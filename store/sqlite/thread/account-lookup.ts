@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { CollectionId } from '../../../lib/ids.ts';
 import type { CollectionTable } from './collection-table.ts';
 
@@ -6,7 +7,7 @@ const KNOWN_MAX = 10_000;
 /** Accounts of collections. A collection never changes its account, so entries never go stale. */
 export class AccountLookup {
   readonly #collections: Pick<CollectionTable, 'getCollection'>;
-  readonly #known = new Map<string, string>();
+  readonly #known = new LRUCache<CollectionId, string>({ max: KNOWN_MAX });
 
   constructor(collections: Pick<CollectionTable, 'getCollection'>) {
     this.#collections = collections;
@@ -17,9 +18,7 @@ export class AccountLookup {
     const known = this.#known.get(collectionId);
     if (known !== undefined) return known;
     const accountId = this.#read(collectionId);
-    if (accountId === null) return null;
-    if (this.#known.size === KNOWN_MAX) this.#known.clear();
-    this.#known.set(collectionId, accountId);
+    if (accountId !== null) this.#known.set(collectionId, accountId);
     return accountId;
   }
 
