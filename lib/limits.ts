@@ -52,7 +52,10 @@ export const INTERNAL_LIMITS = Object.freeze({
   collectionsPageMaxBytes: 384 * 1024,
   /** Shards whose heads are read to count the vectors of one page of collections. */
   collectionsPageMaxShards: 4_096,
-  /** Four times what 40 KiB of metadata can have. Parsing an object of millions takes seconds. */
+  /**
+   * Four times as many keys as 40 KiB of metadata can have. Parsing an object with millions of keys
+   * takes seconds.
+   */
   jsonObjectMaxKeys: 32_768,
   /** More than any record takes. The whole line is buffered while it arrives. */
   importLineMaxBytes: 2 * 1024 * 1024,

@@ -19,8 +19,8 @@ export function collectGarbage(): void {
 }
 
 /**
- * As `collectGarbage`, and also frees the space that V8 keeps for young objects, some 60 MiB after
- * a load. Takes twice as long.
+ * Does what `collectGarbage` does, and also frees the space that V8 keeps for young objects, some
+ * 60 MiB after a load. Takes twice as long.
  */
 function shrinkHeap(): void {
   if (isSmall()) gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });

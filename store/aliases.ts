@@ -40,7 +40,7 @@ export interface AliasStore {
 
 /** The aliases as an adapter stores them: rows with seals that the adapter does not verify. */
 export interface StoredAliases {
-  /** As `AliasStore.put`; returns 'alias' if an alias of that name exists. */
+  /** Same as `AliasStore.put`, but returns 'alias' if an alias of that name exists. */
   insert(
     row: Sealed<AliasRow>,
     maxAliases: number,

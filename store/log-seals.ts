@@ -65,7 +65,7 @@ export class LogSeals {
     return this.#seals.seal(['head', shard, payloadOfHead(head), hex(link)]);
   }
 
-  /** As `linked`, for a head that is stored apart from its entry. */
+  /** Same as `linked`, for a head that is stored apart from its entry. */
   sealedHead(shard: ShardKey, head: ShardHead, link: Uint8Array, seal: unknown): ShardHead | null {
     const fits = (candidate: ShardHead): boolean =>
       this.#seals.verify(['head', shard, payloadOfHead(candidate), hex(link)], seal);

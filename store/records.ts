@@ -37,8 +37,8 @@ export interface RecordScan {
    */
   readonly unreadable: string[];
   /**
-   * As `unreadable`, for rows among the shard's that no write replaces: they carry another shard's
-   * number, or an id that no record can have. The entries are what those ids read as.
+   * Ids of the shard's rows that no write replaces, because they have another shard's number or an
+   * id that no record can have. Complete at the same time as `unreadable`.
    */
   readonly stray: string[];
 }

@@ -3,7 +3,7 @@ import type { ObjectShape, Shape } from '../api/answer-shape.ts';
 import { ANSWERS, SHAPES } from '../api/shapes.ts';
 import { ServerError } from './errors.ts';
 
-/** Throws a ServerError if the value is not a valid answer, or line of an answer. */
+/** Throws a ServerError if the value is not a valid answer, or not a valid line of one. */
 export function assertAnswer(operation: keyof typeof ANSWERS, value: unknown, status: number): void {
   const fault = firstMismatch(value, ANSWERS[operation], '');
   if (fault === null) return;

@@ -2,7 +2,7 @@
  * The Merkle map of one shard (format PV1), which is also the shard's hash index: full 32-byte key
  * -> (leaf, slot).
  *
- * The root is a pure function of the set of (key, leaf) pairs, whatever the order of changes.
+ * The root is a pure function of the set of (key, leaf) pairs, regardless of the order of changes.
  * `root()` and `prove()` hash only what changed. Keys of another shard and wrong lengths fail an
  * assertion.
  * See docs/internals/search.md.

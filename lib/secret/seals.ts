@@ -44,7 +44,7 @@ export class Seals {
     });
   }
 
-  /** As `verify`, for a seal in hex digits. */
+  /** Same as `verify`, for a seal in hex digits. */
   verifyHex(payload: MacPayload, seal: unknown): boolean {
     return typeof seal === 'string' && seal.length === SEAL_DIGITS && this.verify(payload, Buffer.from(seal, 'hex'));
   }

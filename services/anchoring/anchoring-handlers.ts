@@ -25,7 +25,7 @@ import { retireAll } from './recovery/retire-all.ts';
 /** The part of the embedded ledger that anchoring needs. */
 export interface EmbeddedLedger {
   readonly url: string;
-  /** Keeps the transactions that this address pays for, however many others there are. */
+  /** Keeps the transactions that this address pays for, no matter how many others there are. */
   keepOf(payer: string): void;
 }
 

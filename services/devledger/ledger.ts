@@ -42,8 +42,8 @@ const MS_PER_HEIGHT = 400;
 /** Balance of the faucet before each airdrop, exact in JSON. */
 const FAUCET_LAMPORTS = 2 * AIRDROP_MAX_LAMPORTS;
 /**
- * Number of newest transactions kept of the service, and as many of all others. docs/trust.md
- * quotes it.
+ * Number of the service's newest transactions that are kept, and of those of all other senders.
+ * docs/trust.md quotes it.
  */
 const TRANSACTIONS_KEPT = 10_000;
 const SYSTEM_PROGRAM = '1'.repeat(32);
@@ -122,7 +122,7 @@ export class Ledger {
   }
 
   /**
-   * Keeps the transactions that this address pays for, however many others there are. Throws
+   * Keeps the transactions that this address pays for, no matter how many others there are. Throws
    * LedgerStoppedError.
    */
   keepOf(payer: string): void {

@@ -1,8 +1,8 @@
 /**
  * Process of the embedded ledger: `node main.ts <folder> <preferred port> <origin>...`, forked with
- * an IPC channel. Sends its parent the port, or why it cannot start. Exits when the channel closes,
- * whatever ended the parent. The parent may name addresses (`{ payer }`) whose
- * transactions are kept whatever others send.
+ * an IPC channel. Sends its parent the port, or why it cannot start. Exits when the channel closes.
+ * The parent may name addresses (`{ payer }`) whose newest transactions are kept even if others
+ * send many.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -18,8 +18,8 @@ export interface DevLedger {
   readonly url: string;
   readonly pid: number;
   /**
-   * Keeps the newest transactions that `payer` (base58) pays for, however many other processes
-   * send.
+   * Keeps the newest transactions that `payer` (base58) pays for, no matter how many other
+   * processes send.
    */
   keepOf(payer: string): void;
   /** Ends the process permanently. No acknowledged transaction is lost. Idempotent. */

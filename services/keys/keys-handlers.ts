@@ -49,7 +49,7 @@ export class KeysHandlers {
       try {
         await this.#apiKeys.revoke(accountId, id);
       } catch (error) {
-        // It may have been revoked nevertheless.
+        // The store may have revoked the key before it failed.
         if (!isProvecError(error)) this.#announce(ctx, { accountId, what: 'key' });
         throw error;
       }

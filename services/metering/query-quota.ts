@@ -306,7 +306,7 @@ export class QueryQuota {
     const block = { id: randomUUID(), month, limit, used: 0 };
     const asking = account.waiting.reduce((sum, { count }) => sum + count, 0);
     const more = this.#closed ? 0 : reserveSize(account, limit === null ? null : limit - taken - asking);
-    // If opening fails, whatever the store created is closed.
+    // If opening fails, anything that the store created is closed.
     account.closing.set(block.id, block);
     const granted = await this.#open(account.id, month, { id: block.id, node }, asking + more, limit);
     account.closing.delete(block.id);

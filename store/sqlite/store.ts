@@ -70,7 +70,7 @@ export async function openSqliteStore(folder: string, options: SqliteStoreOption
       return thread;
     };
     const opening = [open('log'), open('records')] as const;
-    // Both have ended before a failure closes them.
+    // Waits for both, so that a failure of one closes the other.
     await Promise.allSettled(opening);
     const [log, records] = await Promise.all(opening);
     const store = assemble(folder, log, records, { folders, checkpoints }, options);

@@ -1,7 +1,7 @@
 /**
  * Several JSON-RPC endpoints of one ledger, used as one. The first working endpoint answers; failed
- * ones are skipped for a while. Calls are limited to a rate, however many collections there are,
- * and a call whose turn would come too late fails at once.
+ * ones are skipped for a while. Calls are limited to a rate, no matter how many collections there
+ * are, and a call whose turn would come too late fails at once.
  *
  * A web3.js rpc object responds to `then` and never resolves, so it must not be awaited or returned
  * from an async function. Here it is only passed as an argument.

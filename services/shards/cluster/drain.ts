@@ -22,7 +22,7 @@ import type { ShardActor } from '../shard/actor.ts';
 import type { HandOver } from './hand-over.ts';
 import type { NodeMembership } from './ownership/node-membership.ts';
 
-/** Lanes for shards that open quickly, however many nodes receive them. */
+/** Lanes for shards that open quickly, no matter how many nodes receive them. */
 const QUICK_LANES_MAX = 16;
 /** Lanes for shards that need a checkpoint and a copy first. */
 export const COPYING_LANES = 2;

@@ -74,8 +74,8 @@ export class Commits {
       isStaged = true;
       return { outcomes, commit: { head, body } };
     } finally {
-      // Reached without a staged group by an error, a group that changes nothing, and a caller that
-      // ends the steps.
+      // Nothing is staged after an error, for a group that changes nothing, or if the caller ends
+      // the steps early.
       if (!isStaged) {
         staging.undo();
         this.#group = null;
@@ -145,7 +145,7 @@ export class Commits {
     this.#head = this.#headAt(seq, version);
   }
 
-  /** Follows a record that moved to another slot. */
+  /** Updates the map after a record moved to another slot. */
   moved(slot: number): void {
     const key = keyHashOf(this.#slots.id(slot));
     const leaf = this.#map.leafAt(key);

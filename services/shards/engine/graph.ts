@@ -110,7 +110,7 @@ export class Graph {
     this.#places[slot] = NOWHERE;
   }
 
-  /** Follows a vector that moved from slot `from` to slot `to`. */
+  /** Records that a vector moved from slot `from` to slot `to`. */
   move(from: number, to: number): void {
     assert(this.#has(from), 'a slot moves that the graph does not have');
     assert(!this.#has(to), 'a slot moves to one that the graph has');

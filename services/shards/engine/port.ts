@@ -2,8 +2,8 @@
  * What a shard's owner may ask of an engine, and what every engine promises.
  *
  * A shard has one writer and any number of snapshots. A snapshot shows exactly the commits up to
- * its head until it is released, whatever is staged, committed, replayed or moved meanwhile. Long
- * work comes in steps (../steps.ts). All calls come from one thread, between two steps.
+ * its head until it is released, no matter what is staged, committed, replayed or moved meanwhile.
+ * Long work comes in steps (../steps.ts). All calls come from one thread, between two steps.
  *
  * An error that a step throws ends that work and changes nothing. See docs/internals/engine.md.
  */

@@ -45,8 +45,8 @@ export function* previewMerge(
 }
 
 /**
- * Previews updates by id. It sees the records as they are at its first step, whatever is committed
- * before its last.
+ * Previews updates by id. It sees the records as they are at its first step, no matter what is
+ * committed before its last.
  */
 export function* previewUpdateList(
   slots: Slots,

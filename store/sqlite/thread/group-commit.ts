@@ -31,7 +31,7 @@ export interface GroupCommitOptions {
   beforeCommit?(): void;
   /** Runs after a successful COMMIT, before outcomes are reported. */
   onCommit?(): void;
-  /** Runs after outcomes were reported, whatever they are. */
+  /** Runs after outcomes were reported, also after a failed COMMIT. */
   afterGroup?(): void;
 }
 

@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 import { hasTable } from './schema.ts';
 
-/** Created with the first tags: until then an older version can start on the file. */
+/** Created with the first tags. Until then an older version can open the file. */
 export const TAGS_SCHEMA = `
   CREATE TABLE IF NOT EXISTS collection_tags (id TEXT NOT NULL UNIQUE, tags TEXT NOT NULL) STRICT
 `;

@@ -24,7 +24,7 @@ export const RECORD_TRACES = ['shards', 'records'];
 
 export interface TraceTable {
   /**
-   * Returns whether the file holds, or ever held, anything but the account with the id `besides`
+   * Returns whether the file holds, or ever held, anything except the account with the id `besides`
    * and its keys.
    */
   isUsed(besides: string): boolean;

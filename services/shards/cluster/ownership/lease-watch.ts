@@ -33,12 +33,12 @@ export interface LeaseReading {
   /** The requested leases, or null for all. */
   readonly asked: ReadonlySet<string> | null;
   readonly beganMs: number;
-  /** Position in the sequence of reads started and leases first heard of. */
+  /** Position in the common sequence of reads, by start, and of leases, by first sight. */
   readonly order: number;
 }
 
 interface TrackedLease {
-  /** When the lease was first heard of. */
+  /** Position of the lease's first sight in the sequence of `LeaseReading.order`. */
   order: number;
   /** Order of the read that `sighting` comes from. */
   seenIn: number;

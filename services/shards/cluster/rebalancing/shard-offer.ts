@@ -16,8 +16,8 @@ export type OfferRefusal = 'draining' | 'busy' | 'room' | 'share';
 
 /**
  * Decides on an offered shard; null means accepted. The giver's view may be old, so the receiver
- * decides by its own current use: it takes one shard at a time, and none that would exceed the
- * ceiling for that reason to move. This keeps concurrent givers from filling it.
+ * decides by its own current use. It takes one shard at a time, and none that would raise its use
+ * above the ceiling for the shard's `reason`. This keeps concurrent givers from filling it.
  */
 export function offerRefusal(
   own: NodeUsage,

@@ -12,7 +12,7 @@ import { ValueMap } from '../../../../lib/filter/value-map.ts';
 const NONE = 0;
 /** Estimated size of a value besides its characters and the entries by code. */
 const VALUE_BYTES = 80;
-/** Number of free occurrences that is too small to rebuild for. */
+/** Maximum number of free occurrences that do not cause a rebuild. */
 const SPARE = 16 * 1024;
 
 export class Postings {
