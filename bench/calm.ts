@@ -32,7 +32,9 @@ export async function medianOfCalmest(round: () => Promise<LoadFigures>): Promis
   return { ...middle, rounds: rounds.length };
 }
 
-/** Waits until a process is almost idle. Returns the seconds that took, null after a minute. */
+/**
+ * Waits until a process is almost idle. Returns how many seconds that took, or null after a minute.
+ */
 export async function untilIdle(pid: number): Promise<number | null> {
   const startedMs = performance.now();
   for (let quiet = 0; quiet < REST_LOOKS; ) {

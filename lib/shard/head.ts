@@ -36,7 +36,7 @@ export const SEQ_MAX = 2 ** 48;
 
 /**
  * Returns a substitute for a stored head that the service did not write or that does not decode.
- * Its hash of zeros is that of no shard. `seq` is the stored one, 0 if no log can be that long.
+ * No shard has its hash, zeros. `seq` is the stored one, 0 if no log can be that long.
  */
 export function invalidHead(seq: number): ShardHead {
   const isPossible = Number.isSafeInteger(seq) && seq >= 0 && seq <= SEQ_MAX;

@@ -104,8 +104,8 @@ export class LostSecret {
           ? await compareWithOwnLog(store, collection, witness)
           : await compareWithLedger(store, collection, witness);
       const found: LedgerComparison = damage === null ? content : { state: 'contradicts', why: damage };
-      // A seal of a known secret needs no other witness. A contradiction halts anchoring whatever
-      // the account's plan is, because the plan may be forged, too.
+      // A seal of a known secret needs no other witness. A contradiction halts anchoring on every
+      // plan, because the plan may be forged, too.
       const isUnvouched = found.state !== 'held' && isUnsealed && (await this.#isAnchored(collection));
       const reason = found.state === 'contradicts' || isUnvouched ? reasonOf(found) : null;
       yield { collection, found, reason };

@@ -22,7 +22,7 @@ export interface AnchoringOptions {
   isShared: boolean;
   /** Collections that are halted although the store does not know it (row-seal.ts). */
   unsound: ReadonlySet<string>;
-  /** Returns the shards' own heads at a cut; null for a shard that no longer knows. */
+  /** Returns the shards' own heads at a cut; null for a shard that no longer knows its head. */
   headsAt(collection: CollectionRow, cut: Cut): Promise<(ShardHead | null)[]>;
   /** Notifies the other instances that a collection's row has changed. May be lost. */
   tell(collectionId: CollectionId): void;

@@ -96,7 +96,7 @@ export class QueryQuota {
       const before = new Set(foreign.map(({ id }) => id));
       await this.#options.recall(accountId, nodesOf(foreign));
       ({ row, queries, foreign } = await this.#look(accountId, month));
-      // Queries from a block opened since then began after this report did.
+      // A block opened since then holds only queries that began after this report.
       const [held, since] = [foreign.filter(({ id }) => before.has(id)), foreign.filter(({ id }) => !before.has(id))];
       queries = Math.max(0, queries - grantedIn(since));
       foreign = held;
@@ -220,7 +220,7 @@ export class QueryQuota {
         credit.count += used;
       }
       account.credits.delete(month);
-      // Served while the block was being opened.
+      // Queries that were served while the block was being opened are owed to the next one.
       if (credit.count < 0) account.credits.set(month, { id: randomUUID(), count: credit.count });
     }
     await this.#closeBlocks(account);

@@ -233,7 +233,7 @@ export class Replicas implements Copies {
   async #settle(key: ShardKey, replica: Replica): Promise<void> {
     const { worker, at } = replica;
     const ask = { key, entries: [], watchSeq: null, exactFromSeq: 0 };
-    // A copy that fails again is closed and made anew.
+    // A copy that fails again is closed and rebuilt.
     const reached = at && (await worker.request('replay', ask).catch(() => null));
     replica.at = at && reached && { ...at, head: reached.head };
     if (replica.at) return;

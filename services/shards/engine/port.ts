@@ -78,7 +78,7 @@ export interface ShardWriter {
   replay(entry: ReplayedEntry): boolean;
   /**
    * Loads stored records into a new shard and computes their leaves; `endRestore` must follow.
-   * Skips whatever cannot be a record of this shard, and returns how many were skipped.
+   * Skips rows that cannot be records of this shard, and returns how many it skipped.
    */
   restore(records: StoredRecord[]): number;
   /** Ends `restore`: the records are the state at `throughSeq`, the result of `version` writes. */

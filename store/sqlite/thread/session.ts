@@ -87,7 +87,7 @@ export class Session {
       if (opening.role === 'log') this.#openLog(opening);
       else this.#openRecords(opening);
       this.#place(itemAt(this.#files, 0), { thread: this });
-      // Sealing anew takes only what the service wrote.
+      // Resealing accepts only values that the service wrote.
       const [mistyped] = this.mistyped;
       if (opening.resealing && mistyped) throw new StoreError('damaged', `${mistyped}: put back what was there.`);
     } catch (error) {
