@@ -83,22 +83,22 @@ async function lockNodeFolder(dataDir: string, node: string): Promise<NodeHome> 
 
 /**
  * Removes folders of killed processes without a configured name, which no process would reuse.
- * Moves their checkpoint marks to the folder `heir`.
+ * Moves their checkpoint marks to the folder `successor`.
  */
-async function removeAbandoned(nodes: string, heir: string): Promise<void> {
+async function removeAbandoned(nodes: string, successor: string): Promise<void> {
   const prefix = `${hostname()}-`;
   for (const entry of await readdir(nodes, { withFileTypes: true })) {
     const { name } = entry;
     if (!name.startsWith(prefix) || !/^\d+$/.test(name.slice(prefix.length))) continue;
     const left = join(nodes, name);
     if (!(await isAbandoned(left))) continue;
-    if (entry.isDirectory()) await adoptMarks(left, heir);
+    if (entry.isDirectory()) await adoptMarks(left, successor);
     await rm(left, { recursive: true, force: true });
   }
 }
 
-async function adoptMarks(left: string, heir: string): Promise<void> {
-  const marks = join(checkpointsIn(heir), MARKS_FOLDER);
+async function adoptMarks(left: string, successor: string): Promise<void> {
+  const marks = join(checkpointsIn(successor), MARKS_FOLDER);
   await mkdir(marks, { recursive: true, mode: 0o700 });
   await moveMarks(checkpointsIn(left), marks);
 }

@@ -114,8 +114,8 @@ export class HandOver {
   }
 
   #successorAt(to: string): Holder | undefined {
-    const heir = this.#options.membership.live().find(({ node, draining }) => node === to && !draining);
-    return heir && { node: to, incarnation: heir.incarnation };
+    const successor = this.#options.membership.live().find(({ node, draining }) => node === to && !draining);
+    return successor && { node: to, incarnation: successor.incarnation };
   }
 
   async #move(key: ShardKey, to: string): Promise<void> {

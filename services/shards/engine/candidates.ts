@@ -38,7 +38,7 @@ export class Candidates {
     const { nodes } = this.#found;
     let count = 0;
     this.passed = 0;
-    for (let looked = 0; count < most && looked < INSPECTED_MAX && this.#at < nodes.length; looked++) {
+    for (let inspected = 0; count < most && inspected < INSPECTED_MAX && this.#at < nodes.length; inspected++) {
       const slot = this.#slot < 0 ? this.#graph.firstSlot(nodes[this.#at]!) : this.#slot;
       if (slot >= 0 && matches(slot)) batch[count++] = slot;
       else this.passed++;

@@ -33,12 +33,12 @@ export function* previewMerge(
   let changed = 0;
   for (let slot = -1, left = count; left > 0; left--) {
     slot = nextBit(words, slot + 1);
-    const looked = previewRecord(slots, slot, { values: null, set, unset }, growth, terms, meter);
-    if (looked.refused) {
+    const preview = previewRecord(slots, slot, { values: null, set, unset }, growth, terms, meter);
+    if (preview.refused) {
       const path = `the record ${JSON.stringify(plainId(namespace ?? '', slots.id(slot)))}`;
-      return { matched: count, changed, refused: { path, ...looked.refused } };
+      return { matched: count, changed, refused: { path, ...preview.refused } };
     }
-    if (looked.changes) changed++;
+    if (preview.changes) changed++;
     if (meter.due()) yield 'reading';
   }
   return { matched: count, changed, refused: null };
@@ -59,10 +59,10 @@ export function* previewUpdateList(
   try {
     let changed = 0;
     for (const { slot, update } of updated) {
-      const looked = previewRecord(slots, slot, update, growthMaxBytes(update), terms, meter);
-      if (looked.refused)
-        return { matched: updated.length, changed, refused: { path: update.path, ...looked.refused } };
-      if (looked.changes) changed++;
+      const preview = previewRecord(slots, slot, update, growthMaxBytes(update), terms, meter);
+      if (preview.refused)
+        return { matched: updated.length, changed, refused: { path: update.path, ...preview.refused } };
+      if (preview.changes) changed++;
       if (meter.due()) yield 'sending';
     }
     return { matched: updated.length, changed, refused: null };

@@ -121,18 +121,18 @@ export async function sizeInMemory(spec: ShardSpec, { log }: Store): Promise<num
  * the log no longer reaches back to it; the copy is then closed. Throws StoreError or WorkerLost.
  */
 export async function followShard(
-  loading: OpenContext,
+  context: OpenContext,
   from: LoadedCopy | null,
 ): Promise<LoadedCopy | 'differs' | 'behind'> {
-  const { spec, key, recorded, worker, store } = loading;
-  const base = await loadBase(loading, from ?? 'checkpoint');
+  const { spec, key, recorded, worker, store } = context;
+  const base = await loadBase(context, from ?? 'checkpoint');
   const { exactFromSeq } = base;
   // The holder keeps writing. Records read after the log's head may be ahead of it, in a state
   // without a recorded root.
   const goal = exactFromSeq > recorded.seq ? ((await store.log.head(key)) ?? recorded) : recorded;
   const confirmed = from === null ? await confirmedHead(spec, store) : null;
   const terms = { watchSeq: confirmed?.seq ?? null, exactFromSeq, orClose: true };
-  const end = await replay(loading, base.head, goal.seq, terms);
+  const end = await replay(context, base.head, goal.seq, terms);
   const isThere = end.head.seq === goal.seq;
   const isConfirmed = !confirmed || !end.anchored || isSameState(end.anchored, confirmed);
   if (isThere && end.differs === null && isSameState(end.head, goal) && isConfirmed)
@@ -164,20 +164,20 @@ function collectionNotFound(): ProvecError {
 }
 
 /**
- * Opens a shard in a worker, up to the head in its log, starting from `warm` if given. Throws
+ * Opens a shard in a worker, up to the head in its log, starting from `copy` if given. Throws
  * StoreError, WorkerLost, COLLECTION_NOT_FOUND, or ShardMoved if another node has written to the
  * shard since `recorded`. On failure the caller closes the shard in the worker.
  */
 export async function openShard(
-  loading: OpenContext,
+  context: OpenContext,
   clock: Pick<Clock, 'wallMs'>,
-  warm: LoadedCopy | null = null,
+  copy: LoadedCopy | null = null,
 ): Promise<OpenedShard> {
-  const { spec, key, recorded, store } = loading;
+  const { spec, key, recorded, store } = context;
   // A late request must not reopen a shard of a deleted collection.
   await assertExists(spec, store);
-  const { base, end, ...way } = await bestRecovery(loading, warm);
-  const contradiction = way.contradiction ?? (recorded.contradicted ? UNDECIDED : null);
+  const { base, end, ...recovery } = await bestRecovery(context, copy);
+  const contradiction = recovery.contradiction ?? (recorded.contradicted ? UNDECIDED : null);
   if (contradiction !== null) {
     const at = new Date(clock.wallMs()).toISOString();
     await store.contradictions.record(key, { seq: end.head.seq, reason: contradiction, at });
@@ -199,28 +199,28 @@ export async function openShard(
  * copy or a checkpoint is no evidence against the store. Throws ShardMoved if another node claimed
  * the shard and wrote to it in the meantime, because then the reads saw different states.
  */
-async function bestRecovery(loading: OpenContext, warm: LoadedCopy | null): Promise<Recovery> {
-  const { key, recorded, worker, store, log } = loading;
-  const starts: RecoveryStart[] = warm ? [warm, 'checkpoint', 'records'] : ['checkpoint', 'records'];
+async function bestRecovery(context: OpenContext, copy: LoadedCopy | null): Promise<Recovery> {
+  const { key, recorded, worker, store, log } = context;
+  const starts: RecoveryStart[] = copy ? [copy, 'checkpoint', 'records'] : ['checkpoint', 'records'];
   let refutedSeq = 0;
   for (let overtaken = 0; ; ) {
     const start = firstOf(starts);
-    const way = await recoverFrom(loading, start);
-    if (await isOvertaken(key, way.end.head, recorded, store)) {
+    const recovery = await recoverFrom(context, start);
+    if (await isOvertaken(key, recovery.end.head, recorded, store)) {
       if (++overtaken === RESTARTS_MAX)
         throw new StoreError('unavailable', 'The log is trimmed faster than it can be read.');
       // The copy is closed below and then gone.
-      if (start === warm) starts.shift();
-    } else if (way.contradiction === null) {
+      if (start === copy) starts.shift();
+    } else if (recovery.contradiction === null) {
       if (refutedSeq > 0) {
         log.error({ shard: key, seq: refutedSeq }, 'removed a checkpoint that contradicted the records');
         await store.checkpoints.prune(key, refutedSeq + 1);
       }
-      return way;
+      return recovery;
     } else {
       if (((await store.log.head(key))?.seq ?? 0) > recorded.seq) throw new ShardMoved(null);
-      const { checkpointSeq } = way.base;
-      if (start === 'records' || (start === 'checkpoint' && checkpointSeq === 0)) return way;
+      const { checkpointSeq } = recovery.base;
+      if (start === 'records' || (start === 'checkpoint' && checkpointSeq === 0)) return recovery;
       if (start === 'checkpoint') refutedSeq = checkpointSeq;
       starts.shift();
     }
@@ -228,14 +228,14 @@ async function bestRecovery(loading: OpenContext, warm: LoadedCopy | null): Prom
   }
 }
 
-async function recoverFrom(loading: OpenContext, start: RecoveryStart): Promise<Recovery> {
-  const { spec, recorded, store } = loading;
-  const base = await loadBase(loading, start);
+async function recoverFrom(context: OpenContext, start: RecoveryStart): Promise<Recovery> {
+  const { spec, recorded, store } = context;
+  const base = await loadBase(context, start);
   // Read the confirmed root after the base: records are never ahead of the root confirmed by the
   // time they are read.
   const confirmed = await confirmedHead(spec, store);
   const terms = { watchSeq: confirmed?.seq ?? null, exactFromSeq: base.exactFromSeq, orClose: false };
-  const end = await replay(loading, base.head, recorded.seq, terms);
+  const end = await replay(context, base.head, recorded.seq, terms);
   const isStored = typeof start === 'string';
   return { base, end, contradiction: contradictionOf(recorded, base, end, confirmed, isStored) };
 }
@@ -243,10 +243,10 @@ async function recoverFrom(loading: OpenContext, start: RecoveryStart): Promise<
 /** `skipped` is the number of stored rows that cannot be records of the shard. */
 type RecoveryBase = LoadedCopy & { exactFromSeq: number; skipped: number };
 
-async function loadBase(loading: OpenContext, start: RecoveryStart): Promise<RecoveryBase> {
+async function loadBase(context: OpenContext, start: RecoveryStart): Promise<RecoveryBase> {
   if (typeof start === 'object') return { ...start, exactFromSeq: start.head.seq, skipped: 0 };
-  const loaded = start === 'checkpoint' ? await fromCheckpoint(loading) : null;
-  return loaded ?? fromRecords(loading);
+  const loaded = start === 'checkpoint' ? await fromCheckpoint(context) : null;
+  return loaded ?? fromRecords(context);
 }
 
 /** Returns the shard's head at the last confirmed anchor. */
