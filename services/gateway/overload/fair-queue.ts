@@ -4,7 +4,8 @@
  * Guarantees: running requests hold at most `permits`. Waiting accounts take turns by the time that
  * they have used, so an account that used little is served soon. No request waits longer than
  * `waitMaxMs`. Refuses with UNAVAILABLE and a retry delay, before any work is done for the request.
- * See docs/internals/overload.md.
+ * Later parts of a response are never refused, because that would cut the response off. See
+ * docs/internals/overload.md.
  */
 
 import { FairShares } from '../../../lib/admission/fair-share.ts';
@@ -50,6 +51,11 @@ export interface QueueRequest {
   account: string;
   /** Permits that the request takes, capped at the queue's number of permits. */
   width: number;
+  /**
+   * True for a later part of a response that has begun. It waits until it starts or the client
+   * disconnects, and does not count towards `waitingMax` and `waitingPerAccountMax`.
+   */
+  hasBegun?: boolean;
   /** Calls `leave` when the client disconnects. Returns a function that cancels this. */
   whenGone(leave: () => void): () => void;
 }
@@ -78,14 +84,19 @@ interface Waiting {
 /** Waiting requests of one account, in order of arrival. */
 interface Flow extends FairFlow {
   waiting: Waiting[];
+  /** Number of those that may be refused for overload. */
+  refusable: number;
 }
+
+const isRefusable = ({ request }: Waiting): boolean => request.hasBegun !== true;
 
 export class FairQueue {
   readonly #bounds: QueueBounds;
   readonly #parts: QueueParts;
   readonly #shares: FairShares;
-  readonly #flows = new FairFlows<Flow>((account) => ({ account, startTag: 0, waiting: [] }));
+  readonly #flows = new FairFlows<Flow>((account) => ({ account, startTag: 0, waiting: [], refusable: 0 }));
   #waiting = 0;
+  #refusable = 0;
   #closed = false;
 
   constructor(bounds: QueueBounds, parts: QueueParts) {
@@ -96,7 +107,8 @@ export class FairQueue {
 
   /** Resolves when the request may start. Rejects with UNAVAILABLE or ClientGoneError. */
   async enter(request: QueueRequest): Promise<Permit> {
-    if (this.#closed) throw this.#refusal('stopping');
+    const mayRefuse = request.hasBegun !== true;
+    if (this.#closed && mayRefuse) throw this.#refusal('stopping');
     this.#parts.pressure.came(request.account);
     const flow = this.#flows.of(request.account);
     const width = Math.min(Math.max(1, request.width), this.#bounds.permits);
@@ -104,15 +116,15 @@ export class FairQueue {
       this.#parts.observer.waited(0);
       return this.#begin(flow, width);
     }
-    this.#makeRoom(flow);
+    if (mayRefuse) this.#makeRoom(flow);
     return new Promise((begin, refuse) => this.#wait(flow, { request, width, begin, refuse }));
   }
 
-  /** Refuses all waiting and later requests. */
+  /** Refuses all waiting and later requests, except later parts of responses. */
   close(): void {
     this.#closed = true;
     for (const flow of [...this.#flows.waiting]) {
-      for (const waiting of flow.waiting.slice()) waiting.refuse(this.#refusal('stopping'));
+      for (const waiting of flow.waiting.filter(isRefusable)) waiting.refuse(this.#refusal('stopping'));
     }
   }
 
@@ -122,8 +134,7 @@ export class FairQueue {
       stopTimer();
       stopWatching();
       flow.waiting.splice(flow.waiting.indexOf(waiting), 1);
-      this.#flows.setWaiting(flow, flow.waiting.length > 0);
-      this.#changeWaiting(-1);
+      this.#changeWaiting(flow, -1, waiting);
     };
     const waiting: Waiting = {
       ...request,
@@ -142,11 +153,12 @@ export class FairQueue {
       },
     };
     const { waitMaxMs } = this.#bounds;
-    const stopTimer = this.#parts.timers.after(waitMaxMs, () => waiting.refuse(this.#refusal('waited', flow)));
+    const stopTimer = isRefusable(waiting)
+      ? this.#parts.timers.after(waitMaxMs, () => waiting.refuse(this.#refusal('waited', flow)))
+      : () => undefined;
     const stopWatching = request.request.whenGone(() => waiting.refuse(new ClientGoneError()));
     flow.waiting.push(waiting);
-    this.#flows.setWaiting(flow, true);
-    this.#changeWaiting(1);
+    this.#changeWaiting(flow, 1, waiting);
   }
 
   /**
@@ -155,22 +167,20 @@ export class FairQueue {
    */
   #makeRoom(flow: Flow): void {
     const { waitingMax, waitingPerAccountMax } = this.#bounds;
-    if (flow.waiting.length >= waitingPerAccountMax) throw this.#refusal('account full', flow);
-    if (this.#waiting < waitingMax) return;
-    const longest = [...this.#flows.waiting].reduce((most, next) =>
-      next.waiting.length > most.waiting.length ? next : most,
-    );
-    if (longest.waiting.length <= flow.waiting.length + 1) {
+    if (flow.refusable >= waitingPerAccountMax) throw this.#refusal('account full', flow);
+    if (this.#refusable < waitingMax) return;
+    const longest = [...this.#flows.waiting].reduce((most, next) => (next.refusable > most.refusable ? next : most));
+    if (longest.refusable <= flow.refusable + 1) {
       const error = this.#refusal('all full', longest);
       this.#forgetIfIdle(flow);
       throw error;
     }
-    lastOf(longest.waiting).refuse(this.#refusal('all full', longest));
+    lastOf(longest.waiting.filter(isRefusable)).refuse(this.#refusal('all full', longest));
   }
 
   /** Begins what may begin. Call it when the pressure has fallen. */
   beginWaiting(): void {
-    for (let flow = this.#firstInTurn(); flow !== null && !this.#closed; flow = this.#firstInTurn()) {
+    for (let flow = this.#firstInTurn(); flow !== null; flow = this.#firstInTurn()) {
       const { begin, width } = firstOf(flow.waiting);
       // Later requests must not overtake one that needs many permits, or it might never start.
       if (!this.#isFree(flow, width)) return;
@@ -180,7 +190,10 @@ export class FairQueue {
 
   /** Returns the next flow among those that may take more permits. */
   #firstInTurn(): Flow | null {
-    return this.#flows.next((flow) => this.#mayTake(flow, firstOf(flow.waiting).width));
+    return this.#flows.next((flow) => {
+      const first = firstOf(flow.waiting);
+      return !(this.#closed && isRefusable(first)) && this.#mayTake(flow, first.width);
+    });
   }
 
   #isFree(flow: Flow, width: number): boolean {
@@ -231,8 +244,13 @@ export class FairQueue {
     return waiting.length === 0 && this.#shares.of(account) === 0;
   }
 
-  #changeWaiting(change: number): void {
+  #changeWaiting(flow: Flow, change: 1 | -1, waiting: Waiting): void {
+    this.#flows.setWaiting(flow, flow.waiting.length > 0);
     this.#waiting += change;
+    if (isRefusable(waiting)) {
+      this.#refusable += change;
+      flow.refusable += change;
+    }
     this.#parts.observer.waiting(this.#waiting);
   }
 

@@ -60,14 +60,29 @@ function callsInTurn(exchange: RequestContext, parts: StepParts, signal: AbortSi
     const attempt = (options: CallOptions): Promise<unknown> =>
       callsWithin(exchange, parts, { ...options, signal })(action, given);
     try {
-      exchange.permit = await exchange.turn!.enter();
-      return await (exchange.route.mayBeAway ? retryUnavailableShards(exchange, parts, attempt) : attempt({}));
+      return await withPermit(exchange, parts, () =>
+        exchange.route.mayBeAway ? retryUnavailableShards(exchange, parts, attempt) : attempt({}),
+      );
     } finally {
       isCalling = false;
-      exchange.permit?.release();
     }
   };
   return calling as RouteCall;
+}
+
+/**
+ * Runs `act`, which reads a later part of the response, with a permit. The wait for the permit does
+ * not count towards the time limit of the part: if the response has begun, only the client ends it.
+ */
+export async function withPermit<T>(exchange: RequestContext, { clock }: StepParts, act: () => Promise<T>): Promise<T> {
+  const askedMs = clock.monotonicMs();
+  exchange.permit = await exchange.turn!.enter();
+  exchange.deadlineMs += clock.monotonicMs() - askedMs;
+  try {
+    return await act();
+  } finally {
+    exchange.permit.release();
+  }
 }
 
 /** Returns a function that makes the calls of a route. Together, the calls get the time of one. */

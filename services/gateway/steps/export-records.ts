@@ -10,7 +10,7 @@ import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { RequestContext } from '../request-context.ts';
 import { exportLines, type Pieces } from '../responses/json-pieces.ts';
 import { JSON_HEADERS, NDJSON_TYPE } from '../responses/sender.ts';
-import { attemptCall, untilDisconnect } from './call-action.ts';
+import { attemptCall, untilDisconnect, withPermit } from './call-action.ts';
 import type { StepParts } from './step.ts';
 
 const HEADERS = { ...JSON_HEADERS, 'Content-Type': NDJSON_TYPE };
@@ -33,8 +33,8 @@ export async function exportRecords(exchange: RequestContext, parts: StepParts):
 }
 
 /**
- * Parts of an export. Keeps the snapshots alive while the client reads the previous part, and
- * releases them at the end.
+ * Parts of an export. Keeps the snapshots alive while the client reads the previous part and while
+ * the next one waits for a permit, and releases them at the end.
  */
 class ExportRun {
   readonly #exchange: RequestContext;
@@ -59,9 +59,12 @@ class ExportRun {
   async next(): Promise<Pieces | null> {
     const following = this.#following();
     if (following === null || this.#exchange.method === 'HEAD') return null;
-    this.#stopKeeping();
-    const read = (signal: AbortSignal) => attemptCall(this.#exchange, this.#parts, following, { signal });
-    this.#part = (await untilDisconnect(this.#exchange, read)) as ExportPart;
+    this.#part = (await withPermit(this.#exchange, this.#parts, () => {
+      this.#stopKeeping();
+      return untilDisconnect(this.#exchange, (signal) =>
+        attemptCall(this.#exchange, this.#parts, following, { signal }),
+      );
+    })) as ExportPart;
     this.#keep();
     return this.#lines();
   }

@@ -1,5 +1,5 @@
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import type { QueueRequest } from '../overload/fair-queue.ts';
+import type { Permit, QueueRequest } from '../overload/fair-queue.ts';
 import type { Overload } from '../overload/overload.ts';
 import { bodyWidth, type QueueName } from '../overload/queues.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -25,7 +25,8 @@ export async function adjustTurn(exchange: RequestContext, { overload }: StepPar
 async function enter(exchange: RequestContext, { queues }: Overload): Promise<void> {
   const request = queueRequestOf(exchange);
   const queue = queueOf(exchange);
-  exchange.turn = { queue, width: request.width, enter: () => queues[queue].enter(request) };
+  const again = (): Promise<Permit> => queues[queue].enter({ ...request, hasBegun: exchange.res.headersSent });
+  exchange.turn = { queue, width: request.width, enter: again };
   exchange.permit = await exchange.turn.enter();
 }
 

@@ -81,7 +81,7 @@ class World {
   }
 
   /** Adds a request, and resolves when everything has happened that does not need time to pass. */
-  async come(account: string, width = 1): Promise<Request> {
+  async come(account: string, width = 1, hasBegun = false): Promise<Request> {
     const request: Request = { account, width, state: 'waiting', permit: null, reason: null, leave: () => undefined };
     this.requests.push(request);
     const whenGone = (leave: () => void) => {
@@ -90,7 +90,7 @@ class World {
         request.leave = () => undefined;
       };
     };
-    this.queue.enter({ account, width, whenGone }).then(
+    this.queue.enter({ account, width, hasBegun, whenGone }).then(
       (permit) => {
         request.permit = permit;
         request.state = 'begun';
@@ -281,6 +281,29 @@ describe('refusals', () => {
     await world.end(first);
     expect([world.taken, world.waiting, world.timers]).toEqual([0, 0, 0]);
   });
+});
+
+test('a later part of a response is not refused, and takes no place of other requests', async () => {
+  const world = new World({ permits: 1, waitingMax: 2, waitingPerAccountMax: 1, waitMaxMs: 1_000 });
+  const first = await world.come('a');
+  const parts = [await world.come('b', 1, true), await world.come('b', 1, true), await world.come('b', 1, true)];
+  const others = [await world.come('b'), await world.come('a')];
+  expect((await world.come('b')).state).toBe('refused');
+  expect((await world.come('c')).state).toBe('refused');
+  expect(world.waiting).toBe(5);
+  await world.pass(2_000);
+  expect(others.map(({ state }) => state)).toEqual(['refused', 'refused']);
+  await world.come('b');
+  world.queue.close();
+  await settled();
+  expect(world.waiting).toBe(3);
+  for (const part of parts.slice(0, 2)) {
+    await world.end(world.of('begun')[0]!);
+    expect(part.state).toBe('begun');
+  }
+  parts[2]!.leave();
+  await settled();
+  expect([first.state, parts[2]!.state, world.waiting]).toEqual(['ended', 'refused', 0]);
 });
 
 type Step = { do: 'come' | 'end' | 'leave' | 'pass'; account: number; width: number; pick: number };

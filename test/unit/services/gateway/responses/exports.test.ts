@@ -3,6 +3,7 @@ import type { ExportPart } from '../../../../../contracts/actions/collections.ts
 import { unavailable } from '../../../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../../../lib/limits.ts';
 import { RawConnection } from '../../../../support/raw-connection.ts';
+import { until as eventually } from '../../../../support/until.ts';
 import { type Edge, type EdgeOptions, KEY, startEdge, until } from '../harness.ts';
 
 const EXPORT = '/api/v1/collections/docs/export';
@@ -81,6 +82,14 @@ async function seen() {
   return { line: { level, msg, status, cutOff }, counts };
 }
 
+const STATS = { 'shards.stats': () => ({}), 'anchoring.stats': () => ({}) };
+
+/** A gauge of the queue that exports wait in. */
+async function inQueue(gauge: string): Promise<string | undefined> {
+  const { text } = await edge.request('GET', '/metrics');
+  return new RegExp(`^provec_gateway_${gauge}\\{.*queue="query".*\\} (\\d+)$`, 'm').exec(text)?.[1];
+}
+
 const calls = (action: string) => edge.calls.get(`collections.${action}`) ?? [];
 
 test('while its client receives a part, an export has the shards keep the next one', async () => {
@@ -110,6 +119,48 @@ test('an export continues even if shards cannot keep a part', async () => {
   fire();
   fire();
   client.socket.resume();
+  expect(await client.end()).toContain('{"end":');
+});
+
+test('each part is read with a permit, which a client that reads slowly does not hold', async () => {
+  const second = Promise.withResolvers<ExportPart>();
+  const { ask, waits } = await startExports({
+    actions: {
+      ...STATS,
+      'collections.export': ({ at }) =>
+        at === undefined ? { head: HEAD, records: LARGE, next: positionAfter(1) } : second.promise,
+    },
+  });
+  const client = ask();
+  await until(() => waits.length === 1);
+  expect(await inQueue('seats_taken')).toBe('0');
+  client.socket.resume();
+  await until(() => calls('export').length === 2);
+  expect(await inQueue('seats_taken')).toBe('1');
+  second.resolve({ records: [], end: { count: 1, merkleRoot: 'r' } });
+  expect(await client.end()).toContain('{"end":');
+  expect(await inQueue('seats_taken')).toBe('0');
+});
+
+test('a part that waits for its permit for long does not end the export', async () => {
+  const query = Promise.withResolvers<object>();
+  const { ask, fire, waits } = await startExports({
+    bounds: { queues: { query: { permits: 1, waitMaxMs: 1, waitingPerAccountMax: 1 } } },
+    actions: { ...STATS, 'collections.query': () => query.promise },
+  });
+  const client = ask();
+  await until(() => waits.length === 1);
+  const askQuery = () => edge.request('POST', '/api/v1/collections/docs/query', { vector: [1, 2, 3] });
+  const answer = askQuery();
+  await until(() => calls('query').length === 1);
+  client.socket.resume();
+  await eventually('the part waits', async () => (await inQueue('waiting_requests')) === '1');
+  expect((await askQuery()).status).toBe(503);
+  expect((await askQuery()).status).toBe(503);
+  fire();
+  await until(() => calls('keepExport').length === 1);
+  query.resolve({ matches: [] });
+  expect((await answer).status).toBe(200);
   expect(await client.end()).toContain('{"end":');
 });
 
