@@ -2,15 +2,16 @@
  * Receives shards' responses page by page. A response in one piece would be decoded within a single
  * turn of the event loop.
  *
- * A turn decodes a few pages at most, and the memory of all responses being gathered is bounded. A
- * shard that closes or moves forgets the snapshot that its pages come from. The read then starts
- * over, a few times, before it fails with UNAVAILABLE. See docs/internals/search.md.
+ * A turn decodes a few pages at most, for which accounts take turns. The memory of all responses
+ * being gathered is bounded. A shard that closes or moves forgets the snapshot that its pages come
+ * from. The read then starts over, a few times, before it fails with UNAVAILABLE. See
+ * docs/internals/search.md.
  */
-import { Semaphore } from 'async-mutex';
 import { type Caller, call } from '../../../contracts/actions/call.ts';
 import { recordBytes } from '../../../lib/admission/answer-size.ts';
+import { FairPermits } from '../../../lib/admission/fair-permits.ts';
 import type { MemoryBudget } from '../../../lib/admission/memory-budget.ts';
-import { ProvecError } from '../../../lib/errors.ts';
+import { ProvecError, unavailable } from '../../../lib/errors.ts';
 import type { AnswerPage, PageItem } from '../../../lib/shard/match.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { OrderedList } from './merge-lists.ts';
@@ -23,9 +24,14 @@ const FIRST_PAGE_MAX_BYTES = 1024 * 1024;
 const FIRST_PAGES_MAX_BYTES = 8 * 1024 * 1024;
 /** Maximum number of later pages in flight to this process. */
 const PAGES_MAX = 4;
+/** An account may have this many times the pages in flight that it leaves free: three of four. */
+const SHARE_FACTOR = 3;
 const ATTEMPTS_MAX = 4;
 
-/** Timeouts in ms; `awayMaxMs` is for an unavailable shard. Default: the call's own. */
+/**
+ * Timeouts in ms. `timeout` includes the wait for a permit; `awayMaxMs` is for an unavailable
+ * shard. Default: the call's own.
+ */
 export type CallTimeouts = { timeout?: number; awayMaxMs?: number | undefined };
 
 /** Returns a shard's items from the first page on; `reach` wraps the call for each later page. */
@@ -43,7 +49,7 @@ export class ShardLostError extends Error {
 }
 
 export class ShardPages {
-  readonly #pages = new Semaphore(PAGES_MAX);
+  readonly #permits = new FairPermits(PAGES_MAX, SHARE_FACTOR);
   readonly #budget: MemoryBudget;
 
   constructor(budget: MemoryBudget) {
@@ -82,7 +88,7 @@ export class ShardPages {
         if (isOver) leave();
         const more = async (): Promise<I[]> => {
           if (rest === null) return [];
-          const next = this.#next(caller, shard, rest, waits).then((page) => {
+          const next = this.#next(caller, account, shard, rest, waits).then((page) => {
             rest = page.rest;
             if (isOver) leave();
             return page;
@@ -101,11 +107,18 @@ export class ShardPages {
     });
   }
 
-  /** Throws SnapshotLostError. */
-  async #next(caller: Caller, shard: ShardSpec, rest: string, waits: CallTimeouts): Promise<AnswerPage<PageItem>> {
-    const [, release] = await this.#pages.acquire();
+  /** Throws SnapshotLostError, and UNAVAILABLE if no permit is free in time. */
+  async #next(
+    caller: Caller,
+    account: string,
+    shard: ShardSpec,
+    rest: string,
+    waits: CallTimeouts,
+  ): Promise<AnswerPage<PageItem>> {
+    const { release, leftMs } = await this.#permit(caller, account, waits.timeout);
     try {
-      const page = await call(caller, 'shards.next', { shard, rest, pageMaxBytes: PAGE_MAX_BYTES }, { ...waits });
+      const params = { shard, rest, pageMaxBytes: PAGE_MAX_BYTES };
+      const page = await call(caller, 'shards.next', params, { ...waits, ...(leftMs !== null && { timeout: leftMs }) });
       if (page === null) throw new SnapshotLostError();
       return page;
     } finally {
@@ -113,6 +126,23 @@ export class ShardPages {
       // limit.
       setImmediate(release);
     }
+  }
+
+  /** Waits for a permit. Also returns how much is left of `timeoutMs`. */
+  async #permit(
+    { signal }: Caller,
+    account: string,
+    timeoutMs?: number,
+  ): Promise<{ release: () => void; leftMs: number | null }> {
+    if (timeoutMs === undefined) return { release: await this.#permits.acquire(account, signal), leftMs: null };
+    const askedMs = performance.now();
+    const late = AbortSignal.timeout(timeoutMs);
+    const both = signal === undefined ? late : AbortSignal.any([signal, late]);
+    const release = await this.#permits.acquire(account, both).catch(() => {
+      signal?.throwIfAborted();
+      throw unavailable('The service is reading too many long results; try again later.');
+    });
+    return { release, leftMs: Math.max(1, timeoutMs - (performance.now() - askedMs)) };
   }
 }
 
