@@ -13,16 +13,24 @@ export class AwaitedShards {
     this.#caller = caller;
   }
 
-  /** Resolves when the shard is open. Rejects after `timeoutMs` or slightly later. */
-  async ready(spec: ShardSpec, timeoutMs: number = INTERNAL_LIMITS.actionTimeoutMs): Promise<void> {
+  /**
+   * Resolves when the shard is open. Rejects after `timeoutMs` or slightly later, and when the
+   * signal aborts. The shared call then continues for later requests.
+   */
+  async ready(
+    spec: ShardSpec,
+    timeoutMs: number = INTERNAL_LIMITS.actionTimeoutMs,
+    signal?: AbortSignal,
+  ): Promise<void> {
     const key = shardKey(spec.collectionId, spec.index);
     const untilMs = performance.now() + timeoutMs;
     for (;;) {
       const awaited = this.#awaited.get(key) ?? this.#ask(key, spec, untilMs);
       try {
-        await awaited.ready;
+        await abortable(awaited.ready, signal);
         return;
       } catch (error) {
+        signal?.throwIfAborted();
         // The shared call was made with a shorter timeout than this one has; call again.
         if (awaited.untilMs >= untilMs) throw error;
       }
@@ -39,4 +47,15 @@ export class AwaitedShards {
     ready.then(forget, forget);
     return awaited;
   }
+}
+
+/** Returns the result of `work`, or rejects as soon as the signal aborts. */
+function abortable(work: Promise<unknown>, signal?: AbortSignal): Promise<unknown> {
+  if (signal === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }

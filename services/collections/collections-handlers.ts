@@ -1,6 +1,6 @@
 import type { Context, ServiceBroker } from 'moleculer';
 import { type Caller, call } from '../../contracts/actions/call.ts';
-import { abortingWith } from '../../contracts/actions/cancelled.ts';
+import { abortingWith, signalOf } from '../../contracts/actions/cancelled.ts';
 import type { AbsentFieldsOption, NamedCollection } from '../../contracts/actions/collections.ts';
 import { planOf } from '../../contracts/actions/principal.ts';
 import { firstOf } from '../../lib/checked-access.ts';
@@ -137,7 +137,9 @@ export class CollectionsHandlers {
       return this.#use(ctx.params, async (row) => {
         const wanted = shards.filter((index) => index < row.shards);
         const maxMs = ctx.options.timeout || undefined;
-        await Promise.all(wanted.map((index) => this.#awaited.ready(shardSpec(row, index), maxMs)));
+        await Promise.all(
+          wanted.map((index) => this.#awaited.ready(shardSpec(row, index), maxMs, signalOf(ctx.options))),
+        );
         return null;
       });
     },

@@ -9,6 +9,7 @@
  * wait, or when the service stops.
  */
 import { type Caller, call } from '../../../contracts/actions/call.ts';
+import { Cancelled } from '../../../contracts/actions/cancelled.ts';
 import type { ProvecError } from '../../../lib/errors.ts';
 import type { CollectionId } from '../../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
@@ -56,13 +57,19 @@ interface Wait {
   /** Error of the request that began the wait. */
   error: ProvecError;
   ready: Promise<unknown>;
+  /** Number of waiting requests. */
+  waiters: number;
+  /** Ends the readiness check. */
+  abandon(): void;
 }
 
 export class ShardWaits {
   readonly #parts: ShardWaitsParts;
   /** By account and collection, then by the awaited shards. */
   readonly #waits = new Map<string, Map<string, Wait>>();
+  /** Number of waiting requests, by account and in total. */
   readonly #waiting = new Map<string, number>();
+  #waitingTotal = 0;
   readonly #refusals = new Set<(error: Error | null) => void>();
   #closed = false;
 
@@ -117,19 +124,37 @@ export class ShardWaits {
     const known = waits.get(shards.join());
     if (known) return known;
     const params = { accountId: account, name: collection, collectionId, shards };
-    const options = { timeout: INTERNAL_LIMITS.actionTimeoutMs };
-    const wait = { error, ready: call(this.#parts.caller, 'collections.whenReady', params, options) };
-    this.#waits.set(key, waits.set(shards.join(), wait));
+    const check = new AbortController();
+    const options = { timeout: INTERNAL_LIMITS.actionTimeoutMs, signal: check.signal };
     const forget = (): void => {
+      if (waits.get(shards.join()) !== wait) return;
       waits.delete(shards.join());
       if (waits.size === 0) this.#waits.delete(key);
     };
-    wait.ready.then(forget, forget);
+    const abandon = (): void => {
+      forget();
+      check.abort(new Cancelled(false));
+    };
+    const ready = call(this.#parts.caller, 'collections.whenReady', params, options);
+    const wait: Wait = { error, ready, waiters: 0, abandon };
+    this.#waits.set(key, waits.set(shards.join(), wait));
+    ready.then(forget, forget);
     return wait;
   }
 
+  /** Waits for the shards like `#untilReady`. The last request that leaves ends their check. */
+  async #wait(waiter: Waiter, wait: Wait, minMs: number): Promise<void> {
+    wait.waiters++;
+    try {
+      await this.#untilReady(waiter, wait, minMs);
+    } finally {
+      wait.waiters--;
+      if (wait.waiters === 0) wait.abandon();
+    }
+  }
+
   /** Waits for the shards, at least `minMs`. Rejects at the request's deadline. */
-  async #wait(waiter: Waiter, { error, ready }: Wait, minMs: number): Promise<void> {
+  async #untilReady(waiter: Waiter, { error, ready }: Wait, minMs: number): Promise<void> {
     const { timers, observer, perAccountMax = INTERNAL_LIMITS.awayPerAccountMaxRequests } = this.#parts;
     const begunMs = this.#parts.monotonicMs();
     const leftMs = this.#left(waiter);
@@ -150,8 +175,8 @@ export class ShardWaits {
         const cancel = timers.after(leftMs, () => end(null));
         const stopWatching = waiter.whenGone(() => end(new ClientGoneError()));
         const goOn = (): void => over(resolve);
-        // The readiness check may have been cancelled with the request that began it; the others
-        // then retry on their own.
+        // The check may fail although the shards are ready, for example if its node stops. The
+        // requests then try again without it.
         const after = (ms: number): void => void (ms > 0 ? timers.after(ms, goOn) : goOn());
         ready.then(
           () => after(begunMs + minMs - this.#parts.monotonicMs()),
@@ -167,7 +192,8 @@ export class ShardWaits {
     const waiting = (this.#waiting.get(account) ?? 0) + change;
     if (waiting === 0) this.#waiting.delete(account);
     else this.#waiting.set(account, waiting);
-    this.#parts.observer.waiting([...this.#waiting.values()].reduce((sum, count) => sum + count, 0));
+    this.#waitingTotal += change;
+    this.#parts.observer.waiting(this.#waitingTotal);
   }
 }
 

@@ -18,6 +18,7 @@ function lines({ isReadyAtOnce = false } = {}) {
       collectionId?: string;
       shards: number[];
       timeout: number;
+      signal: AbortSignal;
       back(): void;
       fail(): void;
     }[],
@@ -32,10 +33,10 @@ function lines({ isReadyAtOnce = false } = {}) {
         new Promise((resolve, reject) => {
           const { name, collectionId, shards } = params as { name: string; collectionId?: string; shards: number[] };
           const fail = (): void => reject(new Error('not ready'));
-          const timeout = (options as { timeout: number }).timeout;
+          const { timeout, signal } = options as { timeout: number; signal: AbortSignal };
           time.after(timeout, fail);
           if (isReadyAtOnce) resolve(null);
-          world.asked.push({ name, collectionId, shards, timeout, back: () => resolve(null), fail });
+          world.asked.push({ name, collectionId, shards, timeout, signal, back: () => resolve(null), fail });
         }),
     },
     timers: time,
@@ -195,6 +196,24 @@ test('a client that disconnects waits no longer', async () => {
   hangUp();
   await expect(answer).rejects.toMatchObject({ name: 'ClientGoneError' });
   expect(world.waiting).toBe(0);
+});
+
+test('the question ends with the last request that waits for it', async () => {
+  const { away, request, world, time } = lines();
+  const clients = [request(), request()];
+  const answers = clients.map(({ waiter }) => away.run(waiter, true, meeting(1).attempt));
+  for (const answer of answers) answer.catch(() => undefined);
+  await time.run(100);
+  clients[0]!.hangUp();
+  await time.run(100);
+  expect(world.asked.map(({ signal }) => signal.aborted)).toEqual([false]);
+  clients[1]!.hangUp();
+  await Promise.allSettled(answers);
+  const next = away.run(request().waiter, true, meeting(1).attempt);
+  await time.run(100);
+  expect(world.asked.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+  world.asked[1]!.back();
+  expect(await next).toBe('done');
 });
 
 test('other errors, and shards not worth waiting for, are the answer', async () => {
