@@ -117,7 +117,7 @@ export class FairQueue {
       return this.#begin(flow, width);
     }
     if (mayRefuse) this.#makeRoom(flow);
-    return new Promise((begin, refuse) => this.#wait(flow, { request, width, begin, refuse }));
+    return new Promise((begin, refuse) => this.#wait({ request, width, begin, refuse }));
   }
 
   /** Refuses all waiting and later requests, except later parts of responses. */
@@ -128,7 +128,9 @@ export class FairQueue {
     }
   }
 
-  #wait(flow: Flow, { begin, refuse, ...request }: Omit<Waiting, 'sinceMs'>): void {
+  #wait({ begin, refuse, ...request }: Omit<Waiting, 'sinceMs'>): void {
+    // Looked up again: making room may have forgotten the account's idle flow.
+    const flow = this.#flows.of(request.request.account);
     const sinceMs = this.#parts.monotonicMs();
     const leave = () => {
       stopTimer();

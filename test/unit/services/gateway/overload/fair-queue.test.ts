@@ -283,6 +283,21 @@ describe('refusals', () => {
   });
 });
 
+test('a request that displaces another counts for its account, even if idle accounts are forgotten then', async () => {
+  const world = new World({ permits: 2, waitingMax: 6, waitingPerAccountMax: 2, shareFactor: Number.POSITIVE_INFINITY });
+  await world.come('holder');
+  // The queue keeps accounts that have used more than others, up to a number.
+  for (let at = 0; at < 4_092; at++) {
+    const request = await world.come(`idle ${at}`);
+    await world.pass(10);
+    await world.end(request);
+  }
+  await world.come('holder');
+  for (const account of ['a', 'b', 'c']) await flood(world, account, 2);
+  expect((await world.come('late')).state).toBe('waiting');
+  expect((await world.come('late')).state).toBe('refused');
+});
+
 test('a later part of a response is not refused, and takes no place of other requests', async () => {
   const world = new World({ permits: 1, waitingMax: 2, waitingPerAccountMax: 1, waitMaxMs: 1_000 });
   const first = await world.come('a');
