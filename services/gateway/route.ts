@@ -60,9 +60,9 @@ export interface Route {
   queue: QueueName;
   /**
    * Permits that it takes there. `shards` is the collection's number of shards, or 1. `body` is
-   * null until it is decoded.
+   * null until it is decoded. The query string is not checked yet.
    */
-  width(shards: number, body: unknown): number;
+  width(shards: number, body: unknown, asked: Pick<RouteInput, 'query' | 'search'>): number;
   /**
    * Whether the action fails with SHARD_UNAVAILABLE while a shard is unavailable, and may be called
    * again once it is back.
@@ -106,7 +106,7 @@ interface Definition<N extends ActionName, K extends string | null, R, T extends
     Pick<Route, 'needsCollection' | 'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'streams' | 'whenGiven'>
   > {
   body?: K;
-  width?(shards: number, body: InputOf<K, T>['body'] | null): number;
+  width?(shards: number, body: InputOf<K, T>['body'] | null, asked: Pick<RouteInput, 'query' | 'search'>): number;
   /** Absent if the route's own steps build the parameters. */
   params?(input: InputOf<K, T>): Actions[N]['params'];
   perform?(input: InputOf<K, T>, call: RouteCall): Promise<R>;

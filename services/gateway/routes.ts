@@ -5,8 +5,8 @@ import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
 import { PROVEC } from './dialect.ts';
 import { OPERATOR_ROUTES } from './operator-routes.ts';
 import {
+  bodyFetchWidth,
   deleteWidth,
-  fetchWidth,
   headsWidth,
   LIST_WIDTH,
   namesWidth,
@@ -106,7 +106,7 @@ const VECTOR_ROUTES = [
   }),
   route('POST', '/collections/{name}/fetch', 'collections.fetch', 'read', {
     mayBeAway: true,
-    width: fetchWidth,
+    width: bodyFetchWidth,
     body: 'fetch',
     params: bodyParams,
     answer: (records) => vectorsJson(records),

@@ -45,9 +45,12 @@ export const recordsWidth = (shards: number, records = 0): number =>
 /** Number of fetched records that one permit of `other` covers. */
 const FETCHED_PER_PERMIT = 40;
 
-/** Permits of `other` for a fetch. */
-export const fetchWidth = (_shards: number, body: { ids: readonly string[] } | null): number =>
-  Math.min(LIST_WIDTH, Math.ceil((body?.ids.length ?? 1) / FETCHED_PER_PERMIT));
+/** Permits of `other` for a fetch of `count` records. */
+export const fetchWidth = (count: number): number => Math.min(LIST_WIDTH, Math.ceil(count / FETCHED_PER_PERMIT));
+
+/** Permits of `other` for a fetch of the ids in the body. */
+export const bodyFetchWidth = (_shards: number, body: { ids: readonly string[] } | null): number =>
+  fetchWidth(body?.ids.length ?? 1);
 
 /** Number of shard heads that one permit of `other` covers. */
 const HEADS_PER_PERMIT = 4;

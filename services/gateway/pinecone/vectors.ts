@@ -5,7 +5,7 @@ import { requestsOf } from '../../../contracts/requests/requests.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
 import { isProvecError, notFound } from '../../../lib/errors.ts';
 import { decodeIds } from '../../../lib/records/ids.ts';
-import { deleteWidth, recordsWidth, updateWidth } from '../overload/queues.ts';
+import { deleteWidth, fetchWidth, recordsWidth, updateWidth } from '../overload/queues.ts';
 import { updateForKey } from '../record-update.ts';
 import { matchesJson, vectorsJson } from '../responses/json-pieces.ts';
 import { bodyParams, type RouteCall, type RouteInput } from '../route.ts';
@@ -38,8 +38,11 @@ async function deleteVectors(input: Input<'pinecone/delete'>, call: RouteCall) {
   return result;
 }
 
-function fetched({ limits, query, search: text }: RouteInput) {
-  const ids = decodeIds(new URLSearchParams(text).getAll('ids'), 'ids', limits);
+const idsIn = ({ search: text }: Pick<RouteInput, 'search'>) => new URLSearchParams(text).getAll('ids');
+
+function fetched(input: RouteInput) {
+  const { limits, query } = input;
+  const ids = decodeIds(idsIn(input), 'ids', limits);
   return requestsOf(limits).fetch.decode({ ids, namespace: namespaceOf(query.get('namespace')) });
 }
 
@@ -77,6 +80,7 @@ export const VECTOR_ROUTES = [
   route('GET', `${INDEX}/vectors/fetch`, 'collections.fetch', 'read', {
     mayBeAway: true,
     needsCollection: true,
+    width: (_shards, _body, asked) => fetchWidth(idsIn(asked).length),
     query: ['ids', 'namespace'],
     params: (input) => paramsWith(input, fetched(input)),
     answer: (records, input) => vectorsJson(records.map(recordOf), { ...namespaceIn(input), ...READ_USAGE }),
@@ -97,6 +101,7 @@ export const VECTOR_ROUTES = [
   route('GET', `${INDEX}/vectors/list`, 'collections.listRecords', 'read', {
     mayBeAway: true,
     queue: 'query',
+    width: (shards, _body, { query }) => recordsWidth(shards, Number(query.get('limit')) || 0),
     query: ['prefix', 'limit', 'paginationToken', 'namespace'],
     params: (input) => paramsWith(input, listed(input)),
     answer: ({ records, nextCursor }, input) => ({

@@ -2,7 +2,7 @@
 import type { CollectionDetail } from '../../../contracts/actions/collections.ts';
 import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
-import { deleteWidth, fetchWidth, headsWidth, recordsWidth } from '../overload/queues.ts';
+import { bodyFetchWidth, deleteWidth, headsWidth, recordsWidth } from '../overload/queues.ts';
 import { matchesJson, vectorsJson } from '../responses/json-pieces.ts';
 import { bodyParams, collectionParams, routesBelow, VERIFY_TIMEOUT_MS } from '../route.ts';
 import './bodies.ts';
@@ -87,7 +87,7 @@ export const RECALL_ROUTES = [
   }),
   route('POST', `${COLLECTION}/fetch`, 'collections.fetch', 'read', {
     mayBeAway: true,
-    width: fetchWidth,
+    width: bodyFetchWidth,
     body: 'fetch',
     params: bodyParams,
     answer: (records) => vectorsJson(records.map((record) => ({ ...record, score: 1 }))),

@@ -36,7 +36,7 @@ const queueOf = (exchange: RequestContext): QueueName => (isDryRun(exchange) ? '
 function widthOf(exchange: RequestContext): number {
   const { bodyBytes, collection, input, route } = exchange;
   const shards = collection?.shards ?? 1;
-  const width = isDryRun(exchange) ? shards : route.width(shards, input?.body ?? null);
+  const width = isDryRun(exchange) ? shards : route.width(shards, input?.body ?? null, exchange);
   return queueOf(exchange) === 'query' ? Math.max(width, bodyWidth(bodyBytes)) : width;
 }
 

@@ -100,6 +100,8 @@ test.each([
   ['POST', '/api/v1/collections/narrow/queries', { queries: Array(2).fill({ vector: [1, 2, 3], topK: 5_000 }) }, 2],
   ['POST', '/api/v1/collections/narrow/list', { limit: 1_000 }, 2],
   ['POST', '/pinecone/indexes/narrow/vectors/fetch_by_metadata', { filter: { a: 1 }, limit: 1_000 }, 2],
+  ['GET', '/pinecone/indexes/narrow/vectors/list?limit=1000', undefined, 2],
+  ['GET', '/pinecone/indexes/narrow/vectors/list', undefined, SENT],
   ['POST', '/api/v1/collections/narrow/count', {}, SENT],
   ['POST', '/pinecone/indexes/narrow/query', { vector: [1, 2, 3], topK: 10_000 }, 2],
 ])('of %s %s %j an account runs %i at a time', async (method, path, body, most) => runAtMost(method, path, body, most));
@@ -119,6 +121,14 @@ test.each([
 ])('below %s, of fetches of %i records an account runs %i at a time', (base, count, most) => {
   const ids = Array.from({ length: count }, (_, at) => `r${at}`);
   return runAtMost('POST', `${base}/collections/narrow/fetch`, { ids }, most);
+});
+
+test.each([
+  [1_000, 2],
+  [40, SENT],
+])('of fetches of %i records by GET an account runs %i at a time', (count, most) => {
+  const ids = Array.from({ length: count }, (_, at) => `ids=r${at}`).join('&');
+  return runAtMost('GET', `/pinecone/indexes/narrow/vectors/fetch?${ids}`, undefined, most);
 });
 
 /** Sends a request several times, and expects that `most` of them run at a time. */
