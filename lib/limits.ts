@@ -79,7 +79,7 @@ export const INTERNAL_LIMITS = Object.freeze({
   /** Requests per second with the operator's token, on each gateway. */
   operatorRequestsPerSecond: 200,
   /** Permits per account for deletes and operator requests. */
-  unsharedPermitsPerAccount: 64,
+  perAccountPermits: 64,
   /** Room for the largest answer (topK 10,000, values of 8,192 dimensions: 313 MiB) and others. */
   answersMaxBytes: 512 * 1024 * 1024,
   answerMaxBytes: 320 * 1024 * 1024,

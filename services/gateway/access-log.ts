@@ -21,23 +21,23 @@ const PROBES = new Set(['/livez', '/readyz', '/metrics']);
  * - `OUT_OF_CAPACITY`, whatever the status (403 below /pinecone);
  * - a response that the gateway aborted; the line has the reason.
  */
-export function observeRequest(exchange: RequestContext, log: Logger, metrics: Metrics, clock: Clock): void {
+export function observeRequest(request: RequestContext, log: Logger, metrics: Metrics, clock: Clock): void {
   metrics.requestsInFlight.inc();
-  exchange.res.once('close', () => {
-    const { res, methodLabel: method, pattern: route } = exchange;
-    const cutOff = res.writableFinished ? null : exchange.cutOff;
+  request.res.once('close', () => {
+    const { res, methodLabel: method, pattern: route } = request;
+    const cutOff = res.writableFinished ? null : request.cutOff;
     const status = res.writableFinished || cutOff !== null ? res.statusCode : CLIENT_CLOSED;
-    const ms = clock.monotonicMs() - exchange.startedMs;
+    const ms = clock.monotonicMs() - request.startedMs;
     metrics.requestsInFlight.dec();
     metrics.requests.inc({ route, method, status: cutOff === null ? String(status) : CUT_OFF });
     if (cutOff !== null) metrics.answersCutOff.inc({ route, reason: cutOff });
     metrics.requestSeconds.observe({ route, method }, ms / 1000);
     // A 501 is a client error: any client can request an unsupported operation.
     const isFailure = PROBES.has(route) ? status === 500 : status >= 500 && status !== 501;
-    const isOutOfRoom = exchange.failedWith === 'OUT_OF_CAPACITY';
+    const isOutOfRoom = request.failedWith === 'OUT_OF_CAPACITY';
     const level = isFailure || isOutOfRoom || cutOff !== null ? 'warn' : 'debug';
     if (!log.isLevelEnabled(level)) return;
-    const account = exchange.identity?.accountId;
+    const account = request.identity?.accountId;
     log[level](
       {
         method,
@@ -45,9 +45,9 @@ export function observeRequest(exchange: RequestContext, log: Logger, metrics: M
         status,
         ...(cutOff === null ? {} : { cutOff }),
         ms: Math.round(ms * 100) / 100,
-        requestId: exchange.id,
+        requestId: request.id,
         ...(account === undefined ? {} : { account }),
-        ...(isOutOfRoom && { code: exchange.failedWith, collectionId: exchange.collection?.id }),
+        ...(isOutOfRoom && { code: request.failedWith, collectionId: request.collection?.id }),
       },
       'request',
     );

@@ -84,9 +84,9 @@ export class FrontDoor {
       return;
     }
     res.on('error', () => {});
-    const exchange = new RequestContext(req, res, SYSTEM_CLOCK.monotonicMs(), awaitsContinue, DIALECTS);
-    const page = this.#pages.get(exchange.path);
-    if (page === undefined) this.#responder.fail(exchange, STARTING);
-    else void this.#responder.page(exchange, page);
+    const request = new RequestContext(req, res, SYSTEM_CLOCK.monotonicMs(), awaitsContinue, DIALECTS);
+    const page = this.#pages.get(request.path);
+    if (page === undefined) this.#responder.fail(request, STARTING);
+    else void this.#responder.page(request, page);
   }
 }

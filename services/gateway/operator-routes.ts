@@ -80,13 +80,13 @@ const inAccount = ({ target }: Pick<RouteInput, 'target'>) => ({ accountId: targ
 
 const ACCOUNT_ROUTES = [
   route('POST', '/admin/accounts', 'keys.createAccount', 'operator', {
-    queue: 'unshared',
+    queue: 'perAccount',
     body: 'createAccount',
     status: 201,
     params: ({ body }) => body,
   }),
   route('GET', '/admin/accounts', 'keys.accountsPage', 'operator', {
-    queue: 'unshared',
+    queue: 'perAccount',
     query: [...PAGE, 'usage'],
     perform: ({ query, limits }, call) => {
       const page = fullPageOf(query, limits.accountsPageMax);
@@ -95,24 +95,24 @@ const ACCOUNT_ROUTES = [
     },
   }),
   route('GET', '/admin/accounts/{id}', 'keys.account', 'operator', {
-    queue: 'unshared',
+    queue: 'perAccount',
     perform: async ({ target }, call) => {
       const account = await call('keys.account', { id: target });
       return { account: { ...account, usage: await call('metering.usage', { accountId: target }) } };
     },
   }),
   route('PATCH', '/admin/accounts/{id}', 'keys.setPlan', 'operator', {
-    queue: 'unshared',
+    queue: 'perAccount',
     body: 'changePlan',
     params: ({ body, target }) => ({ ...body, id: target }),
     answer: (account) => ({ account }),
   }),
   route('DELETE', '/admin/accounts/{id}', 'keys.deleteAccount', 'operator', {
-    queue: 'unshared',
+    queue: 'perAccount',
     params: ({ target }) => ({ id: target }),
   }),
   route('GET', '/admin/accounts/{id}/keys', 'keys.page', 'operator', {
-    queue: 'unshared',
+    queue: 'perAccount',
     query: PAGE,
     perform: async (input, call) => {
       await call('keys.account', { id: input.target });
@@ -120,14 +120,14 @@ const ACCOUNT_ROUTES = [
     },
   }),
   route('POST', '/admin/accounts/{id}/keys', 'keys.create', 'operator', {
-    queue: 'unshared',
+    queue: 'perAccount',
     body: 'createKey',
     status: 201,
     params: (input) => ({ ...input.body, ...inAccount(input) }),
     answer: (key) => ({ key }),
   }),
   route('DELETE', '/admin/accounts/{id}/keys/{key}', 'keys.revoke', 'operator', {
-    queue: 'unshared',
+    queue: 'perAccount',
     perform: async (input, call) => {
       await call('keys.account', { id: input.target });
       return call('keys.revoke', { ...inAccount(input), id: input.item });
@@ -136,43 +136,43 @@ const ACCOUNT_ROUTES = [
 ];
 
 const CLUSTER_ROUTES = [
-  route('GET', '/admin/nodes', 'cluster.nodes', 'operator', { queue: 'unshared' }),
+  route('GET', '/admin/nodes', 'cluster.nodes', 'operator', { queue: 'perAccount' }),
   route('POST', '/admin/nodes/{node}/drain', 'cluster.drain', 'operator', {
-    queue: 'unshared',
+    queue: 'perAccount',
     timeoutMs: DRAIN_TIMEOUT_MS,
     params: ({ target }) => ({ node: target }),
   }),
   route('GET', '/admin/shards', 'cluster.shards', 'operator', {
-    queue: 'unshared',
+    queue: 'perAccount',
     query: ['collection', ...PAGE],
     params: ({ query }) => ({ ...collectionOf(query), ...rowsOf(query) }),
     answer: tableAnswer('shards'),
   }),
   route('POST', '/admin/shards/{shard}/move', 'cluster.move', 'operator', {
-    queue: 'unshared',
+    queue: 'perAccount',
     body: 'moveShard',
     timeoutMs: MOVE_TIMEOUT_MS,
     params: ({ target, body: { node } }) => ({ shard: target, node }),
   }),
   route('GET', '/admin/collections', 'cluster.collections', 'operator', {
-    queue: 'unshared',
+    queue: 'perAccount',
     query: PAGE,
     params: ({ query }) => rowsOf(query),
     answer: tableAnswer('collections'),
   }),
   route('GET', '/admin/anchors', 'cluster.anchors', 'operator', {
-    queue: 'unshared',
+    queue: 'perAccount',
     query: ['state', ...PAGE],
     params: ({ query }) => ({ ...standingOf(query), ...rowsOf(query) }),
     answer: tableAnswer('anchors'),
   }),
   route('POST', '/admin/anchors/{collection}/resume', 'cluster.resume', 'operator', {
-    queue: 'unshared',
+    queue: 'perAccount',
     timeoutMs: MOVE_TIMEOUT_MS,
     params: ({ target }) => ({ collection: target }),
   }),
   route('GET', '/admin/ledger', 'cluster.ledger', 'operator', {
-    queue: 'unshared',
+    queue: 'perAccount',
     query: ['collection'],
     params: ({ query }) => collectionOf(query),
     answer: ({ account, ...info }) => ({ ...info, ...(account !== null && { account }) }),

@@ -61,11 +61,11 @@ function stepsOf({ streams }: Route): readonly Step[] {
 }
 
 /** Runs a request from its route to its response. Never rejects. */
-export async function runPipeline(exchange: RequestContext, parts: StepParts): Promise<void> {
+export async function runPipeline(request: RequestContext, parts: StepParts): Promise<void> {
   try {
-    for (const step of stepsOf(exchange.route)) await step(exchange, parts);
+    for (const step of stepsOf(request.route)) await step(request, parts);
   } catch (error) {
-    parts.responder.fail(exchange, await withNearestName(exchange, parts, error));
+    parts.responder.fail(request, await withNearestName(request, parts, error));
   }
 }
 
@@ -86,30 +86,30 @@ function checkTarget({ route: { access, path }, target, item }: RequestContext, 
  * Looks up the collection in the path if the body can only be decoded with its shape. Throws
  * COLLECTION_NOT_FOUND.
  */
-async function resolveCollection(exchange: RequestContext, { clock }: StepParts): Promise<void> {
-  const { accountId, caller, collection, route, target } = exchange;
+async function resolveCollection(request: RequestContext, { clock }: StepParts): Promise<void> {
+  const { accountId, caller, collection, route, target } = request;
   if (!route.needsCollection || collection !== null) return;
-  exchange.resolvedMs = clock.monotonicMs();
-  exchange.collection = await call(caller, 'collections.resolve', { accountId, name: target });
+  request.resolvedMs = clock.monotonicMs();
+  request.collection = await call(caller, 'collections.resolve', { accountId, name: target });
 }
 
 /**
  * Parses the query string, which may contain only the route's parameters. Throws INVALID_ARGUMENT.
  */
-function readQueryString(exchange: RequestContext): void {
-  const { route, search } = exchange;
-  exchange.query = route.surface.parseQuery(search, route.query);
+function readQueryString(request: RequestContext): void {
+  const { route, search } = request;
+  request.query = route.dialect.parseQuery(search, route.query);
 }
 
 /** Switches to the route that a query parameter selects. */
-function switchRoute(exchange: RequestContext): void {
-  const { query, route } = exchange;
-  for (const name of query.keys()) exchange.route = route.whenGiven[name] ?? exchange.route;
+function switchRoute(request: RequestContext): void {
+  const { query, route } = request;
+  for (const name of query.keys()) request.route = route.whenGiven[name] ?? request.route;
 }
 
 /** Reserves memory for the vectors in the response. Throws UNAVAILABLE. */
-function reserveAnswer(exchange: RequestContext, { overload }: StepParts): void {
-  const { accountId, collection, input, route } = exchange;
-  if (collection !== null) exchange.expectedBytes = route.expectedBytes(input!, collection.dimensions);
-  exchange.answerMemory = overload.answers.take(accountId, exchange.expectedBytes);
+function reserveAnswer(request: RequestContext, { overload }: StepParts): void {
+  const { accountId, collection, input, route } = request;
+  if (collection !== null) request.expectedBytes = route.expectedBytes(input!, collection.dimensions);
+  request.answerMemory = overload.answers.take(accountId, request.expectedBytes);
 }

@@ -27,7 +27,7 @@ export class RequestContext {
   readonly search: string;
   /** When its head was read, in the gateway's monotonic milliseconds. */
   readonly startedMs: number;
-  readonly surface: Dialect;
+  readonly dialect: Dialect;
   /** True if the client waits for `100 Continue` before it sends the body. */
   awaitsContinue: boolean;
   /** Route pattern for logs and metrics. */
@@ -71,7 +71,7 @@ export class RequestContext {
   expectedBytes = 0;
   /** Queue and permits that the request asked for last, and how to ask again; null until then. */
   turn: { queue: QueueName; width: number; enter(): Promise<Permit> } | null = null;
-  /** Slot among the running requests, held until the action ends. */
+  /** Permits in the queue, held until the action ends. */
   permit: Permit | null = null;
   /**
    * When the request stops waiting, in the gateway's monotonic milliseconds. Set once the request
@@ -97,7 +97,7 @@ export class RequestContext {
     const mark = target.indexOf('?');
     this.path = mark < 0 ? target : target.slice(0, mark);
     this.search = mark < 0 ? '' : target.slice(mark + 1);
-    this.surface = dialectOf(this.path, dialects);
+    this.dialect = dialectOf(this.path, dialects);
   }
 
   routed(route: Route, { target, item }: Pick<RequestContext, 'target' | 'item'>, caller: Caller): void {
@@ -132,7 +132,7 @@ export class RequestContext {
     this.res.destroy();
   }
 
-  /** Releases the slot and the body's memory, once the action has ended or will not be called. */
+  /** Releases permits and the body's memory, once the action has ended or will not be called. */
   actionEnded(): void {
     this.permit?.release();
     this.bodyMemory?.release();

@@ -36,62 +36,62 @@ export class RequestHandler {
 
   constructor(parts: RequestHandlerParts) {
     this.#parts = parts;
-    this.router = new Router(parts.routes, (exchange) => void runPipeline(exchange, parts));
+    this.router = new Router(parts.routes, (request) => void runPipeline(request, parts));
   }
 
   handle(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
     // The connection closes after the response to the earlier request.
     if (this.#unclear.has(req.socket)) return;
     const { clock, config, dialects, log, metrics, pages, responder } = this.#parts;
-    const exchange = new RequestContext(req, res, clock.monotonicMs() - msSinceArrival(req), awaitsContinue, dialects);
+    const request = new RequestContext(req, res, clock.monotonicMs() - msSinceArrival(req), awaitsContinue, dialects);
     res.on('error', () => {});
-    observeRequest(exchange, log, metrics, clock);
-    const page = pages.get(exchange.path) ?? null;
-    if (page !== null) exchange.pattern = exchange.path;
+    observeRequest(request, log, metrics, clock);
+    const page = pages.get(request.path) ?? null;
+    if (page !== null) request.pattern = request.path;
     // The router looks these up only for OPTIONS, since only OPTIONS uses them.
     const methods =
-      page !== null ? PAGE_METHODS : req.method === 'OPTIONS' ? this.router.methodsOf(exchange.path) : null;
-    applyCors(config.corsOrigins, exchange, methods);
-    const refusal = this.#refusalOf(exchange);
-    if (refusal !== null) responder.fail(exchange, refusal);
-    else if (req.method === 'OPTIONS') this.#options(exchange, methods);
-    else void this.#route(exchange, page);
+      page !== null ? PAGE_METHODS : req.method === 'OPTIONS' ? this.router.methodsOf(request.path) : null;
+    applyCors(config.corsOrigins, request, methods);
+    const refusal = this.#refusalOf(request);
+    if (refusal !== null) responder.fail(request, refusal);
+    else if (req.method === 'OPTIONS') this.#options(request, methods);
+    else void this.#route(request, page);
   }
 
-  #refusalOf({ req, res, surface }: RequestContext): ProvecError | null {
-    const large = headTooLarge(req, surface.hasLongPaths);
+  #refusalOf({ req, res, dialect }: RequestContext): ProvecError | null {
+    const large = headTooLarge(req, dialect.hasLongPaths);
     if (large === null && !hasAmbiguousFraming(req)) return headRefusal(req);
     this.#unclear.add(req.socket);
     res.shouldKeepAlive = false;
     return large ?? UNSUPPORTED_TRANSFER_CODING;
   }
 
-  #options(exchange: RequestContext, methods: string[] | null): void {
-    if (methods === null) this.#parts.responder.fail(exchange, notFound('ROUTE_NOT_FOUND'));
-    else this.#parts.responder.allow(exchange, methods);
+  #options(request: RequestContext, methods: string[] | null): void {
+    if (methods === null) this.#parts.responder.fail(request, notFound('ROUTE_NOT_FOUND'));
+    else this.#parts.responder.allow(request, methods);
   }
 
   /** Answers a request for a page, or passes it on to its route. Never rejects. */
-  async #route(exchange: RequestContext, page: WebPage | null): Promise<void> {
-    const { method, req } = exchange;
+  async #route(request: RequestContext, page: WebPage | null): Promise<void> {
+    const { method, req } = request;
     const { responder } = this.#parts;
     if (method === 'HEAD') req.method = 'GET';
     try {
-      if (isShortenedDelete(exchange)) throw SHORTENED_DELETE;
+      if (isShortenedDelete(request)) throw SHORTENED_DELETE;
       if (page === null) {
-        if (!(await this.router.route(exchange))) throw this.#unrouted(exchange);
-      } else if (req.method === 'GET') await responder.page(exchange, page);
+        if (!(await this.router.route(request))) throw this.#unrouted(request);
+      } else if (req.method === 'GET') await responder.page(request, page);
       else throw methodNotAllowed(method, PAGE_METHODS);
     } catch (error) {
-      responder.fail(exchange, error);
+      responder.fail(request, error);
     }
   }
 
   /** Returns the error for a path, or a method of a path, that no route has. */
-  #unrouted({ method, path, surface }: RequestContext): ProvecError {
+  #unrouted({ method, path, dialect }: RequestContext): ProvecError {
     const methods = this.router.methodsOf(path);
     const refusal = methods === null ? notFound('ROUTE_NOT_FOUND') : methodNotAllowed(method, methods);
-    return surface.whyUnrouted(path) ?? refusal;
+    return dialect.whyUnrouted(path) ?? refusal;
   }
 }
 

@@ -22,36 +22,36 @@ export class Responder {
   }
 
   /** Responds with an error for whatever was thrown, and releases what the request holds. */
-  fail(exchange: RequestContext, thrown: unknown): void {
-    exchange.release();
+  fail(request: RequestContext, thrown: unknown): void {
+    request.release();
     if (thrown instanceof ClientGoneError) {
-      exchange.res.destroy();
+      request.res.destroy();
       return;
     }
     const { error, isFault } = toFailure(thrown);
-    exchange.failedWith = error.code;
-    if (isFault) this.#logFault(exchange, error, thrown);
-    if (exchange.res.headersSent) {
-      exchange.abort(error.code);
+    request.failedWith = error.code;
+    if (isFault) this.#logFault(request, error, thrown);
+    if (request.res.headersSent) {
+      request.abort(error.code);
       return;
     }
-    const { body, headers, status } = exchange.surface.errorResponse(error, exchange.id, this.#config);
-    this.#reply(exchange, { status, headers: { ...JSON_HEADERS, ...headers } }, Buffer.from(JSON.stringify(body)));
+    const { body, headers, status } = request.dialect.errorResponse(error, request.id, this.#config);
+    this.#reply(request, { status, headers: { ...JSON_HEADERS, ...headers } }, Buffer.from(JSON.stringify(body)));
   }
 
   /** Responds to an OPTIONS request. */
-  allow(exchange: RequestContext, methods: readonly string[]): void {
-    this.#reply(exchange, { status: 204, headers: { Allow: methods.join(', ') } }, Buffer.alloc(0));
+  allow(request: RequestContext, methods: readonly string[]): void {
+    this.#reply(request, { status: 204, headers: { Allow: methods.join(', ') } }, Buffer.alloc(0));
   }
 
-  async page(exchange: RequestContext, page: WebPage): Promise<void> {
+  async page(request: RequestContext, page: WebPage): Promise<void> {
     try {
-      const { status, body, type, headers, sent } = await page(exchange.req.headers);
+      const { status, body, type, headers, sent } = await page(request.req.headers);
       const all = { 'Content-Type': type, 'Cache-Control': 'no-store', ...headers };
       const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-      await this.#sender.send(exchange, { status, headers: all }, bytes).finally(sent);
+      await this.#sender.send(request, { status, headers: all }, bytes).finally(sent);
     } catch (error) {
-      this.fail(exchange, error);
+      this.fail(request, error);
     }
   }
 
@@ -60,17 +60,17 @@ export class Responder {
     this.#repeated.close();
   }
 
-  #reply(exchange: RequestContext, head: Head, body: Buffer): void {
-    this.#sender.send(exchange, head, body).catch((error: unknown) => this.fail(exchange, error));
+  #reply(request: RequestContext, head: Head, body: Buffer): void {
+    this.#sender.send(request, head, body).catch((error: unknown) => this.fail(request, error));
   }
 
   /**
    * Logs a fault. While a dependency is down, every request fails with the same cause, so one line
    * per second reports it with a count.
    */
-  #logFault(exchange: RequestContext, { code }: ProvecError, thrown: unknown): void {
+  #logFault(request: RequestContext, { code }: ProvecError, thrown: unknown): void {
     const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
-    const { id: requestId, pattern: route, collection } = exchange;
+    const { id: requestId, pattern: route, collection } = request;
     const fields = { err: cause, requestId, route, ...(collection && { collectionId: collection.id }) };
     const write = (repeated: RepeatedFields): void => this.#log.error({ ...fields, ...repeated }, 'request failed');
     if (code === 'UNAVAILABLE' && cause instanceof Error) this.#repeated.write(`${cause.name} ${cause.message}`, write);

@@ -46,7 +46,7 @@ export type RouteCall = <N extends ActionName>(
 export type Answer = object | Pieces | null;
 
 export interface Route {
-  surface: Dialect;
+  dialect: Dialect;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path below the dialect's base, with parameters in braces. */
   path: string;
@@ -126,7 +126,7 @@ export type InputOf<K, T extends Translations> = RouteInput & {
 
 /** Builds routes, checked against the types of their actions and of the dialect's bodies `T`. */
 export const routesBelow =
-  <T extends Translations = Record<never, never>>(surface: Dialect) =>
+  <T extends Translations = Record<never, never>>(dialect: Dialect) =>
   <N extends ActionName, K extends RequestName | (keyof T & string) | null = null, R = Actions[N]['result']>(
     method: Route['method'],
     path: string,
@@ -135,7 +135,7 @@ export const routesBelow =
     definition: Definition<N, K, R, T>,
   ): Route =>
     ({
-      surface,
+      dialect,
       method,
       path,
       action,
@@ -173,4 +173,4 @@ export const collectionParams = ({ accountId, target }: Pick<RouteInput, 'accoun
 export const bodyParams = <B>(input: RouteInput & { body: B }) => ({ ...collectionParams(input), body: input.body });
 
 /** Pattern of a route in logs, metrics and the OpenAPI document. */
-export const patternOf = ({ surface, path }: Pick<Route, 'surface' | 'path'>): string => surface.base + path;
+export const patternOf = ({ dialect, path }: Pick<Route, 'dialect' | 'path'>): string => dialect.base + path;

@@ -10,11 +10,11 @@ import type { Caller } from '../../contracts/actions/call.ts';
 import type { RequestContext } from './request-context.ts';
 import { patternOf, type Route, UNDECODABLE } from './route.ts';
 
-/** Parameters of moleculer-web's action for a request. `exchange` is ours. */
+/** Parameters of moleculer-web's action for a request. `request` is ours. */
 interface RestParams {
   req: IncomingMessage;
   res: ServerResponse;
-  exchange: RequestContext;
+  request: RequestContext;
 }
 
 /** Properties that moleculer-web adds to a routed request. */
@@ -31,13 +31,13 @@ interface WebService {
 
 export class Router {
   readonly #routes: readonly Route[];
-  readonly #serve: (exchange: RequestContext) => void;
+  readonly #serve: (request: RequestContext) => void;
   /** Maximum number of segments in any route, plus one for a trailing slash. */
   readonly #segmentsMax: number;
   #service: WebService | null = null;
 
   /** `serve` answers a request whose route is found. */
-  constructor(routes: readonly Route[], serve: (exchange: RequestContext) => void) {
+  constructor(routes: readonly Route[], serve: (request: RequestContext) => void) {
     this.#routes = routes;
     this.#serve = serve;
     this.#segmentsMax = Math.max(...routes.map((route) => patternOf(route).split('/').length)) + 1;
@@ -53,7 +53,7 @@ export class Router {
       logRequestParams: null,
       logResponse: null,
       logRouteRegistration: null,
-      routes: [...Map.groupBy(this.#routes, ({ surface }) => surface.base)].map(([path, routes]) => ({
+      routes: [...Map.groupBy(this.#routes, ({ dialect }) => dialect.base)].map(([path, routes]) => ({
         path,
         bodyParsers: false,
         mergeParams: false,
@@ -85,14 +85,14 @@ export class Router {
    * Passes a request on to its route and resolves when its connection is done with the response.
    * Resolves to false if no route has that path and method.
    */
-  async route(exchange: RequestContext): Promise<boolean> {
-    const { id, path, req, res } = exchange;
+  async route(request: RequestContext): Promise<boolean> {
+    const { id, path, req, res } = request;
     const routable = this.#routable(path);
     if (routable === null) return false;
     req.url = routable;
     // The gateway itself waits for running requests when it stops.
     const options = { requestID: id, tracking: false };
-    return (await this.#service!.actions.rest({ req, res, exchange }, options)) !== null;
+    return (await this.#service!.actions.rest({ req, res, request }, options)) !== null;
   }
 
   /** Returns a path's methods with HEAD and OPTIONS, or null if no route has the path. */
@@ -115,10 +115,10 @@ export class Router {
 
   #handlerOf(route: Route): (req: RoutedRequest) => void {
     return ({ $ctx, $params }) => {
-      const { exchange } = $ctx.params;
+      const { request } = $ctx.params;
       const [target = '', item = ''] = Object.values($params.params);
-      exchange.routed(route, { target, item }, $ctx);
-      this.#serve(exchange);
+      request.routed(route, { target, item }, $ctx);
+      this.#serve(request);
     };
   }
 }

@@ -150,7 +150,7 @@ const VECTOR_ROUTES = [
   }),
   route('POST', '/collections/{name}/delete', 'collections.delete', 'write', {
     mayBeAway: true,
-    queue: 'unshared',
+    queue: 'perAccount',
     width: deleteWidth,
     body: 'delete',
     params: bodyParamsWithFields,
@@ -171,7 +171,7 @@ const VECTOR_ROUTES = [
   route('DELETE', '/collections/{name}/namespaces/{namespace}', 'collections.deleteNamespace', 'write', {
     mayBeAway: true,
     needsCollection: true,
-    queue: 'unshared',
+    queue: 'perAccount',
     width: scanWidth,
     params: (input) => ({ ...collectionParams(input), namespace: namespaceOf(input) }),
   }),
@@ -203,7 +203,7 @@ const COLLECTION_ROUTES = [
     answer: (collection) => ({ collection }),
   }),
   route('DELETE', '/collections/{name}', 'collections.remove', 'manage', {
-    queue: 'unshared',
+    queue: 'perAccount',
     params: collectionParams,
   }),
   route('GET', '/collections/{name}/verify', 'verification.verify', 'read', {
@@ -256,7 +256,7 @@ const ALIAS_ROUTES = [
     answer: ({ alias, collection }) => ({ alias, collection }),
     location: ({ alias }) => `${PROVEC.base}/aliases/${encodeURIComponent(alias)}`,
   }),
-  route('DELETE', '/aliases/{alias}', 'collections.deleteAlias', 'manage', { queue: 'unshared', params: aliased }),
+  route('DELETE', '/aliases/{alias}', 'collections.deleteAlias', 'manage', { queue: 'perAccount', params: aliased }),
 ];
 
 const ACCOUNT_ROUTES = [
@@ -273,7 +273,7 @@ const ACCOUNT_ROUTES = [
     answer: (key) => ({ key }),
   }),
   route('DELETE', '/keys/{id}', 'keys.revoke', 'manage', {
-    queue: 'unshared',
+    queue: 'perAccount',
     params: ({ accountId, target }) => ({ accountId, id: target }),
   }),
 ];

@@ -38,22 +38,22 @@ type AcquirePermit = (request: QueueRequest) => Promise<Permit>;
  */
 export class BodyPool {
   readonly #offThreadMinBytes: number;
-  readonly #turn: AcquirePermit;
+  readonly #acquirePermit: AcquirePermit;
   readonly #threads: Tinypool;
   #closed = false;
 
   /**
    * `thread` is the module of the threads. At most `workers` of them run, with `heapMiB` of heap
-   * each. `turn` acquires a permit.
+   * each. Each decoding waits for a permit.
    */
   constructor(
     offThreadMinBytes: number,
     thread: URL,
     { workers, heapMiB }: ReturnType<typeof bodyWorkers>,
-    turn: AcquirePermit,
+    acquirePermit: AcquirePermit,
   ) {
     this.#offThreadMinBytes = offThreadMinBytes;
-    this.#turn = turn;
+    this.#acquirePermit = acquirePermit;
     this.#threads = new Tinypool({
       filename: thread.href,
       minThreads: 0,
@@ -74,7 +74,7 @@ export class BodyPool {
     request: QueueRequest,
   ): Promise<Bodies[K]> {
     if (bytes.byteLength < this.#offThreadMinBytes && !hasManyEscapes(bytes)) return decodeBytes(kind, bytes, context);
-    const permit = await this.#turn({ ...request, width: 1 });
+    const permit = await this.#acquirePermit({ ...request, width: 1 });
     try {
       return bodyOf(await this.#run({ kind, bytes, context })) as Bodies[K];
     } finally {

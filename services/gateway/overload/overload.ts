@@ -31,6 +31,9 @@ interface OverloadParts {
   caller: Caller;
 }
 
+/** Queues whose label in metrics differs from their name. */
+const LABELS: { readonly [name in QueueName]?: string } = { perAccount: 'unshared' };
+
 const BODIES: MemoryBounds = {
   maxBytes: INTERNAL_LIMITS.bodiesInFlightMaxBytes,
   smallReserveBytes: INTERNAL_LIMITS.bodiesSmallReserveBytes,
@@ -64,7 +67,8 @@ export class Overload {
     });
     const queueOf = ([name, own]: [string, QueueBounds]): [string, FairQueue] => {
       const changes = bounds.queues?.[name as QueueName];
-      const parts = { timers, monotonicMs, observer: seen.observerOf(name), pressure: this.#pressure };
+      const observer = seen.observerOf(LABELS[name as QueueName] ?? name);
+      const parts = { timers, monotonicMs, observer, pressure: this.#pressure };
       return [name, new FairQueue({ ...own, ...changes }, parts)];
     };
     const queues = Object.entries(queueBounds(queryPermits, parsePermits)).map(queueOf);

@@ -10,11 +10,11 @@ const SHARE_FACTOR = 2;
  * - `query`: searches, one permit per shard;
  * - `write`: upserts, which may wait for the ledger;
  * - `verify`: verifications, which take long;
- * - `unshared`: deletes, which free space, and operators' requests; permits are per account;
+ * - `perAccount`: deletes, which free space, and operators' requests; permits are per account;
  * - `other`: everything else;
  * - `parse`: large bodies, whose request already holds a permit.
  */
-export type QueueName = 'query' | 'write' | 'verify' | 'unshared' | 'other' | 'parse';
+export type QueueName = 'query' | 'write' | 'verify' | 'perAccount' | 'other' | 'parse';
 
 /**
  * Permits of `other` for one page of a list: up to 1,000 rows with seals to verify. At this width
@@ -58,16 +58,16 @@ const HEADS_PER_PERMIT = 4;
 /** Permits of `other` for a request that reads the heads of all shards of a collection. */
 export const headsWidth = (shards: number): number => Math.ceil(shards / HEADS_PER_PERMIT);
 
-/** Shards per permit of `unshared`: of 256 shards an account has two deletes under way. */
+/** Shards per permit of `perAccount`: of 256 shards an account has two deletes under way. */
 const SHARDS_PER_PERMIT = 8;
 
-/** Permits of `unshared` for a delete that reads every shard to find its records. */
+/** Permits of `perAccount` for a delete that reads every shard to find its records. */
 export const scanWidth = (shards: number): number => Math.ceil(shards / SHARDS_PER_PERMIT);
 
 type Selection = { filter?: unknown; all?: unknown } | null;
 const isScan = (body: Selection): boolean => body?.filter !== undefined || body?.all !== undefined;
 
-/** Permits of `unshared` for a delete. */
+/** Permits of `perAccount` for a delete. */
 export const deleteWidth = (shards: number, body: Selection): number => (isScan(body) ? scanWidth(shards) : 1);
 
 /** Permits of `write` for an update; one by filter reads every shard. */
@@ -88,7 +88,7 @@ export function queueBounds(queryPermits: number, parsePermits: number): Record<
     query: { ...shared(queryPermits), shrinks: true },
     write: shared(INTERNAL_LIMITS.writePermits),
     verify: shared(INTERNAL_LIMITS.verifyPermits),
-    unshared: { ...shared(INTERNAL_LIMITS.unsharedPermitsPerAccount), permitsPerAccount: true },
+    perAccount: { ...shared(INTERNAL_LIMITS.perAccountPermits), permitsPerAccount: true },
     other: { ...shared(INTERNAL_LIMITS.otherPermits), shrinks: true },
     // Few permits, each held briefly, so an account may take all of them.
     parse: shared(parsePermits, Number.POSITIVE_INFINITY),

@@ -85,7 +85,7 @@ export const INDEX_ROUTES = [
     answer: modelOf,
   }),
   route('DELETE', INDEX, 'collections.remove', 'manage', {
-    queue: 'unshared',
+    queue: 'perAccount',
     status: 202,
     params: collectionParams,
     answer: () => null,

@@ -102,7 +102,7 @@ export const NAMESPACE_ROUTES = [
   route('DELETE', `${INDEX}/namespaces/{namespace}`, 'collections.deleteNamespace', 'write', {
     mayBeAway: true,
     needsCollection: true,
-    queue: 'unshared',
+    queue: 'perAccount',
     width: scanWidth,
     params: (input) => ({ ...collectionParams(input), namespace: itemOf(input), isAnchorAwaited: false }),
     answer: () => ({}),

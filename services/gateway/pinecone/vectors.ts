@@ -113,7 +113,7 @@ export const VECTOR_ROUTES = [
   }),
   route('POST', `${INDEX}/vectors/delete`, 'collections.delete', 'write', {
     mayBeAway: true,
-    queue: 'unshared',
+    queue: 'perAccount',
     width: deleteWidth,
     body: 'pinecone/delete',
     perform: deleteVectors,

@@ -96,7 +96,7 @@ export const RECALL_ROUTES = [
   }),
   route('POST', `${COLLECTION}/delete`, 'collections.delete', 'write', {
     mayBeAway: true,
-    queue: 'unshared',
+    queue: 'perAccount',
     width: deleteWidth,
     body: 'delete',
     params: bodyParams,

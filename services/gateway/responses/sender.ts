@@ -28,9 +28,9 @@ const UNREAD_KEPT_MAX_BYTES = 64 * 1024;
 const LINGER_MS = 2_000;
 
 /** Returns true if the rest of the request's body is, or may be, too large to read and discard. */
-function hasMuchUnread(exchange: RequestContext): boolean {
-  if (exchange.req.complete || !exchange.hasBody) return false;
-  return exchange.awaitsContinue || exchange.declaredBytes === 0 || exchange.declaredBytes > UNREAD_KEPT_MAX_BYTES;
+function hasMuchUnread(request: RequestContext): boolean {
+  if (request.req.complete || !request.hasBody) return false;
+  return request.awaitsContinue || request.declaredBytes === 0 || request.declaredBytes > UNREAD_KEPT_MAX_BYTES;
 }
 
 /**
@@ -59,57 +59,57 @@ export class Sender {
    * handed to the system, the client has disconnected, or a slow client was cut off; until then the
    * response's memory stays reserved. Rejects if building a piece fails.
    */
-  async send(exchange: RequestContext, head: Head, content: Buffer | Pieces, more: More = NO_MORE): Promise<void> {
-    const { res } = exchange;
+  async send(request: RequestContext, head: Head, content: Buffer | Pieces, more: More = NO_MORE): Promise<void> {
+    const { res } = request;
     if (res.headersSent || res.destroyed) return;
-    if (typeof content !== 'function') return this.#sendWhole(exchange, head, content);
+    if (typeof content !== 'function') return this.#sendWhole(request, head, content);
     const json = new JsonBuffer();
-    const pieces = await this.#fill(exchange, json, content(json), more);
+    const pieces = await this.#fill(request, json, content(json), more);
     if (res.destroyed) return;
-    if (pieces === null) return this.#sendWhole(exchange, head, json.take());
-    start(exchange, head);
-    await this.#stream(exchange, json, pieces, more);
+    if (pieces === null) return this.#sendWhole(request, head, json.take());
+    start(request, head);
+    await this.#stream(request, json, pieces, more);
   }
 
   /** Sends a response with a Content-Length. */
-  async #sendWhole(exchange: RequestContext, head: Head, body: Buffer): Promise<void> {
-    const { res } = exchange;
-    const lingers = start(exchange, head) && !exchange.awaitsContinue;
+  async #sendWhole(request: RequestContext, head: Head, body: Buffer): Promise<void> {
+    const { res } = request;
+    const lingers = start(request, head) && !request.awaitsContinue;
     if (head.status !== 204) res.setHeader('Content-Length', body.byteLength);
     const pace = new ReadingPace(this.#minimumPace);
     let sentBytes = 0;
     while (body.byteLength - sentBytes > PIECE_BYTES) {
       const piece = body.subarray(sentBytes, sentBytes + PIECE_BYTES);
-      if (!(await this.#write(exchange, pace, piece))) return;
+      if (!(await this.#write(request, pace, piece))) return;
       sentBytes += PIECE_BYTES;
     }
     const last = body.subarray(sentBytes);
-    if (!lingers) return this.#end(exchange, pace, last);
+    if (!lingers) return this.#end(request, pace, last);
     res.write(last);
-    await linger(exchange);
-    await this.#end(exchange, pace, NOTHING);
+    await linger(request);
+    await this.#end(request, pace, NOTHING);
   }
 
-  async #stream(exchange: RequestContext, json: JsonBuffer, pieces: Iterator<void>, more: More): Promise<void> {
+  async #stream(request: RequestContext, json: JsonBuffer, pieces: Iterator<void>, more: More): Promise<void> {
     const pace = new ReadingPace(this.#minimumPace);
     for (let left: Iterator<void> | null = pieces; left !== null; ) {
-      if (!(await this.#write(exchange, pace, json.take()))) return;
-      left = await this.#fill(exchange, json, left, more);
+      if (!(await this.#write(request, pace, json.take()))) return;
+      left = await this.#fill(request, json, left, more);
     }
-    await this.#end(exchange, pace, json.take());
+    await this.#end(request, pace, json.take());
   }
 
   /** Returns false if the client disconnected or was cut off. */
-  async #write(exchange: RequestContext, pace: ReadingPace, piece: Buffer): Promise<boolean> {
-    exchange.res.write(piece);
-    if (await pace.keeps(exchange.res, piece.byteLength)) return true;
-    exchange.abort('slow_client');
+  async #write(request: RequestContext, pace: ReadingPace, piece: Buffer): Promise<boolean> {
+    request.res.write(piece);
+    if (await pace.keeps(request.res, piece.byteLength)) return true;
+    request.abort('slow_client');
     return false;
   }
 
-  async #end(exchange: RequestContext, pace: ReadingPace, last: Buffer): Promise<void> {
-    exchange.res.end(last);
-    if (!(await pace.finishes(exchange.res))) exchange.abort('slow_client');
+  async #end(request: RequestContext, pace: ReadingPace, last: Buffer): Promise<void> {
+    request.res.end(last);
+    if (!(await pace.finishes(request.res))) request.abort('slow_client');
   }
 
   /** Builds one piece and returns the iterator that builds the next one, or null after the last. */
@@ -138,12 +138,12 @@ function fill(json: JsonBuffer, pieces: Iterator<void>): boolean {
 const NOTHING = Buffer.alloc(0);
 
 /** Sets status and headers. Returns true if the connection closes after the response. */
-function start(exchange: RequestContext, { status, headers }: Head): boolean {
-  const { res } = exchange;
-  const close = hasMuchUnread(exchange);
+function start(request: RequestContext, { status, headers }: Head): boolean {
+  const { res } = request;
+  const close = hasMuchUnread(request);
   res.statusCode = status;
   // Set here because the router sets this header with another spelling.
-  res.setHeader('X-Request-Id', exchange.id);
+  res.setHeader('X-Request-Id', request.id);
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
   if (close) res.setHeader('Connection', 'close');
   return close;

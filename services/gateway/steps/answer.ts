@@ -11,47 +11,42 @@ import type { StepParts } from './step.ts';
  * Sends the action's result. Resolves when it is sent or was cut off. Throws UNAVAILABLE if no
  * memory is left for it.
  */
-export async function answer(exchange: RequestContext, parts: StepParts): Promise<void> {
-  const { input, result, route } = exchange;
+export async function answer(request: RequestContext, parts: StepParts): Promise<void> {
+  const { input, result, route } = request;
   try {
-    exchange.answerMemory?.resize(route.heldBytes(result));
+    request.answerMemory?.resize(route.heldBytes(result));
     const answered = route.answer(result, input!);
-    const head = headOf(exchange);
-    if (typeof answered === 'function') await sendPieces(exchange, parts, head, answered as Pieces);
-    else await sendText(exchange, parts, head, answered);
+    const head = headOf(request);
+    if (typeof answered === 'function') await sendPieces(request, parts, head, answered as Pieces);
+    else await sendText(request, parts, head, answered);
   } catch (error) {
     const count = route.countedQueries(result);
-    if (count > 0) giveBackQueries(exchange, parts, count);
+    if (count > 0) giveBackQueries(request, parts, count);
     throw error;
   } finally {
-    exchange.answerMemory?.release();
+    request.answerMemory?.release();
   }
 }
 
 /** Sends a response in pieces, followed by the parts that the route still reads. */
-function sendPieces(exchange: RequestContext, parts: StepParts, head: Head, pieces: Pieces): Promise<void> {
-  return parts.sender.send(exchange, head, pieces, async () => {
-    const next = await nextPart(exchange, parts);
-    exchange.answerMemory?.resize(exchange.route.heldBytes(exchange.result));
+function sendPieces(request: RequestContext, parts: StepParts, head: Head, pieces: Pieces): Promise<void> {
+  return parts.sender.send(request, head, pieces, async () => {
+    const next = await nextPart(request, parts);
+    request.answerMemory?.resize(request.route.heldBytes(request.result));
     return next;
   });
 }
 
 /** Sends a response as a single text. Its memory replaces that of the result. */
-async function sendText(
-  exchange: RequestContext,
-  { overload, sender }: StepParts,
-  head: Head,
-  answered: object | null,
-) {
+async function sendText(request: RequestContext, { overload, sender }: StepParts, head: Head, answered: object | null) {
   const body = Buffer.from(answered === null ? '' : JSON.stringify(answered));
-  exchange.result = null;
-  exchange.answerMemory?.release();
+  request.result = null;
+  request.answerMemory?.release();
   // Small texts, which include the responses of all writes, are never refused. The limit on
   // connections bounds their number.
   const countedBytes = body.byteLength <= INTERNAL_LIMITS.textAnswerUncountedMaxBytes ? 0 : body.byteLength;
-  const memory = overload.texts.take(exchange.accountId, countedBytes);
-  await sender.send(exchange, head, body).finally(() => memory.release());
+  const memory = overload.texts.take(request.accountId, countedBytes);
+  await sender.send(request, head, body).finally(() => memory.release());
 }
 
 function headOf({ input, result, route }: RequestContext): Head {

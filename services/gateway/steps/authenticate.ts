@@ -11,20 +11,20 @@ import { isDryRun } from './wait-turn.ts';
  * cannot be charged to an account yet. Throws UNAUTHENTICATED, UNAVAILABLE, or the error of the
  * keys service.
  */
-export async function authenticate(exchange: RequestContext, parts: StepParts): Promise<void> {
-  const { access, queue } = exchange.route;
-  if (access === 'operator') return authenticateOperator(parts.config.adminToken, exchange);
+export async function authenticate(request: RequestContext, parts: StepParts): Promise<void> {
+  const { access, queue } = request.route;
+  if (access === 'operator') return authenticateOperator(parts.config.adminToken, request);
   // Delete requests free up space, so they are admitted regardless of the number of arrivals.
-  await parts.overload.arrive(queue !== 'unshared', () => identify(exchange, parts));
+  await parts.overload.arrive(queue !== 'perAccount', () => identify(request, parts));
 }
 
 /** Looks up the key, and stores the identity and the time. */
-export async function identify(exchange: RequestContext, { clock, config }: Pick<StepParts, 'clock' | 'config'>) {
+export async function identify(request: RequestContext, { clock, config }: Pick<StepParts, 'clock' | 'config'>) {
   const askedMs = clock.monotonicMs();
-  const secret = exchange.surface.secretOf(exchange.req, 'API key');
+  const secret = request.dialect.secretOf(request.req, 'API key');
   try {
-    exchange.identity = await call(exchange.caller, 'keys.authenticate', { secret });
-    exchange.identifiedMs = askedMs;
+    request.identity = await call(request.caller, 'keys.authenticate', { secret });
+    request.identifiedMs = askedMs;
   } catch (error) {
     if (!isProvecError(error) || error.code !== 'UNAUTHENTICATED') throw error;
     if (isOperatorToken(secret, config.adminToken))
@@ -37,26 +37,26 @@ export async function identify(exchange: RequestContext, { clock, config }: Pick
  * Throws FORBIDDEN if the key lacks a scope that the request needs. Called again after decoding,
  * since the body may need more than the route.
  */
-export function requireScopes(exchange: RequestContext): void {
-  const missing = scopesOf(exchange).find((scope) => !exchange.identity!.scopes.includes(scope));
+export function requireScopes(request: RequestContext): void {
+  const missing = scopesOf(request).find((scope) => !request.identity!.scopes.includes(scope));
   if (missing === undefined) return;
   const message =
-    missing === exchange.route.access
+    missing === request.route.access
       ? `This API key lacks the scope "${missing}"; use a key that has it.`
       : `A dry run also needs the scope "${missing}", which this API key lacks.`;
   throw new ProvecError('FORBIDDEN', message);
 }
 
 /** A dry run writes nothing and reveals what a read reveals. */
-function scopesOf(exchange: RequestContext): readonly Scope[] {
-  const { access } = exchange.route;
+function scopesOf(request: RequestContext): readonly Scope[] {
+  const { access } = request.route;
   if (access === 'operator') return [];
-  return isDryRun(exchange) ? [access, 'read'] : [access];
+  return isDryRun(request) ? [access, 'read'] : [access];
 }
 
-function authenticateOperator(token: string | null, exchange: RequestContext): void {
+function authenticateOperator(token: string | null, request: RequestContext): void {
   if (token === null) throw new Error('an operator route without an operator');
-  const given = exchange.surface.secretOf(exchange.req, "operator's token");
+  const given = request.dialect.secretOf(request.req, "operator's token");
   if (isOperatorToken(given, token)) return;
   throw unauthenticated("This is not the operator's token (PROVEC_ADMIN_TOKEN); API keys are not valid for /admin.");
 }

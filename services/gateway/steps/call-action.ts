@@ -22,29 +22,29 @@ const OVER = `The request exceeded its time limit of ${INTERNAL_LIMITS.actionTim
  * while the request waited. Read-only work ends when the client disconnects or with the first
  * error. Throws the errors of the action and of those steps.
  */
-export async function callAction(exchange: RequestContext, parts: StepParts): Promise<void> {
-  const { input, params, route } = exchange;
+export async function callAction(request: RequestContext, parts: StepParts): Promise<void> {
+  const { input, params, route } = request;
   const attempt = (options: CallOptions): Promise<unknown> => {
-    if (route.perform !== null) return route.perform(input!, callsWithin(exchange, parts, options));
-    return callOnce(exchange, parts, route.action, forCollection(exchange, parts, params), options);
+    if (route.perform !== null) return route.perform(input!, callsWithin(request, parts, options));
+    return callOnce(request, parts, route.action, forCollection(request, parts, params), options);
   };
   const act = (signal?: AbortSignal): Promise<unknown> =>
     route.mayBeAway
-      ? retryUnavailableShards(exchange, parts, (options) => attempt({ ...options, signal }))
+      ? retryUnavailableShards(request, parts, (options) => attempt({ ...options, signal }))
       : attempt(signal === undefined ? {} : { signal });
-  exchange.result = await (isAbortable(exchange) ? untilDisconnect(exchange, act) : act());
-  exchange.actionEnded();
+  request.result = await (isAbortable(request) ? untilDisconnect(request, act) : act());
+  request.actionEnded();
 }
 
 /**
  * Reads the next part of a response that is being sent. Returns null after the last part, and for
  * HEAD. Throws the errors of `callAction`.
  */
-export function nextPart(exchange: RequestContext, parts: StepParts): Promise<Pieces | null> {
-  const { method, result, route } = exchange;
+export function nextPart(request: RequestContext, parts: StepParts): Promise<Pieces | null> {
+  const { method, result, route } = request;
   if (route.more === null || method === 'HEAD') return Promise.resolve(null);
-  exchange.deadlineMs = parts.clock.monotonicMs() + INTERNAL_LIMITS.actionTimeoutMs;
-  return untilDisconnect(exchange, (signal) => route.more!(result, callsInTurn(exchange, parts, signal)));
+  request.deadlineMs = parts.clock.monotonicMs() + INTERNAL_LIMITS.actionTimeoutMs;
+  return untilDisconnect(request, (signal) => route.more!(result, callsInTurn(request, parts, signal)));
 }
 
 /**
@@ -52,16 +52,16 @@ export function nextPart(exchange: RequestContext, parts: StepParts): Promise<Pi
  * until it ends, and waits for unavailable shards. The calls must not overlap: the request has one
  * permit.
  */
-function callsInTurn(exchange: RequestContext, parts: StepParts, signal: AbortSignal): RouteCall {
+function callsInTurn(request: RequestContext, parts: StepParts, signal: AbortSignal): RouteCall {
   let isCalling = false;
   const calling = async (action: ActionName, given: never): Promise<unknown> => {
     assert(!isCalling);
     isCalling = true;
     const attempt = (options: CallOptions): Promise<unknown> =>
-      callsWithin(exchange, parts, { ...options, signal })(action, given);
+      callsWithin(request, parts, { ...options, signal })(action, given);
     try {
-      return await withPermit(exchange, parts, () =>
-        exchange.route.mayBeAway ? retryUnavailableShards(exchange, parts, attempt) : attempt({}),
+      return await withPermit(request, parts, () =>
+        request.route.mayBeAway ? retryUnavailableShards(request, parts, attempt) : attempt({}),
       );
     } finally {
       isCalling = false;
@@ -74,27 +74,27 @@ function callsInTurn(exchange: RequestContext, parts: StepParts, signal: AbortSi
  * Runs `act`, which reads a later part of the response, with a permit. The wait for the permit does
  * not count towards the time limit of the part: if the response has begun, only the client ends it.
  */
-export async function withPermit<T>(exchange: RequestContext, { clock }: StepParts, act: () => Promise<T>): Promise<T> {
+export async function withPermit<T>(request: RequestContext, { clock }: StepParts, act: () => Promise<T>): Promise<T> {
   const askedMs = clock.monotonicMs();
-  exchange.permit = await exchange.turn!.enter();
-  exchange.deadlineMs += clock.monotonicMs() - askedMs;
+  request.permit = await request.turn!.enter();
+  request.deadlineMs += clock.monotonicMs() - askedMs;
   try {
     return await act();
   } finally {
-    exchange.permit.release();
+    request.permit.release();
   }
 }
 
 /** Returns a function that makes the calls of a route. Together, the calls get the time of one. */
-function callsWithin(exchange: RequestContext, parts: StepParts, options: CallOptions): RouteCall {
-  const { deadlineMs, route } = exchange;
+function callsWithin(request: RequestContext, parts: StepParts, options: CallOptions): RouteCall {
+  const { deadlineMs, route } = request;
   const calling = (action: ActionName, given: unknown): Promise<unknown> => {
-    const own = forCollection(exchange, parts, given);
+    const own = forCollection(request, parts, given);
     // Writes set their own timeout: cutting one short would not undo it.
-    if (route.access !== 'read' || route.timeoutMs !== null) return callOnce(exchange, parts, action, own, options);
+    if (route.access !== 'read' || route.timeoutMs !== null) return callOnce(request, parts, action, own, options);
     const leftMs = Math.ceil(deadlineMs - parts.clock.monotonicMs());
     if (leftMs <= 0) return Promise.reject(new ProvecError('UNAVAILABLE', OVER));
-    return callOnce(exchange, parts, action, own, { timeout: leftMs, ...options });
+    return callOnce(request, parts, action, own, { timeout: leftMs, ...options });
   };
   return calling as RouteCall;
 }
@@ -103,9 +103,9 @@ function callsWithin(exchange: RequestContext, parts: StepParts, options: CallOp
  * Returns true for work that may be aborted. A verification runs to its end, since other requests
  * may wait for the same result.
  */
-function isAbortable(exchange: RequestContext): boolean {
-  const { access, queue } = exchange.route;
-  return isDryRun(exchange) || (access === 'read' && queue !== 'verify');
+function isAbortable(request: RequestContext): boolean {
+  const { access, queue } = request.route;
+  return isDryRun(request) || (access === 'read' && queue !== 'verify');
 }
 
 /**
@@ -113,11 +113,11 @@ function isAbortable(exchange: RequestContext): boolean {
  * when `act` fails, so that nothing it started continues.
  */
 export async function untilDisconnect<T>(
-  exchange: Pick<RequestContext, 'whenGone'>,
+  request: Pick<RequestContext, 'whenGone'>,
   act: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const work = new AbortController();
-  const stopWatching = exchange.whenGone(() => work.abort(new ClientGoneError()));
+  const stopWatching = request.whenGone(() => work.abort(new ClientGoneError()));
   try {
     return await act(work.signal);
   } catch (error) {
@@ -130,26 +130,26 @@ export async function untilDisconnect<T>(
 
 /** Calls the route's action once, after checking that the key is still valid. */
 export async function attemptCall(
-  exchange: RequestContext,
+  request: RequestContext,
   parts: StepParts,
   params: unknown,
   options: CallOptions = {},
 ): Promise<unknown> {
-  return callOnce(exchange, parts, exchange.route.action, params, options);
+  return callOnce(request, parts, request.route.action, params, options);
 }
 
 async function callOnce(
-  exchange: RequestContext,
+  request: RequestContext,
   parts: StepParts,
   action: ActionName,
   params: unknown,
   options: CallOptions,
 ): Promise<unknown> {
-  const { caller, route } = exchange;
-  await reauthenticate(exchange, parts);
+  const { caller, route } = request;
+  await reauthenticate(request, parts);
   // Without a timeout of the route, the action's own applies; one set here could cut a write short.
   const timeout = route.timeoutMs === null ? {} : { timeout: route.timeoutMs };
-  const meta = { ...principalOf(exchange), ...options.meta };
+  const meta = { ...principalOf(request), ...options.meta };
   return caller.call(action, params, { ...timeout, ...options, meta });
 }
 
@@ -174,11 +174,11 @@ function principalOf({ identity }: RequestContext): { principal?: Principal } {
   return identity === null ? {} : { principal: { accountId: identity.accountId, plan: identity.plan } };
 }
 
-async function reauthenticate(exchange: RequestContext, parts: StepParts): Promise<void> {
-  const askedMsAgo = parts.clock.monotonicMs() - exchange.identifiedMs;
-  if (exchange.route.access === 'operator' || askedMsAgo <= INTERNAL_LIMITS.keyCacheMaxAgeMs) return;
-  await identify(exchange, parts);
-  requireScopes(exchange);
+async function reauthenticate(request: RequestContext, parts: StepParts): Promise<void> {
+  const askedMsAgo = parts.clock.monotonicMs() - request.identifiedMs;
+  if (request.route.access === 'operator' || askedMsAgo <= INTERNAL_LIMITS.keyCacheMaxAgeMs) return;
+  await identify(request, parts);
+  requireScopes(request);
 }
 
 interface ReadConsistency {
@@ -190,15 +190,15 @@ const isStrongRead = ({ allowPartial, consistency }: ReadConsistency): boolean =
   allowPartial !== true && consistency !== 'eventual';
 
 function retryUnavailableShards(
-  exchange: RequestContext,
+  request: RequestContext,
   { overload }: StepParts,
   attempt: (options: CallOptions) => Promise<unknown>,
 ): Promise<unknown> {
-  const terms = (exchange.input?.body ?? {}) as ReadConsistency & { queries?: ReadConsistency[] };
+  const terms = (request.input?.body ?? {}) as ReadConsistency & { queries?: ReadConsistency[] };
   // Other reads try first: replicas may answer them, or partial results may be enough.
   const isStrong = (terms.queries ?? [terms]).some(isStrongRead);
-  const needsAll = exchange.route.queue === 'query' && isStrong;
-  return overload.shardWaits.run(waiterOf(exchange), needsAll, (leftMs) =>
+  const needsAll = request.route.queue === 'query' && isStrong;
+  return overload.shardWaits.run(waiterOf(request), needsAll, (leftMs) =>
     attempt({ meta: { shardWaitMs: SHARD_WAIT_MS }, ...(leftMs !== null && { timeout: leftMs }) }),
   );
 }
@@ -207,23 +207,23 @@ function retryUnavailableShards(
  * Returns the request as a waiter for a shard. While it waits, it holds no permit, and no memory
  * for its response unless the response has begun: the gateway then still holds the previous part.
  */
-function waiterOf(exchange: RequestContext): Waiter {
+function waiterOf(request: RequestContext): Waiter {
   const reserve = (bytes: number): void => {
-    if (exchange.result === null) exchange.answerMemory?.resize(bytes);
+    if (request.result === null) request.answerMemory?.resize(bytes);
   };
   return {
-    account: exchange.accountId,
-    collection: exchange.collection?.name ?? exchange.target,
-    collectionId: exchange.collection?.id,
-    deadlineMs: exchange.deadlineMs,
-    whenGone: (leave) => exchange.whenGone(leave),
+    account: request.accountId,
+    collection: request.collection?.name ?? request.target,
+    collectionId: request.collection?.id,
+    deadlineMs: request.deadlineMs,
+    whenGone: (leave) => request.whenGone(leave),
     leave() {
-      exchange.permit?.release();
+      request.permit?.release();
       reserve(0);
     },
     async enter() {
-      exchange.permit = await exchange.turn!.enter();
-      reserve(exchange.expectedBytes);
+      request.permit = await request.turn!.enter();
+      reserve(request.expectedBytes);
     },
   };
 }

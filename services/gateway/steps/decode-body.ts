@@ -10,31 +10,31 @@ const HOST = /^[\w.-]+(:\d+)?$|^\[[\da-fA-F:.]+\](:\d+)?$/;
  * Parses and checks the body and builds the action's parameters. A body with fields where none is
  * expected is refused, because the client meant something else. Throws the 400 that names them.
  */
-export async function decodeBody(exchange: RequestContext, parts: StepParts): Promise<void> {
-  const { accountId, bytes, collection, item, query, req, route, search, target } = exchange;
+export async function decodeBody(request: RequestContext, parts: StepParts): Promise<void> {
+  const { accountId, bytes, collection, item, query, req, route, search, target } = request;
   const { limits } = parts.config;
   const isSent = route.body !== null || bytes.byteLength > 0;
-  const body = isSent ? await decoded(exchange, parts) : null;
+  const body = isSent ? await decoded(request, parts) : null;
   const { host = '' } = req.headers;
   const origin = parts.config.publicUrl ?? `http://${HOST.test(host) ? host : 'localhost'}`;
-  const mayRead = exchange.identity?.scopes.includes('read') ?? false;
-  exchange.input = { accountId, target, item, query, search, body, collection, mayRead, origin, limits };
-  exchange.params = route.params(exchange.input);
+  const mayRead = request.identity?.scopes.includes('read') ?? false;
+  request.input = { accountId, target, item, query, search, body, collection, mayRead, origin, limits };
+  request.params = route.params(request.input);
 }
 
-async function decoded(exchange: RequestContext, { bodies, clock, config, metrics }: StepParts): Promise<unknown> {
-  const kind = exchange.route.body ?? 'none';
+async function decoded(request: RequestContext, { bodies, clock, config, metrics }: StepParts): Promise<unknown> {
+  const kind = request.route.body ?? 'none';
   const { limits } = config;
-  const { collection } = exchange;
+  const { collection } = request;
   const shape = collection && { dimensions: collection.dimensions, metric: collection.metric };
-  const receivedBytes = exchange.bytes.byteLength;
+  const receivedBytes = request.bytes.byteLength;
   const startedMs = performance.now();
   try {
     const context = { limits, shape, wallMs: clock.wallMs() };
-    const body: unknown = await bodies.decode(kind, exchange.bytes, context, queueRequestOf(exchange));
+    const body: unknown = await bodies.decode(kind, request.bytes, context, queueRequestOf(request));
     // The decoded body stays in memory until the action ends. Short numbers can be smaller as text,
     // by half at most.
-    exchange.bodyMemory?.resize(Math.min(receivedBytes, batchBytesOf(body) ?? receivedBytes));
+    request.bodyMemory?.resize(Math.min(receivedBytes, batchBytesOf(body) ?? receivedBytes));
     return body;
   } finally {
     metrics.parseSeconds.observe((performance.now() - startedMs) / 1000);

@@ -22,13 +22,13 @@ const KEEP_EVERY_MS = INTERNAL_LIMITS.unaskedPageMaxMs / 3;
  * Resolves when all is sent or the response was cut off. A part that cannot be read cuts the
  * response off.
  */
-export async function exportRecords(exchange: RequestContext, parts: StepParts): Promise<void> {
-  const run = new ExportRun(exchange, parts);
+export async function exportRecords(request: RequestContext, parts: StepParts): Promise<void> {
+  const run = new ExportRun(request, parts);
   try {
-    await parts.sender.send(exchange, { status: 200, headers: HEADERS }, run.first(), () => run.next());
+    await parts.sender.send(request, { status: 200, headers: HEADERS }, run.first(), () => run.next());
   } finally {
     run.end();
-    exchange.answerMemory?.release();
+    request.answerMemory?.release();
   }
 }
 
@@ -37,16 +37,16 @@ export async function exportRecords(exchange: RequestContext, parts: StepParts):
  * the next one waits for a permit, and releases them at the end.
  */
 class ExportRun {
-  readonly #exchange: RequestContext;
+  readonly #request: RequestContext;
   readonly #parts: StepParts;
   /** Part that was read last. */
   #part: ExportPart;
   #stopKeeping: () => void = () => undefined;
 
-  constructor(exchange: RequestContext, parts: StepParts) {
-    this.#exchange = exchange;
+  constructor(request: RequestContext, parts: StepParts) {
+    this.#request = request;
     this.#parts = parts;
-    this.#part = exchange.result as ExportPart;
+    this.#part = request.result as ExportPart;
   }
 
   /** Throws UNAVAILABLE if no memory is left for the part. */
@@ -58,12 +58,10 @@ class ExportRun {
   /** Returns null after the last part, and for HEAD. Throws what the action throws. */
   async next(): Promise<Pieces | null> {
     const following = this.#following();
-    if (following === null || this.#exchange.method === 'HEAD') return null;
-    this.#part = (await withPermit(this.#exchange, this.#parts, () => {
+    if (following === null || this.#request.method === 'HEAD') return null;
+    this.#part = (await withPermit(this.#request, this.#parts, () => {
       this.#stopKeeping();
-      return untilDisconnect(this.#exchange, (signal) =>
-        attemptCall(this.#exchange, this.#parts, following, { signal }),
-      );
+      return untilDisconnect(this.#request, (signal) => attemptCall(this.#request, this.#parts, following, { signal }));
     })) as ExportPart;
     this.#keep();
     return this.#lines();
@@ -76,7 +74,7 @@ class ExportRun {
   }
 
   #lines(): Pieces {
-    this.#exchange.answerMemory?.resize(recordBytes(this.#part.records));
+    this.#request.answerMemory?.resize(recordBytes(this.#part.records));
     return exportLines(this.#part);
   }
 
@@ -84,7 +82,7 @@ class ExportRun {
   #following(): (NamedCollection & { at: ExportPosition }) | null {
     const { next } = this.#part;
     if (next === undefined) return null;
-    const named = this.#exchange.params as CollectionsActions['collections.export']['params'];
+    const named = this.#request.params as CollectionsActions['collections.export']['params'];
     return { ...named, collectionId: next.collectionId, at: next };
   }
 
@@ -100,6 +98,6 @@ class ExportRun {
     const following = this.#following();
     // A snapshot that expired is reported when the next part is read, and one that is not released
     // expires by itself.
-    if (following !== null) call(this.#exchange.caller, action, following).catch(() => undefined);
+    if (following !== null) call(this.#request.caller, action, following).catch(() => undefined);
   }
 }

@@ -32,31 +32,31 @@ const MEDIA_TYPES = [NDJSON_TYPE, 'application/ndjson', 'application/jsonl', 'ap
 const PACE = { bytesPerSecond: 1024, windowMs: INTERNAL_LIMITS.requestBodyTimeoutMs };
 
 /** Imports the body. Throws the errors of its lines and of the writes. */
-export async function importRecords(exchange: RequestContext, parts: StepParts): Promise<void> {
-  const { accountId, req, res } = exchange;
+export async function importRecords(request: RequestContext, parts: StepParts): Promise<void> {
+  const { accountId, req, res } = request;
   refuseMediaType(req, MEDIA_TYPES, 'newline-delimited JSON');
   exemptFromBodyTimeout(req);
-  if (exchange.awaitsContinue) {
-    exchange.awaitsContinue = false;
+  if (request.awaitsContinue) {
+    request.awaitsContinue = false;
     res.writeContinue();
   }
   const memory = parts.overload.bodies.take(accountId, 0);
-  exchange.bodyMemory = memory;
+  request.bodyMemory = memory;
   const { limits } = parts.config;
-  const run = new ImportRun(exchange, parts);
+  const run = new ImportRun(request, parts);
   try {
     const held = (bytes: number): void => memory.resize(bytes + run.heldBytes);
     const entries = importEntries(pacedBody(req, PACE), limits.recordsPerUpsertMax, held);
     for await (const entry of entries) await run.take(entry);
-    exchange.result = await run.finish();
+    request.result = await run.finish();
   } catch (error) {
     throw await run.failure(error);
   }
-  exchange.actionEnded();
+  request.actionEnded();
 }
 
 class ImportRun {
-  readonly #exchange: RequestContext;
+  readonly #request: RequestContext;
   readonly #parts: StepParts;
   #stored = 0;
   /** Decoded entry, written as soon as it is known whether it is the last. */
@@ -69,8 +69,8 @@ class ImportRun {
   /** First integer that a double cannot represent. */
   #rounded: string | undefined;
 
-  constructor(exchange: RequestContext, parts: StepParts) {
-    this.#exchange = exchange;
+  constructor(request: RequestContext, parts: StepParts) {
+    this.#request = request;
     this.#parts = parts;
   }
 
@@ -91,7 +91,7 @@ class ImportRun {
   }
 
   async finish(): Promise<ImportResult & Warned> {
-    const { dimensions } = this.#exchange.collection!;
+    const { dimensions } = this.#request.collection!;
     const nothing = { ids: [], dimensions, vectors: new Float32Array(0), metadata: [] };
     const last = this.#waiting ?? nothing;
     this.#waiting = null;
@@ -134,14 +134,14 @@ class ImportRun {
   }
 
   async #write(batch: RecordBatch, isLast: boolean): Promise<ImportResult> {
-    const exchange = this.#exchange;
-    const { accountId } = exchange;
+    const request = this.#request;
+    const { accountId } = request;
     // The import keeps its collection, even if the name or alias now points to another one.
-    const { id: collectionId, name } = exchange.collection!;
-    const permit = await this.#parts.overload.queues.write.enter(queueRequestOf(exchange));
+    const { id: collectionId, name } = request.collection!;
+    const permit = await this.#parts.overload.queues.write.enter(queueRequestOf(request));
     try {
       const params = { accountId, name, collectionId, batch, isAnchorAwaited: isLast };
-      const result = (await attemptCall(exchange, this.#parts, params)) as ImportResult;
+      const result = (await attemptCall(request, this.#parts, params)) as ImportResult;
       this.#stored += result.importedCount;
       return result;
     } finally {
@@ -152,10 +152,10 @@ class ImportRun {
   async #decoded(entry: ImportEntry): Promise<ImportedLines> {
     const { bytes, lines, numbers } = entry;
     const { bodies, clock, config } = this.#parts;
-    const { dimensions, metric } = this.#exchange.collection!;
+    const { dimensions, metric } = this.#request.collection!;
     const context = { limits: config.limits, shape: { dimensions, metric }, wallMs: clock.wallMs() };
     try {
-      const decoded = await bodies.decode('import', bytes, context, queueRequestOf(this.#exchange));
+      const decoded = await bodies.decode('import', bytes, context, queueRequestOf(this.#request));
       // A malformed line can close the array and open another, and so count as several.
       this.#rounded ??= decoded.roundedInteger;
       if (decoded.lines.values === lines.length) return decoded.lines;

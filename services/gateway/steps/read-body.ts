@@ -49,36 +49,36 @@ const tooLarge = (maxBytes: number) =>
   new ProvecError('BODY_TOO_LARGE', `The body is larger than ${maxBytes} bytes; send it in several requests.`);
 
 /** Reads the body. Comes before the permit, so that a slow sender blocks no other request. */
-export async function readBody(exchange: RequestContext, { config, overload }: StepParts): Promise<void> {
-  exchange.bytes = await bodyOf(exchange, config.limits.bodyMaxBytes, overload.bodies);
-  exchange.bodyBytes = exchange.bytes.byteLength;
-  if (exchange.res.destroyed) throw new ClientGoneError();
+export async function readBody(request: RequestContext, { config, overload }: StepParts): Promise<void> {
+  request.bytes = await bodyOf(request, config.limits.bodyMaxBytes, overload.bodies);
+  request.bodyBytes = request.bytes.byteLength;
+  if (request.res.destroyed) throw new ClientGoneError();
 }
 
 /**
- * Returns the body in an ArrayBuffer of its own. `exchange.bodyMemory` holds what has arrived.
+ * Returns the body in an ArrayBuffer of its own. `request.bodyMemory` holds what has arrived.
  * Throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE as early as possible, UNAVAILABLE if bodies take
  * too much memory, or ClientGoneError.
  */
 export async function bodyOf(
-  exchange: RequestContext,
+  request: RequestContext,
   maxBytes: number,
   budget: MemoryBudget,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const { accountId, req, res } = exchange;
-  if (!exchange.hasBody) return new Uint8Array(0);
+  const { accountId, req, res } = request;
+  if (!request.hasBody) return new Uint8Array(0);
   refuseMediaType(req, ['application/json'], 'JSON');
-  const declared = exchange.declaredBytes;
+  const declared = request.declaredBytes;
   if (declared > maxBytes) throw tooLarge(maxBytes);
   // The declared length is checked but not reserved; only received bytes count.
   budget.expect(accountId, declared);
-  if (exchange.awaitsContinue) {
-    exchange.awaitsContinue = false;
+  if (request.awaitsContinue) {
+    request.awaitsContinue = false;
     res.writeContinue();
   }
   const body = new GrowingBytes(declared > 0 ? declared : maxBytes);
-  exchange.bodyMemory = budget.take(accountId, 0);
-  await eachChunk(req, exchange.bodyMemory, (chunk) => {
+  request.bodyMemory = budget.take(accountId, 0);
+  await eachChunk(req, request.bodyMemory, (chunk) => {
     if (!body.add(chunk)) throw tooLarge(maxBytes);
   });
   return body.bytes;

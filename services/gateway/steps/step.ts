@@ -24,4 +24,4 @@ export interface StepParts {
 }
 
 /** Step of the pipeline. Throws the ProvecError for the client, or ClientGoneError. */
-export type Step = (exchange: RequestContext, parts: StepParts) => void | Promise<void>;
+export type Step = (request: RequestContext, parts: StepParts) => void | Promise<void>;

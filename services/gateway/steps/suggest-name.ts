@@ -11,18 +11,18 @@ import { queueRequestOf } from './wait-turn.ts';
  * it waits for the same permits. If that fails, the 404 has no suggestion.
  */
 export async function withNearestName(
-  exchange: RequestContext,
+  request: RequestContext,
   { overload }: StepParts,
   error: unknown,
 ): Promise<unknown> {
-  const { accountId, caller, identity } = exchange;
+  const { accountId, caller, identity } = request;
   if (!isProvecError(error) || error.code !== 'COLLECTION_NOT_FOUND' || !identity?.scopes.includes('read'))
     return error;
-  const name = nameOf(exchange);
+  const name = nameOf(request);
   if (error.message !== unknownCollection(name).message) return error;
-  exchange.actionEnded();
+  request.actionEnded();
   try {
-    const permit = await overload.queues.other.enter({ ...queueRequestOf(exchange), width: LIST_WIDTH });
+    const permit = await overload.queues.other.enter({ ...queueRequestOf(request), width: LIST_WIDTH });
     const likely = await call(caller, 'collections.nearestName', { accountId, name }).finally(() => permit.release());
     if (likely === null) return error;
     return new ProvecError(error.code, `There is no collection named ${name}; did you mean ${likely}?`);

@@ -284,7 +284,12 @@ describe('refusals', () => {
 });
 
 test('a request that displaces another counts for its account, even if idle accounts are forgotten then', async () => {
-  const world = new World({ permits: 2, waitingMax: 6, waitingPerAccountMax: 2, shareFactor: Number.POSITIVE_INFINITY });
+  const world = new World({
+    permits: 2,
+    waitingMax: 6,
+    waitingPerAccountMax: 2,
+    shareFactor: Number.POSITIVE_INFINITY,
+  });
   await world.come('holder');
   // The queue keeps accounts that have used more than others, up to a number.
   for (let at = 0; at < 4_092; at++) {

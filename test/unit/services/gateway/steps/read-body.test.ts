@@ -27,9 +27,9 @@ const budget = new MemoryBudget(
   },
 );
 const server = createServer((req: IncomingMessage, res: ServerResponse) => {
-  const exchange = new RequestContext(req, res, 0, false, []);
-  const body = bodyOf(exchange, BODY_MAX_BYTES, budget);
-  exchanges.push(exchange);
+  const request = new RequestContext(req, res, 0, false, []);
+  const body = bodyOf(request, BODY_MAX_BYTES, budget);
+  exchanges.push(request);
   read.push(body);
   body.then(
     () => res.end(),
