@@ -43,10 +43,14 @@ export const DIMENSIONS = 64;
  * instead of the shards, on a clock that the test moves.
  */
 export async function startGatedService(
-  bounds: OverloadBounds = {},
+  given: OverloadBounds = {},
   environment: Record<string, string> = {},
 ): Promise<GatedService> {
   const { destroy, store } = await openTemporaryStore();
+  // Shares do not depend on how busy the test's process is.
+  const shares = { shrinks: false };
+  const { query, other, ...queues } = given.queues ?? {};
+  const bounds = { ...given, queues: { ...queues, query: { ...shares, ...query }, other: { ...shares, ...other } } };
   const clock = new ManualClock();
   const gate = new ShardsGate(store, clock);
   const { broker, call } = await startWorld({
