@@ -40,8 +40,7 @@ export class FrontDoor {
   constructor(config: Address, log: Logger, timeouts = TIMEOUTS) {
     this.#config = config;
     this.#port = config.port;
-    const sender = new Sender(MINIMUM_PACE);
-    this.#responder = new Responder(config, log, sender);
+    this.#responder = new Responder(config, log, new Sender(MINIMUM_PACE));
     this.#server = new HttpServer(timeouts, (...request) => this.#refuse(...request));
     this.#pages = new Map<string, WebPage>([
       ['/livez', livezPage],
@@ -78,13 +77,13 @@ export class FrontDoor {
     return this.#server.close(maxMs);
   }
 
-  #refuse(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
+  #refuse(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean, waitedMs: number): void {
     if (hasAmbiguousFraming(req)) {
       req.socket.destroy();
       return;
     }
     res.on('error', () => {});
-    const request = new RequestContext(req, res, SYSTEM_CLOCK.monotonicMs(), awaitsContinue, DIALECTS);
+    const request = new RequestContext(req, res, SYSTEM_CLOCK.monotonicMs() - waitedMs, awaitsContinue, DIALECTS);
     const page = this.#pages.get(request.path);
     if (page === undefined) this.#responder.fail(request, STARTING);
     else void this.#responder.page(request, page);

@@ -103,7 +103,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
         visibility: 'protected',
         async handler() {
           const address = await door.listen();
-          door.open((req, res, awaitsContinue) => handler.handle(req, res, awaitsContinue));
+          door.open((...request) => handler.handle(...request));
           return address;
         },
       },

@@ -5,7 +5,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { getOrThrow } from '../../lib/checked-access.ts';
 import { ProvecError, unavailable } from '../../lib/errors.ts';
 import type { ErrorBody } from './error-response.ts';
 import { HEADERS_MAX, LargeHeads, LONG_HEAD_MAX_BYTES, tooLarge } from './large-heads.ts';
@@ -28,12 +27,13 @@ export interface HttpTimeouts {
 const withoutBodyTimeout = new WeakSet<IncomingMessage>();
 export const exemptFromBodyTimeout = (req: IncomingMessage): void => void withoutBodyTimeout.add(req);
 
-/** When the heads of requests were read, in milliseconds of `performance.now`. */
-const arrivals = new WeakMap<IncomingMessage, number>();
-/** Returns the time in ms since a request's head was read, during which it may have waited. */
-export const msSinceArrival = (req: IncomingMessage): number => performance.now() - getOrThrow(arrivals, req);
-
-export type HttpHandler = (req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean) => void;
+/** `waitedMs`: time in ms since the request's head was read. */
+export type HttpHandler = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  awaitsContinue: boolean,
+  waitedMs: number,
+) => void;
 
 export class HttpServer {
   readonly #server: Server;
@@ -52,13 +52,13 @@ export class HttpServer {
     const accept = (awaitsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) => {
       this.#largeHeads.began(req, hasBody(req));
       if (this.#ending.has(req.socket)) return;
-      arrivals.set(req, performance.now());
+      const arrivedMs = performance.now();
       this.#inFlight.add(res);
       res.once('close', () => this.#left(res));
       if (this.#draining) this.#endAfter(res);
       this.#pipelined.add(req, res, () => {
         this.#timeBody(req, res, timeouts.requestMs - timeouts.headerMs);
-        this.#handler(req, res, awaitsContinue);
+        this.#handler(req, res, awaitsContinue, performance.now() - arrivedMs);
       });
     };
     this.#server = createServer(

@@ -7,7 +7,6 @@ import { observeRequest } from './access-log.ts';
 import { applyCors } from './cors.ts';
 import type { Dialect } from './dialect.ts';
 import { hasAmbiguousFraming, headRefusal, UNSUPPORTED_TRANSFER_CODING } from './head-checks.ts';
-import { msSinceArrival } from './http-server.ts';
 import { headTooLarge } from './large-heads.ts';
 import { runPipeline } from './pipeline.ts';
 import { RequestContext } from './request-context.ts';
@@ -39,11 +38,11 @@ export class RequestHandler {
     this.router = new Router(parts.routes, (request) => void runPipeline(request, parts));
   }
 
-  handle(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
+  handle(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean, waitedMs: number): void {
     // The connection closes after the response to the earlier request.
     if (this.#unclear.has(req.socket)) return;
     const { clock, config, dialects, log, metrics, pages, responder } = this.#parts;
-    const request = new RequestContext(req, res, clock.monotonicMs() - msSinceArrival(req), awaitsContinue, dialects);
+    const request = new RequestContext(req, res, clock.monotonicMs() - waitedMs, awaitsContinue, dialects);
     res.on('error', () => {});
     observeRequest(request, log, metrics, clock);
     const page = pages.get(request.path) ?? null;
