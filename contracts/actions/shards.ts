@@ -66,8 +66,9 @@ export interface ShardRecomputing {
 
 interface OpenTimeoutOption {
   /**
-   * Longest time, in ms, to wait for the shard to open; default: no limit. After that the call
-   * fails with SHARD_UNAVAILABLE before anything was done, while opening continues.
+   * Longest time, in ms, that the shard may be unavailable before the call fails with
+   * SHARD_UNAVAILABLE, without having done anything; default: no limit. The router applies it to
+   * the search for the holder, the holder to the opening, which continues.
    */
   openMaxMs?: number;
 }
@@ -75,7 +76,7 @@ interface OpenTimeoutOption {
 export interface ShardsActions {
   /**
    * Fails with UNAVAILABLE if the write's turn has not come after `waitMs`. Once its turn has come,
-   * it answers only when the outcome is known, however long that takes. A ProvecError, or a
+   * it answers only when the outcome is known, no matter how long that takes. A ProvecError, or a
    * StoreError of a kind other than 'unknown', means that no part of the write is or will be
    * committed; any other error leaves that open.
    */

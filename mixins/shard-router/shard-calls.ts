@@ -49,11 +49,6 @@ export const isShardRead = (action: string): boolean => RETRYABLE_CALLS.has(acti
 interface CallOptions {
   nodeID?: string;
   timeout?: number;
-  /**
-   * Longest time in ms that a shard may be unavailable before the call fails with
-   * SHARD_UNAVAILABLE; default: the call's timeout.
-   */
-  awayMaxMs?: number;
   [name: string]: unknown;
 }
 /** The next handler of a middleware. Moleculer's web gateway passes an action object. */
@@ -70,6 +65,7 @@ interface ShardCall {
 interface ShardParams {
   shard: ShardSpec;
   waitMs?: number;
+  openMaxMs?: number;
   eventual?: boolean;
 }
 
@@ -118,7 +114,7 @@ export class ShardCalls {
         if (action === 'shards.drop') return this.#drop(asked);
         if (!isRecord(params)) return next(action, params, options);
         const field = CONTINUATION_FIELDS[action];
-        if (field !== undefined && typeof params[field] === 'string') return this.#goOn(asked, field, params);
+        if (field !== undefined && typeof params[field] === 'string') return this.#continue(asked, field, params);
         return isAboutShard(params) ? this.#toHolder(asked, params) : next(action, params, options);
       };
     },
@@ -150,12 +146,11 @@ export class ShardCalls {
 
   async #toHolder({ next, action, options }: ShardCall, params: ShardParams): Promise<unknown> {
     const reads = !WRITES.has(action);
-    const { shard, waitMs } = params;
+    const { shard, waitMs, openMaxMs } = params;
     const timeoutMs = options.timeout ?? INTERNAL_LIMITS.actionTimeoutMs;
     const patienceMs = reads || waitMs === undefined ? timeoutMs || INTERNAL_LIMITS.actionTimeoutMs : waitMs;
     const deadlineMs = SYSTEM_CLOCK.monotonicMs() + patienceMs;
-    const { awayMaxMs } = options;
-    const isWatched = reads || awayMaxMs !== undefined;
+    const isWatched = reads || openMaxMs !== undefined;
     let answeredBy = '';
     const ask = (nodeID: string, leftMs: number, asked: ShardParams): Promise<unknown> => {
       answeredBy = nodeID;
@@ -175,7 +170,7 @@ export class ShardCalls {
       params.eventual && replicas > 0
         ? await this.#fromCopy(key, replicas, deadlineMs, (nodeID, leftMs) => ask(nodeID, leftMs, params))
         : null;
-    const result = copied ?? (await this.#router.call({ shard: key, deadlineMs, reads, awayMaxMs, ask: askHolder }));
+    const result = copied ?? (await this.#router.call({ shard: key, deadlineMs, reads, openMaxMs, ask: askHolder }));
     const field = CONTINUATION_FIELDS[action];
     return field === undefined ? result : withNodePrefix(result, field, answeredBy);
   }
@@ -220,7 +215,7 @@ export class ShardCalls {
     return null;
   }
 
-  async #goOn(
+  async #continue(
     { next, action, options }: ShardCall,
     field: 'session' | 'rest',
     params: Record<string, unknown>,
@@ -232,7 +227,7 @@ export class ShardCalls {
       const answer = await next(action, { ...params, [field]: name.slice(slash + 1) }, { ...options, nodeID });
       return withNodePrefix(answer, field, nodeID);
     } catch (error) {
-      // A lost page is gone from the node; null makes the caller read the shard anew.
+      // A lost page is gone from the node; null makes the caller start the read over.
       if (action === 'shards.next' && lossOf(error) !== 'none') return null;
       throw error;
     }

@@ -42,7 +42,7 @@ interface ShardRequest<T> {
   /** Whether the request changes nothing. */
   reads: boolean;
   /** Longest time in ms that the shard may be unavailable; default: until the deadline. */
-  awayMaxMs?: number;
+  openMaxMs?: number;
   ask(node: string, leftMs: number): Promise<T>;
 }
 
@@ -62,10 +62,10 @@ export class ShardRouter {
     return this.#placement;
   }
 
-  async call<T>({ shard, deadlineMs, reads, awayMaxMs, ask }: ShardRequest<T>): Promise<T> {
+  async call<T>({ shard, deadlineMs, reads, openMaxMs, ask }: ShardRequest<T>): Promise<T> {
     const { clock, lossOf } = this.#options;
     const refused = new Set<string>();
-    const awayUntilMs = Math.min(deadlineMs, clock.monotonicMs() + (awayMaxMs ?? Number.POSITIVE_INFINITY));
+    const giveUpMs = Math.min(deadlineMs, clock.monotonicMs() + (openMaxMs ?? Number.POSITIVE_INFINITY));
     let why: UnavailableReason = 'has no holder yet';
     let hops = 0;
     for (let failures = 0; ; ) {
@@ -94,7 +94,7 @@ export class ShardRouter {
       hops = 0;
       const pauseMs = backoffMs(failures++, PAUSE);
       const monotonicMs = clock.monotonicMs();
-      if (monotonicMs + pauseMs > awayUntilMs && awayUntilMs < deadlineMs) break;
+      if (monotonicMs + pauseMs > giveUpMs && giveUpMs < deadlineMs) break;
       await this.#pause(Math.min(pauseMs, deadlineMs - monotonicMs));
     }
     throw shardUnavailableError(parseShardKey(shard).index, why);

@@ -117,7 +117,7 @@ export class CollectionsHandlers {
       return this.#use(ctx.params, (row) => {
         const caller = this.#pace.of(abortingWith(ctx, ctx.options), row);
         if (at !== undefined) return continueExport(caller, row, at);
-        return beginExport(caller, this.#pace.of(detachedCaller(ctx), row), row, awayMaxMsOf(ctx));
+        return beginExport(caller, this.#pace.of(detachedCaller(ctx), row), row, openMaxMsOf(ctx));
       });
     },
     keepExport: (ctx) => this.#use(ctx.params, (row) => keepExport(this.#pace.of(ctx, row), row, ctx.params.at)),
@@ -185,7 +185,7 @@ export class CollectionsHandlers {
     const { isAnchorAwaited, wantsAbsentFields } = ctx.params;
     const body = bodyOf(ctx.params);
     const caller = isDryRun(body) ? abortingWith(detachedCaller(ctx), ctx.options) : detachedCaller(ctx);
-    const time = new WriteTime(clock, ctx.options.timeout || writeTimeoutMs(config.anchorWaitMs), awayMaxMsOf(ctx));
+    const time = new WriteTime(clock, ctx.options.timeout || writeTimeoutMs(config.anchorWaitMs), openMaxMsOf(ctx));
     return time.answer(
       this.#use(ctx.params, (row) =>
         operation({ caller: this.#pace.of(caller, row), row, time, isAnchorAwaited, wantsAbsentFields }, body),
@@ -201,7 +201,7 @@ export class CollectionsHandlers {
     const { wantsAbsentFields } = ctx.params;
     const body = bodyOf(ctx.params);
     const caller = abortingWith(ctx, ctx.options);
-    const terms = { shards: this.#reader, awayMaxMs: awayMaxMsOf(ctx), wantsAbsentFields };
+    const terms = { shards: this.#reader, openMaxMs: openMaxMsOf(ctx), wantsAbsentFields };
     return this.#use(ctx.params, (row) => operation({ ...terms, caller: this.#pace.of(caller, row), row }, body));
   }
 
@@ -237,7 +237,7 @@ function isDryRun(body: unknown): boolean {
  * Returns how long the request may wait for an unavailable shard, if its caller set a limit because
  * it holds resources meanwhile.
  */
-function awayMaxMsOf({ meta }: Context<object, object>): number | undefined {
+function openMaxMsOf({ meta }: Context<object, object>): number | undefined {
   const { shardWaitMs } = meta as { shardWaitMs?: unknown };
   return typeof shardWaitMs === 'number' ? shardWaitMs : undefined;
 }

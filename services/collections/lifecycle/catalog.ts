@@ -149,7 +149,7 @@ export class CollectionCatalog {
   /** Runs an operation while keeping the collection's data. Throws COLLECTION_NOT_FOUND. */
   async use<T>(named: NamedCollection, operation: (row: CollectionRow) => Promise<T>): Promise<T> {
     let row = named.collection;
-    // Ends, since a lookup that begins after a drop does not find the collection.
+    // The loop ends, because a lookup that begins after a drop does not find the collection.
     while (row === undefined || this.#dropped.has(row.id)) row = await this.#current(named);
     this.#users.set(row.id, (this.#users.get(row.id) ?? 0) + 1);
     try {

@@ -1,10 +1,10 @@
 /**
  * Exports all records of a collection, as they were when the export began, in parts.
  *
- * The records of all parts together have the root that the first part names, whatever is written
- * meanwhile: each shard takes a snapshot at the beginning, and each part has a page of every
- * snapshot. A shard drops its snapshot when it moves or closes, or after 30 seconds without a call
- * to read or keep it. The export then fails with UNAVAILABLE and can only be started again.
+ * The records of all parts together have the root that the first part names, no matter what is
+ * written meanwhile: each shard takes a snapshot at the beginning, and each part has a page of
+ * every snapshot. A shard drops its snapshot when it moves or closes, or after 30 seconds without a
+ * call to read or keep it. The export then fails with UNAVAILABLE and can only be started again.
  */
 import { type Caller, call } from '../../../contracts/actions/call.ts';
 import type { ExportedRecord, ExportPart, ExportPosition } from '../../../contracts/actions/collections.ts';
@@ -35,12 +35,11 @@ export async function beginExport(
   caller: Caller,
   background: Caller,
   row: CollectionRow,
-  awayMaxMs?: number,
+  openMaxMs?: number,
 ): Promise<ExportPart> {
   const read = { op: 'export', pageMaxBytes: pageMaxBytes(FIRST_MAX_BYTES, row.shards) } as const;
   const beginning = shardSpecs(row).map(async (shard) => {
-    const params = { shard, read, openMaxMs: awayMaxMs };
-    return (await call(caller, 'shards.read', params, { awayMaxMs })) as ShardReads['export']['result'];
+    return (await call(caller, 'shards.read', { shard, read, openMaxMs })) as ShardReads['export']['result'];
   });
   const begun = await Promise.all(beginning).catch((error: unknown) => {
     // A shard that did not answer has nothing to release.

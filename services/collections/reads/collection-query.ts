@@ -95,14 +95,14 @@ async function optionsOf(read: CollectionRead, placed: PlacedQuery): Promise<Que
 
 /** Returns the vector of the record that a query by id names. */
 async function vectorOf(
-  { caller, row, awayMaxMs }: CollectionRead,
+  { caller, row, openMaxMs }: CollectionRead,
   { query, idPath }: PlacedQuery,
 ): Promise<Float32Array> {
-  const options = query.allowPartial ? { timeout: PARTIAL_WAIT_MS } : { awayMaxMs };
+  const [options, opening] = query.allowPartial ? [{ timeout: PARTIAL_WAIT_MS }, {}] : [{}, { openMaxMs }];
   const id = storedId(query.namespace, query.id!);
   const shard = shardSpec(row, shardIndexOf(id, row.shards));
   const eventual = query.consistency === 'eventual';
-  const params = { shard, ids: [id], pageMaxBytes: 1, eventual, openMaxMs: options.awayMaxMs };
+  const params = { shard, ids: [id], pageMaxBytes: 1, eventual, ...opening };
   const { items } = await call(caller, 'shards.fetch', params, options);
   const [record] = items;
   if (!record) throw recordNotFound(idPath);

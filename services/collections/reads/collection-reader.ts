@@ -31,11 +31,11 @@ export interface CollectionRead extends AbsentFieldsOption {
   row: CollectionRow;
   shards: ShardReader;
   /** Time in ms to wait for an unavailable shard; default: no limit of its own. */
-  awayMaxMs?: number | undefined;
+  openMaxMs?: number | undefined;
 }
 
-export function readOptionsOf({ row, awayMaxMs }: CollectionRead, consistency?: Consistency): ReadOptions {
-  return { eventual: consistency === 'eventual', account: row.accountId, awayMaxMs };
+export function readOptionsOf({ row, openMaxMs }: CollectionRead, consistency?: Consistency): ReadOptions {
+  return { eventual: consistency === 'eventual', account: row.accountId, openMaxMs };
 }
 
 /** Counts the matching records. Throws the shards' errors. */
@@ -47,26 +47,25 @@ export function countRecords(read: CollectionRead, selected: DecodedRequest<'cou
 export async function countScope(
   { caller, row }: Pick<CollectionRead, 'caller' | 'row'>,
   scope: RecordScope,
-  terms: ReadOptions,
+  options: ReadOptions,
 ): Promise<CountResult> {
   const read = { op: 'count', ...scope } as const;
-  const counts = await Promise.all(shardSpecs(row).map((shard) => readShard(caller, shard, read, terms)));
+  const counts = await Promise.all(shardSpecs(row).map((shard) => readShard(caller, shard, read, options)));
   const count = counts.reduce((total, each) => total + each.count, 0);
   return { count, ...mergeFieldReports(counts.map(({ fields }) => fields)) };
 }
 
 /**
- * Counts the stored ids that no record has. Waits at most `awayMaxMs` for an unavailable shard.
+ * Counts the stored ids that no record has. Waits at most `openMaxMs` for an unavailable shard.
  * Throws the shards' errors.
  */
 export async function countAbsent(
   { caller, row }: Pick<CollectionRead, 'caller' | 'row'>,
   ids: string[],
-  awayMaxMs: number | undefined,
+  openMaxMs: number | undefined,
 ): Promise<number> {
   const counts = [...splitIds(ids, row.shards)].map(([index, part]) => {
-    const params = { shard: shardSpec(row, index), ids: part, openMaxMs: awayMaxMs };
-    return call(caller, 'shards.countNew', params, { awayMaxMs });
+    return call(caller, 'shards.countNew', { shard: shardSpec(row, index), ids: part, openMaxMs });
   });
   return (await Promise.all(counts)).reduce((total, count) => total + count, 0);
 }
@@ -87,7 +86,7 @@ export function countValues(
 /**
  * Returns one page of the records, ordered by the UTF-8 bytes of their ids, or of their stored ids
  * if it covers all namespaces. Each page starts after the id in the cursor, so a record that exists
- * throughout appears exactly once, whatever is written meanwhile. Throws the shards' errors.
+ * throughout appears exactly once, no matter what is written meanwhile. Throws the shards' errors.
  */
 export async function listRecords(read: CollectionRead, request: DecodedRequest<'list'>): Promise<RecordsPage> {
   const { prefix, limit, cursor, includeValues, includeMetadata, consistency } = request;

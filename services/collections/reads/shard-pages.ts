@@ -28,11 +28,8 @@ const PAGES_MAX = 4;
 const SHARE_FACTOR = 3;
 const ATTEMPTS_MAX = 4;
 
-/**
- * Timeouts in ms. `timeout` includes the wait for a permit; `awayMaxMs` is for an unavailable
- * shard. Default: the call's own.
- */
-export type CallTimeouts = { timeout?: number; awayMaxMs?: number | undefined };
+/** Options of each call; `timeout` is in ms and includes the wait for a permit. */
+type CallOptions = { timeout?: number };
 
 /** Returns a shard's items from the first page on; `reach` wraps the call for each later page. */
 export type Follow = <T extends PageItem>(shard: ShardSpec, first: AnswerPage<T>, reach?: Reach) => OrderedList<T>;
@@ -60,7 +57,7 @@ export class ShardPages {
    * Runs `read`, and repeats it if a shard has forgotten its snapshot. Reserves memory for the
    * items meanwhile. Throws UNAVAILABLE if memory runs out or if shards keep moving.
    */
-  gather<T>(caller: Caller, account: string, waits: CallTimeouts, read: (follow: Follow) => Promise<T>): Promise<T> {
+  gather<T>(caller: Caller, account: string, options: CallOptions, read: (follow: Follow) => Promise<T>): Promise<T> {
     return retryLostSnapshots(async () => {
       const hold = this.#budget.take(account, 0);
       const leaves: (() => void)[] = [];
@@ -88,7 +85,7 @@ export class ShardPages {
         if (isOver) leave();
         const more = async (): Promise<I[]> => {
           if (rest === null) return [];
-          const next = this.#next(caller, account, shard, rest, waits).then((page) => {
+          const next = this.#next(caller, account, shard, rest, options).then((page) => {
             rest = page.rest;
             if (isOver) leave();
             return page;
@@ -113,12 +110,15 @@ export class ShardPages {
     account: string,
     shard: ShardSpec,
     rest: string,
-    waits: CallTimeouts,
+    options: CallOptions,
   ): Promise<AnswerPage<PageItem>> {
-    const { release, leftMs } = await this.#permit(caller, account, waits.timeout);
+    const { release, leftMs } = await this.#permit(caller, account, options.timeout);
     try {
       const params = { shard, rest, pageMaxBytes: PAGE_MAX_BYTES };
-      const page = await call(caller, 'shards.next', params, { ...waits, ...(leftMs !== null && { timeout: leftMs }) });
+      const page = await call(caller, 'shards.next', params, {
+        ...options,
+        ...(leftMs !== null && { timeout: leftMs }),
+      });
       if (page === null) throw new SnapshotLostError();
       return page;
     } finally {
@@ -156,7 +156,7 @@ async function retryLostSnapshots<T>(read: () => Promise<T>): Promise<T> {
     try {
       return await read();
     } catch (error) {
-      // Ends, since each time there is one shard fewer to lose.
+      // The loop ends, because each lost shard is left out of the next attempt.
       if (error instanceof ShardLostError) continue;
       if (!(error instanceof SnapshotLostError)) throw error;
       if (attempt++ === ATTEMPTS_MAX)

@@ -2,7 +2,7 @@
  * Reads from all shards of a collection and merges their responses.
  *
  * Everything returned from a shard belongs to one state of it, except counts of namespaces. A shard
- * that is unavailable for longer than `awayMaxMs` fails the read with SHARD_UNAVAILABLE. A partial
+ * that is unavailable for longer than `openMaxMs` fails the read with SHARD_UNAVAILABLE. A partial
  * read starts over without a shard that it lost. See shard-pages.ts and docs/internals/search.md.
  */
 
@@ -29,14 +29,7 @@ import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { mergeFieldReports } from './absent-fields.ts';
 import { mergeInto, mergeLists, type OrderedList } from './merge-lists.ts';
 import { namesAtOnce, shardNames } from './shard-names.ts';
-import {
-  type CallTimeouts,
-  type Follow,
-  firstPageMaxBytes,
-  ShardLostError,
-  ShardPages,
-  SnapshotLostError,
-} from './shard-pages.ts';
+import { type Follow, firstPageMaxBytes, ShardLostError, ShardPages, SnapshotLostError } from './shard-pages.ts';
 import { TurnMeter } from './turn-meter.ts';
 
 /** Estimated time in ns to process one record or name. */
@@ -48,10 +41,10 @@ type IdsByShard = readonly { shard: ShardSpec; ids: string[] }[];
 
 export interface ReadOptions {
   /** True if replicas may answer. */
-  eventual?: boolean;
+  eventual?: boolean | undefined;
   account?: string;
   /** Time in ms to wait for an unavailable shard; default: no limit of its own. */
-  awayMaxMs?: number | undefined;
+  openMaxMs?: number | undefined;
 }
 
 export class ShardReader {
@@ -66,13 +59,12 @@ export class ShardReader {
   }
 
   /** Returns the records that exist, by id. */
-  fetch(caller: Caller, parts: IdsByShard, terms: ReadOptions = {}): Promise<Map<string, FetchedRecord>> {
-    return this.#gather(caller, terms, async (follow) => {
+  fetch(caller: Caller, parts: IdsByShard, options: ReadOptions = {}): Promise<Map<string, FetchedRecord>> {
+    return this.#gather(caller, options, async (follow) => {
       const pageMaxBytes = firstPageMaxBytes(parts.length);
       const found = new Map<string, FetchedRecord>();
       const read = async ({ shard, ids }: IdsByShard[number]): Promise<void> => {
-        const params = { shard, ids, pageMaxBytes, ...openOptionsOf(terms) };
-        const page = await call(caller, 'shards.fetch', params, waitsOf(terms));
+        const page = await call(caller, 'shards.fetch', { shard, ids, pageMaxBytes, ...openingOf(options) });
         await this.#readAll(caller, follow(shard, page), (record) => {
           found.set(record.id, record);
           return ITEM_NS;
@@ -88,30 +80,30 @@ export class ShardReader {
     caller: Caller,
     shards: readonly ShardSpec[],
     queries: readonly QueryOptions[],
-    terms: ReadOptions = {},
+    options: ReadOptions = {},
   ): Promise<QueryResult[]> {
-    return this.#gather(caller, terms, async (follow) => {
+    return this.#gather(caller, options, async (follow) => {
       const answer = async (shard: ShardSpec): Promise<ShardAnswer[]> => {
-        const pages = await askQueries(caller, shard, shards.length, queries, openOptionsOf(terms), waitsOf(terms));
+        const pages = await askQueries(caller, shard, shards.length, queries, openingOf(options));
         return pages.map((page) => ({ list: follow(shard, page), fields: page.fields }));
       };
       return bestOf(await Promise.all(shards.map(answer)), queries);
     });
   }
 
-  /** Like `query`, over the shards that respond within PARTIAL_WAIT_MS. Says how many did. */
+  /** Like `query`, over the shards that respond within PARTIAL_WAIT_MS. The results count them. */
   queryReachable(
     caller: Caller,
     shards: readonly ShardSpec[],
     queries: readonly QueryOptions[],
     { eventual, account = '' }: ReadOptions = {},
   ): Promise<QueryResult[]> {
-    const waits = { timeout: PARTIAL_WAIT_MS };
+    const timeout = PARTIAL_WAIT_MS;
     // Shards that sent their first page but not a later one in time. The repeated read skips them.
     const lost = new Set<ShardSpec>();
     const read = async (follow: Follow): Promise<QueryResult[]> => {
       const answer = async (shard: ShardSpec): Promise<ShardAnswer[] | null> => {
-        const asked = askQueries(caller, shard, shards.length, queries, { eventual }, waits);
+        const asked = askQueries(caller, shard, shards.length, queries, { eventual }, { timeout });
         const pages = await this.#unlessUnreachable(asked, caller);
         const reach = (next: Promise<AnswerPage<PageItem>>) => this.#orLost(next, shard, lost, caller);
         return pages?.map((page) => ({ list: follow(shard, page, reach), fields: page.fields })) ?? null;
@@ -127,7 +119,7 @@ export class ShardReader {
         ...(ok === total && absentFields && { absentFields }),
       }));
     };
-    return this.#pages.gather(caller, account, waits, read);
+    return this.#pages.gather(caller, account, { timeout }, read);
   }
 
   /** Returns the first records of all shards, ordered by the UTF-8 bytes of their ids. */
@@ -135,12 +127,12 @@ export class ShardReader {
     caller: Caller,
     shards: readonly ShardSpec[],
     listing: ListOptions & RecordScope,
-    terms: ReadOptions = {},
+    options: ReadOptions = {},
   ): Promise<{ records: ListedRecord[] } & WithAbsentFields> {
-    return this.#gather(caller, terms, async (follow) => {
+    return this.#gather(caller, options, async (follow) => {
       const asked = { op: 'list', ...listing, pageMaxBytes: firstPageMaxBytes(shards.length) } as const;
       const answer = async (shard: ShardSpec) => {
-        const page = await readShard(caller, shard, asked, terms);
+        const page = await readShard(caller, shard, asked, options);
         return { list: follow(shard, page), fields: page.fields };
       };
       const answers = await Promise.all(shards.map(answer));
@@ -155,9 +147,9 @@ export class ShardReader {
     caller: Caller,
     shards: readonly ShardSpec[],
     { field, limit, ...scope }: RecordScope & { field: string; limit: number },
-    terms: ReadOptions = {},
+    options: ReadOptions = {},
   ): Promise<FacetsResult> {
-    return this.#gather(caller, terms, async (follow) => {
+    return this.#gather(caller, options, async (follow) => {
       const pageMaxBytes = firstPageMaxBytes(shards.length);
       // Each of several shards must return all values: one that is frequent in one shard may be
       // rare in the others.
@@ -165,7 +157,7 @@ export class ShardReader {
       const counts = new ValueCounts();
       let missing = 0;
       const read = async (shard: ShardSpec): Promise<FieldReport | undefined> => {
-        const answer = await readShard(caller, shard, asked, terms);
+        const answer = await readShard(caller, shard, asked, options);
         missing += answer.missing;
         await this.#readAll(caller, follow(shard, answer.page), ([value, count]) => counts.add(value, count));
         return answer.fields;
@@ -184,13 +176,13 @@ export class ShardReader {
     caller: Caller,
     shards: readonly ShardSpec[],
     asked: NamespaceRange,
-    terms: ReadOptions = {},
+    options: ReadOptions = {},
   ): Promise<[name: string, count: number][]> {
-    return this.#gather(caller, terms, async (follow) => {
+    return this.#gather(caller, options, async (follow) => {
       const read = { op: 'namespaces', ...asked, pageMaxBytes: firstPageMaxBytes(shards.length) } as const;
       const atOnce = namesAtOnce(asked.limit, shards.length);
       const namesOf = (shard: ShardSpec) => async (after: string | null, limit: number) =>
-        follow(shard, await readShard(caller, shard, { ...read, after, limit }, terms));
+        follow(shard, await readShard(caller, shard, { ...read, after, limit }, options));
       const lists = shards.map((shard) => shardNames(namesOf(shard), asked.after, atOnce));
       const counts: [name: string, count: number][] = [];
       const take = ([value, count]: ValueCount): boolean | Promise<boolean> => {
@@ -230,8 +222,8 @@ export class ShardReader {
     return top.best;
   }
 
-  #gather<T>(caller: Caller, terms: ReadOptions, read: (follow: Follow) => Promise<T>): Promise<T> {
-    return this.#pages.gather(caller, terms.account ?? '', waitsOf(terms), read);
+  #gather<T>(caller: Caller, options: ReadOptions, read: (follow: Follow) => Promise<T>): Promise<T> {
+    return this.#pages.gather(caller, options.account ?? '', {}, read);
   }
 
   /** Returns the page. Adds an unreachable shard to `lost` and throws ShardLostError. */
@@ -275,18 +267,10 @@ export function ranksBefore(a: ShardMatch, b: ShardMatch): boolean {
   return a.score === b.score ? compareUtf8(a.id, b.id) < 0 : a.score > b.score;
 }
 
-function waitsOf({ awayMaxMs }: ReadOptions): CallTimeouts {
-  return { awayMaxMs };
-}
+type OpenOptions = Omit<ReadOptions, 'account'>;
 
-interface OpenOptions {
-  eventual?: boolean | undefined;
-  openMaxMs?: number | undefined;
-}
-
-function openOptionsOf({ eventual = false, awayMaxMs }: ReadOptions): OpenOptions {
-  return { eventual, openMaxMs: awayMaxMs };
-}
+/** Returns the options that a shard gets. */
+const openingOf = ({ eventual = false, openMaxMs }: ReadOptions): OpenOptions => ({ eventual, openMaxMs });
 
 /** Returns the first page of a shard's matches for each query. */
 async function askQueries(
@@ -295,12 +279,12 @@ async function askQueries(
   shards: number,
   queries: readonly QueryOptions[],
   opening: OpenOptions,
-  waits: CallTimeouts,
+  options: { timeout?: number } = {},
 ): Promise<AnswerPage<ShardMatch>[]> {
   const params = { shard, pageMaxBytes: firstPageMaxBytes(shards * queries.length), ...opening };
   const [query, ...others] = queries;
-  if (query === undefined || others.length > 0) return call(caller, 'shards.queries', { ...params, queries }, waits);
-  return [await call(caller, 'shards.query', { ...params, query }, waits)];
+  if (query === undefined || others.length > 0) return call(caller, 'shards.queries', { ...params, queries }, options);
+  return [await call(caller, 'shards.query', { ...params, query }, options)];
 }
 
 interface ShardAnswer {
@@ -324,8 +308,8 @@ export function readShard<O extends ShardReadOp>(
   caller: Caller,
   shard: ShardSpec,
   read: ShardRead<O>,
-  terms: ReadOptions,
+  options: ReadOptions,
 ): Promise<ShardReads[O]['result']> {
-  const params = { shard, read: read as ShardRead, ...openOptionsOf(terms) };
-  return call(caller, 'shards.read', params, waitsOf(terms)) as Promise<ShardReads[O]['result']>;
+  const params = { shard, read: read as ShardRead, ...openingOf(options) };
+  return call(caller, 'shards.read', params) as Promise<ShardReads[O]['result']>;
 }

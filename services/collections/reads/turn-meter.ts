@@ -4,8 +4,8 @@ const TURN_NS = 2_000_000;
 /**
  * Splits the long work of many requests into pieces, one per turn of the event loop.
  *
- * All work that shares a meter takes about two milliseconds per turn, however many requests it is
- * for. Paused work continues in the order of arrival.
+ * All work that shares a meter takes about two milliseconds per turn, no matter how many requests
+ * it is for. Paused work continues in the order of arrival.
  */
 export class TurnMeter {
   readonly #waiting: (() => void)[] = [];

@@ -1,6 +1,6 @@
 /**
  * Anchors what failed writes have committed, in the background. Each collection has one task,
- * however many of its writes fail, and the task keeps nothing of the requests.
+ * no matter how many of its writes fail, and the task keeps nothing of the requests.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, call } from '../../../contracts/actions/call.ts';

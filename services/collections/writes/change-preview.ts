@@ -15,7 +15,7 @@ import type { WriteTime } from './write-time.ts';
 interface Previewed {
   caller: Caller;
   row: CollectionRow;
-  time: Pick<WriteTime, 'awayMaxMs'>;
+  time: Pick<WriteTime, 'openMaxMs'>;
 }
 
 /** Previews by shard index. */
@@ -26,25 +26,25 @@ export type Previews = Map<number, ChangePreview>;
  * the shards' errors.
  */
 export async function previewMatching(
-  { caller, row, time: { awayMaxMs } }: Previewed,
+  { caller, row, time: { openMaxMs } }: Previewed,
   merge: MatchingMerge,
   countsChanges: boolean,
 ): Promise<Previews> {
   const read = { op: 'preview', ...merge, countsChanges } as const;
-  const asked = shardSpecs(row).map((shard) => readShard(caller, shard, read, { awayMaxMs }));
+  const asked = shardSpecs(row).map((shard) => readShard(caller, shard, read, { openMaxMs }));
   return throwIfRefused(new Map((await Promise.all(asked)).entries()));
 }
 
 /** Previews the updates in the shards of their records. Throws the errors of `previewMatching`. */
 export async function previewUpdates(
-  { caller, row, time: { awayMaxMs } }: Previewed,
+  { caller, row, time: { openMaxMs } }: Previewed,
   updates: RecordUpdate[],
   terms: PreviewOptions,
 ): Promise<Previews> {
   const parts = [...Map.groupBy(updates, ({ id }) => shardIndexOf(id, row.shards))];
   const asked = parts.map(async ([index, part]) => {
-    const params = { shard: shardSpec(row, index), updates: part, terms, openMaxMs: awayMaxMs };
-    return [index, await call(caller, 'shards.previewUpdates', params, { awayMaxMs })] as const;
+    const params = { shard: shardSpec(row, index), updates: part, terms, openMaxMs };
+    return [index, await call(caller, 'shards.previewUpdates', params)] as const;
   });
   return throwIfRefused(new Map(await Promise.all(asked)));
 }
@@ -60,14 +60,14 @@ export async function refuseTooLong(
   metadataMaxBytes: number,
 ): Promise<void> {
   const { caller, row, time } = previewed;
-  const { awayMaxMs } = time;
+  const { openMaxMs } = time;
   const parts = [...Map.groupBy(updates, ({ id }) => shardIndexOf(id, row.shards))];
   if (parts.length === 1) return;
   const asked = parts.map(async ([index, part]) => {
     const growing = part.filter(({ set }) => set !== null);
     if (growing.length === 0) return [];
-    const params = { shard: shardSpec(row, index), ids: growing.map(({ id }) => id), openMaxMs: awayMaxMs };
-    const bytes = await call(caller, 'shards.metadataBytes', params, { awayMaxMs });
+    const params = { shard: shardSpec(row, index), ids: growing.map(({ id }) => id), openMaxMs };
+    const bytes = await call(caller, 'shards.metadataBytes', params);
     return growing.filter(({ set }, at) => itemAt(bytes, at) + Buffer.byteLength(set ?? '') > metadataMaxBytes);
   });
   const doubtful = (await Promise.all(asked)).flat();

@@ -93,7 +93,7 @@ export class CollectionWriter {
     }
     const parts = splitBatch(batch, row.shards);
     const writes = batch.ids.length;
-    const count = async () => ({ writes, vectors: await countAbsent(write, batch.ids, write.time.awayMaxMs) });
+    const count = async () => ({ writes, vectors: await countAbsent(write, batch.ids, write.time.openMaxMs) });
     const metered = { accountId: row.accountId, most: { writes, vectors: writes }, writesMin: writes, count };
     // Quota is reserved only until the commit, so waiting for the anchor does not block other
     // writes.
@@ -210,11 +210,10 @@ export class CollectionWriter {
     const waitMs = time.leftToCommitMs;
     // A retry of the whole request would repeat, and count again, what other shards had committed.
     // So only a write to a single shard fails fast when that shard is unavailable.
-    const awayMaxMs = parts.size === 1 ? time.awayMaxMs : undefined;
+    const openMaxMs = parts.size === 1 ? time.openMaxMs : undefined;
     // No timeout: until the shard responds, its write may still be committed.
-    const options = { timeout: 0, awayMaxMs };
     const sent = [...parts].map(([index, part]) =>
-      send({ shard: shardSpec(row, index), waitMs, openMaxMs: awayMaxMs }, part, { ...options }),
+      send({ shard: shardSpec(row, index), waitMs, openMaxMs }, part, { timeout: 0 }),
     );
     const others = this.#headsOfOthers(write, parts);
     const outcomes = await Promise.allSettled(sent);

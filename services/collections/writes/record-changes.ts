@@ -20,11 +20,10 @@ export async function deleteRecords(
 ): Promise<DeleteResult> {
   const scope = scopeOf(write, selected);
   const ids = given && storedIds(selected.namespace, given);
-  const { awayMaxMs } = write.time;
   if (!dryRun) return ids ? writer.delete(write, ids) : writer.deleteMatching(write, scope);
   const { count, ...found } = ids
-    ? { count: ids.length - (await countAbsent(write, ids, awayMaxMs)) }
-    : await countScope(write, scope, { awayMaxMs });
+    ? { count: ids.length - (await countAbsent(write, ids, write.time.openMaxMs)) }
+    : await countScope(write, scope, write.time);
   return { deleted: false, deletedCount: count, ...(await writer.current(write)), ...found };
 }
 
@@ -35,8 +34,7 @@ export async function deleteNamespace(
   namespace: string,
 ): Promise<DeleteResult> {
   const scope = { namespace, filter: null };
-  if ((await countScope(write, scope, { awayMaxMs: write.time.awayMaxMs })).count === 0)
-    throw notFound('NAMESPACE_NOT_FOUND');
+  if ((await countScope(write, scope, write.time)).count === 0) throw notFound('NAMESPACE_NOT_FOUND');
   return writer.deleteMatching(write, scope);
 }
 

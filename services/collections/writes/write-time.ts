@@ -23,12 +23,12 @@ export class WriteTime {
   readonly #commitUntilMs: number;
   readonly #answerUntilMs: number;
   /** Time in ms to wait for an unavailable shard; undefined: until the timeout. */
-  readonly awayMaxMs: number | undefined;
+  readonly openMaxMs: number | undefined;
   #isCommitted = false;
 
-  constructor(clock: Clock, timeoutMs: number, awayMaxMs?: number) {
+  constructor(clock: Clock, timeoutMs: number, openMaxMs?: number) {
     this.#clock = clock;
-    this.awayMaxMs = awayMaxMs;
+    this.openMaxMs = openMaxMs;
     const monotonicMs = clock.monotonicMs();
     this.#answerUntilMs = monotonicMs + timeoutMs - Math.min(ANSWER_MAX_MS, timeoutMs / 2);
     this.#commitUntilMs = Math.min(this.#answerUntilMs, monotonicMs + INTERNAL_LIMITS.actionTimeoutMs);

@@ -174,3 +174,12 @@ test('an eventual read skips a copy on an unresponsive node', async () => {
   for (let i = 0; i < 50; i++) expect(await fetch()).toBe('answer');
   expect(askedSilent).toBe(1);
 });
+
+test.each(['shards.countNew', 'shards.upsert'])(
+  '%s gives up a shard without a holder after `openMaxMs`',
+  async (action) => {
+    const { call: ask } = callsOf([], null, async () => 'answer');
+    const params = { shard: { collectionId: COLLECTION, index: 0 }, waitMs: 600_000, openMaxMs: 0 };
+    await expect(ask(action, params, { timeout: 0 })).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' });
+  },
+);

@@ -34,12 +34,12 @@ function routerOver(answer: (node: string, nth: number) => unknown, holder: stri
     clock: { monotonicMs: () => time.nowMs },
     timers: time,
   });
-  const call = (reads: boolean, patienceMs = 60_000, awayMaxMs?: number): Promise<unknown> => {
+  const call = (reads: boolean, patienceMs = 60_000, openMaxMs?: number): Promise<unknown> => {
     const result = router.call({
       shard: SHARD,
       deadlineMs: time.nowMs + patienceMs,
       reads,
-      awayMaxMs,
+      openMaxMs,
       async ask(node) {
         asked.push(node);
         const given = answer(node, asked.length);

@@ -256,7 +256,7 @@ describe('writing', () => {
       });
       expect(harness.anchoring.submitted).toEqual([]);
       expect(harness.anchoring.confirmations.map(({ waitMs }) => waitMs)).toEqual([0]);
-      expect([...harness.shards.waits]).toEqual(['300 ms away, 300 ms opening']);
+      expect([...harness.shards.waits]).toEqual([300]);
     },
   );
 

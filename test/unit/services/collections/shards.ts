@@ -35,8 +35,8 @@ export class ShardsInMemory {
   /** Makes calls of `action` wait for `until` before they begin. */
   hang: { action: string; until: Promise<unknown> } | null = null;
   readonly calls: string[] = [];
-  /** How long the calls waited at most for a shard that is unavailable, and for its opening. */
-  readonly waits = new Set<string>();
+  /** Each `openMaxMs` that calls had. */
+  readonly waits = new Set<number | undefined>();
   readonly queries: QueryOptions[] = [];
   #store: Store;
 
@@ -132,8 +132,7 @@ export class ShardsInMemory {
     const actions = Object.entries(handlers).map(([name, handler]) => [
       name.slice('shards.'.length),
       (ctx: Params<'shards.countNew'>) => {
-        const { awayMaxMs } = ctx.options as { awayMaxMs?: number };
-        this.waits.add(`${awayMaxMs} ms away, ${ctx.params.openMaxMs} ms opening`);
+        this.waits.add(ctx.params.openMaxMs);
         return this.#faulty(name, ctx.params, handler as (params: unknown) => Promise<unknown>);
       },
     ]);
