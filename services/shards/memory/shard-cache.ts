@@ -254,7 +254,7 @@ export class ShardCache {
       // A late request must not leave a claim on the shard of a deleted collection.
       await assertExists(spec, store);
       const claim = await claims.acquire(key);
-      // Only after the claim, because a copy taken in vain is lost.
+      // Takes the copy only after the claim, because a copy taken without one is lost.
       const copy = await copies.take(key);
       const worker = copy?.worker ?? on ?? pool.leastLoaded();
       worker.placed++;
