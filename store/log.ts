@@ -34,7 +34,7 @@ export interface LogEntry {
    */
   head: ShardHead;
   tally: Tally | null;
-  body: Uint8Array;
+  body: Uint8Array<ArrayBuffer>;
 }
 
 /** A stored head, not yet validated. */
@@ -75,9 +75,7 @@ export interface ShardLog {
    * Returns an `invalidHead` if the stored one does not decode or the service did not write it.
    */
   head(shard: ShardKey): Promise<ShardHead | null>;
-  /**
-   * Returns the heads of all shards of a collection that have one, as `head` does, by shard index.
-   */
+  /** Same as `head`, for all shards of a collection; returns the heads by shard index. */
   heads(collectionId: CollectionId): Promise<Map<number, ShardHead>>;
   /** Removes entries up to and including `throughSeq`; the head stays. */
   trim(shard: ShardKey, throughSeq: number): Promise<void>;

@@ -10,7 +10,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import type { Collection, Filter } from 'mongodb';
+import type { Collection } from 'mongodb';
 import type { AccountId, CollectionId } from '../../lib/ids.ts';
 import type { AliasRow, StoredAliases } from '../aliases.ts';
 import { pageOf, type RowPage } from '../page.ts';
@@ -51,7 +51,7 @@ export class MongoAliases implements StoredAliases {
   ): Promise<'created' | 'alias' | 'collection' | 'limit' | 'no target'> {
     const [_id, account, place] = [idPart(row.id), idPart(row.accountId), placeOf(row.accountId, row.alias)];
     for (;;) {
-      const taken = await this.#documents.findOne({ place } as object, { projection: { state: 1 } });
+      const taken = await this.#documents.findOne({ place }, { projection: { state: 1 } });
       if (taken !== null) return taken.state === 'alias' ? 'alias' : 'collection';
       if ((await this.#documents.countDocuments({ account, state: 'alias' })) >= maxAliases) return 'limit';
       const document = { _id, state: 'alias' as const, account, place, slot: _id, row: { ...row } };
@@ -108,7 +108,7 @@ export class MongoAliases implements StoredAliases {
   async remove(accountId: AccountId, alias: string, seal: string): Promise<boolean> {
     const filter = { place: placeOf(accountId, alias), state: 'alias' as const };
     const sealed = seal === '' ? { 'row.seal': { $not: { $gt: '' } } } : { 'row.seal': seal };
-    return (await this.#documents.deleteOne({ ...filter, ...sealed } as Filter<AliasDocument>)).deletedCount > 0;
+    return (await this.#documents.deleteOne({ ...filter, ...sealed })).deletedCount > 0;
   }
 
   async #swap(from: Sealed<AliasRow>, to: Sealed<AliasRow>): Promise<boolean> {

@@ -15,8 +15,8 @@ interface PartDocument {
 }
 
 /** Returns the SHA-256, computed on a pool thread. */
-export async function digest(body: Uint8Array): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', body as Uint8Array<ArrayBuffer>));
+export async function digest(body: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', body));
 }
 
 /**

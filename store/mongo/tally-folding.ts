@@ -7,7 +7,7 @@
  * See docs/internals/store.md.
  */
 
-import type { Collection, Filter, UpdateFilter } from 'mongodb';
+import type { Collection } from 'mongodb';
 import { lastOf } from '../../lib/checked-access.ts';
 import type { CollectionId } from '../../lib/ids.ts';
 import type { AccountWriteHolds } from '../usage.ts';
@@ -171,8 +171,8 @@ export class TallyFolding {
       deleted: { $exists: false },
       drops: document?.drops ?? { $exists: false },
       [path]: from > 0 ? from : { $exists: false },
-    } as Filter<UsageDocument>;
-    const update = { $inc: sumsOf(shard, entries), $set: { [path]: through } } as UpdateFilter<UsageDocument>;
+    };
+    const update = { $inc: sumsOf(shard, entries), $set: { [path]: through } };
     const counted = await nullOnDuplicate(this.#usage.updateOne(filter, update, { upsert: document === null }));
     return counted !== null && counted.matchedCount + counted.upsertedCount > 0;
   }
@@ -187,8 +187,8 @@ export class TallyFolding {
       _id: account,
       drops: document.drops ?? { $exists: false },
       [`${path}.v`]: vectors,
-    } as Filter<UsageDocument>;
-    const update = { $inc: { vectors: -vectors, drops: 1 }, $unset: { [path]: '' } } as UpdateFilter<UsageDocument>;
+    };
+    const update = { $inc: { vectors: -vectors, drops: 1 }, $unset: { [path]: '' as const } };
     return (await this.#usage.updateOne(filter, update)).matchedCount > 0;
   }
 }

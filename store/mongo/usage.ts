@@ -65,8 +65,7 @@ export class MongoUsage implements UsageStore {
     for (let wanted = Math.min(count, max); wanted > 0; ) {
       const room = { _id: account, [path]: { $lte: max - wanted }, [place]: { $exists: false } };
       const block: BlockPart = { n: wanted, node };
-      if (await this.#change(room as Filter<UsageDocument>, { $inc: { [path]: wanted }, $set: { [place]: block } }))
-        return wanted;
+      if (await this.#change(room, { $inc: { [path]: wanted }, $set: { [place]: block } })) return wanted;
       const stored = await this.#connection.reading('reading usage', () => this.#queries(account, month));
       const open = stored?.blocks?.[idPart(id)];
       if (open !== undefined) return open.n;
@@ -83,7 +82,7 @@ export class MongoUsage implements UsageStore {
     const open = stored?.blocks?.[idPart(id)];
     if (open === undefined) return false;
     const unused = Math.min(stored?.queries ?? 0, Math.max(0, open.n - used));
-    const there = { _id: account, [place]: { $exists: true } } as Filter<UsageDocument>;
+    const there = { _id: account, [place]: { $exists: true } };
     return this.#change(there, { $inc: { [queriesPath(month)]: -unused }, $unset: { [place]: '' } });
   }
 
@@ -96,7 +95,7 @@ export class MongoUsage implements UsageStore {
     const _id = idPart(accountId);
     const isFirst = next.revision === 1;
     const present = isFirst ? { holds: { $exists: false } } : { 'holds.revision': next.revision - 1 };
-    const filter = { ...living(_id), ...present } as Filter<UsageDocument>;
+    const filter = { ...living(_id), ...present };
     const update = { $set: { holds: copyOf(next) } };
     const replaced = await nullOnDuplicate(this.#usage.updateOne(filter, update, { upsert: isFirst }));
     return replaced !== null && replaced.matchedCount + replaced.upsertedCount > 0;

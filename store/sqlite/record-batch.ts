@@ -88,7 +88,7 @@ export class BatchWriter {
     }
     this.#rows = [];
     this.bytes = 0;
-    return batch.buffer as ArrayBuffer;
+    return batch.buffer;
   }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { keyHashOf } from '../../lib/merkle/leaf.ts';
 import { EMPTY_HEAD } from '../../lib/shard/head.ts';
 import { isOfShard } from '../../lib/shard/spec.ts';
-import type { ShardWrite } from '../../services/shards/engine/port.ts';
+import type { ReplayedEntry, ShardWrite } from '../../services/shards/engine/port.ts';
 import { changesOf, decodeEntryBody, encodeEntryBody } from '../../services/shards/entry.ts';
 import { runThrough } from '../../services/shards/steps.ts';
 import {
@@ -199,9 +199,7 @@ export function writesContract(make: MakeEngine): void {
       expect(replayed.head.seq).toBe(2);
     });
 
-    test.each<
-      [string, (entry: { kind: 'write'; body: Uint8Array }) => { kind: 'write' | 'damaged'; body: Uint8Array }]
-    >([
+    test.each<[string, (entry: Pick<ReplayedEntry, 'kind' | 'body'>) => Pick<ReplayedEntry, 'kind' | 'body'>]>([
       ['that is cut short', ({ kind, body }) => ({ kind, body: body.subarray(0, -1) })],
       ['of another version', ({ kind, body }) => ({ kind, body: body.map((byte, at) => (at === 0 ? 9 : byte)) })],
       ['whose values are no numbers', ({ kind, body }) => ({ kind, body: body.slice().fill(0xff, 16, 20) })],

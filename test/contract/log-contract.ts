@@ -195,7 +195,7 @@ export function logContract(subject: StoreUnderTest): void {
       const shard = `${newCollection().id}.0`;
       await log.append(entry(shard, 1));
       const [found] = await log.read(shard, 0, MIB);
-      structuredClone(found.body, { transfer: [found.body.buffer as ArrayBuffer] });
+      structuredClone(found.body, { transfer: [found.body.buffer] });
       expect(found.head.hash).toEqual(head(1).hash);
       const newest = await log.head(shard);
       newest!.hash.fill(0);

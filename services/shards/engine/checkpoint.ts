@@ -167,7 +167,7 @@ function* encodeGroup(
   const bytes = Buffer.from(new ArrayBuffer(8 + group.length * (RECORD_BYTES + dimensions * 4) + textBytes));
   bytes.writeUInt32LE(group.length, 0);
   bytes.writeUInt32LE(textBytes, 4);
-  const layout = layOut(bytes.buffer as ArrayBuffer, 8, group.length, dimensions);
+  const layout = layOut(bytes.buffer, 8, group.length, dimensions);
   let at = 0;
   for (let i = 0; i < group.length; i++) {
     const slot = group[i];

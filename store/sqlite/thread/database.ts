@@ -113,6 +113,20 @@ interface Prepared {
   columns: TableColumn[];
 }
 
+/** Returns a row with the types that SQLite found, which may not be those of `Row`. */
+export function freshRow<Row>(connection: DatabaseSync, sql: string, ...values: SQLInputValue[]): Row | undefined {
+  return connection.prepare(sql).get(...values) as Row | undefined;
+}
+
+/** Like `freshRow`, for all rows. */
+export function freshRows<Row>(
+  connection: DatabaseSync,
+  sql: string,
+  ...values: SQLInputValue[]
+): IterableIterator<Row> {
+  return connection.prepare(sql).iterate(...values) as unknown as IterableIterator<Row>;
+}
+
 export class Database {
   readonly name: string;
   readonly #options: DatabaseOptions;

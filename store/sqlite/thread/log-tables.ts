@@ -8,7 +8,7 @@ import { isSameLink, type LinkedEntry, type LinkedSeq, type LogSeals, NO_LINK } 
 import { decodeRow, type HeadRow, headOf } from '../row-codec.ts';
 import { damagedValue } from '../store-failure.ts';
 import { freeBuffers, Transferred } from '../transferred.ts';
-import type { Database } from './database.ts';
+import { type Database, freshRow, freshRows } from './database.ts';
 import type { HeadCache } from './head-cache.ts';
 import type { UsageTables } from './usage-tables.ts';
 
@@ -98,11 +98,11 @@ export class LogTables {
     const entries = this.#database.fresh((connection) => {
       const found: LogEntry[] = [];
       let bytes = 0;
-      for (const row of connection.prepare(sql).iterate(number, afterSeq)) {
-        const entry = this.#entryOf(shard, row as unknown as EntryRow);
+      for (const row of freshRows<EntryRow>(connection, sql, number, afterSeq)) {
+        const entry = this.#entryOf(shard, row);
         bytes += entry.body.byteLength;
         if (found.length > 0 && bytes > maxBytes) {
-          freeBuffers([entry.body.buffer as ArrayBuffer]);
+          freeBuffers([entry.body.buffer]);
           break;
         }
         found.push(entry);
@@ -111,7 +111,7 @@ export class LogTables {
     });
     return new Transferred(
       entries,
-      entries.map(({ body }) => body.buffer as ArrayBuffer),
+      entries.map(({ body }) => body.buffer),
     );
   }
 
@@ -131,8 +131,8 @@ export class LogTables {
       // A transaction, because other processes append to the log and trim it.
       if (!connection.isTransaction) connection.exec('BEGIN');
       const { number } = row;
-      const first = connection.prepare('SELECT CAST(min(seq) AS REAL) AS seq FROM entries WHERE shard = ?').get(number);
-      const firstSeq = first?.seq as number | null | undefined;
+      const sql = 'SELECT CAST(min(seq) AS REAL) AS seq FROM entries WHERE shard = ?';
+      const firstSeq = freshRow<{ seq: number | null }>(connection, sql, number)?.seq;
       if (!firstSeq) return { altered: null, after: null };
       // The entries in between were trimmed in the meantime.
       const before = after !== null && firstSeq > after.seq + 1 ? null : after;
@@ -141,10 +141,11 @@ export class LogTables {
       const last = linked.at(-1);
       if (altered !== null) return { altered, after: null };
       if (last !== undefined) return { altered: null, after: { seq: last.entry.seq, link: last.link } };
-      const newest = connection
-        .prepare('SELECT CAST(seq AS REAL) AS seq, link FROM shards WHERE number = ?')
-        .get(number);
-      const { seq, link } = newest as unknown as LinkedSeq;
+      const sqlOfHead = 'SELECT CAST(seq AS REAL) AS seq, link FROM shards WHERE number = ?';
+      const head = freshRow<LinkedSeq>(connection, sqlOfHead, number);
+      // The collection was deleted in the meantime.
+      if (head === undefined) return { altered: null, after: null };
+      const { seq, link } = head;
       const isEnd = before !== null && throughSeq >= seq;
       const isCut = isEnd && (before.seq < seq || !isSameLink(bytesOf(link), before.link));
       return { altered: isCut ? Math.min(before.seq + 1, seq) : null, after: null };
@@ -254,8 +255,7 @@ export class LogTables {
       WHERE shard = ? AND seq > ? AND seq <= ? ORDER BY entries.seq`;
     const linked: LinkedEntry[] = [];
     let bytes = 0;
-    for (const each of connection.prepare(sql).iterate(number, afterSeq, throughSeq)) {
-      const row = each as unknown as EntryRow;
+    for (const row of freshRows<EntryRow>(connection, sql, number, afterSeq, throughSeq)) {
       const { body, ...entry } = this.#entryOf(shard, row);
       linked.push({ entry, bodyHash: bodyDigest(body), before: row.before, link: row.link });
       bytes += body.byteLength;

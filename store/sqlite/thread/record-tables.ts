@@ -13,7 +13,7 @@ import {
   rowsIn,
 } from '../record-batch.ts';
 import { Transferred } from '../transferred.ts';
-import { type Database, retryWhileBusy } from './database.ts';
+import { type Database, freshRow, freshRows, retryWhileBusy } from './database.ts';
 import { FreePlaces, NUMBER_MAX, placeRange } from './record-places.ts';
 
 /**
@@ -112,11 +112,11 @@ export class RecordTables {
         if (!connection.isTransaction) connection.exec('BEGIN');
         const sql = `SELECT CAST(number AS REAL) AS number, CAST(seq AS REAL) AS seq FROM shards
           WHERE collection = ? AND shard = ?`;
-        return connection.prepare(sql).get(collectionId, index);
+        return freshRow<{ number: number; seq: number }>(connection, sql, collectionId, index);
       });
-      const { number, seq } = (row ?? { number: -1, seq: 0 }) as { number: number; seq: number };
+      const { number, seq } = row ?? { number: -1, seq: 0 };
       const sql = `SELECT ${ROW} FROM records WHERE place BETWEEN ? AND ? ORDER BY place`;
-      const rows = connection.prepare(sql).iterate(...placeRange(number)) as unknown as Scan['rows'];
+      const rows: Scan['rows'] = freshRows(connection, sql, ...placeRange(number));
       const scan = this.#nextScan++;
       this.#scans.set(scan, { connection, number, rows });
       return { scan, throughSeq: seq };

@@ -45,13 +45,13 @@ function headOf(count: number): ShardHead {
   return { seq: count, version: count, type: count === 1 ? 'leaf' : 'inner', hash, count };
 }
 
-function bodyOf(record: Record2, leaf = leafOf(record).leaf): Uint8Array {
+function bodyOf(record: Record2, leaf = leafOf(record).leaf): Uint8Array<ArrayBuffer> {
   const { id, values } = record;
   const upserts = [{ id, vector: Float32Array.from(values), metadata: Buffer.from('{}'), leaf }];
   return encodeEntryBody({ dimensions: values.length, upserts, deletes: [] });
 }
 
-async function append(seq: number, body: Uint8Array, head = heads[seq]!): Promise<void> {
+async function append(seq: number, body: Uint8Array<ArrayBuffer>, head = heads[seq]!): Promise<void> {
   const entry = {
     shard,
     seq,

@@ -84,7 +84,7 @@ const newShard = () => `${newCollection().id}.0`;
 const mark = (shard: string) => fixture.store.records.appliedSeq(shard);
 const ids = async (shard: string) => [...(await readAll(await fixture.store.records.scan(shard))).keys()].sort();
 
-function bodyOf(id: string): Uint8Array {
+function bodyOf(id: string): Uint8Array<ArrayBuffer> {
   const record = { id, vector: Float32Array.of(1, 2), metadata: Buffer.from('{}'), leaf: Buffer.alloc(32) };
   return encodeEntryBody({ dimensions: 2, upserts: [record], deletes: [] });
 }
@@ -221,7 +221,7 @@ describe('a shard of an anchored collection', () => {
 });
 
 describe('before an entry that cannot be applied', () => {
-  test.each<{ what: string; read: (entries: LogEntry[]) => LogEntry[]; body?: Uint8Array }>([
+  test.each<{ what: string; read: (entries: LogEntry[]) => LogEntry[]; body?: Uint8Array<ArrayBuffer> }>([
     {
       what: 'does not decode',
       read: (entries) =>
