@@ -51,7 +51,10 @@ export interface ShardWriter {
   readonly bytes: number;
   /** Number of records that `maintain` has not indexed yet. Queries find them all the same. */
   readonly unindexed: number;
-  /** Number of records that no request can name, because their stored id cannot be parsed. */
+  /**
+   * Number of records that no request can name: their stored id begins with U+0000, but no
+   * namespace follows.
+   */
   readonly unaddressable: number;
   /** Whether the index has the layout of an earlier version, so that `maintain` replaces it. */
   readonly hasOutdatedIndex: boolean;

@@ -261,7 +261,7 @@ export class ShardCache {
       try {
         const opened = await openShard({ spec, key, recorded: claim.head, worker, store, log }, clock, copy?.warm);
         const size = await worker.request('size', { key });
-        if (size.unnamed > 0) log.warn({ shard: key, records: size.unnamed }, UNADDRESSABLE);
+        if (size.unaddressable > 0) log.warn({ shard: key, records: size.unaddressable }, UNADDRESSABLE);
         // Without this check, nothing would ever close a shard opened under a lease that has ended.
         if (!claims.holds(claim)) throw new ShardMoved(null);
         resident.claim = claim;
@@ -384,7 +384,7 @@ export class ShardCache {
     this.#endings.set(actor.key, ending);
     void this.#parts.checkpointer.closed(actor.key);
     this.#count(actor, 0);
-    actor.size = { bytes: 0, records: 0, unindexed: 0, unnamed: 0 };
+    actor.size = { bytes: 0, records: 0, unindexed: 0, unaddressable: 0 };
     void closeInWorker(actor.worker, actor.key);
     this.#gate.changed();
   }

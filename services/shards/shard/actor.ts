@@ -77,7 +77,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
   readonly spec: ShardSpec;
   readonly worker: W;
   /** Maintained by ShardCache, which also maintains the totals. */
-  size: ShardSize = { bytes: 0, records: 0, unindexed: 0, unnamed: 0 };
+  size: ShardSize = { bytes: 0, records: 0, unindexed: 0, unaddressable: 0 };
   #head: ShardHead;
   readonly #terms: ActorOptions<W>;
   readonly #context: ActorContext<W>;

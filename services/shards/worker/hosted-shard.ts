@@ -1,11 +1,12 @@
 /**
- * A shard in memory, and the rules for what may run on it when. Requests run to completion; queries
- * and the staging of writes run in slices, and other work runs between the slices.
+ * A shard in memory, and the rules for what may run on it when. Reads, the staging of writes and
+ * checkpoints run in slices, and other work runs between the slices. Other requests run to
+ * completion.
  *
- * Guarantees: the shard does not change while a query reads it. Nothing starves: at most
- * RUNNING_MAX queries run at once, each reads for a bounded time, and waiting work continues in
- * order of arrival. While a group is staged, only queries, index building and the operations that
- * end staging run. See docs/internals/shard.md.
+ * Guarantees: the shard does not change while a read depends on its current state. Nothing starves:
+ * at most RUNNING_MAX reads run at once, each takes a bounded time, and waiting work continues in
+ * order of arrival, after the operations that end staging. While a group is staged, only reads,
+ * index building and the operations in RUNS_WHILE_STAGED run. See docs/internals/shard.md.
  */
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { ShardWriter, Staged } from '../engine/port.ts';
@@ -15,19 +16,20 @@ import type { ShardSize, WorkerOp, WorkerRequest } from './protocol.ts';
 import type { ReadRun } from './read-run.ts';
 import type { StepRun } from './step-run.ts';
 
-/** Maximum number of queries that a commit waits for. */
+/** Maximum number of reads that a commit waits for. */
 const RUNNING_MAX = 4;
 
-/** Operations that change what queries read. */
+/** Operations that change what reads depend on. */
 const CHANGES = new Set<WorkerOp>(['commit', 'replay', 'restore', 'endRestore']);
 /**
- * Operations that may run while a group is staged. They must not queue behind those that may not.
+ * Operations besides reads that may run while a group is staged. They must not queue behind those
+ * that may not.
  */
 const RUNS_WHILE_STAGED = new Set<WorkerOp>(['commit', 'abort', 'size', 'close', 'next', 'leave']);
 
 export type Waiting =
   | { kind: 'request'; request: WorkerRequest }
-  | { kind: 'query'; run: ReadRun }
+  | { kind: 'read'; run: ReadRun }
   | { kind: 'maintenance' };
 
 export class HostedShard {
@@ -48,8 +50,8 @@ export class HostedShard {
   }
 
   get size(): ShardSize {
-    const { bytes, records, unindexed, unaddressable: unnamed } = this.shard;
-    return { bytes, records, unindexed, unnamed };
+    const { bytes, records, unindexed, unaddressable } = this.shard;
+    return { bytes, records, unindexed, unaddressable };
   }
 
   /** Whether the shard has shrunk by `bytes` since this last returned true. */
@@ -61,14 +63,14 @@ export class HostedShard {
     return true;
   }
 
-  /** Number of running and waiting queries. */
-  get queries(): number {
+  /** Number of running and waiting reads. */
+  get reads(): number {
     const others = this.#requestsWaiting + (this.#maintenanceWaits ? 1 : 0);
     return this.#running.length + this.#waiting.length - others;
   }
 
-  /** Whether a query is running that may get a turn. */
-  get isQueried(): boolean {
+  /** Whether a read is running that may get a turn. */
+  get hasReads(): boolean {
     return this.#running.length > 0;
   }
 
@@ -90,41 +92,44 @@ export class HostedShard {
     else this.#waiting.push(waiting);
   }
 
-  /** Queues index maintenance until no query is reading. */
+  /** Queues index maintenance until the shard may change. */
   waitForMaintenance(): void {
     if (this.#maintenanceWaits) return;
     this.#maintenanceWaits = true;
     this.#waiting.push({ kind: 'maintenance' });
   }
 
-  /** Queues or runs a query that its first slice did not finish. */
+  /** Queues or runs a read that its first slice did not finish. */
   enter(run: ReadRun): void {
-    if (this.#waiting.length === 0 && this.#running.length < RUNNING_MAX) this.#running.push(run);
-    else this.#waiting.push({ kind: 'query', run });
+    const isBlocked = this.#waiting.some((waiting) => !this.#waitsForGroup(waiting));
+    if (!isBlocked && this.#running.length < RUNNING_MAX) this.#running.push(run);
+    else this.#waiting.push({ kind: 'read', run });
   }
 
-  /** Passes the next query to `work`, which returns whether it is finished. */
+  /** Passes the next read to `work`, which returns whether it is finished. */
   takeTurn(work: (run: ReadRun) => boolean): void {
     const run = this.#running.shift();
     if (run && !work(run)) this.#running.push(run);
   }
 
-  /** Removes a running or waiting query. Returns null if there is none with this id. */
+  /** Removes a running or waiting read. Returns null if there is none with this id. */
   remove(id: number): ReadRun | null {
     const running = this.#running.findIndex((run) => run.id === id);
     if (running >= 0) return this.#running.splice(running, 1)[0];
-    const waiting = this.#waiting.findIndex((each) => each.kind === 'query' && each.run.id === id);
+    const waiting = this.#waiting.findIndex((each) => each.kind === 'read' && each.run.id === id);
     const [found] = waiting < 0 ? [] : this.#waiting.splice(waiting, 1);
-    return found?.kind === 'query' ? found.run : null;
+    return found?.kind === 'read' ? found.run : null;
   }
 
   /**
-   * Removes and returns the first waiting item if it may run now. A query then counts as running.
+   * Removes and returns the first waiting item, not counting requests that wait for the staged
+   * group, if it may run now. A read then counts as running.
    */
   admitNext(): Waiting | null {
-    const first = this.#waiting[0];
+    const at = this.#waiting.findIndex((waiting) => !this.#waitsForGroup(waiting));
+    const first = this.#waiting[at];
     if (first === undefined || !this.#mayGoOn(first)) return null;
-    this.#waiting.shift();
+    this.#waiting.splice(at, 1);
     if (first.kind === 'request') this.#requestsWaiting--;
     else if (first.kind === 'maintenance') this.#maintenanceWaits = false;
     else this.#running.push(first.run);
@@ -136,39 +141,48 @@ export class HostedShard {
   }
 
   /**
-   * Lets queries that have found nothing yet begin again on the next state. The engine would finish
-   * them on the state they began with, but more slowly, and keep that state for them.
+   * Lets reads begin again on the next state, unless they only have to send what they found. The
+   * engine would finish them on the state they began with, but more slowly, and keep that state for
+   * them.
    */
   beforeChange(): void {
     for (const run of this.#running) run.restart();
-    for (const waiting of this.#waiting) if (waiting.kind === 'query') waiting.run.restart();
+    for (const waiting of this.#waiting) if (waiting.kind === 'read') waiting.run.restart();
   }
 
   /** Removes and returns everything, because the shard is being closed. */
-  clear(): { queries: ReadRun[]; requests: WorkerRequest[]; staging: StepRun<Staged> | null } {
+  clear(): { reads: ReadRun[]; requests: WorkerRequest[]; staging: StepRun<Staged> | null } {
     const { staging } = this;
     this.staging = null;
     const waiting = this.#waiting.splice(0);
     this.#requestsWaiting = 0;
     this.#maintenanceWaits = false;
     return {
-      queries: [...this.#running.splice(0), ...waiting.flatMap((each) => (each.kind === 'query' ? [each.run] : []))],
+      reads: [...this.#running.splice(0), ...waiting.flatMap((each) => (each.kind === 'read' ? [each.run] : []))],
       requests: waiting.flatMap((each) => (each.kind === 'request' ? [each.request] : [])),
       staging,
     };
   }
 
   #mayRun(op: WorkerOp): boolean {
-    const isStaged = this.staging !== null || this.shard.isStaged;
-    if (isStaged && !RUNS_WHILE_STAGED.has(op)) return false;
+    if (this.#isStaged && !RUNS_WHILE_STAGED.has(op)) return false;
     return !CHANGES.has(op) || !this.isRead;
+  }
+
+  get #isStaged(): boolean {
+    return this.staging !== null || this.shard.isStaged;
+  }
+
+  /** Reads may pass such a request, because it does not wait for them. */
+  #waitsForGroup(waiting: Waiting): boolean {
+    return waiting.kind === 'request' && this.#isStaged && !RUNS_WHILE_STAGED.has(waiting.request.op);
   }
 
   #mayGoOn(waiting: Waiting): boolean {
     switch (waiting.kind) {
       case 'request':
         return this.#mayRun(waiting.request.op);
-      case 'query':
+      case 'read':
         return this.#running.length < RUNNING_MAX;
       case 'maintenance':
         return !this.isRead;

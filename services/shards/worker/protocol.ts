@@ -2,11 +2,12 @@
  * Requests from the main thread to a shard worker. Each is answered once. The requests of one shard
  * are answered in order, with these exceptions:
  *
- * - A `query` overtakes requests that wait for a staged group to be committed.
- * - Later requests may overtake a long query.
- * - `size`, `next`, `leave` and `close` overtake a `stage`.
+ * - A read (reads.ts) overtakes every request that waits.
+ * - Later requests may overtake a read, or an opening or saving of the shard, of several slices.
+ * - `size`, `next`, `leave`, `close`, `commit` and `abort` overtake a `stage` and what waits for
+ *   it.
  *
- * A query sees the effect of everything answered before it was sent.
+ * A read sees the effect of everything answered before it was sent.
  */
 
 import type { ProvecError } from '../../../lib/errors.ts';
@@ -30,11 +31,8 @@ export interface ShardSize {
   records: number;
   /** Number of records not in the HNSW index yet; 0 for a shard too small for an index. */
   unindexed: number;
-  /**
-   * Number of records that no request can name, because their id was written before there were
-   * namespaces.
-   */
-  unnamed: number;
+  /** Number of records that no request can name; see `ShardWriter`. */
+  unaddressable: number;
 }
 
 type OfShard<P = unknown, R = undefined> = { params: { key: ShardKey } & P; result: R };

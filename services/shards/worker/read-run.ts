@@ -32,6 +32,8 @@ export class ReadRun {
   readonly id: number;
   /** Whether it built something that outlives it, so that the shard has grown. */
   hasBuilt = false;
+  /** Whether it kept records between two slices, so that they could not be compacted. */
+  hasKept = false;
   /** Duration of its last slice, in ms. */
   lastSliceMs = 0;
   readonly #work: ReadWork;
@@ -72,6 +74,7 @@ export class ReadRun {
         beforeMs = monotonicMs;
         if (monotonicMs - startedMs < sliceMs) continue;
         this.#usedMs += monotonicMs - startedMs;
+        this.hasKept ||= value === 'sending';
         return this.#readingMs > cpuMaxMs ? this.refuse(this.#tooExpensive()) : null;
       }
     } catch (error) {

@@ -1,5 +1,6 @@
 /**
- * The reads of a shard that may take long, in steps. Each takes a snapshot at its first step.
+ * The reads of a shard, in steps. Each takes a snapshot at its first step, so that a read may run
+ * whatever is staged. Proofs are no part of them: see `prove` in shard-host.ts.
  */
 import { TopValues, type ValueCount, type ValueCounts } from '../../../lib/filter/value-counts.ts';
 import type { AnswerPage, PageItem } from '../../../lib/shard/match.ts';
@@ -10,7 +11,7 @@ import { PageCursor, type PageCursors } from './page-cursor.ts';
 import type { WorkerOp, WorkerOps } from './protocol.ts';
 import type { ReadWork } from './read-run.ts';
 
-export type LongRead = 'query' | ShardReadOp;
+export type ReadOp = 'query' | 'fetch' | 'previewUpdates' | 'metadataBytes' | 'countNew' | ShardReadOp;
 
 interface ReadShard {
   readonly shard: ShardWriter;
@@ -19,7 +20,7 @@ interface ReadShard {
 }
 
 type Reads = {
-  [op in LongRead]: (
+  [op in ReadOp]: (
     from: ReadShard,
     params: WorkerOps[op]['params'],
     monotonicMs: () => number,
@@ -33,6 +34,19 @@ const READS: Reads = {
       ...(yield* firstPage(readings, new PageCursor(result), pageMaxBytes, monotonicMs)),
       fields: result.fields,
     };
+  },
+  *fetch({ shard, readings }, { ids, pageMaxBytes }, monotonicMs) {
+    const result = yield* onSnapshot(shard, (snapshot) => snapshot.fetch(ids));
+    return yield* firstPage(readings, new PageCursor(result), pageMaxBytes, monotonicMs);
+  },
+  previewUpdates({ shard }, { updates, terms }) {
+    return onSnapshot(shard, (snapshot) => snapshot.previewUpdates(updates, terms));
+  },
+  metadataBytes({ shard }, { ids }) {
+    return onSnapshot(shard, (snapshot) => snapshot.metadataBytes(ids));
+  },
+  countNew({ shard }, { ids }) {
+    return onSnapshot(shard, (snapshot) => snapshot.countNew(ids));
   },
   *facets({ shard, readings }, { field, limit, pageMaxBytes, ...scope }, monotonicMs) {
     const { counts, missing, fields } = yield* onSnapshot(shard, (snapshot) => snapshot.facets(field, scope));
@@ -64,10 +78,10 @@ const READS: Reads = {
   },
 };
 
-export const isLongRead = (op: WorkerOp): op is LongRead => Object.hasOwn(READS, op);
+export const isRead = (op: WorkerOp): op is ReadOp => Object.hasOwn(READS, op);
 
 /** Returns the work of a requested read. */
-export function readWork<O extends LongRead>(
+export function readWork<O extends ReadOp>(
   op: O,
   from: ReadShard,
   params: WorkerOps[O]['params'],

@@ -2,7 +2,7 @@ import { type FairFlow, FairFlows } from '../../../lib/time/fair-flows.ts';
 import type { HostedShard } from './hosted-shard.ts';
 
 /** Kinds of turns, in the order in which an account's kinds alternate. */
-const KINDS = ['query', 'stage', 'maintain'] as const;
+const KINDS = ['read', 'stage', 'maintain'] as const;
 export type TurnKind = (typeof KINDS)[number];
 
 /** Runs one slice of each kind of work, without blocking. */
@@ -18,7 +18,7 @@ class AccountQueue implements FairFlow {
   readonly account: string;
   startTag = 0;
   readonly #waiting: Readonly<Record<TurnKind, Set<HostedShard>>> = {
-    query: new Set(),
+    read: new Set(),
     stage: new Set(),
     maintain: new Set(),
   };
@@ -66,7 +66,7 @@ class AccountQueue implements FairFlow {
  *
  * Guarantees: accounts share the thread's time equally, measured by how long their turns took,
  * however many shards an account keeps busy. Time spent on an account's requests and on the first
- * slices of its queries counts as well. Within an account, kinds of work alternate, and so do
+ * slices of its reads counts as well. Within an account, kinds of work alternate, and so do
  * shards. After each turn, requests that have arrived run first, for up to 8 ms.
  *
  * Not charged: recomputation for a verification. See docs/internals/shard.md.

@@ -2,7 +2,6 @@ import { ProvecError } from '../../../lib/errors.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
 import { memoryEngine } from '../../../services/shards/engine/memory-engine.ts';
 import type { ShardWorker } from '../../../services/shards/worker/pool.ts';
 import { WorkerLost } from '../../../services/shards/worker/pool.ts';
@@ -26,8 +25,6 @@ export interface Instant {
   life: object;
 }
 
-/** Ids by number of shards and index. */
-const IDS = new Map<string, string>();
 const MAKES = new Set<WorkerOp>(['create', 'load']);
 const PROBE_ID = 0;
 
@@ -92,20 +89,15 @@ export class InlineWorker implements WorkerRequests {
     });
   }
 
-  /**
-   * Head of a shard with nothing staged, as the engine reports it; null when the shard is not here.
-   */
+  /** Committed head of a shard, as the engine reports it; null when the shard is not here. */
   headOf(key: ShardKey): ShardHead | null {
     this.#probed = null;
-    const life = this.lives.get(key);
-    if (life) this.#host.receive({ id: PROBE_ID, op: 'prove', params: { key, id: idIn(life) } });
+    const pageMaxBytes = Number.MAX_VALUE;
+    if (this.lives.has(key)) this.#host.receive({ id: PROBE_ID, op: 'export', params: { key, pageMaxBytes } });
     return this.#probed;
   }
 
-  /**
-   * State of the shard when it returned `page`, the result of a fetch; null when the shard had
-   * other waiting requests meanwhile.
-   */
+  /** State of the shard when it returned `page`, the result of a fetch. */
   instantOf(page: object): Instant | null {
     return this.#instants.get(page) ?? null;
   }
@@ -145,13 +137,4 @@ export class InlineWorker implements WorkerRequests {
     const life = this.lives.get(key);
     if (head && life) this.#instants.set(page, { head, life });
   }
-}
-
-/** Returns some id that belongs to the shard. */
-function idIn({ of, index }: ShardSpec): string {
-  const place = `${of}.${index}`;
-  let id = IDS.get(place);
-  for (let number = 0; id === undefined; number++) if (shardIndexOf(String(number), of) === index) id = String(number);
-  IDS.set(place, id);
-  return id;
 }

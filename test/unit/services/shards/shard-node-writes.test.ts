@@ -95,11 +95,24 @@ test('no part of a write is visible before its entry is durable', async () => {
     scoreThreshold: null,
     exact: false,
   };
-  expect((await fixture.node.query({ shard: specOf(1), query })).items).toEqual([]);
+  const terms = { metadataMaxBytes: 100, countsChanges: true };
+  const updates = [{ id: 'a', values: null, set: '{"x":1}', unset: [], path: 'updates[0]' }];
+  const found = async () => {
+    const { node } = fixture;
+    return {
+      queried: (await node.query({ shard: specOf(1), query })).items.map(({ id }) => id),
+      fetched: await ids(),
+      new: await node.countNew({ shard: specOf(1), ids: ['a', 'b'] }),
+      metadataBytes: await node.metadataBytes({ shard: specOf(1), ids: ['a'] }),
+      updated: (await node.previewUpdates({ shard: specOf(1), updates, terms })).changed,
+    };
+  };
+  expect(await found()).toEqual({ queried: [], fetched: [], new: 2, metadataBytes: [0], updated: 0 });
   expect((await fixture.node.head(specOf(1))).seq).toBe(0);
   release();
   await write;
-  expect((await fixture.node.query({ shard: specOf(1), query })).items.map(({ id }) => id)).toEqual(['a']);
+  const metadataBytes = [Buffer.byteLength(batchOf(['a']).metadata[0]!)];
+  expect(await found()).toEqual({ queried: ['a'], fetched: ['a'], new: 1, metadataBytes, updated: 1 });
 });
 
 test('an upsert needs room for its vectors twice, and for its ids and metadata once', async () => {
@@ -244,7 +257,7 @@ test('reads that wait for a staged group are answered when the actor breaks', as
     {},
     withAppend(async (entry, real) => {
       if (!waiting) {
-        waiting = fixture.node.fetch({ shard: specOf(1), ids: ['a'] }).catch((error: { code: string }) => error.code);
+        waiting = fixture.node.prove({ shard: specOf(1), id: 'a' }).catch((error: { code: string }) => error.code);
         await real.append({ ...entry, epoch: entry.epoch + 1, entryId: randomUUID() });
       }
       return real.append(entry);

@@ -294,7 +294,9 @@ test('an answer that no caller continues to read releases its records by itself'
     for (let first = 0; first < 8 * RECORDS; first += RECORDS) host.write(key, wide(first));
     host.settle();
     const ids = Array.from({ length: 100 }, (_, at) => `r${at}`);
-    const page = host.result<{ rest: string | null }>(host.send('fetch', { key, ids, pageMaxBytes: 1_000 }));
+    const fetch = host.send('fetch', { key, ids, pageMaxBytes: 1_000 });
+    host.turnsUntil(fetch);
+    const page = host.result<{ rest: string | null }>(fetch);
     if (name === 'ended') host.send('leave', { key, rest: page.rest! });
     const gone = Array.from({ length: 8 * RECORDS - 100 }, (_, at) => `r${at + 100}`);
     for (let at = 0; at < gone.length; at += 1_000)

@@ -4,6 +4,7 @@
  */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ShardKey } from '../../../../../lib/shard/key.ts';
+import type { ShardProof } from '../../../../../lib/shard/proof.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/port.ts';
 import type { ShardSize } from '../../../../../services/shards/worker/protocol.ts';
 import { queryWith, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
@@ -133,17 +134,51 @@ describe('staging takes turns', () => {
 });
 
 describe('while a group is being staged', () => {
-  test('queries see nothing of it, and fetches wait until it is committed', () => {
+  test('reads see nothing of it, and proofs wait until it is committed', () => {
+    const ids = ['r0', 'r100', 'absent'];
+    const updates = ids.map((id, at) => ({ id, values: null, set: '{"x":1}', unset: [], path: `updates[${at}]` }));
+    const terms = { metadataMaxBytes: 100, countsChanges: true };
+    const found = () => {
+      const asked = {
+        query: host.query(calm, ALL),
+        fetch: host.send('fetch', { key: calm, ids, pageMaxBytes: 1e6 }),
+        countNew: host.send('countNew', { key: calm, ids }),
+        metadataBytes: host.send('metadataBytes', { key: calm, ids }),
+        previewUpdates: host.send('previewUpdates', { key: calm, updates, terms }),
+      };
+      for (const id of Object.values(asked)) if (!host.isAnswered(id)) host.turnsUntil(id);
+      return {
+        query: host.matches(asked.query).length,
+        fetch: host.result<{ items: { id: string }[] }>(asked.fetch).items.map(({ id }) => id),
+        countNew: host.result(asked.countNew),
+        metadataBytes: host.result(asked.metadataBytes),
+        previewUpdates: host.result(asked.previewUpdates),
+      };
+    };
+    const before = {
+      query: 4,
+      fetch: ['r0'],
+      countNew: 2,
+      metadataBytes: [7, 0, 0],
+      previewUpdates: { matched: 1, changed: 1, refused: null },
+    };
+    expect(found()).toEqual(before);
     const large = stage(calm, records(MANY, 100));
     host.turn();
-    const query = host.query(calm, ALL);
-    host.turn();
-    expect(host.matches(query)).toHaveLength(4);
-    const fetch = host.send('fetch', { key: calm, ids: ['r100', 'r0'], pageMaxBytes: 1e6 });
-    host.turnsUntil(large);
-    expect(host.isAnswered(fetch)).toBe(false);
+    const proof = host.send('prove', { key: calm, id: 'r100' });
+    expect(found()).toEqual(before);
+    if (!host.isAnswered(large)) host.turnsUntil(large);
+    expect(found()).toEqual(before);
+    expect(host.isAnswered(proof)).toBe(false);
     host.result(host.send('commit', { key: calm }));
-    expect(host.result<{ items: { id: string }[] }>(fetch).items.map(({ id }) => id)).toEqual(['r100', 'r0']);
+    expect(found()).toEqual({
+      query: 4 + MANY,
+      fetch: ['r0', 'r100'],
+      countNew: 1,
+      metadataBytes: [7, 9, 0],
+      previewUpdates: { matched: 2, changed: 2, refused: null },
+    });
+    expect(host.result<ShardProof>(proof)).toMatchObject({ present: true, head: { seq: 2 } });
     expect(recordsOf(calm)).toBe(4 + MANY);
   });
 
@@ -177,4 +212,26 @@ describe('while a group is being staged', () => {
     host.result(host.write(calm, records(1, 100)));
     expect(recordsOf(calm)).toBe(5);
   });
+});
+
+test('memory that a read kept from being compacted is compacted once the read has ended', () => {
+  const names = (count: number, first: number) => Array.from({ length: count }, (_, at) => `r${first + at}`);
+  const terms = { metadataMaxBytes: 100, countsChanges: true };
+  const updates = names(100, 3_900).map((id) => ({ id, values: null, set: '{"x":1}', unset: [], path: id }));
+  const [untouched, ...others] = ['nothing', 'answered', 'cancelled'].map((name) => {
+    const key = host.open(name);
+    host.write(key, records(4_000));
+    host.settle();
+    host.turnsUntil(stage(key, { kind: 'delete', ids: names(3_900, 0) }));
+    const id = name === 'nothing' ? null : host.send('previewUpdates', { key, updates, terms });
+    const commit = host.send('commit', { key });
+    if (!host.isAnswered(commit)) host.turnsUntil(commit);
+    if (id !== null) expect(host.isAnswered(id)).toBe(false);
+    for (let turns = 0; turns < 4; turns++) host.turn();
+    if (name === 'cancelled') host.cancel(key, id!);
+    host.settle();
+    if (name === 'answered') expect(host.result(id!)).toEqual({ matched: 100, changed: 100, refused: null });
+    return host.result<ShardSize>(host.send('size', { key })).bytes;
+  });
+  expect(others).toEqual([untouched, untouched]);
 });
