@@ -79,8 +79,8 @@ export class ShardHost {
   readonly #held = new Map<ShardKey, HostedShard>();
   /** Checkpoints being loaded or saved. */
   readonly #checkpoints = new Map<StepRun<unknown>, ShardKey>();
-  /** Shards with unfinished cursors. */
-  readonly #expiring = new Set<HostedShard>();
+  /** Cancels the timers of shards with unfinished cursors. */
+  readonly #expiring = new Map<HostedShard, () => void>();
   /** Milliseconds of background work since the last garbage collection. */
   #workedMs = 0;
 
@@ -204,6 +204,8 @@ export class ShardHost {
     this.#held.delete(held.key);
     this.#turns.remove(held);
     this.#endUpgrade(held);
+    this.#expiring.get(held)?.();
+    this.#expiring.delete(held);
     const { reads, requests, staging } = held.clear();
     for (const run of reads) this.#post(run.refuse(OPENING_AGAIN), []);
     if (staging !== null) this.#refuse(staging.id);
@@ -333,6 +335,7 @@ export class ShardHost {
   }
 
   #awaitTurn(held: HostedShard): void {
+    if (this.#held.get(held.key) !== held) return;
     if (held.hasReads) this.#turns.enqueue('read', held);
     if (held.readings.size > 0) this.#expireLater(held);
   }
@@ -345,13 +348,12 @@ export class ShardHost {
   /** A timer is needed, because there may be no further request to trigger the expiry. */
   #expireLater(held: HostedShard): void {
     if (this.#expiring.has(held)) return;
-    this.#expiring.add(held);
-    this.#timers.after(INTERNAL_LIMITS.unaskedPageMaxMs + TIMER_SLACK_MS, () => {
+    const cancel = this.#timers.after(INTERNAL_LIMITS.unaskedPageMaxMs + TIMER_SLACK_MS, () => {
       this.#expiring.delete(held);
-      if (this.#held.get(held.key) !== held) return;
       this.#expire(held);
       if (held.readings.size > 0) this.#expireLater(held);
     });
+    this.#expiring.set(held, cancel);
   }
 
   #wake(key: ShardKey): void {

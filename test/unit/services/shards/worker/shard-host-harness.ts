@@ -53,8 +53,12 @@ export class HostHarness {
         monotonicMs: () => this.look(),
         timers: {
           after: (ms, run) => {
-            this.timers.push({ dueMs: this.nowMs + ms, run });
-            return () => undefined;
+            const timer = { dueMs: this.nowMs + ms, run };
+            this.timers.push(timer);
+            return () => {
+              const at = this.timers.indexOf(timer);
+              if (at >= 0) this.timers.splice(at, 1);
+            };
           },
         },
         ...options,

@@ -214,6 +214,15 @@ describe('while a group is being staged', () => {
   });
 });
 
+test('no timer keeps a closed shard in memory', () => {
+  const fetch = host.send('fetch', { key: calm, ids: ['r0', 'r1'], pageMaxBytes: 1 });
+  const page = host.result<{ rest: string | null }>(fetch);
+  expect(page.rest).not.toBeNull();
+  expect(host.timers).toHaveLength(1);
+  host.result(host.send('close', { key: calm }));
+  expect(host.timers).toEqual([]);
+});
+
 test('memory that a read kept from being compacted is compacted once the read has ended', () => {
   const names = (count: number, first: number) => Array.from({ length: count }, (_, at) => `r${first + at}`);
   const terms = { metadataMaxBytes: 100, countsChanges: true };
