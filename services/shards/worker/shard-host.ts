@@ -77,8 +77,8 @@ export class ShardHost {
   readonly #turns: TurnScheduler;
   readonly #upgrades = new GraphUpgrades();
   readonly #held = new Map<ShardKey, HostedShard>();
-  /** Checkpoints being loaded or saved. */
-  readonly #checkpoints = new Map<StepRun<unknown>, ShardKey>();
+  /** Openings and savings of shards under way. A load has no `held`: its shard comes last. */
+  readonly #runs = new Map<StepRun<unknown>, { key: ShardKey; held: HostedShard | undefined }>();
   /** Cancels the timers of shards with unfinished cursors. */
   readonly #expiring = new Map<HostedShard, () => void>();
   /** Milliseconds of background work since the last garbage collection. */
@@ -178,7 +178,7 @@ export class ShardHost {
     size: ({ key }) => this.#hosted(key).size,
     save: ({ key, folder }) => this.#thenWake(key, this.#save(this.#hosted(key).shard, folder)),
     close: ({ key }) => {
-      this.#endCheckpoints(key);
+      this.#endRuns((run) => run.key === key);
       const held = this.#held.get(key);
       const bytes = held?.shard.bytes ?? 0;
       if (held) this.#drop(held);
@@ -206,6 +206,7 @@ export class ShardHost {
     this.#endUpgrade(held);
     this.#expiring.get(held)?.();
     this.#expiring.delete(held);
+    this.#endRuns((run) => run.held === held);
     const { reads, requests, staging } = held.clear();
     for (const run of reads) this.#post(run.refuse(OPENING_AGAIN), []);
     if (staging !== null) this.#refuse(staging.id);
@@ -240,7 +241,7 @@ export class ShardHost {
   }
 
   #begin(run: StepRun<unknown>, op: WorkerOp, key: ShardKey | null | undefined): void {
-    if (key && (op === 'load' || op === 'save')) this.#checkpoints.set(run, key);
+    if (key) this.#runs.set(run, { key, held: op === 'load' ? undefined : this.#held.get(key) });
     this.#slice(run, CHECKPOINTING.has(op) ? CHECKPOINT_SLICE_MS : RECOMPUTE_SLICE_MS);
   }
 
@@ -249,7 +250,7 @@ export class ShardHost {
     if (run.isEnded) return;
     const last = run.slice(sliceMs);
     if (last === null) return void this.#later(() => this.#slice(run, sliceMs));
-    this.#checkpoints.delete(run);
+    this.#runs.delete(run);
     this.#post(last.reply, []);
   }
 
@@ -266,11 +267,10 @@ export class ShardHost {
     return head;
   }
 
-  /** Ends what loads or saves checkpoints of a shard. */
-  #endCheckpoints(key: ShardKey): void {
-    for (const [run, loaded] of this.#checkpoints) {
-      if (loaded !== key) continue;
-      this.#checkpoints.delete(run);
+  #endRuns(isMeant: (run: { key: ShardKey; held: HostedShard | undefined }) => boolean): void {
+    for (const [run, of] of this.#runs) {
+      if (!isMeant(of)) continue;
+      this.#runs.delete(run);
       run.end();
       this.#refuse(run.id);
     }

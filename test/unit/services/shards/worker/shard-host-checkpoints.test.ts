@@ -100,18 +100,34 @@ test('writes and reads of the shard itself go on while it is saved, and the chec
   expect(headOf(COPY)).toEqual(before);
 });
 
-test('closing a shard ends what saves it, and what loads it', () => {
+test.each(['closed', 'replaced'])('what saves or restores a shard ends when the shard is %s', (how) => {
+  const end = (key: ShardKey) => {
+    if (how === 'closed') host.result(host.send('close', { key }));
+    else host.result(host.send('create', { key, spec: SPEC }));
+  };
   const saving = save();
   host.turn();
-  host.result(host.send('close', { key: LARGE }));
+  end(LARGE);
   expect(host.fault(saving).code).toBe('UNAVAILABLE');
   host.settle();
 
-  rmSync(folder, { recursive: true });
-  folder = mkdtempSync(join(tmpdir(), 'provec-checkpoints-'));
+  // Each step takes a slice.
+  host = new HostHarness({ monotonicMs: () => (host.nowMs += SLICE_MS + 1) });
   host.open('large');
-  host.write(LARGE, records(RECORDS));
+  const rows = Array.from({ length: RECORDS }, (_, at) => {
+    const [vector, metadata, leaf] = [Float32Array.of(1, at), Buffer.from('{}'), Buffer.alloc(32)];
+    return { id: `r${at}`, seq: 1, vector, metadata, leaf };
+  });
+  host.result(host.send('restore', { key: LARGE, records: rows }));
+  const restoring = host.send('endRestore', { key: LARGE, seq: 1, version: 1 });
+  end(LARGE);
+  expect(host.fault(restoring).code).toBe('UNAVAILABLE');
+  host.settle();
+});
+
+test('closing a shard ends what loads it', () => {
   saved();
+  host.result(host.send('close', { key: LARGE }));
   const loading = load();
   host.turn();
   host.result(host.send('close', { key: COPY }));
