@@ -7,12 +7,10 @@ import type { CollectionId } from '../../lib/ids.ts';
 import { keyHashOf } from '../../lib/merkle/leaf.ts';
 import { MIB } from '../../lib/mib.ts';
 import { batchBytes } from '../../lib/records/batch.ts';
-import type { ChangePreview } from '../../lib/shard/change.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey } from '../../lib/shard/key.ts';
-import type { AnswerPage, FetchedRecord, PageItem, ShardMatch } from '../../lib/shard/match.ts';
+import type { AnswerPage, PageItem, ShardMatch } from '../../lib/shard/match.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
-import type { ShardProof } from '../../lib/shard/proof.ts';
 import type { ShardReadOp } from '../../lib/shard/read.ts';
 import { isOfShard, type ShardSpec, shardSpec } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
@@ -50,16 +48,17 @@ const STOP_MS = 25_000;
  */
 const VECTOR_COPIES = 2;
 
-type ReadOp =
-  | 'query'
-  | ShardReadOp
-  | 'fetch'
-  | 'next'
-  | 'leave'
-  | 'previewUpdates'
-  | 'metadataBytes'
-  | 'countNew'
-  | 'prove';
+const UNPAGED = { pageMaxBytes: Number.POSITIVE_INFINITY };
+
+/** Reads whose action takes the parameters of the worker's operation. */
+type NamedRead = Forwarded<'query' | 'fetch' | 'previewUpdates' | 'metadataBytes' | 'countNew' | 'prove'>;
+type Forwarded<O extends keyof WorkerOps> = O extends unknown
+  ? Omit<Params<O>, keyof ReadTerms> extends Asked<O>
+    ? O
+    : never
+  : never;
+type Asked<O extends keyof WorkerOps> = Omit<WorkerOps[O]['params'], 'key'>;
+type Read<O extends NamedRead> = (params: ReadParams<O>, signal?: AbortSignal) => Promise<WorkerOps[O]['result']>;
 
 type Params<N extends string> = `shards.${N}` extends keyof ShardsActions
   ? ShardsActions[`shards.${N}`]['params']
@@ -68,10 +67,10 @@ type Params<N extends string> = `shards.${N}` extends keyof ShardsActions
 /** Parameters of a write. `waitMs` limits its wait for its turn, `openMaxMs` the opening alone. */
 type WriteParams<N extends string> = Omit<Params<N>, 'waitMs'> & { waitMs?: number };
 /** Parameters of a read. Default of `pageMaxBytes`: unlimited. */
-type ReadParams<N extends string> = Omit<Params<N>, 'pageMaxBytes'> & { pageMaxBytes?: number };
+type ReadParams<N extends string> = Omit<Params<N>, 'pageMaxBytes'> & ReadTerms & { pageMaxBytes?: number };
 
 type WriteTerms = Pick<WriteParams<'upsert'>, 'shard' | 'waitMs' | 'openMaxMs'>;
-type ReadTerms = Pick<ReadParams<'query'>, 'shard' | 'eventual' | 'openMaxMs'>;
+type ReadTerms = Pick<Params<'query'>, 'shard' | 'eventual' | 'openMaxMs'>;
 
 /** All shards of one node. The shards service delegates to it. */
 export class ShardNode {
@@ -230,11 +229,31 @@ export class ShardNode {
     return this.shardCache.use(shard, async () => undefined);
   }
 
-  /** Reads the shard held here or, if `eventual` allows it, a copy. */
-  #read<O extends ReadOp>(
+  readonly query = this.#read('query', UNPAGED);
+  readonly fetch = this.#read('fetch', UNPAGED);
+  readonly previewUpdates = this.#read('previewUpdates');
+  readonly metadataBytes = this.#read('metadataBytes');
+  readonly countNew = this.#read('countNew');
+  readonly prove = this.#read('prove');
+
+  queries({ queries, ...asked }: ReadParams<'queries'>, signal?: AbortSignal): Promise<AnswerPage<ShardMatch>[]> {
+    return Promise.all(queries.map((query) => this.query({ ...asked, query }, signal)));
+  }
+
+  async read({ read: { op, ...asked }, ...terms }: Params<'read'>, signal?: AbortSignal): Promise<unknown> {
+    return this.#ask(terms, op, asked, signal);
+  }
+
+  #read<O extends NamedRead>(op: O, defaults: object = {}): Read<O> {
+    return async ({ shard, eventual, openMaxMs, ...asked }, signal) =>
+      this.#ask({ shard, eventual, openMaxMs }, op, { ...defaults, ...asked } as unknown as Asked<O>, signal);
+  }
+
+  /** Asks the shard held here or, if `eventual` allows it, a copy. */
+  #ask<O extends NamedRead | ShardReadOp | 'next' | 'leave'>(
     { shard, eventual = false, openMaxMs }: ReadTerms,
     op: O,
-    asked: Omit<WorkerOps[O]['params'], 'key'>,
+    asked: Asked<O>,
     signal?: AbortSignal,
   ): Promise<WorkerOps[O]['result']> {
     const ask = ({ key, worker }: { key: ShardKey; worker: ShardWorker }) =>
@@ -243,34 +262,12 @@ export class ShardNode {
     return this.shardCache.read(shard, ask, openMaxMs);
   }
 
-  async query(
-    { query, pageMaxBytes = Number.POSITIVE_INFINITY, ...terms }: ReadParams<'query'>,
-    signal?: AbortSignal,
-  ): Promise<AnswerPage<ShardMatch>> {
-    return this.#read(terms, 'query', { query, pageMaxBytes }, signal);
-  }
-
-  queries({ queries, ...asked }: ReadParams<'queries'>, signal?: AbortSignal): Promise<AnswerPage<ShardMatch>[]> {
-    return Promise.all(queries.map((query) => this.query({ ...asked, query }, signal)));
-  }
-
-  async read({ read: { op, ...asked }, ...terms }: Params<'read'>, signal?: AbortSignal): Promise<unknown> {
-    return this.#read(terms, op, asked, signal);
-  }
-
-  fetch(
-    { ids, pageMaxBytes = Number.POSITIVE_INFINITY, ...terms }: ReadParams<'fetch'>,
-    signal?: AbortSignal,
-  ): Promise<AnswerPage<FetchedRecord>> {
-    return this.#read(terms, 'fetch', { ids, pageMaxBytes }, signal);
-  }
-
   /** Returns the next page of a query or fetch, or null if it is no longer kept. */
   async next({ shard, ...asked }: Params<'next'>): Promise<AnswerPage<PageItem> | null> {
     // A shard that is neither open nor copied has lost its cursors.
     if (!this.shardCache.peek(shard) && !this.#cluster) return null;
     try {
-      return await this.#read({ shard, eventual: true }, 'next', asked);
+      return await this.#ask({ shard, eventual: true }, 'next', asked);
     } catch (error) {
       if (error instanceof ShardMoved) return null;
       throw error;
@@ -279,23 +276,7 @@ export class ShardNode {
 
   /** Ends a paged answer whose remaining pages are not needed. */
   async leave({ shard, rest }: Params<'leave'>): Promise<void> {
-    if (this.shardCache.peek(shard) || this.#cluster) await this.#read({ shard, eventual: true }, 'leave', { rest });
-  }
-
-  previewUpdates({ shard, openMaxMs, ...asked }: Params<'previewUpdates'>): Promise<ChangePreview> {
-    return this.#read({ shard, openMaxMs }, 'previewUpdates', asked);
-  }
-
-  metadataBytes({ ids, ...terms }: Params<'metadataBytes'>): Promise<number[]> {
-    return this.#read(terms, 'metadataBytes', { ids });
-  }
-
-  countNew({ ids, ...terms }: Params<'countNew'>): Promise<number> {
-    return this.#read(terms, 'countNew', { ids });
-  }
-
-  prove({ shard, id }: Params<'prove'>): Promise<ShardProof> {
-    return this.#read({ shard }, 'prove', { id });
+    if (this.shardCache.peek(shard) || this.#cluster) await this.#ask({ shard, eventual: true }, 'leave', { rest });
   }
 
   /** Opens the shard here. Throws ShardMoved if another node holds it. */

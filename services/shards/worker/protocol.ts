@@ -135,10 +135,7 @@ export interface WorkerRequest {
   params: WorkerOps[WorkerOp]['params'];
 }
 
-/**
- * Cancels a query or another long read whose caller no longer waits. It is answered as usual or
- * refused.
- */
+/** Cancels a read whose caller no longer waits. It is answered as usual or refused. */
 export interface CancelRequest {
   cancel: number;
   key: ShardKey;

@@ -12,8 +12,8 @@ export interface ReadSlices {
    */
   firstSliceMinMs: number;
   /**
-   * Maximum reading time on the thread, in ms; reads beyond it are refused. Building columns or the
-   * order of ids does not count, because later reads benefit from it.
+   * Maximum time on the thread, in ms; reads beyond it are refused. Building columns or the order
+   * of ids does not count, because later reads benefit from it.
    */
   cpuMaxMs: number;
   /** Longest time a caller waits, in ms. */
@@ -24,7 +24,7 @@ export interface ReadSlices {
 /** The work of a read, and what to blame in the error if it takes too long. */
 export interface ReadWork {
   steps(): Steps<unknown>;
-  tooMuch: 'the search' | 'the filter' | 'the listing';
+  tooMuch: 'the search' | 'the filter' | 'the listing' | 'the update';
 }
 
 /** One read of one shard, from its arrival to its reply, executed in slices. */
@@ -42,7 +42,8 @@ export class ReadRun {
   #steps: Steps<unknown>;
   #phase: Phase = 'building';
   #usedMs = 0;
-  #readingMs = 0;
+  /** Part of its time that counts towards `cpuMaxMs`. */
+  #countedMs = 0;
 
   constructor(id: number, work: ReadWork, terms: ReadSlices) {
     this.id = id;
@@ -69,13 +70,13 @@ export class ReadRun {
         this.lastSliceMs = monotonicMs - startedMs;
         if (done) return { id: this.id, result: value, tookMs: this.#usedMs + monotonicMs - startedMs };
         this.#phase = value;
-        if (this.isReading) this.#readingMs += monotonicMs - beforeMs;
-        else if (value === 'building') this.hasBuilt = true;
+        if (value === 'building') this.hasBuilt = true;
+        else this.#countedMs += monotonicMs - beforeMs;
         beforeMs = monotonicMs;
         if (monotonicMs - startedMs < sliceMs) continue;
         this.#usedMs += monotonicMs - startedMs;
         this.hasKept ||= value === 'sending';
-        return this.#readingMs > cpuMaxMs ? this.refuse(this.#tooExpensive()) : null;
+        return this.#countedMs > cpuMaxMs ? this.refuse(this.#tooExpensive()) : null;
       }
     } catch (error) {
       return { id: this.id, fault: workerFaultOf(error) };

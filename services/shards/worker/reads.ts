@@ -27,6 +27,9 @@ type Reads = {
   ) => Steps<WorkerOps[op]['result']>;
 };
 
+/** What an error blames if the read takes too long; default: the search. */
+const BLAMED: { readonly [op in ReadOp]?: ReadWork['tooMuch'] } = { list: 'the listing', previewUpdates: 'the update' };
+
 const READS: Reads = {
   *query({ shard, readings }, { query, pageMaxBytes }, monotonicMs) {
     const result = yield* onSnapshot(shard, (snapshot) => snapshot.query(query));
@@ -92,9 +95,7 @@ export function readWork<O extends ReadOp>(
     tooMuch:
       op === 'preview' || hasFilter('query' in params ? params.query : params)
         ? 'the filter'
-        : op === 'list'
-          ? 'the listing'
-          : 'the search',
+        : (BLAMED[op] ?? 'the search'),
   };
 }
 

@@ -69,7 +69,8 @@ class AccountQueue implements FairFlow {
  * slices of its reads counts as well. Within an account, kinds of work alternate, and so do
  * shards. After each turn, requests that have arrived run first, for up to 8 ms.
  *
- * Not charged: recomputation for a verification. See docs/internals/shard.md.
+ * Not charged: recomputation for a verification, and opening or saving a shard. Their slices run
+ * between the turns. See docs/internals/shard.md.
  */
 export class TurnScheduler {
   readonly #later: (run: () => void) => void;

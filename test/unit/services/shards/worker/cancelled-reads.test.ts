@@ -3,6 +3,7 @@ import pino from 'pino';
 import { WorkerPool } from '../../../../../services/shards/worker/pool.ts';
 import type { ShardSize } from '../../../../../services/shards/worker/protocol.ts';
 import { queryWith, specWith, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
+import { batchOf, shardFixture, specOf } from '../../../../support/shard-fixture.ts';
 import { HostHarness } from './shard-host-harness.ts';
 
 const RECORDS = upsertOf(
@@ -60,4 +61,30 @@ test('a request whose signal aborts fails with its reason, and what was kept for
   // The thread had answered with the first of two pages before it learned of the cancellation.
   await worker.request('size', { key });
   expect(asked).toEqual(['fetch', 'fetch', 'size', 'leave']);
+});
+
+test('a node cancels every kind of read', async () => {
+  const { node, end } = await shardFixture();
+  try {
+    const shard = specOf(1);
+    await node.upsert({ shard, batch: batchOf(['a']) });
+    const signal = AbortSignal.abort(new Error('gone'));
+    const ids = ['a'];
+    const query = queryWith([1, 1, 1, 1]);
+    const outcomes = await Promise.allSettled([
+      node.query({ shard, query }, signal),
+      node.queries({ shard, queries: [query] }, signal),
+      node.read({ shard, read: { op: 'count', filter: null } }, signal),
+      node.fetch({ shard, ids }, signal),
+      node.previewUpdates({ shard, updates: [], terms: { metadataMaxBytes: 1, countsChanges: true } }, signal),
+      node.metadataBytes({ shard, ids }, signal),
+      node.countNew({ shard, ids }, signal),
+      node.prove({ shard, id: 'a' }, signal),
+    ]);
+    expect(outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason?.message)).toEqual(
+      Array(8).fill('gone'),
+    );
+  } finally {
+    await end();
+  }
 });

@@ -255,6 +255,27 @@ describe('refused', () => {
     expect(host.matches(cheap)).toHaveLength(5);
   });
 
+  test('is a preview of updates that takes longer than its budget, though it reads no further', () => {
+    host = new HostHarness({ cpuMaxMs: 50, engine: { stepNs: 30_000 } });
+    large = host.open('large');
+    const text = 'x'.repeat(10_000);
+    const all = Array.from({ length: 200 }, (_, at): [string, TestRecord] => [
+      `r${at}`,
+      { values: [1, at], metadata: { text } },
+    ]);
+    host.write(large, upsertOf(all, 2));
+    host.settle();
+    const updates = all.map(([id]) => ({ id, values: null, set: '{"x":1}', unset: [], path: id }));
+    const preview = (countsChanges: boolean) => {
+      const terms = { metadataMaxBytes: 40_000, countsChanges };
+      const id = host.send('previewUpdates', { key: large, updates, terms });
+      host.settle();
+      return id;
+    };
+    expect(refusal(preview(true)).message).toContain('the update is too expensive');
+    expect(host.result(preview(false))).toEqual({ matched: 200, changed: 200, refused: null });
+  });
+
   test('is none because of the columns that it had built, which others have too', () => {
     const builtMs = RECORDS * LOOK_MS;
     host = new HostHarness({ cpuMaxMs: builtMs / 2 });
@@ -279,6 +300,11 @@ describe('refused', () => {
   test('are all queries and requests of a closed shard', () => {
     turnsOfBomb();
     const bombs = Array.from({ length: 6 }, (_, i) => host.query(large, bomb(i)));
+    const updates = Array.from({ length: RECORDS }, (_, i) => {
+      return { id: `r${i}`, values: null, set: '{"x":1}', unset: [], path: '' };
+    });
+    const terms = { metadataMaxBytes: 100, countsChanges: true };
+    bombs.push(host.send('previewUpdates', { key: large, updates, terms }));
     const commit = host.write(large, records(1, RECORDS));
     host.result(host.send('close', { key: large }));
     for (const id of [...bombs, commit, host.query(large, CHEAP)]) expect(host.fault(id).code).toBe('UNAVAILABLE');
