@@ -13,8 +13,7 @@ import type { ShardWriter, Staged } from '../engine/port.ts';
 import { IndexBackpressure } from './index-backpressure.ts';
 import { PageCursors } from './page-cursor.ts';
 import type { ShardSize, WorkerOp, WorkerRequest } from './protocol.ts';
-import type { ReadRun } from './read-run.ts';
-import type { StepRun } from './step-run.ts';
+import type { SlicedRun } from './sliced-run.ts';
 
 /** Maximum number of reads that a commit waits for. */
 const RUNNING_MAX = 4;
@@ -29,16 +28,16 @@ const RUNS_WHILE_STAGED = new Set<WorkerOp>(['commit', 'abort', 'size', 'close',
 
 export type Waiting =
   | { kind: 'request'; request: WorkerRequest }
-  | { kind: 'read'; run: ReadRun }
+  | { kind: 'read'; run: SlicedRun }
   | { kind: 'maintenance' };
 
 export class HostedShard {
   readonly key: ShardKey;
   readonly shard: ShardWriter;
   readonly readings = new PageCursors();
-  staging: StepRun<Staged> | null = null;
+  staging: SlicedRun<Staged> | null = null;
   readonly indexDebt = new IndexBackpressure();
-  readonly #running: ReadRun[] = [];
+  readonly #running: SlicedRun[] = [];
   readonly #waiting: Waiting[] = [];
   #requestsWaiting = 0;
   #maintenanceWaits = false;
@@ -100,20 +99,20 @@ export class HostedShard {
   }
 
   /** Queues or runs a read that its first slice did not finish. */
-  enter(run: ReadRun): void {
+  enter(run: SlicedRun): void {
     const isBlocked = this.#waiting.some((waiting) => !this.#waitsForGroup(waiting));
     if (!isBlocked && this.#running.length < RUNNING_MAX) this.#running.push(run);
     else this.#waiting.push({ kind: 'read', run });
   }
 
   /** Passes the next read to `work`, which returns whether it is finished. */
-  takeTurn(work: (run: ReadRun) => boolean): void {
+  takeTurn(work: (run: SlicedRun) => boolean): void {
     const run = this.#running.shift();
     if (run && !work(run)) this.#running.push(run);
   }
 
   /** Removes a running or waiting read. Returns null if there is none with this id. */
-  remove(id: number): ReadRun | null {
+  remove(id: number): SlicedRun | null {
     const running = this.#running.findIndex((run) => run.id === id);
     if (running >= 0) return this.#running.splice(running, 1)[0];
     const waiting = this.#waiting.findIndex((each) => each.kind === 'read' && each.run.id === id);
@@ -151,7 +150,7 @@ export class HostedShard {
   }
 
   /** Removes and returns everything, because the shard is being closed. */
-  clear(): { reads: ReadRun[]; requests: WorkerRequest[]; staging: StepRun<Staged> | null } {
+  clear(): { reads: SlicedRun[]; requests: WorkerRequest[]; staging: SlicedRun<Staged> | null } {
     const { staging } = this;
     this.staging = null;
     const waiting = this.#waiting.splice(0);

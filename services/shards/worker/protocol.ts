@@ -153,7 +153,7 @@ export type WorkerFault =
   | { code: null; message: string; isFailedAssertion: boolean };
 
 /** `tookMs` is the time spent in the handler. */
-export type WorkerReply = { id: number; result: unknown; tookMs: number } | { id: number; fault: WorkerFault };
+export type WorkerReply<R = unknown> = { id: number; result: R; tookMs: number } | { id: number; fault: WorkerFault };
 
 /** Sent unrequested when background work changed a shard's size. */
 export interface SizeNotice {

@@ -9,9 +9,14 @@ import type { ShardSnapshot, ShardWriter } from '../engine/port.ts';
 import { STEP_NS, StepMeter, type Steps } from '../steps.ts';
 import { PageCursor, type PageCursors } from './page-cursor.ts';
 import type { WorkerOp, WorkerOps } from './protocol.ts';
-import type { ReadWork } from './read-run.ts';
 
 export type ReadOp = 'query' | 'fetch' | 'previewUpdates' | 'metadataBytes' | 'countNew' | ShardReadOp;
+
+/** The work of a read, and what to blame in the error if it takes too long. */
+export interface ReadWork {
+  steps(): Steps<unknown>;
+  tooMuch: string;
+}
 
 interface ReadShard {
   readonly shard: ShardWriter;
@@ -28,7 +33,7 @@ type Reads = {
 };
 
 /** What an error blames if the read takes too long; default: the search. */
-const BLAMED: { readonly [op in ReadOp]?: ReadWork['tooMuch'] } = { list: 'the listing', previewUpdates: 'the update' };
+const BLAMED: { readonly [op in ReadOp]?: string } = { list: 'the listing', previewUpdates: 'the update' };
 
 const READS: Reads = {
   *query({ shard, readings }, { query, pageMaxBytes }, monotonicMs) {

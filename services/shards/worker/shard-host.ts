@@ -27,10 +27,9 @@ import type {
   WorkerReply,
   WorkerRequest,
 } from './protocol.ts';
-import { ReadRun, type ReadSlices } from './read-run.ts';
 import { isRead, type ReadOp, readWork, withSnapshot } from './reads.ts';
 import { recomputeHandlers } from './recompute-handlers.ts';
-import { StepRun } from './step-run.ts';
+import { type RunLimits, SlicedRun } from './sliced-run.ts';
 import { TurnScheduler } from './turn-scheduler.ts';
 import { describeThrown, workerFaultOf } from './worker-fault.ts';
 
@@ -49,6 +48,17 @@ const COLLECT_AFTER_FREED_BYTES = 32 * 2 ** 20;
 const TIMER_SLACK_MS = 10;
 const CANCELLED = 'The request was cancelled.';
 const OPENING_AGAIN = 'The shard is reopening; try again.';
+
+interface ReadSlices extends Pick<RunLimits, 'cpuMaxMs' | 'waitMaxMs'> {
+  /** Longest time a read works before other work gets a turn, in ms. */
+  sliceMs: number;
+  /**
+   * Minimum duration of a read's first slice, in ms, however many reads its shard has. Most reads
+   * take less.
+   */
+  firstSliceMinMs: number;
+  monotonicMs(): number;
+}
 
 const READ_SLICES: ReadSlices = {
   sliceMs: 2,
@@ -78,7 +88,7 @@ export class ShardHost {
   readonly #upgrades = new GraphUpgrades();
   readonly #held = new Map<ShardKey, HostedShard>();
   /** Openings and savings of shards under way. A load has no `held`: its shard comes last. */
-  readonly #runs = new Map<StepRun<unknown>, { key: ShardKey; held: HostedShard | undefined }>();
+  readonly #runs = new Map<SlicedRun, { key: ShardKey; held: HostedShard | undefined }>();
   /** Cancels the timers of shards with unfinished cursors. */
   readonly #expiring = new Map<HostedShard, () => void>();
   /** Milliseconds of background work since the last garbage collection. */
@@ -226,7 +236,7 @@ export class ShardHost {
     try {
       const startedMs = this.#terms.monotonicMs();
       const result = (this.#handlers[op as keyof Handlers] as (given: unknown) => unknown)(params);
-      if (isSteps(result)) return void this.#begin(new StepRun(id, result, this.#terms.monotonicMs), op, key);
+      if (isSteps(result)) return void this.#begin(new SlicedRun(id, () => result, this.#terms.monotonicMs), op, key);
       tookMs = this.#terms.monotonicMs() - startedMs;
       this.#post({ id, result, tookMs }, []);
     } catch (error) {
@@ -240,18 +250,18 @@ export class ShardHost {
     this.#buildIfDue(held);
   }
 
-  #begin(run: StepRun<unknown>, op: WorkerOp, key: ShardKey | null | undefined): void {
+  #begin(run: SlicedRun, op: WorkerOp, key: ShardKey | null | undefined): void {
     if (key) this.#runs.set(run, { key, held: op === 'load' ? undefined : this.#held.get(key) });
     this.#slice(run, CHECKPOINTING.has(op) ? CHECKPOINT_SLICE_MS : RECOMPUTE_SLICE_MS);
   }
 
   /** Continues sliced work. Requests that have arrived run before the next slice. */
-  #slice(run: StepRun<unknown>, sliceMs: number): void {
+  #slice(run: SlicedRun, sliceMs: number): void {
     if (run.isEnded) return;
-    const last = run.slice(sliceMs);
-    if (last === null) return void this.#later(() => this.#slice(run, sliceMs));
+    const reply = run.slice(sliceMs);
+    if (reply === null) return void this.#later(() => this.#slice(run, sliceMs));
     this.#runs.delete(run);
-    this.#post(last.reply, []);
+    this.#post(reply, []);
   }
 
   *#load({ key, spec, checkpoint }: WorkerOps['load']['params']): Steps<ShardHead> {
@@ -271,8 +281,7 @@ export class ShardHost {
     for (const [run, of] of this.#runs) {
       if (!isMeant(of)) continue;
       this.#runs.delete(run);
-      run.end();
-      this.#refuse(run.id);
+      this.#post(run.refuse(OPENING_AGAIN), []);
     }
   }
 
@@ -281,7 +290,7 @@ export class ShardHost {
     const held = this.#held.get(key);
     if (held) {
       const steps = held.shard.stage(unpacked(writes));
-      held.staging = new StepRun(id, steps, this.#terms.monotonicMs);
+      held.staging = new SlicedRun(id, () => steps, this.#terms.monotonicMs);
       this.#turns.enqueue('stage', held);
     } else this.#refuse(id);
   }
@@ -289,19 +298,22 @@ export class ShardHost {
   #continueStaging(held: HostedShard): void {
     const run = held.staging;
     if (run === null) return;
-    const last = run.slice(STAGE_SLICE_MS);
-    if (last === null) this.#turns.enqueue('stage', held);
+    const reply = run.slice(STAGE_SLICE_MS);
+    if (reply === null) this.#turns.enqueue('stage', held);
     else {
       held.staging = null;
       held.indexDebt.add(run.tookMs, held.shard.unindexed);
       this.#wake(held.key);
-      this.#post(last.reply, last.result?.commit ? [last.result.commit.body.buffer] : []);
+      const commit = 'result' in reply ? reply.result.commit : null;
+      this.#post(reply, commit ? [commit.body.buffer] : []);
     }
     this.#admit(held);
   }
 
   #read<O extends ReadOp>(id: number, held: HostedShard, op: O, params: WorkerOps[O]['params']): void {
-    const run = new ReadRun(id, readWork(op, held, params, this.#terms.monotonicMs), this.#terms);
+    const { monotonicMs, cpuMaxMs, waitMaxMs } = this.#terms;
+    const { steps, tooMuch } = readWork(op, held, params, monotonicMs);
+    const run = new SlicedRun(id, steps, monotonicMs, { cpuMaxMs, waitMaxMs, tooMuch });
     // Reads that arrive together get shorter first slices, so that other work does not wait for a
     // full slice of each.
     const { firstSliceMinMs, sliceMs } = this.#terms;
@@ -313,7 +325,7 @@ export class ShardHost {
   }
 
   /** Runs one slice of a read. Returns whether it is finished. */
-  #work(held: HostedShard, run: ReadRun, sliceMs: number): boolean {
+  #work(held: HostedShard, run: SlicedRun, sliceMs: number): boolean {
     const reply = run.slice(sliceMs);
     held.indexDebt.add(run.lastSliceMs, held.shard.unindexed);
     if (!reply) return false;
