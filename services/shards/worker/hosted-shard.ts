@@ -13,6 +13,7 @@ import type { ShardWriter, Staged } from '../engine/port.ts';
 import { IndexBackpressure } from './index-backpressure.ts';
 import { PageCursors } from './page-cursor.ts';
 import type { ShardSize, WorkerOp, WorkerRequest } from './protocol.ts';
+import type { ReadOp } from './reads.ts';
 import type { SlicedRun } from './sliced-run.ts';
 
 /** Maximum number of reads that a commit waits for. */
@@ -26,8 +27,11 @@ const CHANGES = new Set<WorkerOp>(['commit', 'replay', 'restore', 'endRestore'])
  */
 const RUNS_WHILE_STAGED = new Set<WorkerOp>(['commit', 'abort', 'size', 'close', 'next', 'leave']);
 
+/** A request that may have to wait. */
+export type WaitingRequest = WorkerRequest<Exclude<WorkerOp, ReadOp>>;
+
 export type Waiting =
-  | { kind: 'request'; request: WorkerRequest }
+  | { kind: 'request'; request: WaitingRequest }
   | { kind: 'read'; run: SlicedRun }
   | { kind: 'maintenance' };
 
@@ -84,7 +88,7 @@ export class HostedShard {
   }
 
   /** Queues a request until it may run. */
-  wait(request: WorkerRequest): void {
+  wait(request: WaitingRequest): void {
     this.#requestsWaiting++;
     const waiting: Waiting = { kind: 'request', request };
     if (RUNS_WHILE_STAGED.has(request.op)) this.#waiting.unshift(waiting);
@@ -150,7 +154,7 @@ export class HostedShard {
   }
 
   /** Removes and returns everything, because the shard is being closed. */
-  clear(): { reads: SlicedRun[]; requests: WorkerRequest[]; staging: SlicedRun<Staged> | null } {
+  clear(): { reads: SlicedRun[]; requests: WaitingRequest[]; staging: SlicedRun<Staged> | null } {
     const { staging } = this;
     this.staging = null;
     const waiting = this.#waiting.splice(0);

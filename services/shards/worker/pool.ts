@@ -127,7 +127,7 @@ export class ShardWorker implements WorkerRequests {
       this.#sizes.delete(key);
     }
     const id = this.#nextId++;
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const { promise, resolve, reject } = Promise.withResolvers<WorkerOps[O]['result']>();
     this.#pending.set(id, { op, key, isCancelled: false, resolve, reject });
     try {
       this.#thread.postMessage({ id, op, params }, transfer);
@@ -135,10 +135,10 @@ export class ShardWorker implements WorkerRequests {
       this.#pending.delete(id);
       throw error;
     }
-    if (signal === undefined) return promise as Promise<WorkerOps[O]['result']>;
+    if (signal === undefined) return promise;
     const cancel = (): void => this.#cancel(id, signal.reason);
     signal.addEventListener('abort', cancel);
-    return promise.finally(() => signal.removeEventListener('abort', cancel)) as Promise<WorkerOps[O]['result']>;
+    return promise.finally(() => signal.removeEventListener('abort', cancel));
   }
 
   #cancel(id: number, reason: unknown): void {

@@ -129,11 +129,9 @@ export interface WorkerRequests {
   ): Promise<WorkerOps[O]['result']>;
 }
 
-export interface WorkerRequest {
-  id: number;
-  op: WorkerOp;
-  params: WorkerOps[WorkerOp]['params'];
-}
+export type WorkerRequest<O extends WorkerOp = WorkerOp> = {
+  [op in O]: { id: number; op: op; params: WorkerOps[op]['params'] };
+}[O];
 
 /** Cancels a read whose caller no longer waits. It is answered as usual or refused. */
 export interface CancelRequest {

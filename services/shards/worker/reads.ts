@@ -8,7 +8,7 @@ import type { ShardReadOp } from '../../../lib/shard/read.ts';
 import type { ShardSnapshot, ShardWriter } from '../engine/port.ts';
 import { STEP_NS, StepMeter, type Steps } from '../steps.ts';
 import { PageCursor, type PageCursors } from './page-cursor.ts';
-import type { WorkerOp, WorkerOps } from './protocol.ts';
+import type { WorkerOps, WorkerRequest } from './protocol.ts';
 
 export type ReadOp = 'query' | 'fetch' | 'previewUpdates' | 'metadataBytes' | 'countNew' | ShardReadOp;
 
@@ -86,13 +86,12 @@ const READS: Reads = {
   },
 };
 
-export const isRead = (op: WorkerOp): op is ReadOp => Object.hasOwn(READS, op);
+export const isRead = (request: WorkerRequest): request is WorkerRequest<ReadOp> => Object.hasOwn(READS, request.op);
 
 /** Returns the work of a requested read. */
 export function readWork<O extends ReadOp>(
-  op: O,
+  { op, params }: Pick<WorkerRequest<O>, 'op' | 'params'>,
   from: ReadShard,
-  params: WorkerOps[O]['params'],
   monotonicMs: () => number,
 ): ReadWork {
   return {

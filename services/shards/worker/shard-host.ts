@@ -15,7 +15,7 @@ import { collectGarbage } from '../../../process/garbage.ts';
 import { IndexFailure, type ShardEngine, type ShardWrite, type ShardWriter } from '../engine/port.ts';
 import { runThrough, type Steps } from '../steps.ts';
 import { GraphUpgrades } from './graph-upgrades.ts';
-import { HostedShard } from './hosted-shard.ts';
+import { HostedShard, type WaitingRequest } from './hosted-shard.ts';
 import { fromPosted, type PostedWrite } from './posted-write.ts';
 import type {
   CancelRequest,
@@ -75,7 +75,8 @@ export interface HostOptions extends Partial<ReadSlices> {
   timers?: Timers;
 }
 
-type Handlers = WorkerHandlers<Exclude<WorkerOp, ReadOp | 'stage'>>;
+/** Operations other than reads and staging. */
+type HandledOp = Exclude<WorkerOp, ReadOp | 'stage'>;
 
 /** Handles requests and posts replies and notices. Independent of threads. */
 export class ShardHost {
@@ -130,20 +131,19 @@ export class ShardHost {
   }
 
   #receive(request: WorkerRequest): void {
-    const { id, op, params } = request;
-    const { key } = params as { key?: ShardKey | null };
-    const held = key ? this.#held.get(key) : undefined;
+    const held = this.#shardOf(request);
     if (held) this.#expire(held);
-    if (isRead(op) && held) this.#read(id, held, op, params as WorkerOps[ReadOp]['params']);
-    else if (isRead(op)) this.#refuse(id);
-    else {
-      if (held && !held.admits(op)) held.wait(request);
-      else this.#answer(request);
-      if (held) this.#admit(held);
+    if (isRead(request)) {
+      if (held) this.#read(request, held);
+      else this.#refuse(request.id);
+      return;
     }
+    if (held && !held.admits(request.op)) held.wait(request);
+    else this.#answer(request);
+    if (held) this.#admit(held);
   }
 
-  readonly #handlers: Handlers = {
+  readonly #handlers: WorkerHandlers<HandledOp> = {
     create: ({ key, spec }) => void this.#host(key, this.#engine.create(spec)),
     load: (params) => this.#load(params),
     restore: ({ key, records }) => this.#hosted(key).shard.restore(records),
@@ -197,6 +197,10 @@ export class ShardHost {
     ...recomputeHandlers((key) => this.#hosted(key).shard),
   };
 
+  #shardOf({ params }: WorkerRequest): HostedShard | undefined {
+    return 'key' in params && params.key !== null ? this.#held.get(params.key) : undefined;
+  }
+
   #hosted(key: ShardKey): HostedShard {
     const found = this.#held.get(key);
     if (!found) throw new ProvecError('UNAVAILABLE', OPENING_AGAIN);
@@ -227,16 +231,16 @@ export class ShardHost {
     this.#post({ id, fault: workerFaultOf(new ProvecError('UNAVAILABLE', OPENING_AGAIN)) }, []);
   }
 
-  #answer({ id, op, params }: WorkerRequest): void {
-    if (op === 'stage') return void this.#stage(id, params as WorkerOps['stage']['params']);
-    const { key } = params as { key?: ShardKey | null };
-    const held = key ? this.#held.get(key) : undefined;
+  #answer(request: WaitingRequest): void {
+    if (request.op === 'stage') return void this.#stage(request);
+    const { id, op } = request;
+    const held = this.#shardOf(request);
     held?.beforeOp(op);
     let tookMs = 0;
     try {
       const startedMs = this.#terms.monotonicMs();
-      const result = (this.#handlers[op as keyof Handlers] as (given: unknown) => unknown)(params);
-      if (isSteps(result)) return void this.#begin(new SlicedRun(id, () => result, this.#terms.monotonicMs), op, key);
+      const result = this.#handle(request);
+      if (isSteps(result)) return void this.#begin(request, result);
       tookMs = this.#terms.monotonicMs() - startedMs;
       this.#post({ id, result, tookMs }, []);
     } catch (error) {
@@ -250,8 +254,14 @@ export class ShardHost {
     this.#buildIfDue(held);
   }
 
-  #begin(run: SlicedRun, op: WorkerOp, key: ShardKey | null | undefined): void {
-    if (key) this.#runs.set(run, { key, held: op === 'load' ? undefined : this.#held.get(key) });
+  #handle<O extends HandledOp>({ op, params }: WorkerRequest<O>): WorkerOps[O]['result'] | Steps<unknown> {
+    return this.#handlers[op](params);
+  }
+
+  #begin({ id, op, params }: WorkerRequest<HandledOp>, steps: Steps<unknown>): void {
+    const run = new SlicedRun(id, () => steps, this.#terms.monotonicMs);
+    const key = 'key' in params ? params.key : null;
+    if (key !== null) this.#runs.set(run, { key, held: op === 'load' ? undefined : this.#held.get(key) });
     this.#slice(run, CHECKPOINTING.has(op) ? CHECKPOINT_SLICE_MS : RECOMPUTE_SLICE_MS);
   }
 
@@ -286,7 +296,7 @@ export class ShardHost {
   }
 
   /** Stages writes in turns, so that a large group delays others by at most one slice. */
-  #stage(id: number, { key, writes }: WorkerOps['stage']['params']): void {
+  #stage({ id, params: { key, writes } }: WorkerRequest<'stage'>): void {
     const held = this.#held.get(key);
     if (held) {
       const steps = held.shard.stage(unpacked(writes));
@@ -310,10 +320,10 @@ export class ShardHost {
     this.#admit(held);
   }
 
-  #read<O extends ReadOp>(id: number, held: HostedShard, op: O, params: WorkerOps[O]['params']): void {
+  #read(request: WorkerRequest<ReadOp>, held: HostedShard): void {
     const { monotonicMs, cpuMaxMs, waitMaxMs } = this.#terms;
-    const { steps, tooMuch } = readWork(op, held, params, monotonicMs);
-    const run = new SlicedRun(id, steps, monotonicMs, { cpuMaxMs, waitMaxMs, tooMuch });
+    const { steps, tooMuch } = readWork(request, held, monotonicMs);
+    const run = new SlicedRun(request.id, steps, monotonicMs, { cpuMaxMs, waitMaxMs, tooMuch });
     // Reads that arrive together get shorter first slices, so that other work does not wait for a
     // full slice of each.
     const { firstSliceMinMs, sliceMs } = this.#terms;

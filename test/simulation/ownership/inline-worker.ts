@@ -5,7 +5,13 @@ import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { memoryEngine } from '../../../services/shards/engine/memory-engine.ts';
 import type { ShardWorker } from '../../../services/shards/worker/pool.ts';
 import { WorkerLost } from '../../../services/shards/worker/pool.ts';
-import type { WorkerOp, WorkerOps, WorkerReply, WorkerRequests } from '../../../services/shards/worker/protocol.ts';
+import type {
+  WorkerOp,
+  WorkerOps,
+  WorkerReply,
+  WorkerRequest,
+  WorkerRequests,
+} from '../../../services/shards/worker/protocol.ts';
 import { ShardHost } from '../../../services/shards/worker/shard-host.ts';
 
 /** Changes a worker's result before it is delivered. */
@@ -113,7 +119,7 @@ export class InlineWorker implements WorkerRequests {
 
   #receive(id: number, op: WorkerOp, params: WorkerOps[WorkerOp]['params']): void {
     const { key } = params as { key: ShardKey };
-    this.#host.receive({ id, op, params });
+    this.#host.receive({ id, op, params } as WorkerRequest);
     if (op === 'close') this.lives.delete(key);
     else if (MAKES.has(op)) this.lives.set(key, { ...(params as WorkerOps['create']['params']).spec });
     if (op === 'replay' || op === 'endRestore' || op === 'load') this.replayed.add(key);

@@ -5,7 +5,12 @@ import type { ShardQuery, ShardWrite } from '../../../../../services/shards/engi
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { oneStep, runThrough } from '../../../../../services/shards/steps.ts';
 import { PageCursor, PageCursors } from '../../../../../services/shards/worker/page-cursor.ts';
-import type { WorkerOp, WorkerOps, WorkerReply } from '../../../../../services/shards/worker/protocol.ts';
+import type {
+  WorkerOp,
+  WorkerOps,
+  WorkerReply,
+  WorkerRequest,
+} from '../../../../../services/shards/worker/protocol.ts';
 import { ShardHost } from '../../../../../services/shards/worker/shard-host.ts';
 import {
   fetchFrom,
@@ -124,7 +129,7 @@ function startHost() {
     { monotonicMs: () => nowMs, timers: { after: () => () => undefined } },
   );
   const ask = <O extends WorkerOp>(op: O, params: WorkerOps[O]['params']): WorkerOps[O]['result'] => {
-    host.receive({ id: 1, op, params });
+    host.receive({ id: 1, op, params } as WorkerRequest);
     // Staging takes several turns.
     while (replies.length === 0 && later.length > 0) later.shift()!();
     const reply = replies.pop();

@@ -11,6 +11,7 @@ import type {
   WorkerOp,
   WorkerOps,
   WorkerReply,
+  WorkerRequest,
 } from '../../../../../services/shards/worker/protocol.ts';
 import { type HostOptions, ShardHost } from '../../../../../services/shards/worker/shard-host.ts';
 import { specWith } from '../../../../support/shard-engine.ts';
@@ -82,7 +83,7 @@ export class HostHarness {
   /** Returns the request's id. */
   send<O extends WorkerOp>(op: O, params: WorkerOps[O]['params']): number {
     const id = this.#nextId++;
-    this.#host.receive({ id, op, params });
+    this.#host.receive({ id, op, params } as WorkerRequest);
     return id;
   }
 

@@ -15,7 +15,8 @@ function shardOf(values: unknown[]): Shard {
 
 /** How often the work pauses during a phase. */
 function pauses(shard: Shard, phase: string): number {
-  const work = readWork('facets', { shard, readings: new PageCursors() }, { ...FACETS, limit: 1_000 }, () => 0);
+  const request = { op: 'facets', params: { ...FACETS, limit: 1_000 } } as const;
+  const work = readWork(request, { shard, readings: new PageCursors() }, () => 0);
   let count = 0;
   for (const said of { [Symbol.iterator]: () => work.steps() as Iterator<unknown> }) if (said === phase) count++;
   return count;
