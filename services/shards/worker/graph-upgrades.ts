@@ -11,16 +11,16 @@ export class GraphUpgrades {
   readonly #waiting = new Set<HostedShard>();
 
   /** Returns whether the shard may replace its graph now; otherwise it joins the queue. */
-  enter(held: HostedShard): boolean {
-    this.#current ??= held;
-    if (this.#current !== held) this.#waiting.add(held);
-    return this.#current === held;
+  enter(hosted: HostedShard): boolean {
+    this.#current ??= hosted;
+    if (this.#current !== hosted) this.#waiting.add(hosted);
+    return this.#current === hosted;
   }
 
   /** Removes the shard. Returns the shard whose turn begins now, which the caller must wake. */
-  leave(held: HostedShard): HostedShard | null {
-    this.#waiting.delete(held);
-    if (this.#current !== held) return null;
+  leave(hosted: HostedShard): HostedShard | null {
+    this.#waiting.delete(hosted);
+    if (this.#current !== hosted) return null;
     const [next = null] = this.#waiting;
     if (next !== null) this.#waiting.delete(next);
     this.#current = next;

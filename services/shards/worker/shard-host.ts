@@ -87,9 +87,9 @@ export class ShardHost {
   readonly #later: (run: () => void) => void;
   readonly #turns: TurnScheduler;
   readonly #upgrades = new GraphUpgrades();
-  readonly #held = new Map<ShardKey, HostedShard>();
-  /** Openings and savings of shards under way. A load has no `held`: its shard comes last. */
-  readonly #runs = new Map<SlicedRun, { key: ShardKey; held: HostedShard | undefined }>();
+  readonly #shards = new Map<ShardKey, HostedShard>();
+  /** Openings and savings of shards under way. A load has no `hosted`: its shard comes last. */
+  readonly #runs = new Map<SlicedRun, { key: ShardKey; hosted: HostedShard | undefined }>();
   /** Cancels the timers of shards with unfinished cursors. */
   readonly #expiring = new Map<HostedShard, () => void>();
   /** Milliseconds of background work since the last garbage collection. */
@@ -108,9 +108,9 @@ export class ShardHost {
     this.#timers = timers;
     this.#later = later;
     this.#turns = new TurnScheduler(later, this.#terms.monotonicMs, {
-      read: (held) => this.#continueRead(held),
-      stage: (held) => this.#continueStaging(held),
-      maintain: (held) => this.#maintain(held),
+      read: (hosted) => this.#continueRead(hosted),
+      stage: (hosted) => this.#continueStaging(hosted),
+      maintain: (hosted) => this.#maintain(hosted),
     });
   }
 
@@ -122,25 +122,25 @@ export class ShardHost {
 
   /** Cancels a running or waiting read. */
   cancel({ cancel, key }: CancelRequest): void {
-    const held = this.#held.get(key);
-    const run = held?.remove(cancel);
-    if (!held || !run) return;
+    const hosted = this.#shards.get(key);
+    const run = hosted?.remove(cancel);
+    if (!hosted || !run) return;
     this.#post(run.refuse(CANCELLED), []);
     if (run.hasKept) this.#wake(key);
-    this.#admit(held);
+    this.#admit(hosted);
   }
 
   #receive(request: WorkerRequest): void {
-    const held = this.#shardOf(request);
-    if (held) this.#expire(held);
+    const hosted = this.#shardOf(request);
+    if (hosted) this.#expire(hosted);
     if (isRead(request)) {
-      if (held) this.#read(request, held);
+      if (hosted) this.#read(request, hosted);
       else this.#refuse(request.id);
       return;
     }
-    if (held && !held.admits(request.op)) held.wait(request);
+    if (hosted && !hosted.admits(request.op)) hosted.wait(request);
     else this.#answer(request);
-    if (held) this.#admit(held);
+    if (hosted) this.#admit(hosted);
   }
 
   readonly #handlers: WorkerHandlers<HandledOp> = {
@@ -149,8 +149,8 @@ export class ShardHost {
     restore: ({ key, records }) => this.#hosted(key).shard.restore(records),
     endRestore: ({ key, seq, version }) => this.#thenWake(key, this.#hosted(key).shard.endRestore(seq, version)),
     replay: ({ key, entries, watchSeq, exactFromSeq, orClose = false }) => {
-      const held = this.#hosted(key);
-      const { shard } = held;
+      const hosted = this.#hosted(key);
+      const { shard } = hosted;
       let differs: number | null = null;
       let watched: ShardHead | null = null;
       for (const entry of entries) {
@@ -159,7 +159,7 @@ export class ShardHost {
         if (!isSame) differs ??= entry.seq;
         if (entry.seq === watchSeq) watched = shard.head;
       }
-      if (orClose && differs !== null) this.#drop(held);
+      if (orClose && differs !== null) this.#drop(hosted);
       this.#wake(key);
       return { head: shard.head, differs, watched };
     },
@@ -174,12 +174,12 @@ export class ShardHost {
       this.#wake(key);
     },
     next: ({ key, rest, pageMaxBytes }) => {
-      const page = this.#held.get(key)?.readings.next(rest, pageMaxBytes, this.#terms.monotonicMs()) ?? null;
+      const page = this.#shards.get(key)?.readings.next(rest, pageMaxBytes, this.#terms.monotonicMs()) ?? null;
       if (page?.rest === null) this.#wake(key);
       return page;
     },
     leave: ({ key, rest }) => {
-      this.#held.get(key)?.readings.end(rest);
+      this.#shards.get(key)?.readings.end(rest);
       this.#wake(key);
     },
     // Waits while a group is staged: beside a group of 2,000 records a proof takes 25 ms, in one
@@ -189,39 +189,39 @@ export class ShardHost {
     save: ({ key, folder }) => this.#thenWake(key, this.#save(this.#hosted(key).shard, folder)),
     close: ({ key }) => {
       this.#endRuns((run) => run.key === key);
-      const held = this.#held.get(key);
-      const bytes = held?.shard.bytes ?? 0;
-      if (held) this.#drop(held);
+      const hosted = this.#shards.get(key);
+      const bytes = hosted?.shard.bytes ?? 0;
+      if (hosted) this.#drop(hosted);
       if (bytes >= COLLECT_AFTER_FREED_BYTES) collectGarbage();
     },
     ...recomputeHandlers((key) => this.#hosted(key).shard),
   };
 
   #shardOf({ params }: WorkerRequest): HostedShard | undefined {
-    return 'key' in params && params.key !== null ? this.#held.get(params.key) : undefined;
+    return 'key' in params && params.key !== null ? this.#shards.get(params.key) : undefined;
   }
 
   #hosted(key: ShardKey): HostedShard {
-    const found = this.#held.get(key);
+    const found = this.#shards.get(key);
     if (!found) throw new ProvecError('UNAVAILABLE', OPENING_AGAIN);
     return found;
   }
 
   #host(key: ShardKey, shard: ShardWriter): void {
-    const former = this.#held.get(key);
+    const former = this.#shards.get(key);
     if (former) this.#drop(former);
-    this.#held.set(key, new HostedShard(key, shard));
+    this.#shards.set(key, new HostedShard(key, shard));
   }
 
   /** Closes a shard and answers everything that waits for it. */
-  #drop(held: HostedShard): void {
-    this.#held.delete(held.key);
-    this.#turns.remove(held);
-    this.#endUpgrade(held);
-    this.#expiring.get(held)?.();
-    this.#expiring.delete(held);
-    this.#endRuns((run) => run.held === held);
-    const { reads, requests, staging } = held.clear();
+  #drop(hosted: HostedShard): void {
+    this.#shards.delete(hosted.key);
+    this.#turns.remove(hosted);
+    this.#endUpgrade(hosted);
+    this.#expiring.get(hosted)?.();
+    this.#expiring.delete(hosted);
+    this.#endRuns((run) => run.hosted === hosted);
+    const { reads, requests, staging } = hosted.clear();
     for (const run of reads) this.#post(run.refuse(OPENING_AGAIN), []);
     if (staging !== null) this.#refuse(staging.id);
     for (const request of requests) this.#answer(request);
@@ -234,8 +234,8 @@ export class ShardHost {
   #answer(request: WaitingRequest): void {
     if (request.op === 'stage') return void this.#stage(request);
     const { id, op } = request;
-    const held = this.#shardOf(request);
-    held?.beforeOp(op);
+    const hosted = this.#shardOf(request);
+    hosted?.beforeOp(op);
     let tookMs = 0;
     try {
       const startedMs = this.#terms.monotonicMs();
@@ -246,12 +246,12 @@ export class ShardHost {
     } catch (error) {
       this.#post({ id, fault: workerFaultOf(error) }, []);
     }
-    if (!held || this.#held.get(held.key) !== held) return;
-    this.#turns.charge(held, tookMs);
+    if (!hosted || this.#shards.get(hosted.key) !== hosted) return;
+    this.#turns.charge(hosted, tookMs);
     // Opening a shard must not wait for its index to be built.
     if (op !== 'commit') return;
-    held.indexDebt.add(tookMs, held.shard.unindexed);
-    this.#buildIfDue(held);
+    hosted.indexDebt.add(tookMs, hosted.shard.unindexed);
+    this.#buildIfDue(hosted);
   }
 
   #handle<O extends HandledOp>({ op, params }: WorkerRequest<O>): WorkerOps[O]['result'] | Steps<unknown> {
@@ -261,7 +261,7 @@ export class ShardHost {
   #begin({ id, op, params }: WorkerRequest<HandledOp>, steps: Steps<unknown>): void {
     const run = new SlicedRun(id, () => steps, this.#terms.monotonicMs);
     const key = 'key' in params ? params.key : null;
-    if (key !== null) this.#runs.set(run, { key, held: op === 'load' ? undefined : this.#held.get(key) });
+    if (key !== null) this.#runs.set(run, { key, hosted: op === 'load' ? undefined : this.#shards.get(key) });
     this.#slice(run, CHECKPOINTING.has(op) ? CHECKPOINT_SLICE_MS : RECOMPUTE_SLICE_MS);
   }
 
@@ -287,7 +287,7 @@ export class ShardHost {
     return head;
   }
 
-  #endRuns(isMeant: (run: { key: ShardKey; held: HostedShard | undefined }) => boolean): void {
+  #endRuns(isMeant: (run: { key: ShardKey; hosted: HostedShard | undefined }) => boolean): void {
     for (const [run, of] of this.#runs) {
       if (!isMeant(of)) continue;
       this.#runs.delete(run);
@@ -297,90 +297,90 @@ export class ShardHost {
 
   /** Stages writes in turns, so that a large group delays others by at most one slice. */
   #stage({ id, params: { key, writes } }: WorkerRequest<'stage'>): void {
-    const held = this.#held.get(key);
-    if (held) {
-      const steps = held.shard.stage(unpacked(writes));
-      held.staging = new SlicedRun(id, () => steps, this.#terms.monotonicMs);
-      this.#turns.enqueue('stage', held);
+    const hosted = this.#shards.get(key);
+    if (hosted) {
+      const steps = hosted.shard.stage(unpacked(writes));
+      hosted.staging = new SlicedRun(id, () => steps, this.#terms.monotonicMs);
+      this.#turns.enqueue('stage', hosted);
     } else this.#refuse(id);
   }
 
-  #continueStaging(held: HostedShard): void {
-    const run = held.staging;
+  #continueStaging(hosted: HostedShard): void {
+    const run = hosted.staging;
     if (run === null) return;
     const reply = run.slice(STAGE_SLICE_MS);
-    if (reply === null) this.#turns.enqueue('stage', held);
+    if (reply === null) this.#turns.enqueue('stage', hosted);
     else {
-      held.staging = null;
-      held.indexDebt.add(run.tookMs, held.shard.unindexed);
-      this.#wake(held.key);
+      hosted.staging = null;
+      hosted.indexDebt.add(run.tookMs, hosted.shard.unindexed);
+      this.#wake(hosted.key);
       const commit = 'result' in reply ? reply.result.commit : null;
       this.#post(reply, commit ? [commit.body.buffer] : []);
     }
-    this.#admit(held);
+    this.#admit(hosted);
   }
 
-  #read(request: WorkerRequest<ReadOp>, held: HostedShard): void {
+  #read(request: WorkerRequest<ReadOp>, hosted: HostedShard): void {
     const { monotonicMs, cpuMaxMs, waitMaxMs } = this.#terms;
-    const { steps, tooMuch } = readWork(request, held, monotonicMs);
+    const { steps, tooMuch } = readWork(request, hosted, monotonicMs);
     const run = new SlicedRun(request.id, steps, monotonicMs, { cpuMaxMs, waitMaxMs, tooMuch });
     // Reads that arrive together get shorter first slices, so that other work does not wait for a
     // full slice of each.
     const { firstSliceMinMs, sliceMs } = this.#terms;
-    const isAnswered = this.#work(held, run, Math.max(firstSliceMinMs, sliceMs / (1 + held.reads)));
-    this.#turns.charge(held, run.lastSliceMs);
+    const isAnswered = this.#work(hosted, run, Math.max(firstSliceMinMs, sliceMs / (1 + hosted.reads)));
+    this.#turns.charge(hosted, run.lastSliceMs);
     if (isAnswered) return;
-    held.enter(run);
-    this.#awaitTurn(held);
+    hosted.enter(run);
+    this.#awaitTurn(hosted);
   }
 
   /** Runs one slice of a read. Returns whether it is finished. */
-  #work(held: HostedShard, run: SlicedRun, sliceMs: number): boolean {
+  #work(hosted: HostedShard, run: SlicedRun, sliceMs: number): boolean {
     const reply = run.slice(sliceMs);
-    held.indexDebt.add(run.lastSliceMs, held.shard.unindexed);
+    hosted.indexDebt.add(run.lastSliceMs, hosted.shard.unindexed);
     if (!reply) return false;
     this.#post(reply, []);
-    this.#buildIfDue(held);
-    if (run.hasKept) this.#wake(held.key);
-    if (run.hasBuilt) this.#post({ id: null, key: held.key, size: held.size }, []);
-    if (held.readings.size > 0) this.#expireLater(held);
+    this.#buildIfDue(hosted);
+    if (run.hasKept) this.#wake(hosted.key);
+    if (run.hasBuilt) this.#post({ id: null, key: hosted.key, size: hosted.size }, []);
+    if (hosted.readings.size > 0) this.#expireLater(hosted);
     return true;
   }
 
   /** Starts everything that is waiting and may run now. */
-  #admit(held: HostedShard): void {
-    for (let next = held.admitNext(); next; next = held.admitNext()) {
+  #admit(hosted: HostedShard): void {
+    for (let next = hosted.admitNext(); next; next = hosted.admitNext()) {
       if (next.kind === 'request') this.#answer(next.request);
-      else if (next.kind === 'maintenance') this.#maintain(held);
+      else if (next.kind === 'maintenance') this.#maintain(hosted);
     }
-    this.#awaitTurn(held);
+    this.#awaitTurn(hosted);
   }
 
-  #awaitTurn(held: HostedShard): void {
-    if (this.#held.get(held.key) !== held) return;
-    if (held.hasReads) this.#turns.enqueue('read', held);
-    if (held.readings.size > 0) this.#expireLater(held);
+  #awaitTurn(hosted: HostedShard): void {
+    if (this.#shards.get(hosted.key) !== hosted) return;
+    if (hosted.hasReads) this.#turns.enqueue('read', hosted);
+    if (hosted.readings.size > 0) this.#expireLater(hosted);
   }
 
   /** Expired cursors would keep the shard from being compacted. */
-  #expire(held: HostedShard): void {
-    if (held.readings.expire(this.#terms.monotonicMs())) this.#wake(held.key);
+  #expire(hosted: HostedShard): void {
+    if (hosted.readings.expire(this.#terms.monotonicMs())) this.#wake(hosted.key);
   }
 
   /** A timer is needed, because there may be no further request to trigger the expiry. */
-  #expireLater(held: HostedShard): void {
-    if (this.#expiring.has(held)) return;
+  #expireLater(hosted: HostedShard): void {
+    if (this.#expiring.has(hosted)) return;
     const cancel = this.#timers.after(INTERNAL_LIMITS.unaskedPageMaxMs + TIMER_SLACK_MS, () => {
-      this.#expiring.delete(held);
-      this.#expire(held);
-      if (held.readings.size > 0) this.#expireLater(held);
+      this.#expiring.delete(hosted);
+      this.#expire(hosted);
+      if (hosted.readings.size > 0) this.#expireLater(hosted);
     });
-    this.#expiring.set(held, cancel);
+    this.#expiring.set(hosted, cancel);
   }
 
   #wake(key: ShardKey): void {
-    const held = this.#held.get(key);
-    if (held) this.#turns.enqueue('maintain', held);
+    const hosted = this.#shards.get(key);
+    if (hosted) this.#turns.enqueue('maintain', hosted);
   }
 
   /** Pinned records delayed compaction, so maintenance is woken after the steps. */
@@ -392,37 +392,37 @@ export class ShardHost {
     }
   }
 
-  #continueRead(held: HostedShard): void {
-    held.takeTurn((run) => this.#work(held, run, this.#terms.sliceMs));
-    this.#admit(held);
+  #continueRead(hosted: HostedShard): void {
+    hosted.takeTurn((run) => this.#work(hosted, run, this.#terms.sliceMs));
+    this.#admit(hosted);
   }
 
-  #maintain(held: HostedShard): void {
+  #maintain(hosted: HostedShard): void {
     // Maintenance waits for the staging; in between, it would take a third of the time under load.
-    if (held.staging !== null) return;
-    if (held.isRead) return void held.waitForMaintenance();
-    if (this.#maintainSlice(held)) {
-      this.#turns.enqueue('maintain', held);
+    if (hosted.staging !== null) return;
+    if (hosted.isRead) return void hosted.waitForMaintenance();
+    if (this.#maintainSlice(hosted)) {
+      this.#turns.enqueue('maintain', hosted);
       return;
     }
-    this.#post({ id: null, key: held.key, size: held.size }, []);
-    const isFreed = held.hasFreed(COLLECT_AFTER_FREED_BYTES);
+    this.#post({ id: null, key: hosted.key, size: hosted.size }, []);
+    const isFreed = hosted.hasFreed(COLLECT_AFTER_FREED_BYTES);
     if ((this.#workedMs < COLLECT_AFTER_WORK_MS && !isFreed) || this.#turns.has('maintain')) return;
     this.#workedMs = 0;
     collectGarbage();
   }
 
-  #buildIfDue(held: HostedShard): void {
-    if (!held.indexDebt.isDue || held.isRead) return;
-    this.#maintainSlice(held);
+  #buildIfDue(hosted: HostedShard): void {
+    if (!hosted.indexDebt.isDue || hosted.isRead) return;
+    this.#maintainSlice(hosted);
   }
 
   /** Returns true while there is more to do. */
-  #maintainSlice(held: HostedShard): boolean {
-    const { key, shard, indexDebt } = held;
-    held.beforeChange();
+  #maintainSlice(hosted: HostedShard): boolean {
+    const { key, shard, indexDebt } = hosted;
+    hosted.beforeChange();
     const startedMs = this.#terms.monotonicMs();
-    const mayUpgrade = shard.hasOutdatedIndex && this.#upgrades.enter(held);
+    const mayUpgrade = shard.hasOutdatedIndex && this.#upgrades.enter(hosted);
     let more = false;
     try {
       more = shard.maintain(indexDebt.nextSliceMs(MAINTAIN_SLICE_MS), mayUpgrade);
@@ -437,14 +437,14 @@ export class ShardHost {
       this.#timers.after(error.pauseMs + TIMER_SLACK_MS, () => this.#wake(key));
       return false;
     } finally {
-      if (mayUpgrade && !(more && shard.hasOutdatedIndex)) this.#endUpgrade(held);
+      if (mayUpgrade && !(more && shard.hasOutdatedIndex)) this.#endUpgrade(hosted);
       this.#workedMs += this.#terms.monotonicMs() - startedMs;
     }
   }
 
   /** Lets the next shard replace its outdated graph. */
-  #endUpgrade(held: HostedShard): void {
-    const next = this.#upgrades.leave(held);
+  #endUpgrade(hosted: HostedShard): void {
+    const next = this.#upgrades.leave(hosted);
     if (next !== null) this.#wake(next.key);
   }
 }

@@ -6,7 +6,7 @@ const KINDS = ['read', 'stage', 'maintain'] as const;
 export type TurnKind = (typeof KINDS)[number];
 
 /** Runs one slice of each kind of work, without blocking. */
-export type TurnWork = { readonly [kind in TurnKind]: (held: HostedShard) => void };
+export type TurnWork = { readonly [kind in TurnKind]: (hosted: HostedShard) => void };
 
 /** Minimum charge per turn, in ms, so that many short turns count as well. */
 const LEAST_MS = 0.1;
@@ -36,25 +36,25 @@ class AccountQueue implements FairFlow {
     return this.#waiting[kind].size > 0;
   }
 
-  add(kind: TurnKind, held: HostedShard): void {
-    this.#waiting[kind].add(held);
+  add(kind: TurnKind, hosted: HostedShard): void {
+    this.#waiting[kind].add(hosted);
   }
 
-  delete(held: HostedShard): void {
-    for (const kind of KINDS) this.#waiting[kind].delete(held);
+  delete(hosted: HostedShard): void {
+    for (const kind of KINDS) this.#waiting[kind].delete(hosted);
   }
 
   /**
    * Removes and returns the next turn, alternating between kinds and, within a kind, between
    * shards.
    */
-  take(): { kind: TurnKind; held: HostedShard } | null {
+  take(): { kind: TurnKind; hosted: HostedShard } | null {
     const next = KINDS.indexOf(this.#last) + 1;
     for (const kind of [...KINDS.slice(next), ...KINDS.slice(0, next)]) {
-      for (const held of this.#waiting[kind]) {
-        this.#waiting[kind].delete(held);
+      for (const hosted of this.#waiting[kind]) {
+        this.#waiting[kind].delete(hosted);
         this.#last = kind;
-        return { kind, held };
+        return { kind, hosted };
       }
     }
     return null;
@@ -94,9 +94,9 @@ export class TurnScheduler {
   }
 
   /** Queues the shard for a turn, unless it is already queued for one of this kind. */
-  enqueue(kind: TurnKind, held: HostedShard): void {
-    const account = this.#accountOf(held);
-    account.add(kind, held);
+  enqueue(kind: TurnKind, hosted: HostedShard): void {
+    const account = this.#accountOf(hosted);
+    account.add(kind, hosted);
     this.#accounts.setWaiting(account, true);
     this.#schedule();
   }
@@ -105,8 +105,8 @@ export class TurnScheduler {
    * Charges a shard's account for time its requests took outside its turns, while any turn is
    * queued.
    */
-  charge(held: HostedShard, tookMs: number): void {
-    if (this.#comes) this.#accountOf(held).startTag += tookMs;
+  charge(hosted: HostedShard, tookMs: number): void {
+    if (this.#comes) this.#accountOf(hosted).startTag += tookMs;
   }
 
   /** Runs a turn if one has waited too long. Call it after each request. */
@@ -115,14 +115,14 @@ export class TurnScheduler {
   }
 
   /** Removes the shard from all queues. */
-  remove(held: HostedShard): void {
-    const account = this.#accountOf(held);
-    account.delete(held);
+  remove(hosted: HostedShard): void {
+    const account = this.#accountOf(hosted);
+    account.delete(hosted);
     this.#accounts.setWaiting(account, !account.isEmpty);
   }
 
-  #accountOf(held: HostedShard): AccountQueue {
-    return this.#accounts.of(held.shard.spec.accountId);
+  #accountOf(hosted: HostedShard): AccountQueue {
+    return this.#accounts.of(hosted.shard.spec.accountId);
   }
 
   #schedule(): void {
@@ -144,7 +144,7 @@ export class TurnScheduler {
     this.#accounts.begin(account);
     this.#accounts.setWaiting(account, !account.isEmpty);
     const beganMs = this.#monotonicMs();
-    this.#work[turn.kind](turn.held);
+    this.#work[turn.kind](turn.hosted);
     const endedMs = this.#monotonicMs();
     account.startTag += Math.max(LEAST_MS, endedMs - beganMs);
     this.#lastTurnMs = endedMs;
