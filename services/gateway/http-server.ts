@@ -166,13 +166,16 @@ export class HttpServer {
   /**
    * Detects clients that are gone on connections where reading does not reveal it, because they are
    * half-closed or held. A vanished client resets the connection, and the next write fails.
-   * HTTP/1.1 clients ignore interim responses, but undici takes an unexpected 100 as an error.
+   * HTTP/1.1 clients ignore interim responses, but undici takes an unexpected 100 as an error. In a
+   * response that has begun, white space between two pieces of JSON serves the same purpose.
    */
   #probe(): void {
     for (const res of this.#inFlight) {
       const { socket } = res;
-      if (socket === null || res.headersSent || res.req.httpVersion !== '1.1' || socket.writableLength > 0) continue;
-      if (socket.readableEnded || this.#pipelined.isHeld(socket)) res.writeProcessing();
+      if (socket === null || res.req.httpVersion !== '1.1' || socket.writableLength > 0) continue;
+      if (!socket.readableEnded && !this.#pipelined.isHeld(socket)) continue;
+      if (!res.headersSent) res.writeProcessing();
+      else if (isStreamedJson(res)) res.write(' ');
     }
   }
 
@@ -264,3 +267,9 @@ function end(socket: Socket, { allow, code, message, status }: ProvecError, requ
   ].join('\r\n');
   socket.end(response, () => socket.destroy());
 }
+
+/** Whether the body is JSON that is sent in pieces, between which white space changes nothing. */
+const isStreamedJson = (res: ServerResponse): boolean =>
+  !res.writableEnded &&
+  !res.hasHeader('Content-Length') &&
+  String(res.getHeader('Content-Type')).startsWith('application/json');

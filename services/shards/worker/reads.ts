@@ -114,7 +114,7 @@ export function withSnapshot<T>(shard: ShardWriter, read: (snapshot: ShardSnapsh
 }
 
 /** Reads the state that is the newest at the first step. */
-export function* onSnapshot<T>(shard: ShardWriter, read: (snapshot: ShardSnapshot) => Steps<T>): Steps<T> {
+function* onSnapshot<T>(shard: ShardWriter, read: (snapshot: ShardSnapshot) => Steps<T>): Steps<T> {
   const snapshot = shard.snapshot();
   try {
     return yield* read(snapshot);

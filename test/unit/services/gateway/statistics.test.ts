@@ -9,6 +9,8 @@ import { type Edge, KEY, startEdge, until } from './harness.ts';
 
 const STATS = '/pinecone/indexes/docs/describe_index_stats';
 const PAGE = 500;
+/** Chunk of white space, which shows the gateway whether a half-closed connection is still read. */
+const PROBE = '\r\n1\r\n \r\n';
 /** In order. The default namespace comes first, and one has Pinecone's name for the default. */
 const NAMES = [
   '',
@@ -52,14 +54,33 @@ test('the client gets the first part while the rest is read, which ends when it 
   stuckFrom = 2;
   signals.length = 0;
   const connection = new RawConnection(edge.port);
-  connection.write(`GET ${STATS} HTTP/1.1\r\nHost: x\r\nApi-Key: ${KEY}\r\n\r\n`);
-  await connection.until((received) => received.includes('n000100'));
+  connection.socket.end(`GET ${STATS} HTTP/1.1\r\nHost: x\r\nApi-Key: ${KEY}\r\n\r\n`);
+  await connection.until((received) => received.includes('n000100') && received.includes(PROBE));
   await until(() => signals.length === 3);
   const last = signals.at(-1)!;
   expect(last.aborted).toBe(false);
   connection.socket.destroy();
   if (!last.aborted) await once(last, 'abort');
   expect(signals).toHaveLength(3);
+});
+
+test('a client that has ended its side and still reads gets the whole answer', async () => {
+  const page = Promise.withResolvers<object>();
+  const namespaces = NAMES.slice(2, 502).map((name) => ({ name, vectorCount: 1 }));
+  const first = { namespaces, nextCursor: 'more' };
+  const own = await startEdge({
+    actions: { 'collections.namespaces': ({ cursor }) => (cursor === undefined ? first : page.promise) },
+  });
+  const connection = new RawConnection(own.port);
+  connection.socket.end(`GET ${STATS} HTTP/1.1\r\nHost: x\r\nApi-Key: ${KEY}\r\n\r\n`);
+  await connection.until((received) => received.includes(PROBE));
+  page.resolve({ namespaces: [{ name: 'last', vectorCount: 1 }] });
+  const [, ...chunks] = (await connection.end()).split(/\r\n(?:\r\n)?[0-9a-f]+\r\n/);
+  expect(JSON.parse(chunks.join(''))).toMatchObject({
+    namespaces: { last: { vectorCount: 1 } },
+    totalVectorCount: 501,
+  });
+  await own.stop();
 });
 
 test("counting the namespaces of a listing ends with the request's time", async () => {
