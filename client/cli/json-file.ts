@@ -4,7 +4,10 @@ import { parseJsonBytes } from '../verify/json-text.ts';
 /** An error that the user can fix; shown as one line without a stack. */
 export class InputError extends Error {}
 
-/** Reads a JSON file. Throws Misuse if that fails. */
+/** A node of the ledger could not be asked. */
+export class UnreachableLedgerError extends InputError {}
+
+/** Reads a JSON file. Throws InputError if that fails. */
 export async function readJson(path: string): Promise<unknown> {
   try {
     return parseJsonBytes(await readFile(path));

@@ -2,15 +2,15 @@ import { type AccountContent, accountIn, ledgerAccount } from '../verify/ledger-
 import { LedgerError } from '../verify/ledger-node.ts';
 import { ledgerTransaction, transactionIn } from '../verify/ledger-transaction.ts';
 import type { Ledger } from '../verify/verify-on-ledger.ts';
-import { InputError, readJson } from './json-file.ts';
+import { InputError, readJson, UnreachableLedgerError } from './json-file.ts';
 
-/** Functions that read the ledger. They reject with Misuse if it cannot be read. */
+/** Functions that read the ledger. They reject with an InputError if it cannot be read. */
 export type LedgerSource = Pick<Ledger, 'readAccount' | 'readTransaction'>;
 
 /** Reads from a node of the ledger. */
 export const nodeAt = (url: string): LedgerSource => ({
-  readAccount: (address) => asInputError(() => ledgerAccount(url, address)),
-  readTransaction: (signature) => asInputError(() => ledgerTransaction(url, signature)),
+  readAccount: (address) => asInputError(() => ledgerAccount(url, address), UnreachableLedgerError),
+  readTransaction: (signature) => asInputError(() => ledgerTransaction(url, signature), UnreachableLedgerError),
 });
 
 /** Reads files with a node's answers to getAccountInfo and, optionally, to getTransaction. */
@@ -21,13 +21,13 @@ export const answersIn = (accountPath: string, transactionPath: string | undefin
 
 async function readAs<T>(path: string, read: (answer: unknown, source: string) => T): Promise<T> {
   const answer = await readJson(path);
-  return asInputError(async () => read(answer, path));
+  return asInputError(async () => read(answer, path), InputError);
 }
 
-async function asInputError<T>(read: () => Promise<T>): Promise<T> {
+async function asInputError<T>(read: () => Promise<T>, Kind: typeof InputError): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    throw error instanceof LedgerError ? new InputError(error.message) : error;
+    throw error instanceof LedgerError ? new Kind(error.message) : error;
   }
 }

@@ -13,6 +13,10 @@ export type TrustBasis = { root: string } | ({ authority: string } & LedgerSourc
 
 export interface Verdict {
   isProven: boolean;
+  /** What is proven; null if nothing is. */
+  outcome: 'present' | 'absent' | null;
+  /** Why it is not proven; null if it is. */
+  failure: VerificationError | null;
   /** Contain text from the proof: pass them through `printable` before printing. */
   lines: string[];
 }
@@ -50,6 +54,8 @@ export async function verdictOn(
     const place = `in the collection ${pinned}${isProvenOf ? '' : ' (as the proof names it)'}`;
     return {
       isProven: true,
+      outcome,
+      failure: null,
       lines: [
         ...headline(outcome, proof, place, evidence),
         ...(outcome === 'present' ? [`  content    ${comparison(expected)}`] : []),
@@ -61,7 +67,12 @@ export async function verdictOn(
     };
   } catch (error) {
     if (!(error instanceof VerificationError)) throw error;
-    return { isProven: false, lines: [`NOT PROVEN  ${error.message} (${error.reason})`] };
+    return {
+      isProven: false,
+      outcome: null,
+      failure: error,
+      lines: [`NOT PROVEN  ${error.message} (${error.reason})`],
+    };
   }
 }
 
