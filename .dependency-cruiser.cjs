@@ -108,18 +108,32 @@ module.exports = {
       to: { pathNot: '^client/(?!cli/)|node_modules/@noble/hashes/' },
     },
     {
+      name: 'command-is-a-client',
+      comment: 'The command knows the service by its client alone, and nothing but commander besides Node.',
+      severity: 'error',
+      from: { path: '^cli/' },
+      to: { pathNot: '^(cli|client)/|node_modules/commander/', dependencyTypesNot: ['core'] },
+    },
+    {
+      name: 'command-on-top',
+      comment: 'Nothing imports the command.',
+      severity: 'error',
+      from: { pathNot: '^(cli|test)/' },
+      to: { path: '^cli/' },
+    },
+    {
       name: 'server-hashes-itself',
       comment:
         'Server and client share how an account and JSON are read, and nothing else: tests hold their hashes against each other.',
       severity: 'error',
-      from: { pathNot: '^(client|test)/' },
+      from: { pathNot: '^(cli|client|test)/' },
       to: { path: '^client/', pathNot: '^client/verify/(json-text|token-metadata|verification-error)\\.ts$' },
     },
     {
       name: 'server-bounds-json',
       comment: 'The parser itself takes any number of escaped keys; what the server parses has a bound.',
       severity: 'error',
-      from: { pathNot: '^(client|test)/|^lib/json/text\\.ts$' },
+      from: { pathNot: '^(cli|client|test)/|^lib/json/text\\.ts$' },
       to: { path: '^client/verify/json-text\\.ts$' },
     },
     {

@@ -6,7 +6,7 @@
 import { execFileSync } from 'node:child_process';
 
 const ROOMS = ['services', 'contracts', 'store', 'transport', 'mixins', 'repl', 'process', 'lib'];
-const ROOTS = ['launch.ts', 'start.ts', 'provec.ts', 'moleculer.config.ts', ...ROOMS, 'client'];
+const ROOTS = ['launch.ts', 'start.ts', 'provec.ts', 'moleculer.config.ts', ...ROOMS, 'client', 'cli'];
 const OUTPUT_MAX_BYTES = 256 * 1024 * 1024;
 
 interface Cruised {

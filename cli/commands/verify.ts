@@ -1,0 +1,135 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Command } from 'commander';
+import { InputError } from '../../client/cli/json-file.ts';
+import { printable } from '../../client/cli/printable.ts';
+import { verdictOnFile } from '../../client/cli/proof-file.ts';
+import type { Api, Collection } from '../../client/index.ts';
+import { EXIT } from '../exit-code.ts';
+import { examples } from '../option-values.ts';
+import { Progress } from '../output/progress.ts';
+import { fieldLines, green, red, tableLines } from '../output/table.ts';
+import { inSession, type Session } from '../session.ts';
+import { verdictOnExport } from '../verified-export.ts';
+
+/** First and longest wait, in ms, between two questions about a running verification. */
+const FIRST_WAIT_MS = 50;
+const WAIT_MAX_MS = 2_000;
+
+interface VerifyOptions {
+  proof?: string;
+  export?: string;
+  root?: string;
+  authority?: string;
+  rpc?: string;
+  account?: string;
+  transaction?: string;
+  collection?: string;
+  id?: string;
+  namespace?: string;
+  record?: string;
+  present?: true;
+  absent?: true;
+}
+
+export const verifyCommand = (): Command =>
+  new Command('verify')
+    .description('compare a collection with the ledger; or check a kept proof or export without the service')
+    .argument('[collection]', 'its name or an alias: the service recomputes the root of what it stores')
+    .option('--proof <file>', 'check this proof, as provec prove wrote it')
+    .option('--export <file>', 'check this export, as provec export wrote it')
+    .option('--root <hex>', "the collection's root, from a source that you trust")
+    .option('--authority <address>', 'the address that alone may write to the ledger, from a source that you trust')
+    .option('--rpc <url>', 'a node of the ledger that you trust')
+    .option('--account <file>', "in place of --rpc: such a node's answer to getAccountInfo (base64)")
+    .option('--transaction <file>', 'with --account: its answer to getTransaction (base64, finalized)')
+    .option('--collection <uuid>', 'id of the collection that it must be about')
+    .option('--id <id>', 'with --proof: the record that it must be about')
+    .option('--namespace <name>', 'with --proof: namespace of the record')
+    .option('--record <file>', 'with --proof: content that the record must have')
+    .option('--present', 'with --proof: accept only a proof of presence')
+    .option('--absent', 'with --proof: accept only a proof of absence')
+    .addHelpText(
+      'after',
+      examples(
+        'provec verify notes',
+        'provec prove notes a --out proof.json',
+        'provec verify --proof proof.json --id a --authority "$AUTHORITY" --rpc "$LEDGER"',
+        'provec export notes --out notes.ndjson',
+        'provec verify --export notes.ndjson --authority "$AUTHORITY" --rpc "$LEDGER"',
+      ),
+    )
+    .action(
+      inSession(async (session, name: string | undefined, options: VerifyOptions) => {
+        const { proof, export: exported, ...others } = options;
+        if ([name, proof, exported].filter((each) => each !== undefined).length !== 1)
+          throw new InputError('Give one of: a collection, --proof, --export.');
+        if (proof !== undefined) return verifyProofFile(session, proof, others);
+        if (exported !== undefined) return verifyExportFile(session, exported, others);
+        const [option] = Object.keys(others);
+        if (option !== undefined) throw new InputError(`--${option} goes with --proof or --export.`);
+        return verifyOnline(session, await session.collection(name!));
+      }),
+    );
+
+/** Asks the service to compare what it stores with the ledger. */
+async function verifyOnline(session: Session, collection: Collection): Promise<number> {
+  const result = await finished(session, collection);
+  await session.print(result, () => verdictLines(result));
+  return result.verified ? EXIT.done : EXIT.negative;
+}
+
+/** Waits for a verification in the background, which has no time limit. */
+async function finished({ request }: Session, collection: Collection): Promise<Api.VerifyResult> {
+  const progress = new Progress('verifying');
+  let run = await collection.startVerification(request);
+  for (let waitMs = FIRST_WAIT_MS; run.state === 'running'; waitMs = Math.min(2 * waitMs, WAIT_MAX_MS)) {
+    const { scanned, total } = run.progress;
+    progress.update(scanned, total === 0 ? null : scanned / total);
+    await delay(waitMs, undefined, request);
+    run = await collection.getVerification(run.id, request);
+  }
+  progress.end();
+  if (run.result === undefined) throw new Error(`the verification failed: ${run.error?.message}`);
+  return run.result;
+}
+
+function verdictLines({ differences = [], ...result }: Api.VerifyResult): string[] {
+  const { verified, state, reason, vectorCount, version, anchoredVersion, computedRoot, onChainRoot } = result;
+  return [
+    verified ? green('VERIFIED') : red(`NOT VERIFIED  ${printable(reason ?? state)}`),
+    ...fieldLines({
+      state,
+      vectorCount,
+      version,
+      anchoredVersion,
+      computedRoot,
+      onChainRoot,
+      ledgerAddress: result.ledgerAddress,
+      checkedAt: result.checkedAt,
+    }),
+    ...(differences.length === 0
+      ? []
+      : tableLines(
+          ['id', 'namespace', 'what'],
+          differences.map(({ id, namespace, what }) => [id, namespace, what]),
+        )),
+  ];
+}
+
+async function verifyProofFile(session: Session, path: string, options: Omit<VerifyOptions, 'proof' | 'export'>) {
+  const { isProven, outcome, failure, lines } = await verdictOnFile(path, options);
+  await session.print({ verified: isProven, outcome, reason: failure?.reason, message: failure?.message }, () =>
+    lines.map(printable),
+  );
+  return isProven ? EXIT.done : EXIT.negative;
+}
+
+async function verifyExportFile(session: Session, path: string, options: Omit<VerifyOptions, 'proof' | 'export'>) {
+  const { id, namespace, record, present, absent, collection, ...trust } = options;
+  const other = Object.keys({ ...(id && { id }), ...(namespace && { namespace }), ...(record && { record }) })[0];
+  if (other !== undefined) throw new InputError(`--${other} goes with --proof.`);
+  if (present || absent) throw new InputError('--present and --absent go with --proof.');
+  const { document, lines } = await verdictOnExport(path, trust, collection);
+  await session.print(document, () => lines.map(printable));
+  return document.verified ? EXIT.done : EXIT.negative;
+}

@@ -1,0 +1,32 @@
+import { printable } from '../../client/cli/printable.ts';
+
+/**
+ * Ends the process quietly when the reader of stdout or stderr is gone, as in `provec list | head`.
+ */
+export function endOnClosedPipe(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      process.exit(0);
+    });
+  }
+}
+
+/** Writes to stdout. Resolves when more may be written, so that a slow reader slows the command. */
+export function write(text: string | Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.stdout.write(text)) resolve();
+    else process.stdout.once('drain', resolve);
+  });
+}
+
+/** Writes a line for people to stderr. */
+export function writeError(message: string): Promise<void> {
+  return new Promise((resolve) => process.stderr.write(`provec: ${printable(message)}\n`, () => resolve()));
+}
+
+/** Resolves when everything is written: a pipe may still hold output when a command has ended. */
+export async function writesEnded(): Promise<void> {
+  for (const stream of [process.stdout, process.stderr])
+    await new Promise<void>((resolve) => stream.write('', () => resolve()));
+}

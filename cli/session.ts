@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import type { Collection, Provec, RequestOptions } from '../client/index.ts';
+import { clientOf } from './client.ts';
+import { commandSignal } from './interruption.ts';
+import { jsonLine } from './output/json.ts';
+import { write } from './output/streams.ts';
+import { connectionOf, type GlobalOptions } from './settings.ts';
+
+/** What a command works with: its options, the client, and stdout. */
+export class Session {
+  readonly options: GlobalOptions;
+  /** Passed to every request; aborts when the user interrupts the command. */
+  readonly request: RequestOptions & { signal: AbortSignal } = { signal: commandSignal };
+
+  constructor(options: GlobalOptions) {
+    this.options = options;
+  }
+
+  get isJson(): boolean {
+    return this.options.json === true;
+  }
+
+  /** Returns a client for the chosen service. Its warnings go to stderr. */
+  async client(): Promise<Provec> {
+    return clientOf(await connectionOf(this.options));
+  }
+
+  async collection(name: string): Promise<Collection> {
+    return (await this.client()).collection(name);
+  }
+
+  /** Prints a result: the document with `--json`, else the lines for people. */
+  async print(document: object, lines: () => readonly string[]): Promise<void> {
+    await write(this.isJson ? jsonLine(document) : `${lines().join('\n')}\n`);
+  }
+}
+
+/**
+ * Makes the action of a command. `run` gets the command's arguments and options, and returns the
+ * exit code, nothing for 0.
+ */
+export function inSession<A extends unknown[]>(
+  run: (session: Session, ...args: A) => Promise<number> | Promise<void>,
+): (...args: [...A, Command]) => Promise<void> {
+  return async (...args) => {
+    const command = args.at(-1) as Command;
+    const session = new Session(command.optsWithGlobals<GlobalOptions>());
+    process.exitCode = (await run(session, ...(args.slice(0, -1) as A))) ?? 0;
+  };
+}
