@@ -1,4 +1,4 @@
-import { Provec } from '../client/index.ts';
+import { Provec } from '../client/provec.ts';
 import { writeError } from './output/streams.ts';
 import type { Profile } from './profile.ts';
 
@@ -17,13 +17,11 @@ function noticingFetch(url: string): typeof fetch {
   return async (...args) => {
     if (hasFailed && !isNoted) {
       isNoted = true;
-      void writeError(`no answer from ${url}; trying again for up to a minute`);
+      void writeError(`${url} does not answer; trying again for up to a minute`);
     }
-    try {
-      return await fetch(...args);
-    } catch (error) {
-      hasFailed = true;
-      throw error;
-    }
+    hasFailed = true;
+    const response = await fetch(...args);
+    hasFailed = response.status >= 500;
+    return response;
   };
 }

@@ -1,7 +1,8 @@
 /** Exit codes of the command, and the code and message of each kind of error. */
 import { CommanderError } from 'commander';
 import { InputError, UnreachableLedgerError } from '../client/cli/json-file.ts';
-import { APIStatusError, LedgerError, ProvecError } from '../client/index.ts';
+import { APIStatusError, ProvecError } from '../client/http/errors.ts';
+import { LedgerError } from '../client/verify/ledger-node.ts';
 import { Interrupted } from './interruption.ts';
 
 export const EXIT = {
@@ -62,6 +63,5 @@ function usageFailure({ code, exitCode, message }: CommanderError): Failure {
   return { exitCode: EXIT.misused, code: 'USAGE', message: what };
 }
 
-/** Recognizes errors of the file system. */
-const isFileError = (error: unknown): boolean =>
-  typeof error === 'object' && error !== null && 'syscall' in error && ('path' in error || 'dest' in error);
+/** Recognizes errors of the file system. The client wraps those of the network. */
+const isFileError = (error: unknown): boolean => typeof error === 'object' && error !== null && 'syscall' in error;

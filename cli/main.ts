@@ -1,6 +1,7 @@
-import { ProvecError } from '../client/index.ts';
+import { ProvecError } from '../client/http/errors.ts';
 import { EXIT, failureOf } from './exit-code.ts';
 import { interruption, listenForSignals } from './interruption.ts';
+import { jsonLine } from './output/json.ts';
 import { endOnClosedPipe, writeError, writesEnded } from './output/streams.ts';
 import { makeProgram } from './program.ts';
 
@@ -14,7 +15,8 @@ export async function main(args: string[]): Promise<void> {
   // Set for all output, including that of errors in the arguments themselves.
   if (args.includes('--no-color')) process.env.NO_COLOR = '1';
   try {
-    await makeProgram().parseAsync(args, { from: 'user' });
+    const program = await makeProgram(args);
+    await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     process.exitCode = await report(interruption() ?? error, args.includes('--json'));
   }
@@ -29,6 +31,6 @@ async function report(error: unknown, isJson: boolean): Promise<number> {
   if (!isJson) return exitCode;
   const stored = error instanceof ProvecError && error.storedCount !== undefined;
   const { storedCount } = stored ? error : {};
-  process.stderr.write(`${JSON.stringify({ ...failure, exitCode, storedCount })}\n`);
+  process.stderr.write(jsonLine({ ...failure, exitCode, storedCount }));
   return exitCode;
 }

@@ -1,21 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { collectionsCommand } from './commands/collections.ts';
-import { completionCommand } from './commands/completion.ts';
-import { countCommand } from './commands/count.ts';
-import { deleteCommand } from './commands/delete.ts';
-import { exportCommand } from './commands/export.ts';
-import { getCommand } from './commands/get.ts';
-import { importCommand } from './commands/import.ts';
-import { keysCommand } from './commands/keys.ts';
-import { listCommand } from './commands/list.ts';
-import { loginCommand } from './commands/login.ts';
-import { proveCommand } from './commands/prove.ts';
-import { queryCommand } from './commands/query.ts';
-import { startCommand } from './commands/start.ts';
-import { upsertCommand } from './commands/upsert.ts';
-import { usageCommand } from './commands/usage.ts';
-import { verifyCommand } from './commands/verify.ts';
 import { DEFAULT_URL } from './settings.ts';
 
 const EXIT_CODES = `
@@ -33,31 +17,36 @@ Exit codes:
 Results go to stdout, progress, warnings and errors to stderr.
 `;
 
-/** In the order of the help. */
-const COMMANDS = [
-  startCommand,
-  loginCommand,
-  collectionsCommand,
-  upsertCommand,
-  queryCommand,
-  getCommand,
-  listCommand,
-  countCommand,
-  deleteCommand,
-  importCommand,
-  exportCommand,
-  verifyCommand,
-  proveCommand,
-  keysCommand,
-  usageCommand,
-  completionCommand,
-];
+/** In the order of the help. Loading all of them takes longer than many a command. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  start: async () => (await import('./commands/start.ts')).startCommand(),
+  login: async () => (await import('./commands/login.ts')).loginCommand(),
+  collections: async () => (await import('./commands/collections.ts')).collectionsCommand(),
+  upsert: async () => (await import('./commands/upsert.ts')).upsertCommand(),
+  query: async () => (await import('./commands/query.ts')).queryCommand(),
+  get: async () => (await import('./commands/get.ts')).getCommand(),
+  list: async () => (await import('./commands/list.ts')).listCommand(),
+  count: async () => (await import('./commands/count.ts')).countCommand(),
+  delete: async () => (await import('./commands/delete.ts')).deleteCommand(),
+  import: async () => (await import('./commands/import.ts')).importCommand(),
+  export: async () => (await import('./commands/export.ts')).exportCommand(),
+  verify: async () => (await import('./commands/verify.ts')).verifyCommand(),
+  prove: async () => (await import('./commands/prove.ts')).proveCommand(),
+  keys: async () => (await import('./commands/keys.ts')).keysCommand(),
+  usage: async () => (await import('./commands/usage.ts')).usageCommand(),
+  completion: async () => (await import('./commands/completion.ts')).completionCommand(),
+};
+/** Arguments for which the program needs all commands. */
+const NEED_ALL = ['help', '--help', '-h', 'completion'];
 
 const PACKAGE = new URL('../package.json', import.meta.url);
 const versionOf = (): string => (JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string }).version;
 
-/** Makes the command line. Parsing rejects with a CommanderError or with a command's error. */
-export function makeProgram(): Command {
+/**
+ * Makes the command line for these arguments: it has at least the commands that they name. Parsing
+ * rejects with a CommanderError or with a command's error.
+ */
+export async function makeProgram(args: readonly string[] = []): Promise<Command> {
   const program = new Command('provec')
     .description('Provec, the vector database that can prove what it stores')
     .usage('[options] <command>')
@@ -68,9 +57,16 @@ export function makeProgram(): Command {
     .option('--no-color', 'print without colours, as NO_COLOR does')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', EXIT_CODES);
-  for (const command of COMMANDS) program.addCommand(command());
+  for (const load of commandsFor(args)) program.addCommand(await load());
   adopt(program);
   return program;
+}
+
+/** Returns the commands that the arguments name, or all. */
+function commandsFor(args: readonly string[]): (() => Promise<Command>)[] {
+  const named = Object.entries(COMMANDS).filter(([name]) => args.includes(name));
+  const isEnough = named.length > 0 && !NEED_ALL.some((name) => args.includes(name));
+  return (isEnough ? named : Object.entries(COMMANDS)).map(([, load]) => load);
 }
 
 /** Makes every command throw its errors, and print its help as the program does. */

@@ -9,6 +9,7 @@ import {
   verifyExport,
 } from '../client/index.ts';
 import { openInput } from './input/read-text.ts';
+import { countedRecords } from './output/counted.ts';
 
 interface ExportVerdict {
   /** What `--json` prints. */
@@ -72,7 +73,7 @@ function linesOf(found: VerifiedExport, comparedWith: 'root' | 'ledger' | null):
     none: 'only the root that the file states; give --root, or --authority with --rpc',
   };
   return [
-    `WHOLE  ${found.vectorCount} records of the collection ${found.collectionId}`,
+    `WHOLE  ${countedRecords(found.vectorCount)} of the collection ${found.collectionId}`,
     `  root           ${found.merkleRoot}`,
     `  compared with  ${compared[comparedWith ?? 'none']}`,
   ];

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import type { Api } from '../../client/index.ts';
 import { confirm, YES } from '../confirmation.ts';
 import { examples, pairs, wholeNumber } from '../option-values.ts';
+import { countedRecords } from '../output/counted.ts';
 import { fieldLines, tableLines } from '../output/table.ts';
 import { inSession } from '../session.ts';
 
@@ -19,7 +20,7 @@ export const collectionsCommand = (): Command =>
 const listCommand = (): Command =>
   new Command('list')
     .description('list the collections, newest first')
-    .addHelpText('after', examples('provec collections list', 'provec collections list --json'))
+    .addHelpText('after', examples('provec collections list'))
     .action(
       inSession(async (session) => {
         const collections = await (await session.client()).listCollections({}, session.request).all();
@@ -100,7 +101,7 @@ const deleteCommand = (): Command =>
         const client = await session.client();
         await confirm(async () => {
           const { vector_count: count } = await client.collection(name).describe(session.request);
-          return `Delete the collection ${name} with ${count} records?`;
+          return `Delete the collection ${name} with ${countedRecords(count)}?`;
         }, yes);
         await client.deleteCollection(name, session.request);
         await session.print({ deleted: true }, () => [`deleted ${name}`]);

@@ -4,6 +4,7 @@ import type { Api, Collection } from '../../client/index.ts';
 import { confirm, YES } from '../confirmation.ts';
 import { readObjectOption } from '../input/read-text.ts';
 import { examples } from '../option-values.ts';
+import { countedRecords } from '../output/counted.ts';
 import { fieldLines } from '../output/table.ts';
 import { writeResultLines } from '../output/write-result.ts';
 import { inSession, type Session } from '../session.ts';
@@ -55,7 +56,7 @@ export const deleteCommand = (): Command =>
 
 async function questionOf({ request }: Session, collection: Collection, body: Api.Delete): Promise<string> {
   const { deletedCount } = await collection.delete({ ...body, dryRun: true }, request);
-  return `Delete ${deletedCount} records of ${collection.name}?`;
+  return `Delete ${countedRecords(deletedCount)} of ${collection.name}?`;
 }
 
 const deleteLines = ({ deleted, deletedCount, ...result }: Api.DeleteResult): string[] =>

@@ -1,7 +1,9 @@
 import { Command } from 'commander';
-import { APIConnectionError, type Api } from '../../client/index.ts';
+import { APIConnectionError } from '../../client/http/errors.ts';
+import type { Api } from '../../client/index.ts';
 import { parseJson } from '../../client/verify/json-text.ts';
 import { examples } from '../option-values.ts';
+import { countedRecords } from '../output/counted.ts';
 import { escapedJson } from '../output/json.ts';
 import { Progress } from '../output/progress.ts';
 import { ReplacedFile } from '../output/replaced-file.ts';
@@ -50,7 +52,7 @@ export const exportCommand = (): Command =>
 
 /** Copies the lines. Returns the first one's content. Rejects if the export is not complete. */
 async function copy(lines: AsyncIterable<string>, recordsOnly: boolean, sink: Sink): Promise<Head> {
-  const progress = new Progress('exporting');
+  const progress = new Progress('exporting', { isBesideOutput: sink === writeShown });
   let head: Head | undefined;
   let end = '';
   let records = 0;
@@ -71,7 +73,7 @@ async function copy(lines: AsyncIterable<string>, recordsOnly: boolean, sink: Si
   }
   await sink(text);
   if (head !== undefined && records === head.vectorCount && 'end' in parsedLine(end)) return head;
-  throw new APIConnectionError(`The export was cut off after ${records} records.`);
+  throw new APIConnectionError(`The export was cut off after ${countedRecords(records)}.`);
 }
 
 function headIn(line: string): Head {

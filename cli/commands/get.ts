@@ -18,7 +18,7 @@ export const getCommand = (): Command =>
     .argument('<ids...>', 'ids of the records; after -- they may begin with -')
     .option('--namespace <name>', 'namespace of the records')
     .addOption(consistencyOption())
-    .addHelpText('after', examples('provec get notes a b', 'provec get notes a --json'))
+    .addHelpText('after', examples('provec get notes a b'))
     .action(
       inSession(async (session, name: string, ids: string[], options: GetOptions) => {
         const vectors = await (await session.collection(name)).fetch({ ids, ...options }, session.request);

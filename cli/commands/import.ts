@@ -1,13 +1,15 @@
 import { statSync } from 'node:fs';
 import { Command } from 'commander';
 import { InputError } from '../../client/cli/json-file.ts';
-import { APIStatusError, type Api, type Collection, ProvecError } from '../../client/index.ts';
+import { APIStatusError, ProvecError } from '../../client/http/errors.ts';
+import type { Api, Collection } from '../../client/index.ts';
 import { Checkpoint, type ImportState } from '../input/checkpoint.ts';
 import { ExportFrame } from '../input/export-frame.ts';
 import { lineBatches } from '../input/line-batches.ts';
 import { inputName, openInput, STDIN } from '../input/read-text.ts';
 import { commandSignal } from '../interruption.ts';
 import { examples, wholeNumber } from '../option-values.ts';
+import { recordsWere } from '../output/counted.ts';
 import { Progress } from '../output/progress.ts';
 import { writeError } from '../output/streams.ts';
 import { writeResultLines } from '../output/write-result.ts';
@@ -88,7 +90,7 @@ async function importFile(
       progress.update(records - begin.records, total === null ? null : batch.endByte / total);
     }
   } catch (error) {
-    if (commandSignal.aborted) await writeError(`${records.toLocaleString('en')} records were stored`);
+    if (commandSignal.aborted) await writeError(`${recordsWere(records)} stored`);
     throw error;
   } finally {
     progress.end();
@@ -110,7 +112,7 @@ function placed(error: unknown, source: string, before: { lines: number; records
   if (!(error instanceof ProvecError)) return error;
   const inFile = (text: string) => text.replace(LINE, (_, line: string) => `line ${Number(line) + before.lines}`);
   const storedCount = before.records + Number(STORED.exec(error.message)?.[1]?.replaceAll(',', '') ?? 0);
-  const stored = storedCount === 0 ? '' : ` ${storedCount.toLocaleString('en')} records were stored before.`;
+  const stored = storedCount === 0 ? '' : ` ${recordsWere(storedCount)} stored before.`;
   error.message = `${source}: ${inFile(error.message.replace(STORED, ''))}${stored}`;
   if (error instanceof APIStatusError)
     Object.assign(error, { details: error.details.map((detail) => ({ ...detail, path: inFile(detail.path) })) });

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { InputError } from '../../client/cli/json-file.ts';
-import { ForbiddenError } from '../../client/index.ts';
+import { ForbiddenError } from '../../client/http/errors.ts';
 import { clientOf } from '../client.ts';
 import { readSecret } from '../input/secret.ts';
 import { examples } from '../option-values.ts';

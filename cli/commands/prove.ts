@@ -12,13 +12,7 @@ export const proveCommand = (): Command =>
     .argument('<id>', 'id of the record')
     .option('--namespace <name>', 'namespace of the record')
     .option('--out <file>', 'file for the proof; stdout by default')
-    .addHelpText(
-      'after',
-      examples(
-        'provec prove notes a --out proof.json',
-        'provec verify --proof proof.json --authority "$AUTHORITY" --rpc "$LEDGER"',
-      ),
-    )
+    .addHelpText('after', examples('provec prove notes a --out proof.json'))
     .action(
       inSession(async (session, name: string, id: string, { namespace, out }: { namespace?: string; out?: string }) => {
         const query = { id, ...(namespace !== undefined && { namespace }) };

@@ -3,6 +3,7 @@ import { InputError } from '../../client/cli/json-file.ts';
 import type { Api } from '../../client/index.ts';
 import { readJsonOption, readObjectOption } from '../input/read-text.ts';
 import { examples, finiteNumber, wholeNumber } from '../option-values.ts';
+import { writeError } from '../output/streams.ts';
 import { tableLines } from '../output/table.ts';
 import { inSession } from '../session.ts';
 
@@ -54,6 +55,9 @@ export const queryCommand = (): Command =>
       inSession(async (session, name: string, options: QueryOptions) => {
         const body = await queryOf(options);
         const result = await (await session.collection(name)).query(body, session.request);
+        const { shards } = result;
+        if (shards !== undefined && shards.failed > 0)
+          await writeError(`warning: ${shards.failed} of ${shards.total} shards did not respond`);
         await session.print(result, () => matchLines(result.matches));
       }),
     );

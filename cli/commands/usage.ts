@@ -8,7 +8,7 @@ const COUNTS = ['write_count', 'query_count', 'vector_count', 'collection_count'
 export const usageCommand = (): Command =>
   new Command('usage')
     .description("show this month's usage and the plan's limits")
-    .addHelpText('after', examples('provec usage', 'provec usage --json'))
+    .addHelpText('after', examples('provec usage'))
     .action(
       inSession(async (session) => {
         const usage = await (await session.client()).getUsage(session.request);

@@ -2,14 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import { InputError } from '../../client/cli/json-file.ts';
 import { printable } from '../../client/cli/printable.ts';
-import { verdictOnFile } from '../../client/cli/proof-file.ts';
 import type { Api, Collection } from '../../client/index.ts';
 import { EXIT } from '../exit-code.ts';
 import { examples } from '../option-values.ts';
 import { Progress } from '../output/progress.ts';
 import { fieldLines, green, red, tableLines } from '../output/table.ts';
 import { inSession, type Session } from '../session.ts';
-import { verdictOnExport } from '../verified-export.ts';
 
 /** First and longest wait, in ms, between two questions about a running verification. */
 const FIRST_WAIT_MS = 50;
@@ -117,6 +115,7 @@ function verdictLines({ differences = [], ...result }: Api.VerifyResult): string
 }
 
 async function verifyProofFile(session: Session, path: string, options: Omit<VerifyOptions, 'proof' | 'export'>) {
+  const { verdictOnFile } = await import('../../client/cli/proof-file.ts');
   const { isProven, outcome, failure, lines } = await verdictOnFile(path, options);
   await session.print({ verified: isProven, outcome, reason: failure?.reason, message: failure?.message }, () =>
     lines.map(printable),
@@ -125,11 +124,11 @@ async function verifyProofFile(session: Session, path: string, options: Omit<Ver
 }
 
 async function verifyExportFile(session: Session, path: string, options: Omit<VerifyOptions, 'proof' | 'export'>) {
-  const { id, namespace, record, present, absent, collection, ...trust } = options;
-  const other = Object.keys({ ...(id && { id }), ...(namespace && { namespace }), ...(record && { record }) })[0];
+  const { collection, root, authority, rpc, account, ...others } = options;
+  const [other] = Object.keys(others);
   if (other !== undefined) throw new InputError(`--${other} goes with --proof.`);
-  if (present || absent) throw new InputError('--present and --absent go with --proof.');
-  const { document, lines } = await verdictOnExport(path, trust, collection);
+  const { verdictOnExport } = await import('../verified-export.ts');
+  const { document, lines } = await verdictOnExport(path, { root, authority, rpc, account }, collection);
   await session.print(document, () => lines.map(printable));
   return document.verified ? EXIT.done : EXIT.negative;
 }

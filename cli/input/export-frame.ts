@@ -1,5 +1,6 @@
 import { InputError } from '../../client/cli/json-file.ts';
 import { parseJson } from '../../client/verify/json-text.ts';
+import { countedRecords, recordsWere } from '../output/counted.ts';
 import { type LineBatch, linesIn } from './line-batches.ts';
 
 const LINE_END = 0x0a;
@@ -50,10 +51,12 @@ export class ExportFrame {
   /** Throws if the export has no last line, or another number of records than it states. */
   assertWhole(records: number): void {
     if (!this.#hasHead || this.#endCount === records) return;
-    const stored = `${records} records were stored.`;
+    const stored = `${recordsWere(records)} stored.`;
     if (this.#endCount === null)
       throw new InputError(`${this.#source} is an export that was cut off: it has no last line. ${stored}`);
-    throw new InputError(`${this.#source} should have ${this.#endCount} records, as its last line says. ${stored}`);
+    throw new InputError(
+      `${this.#source} should have ${countedRecords(this.#endCount)}, as its last line says. ${stored}`,
+    );
   }
 
   /** Returns where the last line begins, if it ends an export; else the length. */

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { InputError } from '../../client/cli/json-file.ts';
 import { commandSignal } from '../interruption.ts';
+import { writeError } from '../output/streams.ts';
 import { exactJson } from './exact-json.ts';
 
 /** Names stdin in place of a file. */
@@ -14,6 +15,7 @@ export const inputName = (path: string): string => (path === STDIN ? 'stdin' : p
 
 /** Opens a file, from a byte on, or stdin. The stream ends when the user interrupts the command. */
 export function openInput(path: string, start = 0): Readable {
+  if (path === STDIN && process.stdin.isTTY) void writeError('reading from the terminal; Ctrl-D ends the input');
   return addAbortSignal(commandSignal, path === STDIN ? process.stdin : createReadStream(path, { start }));
 }
 

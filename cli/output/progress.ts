@@ -1,3 +1,5 @@
+import { countedRecords } from './counted.ts';
+
 /** Shortest time, in ms, between two updates of the line. */
 const UPDATE_MS = 100;
 const CLEAR = '\r\u001b[K';
@@ -9,12 +11,16 @@ const CLEAR = '\r\u001b[K';
 export class Progress {
   readonly #verb: string;
   readonly #beganMs = performance.now();
-  readonly #isShown = process.stderr.isTTY === true;
+  readonly #isShown: boolean;
   #shownMs = 0;
 
-  /** `verb`: what the command is doing, such as "importing". */
-  constructor(verb: string) {
+  /**
+   * `verb`: what the command is doing, such as "importing". `isBesideOutput`: whether the command
+   * writes results at the same time, which on a terminal would mix with the line.
+   */
+  constructor(verb: string, { isBesideOutput = false } = {}) {
     this.#verb = verb;
+    this.#isShown = process.stderr.isTTY && !(isBesideOutput && process.stdout.isTTY);
   }
 
   /** `part`: done part of the whole, from 0 to 1; null if the whole is unknown. */
@@ -33,7 +39,7 @@ export class Progress {
 
 /** Returns the text of the line after `seconds` of work. */
 export function progressLine(verb: string, records: number, part: number | null, seconds: number): string {
-  const count = `${verb}  ${records.toLocaleString('en')} records`;
+  const count = `${verb}  ${countedRecords(records)}`;
   const rate = `${Math.round(records / Math.max(seconds, 0.001)).toLocaleString('en')}/s`;
   if (part === null || part <= 0) return `${count}  ${rate}`;
   const leftSeconds = (seconds * (1 - part)) / part;

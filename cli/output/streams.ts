@@ -1,15 +1,18 @@
 import { printable } from '../../client/cli/printable.ts';
 
+/** Exit code if stdout cannot be written, for example because a disk is full. */
+const UNWRITABLE = 2;
+
 /**
- * Ends the process quietly when the reader of stdout or stderr is gone, as in `provec list | head`.
+ * Ends the process quietly when the reader of stdout or stderr is gone, as in `provec list | head`,
+ * and with a message when stdout cannot be written.
  */
 export function endOnClosedPipe(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-      process.exit(0);
-    });
-  }
+  process.stderr.on('error', () => process.exit(UNWRITABLE));
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    process.stderr.write(`provec: stdout cannot be written: ${error.message}\n`, () => process.exit(UNWRITABLE));
+  });
 }
 
 /** Writes to stdout. Resolves when more may be written, so that a slow reader slows the command. */

@@ -35,11 +35,12 @@ export function tableLines(columns: readonly string[], rows: readonly (readonly 
   return [bold(head), ...lines];
 }
 
-/** Returns lines of names and values. */
+/** Returns lines of names and values. Both may come from the service. */
 export function fieldLines(fields: Readonly<Record<string, unknown>>): string[] {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
-  const width = Math.max(...given.map(([name]) => name.length));
-  return given.map(([name, value]) => `${bold(padded(name, width))}${GAP}${cell(value)}`);
+  const shown = given.map(([name, value]) => [printable(name), cell(value)] as const);
+  const width = Math.max(...shown.map(([name]) => lengthOf(name)));
+  return shown.map(([name, value]) => `${bold(padded(name, width))}${GAP}${value}`);
 }
 
 const lengthOf = (text: string): number => Array.from(text).length;

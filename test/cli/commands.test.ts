@@ -246,13 +246,13 @@ describe('verify', () => {
       provec('verify', '--export', 'changed.ndjson'),
       provec('verify', '--export', 'short.ndjson'),
       provec('verify', '--export', 'kept.ndjson', '--root', 'a'.repeat(64)),
-      provec('verify', 'notes', '--export', 'kept.ndjson'),
+      provec('verify', '--export', 'kept.ndjson', '--transaction', 'x'),
     ]);
     const { merkleRoot } = exported;
     expect(alone).toMatchObject({ verified: true, comparedWith: null, vectorCount: 2, merkleRoot });
     expect(anchored).toMatchObject({ verified: true, comparedWith: 'ledger', merkleRoot });
     for (const run of [changed, short, other])
       expect(run).toMatchObject({ code: 1, stdout: expect.stringMatching(/^NOT VERIFIED {2}.*\n$/), stderr: '' });
-    expect(mixed).toMatchObject({ code: 2, stderr: expect.stringContaining('Give one of') });
+    expect(mixed).toMatchObject({ code: 2, stderr: expect.stringContaining('--transaction goes with --proof.') });
   });
 });

@@ -50,9 +50,8 @@ test('wrong arguments exit with 2 and one line that names them', async () => {
     [/unknown option '--api-key'/, ['usage', '--api-key', KEY]],
   ];
   for (const [message, args] of cases) {
-    const error: unknown = await makeProgram()
-      .parseAsync(args, { from: 'user' })
-      .catch((reason: unknown) => reason);
+    const program = await makeProgram(args);
+    const error: unknown = await program.parseAsync(args, { from: 'user' }).catch((reason: unknown) => reason);
     const failure = failureOf(error);
     expect(failure).toMatchObject({ exitCode: 2, message: expect.stringMatching(message) });
     expect(failure.message).not.toContain('\n');
@@ -91,6 +90,38 @@ test('a service that refuses exits with 3, and one that cannot be used with 4', 
   expect(later.stderr).toMatch(/^provec: busy\\u\{1b\}\[2J\\u\{a\}now\. The client gave up/);
   expect([nothing.code, objectOf(nothing)]).toMatchObject([4, { code: 'UNREACHABLE' }]);
   for (const { stderr } of [refused, wrong, notFound, later, nothing]) expect(stderr).not.toContain(KEY);
+});
+
+test('what another server answers cannot steer the terminal', async () => {
+  const steering = '\u001b[2J\u009b1A\u202e';
+  const settings = { dimensions: 2, metric: 'dot', shards: 1, replicas: 0, quantization: 'f32' };
+  const state = { id: 'c', vector_count: 0, created_at: steering, deletionProtection: false };
+  const { url } = await serverThat((_, response) => {
+    const body = JSON.stringify({ collection: { name: steering, [steering]: steering, ...settings, ...state } });
+    response.writeHead(201).end(body);
+  });
+  const create = ['collections', 'create', 'c', '--dimensions', '2'];
+  for (const { code, stdout, stderr } of await Promise.all([
+    provec(url, ...create),
+    provec(url, ...create, '--json'),
+  ])) {
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('1A');
+    expect(stdout).not.toMatch(/[\p{Cf}\p{Zl}\p{Zp}]|(?!\n)\p{Cc}/u);
+  }
+});
+
+test('a request that is repeated is noted on stderr', async () => {
+  let requests = 0;
+  const { url } = await serverThat((_, response) => {
+    if (++requests === 1) response.writeHead(503).end();
+    else response.end('{"collections":[]}');
+  });
+  expect(await provec(url, 'collections', 'list', '--json')).toEqual({
+    code: 0,
+    stdout: '{"collections":[]}\n',
+    stderr: `provec: ${url} does not answer; trying again for up to a minute\n`,
+  });
 });
 
 test.each([

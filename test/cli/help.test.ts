@@ -26,7 +26,7 @@ function helpOf(command: Command): string {
   return text;
 }
 const withChildren = (command: Command): Command[] => [command, ...command.commands.flatMap(withChildren)];
-const program = makeProgram();
+const program = await makeProgram();
 const all = program.commands.flatMap(withChildren);
 
 let folder: string;

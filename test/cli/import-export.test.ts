@@ -97,7 +97,7 @@ test('an error names the line of the file and how many records are stored', asyn
   expect(JSON.parse(object)).toMatchObject({ storedCount: stored, details: [{ path: 'line 2701.values' }] });
   expect(cut).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('it has no last line. 1 records were stored.'),
+    stderr: expect.stringContaining('it has no last line. 1 record was stored.'),
   });
   expect(short).toMatchObject({ code: 2, stderr: expect.stringContaining('should have 2 records') });
 });
