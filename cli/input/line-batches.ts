@@ -1,5 +1,7 @@
 import { InputError } from '../../client/cli/json-file.ts';
 
+/** Number of lines from which they are a batch: the command reports progress after each batch. */
+const BATCH_LINES = 10_000;
 /** Maximum size of a line: more than any record, and less than memory. */
 const LINE_MAX_BYTES = 8 * 1024 * 1024;
 const LINE_END = 0x0a;
@@ -42,6 +44,7 @@ export async function* lineBatches(
 ): AsyncGenerator<LineBatch, void, undefined> {
   let held: Uint8Array[] = [];
   let heldBytes = 0;
+  let heldLines = 0;
   let nextCutBytes = batchBytes;
   let { line: firstLine, byte: endByte } = begin;
   const cut = (isLast: boolean): LineBatch | null => {
@@ -56,8 +59,10 @@ export async function* lineBatches(
     }
     nextCutBytes = batchBytes;
     const bytes = whole.subarray(0, length);
-    held = [whole.subarray(length)];
-    heldBytes = whole.length - length;
+    const rest = whole.subarray(length);
+    held = [rest];
+    heldBytes = rest.length;
+    heldLines = lineEndsIn(rest);
     const lineCount = linesIn(bytes);
     endByte += length;
     const batch = { bytes, firstLine, lineCount, endByte, isLast };
@@ -67,7 +72,8 @@ export async function* lineBatches(
   for await (const chunk of chunks) {
     held.push(chunk);
     heldBytes += chunk.length;
-    if (heldBytes < nextCutBytes) continue;
+    heldLines += lineEndsIn(chunk);
+    if (heldBytes < nextCutBytes && heldLines < BATCH_LINES) continue;
     const batch = cut(false);
     if (batch !== null) yield batch;
   }
@@ -82,8 +88,11 @@ function lastLineIn(bytes: Uint8Array): number {
 }
 
 /** Counts lines, including a last one without a line break. */
-export function linesIn(bytes: Uint8Array): number {
+export const linesIn = (bytes: Uint8Array): number =>
+  lineEndsIn(bytes) + (bytes.length > 0 && bytes.at(-1) !== LINE_END ? 1 : 0);
+
+function lineEndsIn(bytes: Uint8Array): number {
   let count = 0;
   for (let at = bytes.indexOf(LINE_END); at >= 0; at = bytes.indexOf(LINE_END, at + 1)) count++;
-  return bytes.length > 0 && bytes.at(-1) !== LINE_END ? count + 1 : count;
+  return count;
 }

@@ -39,6 +39,16 @@ test.each([6_553, 70_011, 300_001])(
   },
 );
 
+test('many short lines are several batches, so that progress is seen', async () => {
+  const counts: number[] = [];
+  for await (const { lineCount } of lineBatches(chunksOf('{}\n'.repeat(25_000), 3_000), {
+    source: 'file',
+    batchBytes: 1_000_000,
+  }))
+    counts.push(lineCount);
+  expect(counts).toEqual([9_999, 10_000, 5_001]);
+});
+
 test('begins where an earlier run ended', async () => {
   for await (const batch of lineBatches(chunksOf('c\nd', 2), {
     source: 'file',
