@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { DEFAULT_URL } from './settings.ts';
 
 const EXIT_CODES = `
-Settings: an option, then the environment (PROVEC_URL, PROVEC_API_KEY, PROVEC_PROFILE), then the
+Settings: an option, then the environment (PROVEC_URL, PROVEC_KEY, PROVEC_PROFILE), then the
 profile that provec login wrote, then ${DEFAULT_URL}.
 
 Exit codes:

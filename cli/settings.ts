@@ -25,17 +25,17 @@ export const profileNameOf = ({ profile }: GlobalOptions): string =>
  */
 export async function connectionOf(options: GlobalOptions): Promise<Profile> {
   const name = profileNameOf(options);
-  const apiKey = variable('PROVEC_API_KEY');
+  const apiKey = variable('PROVEC_KEY');
   const needsProfile = apiKey === undefined || (options.url ?? variable('PROVEC_URL')) === undefined;
   const profile = needsProfile ? await readProfile(name) : undefined;
   if (needsProfile && profile === undefined && name !== DEFAULT_PROFILE)
     throw new InputError(`${profilePath()} has no profile "${name}". Create it: provec login --profile "${name}"`);
   const url = urlOf(options, profile);
   if (apiKey !== undefined) return { url, apiKey };
-  if (profile === undefined) throw new InputError('There is no API key. Run provec login, or set PROVEC_API_KEY.');
+  if (profile === undefined) throw new InputError('There is no API key. Run provec login, or set PROVEC_KEY.');
   if (!isSameService(url, profile.url))
     throw new InputError(
-      `The key of the profile "${name}" is for ${profile.url}. To use ${url}, run provec login --url, or set PROVEC_API_KEY.`,
+      `The key of the profile "${name}" is for ${profile.url}. To use ${url}, run provec login --url, or set PROVEC_KEY.`,
     );
   return { url, apiKey: profile.apiKey };
 }

@@ -312,7 +312,7 @@ export interface Config extends Values {
 }
 
 /** Variables of clients and tests, which the service ignores. */
-const NOT_OURS = /^PROVEC_(TEST_.*|URL|KEY)$/;
+const NOT_OURS = /^PROVEC_(TEST_.*|URL|KEY|PROFILE)$/;
 
 /** Returns the names under which a variable can be set. */
 export const namesOf = ({ env, mayBeFile }: Variable): string[] => (mayBeFile ? [env, `${env}_FILE`] : [env]);

@@ -5,8 +5,6 @@ import { Command } from 'commander';
 import { examples } from '../option-values.ts';
 
 const LAUNCH = fileURLToPath(new URL('../../launch.ts', import.meta.url));
-/** Settings of this command; the service refuses to start with variables that it does not know. */
-const OWN_VARIABLES = ['PROVEC_API_KEY', 'PROVEC_PROFILE'];
 
 export const startCommand = (): Command =>
   new Command('start')
@@ -18,12 +16,10 @@ export const startCommand = (): Command =>
 
 /** Replaces this process with the service, which then gets all signals and sets the exit code. */
 async function start(args: string[]): Promise<void> {
-  const environment = { ...process.env };
-  for (const name of OWN_VARIABLES) delete environment[name];
   const command = ['--disable-warning=ExperimentalWarning', LAUNCH, ...args];
   if (process.platform !== 'win32' && process.execve !== undefined)
-    process.execve(process.execPath, [process.execPath, ...command], environment as Record<string, string>);
-  const child = spawn(process.execPath, command, { env: environment, stdio: 'inherit' });
+    process.execve(process.execPath, [process.execPath, ...command], process.env as Record<string, string>);
+  const child = spawn(process.execPath, command, { stdio: 'inherit' });
   process.exitCode = await new Promise<number>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? 'SIGTERM']));

@@ -27,7 +27,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs the command with the service's address and key in the environment. */
 function provecWith(input: string | undefined, ...args: string[]): Promise<CommandRun> {
-  const environment = { PROVEC_URL: service.url, PROVEC_API_KEY: service.key, XDG_CONFIG_HOME: folder };
+  const environment = { PROVEC_URL: service.url, PROVEC_KEY: service.key, XDG_CONFIG_HOME: folder };
   return startCommandLine(args, { environment, input, folder }).ended;
 }
 const provec = (...args: string[]): Promise<CommandRun> => provecWith(undefined, ...args);

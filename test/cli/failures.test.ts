@@ -26,7 +26,7 @@ async function serverThat(answers: RequestListener): Promise<{ url: string; serv
 }
 
 const start = (url: string, ...args: string[]) =>
-  startCommandLine(args, { environment: { PROVEC_URL: url, PROVEC_API_KEY: KEY, HOME: '/nonexistent' } });
+  startCommandLine(args, { environment: { PROVEC_URL: url, PROVEC_KEY: KEY, HOME: '/nonexistent' } });
 const provec = (url: string, ...args: string[]): Promise<CommandRun> => start(url, ...args).ended;
 
 test('wrong arguments exit with 2 and one line that names them', async () => {

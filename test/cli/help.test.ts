@@ -78,7 +78,6 @@ describe('the examples work after the first steps of the README', () => {
       PROVEC,
       PROVEC_URL: service.url,
       PROVEC_KEY: service.key,
-      PROVEC_API_KEY: service.key,
       LEDGER: service.ledger!.url,
       AUTHORITY: service.ledger!.authority,
       HOME: own,
@@ -133,7 +132,7 @@ test('the scripts for zsh and fish name every command and option', () => {
 
 test('start is npm start: it passes arguments, settings, signals and the exit code on', async () => {
   const settings = { PROVEC_PORT: '0', PROVEC_LEDGER: 'off', PROVEC_DATA_DIR: join(folder, 'data') };
-  const own = { PROVEC_API_KEY: 'of-the-command', PROVEC_PROFILE: 'of-the-command' };
+  const own = { PROVEC_KEY: 'of-the-command', PROVEC_PROFILE: 'of-the-command' };
   const run = (...args: string[]) =>
     new StartedProcess({ ...settings, ...own }, args, [process.execPath, PROVEC, 'start']);
   const misused = run('services/nothing');

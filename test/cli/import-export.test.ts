@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function start(args: string[], input?: string, url = service.url): RunningCommand {
-  const environment = { PROVEC_URL: url, PROVEC_API_KEY: service.key, XDG_CONFIG_HOME: folder };
+  const environment = { PROVEC_URL: url, PROVEC_KEY: service.key, XDG_CONFIG_HOME: folder };
   return startCommandLine(args, { environment, input, folder });
 }
 const provec = (...args: string[]): Promise<CommandRun> => start(args).ended;

@@ -48,7 +48,7 @@ test('login checks the key, writes a profile that only its owner can read, and n
     provec('kept', list),
     provec('kept', [...list, '--profile', 'other']),
     provec('kept', list, { PROVEC_PROFILE: 'other' }),
-    provec('kept', list, { PROVEC_API_KEY: other.key.secret }),
+    provec('kept', list, { PROVEC_KEY: other.key.secret }),
     provec('kept', [...list, '--profile', 'absent']),
   ]);
   expect(JSON.parse(own.stdout)).toEqual({ collections: [] });
@@ -107,7 +107,7 @@ test('without a key it says what to do; without an address it asks the default o
   expect(run).toEqual({
     code: 2,
     stdout: '',
-    stderr: 'provec: There is no API key. Run provec login, or set PROVEC_API_KEY.\n',
+    stderr: 'provec: There is no API key. Run provec login, or set PROVEC_KEY.\n',
   });
   const { DEFAULTS } = await defaultsOfService();
   expect(DEFAULT_URL).toBe(`http://${DEFAULTS.host}:${DEFAULTS.port}`);
