@@ -33,7 +33,7 @@ async function again(names: string[]): Promise<void> {
   failed = stillFailed;
 }
 
-const workers = `--maxWorkers=${process.env.PROVEC_TEST_WORKERS ?? 3}`;
+const workers = `--maxWorkers=${process.env.PROVEC_TEST_WORKERS ?? 2}`;
 const run = await runJest([workers, ...process.argv.slice(2)], { temporary });
 if (run.result === null) {
   problems.push(`jest ended with ${run.code} before it wrote its result: a crash, or process.exit in a test`);
