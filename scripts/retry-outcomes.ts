@@ -23,6 +23,11 @@ export const RETRY_OUTCOMES: Readonly<Record<string, { answer: string; isHarmles
   },
   changePlan: { answer: 'the same answer', isHarmless: true },
   deleteAccount: { answer: '404 `ACCOUNT_NOT_FOUND`', isHarmless: false },
+  createAccountKey: { answer: 'another key; revoke the one whose secret was lost', isHarmless: false },
+  revokeAccountKey: { answer: '404 `KEY_NOT_FOUND`', isHarmless: false },
+  drainNode: { answer: 'the same answer', isHarmless: true },
+  moveShard: { answer: 'the same answer, with the new node as `previousNode`', isHarmless: true },
+  resumeAnchoring: { answer: '400 `INVALID_ARGUMENT`, because it is no longer halted', isHarmless: false },
 };
 
 /** Operations that no client may send again by itself. */

@@ -740,7 +740,10 @@ export interface CollectionOfAccount {
   vectors: number;
   /** Memory that its open shards take. */
   bytes: number;
-  /** `none`: nothing was to be anchored yet. */
+  /**
+   * `none`: nothing was to be anchored yet. `halted`: nothing is anchored until the operator
+   * resumes it.
+   */
   anchor: 'none' | 'confirmed' | 'pending' | 'halted' | 'closing';
 }
 
@@ -749,7 +752,10 @@ export interface AnchorOverview {
   collectionId: string;
   /** `<account id>/<name>`; null if the collection was deleted. */
   collection: string | null;
-  /** `halted`: nothing is anchored until the operator resumes it. */
+  /**
+   * `none`: nothing was to be anchored yet. `halted`: nothing is anchored until the operator
+   * resumes it.
+   */
   state: 'none' | 'confirmed' | 'pending' | 'halted' | 'closing';
   /** Version that is to be anchored. */
   wantedVersion: number | null;
@@ -1013,10 +1019,10 @@ export interface ListShardsResult {
 export interface MoveShardResult {
   /** `<collection id>.<index>` */
   shard: string;
-  /** Node that held it; null if none did. */
-  from: string | null;
   /** Node that holds it now. */
-  to: string;
+  node: string;
+  /** Node that held it; null if none did. */
+  previousNode: string | null;
 }
 
 export interface ListAllCollectionsResult {
@@ -1355,4 +1361,7 @@ export const ONCE: ReadonlySet<keyof Operations> = new Set([
   'revokeKey',
   'createAccount',
   'deleteAccount',
+  'createAccountKey',
+  'revokeAccountKey',
+  'resumeAnchoring',
 ]);

@@ -326,7 +326,7 @@ export const ANSWERS: { readonly [K in keyof Operations]: Shape } = {
   listNodes: { shardNodes: ['#ShardNode'], others: ['#OtherNode'], omitted: 'integer' },
   drainNode: { node: 'string', left: 'integer' },
   listShards: { shards: ['#Shard'], unreachable: [{ node: 'string', error: 'string' }], 'nextCursor?': 'string' },
-  moveShard: { shard: 'string', from: 'string | null', to: 'string' },
+  moveShard: { shard: 'string', node: 'string', previousNode: 'string | null' },
   listAllCollections: {
     collections: ['#CollectionOfAccount'],
     unreachable: [{ node: 'string', error: 'string' }],

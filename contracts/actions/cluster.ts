@@ -4,6 +4,9 @@ import type { OutboxState } from '../../store/anchors.ts';
 import type { LedgerInfo } from './anchoring.ts';
 import type { VerifyResult } from './verification.ts';
 
+/** Rows of a page of a long table. */
+export const TABLE_PAGE = { maximum: 1_000, default: 100 } as const;
+
 /** A range of rows of a long table. */
 export interface RowRange {
   offset?: number;

@@ -261,7 +261,7 @@ def test_operator_of_a_cluster(operator: ProvecOperator) -> None:
     for command in (
         lambda: operator.move_shard(shard["shard"], "elsewhere"),
         lambda: operator.drain_node("elsewhere"),
-        lambda: operator.resume_anchoring(shard["collection"]),
+        lambda: operator.resume_anchoring(collection["id"]),
     ):
         with pytest.raises(package.BadRequestError):
             command()

@@ -13,6 +13,7 @@ export interface Parameter {
 
 interface Operation {
   operationId: string;
+  tags: readonly string[];
   summary: string;
   parameters?: (Parameter | { $ref: string })[];
   requestBody?: { content: Record<string, { schema: JsonSchema }> };

@@ -33,6 +33,12 @@ Filter = Mapping[str, Any]
 FilterScalar = Union[str, float, bool, None]
 `;
 const PROSE_COLUMNS = 90;
+/** Words that cannot name a field of a class. */
+const KEYWORDS = new Set(
+  'False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield'.split(
+    ' ',
+  ),
+);
 /** Components that are written by hand in the file's head, or that no caller needs. */
 const OWN = new Set(['Filter', 'FilterOperators', 'FilterOrdered', 'FilterScalar', 'Error']);
 
@@ -89,6 +95,7 @@ class PythonTypes {
     const { required = [] } = schema;
     const [always, sometimes]: [string[], string[]] = [[], []];
     for (const [field, property] of Object.entries(schema.properties ?? {})) {
+      if (KEYWORDS.has(field)) throw new Error(`${name}.${field} is a keyword of Python; give it another name`);
       const type = this.#type(property, `${name}${field.charAt(0).toUpperCase()}${field.slice(1)}`);
       (required.includes(field) ? always : sometimes).push(`${prose(property)}    ${field}: ${type}`);
     }

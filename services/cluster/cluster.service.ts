@@ -1,7 +1,7 @@
 import type { ValidationRule } from 'fastest-validator';
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { type Actions, call } from '../../contracts/actions/call.ts';
-import type { ClusterActions } from '../../contracts/actions/cluster.ts';
+import { type ClusterActions, TABLE_PAGE } from '../../contracts/actions/cluster.ts';
 import { isShared } from '../../process/node-home.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import { backUp } from './backup.ts';
@@ -9,7 +9,6 @@ import { ClusterOperations } from './cluster-operations.ts';
 import { ReferenceResolver } from './collection-reference.ts';
 import { anchorTable, listCollections } from './collection-table.ts';
 import { type KnownNode, nodeTable } from './node-table.ts';
-import { ROWS_MAX } from './paging.ts';
 import { shardTable } from './shard-table.ts';
 
 type Params<A extends keyof ClusterActions> = ClusterActions[A]['params'];
@@ -41,7 +40,7 @@ const REFERENCE = { type: 'string', min: 1, max: 1_024 } as const;
 const OPTIONAL_REFERENCE = { ...REFERENCE, optional: true } as const;
 const SLICE = {
   offset: { type: 'number', integer: true, min: 0, max: 1_000_000_000, optional: true },
-  limit: { type: 'number', integer: true, min: 1, max: ROWS_MAX, optional: true },
+  limit: { type: 'number', integer: true, min: 1, max: TABLE_PAGE.maximum, optional: true },
 } as const;
 
 /** Defines an action without a timeout. The calls that it makes have timeouts. */

@@ -1,7 +1,4 @@
-import type { RowRange } from '../../contracts/actions/cluster.ts';
-
-const ROWS_DEFAULT = 100;
-export const ROWS_MAX = 1_000;
+import { type RowRange, TABLE_PAGE } from '../../contracts/actions/cluster.ts';
 
 /** Selects the rows of a slice from a sequence of groups, such as collections' shards. */
 export class RowWindow {
@@ -10,7 +7,7 @@ export class RowWindow {
   #seen = 0;
   #taken = 0;
 
-  constructor({ offset = 0, limit = ROWS_DEFAULT }: RowRange) {
+  constructor({ offset = 0, limit = TABLE_PAGE.default }: RowRange) {
     this.#first = offset;
     this.#limit = limit;
   }

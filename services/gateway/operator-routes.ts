@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { RowRange, TablePage } from '../../contracts/actions/cluster.ts';
+import { type RowRange, TABLE_PAGE, type TablePage } from '../../contracts/actions/cluster.ts';
 import type { AccountsPage } from '../../contracts/actions/keys.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { invalidValue } from '../../lib/records/fields.ts';
@@ -10,14 +10,10 @@ import { type RouteCall, type RouteInput, routesBelow } from './route.ts';
 
 const route = routesBelow(PROVEC);
 
-/** Maximum rows of a page of shards, collections or anchors. */
-export const TABLE_PAGE_MAX = 1_000;
 /** Maximum accounts of a page with their usage, which takes a call for each. */
 const USAGE_PAGE_MAX = 100;
 /** Accounts whose usage one request reads at a time. */
 const USAGES_AT_ONCE = 8;
-/** States by which a page of anchors can be filtered, with their names in the store. */
-const ANCHOR_STATES = { pending: 'due', halted: 'halted' } as const;
 
 /** Timeout in ms for moving a shard, longer than the steps of the move. */
 const MOVE_TIMEOUT_MS = 240_000;
@@ -48,7 +44,7 @@ function wantsUsage(query: RouteInput['query']): boolean {
 
 /** Returns the requested rows. A cursor is the offset of the first row. */
 function rowsOf(query: RouteInput['query']): RowRange {
-  const { limit, cursor } = limitedPageOf(query, TABLE_PAGE_MAX);
+  const { limit, cursor } = limitedPageOf(query, TABLE_PAGE.maximum);
   if (cursor !== undefined && !/^\d{1,9}$/.test(cursor))
     throw invalidValue('cursor', '`nextCursor` of the previous page', describeParameter(cursor));
   return { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { offset: Number(cursor) }) };
@@ -71,9 +67,9 @@ function collectionOf(query: RouteInput['query']): { collection?: string } {
 function standingOf(query: RouteInput['query']): { standing?: 'due' | 'halted' } {
   const state = query.get('state');
   if (state === undefined) return {};
-  if (state !== 'pending' && state !== 'halted')
-    throw invalidValue('state', 'pending or halted', describeParameter(state));
-  return { standing: ANCHOR_STATES[state] };
+  if (state === 'pending') return { standing: 'due' };
+  if (state === 'halted') return { standing: 'halted' };
+  throw invalidValue('state', 'pending or halted', describeParameter(state));
 }
 
 const inAccount = ({ target }: Pick<RouteInput, 'target'>) => ({ accountId: target });
@@ -153,6 +149,7 @@ const CLUSTER_ROUTES = [
     body: 'moveShard',
     timeoutMs: MOVE_TIMEOUT_MS,
     params: ({ target, body: { node } }) => ({ shard: target, node }),
+    answer: ({ shard, from, to }) => ({ shard, node: to, previousNode: from }),
   }),
   route('GET', '/admin/collections', 'cluster.collections', 'operator', {
     queue: 'perAccount',

@@ -613,7 +613,8 @@ class CollectionOfAccount(TypedDict):
     vectors: int
     #: Memory that its open shards take.
     bytes: int
-    #: `none`: nothing was to be anchored yet.
+    #: `none`: nothing was to be anchored yet. `halted`: nothing is anchored until the operator
+    #: resumes it.
     anchor: Literal["none", "confirmed", "pending", "halted", "closing"]
 
 
@@ -622,7 +623,8 @@ class AnchorOverview(TypedDict):
     collectionId: str
     #: `<account id>/<name>`; null if the collection was deleted.
     collection: str | None
-    #: `halted`: nothing is anchored until the operator resumes it.
+    #: `none`: nothing was to be anchored yet. `halted`: nothing is anchored until the operator
+    #: resumes it.
     state: Literal["none", "confirmed", "pending", "halted", "closing"]
     #: Version that is to be anchored.
     wantedVersion: int | None
@@ -963,10 +965,10 @@ class ListShardsResult(_ListShardsResult, total=False):
 class MoveShardResult(TypedDict):
     #: `<collection id>.<index>`
     shard: str
-    #: Node that held it; null if none did.
-    from: str | None
     #: Node that holds it now.
-    to: str
+    node: str
+    #: Node that held it; null if none did.
+    previousNode: str | None
 
 
 class ListAllCollectionsResultUnreachable(TypedDict):
@@ -1063,6 +1065,9 @@ ONCE = frozenset(
         "revokeKey",
         "createAccount",
         "deleteAccount",
+        "createAccountKey",
+        "revokeAccountKey",
+        "resumeAnchoring",
     }
 )
 

@@ -573,8 +573,8 @@ ANSWERS: dict[str, Any] = {
     },
     "moveShard": {
         "shard": "string",
-        "from": "string | null",
-        "to": "string"
+        "node": "string",
+        "previousNode": "string | null"
     },
     "listAllCollections": {
         "collections": [

@@ -1,10 +1,10 @@
 import type { ActionName } from '../../../contracts/actions/call.ts';
+import { TABLE_PAGE } from '../../../contracts/actions/cluster.ts';
 import { LISTING_CURSOR_MAX_CHARS } from '../../../contracts/requests/listing-cursor.ts';
 import { CURSOR_MAX_CHARS } from '../../../contracts/requests/page-cursor.ts';
 import { type RequestName, requestsOf } from '../../../contracts/requests/requests.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
-import { TABLE_PAGE_MAX } from '../operator-routes.ts';
 import { NDJSON_TYPE } from '../responses/sender.ts';
 import type { Route } from '../route.ts';
 import { withExamples } from './examples/attached.ts';
@@ -136,9 +136,6 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
 
 /** Bounds of a `limit` whose default is its maximum. */
 const ofFullPage = (maximum: number): OpenApiSchema => ({ maximum, default: maximum });
-
-/** Bounds of a page of the cluster's tables. */
-const TABLE_PAGE: OpenApiSchema = { maximum: TABLE_PAGE_MAX, default: 100 };
 
 function parametersOf(route: Route, limits: Limits): object[] {
   const [target, namespace] = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);

@@ -25,6 +25,10 @@ const NODE: OpenApiSchemas = {
   uptimeSeconds: nullableCount('Null if the node cannot be reached.'),
 };
 const collection = textSchema('`<account id>/<name>`');
+const anchorState = textSchema(
+  '`none`: nothing was to be anchored yet. `halted`: nothing is anchored until the operator resumes it.',
+  { enum: ['none', 'confirmed', 'pending', 'halted', 'closing'] },
+);
 
 /** Schemas that only the operator's routes use. */
 export const OPERATOR_SCHEMAS: OpenApiSchemas = {
@@ -86,16 +90,12 @@ export const OPERATOR_SCHEMAS: OpenApiSchemas = {
     replicas: countSchema('Followers per shard.'),
     vectors: countSchema('Stored vectors.'),
     bytes: countSchema('Memory that its open shards take.'),
-    anchor: textSchema('`none`: nothing was to be anchored yet.', {
-      enum: ['none', 'confirmed', 'pending', 'halted', 'closing'],
-    }),
+    anchor: anchorState,
   }),
   AnchorOverview: object({
     collectionId: textSchema('UUID.'),
     collection: nullableText('`<account id>/<name>`; null if the collection was deleted.'),
-    state: textSchema('`halted`: nothing is anchored until the operator resumes it.', {
-      enum: ['none', 'confirmed', 'pending', 'halted', 'closing'],
-    }),
+    state: anchorState,
     wantedVersion: nullableSchema(integerSchema('Version that is to be anchored.')),
     confirmedVersion: nullableSchema(integerSchema('Version of the newest confirmed root.')),
     waitingSeconds: nullableCount('Age of the oldest root that waits. Null if none does.'),
@@ -181,8 +181,8 @@ export const OPERATOR_DESCRIPTIONS: Descriptions = {
     'Give a shard to another node',
     object({
       shard: textSchema('`<collection id>.<index>`'),
-      from: nullableText('Node that held it; null if none did.'),
-      to: textSchema('Node that holds it now.'),
+      node: textSchema('Node that holds it now.'),
+      previousNode: nullableText('Node that held it; null if none did.'),
     }),
     'Reads and writes wait while the shard moves.',
   ],

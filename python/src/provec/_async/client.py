@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import httpx
 
@@ -40,6 +40,22 @@ class _AsyncConnected:
         traceback: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+    def _listing(
+        self,
+        operation: str,
+        items: str,
+        cursor: str | None,
+        names: Mapping[str, str] | None = None,
+        **query: Any,
+    ) -> AsyncListing[Any, Any]:
+        """Returns the list under the member `items` of the operation's pages."""
+
+        async def ask(cursor: str | None) -> Any:
+            page = given(**query, cursor=cursor)
+            return await self._transport.send(operation, names, query=page)
+
+        return AsyncListing(ask, cursor, items)
 
 
 class AsyncProvec(_AsyncConnected):
@@ -176,15 +192,7 @@ class AsyncProvec(_AsyncConnected):
             limit: Maximum number of collections per page.
             cursor: `nextCursor` of a page, to start at the page after it.
         """
-
-        async def ask(cursor: str | None) -> api.ListCollectionsResult:
-            query = given(limit=limit, cursor=cursor)
-            return cast(
-                api.ListCollectionsResult,
-                await self._transport.send("listCollections", query=query),
-            )
-
-        return AsyncListing(ask, cursor, "collections")
+        return self._listing("listCollections", "collections", cursor, limit=limit)
 
     def list_aliases(
         self, *, limit: int = 1000, cursor: str | None = None
@@ -195,14 +203,7 @@ class AsyncProvec(_AsyncConnected):
             limit: Maximum number of aliases per page.
             cursor: `nextCursor` of a page, to start at the page after it.
         """
-
-        async def ask(cursor: str | None) -> api.ListAliasesResult:
-            query = given(limit=limit, cursor=cursor)
-            return cast(
-                api.ListAliasesResult, await self._transport.send("listAliases", query=query)
-            )
-
-        return AsyncListing(ask, cursor, "aliases")
+        return self._listing("listAliases", "aliases", cursor, limit=limit)
 
     async def get_alias(self, alias: str) -> api.Alias:
         """Returns an alias with the collection that it points to."""
@@ -235,12 +236,7 @@ class AsyncProvec(_AsyncConnected):
             limit: Maximum number of keys per page.
             cursor: `nextCursor` of a page, to start at the page after it.
         """
-
-        async def ask(cursor: str | None) -> api.ListKeysResult:
-            query = given(limit=limit, cursor=cursor)
-            return cast(api.ListKeysResult, await self._transport.send("listKeys", query=query))
-
-        return AsyncListing(ask, cursor, "keys")
+        return self._listing("listKeys", "keys", cursor, limit=limit)
 
     async def create_key(
         self,
@@ -301,14 +297,7 @@ class AsyncProvecOperator(_AsyncConnected):
             cursor: `nextCursor` of a page, to start at the page after it.
             usage: Whether to add the usage of each account. A page then has at most 100.
         """
-
-        async def ask(cursor: str | None) -> api.ListAccountsResult:
-            query = given(limit=limit, cursor=cursor, usage="true" if usage else None)
-            return cast(
-                api.ListAccountsResult, await self._transport.send("listAccounts", query=query)
-            )
-
-        return AsyncListing(ask, cursor, "accounts")
+        return self._listing("listAccounts", "accounts", cursor, limit=limit, usage=usage)
 
     async def create_account(self, name: str, plan: str) -> api.CreateAccountResult:
         """Creates an account and its first key. Only this answer has the key's secret.
@@ -349,15 +338,7 @@ class AsyncProvecOperator(_AsyncConnected):
             limit: Maximum number of items per page.
             cursor: `nextCursor` of a page, to start at the page after it.
         """
-
-        async def ask(cursor: str | None) -> api.ListAccountKeysResult:
-            query = given(limit=limit, cursor=cursor)
-            return cast(
-                api.ListAccountKeysResult,
-                await self._transport.send("listAccountKeys", {"id": account_id}, query=query),
-            )
-
-        return AsyncListing(ask, cursor, "keys")
+        return self._listing("listAccountKeys", "keys", cursor, {"id": account_id}, limit=limit)
 
     async def create_key(
         self,
@@ -407,15 +388,7 @@ class AsyncProvecOperator(_AsyncConnected):
             cursor: `nextCursor` of a page, to start at the page after it.
             collection: Id of a collection, or "<account>/<name>"; None: all collections.
         """
-
-        async def ask(cursor: str | None) -> api.ListShardsResult:
-            query = given(limit=limit, cursor=cursor, collection=collection)
-            return cast(
-                api.ListShardsResult,
-                await self._transport.send("listShards", query=query),
-            )
-
-        return AsyncListing(ask, cursor, "shards")
+        return self._listing("listShards", "shards", cursor, limit=limit, collection=collection)
 
     async def move_shard(self, shard: str, node: str) -> api.MoveShardResult:
         """Gives a shard to another node.
@@ -436,15 +409,7 @@ class AsyncProvecOperator(_AsyncConnected):
             limit: Maximum number of items per page.
             cursor: `nextCursor` of a page, to start at the page after it.
         """
-
-        async def ask(cursor: str | None) -> api.ListAllCollectionsResult:
-            query = given(limit=limit, cursor=cursor)
-            return cast(
-                api.ListAllCollectionsResult,
-                await self._transport.send("listAllCollections", query=query),
-            )
-
-        return AsyncListing(ask, cursor, "collections")
+        return self._listing("listAllCollections", "collections", cursor, limit=limit)
 
     def list_anchors(
         self, *, limit: int = 1000, cursor: str | None = None, state: str | None = None
@@ -456,15 +421,7 @@ class AsyncProvecOperator(_AsyncConnected):
             cursor: `nextCursor` of a page, to start at the page after it.
             state: "pending" or "halted"; None: all.
         """
-
-        async def ask(cursor: str | None) -> api.ListAllAnchorsResult:
-            query = given(limit=limit, cursor=cursor, state=state)
-            return cast(
-                api.ListAllAnchorsResult,
-                await self._transport.send("listAllAnchors", query=query),
-            )
-
-        return AsyncListing(ask, cursor, "anchors")
+        return self._listing("listAllAnchors", "anchors", cursor, limit=limit, state=state)
 
     async def resume_anchoring(self, collection: str) -> None:
         """Accepts the content of a halted collection as right, and anchors it."""

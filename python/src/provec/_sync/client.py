@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import httpx
 
@@ -41,6 +41,22 @@ class _Connected:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _listing(
+        self,
+        operation: str,
+        items: str,
+        cursor: str | None,
+        names: Mapping[str, str] | None = None,
+        **query: Any,
+    ) -> Listing[Any, Any]:
+        """Returns the list under the member `items` of the operation's pages."""
+
+        def ask(cursor: str | None) -> Any:
+            page = given(**query, cursor=cursor)
+            return self._transport.send(operation, names, query=page)
+
+        return Listing(ask, cursor, items)
 
 
 class Provec(_Connected):
@@ -177,15 +193,7 @@ class Provec(_Connected):
             limit: Maximum number of collections per page.
             cursor: `nextCursor` of a page, to start at the page after it.
         """
-
-        def ask(cursor: str | None) -> api.ListCollectionsResult:
-            query = given(limit=limit, cursor=cursor)
-            return cast(
-                api.ListCollectionsResult,
-                self._transport.send("listCollections", query=query),
-            )
-
-        return Listing(ask, cursor, "collections")
+        return self._listing("listCollections", "collections", cursor, limit=limit)
 
     def list_aliases(
         self, *, limit: int = 1000, cursor: str | None = None
@@ -196,14 +204,7 @@ class Provec(_Connected):
             limit: Maximum number of aliases per page.
             cursor: `nextCursor` of a page, to start at the page after it.
         """
-
-        def ask(cursor: str | None) -> api.ListAliasesResult:
-            query = given(limit=limit, cursor=cursor)
-            return cast(
-                api.ListAliasesResult, self._transport.send("listAliases", query=query)
-            )
-
-        return Listing(ask, cursor, "aliases")
+        return self._listing("listAliases", "aliases", cursor, limit=limit)
 
     def get_alias(self, alias: str) -> api.Alias:
         """Returns an alias with the collection that it points to."""
@@ -236,12 +237,7 @@ class Provec(_Connected):
             limit: Maximum number of keys per page.
             cursor: `nextCursor` of a page, to start at the page after it.
         """
-
-        def ask(cursor: str | None) -> api.ListKeysResult:
-            query = given(limit=limit, cursor=cursor)
-            return cast(api.ListKeysResult, self._transport.send("listKeys", query=query))
-
-        return Listing(ask, cursor, "keys")
+        return self._listing("listKeys", "keys", cursor, limit=limit)
 
     def create_key(
         self,
@@ -302,14 +298,7 @@ class ProvecOperator(_Connected):
             cursor: `nextCursor` of a page, to start at the page after it.
             usage: Whether to add the usage of each account. A page then has at most 100.
         """
-
-        def ask(cursor: str | None) -> api.ListAccountsResult:
-            query = given(limit=limit, cursor=cursor, usage="true" if usage else None)
-            return cast(
-                api.ListAccountsResult, self._transport.send("listAccounts", query=query)
-            )
-
-        return Listing(ask, cursor, "accounts")
+        return self._listing("listAccounts", "accounts", cursor, limit=limit, usage=usage)
 
     def create_account(self, name: str, plan: str) -> api.CreateAccountResult:
         """Creates an account and its first key. Only this answer has the key's secret.
@@ -350,15 +339,7 @@ class ProvecOperator(_Connected):
             limit: Maximum number of items per page.
             cursor: `nextCursor` of a page, to start at the page after it.
         """
-
-        def ask(cursor: str | None) -> api.ListAccountKeysResult:
-            query = given(limit=limit, cursor=cursor)
-            return cast(
-                api.ListAccountKeysResult,
-                self._transport.send("listAccountKeys", {"id": account_id}, query=query),
-            )
-
-        return Listing(ask, cursor, "keys")
+        return self._listing("listAccountKeys", "keys", cursor, {"id": account_id}, limit=limit)
 
     def create_key(
         self,
@@ -408,15 +389,7 @@ class ProvecOperator(_Connected):
             cursor: `nextCursor` of a page, to start at the page after it.
             collection: Id of a collection, or "<account>/<name>"; None: all collections.
         """
-
-        def ask(cursor: str | None) -> api.ListShardsResult:
-            query = given(limit=limit, cursor=cursor, collection=collection)
-            return cast(
-                api.ListShardsResult,
-                self._transport.send("listShards", query=query),
-            )
-
-        return Listing(ask, cursor, "shards")
+        return self._listing("listShards", "shards", cursor, limit=limit, collection=collection)
 
     def move_shard(self, shard: str, node: str) -> api.MoveShardResult:
         """Gives a shard to another node.
@@ -437,15 +410,7 @@ class ProvecOperator(_Connected):
             limit: Maximum number of items per page.
             cursor: `nextCursor` of a page, to start at the page after it.
         """
-
-        def ask(cursor: str | None) -> api.ListAllCollectionsResult:
-            query = given(limit=limit, cursor=cursor)
-            return cast(
-                api.ListAllCollectionsResult,
-                self._transport.send("listAllCollections", query=query),
-            )
-
-        return Listing(ask, cursor, "collections")
+        return self._listing("listAllCollections", "collections", cursor, limit=limit)
 
     def list_anchors(
         self, *, limit: int = 1000, cursor: str | None = None, state: str | None = None
@@ -457,15 +422,7 @@ class ProvecOperator(_Connected):
             cursor: `nextCursor` of a page, to start at the page after it.
             state: "pending" or "halted"; None: all.
         """
-
-        def ask(cursor: str | None) -> api.ListAllAnchorsResult:
-            query = given(limit=limit, cursor=cursor, state=state)
-            return cast(
-                api.ListAllAnchorsResult,
-                self._transport.send("listAllAnchors", query=query),
-            )
-
-        return Listing(ask, cursor, "anchors")
+        return self._listing("listAllAnchors", "anchors", cursor, limit=limit, state=state)
 
     def resume_anchoring(self, collection: str) -> None:
         """Accepts the content of a halted collection as right, and anchors it."""

@@ -103,7 +103,7 @@ export const CLUSTER: readonly Example[] = [
     isElsewhere: true,
     path: { shard: SHARD },
     body: { node: 'shards-2' },
-    answer: { shard: SHARD, from: 'shards-1', to: 'shards-2' },
+    answer: { shard: SHARD, node: 'shards-2', previousNode: 'shards-1' },
   },
   {
     operation: 'drainNode',
