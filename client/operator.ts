@@ -73,6 +73,18 @@ export class ProvecOperator {
     await this.#transport.send('revokeAccountKey', { path: { id: accountId, key } }, options);
   }
 
+  /** Lists the changes made with the operator token or at a console, or with an account's keys. */
+  listAuditEntries(
+    query: Api.ListAllAuditEntriesParams = {},
+    options: RequestOptions = {},
+  ): Listing<Api.AuditEntries, Api.AuditEntry> {
+    return new Listing(
+      query,
+      (page) => this.#transport.send('listAllAuditEntries', { query: page }, options),
+      ({ entries }) => entries,
+    );
+  }
+
   /** Lists the nodes of the service. */
   listNodes(options: RequestOptions = {}): Promise<Api.ListNodesResult> {
     return this.#transport.send('listNodes', {}, options);

@@ -106,6 +106,18 @@ export class Provec {
     return key;
   }
 
+  /** Lists the changes made with the account's keys, oldest first. */
+  listAuditEntries(
+    query: Api.ListAuditEntriesParams = {},
+    options: RequestOptions = {},
+  ): Listing<Api.AuditEntries, Api.AuditEntry> {
+    return new Listing(
+      query,
+      (page) => this.#transport.send('listAuditEntries', { query: page }, options),
+      ({ entries }) => entries,
+    );
+  }
+
   /** Revokes the key with this id. */
   async revokeKey(id: string, options: RequestOptions = {}): Promise<void> {
     await this.#transport.send('revokeKey', { path: { id } }, options);

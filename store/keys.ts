@@ -29,6 +29,7 @@ export interface KeyStore {
   /** Atomic. Returns 'limit' if the account already has `maxKeys` keys (null for no limit). */
   create(row: KeyRow, maxKeys: number | null): Promise<'created' | 'limit'>;
   findByHash(hash: string): Promise<KeyRow | null>;
+  find(accountId: AccountId, id: string): Promise<KeyRow | null>;
   /** Returns the account's keys after `after`, newest first. */
   page(accountId: AccountId, after: Position | null, limit: number): Promise<RowPage<KeyRow>>;
   /** Returns all keys of the account, newest first, reading page by page. */
@@ -52,6 +53,7 @@ export interface KeyStore {
 export interface StoredKeys extends Pick<KeyStore, 'count' | 'revoke' | 'touch'> {
   create(row: Sealed<KeyRow>, maxKeys: number | null): Promise<'created' | 'limit'>;
   findByHash(hash: string): Promise<Sealed<KeyRow> | null>;
+  find(accountId: AccountId, id: string): Promise<Sealed<KeyRow> | null>;
   page(accountId: AccountId, after: Position | null, limit: number): Promise<RowPage<Sealed<KeyRow>>>;
 }
 

@@ -11,6 +11,7 @@
 import type { CollectionId } from '../lib/ids.ts';
 import type { AliasStore } from './aliases.ts';
 import type { AnchorStore } from './anchors.ts';
+import type { AuditStore } from './audit.ts';
 import type { Catalog } from './catalog.ts';
 import type { CheckpointStore } from './checkpoints.ts';
 import type { ContradictionStore } from './contradictions.ts';
@@ -32,6 +33,7 @@ export interface Store {
   readonly usage: UsageStore;
   readonly anchors: AnchorStore;
   readonly contradictions: ContradictionStore;
+  readonly audit: AuditStore;
   readonly owners: OwnerStore;
   readonly leases: LeaseStore;
   /**
@@ -64,6 +66,7 @@ export interface Store {
 export const SHARED_READS = {
   aliases: ['find', 'page'],
   anchors: ['get', 'getMany', 'history', 'instances'],
+  audit: ['last', 'page'],
   catalog: [
     'findCollection',
     'getCollection',
@@ -74,7 +77,7 @@ export const SHARED_READS = {
     'accountsPage',
   ],
   contradictions: ['list'],
-  keys: ['findByHash', 'page'],
+  keys: ['find', 'findByHash', 'page'],
   leases: ['list', 'get'],
   log: ['read', 'head', 'heads', 'firstSeq'],
   owners: ['get', 'list'],

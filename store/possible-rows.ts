@@ -46,6 +46,8 @@ export function isPossibleRow(stored: StoredRow): boolean {
       const areScopes = Array.isArray(scopes) && scopes.every((scope) => SCOPES.includes(scope));
       return isText(id, accountId, name, hash, prefix, createdAt, expiresAt ?? '') && areScopes;
     }
+    // Nothing else vouches for either.
+    case 'audit entry':
     case 'checkpoint':
       return false;
   }

@@ -9,7 +9,9 @@ import type { StoreKeys } from '../lib/secret/keyring.ts';
 import { type MacPayload, Seals } from '../lib/secret/seals.ts';
 import type { ShardKey } from '../lib/shard/key.ts';
 import type { AliasRow } from './aliases.ts';
+import type { AuditRow } from './audit.ts';
 import type { AccountRow, AccountState, CollectionRow } from './catalog.ts';
+import { payloadOfAuditRow } from './chained-audit.ts';
 import { type CheckpointFile, type CheckpointInfo, payloadOfCheckpoint } from './checkpoints.ts';
 import type { KeyRow } from './keys.ts';
 import type { LogFindings } from './log-resealing.ts';
@@ -33,6 +35,7 @@ export type StoredRow = { isInPlace: boolean } & (
   | { kind: 'alias'; row: Sealed<AliasRow> }
   | { kind: 'collection'; state: CollectionState; row: Sealed<CollectionRow> }
   | { kind: 'API key'; row: Sealed<KeyRow> }
+  | { kind: 'audit entry'; row: Sealed<AuditRow> }
   | { kind: 'checkpoint'; row: Sealed<CheckpointRow> }
 );
 
@@ -102,13 +105,14 @@ function currentOf(keys: StoreKeys): StoreKeys {
   ) as unknown as StoreKeys;
 }
 
-function sealsOf({ catalog, apiKeys, checkpoints }: StoreKeys): StoreSeals {
+function sealsOf({ catalog, apiKeys, audit, checkpoints }: StoreKeys): StoreSeals {
   const ofCatalog = new Seals(catalog);
   return {
     account: ofCatalog,
     alias: ofCatalog,
     collection: ofCatalog,
     'API key': new Seals(apiKeys),
+    'audit entry': new Seals(audit),
     checkpoint: new Seals(checkpoints),
   };
 }
@@ -123,6 +127,8 @@ function payloadOfRow(stored: StoredRow): MacPayload {
       return payloadOfCollection(stored.row, stored.state);
     case 'API key':
       return payloadOfKey(stored.row);
+    case 'audit entry':
+      return payloadOfAuditRow(stored.row);
     case 'checkpoint':
       return payloadOfCheckpoint(stored.row.shard, stored.row, stored.row.files);
   }

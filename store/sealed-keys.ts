@@ -27,6 +27,10 @@ export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows)
       const found = await stored.findByHash(hash);
       return found?.hash === hash ? (ifValid(found)[0] ?? null) : null;
     },
+    async find(accountId, id) {
+      const found = await stored.find(accountId, id);
+      return found?.accountId === accountId && found.id === id ? (ifValid(found)[0] ?? null) : null;
+    },
     page,
     list: (accountId) => allPages((after: Position | null, limit) => page(accountId, after, limit)),
     count: (accountId) => stored.count(accountId),

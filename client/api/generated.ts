@@ -639,6 +639,72 @@ export interface NewApiKey extends ApiKey {
   secret: string;
 }
 
+export interface AuditEntry {
+  /** Position in the trail, from 1 and without gaps. */
+  seq: number;
+  /** UUID of the change; both of its entries have it. */
+  id?: string;
+  /** ISO 8601 UTC. */
+  at?: string;
+  /** `begin` before the change is made, `end` after it. */
+  phase?: 'begin' | 'end';
+  /** What was to be changed, such as `key.create`. */
+  action?: string;
+  actor?: {
+    /** `key`, `operator` for the operator's token, or `console`. */
+    type: 'key' | 'operator' | 'console';
+    /** Account of the key. */
+    accountId?: string;
+    /** Id of the key. */
+    keyId?: string;
+    /** Node that the console joined as. */
+    node?: string;
+  };
+  /** Node that makes the change. */
+  node?: string;
+  /** Address that the request came from. Null for a console. */
+  address?: string | null;
+  /** X-Request-Id of the response. Null for a console. */
+  requestId?: string | null;
+  /** Account that is changed. Null for the service itself. */
+  accountId?: string | null;
+  /** Id or name of what is changed. Null for something new. */
+  target?: string | null;
+  /** What the request asked for. */
+  asked?: Record<string, unknown> | null;
+  /** Values before the change. */
+  before?: Record<string, unknown> | null;
+  /**
+   * `refused`: the request got a 4xx. `failed`: it got a 5xx, and the change may have been made.
+   */
+  outcome?: 'done' | 'refused' | 'failed';
+  /** Code of the error. Null if there was none. */
+  code?: string | null;
+  /** Values after the change. */
+  after?: Record<string, unknown> | null;
+  /** `hash` of the entry before this one. */
+  previousHash: string;
+  /** SHA-256 of the entry, as docs/audit.md describes. */
+  hash: string;
+  /** What shows that the trail was changed; absent if nothing does. */
+  fault?: string;
+}
+
+/** Newest entry of the trail; absent if it has none. Keep it to notice if entries vanish. */
+export interface AuditHead {
+  /** Position in the trail, from 1 and without gaps. */
+  seq: number;
+  /** Hash of the newest entry. */
+  hash: string;
+}
+
+export interface AuditEntries {
+  entries: Array<AuditEntry>;
+  head?: AuditHead;
+  /** Cursor of the next page; absent on the last page. */
+  nextCursor?: string;
+}
+
 export interface Account {
   /** UUID. */
   id: string;
@@ -1092,6 +1158,8 @@ export interface ListAnchorsParams {
   cursor?: string;
 }
 
+export type ListAuditEntriesParams = ListAnchorsParams;
+
 export type ListAllCollectionsParams = ListAnchorsParams;
 
 export interface ListAccountsParams {
@@ -1101,6 +1169,15 @@ export interface ListAccountsParams {
   cursor?: string;
   /** Whether to add the usage of each account. Default: `false`. */
   usage?: boolean;
+}
+
+export interface ListAllAuditEntriesParams {
+  /** Account whose keys' changes to list, instead of the operator's. */
+  account?: string;
+  /** Maximum number of items on the page. Default: `100`. */
+  limit?: number;
+  /** `nextCursor` of the previous page. */
+  cursor?: string;
 }
 
 export interface ListShardsParams {
@@ -1195,6 +1272,8 @@ export interface Operations {
   listKeys: { query: ListKeysParams; result: ListKeysResult };
   /** Create a key; only this response contains its secret */
   createKey: { body: CreateKey; result: CreateKeyResult };
+  /** List the changes made with the account's keys, oldest first */
+  listAuditEntries: { query: ListAuditEntriesParams; result: AuditEntries };
   /** Revoke a key */
   revokeKey: {
     path: {
@@ -1260,6 +1339,8 @@ export interface Operations {
     };
     result: RevokeAccountKeyResult;
   };
+  /** List the changes made with the operator token or at a console, oldest first */
+  listAllAuditEntries: { query: ListAllAuditEntriesParams; result: AuditEntries };
   /** List the nodes of the service */
   listNodes: { result: ListNodesResult };
   /** Move all shards off a node */
@@ -1329,6 +1410,7 @@ export const ROUTES = {
   getUsage: { method: 'GET', path: '/usage' },
   listKeys: { method: 'GET', path: '/keys' },
   createKey: { method: 'POST', path: '/keys' },
+  listAuditEntries: { method: 'GET', path: '/audit' },
   revokeKey: { method: 'DELETE', path: '/keys/{id}' },
   createAccount: { method: 'POST', path: '/admin/accounts' },
   listAccounts: { method: 'GET', path: '/admin/accounts' },
@@ -1338,6 +1420,7 @@ export const ROUTES = {
   listAccountKeys: { method: 'GET', path: '/admin/accounts/{id}/keys' },
   createAccountKey: { method: 'POST', path: '/admin/accounts/{id}/keys' },
   revokeAccountKey: { method: 'DELETE', path: '/admin/accounts/{id}/keys/{key}' },
+  listAllAuditEntries: { method: 'GET', path: '/admin/audit' },
   listNodes: { method: 'GET', path: '/admin/nodes' },
   drainNode: { method: 'POST', path: '/admin/nodes/{node}/drain' },
   listShards: { method: 'GET', path: '/admin/shards' },

@@ -1,6 +1,7 @@
 import type { AccountId } from '../../lib/ids.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import type { Scope } from '../../store/keys.ts';
+import type { AuditEntriesPage } from './audit.ts';
 import type { UsageReport } from './metering.ts';
 
 /** The authenticated caller of a request. */
@@ -72,4 +73,6 @@ export interface KeysActions {
   'keys.setPlan': { params: { id: AccountId; plan: PlanName }; result: AccountView };
   /** Drops the account's collections, keys and usage. */
   'keys.deleteAccount': { params: { id: AccountId }; result: { deleted: true } };
+  /** Returns entries of a trail, the operator's or an account's, after the position `after`. */
+  'keys.auditPage': { params: { trail: string; after: number; limit: number }; result: AuditEntriesPage };
 }

@@ -25,6 +25,7 @@ export interface StoreKeys {
   catalog: Keyring;
   apiKeys: Keyring;
   checkpoints: Keyring;
+  audit: Keyring;
 }
 
 export function storeKeys(secrets: Secrets): StoreKeys {
@@ -34,6 +35,7 @@ export function storeKeys(secrets: Secrets): StoreKeys {
     catalog: keyring(secrets, 'catalog'),
     apiKeys: keyring(secrets, 'API keys'),
     checkpoints: keyring(secrets, 'checkpoints'),
+    audit: keyring(secrets, 'audit'),
   };
 }
 

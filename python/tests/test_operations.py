@@ -233,6 +233,8 @@ def test_keys_and_usage(provec: Provec, service: Service) -> None:
             return False
 
         until(is_refused)
+    revoked = [entry.get("target") for entry in provec.list_audit_entries(limit=3)]
+    assert key["id"] in revoked
     assert provec.get_usage()["usage"]["collection_count"] >= 1
 
 
@@ -248,6 +250,9 @@ def test_operator(operator: ProvecOperator, service: Service) -> None:
     operator.revoke_key(account, made["key"]["id"])
     assert [key["id"] for key in operator.list_keys(account)] == [replacement["id"]]
     operator.delete_account(account)
+    deleted = [entry for entry in operator.list_audit_entries(limit=2) if entry.get("target") == account]
+    assert [entry["action"] for entry in deleted] == ["account.setPlan", "account.delete"]
+    assert list(operator.list_audit_entries(account=account)) == []
 
 
 def test_operator_of_a_cluster(operator: ProvecOperator) -> None:

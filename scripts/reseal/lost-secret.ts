@@ -81,7 +81,8 @@ export class LostSecret {
 
   /** Kinds that are always refused; refusing them is not a finding. */
   get neverSealed(): Kind[] {
-    return this.#options.keepKeys ? ['checkpoint'] : ['checkpoint', 'API key'];
+    const always: Kind[] = ['checkpoint', 'audit entry'];
+    return this.#options.keepKeys ? always : [...always, 'API key'];
   }
 
   /** Accounts for the operator to check: the ledger does not cover them. */

@@ -5,13 +5,14 @@ import type { StoredRow } from '../../store/resealing.ts';
 /** Number of findings of one kind, by state. */
 type Count = Omit<LogFindings, 'refusedSeqs'>;
 
-const KINDS = ['account', 'collection', 'alias', 'API key', 'checkpoint', 'log'] as const;
+const KINDS = ['account', 'collection', 'alias', 'API key', 'audit entry', 'checkpoint', 'log'] as const;
 export type Kind = (typeof KINDS)[number];
 const PLURALS = {
   account: 'accounts',
   collection: 'collections',
   alias: 'aliases',
   'API key': 'API keys',
+  'audit entry': 'audit entries',
   checkpoint: 'checkpoints',
   log: 'log entries and heads',
 };
@@ -103,6 +104,8 @@ export function describeRow(stored: StoredRow): string {
       const { id, accountId, name, prefix, scopes, createdAt } = stored.row;
       return `API key ${quoteValue(id)} of account ${quoteValue(accountId)} name ${quoteValue(name)} prefix ${quoteValue(prefix)} scopes ${quoteValue(scopes)} created ${quoteValue(createdAt)}`;
     }
+    case 'audit entry':
+      return `audit entry ${stored.row.seq} of the trail ${quoteValue(stored.row.trail)}`;
     case 'checkpoint':
       return `checkpoint of shard ${stored.row.shard} at ${stored.row.seq}`;
   }

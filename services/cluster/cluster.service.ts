@@ -2,6 +2,7 @@ import type { ValidationRule } from 'fastest-validator';
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { type Actions, call } from '../../contracts/actions/call.ts';
 import { type ClusterActions, TABLE_PAGE } from '../../contracts/actions/cluster.ts';
+import { auditedCall } from '../../mixins/audit/audited-call.ts';
 import { isShared } from '../../process/node-home.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import { backUp } from './backup.ts';
@@ -9,6 +10,7 @@ import { ClusterOperations } from './cluster-operations.ts';
 import { ReferenceResolver } from './collection-reference.ts';
 import { anchorTable, listCollections } from './collection-table.ts';
 import { type KnownNode, nodeTable } from './node-table.ts';
+import { recordRestore } from './restored-backup.ts';
 import { shardTable } from './shard-table.ts';
 
 type Params<A extends keyof ClusterActions> = ClusterActions[A]['params'];
@@ -43,17 +45,9 @@ const SLICE = {
   limit: { type: 'number', integer: true, min: 1, max: TABLE_PAGE.maximum, optional: true },
 } as const;
 
-/** Defines an action without a timeout. The calls that it makes have timeouts. */
-function checkedAction<A extends keyof ClusterActions>(
-  checks: Record<keyof Params<A>, ValidationRule>,
-  handler: (params: Params<A>) => Result<A>,
-) {
-  const answer = ({ params }: Context<Params<A>>) => handler(params);
-  return { timeout: 0, params: { $$strict: true, ...checks }, handler: answer };
-}
-
 /** Shows the cluster to operators and carries out their commands. Its instances are stateless. */
-export default function clusterService({ config, store, clock }: Runtime): ServiceSchema {
+export default function clusterService(runtime: Runtime): ServiceSchema {
+  const { config, store, clock } = runtime;
   const references = new ReferenceResolver(store.catalog);
   let broker: ServiceBroker;
   let steering: ClusterOperations;
@@ -61,6 +55,15 @@ export default function clusterService({ config, store, clock }: Runtime): Servi
     knownNodes(broker).flatMap(({ node, available, services }) =>
       available && services.includes('shards') ? [node] : [],
     );
+
+  /** Defines an action without a timeout. The calls that it makes have timeouts. */
+  function checkedAction<A extends keyof ClusterActions>(
+    checks: Record<keyof Params<A>, ValidationRule>,
+    handler: (params: Params<A>) => Result<A>,
+  ) {
+    const answer = (ctx: Context<Params<A>>) => auditedCall<A>(runtime, ctx, () => handler(ctx.params));
+    return { timeout: 0, params: { $$strict: true, ...checks }, handler: answer };
+  }
 
   return {
     name: 'cluster',
@@ -109,6 +112,11 @@ export default function clusterService({ config, store, clock }: Runtime): Servi
       resume: checkedAction<'cluster.resume'>({ collection: REFERENCE }, ({ collection }) =>
         steering.resume(collection),
       ),
+    },
+
+    /** A store with tools of its own for backups shows no restore. */
+    started: async () => {
+      if (store.backup !== null) await recordRestore(runtime, broker.nodeID);
     },
 
     created() {

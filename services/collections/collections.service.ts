@@ -59,7 +59,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
   let collections: CollectionsHandlers;
   return {
     name: 'collections',
-    actions: handledActions<'collections'>(() => collections.actions, CHECKS, { ...timeouts, removeAll: 0 }),
+    actions: handledActions<'collections'>(() => collections.actions, CHECKS, { ...timeouts, removeAll: 0 }, runtime),
     created() {
       collections = new CollectionsHandlers(runtime, this.broker);
     },

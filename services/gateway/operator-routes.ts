@@ -3,8 +3,9 @@ import { type RowRange, TABLE_PAGE, type TablePage } from '../../contracts/actio
 import type { AccountsPage } from '../../contracts/actions/keys.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { invalidValue } from '../../lib/records/fields.ts';
+import { OPERATOR_TRAIL } from '../../store/audit.ts';
 import { PROVEC } from './dialect.ts';
-import { fullPageOf, limitedPageOf } from './page-query.ts';
+import { auditPageOf, fullPageOf, positionedPageOf } from './page-query.ts';
 import { describeParameter } from './query-string.ts';
 import { type RouteCall, type RouteInput, routesBelow } from './route.ts';
 
@@ -44,10 +45,8 @@ function wantsUsage(query: RouteInput['query']): boolean {
 
 /** Returns the requested rows. A cursor is the offset of the first row. */
 function rowsOf(query: RouteInput['query']): RowRange {
-  const { limit, cursor } = limitedPageOf(query, TABLE_PAGE.maximum);
-  if (cursor !== undefined && !/^\d{1,9}$/.test(cursor))
-    throw invalidValue('cursor', '`nextCursor` of the previous page', describeParameter(cursor));
-  return { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { offset: Number(cursor) }) };
+  const { limit, position: offset } = positionedPageOf(query, TABLE_PAGE.maximum);
+  return { ...(limit !== undefined && { limit }), ...(offset !== undefined && { offset }) };
 }
 
 /** Returns a page whose rows are called `name`. */
@@ -131,6 +130,22 @@ const ACCOUNT_ROUTES = [
   }),
 ];
 
+function trailOf(query: RouteInput['query']): string {
+  const account = query.get('account');
+  if (account === undefined) return OPERATOR_TRAIL;
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(account))
+    throw invalidValue('account', 'an account id', describeParameter(account));
+  return account;
+}
+
+const AUDIT_ROUTES = [
+  route('GET', '/admin/audit', 'keys.auditPage', 'operator', {
+    queue: 'perAccount',
+    query: ['account', ...PAGE],
+    params: ({ query }) => ({ trail: trailOf(query), ...auditPageOf(query) }),
+  }),
+];
+
 const CLUSTER_ROUTES = [
   route('GET', '/admin/nodes', 'cluster.nodes', 'operator', { queue: 'perAccount' }),
   route('POST', '/admin/nodes/{node}/drain', 'cluster.drain', 'operator', {
@@ -177,4 +192,4 @@ const CLUSTER_ROUTES = [
 ];
 
 /** Routes below `/admin`, which only the operator may use. */
-export const OPERATOR_ROUTES = [...ACCOUNT_ROUTES, ...CLUSTER_ROUTES];
+export const OPERATOR_ROUTES = [...ACCOUNT_ROUTES, ...AUDIT_ROUTES, ...CLUSTER_ROUTES];

@@ -1,3 +1,4 @@
+import { AUDIT_PAGE_MAX } from '../../contracts/actions/audit.ts';
 import { invalidValue } from '../../lib/records/fields.ts';
 import { describeParameter } from './query-string.ts';
 import type { RouteInput } from './route.ts';
@@ -11,6 +12,20 @@ export function limitedPageOf(query: RouteInput['query'], maxItems: number): { l
   const isCount = limit === undefined || (/^\d{1,9}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= maxItems);
   if (!isCount) throw invalidValue('limit', `a whole number from 1 to ${maxItems}`, describeParameter(limit));
   return { ...(limit !== undefined && { limit: Number(limit) }), ...(cursor !== undefined && { cursor }) };
+}
+
+/** Like `limitedPageOf`, for lists whose cursor is a position. */
+export function positionedPageOf(query: RouteInput['query'], maxItems: number): { limit?: number; position?: number } {
+  const { limit, cursor } = limitedPageOf(query, maxItems);
+  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
+    throw invalidValue('cursor', '`nextCursor` of the previous page', describeParameter(cursor));
+  return { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { position: Number(cursor) }) };
+}
+
+/** Returns the requested part of an audit trail; the cursor is the position of the entry before. */
+export function auditPageOf(query: RouteInput['query']): { limit: number; after: number } {
+  const { limit = AUDIT_PAGE_MAX, position: after = 0 } = positionedPageOf(query, AUDIT_PAGE_MAX);
+  return { limit, after };
 }
 
 /** Like `limitedPageOf`, with `maxItems` as the default limit. */

@@ -14,7 +14,7 @@ import {
   scanWidth,
   updateWidth,
 } from './overload/queues.ts';
-import { fullPageOf, limitedPageOf } from './page-query.ts';
+import { auditPageOf, fullPageOf, limitedPageOf } from './page-query.ts';
 import { updateForKey } from './record-update.ts';
 import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/json-pieces.ts';
 import {
@@ -271,6 +271,11 @@ const ACCOUNT_ROUTES = [
     status: 201,
     params: ({ accountId, body }) => ({ ...body, accountId }),
     answer: (key) => ({ key }),
+  }),
+  route('GET', '/audit', 'keys.auditPage', 'manage', {
+    width: () => LIST_WIDTH,
+    query: ['limit', 'cursor'],
+    params: ({ accountId, query }) => ({ trail: accountId, ...auditPageOf(query) }),
   }),
   route('DELETE', '/keys/{id}', 'keys.revoke', 'manage', {
     queue: 'perAccount',

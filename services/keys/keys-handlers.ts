@@ -9,6 +9,7 @@ import type { Handlers } from '../../mixins/handled-actions.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import { Accounts } from './accounts.ts';
 import { ApiKeys } from './api-keys.ts';
+import { auditEntriesPage } from './audit-entries.ts';
 import { Authenticator } from './authenticator.ts';
 import { LastUse } from './last-use.ts';
 
@@ -69,6 +70,8 @@ export class KeysHandlers {
       this.#announce(ctx, { accountId: account.id, what: 'plan' });
       return account;
     },
+    auditPage: ({ params: { trail, after, limit } }) =>
+      auditEntriesPage(this.#runtime.store.audit, trail, after, limit),
     deleteAccount: async (ctx) => {
       const { id } = ctx.params;
       const dropCollections = () => call(ctx, 'collections.removeAll', { accountId: id });

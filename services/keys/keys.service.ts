@@ -11,23 +11,30 @@ const PAGE = {
   cursor: { type: 'string', optional: true },
 } as const;
 
+const CHECKS = {
+  authenticate: { secret: sent },
+  page: { accountId: 'string', ...PAGE },
+  create: { accountId: 'string', name: sent, scopes: sent, expires_at: sent },
+  revoke: { accountId: 'string', id: 'string' },
+  plan: { accountId: 'string' },
+  createAccount: { name: sent, plan: sent },
+  accountsPage: PAGE,
+  account: { id: 'string' },
+  setPlan: { id: 'string', plan: sent },
+  deleteAccount: { id: 'string' },
+  auditPage: {
+    trail: 'string',
+    after: { type: 'number', integer: true, min: 0 },
+    limit: { type: 'number', integer: true, min: 1 },
+  },
+} as const;
+
 /** Accounts, API keys and authentication. */
 export default function keysService(runtime: Runtime): ServiceSchema {
   const keys = new KeysHandlers(runtime);
   return {
     name: 'keys',
-    actions: handledActions<'keys'>(() => keys.actions, {
-      authenticate: { secret: sent },
-      page: { accountId: 'string', ...PAGE },
-      create: { accountId: 'string', name: sent, scopes: sent, expires_at: sent },
-      revoke: { accountId: 'string', id: 'string' },
-      plan: { accountId: 'string' },
-      createAccount: { name: sent, plan: sent },
-      accountsPage: PAGE,
-      account: { id: 'string' },
-      setPlan: { id: 'string', plan: sent },
-      deleteAccount: { id: 'string' },
-    }),
+    actions: handledActions<'keys'>(() => keys.actions, CHECKS, {}, runtime),
     events: {
       'keys.changed': ({ params }: Context<KeysChanged>) => keys.forget(params.accountId),
     },

@@ -1,5 +1,6 @@
 import type { StoredAliases } from '../aliases.ts';
 import type { AnchorStore } from '../anchors.ts';
+import type { StoredAudit } from '../audit.ts';
 import type { StoredCatalog } from '../catalog.ts';
 import type { StoredCheckpoints } from '../checkpoints.ts';
 import type { ContradictionStore } from '../contradictions.ts';
@@ -15,6 +16,7 @@ import type { Connection } from './connection.ts';
 interface Parts {
   aliases: StoredAliases;
   anchors: AnchorStore;
+  audit: StoredAudit;
   catalog: StoredCatalog;
   checkpoints: StoredCheckpoints;
   contradictions: ContradictionStore;

@@ -64,6 +64,13 @@ export class MongoKeys implements StoredKeys {
     return account === null ? null : (keysIn(account)[0] ?? null);
   }
 
+  async find(accountId: AccountId, id: string): Promise<Sealed<KeyRow> | null> {
+    const _id = idPart(accountId);
+    const account = await this.#accounts.findOne({ _id, 'keys.id': id }, { projection: onlyKey({ id }) });
+    const first = account === null ? undefined : keysIn(account)[0];
+    return first === undefined ? null : this.#validRowOr(accountId, first);
+  }
+
   async page(accountId: AccountId, after: Position | null, limit: number): Promise<RowPage<Sealed<KeyRow>>> {
     const keys = (await this.#keys(accountId)).sort(newestFirst);
     const rest = after === null ? keys : keys.filter((key) => newestFirst(after, key) < 0);

@@ -12,6 +12,7 @@ import type { Sealed } from '../sealed.ts';
 import { installationSeal, isInstallationSeal } from '../store-mark.ts';
 import type { AliasDocument } from './aliases.ts';
 import { MongoAnchors } from './anchors.ts';
+import { type AuditDocument, auditId, auditRowOf } from './audit.ts';
 import { type AccountDocument, type CollectionDocument, stateOf } from './catalog.ts';
 import type { GridManifest } from './checkpoints.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
@@ -83,6 +84,7 @@ class MongoSeals implements StoredSeals {
   readonly #collections: Collection<CollectionDocument | AliasDocument>;
   readonly #keys: Collection<AccountKeys>;
   readonly #checkpoints: Collection<GridManifest>;
+  readonly #audit: Collection<AuditDocument>;
 
   constructor(connection: Connection, installation: Seals, relinking: LogRelinking) {
     this.#connection = connection;
@@ -92,6 +94,7 @@ class MongoSeals implements StoredSeals {
     this.#collections = connection.collection('collections');
     this.#keys = connection.collection('account-keys');
     this.#checkpoints = connection.collection('checkpoints');
+    this.#audit = connection.collection('audit');
   }
 
   async matchesInstallation(): Promise<boolean> {
@@ -103,6 +106,7 @@ class MongoSeals implements StoredSeals {
     for await (const page of this.#pages(this.#accounts)) yield page.map(accountOf);
     for await (const page of this.#pages(this.#collections)) yield page.map(collectionOf);
     for await (const page of this.#pages(this.#keys)) yield page.flatMap(keysOf);
+    for await (const page of this.#pages(this.#audit)) yield page.map(auditEntryOf);
     for await (const page of this.#pages(this.#checkpoints)) yield page.flatMap(checkpointOf);
   }
 
@@ -145,6 +149,8 @@ class MongoSeals implements StoredSeals {
 
   #replaceSeal({ kind, row }: StoredRow, seal: string) {
     if (kind === 'API key') return this.#replaceKeySeal(row, seal);
+    if (kind === 'audit entry')
+      return this.#audit.updateOne({ _id: auditId(row.trail, row.seq), seal: row.seal }, { $set: { seal } });
     if (kind === 'checkpoint') return this.#checkpoints.updateOne({ _id: row.id, seal: row.seal }, { $set: { seal } });
     const rows = this.#connection.collection<AccountDocument | CollectionDocument>(ROWS[kind]);
     return rows.updateOne({ _id: idPart(row.id), 'row.seal': row.seal }, { $set: { 'row.seal': seal } });
@@ -197,6 +203,13 @@ function aliasOf({ _id, account, place, row }: AliasDocument): StoredRow {
 function keysOf({ _id, keys }: AccountKeys): StoredRow[] {
   if (!Array.isArray(keys)) return [];
   return keys.map((row) => ({ kind: 'API key', isInPlace: partOf(row?.accountId) === _id, row: { ...row } }));
+}
+
+function auditEntryOf(document: AuditDocument): StoredRow {
+  const row = auditRowOf(document);
+  const isPlaced = row.trail.isWellFormed() && Number.isSafeInteger(row.seq);
+  const isInPlace = isPlaced && document._id === auditId(row.trail, row.seq);
+  return { kind: 'audit entry', isInPlace, row };
 }
 
 function checkpointOf({ _id, state, seq, bytes, createdAt, files, seal }: GridManifest): StoredRow[] {

@@ -3,6 +3,7 @@ import { type Document, MongoServerError } from 'mongodb';
 import type { Logger } from 'pino';
 import type { StoreKeys } from '../../lib/secret/keyring.ts';
 import { Seals } from '../../lib/secret/seals.ts';
+import { ChainedAudit } from '../chained-audit.ts';
 import { CrashGuardedCheckpoints, MARKS_FOLDER } from '../crash-guarded-checkpoints.ts';
 import { firstKeyMark } from '../first-key.ts';
 import { ForgedRows } from '../forged-rows.ts';
@@ -13,6 +14,7 @@ import { SealedCatalog } from '../sealed-catalog.ts';
 import { sealedKeys } from '../sealed-keys.ts';
 import { MongoAliases } from './aliases.ts';
 import { MongoAnchors } from './anchors.ts';
+import { MongoAudit } from './audit.ts';
 import { MongoCatalog } from './catalog.ts';
 import { GridCheckpoints } from './checkpoints.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
@@ -120,6 +122,11 @@ async function assemble(
     usage: guarded(connection, 'usage', usage),
     anchors: guarded(connection, 'anchors', anchors),
     contradictions: guarded(connection, 'contradictions', contradictions),
+    audit: new ChainedAudit(
+      guarded(connection, 'audit', new MongoAudit(connection)),
+      new Seals(sealKeys.audit),
+      forged,
+    ),
     owners: guarded(connection, 'owners', owners),
     leases: guarded(leases, 'leases', mongoLeases(leases)),
 

@@ -3,6 +3,7 @@
  * calls the synchronous methods of a thread's tables by name.
  */
 import type { StoreKeys } from '../../lib/secret/keyring.ts';
+import type { StoredAudit } from '../audit.ts';
 import type { ContradictionStore } from '../contradictions.ts';
 import type { LeaseStore } from '../owners.ts';
 import { SHARED_READS, type StoreErrorKind } from '../port.ts';
@@ -41,6 +42,7 @@ export interface Tables {
   usage: UsageTables;
   anchors: AnchorTables;
   contradictions: Sync<ContradictionStore>;
+  audit: Sync<StoredAudit>;
   owners: OwnerTable;
   leases: Sync<LeaseStore>;
   records: RecordTables;

@@ -6,6 +6,7 @@ import type { StoreKeys } from '../../lib/secret/keyring.ts';
 import { Seals } from '../../lib/secret/seals.ts';
 import type { StoredAliases } from '../aliases.ts';
 import type { StoredCatalog } from '../catalog.ts';
+import { ChainedAudit } from '../chained-audit.ts';
 import { CrashGuardedCheckpoints, MARKS_FOLDER } from '../crash-guarded-checkpoints.ts';
 import { firstKeyMark, newMark } from '../first-key.ts';
 import { ForgedRows } from '../forged-rows.ts';
@@ -127,6 +128,7 @@ function assemble(
     usage,
     anchors: anchorsOf(log, forged),
     contradictions,
+    audit: new ChainedAudit(log.remote('audit'), new Seals(keys.audit), forged),
     owners,
     leases: log.remote('leases'),
 

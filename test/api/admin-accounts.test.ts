@@ -18,6 +18,7 @@ const ROUTES: [string, string, object | undefined][] = [
   ['GET', `/admin/accounts/${NOBODY}/keys`, undefined],
   ['POST', `/admin/accounts/${NOBODY}/keys`, { name: 'x' }],
   ['DELETE', `/admin/accounts/${NOBODY}/keys/${NOBODY}`, undefined],
+  ['GET', '/admin/audit', undefined],
   ['GET', '/admin/nodes', undefined],
   ['POST', '/admin/nodes/x/drain', undefined],
   ['GET', '/admin/shards', undefined],

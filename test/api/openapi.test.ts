@@ -35,6 +35,7 @@ const ROUTES = [
   'POST /api/v1/collections/{name}/import',
   'GET /api/v1/usage',
   'GET /api/v1/keys',
+  'GET /api/v1/audit',
   'POST /api/v1/keys',
   'GET /api/v1/aliases',
   'GET /api/v1/aliases/{alias}',
@@ -54,6 +55,7 @@ const OPERATOR_ROUTES = [
   'DELETE /api/v1/admin/accounts/{id}',
   'GET /api/v1/admin/accounts/{id}',
   'GET /api/v1/admin/accounts/{id}/keys',
+  'GET /api/v1/admin/audit',
   'POST /api/v1/admin/accounts/{id}/keys',
   'DELETE /api/v1/admin/accounts/{id}/keys/{key}',
   'GET /api/v1/admin/nodes',
@@ -375,6 +377,8 @@ describe('its claims hold', () => {
     await call(`POST ${V1}/keys`, 201, {}, { name: 'k', expires_at: null });
     await call(`GET ${V1}/keys`, 200);
     await call(`GET ${V1}/keys`, 403, { token: key.secret });
+    await call(`GET ${V1}/audit`, 200);
+    await call(`GET ${V1}/audit`, 403, { token: key.secret });
     await call(`DELETE ${V1}/keys/{id}`, 200, { id: key.id });
     await call(`DELETE ${V1}/keys/{id}`, 404, { id: key.id });
     const made = await call(`POST ${V1}/admin/accounts`, 201, {}, { name: 'x', plan: 'free' });
@@ -391,6 +395,7 @@ describe('its claims hold', () => {
     await call(`GET ${V1}/admin/accounts`, 200, { search: '?usage=true&limit=1' });
     await call(`GET ${V1}/admin/accounts/{id}`, 200, account);
     await call(`GET ${V1}/admin/accounts/{id}/keys`, 200, account);
+    await call(`GET ${V1}/admin/audit`, 200);
     const other = (await call(`POST ${V1}/admin/accounts/{id}/keys`, 201, account, { name: 'k' })) as { key: Json };
     await call(`DELETE ${V1}/admin/accounts/{id}/keys/{key}`, 200, { ...account, key: other.key.id });
     await call(`DELETE ${V1}/admin/accounts/{id}/keys/{key}`, 404, { ...account, key: other.key.id });

@@ -3,6 +3,7 @@ import type { OutboxState } from '../../store/anchors.ts';
 import { type Store, StoreError } from '../../store/port.ts';
 import { aliasesContract } from './aliases-contract.ts';
 import { anchorsContract } from './anchors-contract.ts';
+import { auditContract } from './audit-contract.ts';
 import { catalogContract } from './catalog-contract.ts';
 import { checkpointsContract } from './checkpoints-contract.ts';
 import { contradictionsContract } from './contradictions-contract.ts';
@@ -68,6 +69,7 @@ export const CONTRACT_HALVES = [
     checkpointsContract,
     anchorsContract,
     contradictionsContract,
+    auditContract,
     ownersContract,
     dropContract,
     firstKeyContract,

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { OPERATOR_TRAIL } from '../../store/audit.ts';
 import { runProvec } from '../support/repl-run.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -116,6 +117,27 @@ test('a backup under load shows one moment: a start on it has each write of a sh
   const records = [{ id: 'later', values: [1, 1] }];
   expect((await service.api('POST', '/collections/four/upsert', { records })).status).toBe(200);
   await service.restart({ PROVEC_DATA_DIR: service.dataDir });
+});
+
+test('the audit trail of a copy says that it was restored, once, and that of the original does not', async () => {
+  folder = await mkdtemp(join(tmpdir(), 'provec-backup-'));
+  const target = join(folder, 'copy');
+  expect((await provec('backup', target)).code).toBe(0);
+  const trail = async () =>
+    (await service.provec.store.audit.page(OPERATOR_TRAIL, 0, 100)).items.map(({ entry }) => entry!);
+  const begun = (await trail()).findLast(({ phase }) => phase === 'begin')!;
+  expect(begun).toMatchObject({ action: 'backup.create', target, actor: { type: 'console' } });
+  expect((await trail()).at(-1)).toMatchObject({ id: begun.id, phase: 'end', outcome: 'done' });
+
+  await service.restart({ PROVEC_DATA_DIR: target });
+  await service.restart({ PROVEC_DATA_DIR: target });
+  const restored = (await trail()).slice(-2);
+  expect(restored).toMatchObject([
+    { id: begun.id, phase: 'begin' },
+    { action: 'backup.restore', after: { backupId: begun.id, backupAt: begun.at } },
+  ]);
+  await service.restart({ PROVEC_DATA_DIR: service.dataDir });
+  expect((await trail()).filter(({ action }) => action === 'backup.restore')).toEqual([]);
 });
 
 test('an invalid target for a backup is refused, and nothing is left there', async () => {

@@ -508,6 +508,81 @@ class NewApiKey(TypedDict):
     secret: str
 
 
+class _AuditEntryActor(TypedDict):
+    #: `key`, `operator` for the operator's token, or `console`.
+    type: Literal["key", "operator", "console"]
+
+
+class AuditEntryActor(_AuditEntryActor, total=False):
+    #: Account of the key.
+    accountId: str
+    #: Id of the key.
+    keyId: str
+    #: Node that the console joined as.
+    node: str
+
+
+class _AuditEntry(TypedDict):
+    #: Position in the trail, from 1 and without gaps.
+    seq: int
+    #: `hash` of the entry before this one.
+    previousHash: str
+    #: SHA-256 of the entry, as docs/audit.md describes.
+    hash: str
+
+
+class AuditEntry(_AuditEntry, total=False):
+    #: UUID of the change; both of its entries have it.
+    id: str
+    #: ISO 8601 UTC.
+    at: str
+    #: `begin` before the change is made, `end` after it.
+    phase: Literal["begin", "end"]
+    #: What was to be changed, such as `key.create`.
+    action: str
+    actor: AuditEntryActor
+    #: Node that makes the change.
+    node: str
+    #: Address that the request came from. Null for a console.
+    address: str | None
+    #: X-Request-Id of the response. Null for a console.
+    requestId: str | None
+    #: Account that is changed. Null for the service itself.
+    accountId: str | None
+    #: Id or name of what is changed. Null for something new.
+    target: str | None
+    #: What the request asked for.
+    asked: dict[str, Any] | None
+    #: Values before the change.
+    before: dict[str, Any] | None
+    #: `refused`: the request got a 4xx. `failed`: it got a 5xx, and the change may have been
+    #: made.
+    outcome: Literal["done", "refused", "failed"]
+    #: Code of the error. Null if there was none.
+    code: str | None
+    #: Values after the change.
+    after: dict[str, Any] | None
+    #: What shows that the trail was changed; absent if nothing does.
+    fault: str
+
+
+class AuditHead(TypedDict):
+    #: Position in the trail, from 1 and without gaps.
+    seq: int
+    #: Hash of the newest entry.
+    hash: str
+
+
+class _AuditEntries(TypedDict):
+    entries: list[AuditEntry]
+
+
+class AuditEntries(_AuditEntries, total=False):
+    head: AuditHead
+    #: Cursor of the next page; absent on the last page.
+    nextCursor: str
+
+
 class _Account(TypedDict):
     #: UUID.
     id: str
@@ -1035,6 +1110,7 @@ ROUTES = {
     "getUsage": ("GET", "/usage"),
     "listKeys": ("GET", "/keys"),
     "createKey": ("POST", "/keys"),
+    "listAuditEntries": ("GET", "/audit"),
     "revokeKey": ("DELETE", "/keys/{id}"),
     "createAccount": ("POST", "/admin/accounts"),
     "listAccounts": ("GET", "/admin/accounts"),
@@ -1044,6 +1120,7 @@ ROUTES = {
     "listAccountKeys": ("GET", "/admin/accounts/{id}/keys"),
     "createAccountKey": ("POST", "/admin/accounts/{id}/keys"),
     "revokeAccountKey": ("DELETE", "/admin/accounts/{id}/keys/{key}"),
+    "listAllAuditEntries": ("GET", "/admin/audit"),
     "listNodes": ("GET", "/admin/nodes"),
     "drainNode": ("POST", "/admin/nodes/{node}/drain"),
     "listShards": ("GET", "/admin/shards"),
@@ -1092,9 +1169,11 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "listAliases": {"limit": 1000},
     "listKeys": {"limit": 1000},
     "createKey": {"scopes": ["read","write","manage"]},
+    "listAuditEntries": {"limit": 100},
     "listAccounts": {"limit": 1000, "usage": False},
     "listAccountKeys": {"limit": 1000},
     "createAccountKey": {"scopes": ["read","write","manage"]},
+    "listAllAuditEntries": {"limit": 100},
     "listShards": {"limit": 100},
     "listAllCollections": {"limit": 100},
     "listAllAnchors": {"limit": 100},

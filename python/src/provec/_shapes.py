@@ -247,6 +247,61 @@ SHAPES: dict[str, Any] = {
         "revoked": "boolean",
         "secret": "string"
     },
+    "AuditEntry": {
+        "seq": "integer",
+        "id?": "string",
+        "at?": "string",
+        "phase?": "string",
+        "action?": "string",
+        "actor?": {
+            "type": "string",
+            "accountId?": "string",
+            "keyId?": "string",
+            "node?": "string"
+        },
+        "node?": "string",
+        "address?": "string | null",
+        "requestId?": "string | null",
+        "accountId?": "string | null",
+        "target?": "string | null",
+        "asked?": [
+            "|",
+            {
+                "*": "any"
+            },
+            "null"
+        ],
+        "before?": [
+            "|",
+            {
+                "*": "any"
+            },
+            "null"
+        ],
+        "outcome?": "string",
+        "code?": "string | null",
+        "after?": [
+            "|",
+            {
+                "*": "any"
+            },
+            "null"
+        ],
+        "previousHash": "string",
+        "hash": "string",
+        "fault?": "string"
+    },
+    "AuditHead": {
+        "seq": "integer",
+        "hash": "string"
+    },
+    "AuditEntries": {
+        "entries": [
+            "#AuditEntry"
+        ],
+        "head?": "#AuditHead",
+        "nextCursor?": "string"
+    },
     "Account": {
         "id": "string",
         "name": "string",
@@ -512,6 +567,7 @@ ANSWERS: dict[str, Any] = {
     "createKey": {
         "key": "#NewApiKey"
     },
+    "listAuditEntries": "#AuditEntries",
     "revokeKey": {
         "revoked": "boolean"
     },
@@ -546,6 +602,7 @@ ANSWERS: dict[str, Any] = {
     "revokeAccountKey": {
         "revoked": "boolean"
     },
+    "listAllAuditEntries": "#AuditEntries",
     "listNodes": {
         "shardNodes": [
             "#ShardNode"

@@ -5,6 +5,7 @@ import { PROVEC } from '../dialect.ts';
 import { patternOf } from '../route.ts';
 import { routesOf } from '../routes.ts';
 import { ACCOUNT_DESCRIPTIONS, ACCOUNT_SCHEMAS } from './accounts.ts';
+import { AUDIT_DESCRIPTIONS, AUDIT_SCHEMAS, OPERATOR_AUDIT_DESCRIPTIONS } from './audit.ts';
 import { COLLECTION_DESCRIPTIONS, collectionSchemas } from './collections.ts';
 import { withExamples } from './examples/attached.ts';
 import { errorResponses, HEADER_COMPONENTS, operationOf, requestSchemas, TAGS } from './operation.ts';
@@ -19,7 +20,7 @@ import {
   textSchema,
 } from './schema.ts';
 
-const DESCRIPTIONS = { ...COLLECTION_DESCRIPTIONS, ...ACCOUNT_DESCRIPTIONS };
+const DESCRIPTIONS = { ...COLLECTION_DESCRIPTIONS, ...ACCOUNT_DESCRIPTIONS, ...AUDIT_DESCRIPTIONS };
 
 const ERROR: OpenApiSchema = object(
   {
@@ -120,7 +121,7 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
     paths[path][route.method.toLowerCase()] = operationOf(
       route,
       limits,
-      route.access === 'operator' ? OPERATOR_DESCRIPTIONS : DESCRIPTIONS,
+      route.access === 'operator' ? { ...OPERATOR_DESCRIPTIONS, ...OPERATOR_AUDIT_DESCRIPTIONS } : DESCRIPTIONS,
     );
   }
   const whole = routes.filter(({ streams }) => streams !== 'request');
@@ -150,6 +151,7 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
         ...requestSchemas(limits, bodies),
         ...collectionSchemas(limits),
         ...ACCOUNT_SCHEMAS,
+        ...AUDIT_SCHEMAS,
         ...(adminToken === null ? {} : OPERATOR_SCHEMAS),
       },
       parameters: {

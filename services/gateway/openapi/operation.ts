@@ -1,3 +1,4 @@
+import { AUDIT_PAGE_MAX } from '../../../contracts/actions/audit.ts';
 import type { ActionName } from '../../../contracts/actions/call.ts';
 import { TABLE_PAGE } from '../../../contracts/actions/cluster.ts';
 import { LISTING_CURSOR_MAX_CHARS } from '../../../contracts/requests/listing-cursor.ts';
@@ -144,6 +145,7 @@ function parametersOf(route: Route, limits: Limits): object[] {
     'collections.list': ofFullPage(limits.collectionsPageMax),
     'collections.aliasesPage': ofFullPage(limits.aliasesPageMax),
     'keys.page': ofFullPage(limits.keysPageMax),
+    'keys.auditPage': ofFullPage(AUDIT_PAGE_MAX),
     'keys.accountsPage': ofFullPage(limits.accountsPageMax),
     'collections.namespaces': { maximum: limits.namespacesPageMax, default: limits.namespacesPageDefault },
     'collections.anchors': { maximum: limits.anchorsPageMax, default: limits.anchorsPageDefault },
@@ -169,6 +171,10 @@ function parametersOf(route: Route, limits: Limits): object[] {
         route.action === 'cluster.ledger' ? 'Collection whose account to add.' : 'Only shards of this collection.',
       schema: { type: 'string', minLength: 1, maxLength: 1_024 },
     },
+    account: {
+      description: "Account whose keys' changes to list, instead of the operator's.",
+      schema: { type: 'string', minLength: 1, maxLength: 64 },
+    },
     state: { description: 'Only anchors in this state.', schema: { type: 'string', enum: ['pending', 'halted'] } },
     prefix: { description: 'Only names with this prefix.', schema: ref('Namespace') },
     namespace: { description: 'Namespace of the record to prove.', schema: ref('Namespace') },
@@ -191,6 +197,7 @@ export const TAGS = {
   Verification: 'Check a collection without trusting the service: roots, proofs, anchors.',
   Usage: "The account's counts this month, and the limits of its plan.",
   Keys: "The account's API keys.",
+  Audit: "Who changed the account's keys, collections and aliases, and when.",
   Operator: 'Accounts, keys, nodes, shards, anchors and the ledger, for the holder of the operator token.',
   Operations: "For monitors, orchestrators and tools. They need no key, and return no account's data.",
 } as const satisfies Readonly<Record<string, string>>;
@@ -210,6 +217,7 @@ const AREAS: Readonly<Record<string, Tag>> = {
   aliases: 'Aliases',
   usage: 'Usage',
   keys: 'Keys',
+  audit: 'Audit',
 };
 
 function tagOf({ access, action, path }: Route): Tag {

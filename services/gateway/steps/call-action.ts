@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ActionName } from '../../../contracts/actions/call.ts';
 import { Cancelled } from '../../../contracts/actions/cancelled.ts';
+import type { Origin } from '../../../contracts/actions/origin.ts';
 import type { Principal } from '../../../contracts/actions/principal.ts';
 import type { Consistency } from '../../../contracts/requests/vector-requests.ts';
 import { ProvecError } from '../../../lib/errors.ts';
@@ -149,7 +150,7 @@ async function callOnce(
   await reauthenticate(request, parts);
   // Without a timeout of the route, the action's own applies; one set here could cut a write short.
   const timeout = route.timeoutMs === null ? {} : { timeout: route.timeoutMs };
-  const meta = { ...principalOf(request), ...options.meta };
+  const meta = { ...principalOf(request), ...originOf(request), ...options.meta };
   return caller.call(action, params, { ...timeout, ...options, meta });
 }
 
@@ -172,6 +173,13 @@ function forCollection({ collection, resolvedMs }: RequestContext, { clock }: St
 /** Identity of the request, passed on to the calls that the action makes. */
 function principalOf({ identity }: RequestContext): { principal?: Principal } {
   return identity === null ? {} : { principal: { accountId: identity.accountId, plan: identity.plan } };
+}
+
+/** Says who makes a change, for the audit trail. */
+function originOf({ id, identity, req, route }: RequestContext): { origin?: Origin } {
+  if (route.access !== 'manage' && route.access !== 'operator') return {};
+  const address = req.socket.remoteAddress ?? '';
+  return { origin: { keyId: identity?.keyId ?? null, address, requestId: id } };
 }
 
 async function reauthenticate(request: RequestContext, parts: StepParts): Promise<void> {

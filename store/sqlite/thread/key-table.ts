@@ -48,6 +48,11 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
     return row === undefined ? null : keyOf(row);
   },
 
+  find(accountId, id) {
+    const row = database.getUntyped<KeyColumns>('SELECT * FROM keys WHERE id = ? AND accountId = ?', id, accountId);
+    return row === undefined ? null : listedKeyOf(row);
+  },
+
   page(accountId, after, limit) {
     return page(database, accountId, after, limit);
   },
@@ -58,9 +63,8 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
   },
 
   revoke(accountId, id, nowIso) {
-    const stored = database.getUntyped<KeyColumns>('SELECT * FROM keys WHERE id = ? AND accountId = ?', id, accountId);
-    if (stored === undefined) return 'absent';
-    const row = listedKeyOf(stored);
+    const row = this.find(accountId, id);
+    if (row === null) return 'absent';
     if (isAuthenticKey(accountId, row, seals) && canManage(row, nowIso)) {
       const other = database.find<KeyColumns>(MANAGING, [accountId, id, nowIso], (columns) => {
         const key = listedKeyOf(columns);

@@ -2,6 +2,7 @@ import type { Keyring } from '../../../lib/secret/keyring.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import type { AliasRow } from '../../aliases.ts';
+import type { AuditRow } from '../../audit.ts';
 import type { AccountRow } from '../../catalog.ts';
 import { type LogFindings, LogResealing, type StoredEntry } from '../../log-resealing.ts';
 import { isSameLink } from '../../log-seals.ts';
@@ -9,6 +10,7 @@ import type { StoredRow } from '../../resealing.ts';
 import type { Sealed } from '../../sealed.ts';
 import { headOf } from '../row-codec.ts';
 import { hasAliases } from './alias-table.ts';
+import { hasAudit } from './audit-table.ts';
 import { type CollectionColumns, collectionOf } from './collection-table.ts';
 import type { Database } from './database.ts';
 import { type KeyColumns, listedKeyOf } from './key-table.ts';
@@ -19,7 +21,13 @@ import { collectionsWithTags } from './tag-table.ts';
 export type RowWithNumber<Row> = { number: number; row: Row };
 export type RowKind = Exclude<StoredRow['kind'], 'checkpoint'>;
 
-const TABLES = { account: 'accounts', alias: 'aliases', collection: 'collections', 'API key': 'keys' } as const;
+const TABLES = {
+  account: 'accounts',
+  alias: 'aliases',
+  'audit entry': 'audit',
+  collection: 'collections',
+  'API key': 'keys',
+} as const;
 const PAGE_ROWS = 500;
 
 /**
@@ -37,6 +45,7 @@ export class ResealTables {
 
   rowsAfter(kind: RowKind, number: number): RowWithNumber<StoredRow>[] {
     if (kind === 'alias' && !hasAliases(this.#database)) return [];
+    if (kind === 'audit entry' && !hasAudit(this.#database)) return [];
     // The rowid of a collection is its place.
     const [rowid, from] =
       kind === 'collection' ? ['place', collectionsWithTags(this.#database)] : ['rowid', TABLES[kind]];
@@ -51,9 +60,14 @@ export class ResealTables {
     return rows.map((row) => ({ number: row.number, row: shardKey(row.collection, row.shard) }));
   }
 
-  replaceSeal(kind: RowKind, id: string, before: string, seal: string): boolean {
+  replaceSeal(kind: Exclude<RowKind, 'audit entry'>, id: string, before: string, seal: string): boolean {
     const sql = `UPDATE ${TABLES[kind]} SET seal = ? WHERE id = ? AND seal = ?`;
     return this.#database.run(sql, seal, id, before) > 0;
+  }
+
+  replaceAuditSeal({ trail, seq, seal: before }: Sealed<AuditRow>, seal: string): boolean {
+    const sql = 'UPDATE audit SET seal = ? WHERE trail = ? AND seq = ? AND seal = ?';
+    return this.#database.run(sql, seal, trail, seq, before) > 0;
   }
 
   lookAtLog(shard: ShardKey, trustsLog: boolean): LogFindings {
@@ -105,6 +119,8 @@ function storedRow(kind: RowKind, columns: object): StoredRow {
       const row = columns as CollectionColumns & { dropped: number };
       return { kind, isInPlace, state: row.dropped === 0 ? 'live' : 'dropped', row: collectionOf(row) };
     }
+    case 'audit entry':
+      return { kind, isInPlace, row: columns as Sealed<AuditRow> };
     case 'API key':
       return { kind, isInPlace, row: listedKeyOf(columns as KeyColumns) };
   }

@@ -23,6 +23,7 @@ import { AccountLookup } from './account-lookup.ts';
 import { ACCOUNTS_SCHEMA, accountTable } from './account-table.ts';
 import { ALIASES_SCHEMA, aliasTable } from './alias-table.ts';
 import { ANCHORS_SCHEMA, AnchorTables } from './anchor-tables.ts';
+import { AUDIT_SCHEMA, auditTable } from './audit-table.ts';
 import { COLLECTIONS_SCHEMA, collectionTable } from './collection-table.ts';
 import { CONTRADICTIONS_SCHEMA, contradictionTable } from './contradiction-table.ts';
 import type { Outcome } from './group-commit.ts';
@@ -50,6 +51,7 @@ const JUDGED_IN_LOG = [
   'accounts',
   'aliases',
   'anchoring_instances',
+  'audit',
   'collections',
   'collection_tags',
   'entries',
@@ -146,7 +148,7 @@ export class Session {
     const log = this.#open({
       path,
       schema,
-      later: `${ALIASES_SCHEMA};${TAGS_SCHEMA}`,
+      later: `${ALIASES_SCHEMA};${TAGS_SCHEMA};${AUDIT_SCHEMA}`,
       judged: JUDGED_IN_LOG,
       pageBytes,
       made,
@@ -167,6 +169,7 @@ export class Session {
       log: new LogTables(log.database, usage, seals, resealing ? null : new HeadCache(log.database)),
       anchors: new AnchorTables(log.database),
       contradictions: contradictionTable(log.database),
+      audit: auditTable(log.database),
       owners: ownerTable(log.database),
       traces: traceTable(log.database, LOG_TRACES),
     });

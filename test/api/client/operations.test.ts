@@ -179,6 +179,8 @@ test('keys and usage', async () => {
   await expect(reader.createCollection({ name: 'no', dimensions: 1 })).rejects.toMatchObject({
     name: 'ForbiddenError',
   });
+  const [created] = await provec.listAuditEntries().all();
+  expect(created).toMatchObject({ seq: 1, phase: 'begin', actor: { type: 'key' } });
   await provec.revokeKey(id);
   await until('it is refused', async () => {
     const refusal = await reader.getUsage().catch((error: unknown) => error);
@@ -197,6 +199,8 @@ test('an operator creates, changes and deletes accounts', async () => {
   expect(listed?.usage).toMatchObject({ plan: 'pro', usage: { key_count: 1 } });
   const replacement = await operator.createKey(account.id, { name: 'replacement' });
   await operator.revokeKey(account.id, key.id);
+  const changes = await operator.listAuditEntries().all();
+  expect(changes.find(({ action, target }) => action === 'key.revoke' && target === key.id)).toBeDefined();
   expect((await operator.listKeys(account.id).all()).map(({ id }) => id)).toEqual([replacement.id]);
   await operator.deleteAccount(account.id);
 });

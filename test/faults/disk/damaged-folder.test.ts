@@ -86,7 +86,7 @@ describe('a start is refused in one line that says what to do', () => {
       /start it with the newer/,
     ],
     ['a garbled format', (folder) => writeFile(join(folder, 'provec.json'), '{"form'), /put back a backup/],
-    ['a lost keypair', (folder) => rm(join(folder, 'ledger-keypair.json')), /keypair.*put it back/],
+    ['a lost keypair', (folder) => rm(join(folder, 'ledger-keypair.json')), /keypair.*restore the file/],
     ['a garbled keypair', (folder) => writeFile(join(folder, 'ledger-keypair.json'), '[1,2]'), /64 numbers/],
     ['a damaged ledger', (folder) => garbleLine(join(folder, 'ledger/journal.ndjson')), /ledger.*damaged.*backup/],
   ])('for %s', async (_, damage, advice) => {

@@ -238,6 +238,17 @@ class AsyncProvec(_AsyncConnected):
         """
         return self._listing("listKeys", "keys", cursor, limit=limit)
 
+    def list_audit_entries(
+        self, *, limit: int = 100, cursor: str | None = None
+    ) -> AsyncListing[api.AuditEntries, api.AuditEntry]:
+        """Lists the changes made with the account's keys, oldest first.
+
+        Args:
+            limit: Maximum number of entries per page.
+            cursor: Position of an entry, to start at the next one.
+        """
+        return self._listing("listAuditEntries", "entries", cursor, limit=limit)
+
     async def create_key(
         self,
         name: str,
@@ -368,6 +379,18 @@ class AsyncProvecOperator(_AsyncConnected):
     async def revoke_key(self, account_id: str, key: str) -> None:
         """Revokes an account's key."""
         await self._transport.send("revokeAccountKey", {"id": account_id, "key": key})
+
+    def list_audit_entries(
+        self, *, limit: int = 100, cursor: str | None = None, account: str | None = None
+    ) -> AsyncListing[api.AuditEntries, api.AuditEntry]:
+        """Lists the changes made with the operator token or at a console, oldest first.
+
+        Args:
+            limit: Maximum number of entries per page.
+            cursor: Position of an entry, to start at the next one.
+            account: Id of an account, to list the changes made with its keys instead.
+        """
+        return self._listing("listAllAuditEntries", "entries", cursor, limit=limit, account=account)
 
     async def list_nodes(self) -> api.ListNodesResult:
         """Lists the nodes of the service."""

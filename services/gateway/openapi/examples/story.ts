@@ -1,5 +1,6 @@
 import { ACCOUNTS } from './accounts.ts';
 import { ALIASES } from './aliases.ts';
+import { AUDIT, OPERATOR_AUDIT } from './audit.ts';
 import { CLUSTER } from './cluster.ts';
 import { COLLECTIONS_CREATED, COLLECTIONS_MANAGED } from './collections.ts';
 import type { Example } from './example.ts';
@@ -21,7 +22,9 @@ export const STORY: readonly Example[] = [
   ...COLLECTIONS_MANAGED,
   ...REFUSED,
   ...ACCOUNTS,
+  ...AUDIT,
   ...OPERATOR_ACCOUNTS,
+  ...OPERATOR_AUDIT,
   ...CLUSTER,
   ...PAGES,
 ];
