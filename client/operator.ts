@@ -29,6 +29,12 @@ export class ProvecOperator {
     return this.#transport.send('createAccount', { body }, options);
   }
 
+  /** Lists the plans with their limits. */
+  async listPlans(options: RequestOptions = {}): Promise<Api.Plan[]> {
+    const { plans } = await this.#transport.send('listPlans', {}, options);
+    return plans;
+  }
+
   /** Changes an account's plan. */
   async changePlan(id: string, body: Api.ChangePlan, options: RequestOptions = {}): Promise<Api.Account> {
     const { account } = await this.#transport.send('changePlan', { path: { id }, body }, options);
@@ -136,6 +142,24 @@ export class ProvecOperator {
   /** Accepts the content of a halted collection as right, and anchors it. */
   async resumeAnchoring(collection: string, options: RequestOptions = {}): Promise<void> {
     await this.#transport.send('resumeAnchoring', { path: { collection } }, options);
+  }
+
+  /** Starts a backup in the service's folder for backups. */
+  async startBackup(body: Api.StartBackup = {}, options: RequestOptions = {}): Promise<Api.Backup> {
+    const { backup } = await this.#transport.send('startBackup', { body }, options);
+    return backup;
+  }
+
+  /** Lists the backups by name, the last one first. */
+  listBackups(
+    query: Api.ListBackupsParams = {},
+    options: RequestOptions = {},
+  ): Listing<Api.ListBackupsResult, Api.Backup> {
+    return new Listing(
+      query,
+      (page) => this.#transport.send('listBackups', { query: page }, options),
+      ({ backups }) => backups,
+    );
   }
 
   /** Returns the ledger, its authority, and the account of the collection that the query names. */

@@ -113,6 +113,13 @@ export const VARIABLES = {
     meaning: 'Folder of the store, the embedded ledger, and the keypair and secret that the first start generates.',
     read: (raw) => resolve(raw ?? './data'),
   },
+  backupDir: {
+    env: 'PROVEC_BACKUP_DIR',
+    default: 'none',
+    meaning:
+      'Folder in which `POST /admin/backups` makes backups, best on another disk; if unset, only a console makes backups. The operator token can then copy all data, and the secret, to it.',
+    read: (raw) => (raw === undefined ? null : resolve(raw)),
+  },
   mongoUrl: {
     env: 'PROVEC_MONGO_URL',
     default: 'none',

@@ -27,6 +27,10 @@ export const RETRY_OUTCOMES: Readonly<Record<string, { answer: string; isHarmles
   revokeAccountKey: { answer: '404 `KEY_NOT_FOUND`', isHarmless: false },
   drainNode: { answer: 'the same answer', isHarmless: true },
   moveShard: { answer: 'the same answer, with the new node as `previousNode`', isHarmless: true },
+  startBackup: {
+    answer: '400 `INVALID_ARGUMENT` while it runs or if it has the same name, else another backup',
+    isHarmless: false,
+  },
   resumeAnchoring: { answer: '400 `INVALID_ARGUMENT`, because it is no longer halted', isHarmless: false },
 };
 

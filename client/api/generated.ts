@@ -273,6 +273,13 @@ export interface MoveShard {
   node: string;
 }
 
+export interface StartBackup {
+  /** Name of its folder. Default: the time. */
+  name?: string;
+  /** Whether to leave out the keypair and the secret. */
+  withoutSecrets?: boolean;
+}
+
 /** Unique per account. */
 export type CollectionName = string;
 
@@ -717,6 +724,26 @@ export interface Account {
   usage?: Usage;
 }
 
+/** Limits per account; null means none. */
+export interface Plan {
+  /** Its limits. */
+  name: 'free' | 'pro' | 'business' | 'enterprise';
+  /** Stored vectors. */
+  vectors: number | null;
+  /** Records written per month. */
+  writes: number | null;
+  /** Queries and facets per month. */
+  queries: number | null;
+  /** Collections. */
+  collections: number | null;
+  /** API keys. */
+  keys: number | null;
+  /** Shards of a new collection. */
+  shards: number | null;
+  /** Whether roots are written to the ledger. */
+  anchoring: boolean;
+}
+
 export interface ShardNode {
   /** Name of the node. */
   node: string;
@@ -833,6 +860,24 @@ export interface AnchorOverview {
   confirmedAgeSeconds: number | null;
   /** What contradicts what Provec recorded. */
   haltedReason: string | null;
+}
+
+export interface Backup {
+  /** Name of its folder. */
+  name: string;
+  /** Path on the service's machine. */
+  folder: string;
+  /**
+   * `interrupted`: the service ended before the copy was complete; delete the folder. `failed`:
+   * nothing is left of it.
+   */
+  state: 'running' | 'done' | 'failed' | 'interrupted';
+  /** Size of the copy so far. */
+  bytes: number;
+  /** When it was complete. Null if it is not. */
+  at: string | null;
+  /** Why it failed. Null if it did not. */
+  error: string | null;
 }
 
 export interface Ledger {
@@ -1045,6 +1090,8 @@ export type ChangePlanResult = { account: Account };
 
 export type DeleteAccountResult = { deleted: true };
 
+export type ListPlansResult = { plans: Array<Plan> };
+
 export interface ListAccountKeysResult {
   keys: Array<ApiKey>;
   /** Cursor of the next page; absent on the last page. */
@@ -1115,6 +1162,14 @@ export interface ResumeAnchoringResult {
   collectionId: string;
 }
 
+export type StartBackupResult = { backup: Backup };
+
+export interface ListBackupsResult {
+  backups: Array<Backup>;
+  /** Cursor of the next page; absent on the last page. */
+  nextCursor?: string;
+}
+
 export interface ListNamespacesParams {
   /** Only names with this prefix. */
   prefix?: Namespace;
@@ -1161,6 +1216,8 @@ export interface ListAnchorsParams {
 export type ListAuditEntriesParams = ListAnchorsParams;
 
 export type ListAllCollectionsParams = ListAnchorsParams;
+
+export type ListBackupsParams = ListAnchorsParams;
 
 export interface ListAccountsParams {
   /** Maximum number of items on the page. Default: `1000`. */
@@ -1311,6 +1368,8 @@ export interface Operations {
     };
     result: DeleteAccountResult;
   };
+  /** List the plans with their limits */
+  listPlans: { result: ListPlansResult };
   /** List an account's keys, newest first, without their secrets */
   listAccountKeys: {
     path: {
@@ -1374,6 +1433,10 @@ export interface Operations {
     };
     result: ResumeAnchoringResult;
   };
+  /** Start a backup in the folder for backups */
+  startBackup: { body: StartBackup; result: StartBackupResult };
+  /** List the backups in the folder for backups, by name, the last one first */
+  listBackups: { query: ListBackupsParams; result: ListBackupsResult };
   /** Get the ledger and its authority */
   getLedger: { query: GetLedgerParams; result: Ledger };
 }
@@ -1417,6 +1480,7 @@ export const ROUTES = {
   getAccount: { method: 'GET', path: '/admin/accounts/{id}' },
   changePlan: { method: 'PATCH', path: '/admin/accounts/{id}' },
   deleteAccount: { method: 'DELETE', path: '/admin/accounts/{id}' },
+  listPlans: { method: 'GET', path: '/admin/plans' },
   listAccountKeys: { method: 'GET', path: '/admin/accounts/{id}/keys' },
   createAccountKey: { method: 'POST', path: '/admin/accounts/{id}/keys' },
   revokeAccountKey: { method: 'DELETE', path: '/admin/accounts/{id}/keys/{key}' },
@@ -1428,6 +1492,8 @@ export const ROUTES = {
   listAllCollections: { method: 'GET', path: '/admin/collections' },
   listAllAnchors: { method: 'GET', path: '/admin/anchors' },
   resumeAnchoring: { method: 'POST', path: '/admin/anchors/{collection}/resume' },
+  startBackup: { method: 'POST', path: '/admin/backups' },
+  listBackups: { method: 'GET', path: '/admin/backups' },
   getLedger: { method: 'GET', path: '/admin/ledger' },
 } as const;
 
@@ -1446,5 +1512,6 @@ export const ONCE: ReadonlySet<keyof Operations> = new Set([
   'deleteAccount',
   'createAccountKey',
   'revokeAccountKey',
+  'startBackup',
   'resumeAnchoring',
 ]);

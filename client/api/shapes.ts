@@ -198,6 +198,16 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
   AuditHead: { seq: 'integer', hash: 'string' },
   AuditEntries: { entries: ['#AuditEntry'], 'head?': '#AuditHead', 'nextCursor?': 'string' },
   Account: { id: 'string', name: 'string', plan: 'string', created_at: 'string', 'usage?': '#Usage' },
+  Plan: {
+    name: 'string',
+    vectors: 'integer | null',
+    writes: 'integer | null',
+    queries: 'integer | null',
+    collections: 'integer | null',
+    keys: 'integer | null',
+    shards: 'integer | null',
+    anchoring: 'boolean',
+  },
   ShardNode: {
     node: 'string',
     version: 'string | null',
@@ -252,6 +262,14 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
     waitingSeconds: 'integer | null',
     confirmedAgeSeconds: 'integer | null',
     haltedReason: 'string | null',
+  },
+  Backup: {
+    name: 'string',
+    folder: 'string',
+    state: 'string',
+    bytes: 'integer',
+    at: 'string | null',
+    error: 'string | null',
   },
   Ledger: {
     enabled: 'boolean',
@@ -344,6 +362,7 @@ export const ANSWERS: { readonly [K in keyof Operations]: Shape } = {
   getAccount: { account: '#Account' },
   changePlan: { account: '#Account' },
   deleteAccount: { deleted: 'boolean' },
+  listPlans: { plans: ['#Plan'] },
   listAccountKeys: { keys: ['#ApiKey'], 'nextCursor?': 'string' },
   createAccountKey: { key: '#NewApiKey' },
   revokeAccountKey: { revoked: 'boolean' },
@@ -359,5 +378,7 @@ export const ANSWERS: { readonly [K in keyof Operations]: Shape } = {
   },
   listAllAnchors: { anchors: ['#AnchorOverview'], 'nextCursor?': 'string' },
   resumeAnchoring: { collectionId: 'string' },
+  startBackup: { backup: '#Backup' },
+  listBackups: { backups: ['#Backup'], 'nextCursor?': 'string' },
   getLedger: '#Ledger',
 };

@@ -138,6 +138,22 @@ export interface Backup {
 }
 
 /**
+ * A backup in the folder for backups. `interrupted`: its service ended, or it is another node's.
+ * `failed` ones leave no folder.
+ */
+export interface BackupStatus {
+  name: string;
+  folder: string;
+  state: 'running' | 'done' | 'failed' | 'interrupted';
+  /** Size of the copy so far. */
+  bytes: number;
+  /** ISO 8601 UTC; when the copy was complete, else null. */
+  at: string | null;
+  /** Why it failed, else null. */
+  error: string | null;
+}
+
+/**
  * Operators' view and commands. A collection is named by its id, `<account id>/<name>` or `<account
  * name>/<name>`; a shard by its collection, a dot and its index. Throws INVALID_ARGUMENT,
  * COLLECTION_NOT_FOUND and ACCOUNT_NOT_FOUND with a message for the operator, and UNAVAILABLE if a
@@ -169,6 +185,10 @@ export interface ClusterActions {
   'cluster.ledger': { params: { collection?: string }; result: LedgerOverview };
   /** Copies a snapshot of the data folder to a folder that is empty or does not exist. */
   'cluster.backup': { params: { folder: string; withoutSecrets?: boolean }; result: Backup };
+  /** Starts a backup in the folder for backups. Throws INVALID_ARGUMENT while another one runs. */
+  'cluster.startBackup': { params: { name: string; withoutSecrets?: boolean }; result: BackupStatus };
+  /** Newest first. Throws INVALID_ARGUMENT if there is no folder for backups. */
+  'cluster.backups': { params: RowRange; result: TablePage<BackupStatus> };
   /** Records the operator's decision that the shards' current content is right. */
   'cluster.resume': { params: { collection: string }; result: { collectionId: CollectionId } };
 }

@@ -1,5 +1,5 @@
 import type { AccountId } from '../../lib/ids.ts';
-import type { PlanName } from '../../lib/plans.ts';
+import type { PlanLimits, PlanName } from '../../lib/plans.ts';
 import type { Scope } from '../../store/keys.ts';
 import type { AuditEntriesPage } from './audit.ts';
 import type { UsageReport } from './metering.ts';
@@ -34,6 +34,11 @@ export interface AccountView {
   usage?: UsageReport;
 }
 
+/** A plan with its limits per account; null means none. */
+interface PlanView extends PlanLimits {
+  name: PlanName;
+}
+
 /**
  * Event `keys.changed`, broadcast after a key was revoked, a plan was set or an account was
  * deleted. Receivers drop what they have cached of the account.
@@ -66,6 +71,8 @@ export interface KeysActions {
   'keys.revoke': { params: { accountId: AccountId; id: string }; result: { revoked: true } };
   /** Returns the account's cached plan; plan changes invalidate it. Throws ACCOUNT_NOT_FOUND. */
   'keys.plan': { params: { accountId: AccountId }; result: PlanName };
+  /** Returns every plan with its limits. */
+  'keys.plans': { params: Record<string, never>; result: { plans: PlanView[] } };
   'keys.createAccount': { params: { name: string; plan: PlanName }; result: { account: AccountView; key: KeyView } };
   'keys.accountsPage': { params: { limit: number; cursor?: string }; result: AccountsPage };
   /** Throws ACCOUNT_NOT_FOUND. */

@@ -3,7 +3,7 @@ import type { Limits } from '../../lib/limits.ts';
 import { PLAN_NAMES } from '../../lib/plans.ts';
 import { invalidValue } from '../../lib/records/fields.ts';
 import { SCOPES } from '../../store/keys.ts';
-import { choiceField, choicesField, type Field, label, optionalField } from './field.ts';
+import { choiceField, choicesField, type Field, flagField, label, optionalField } from './field.ts';
 import { RequestKind } from './request.ts';
 
 const TIME =
@@ -48,6 +48,16 @@ export const scopes = choicesField(
   SCOPES,
 );
 
+const BACKUP_NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$';
+const backupName: Field<string> = {
+  schema: { type: 'string', description: 'Name of its folder. Default: the time.', pattern: BACKUP_NAME },
+  decode(value, path) {
+    if (typeof value === 'string' && new RegExp(BACKUP_NAME).test(value)) return value;
+    throw invalidArgument(path, '1 to 64 characters of A-Z a-z 0-9 . _ - that begin with a letter or digit', value);
+  },
+};
+const withoutSecrets = flagField('Whether to leave out the keypair and the secret.');
+
 const NODE_NAME_MAX_CHARS = 255;
 
 /** Bodies of requests on accounts, keys and, for operators, shards. */
@@ -59,5 +69,6 @@ export const accountRequests = ({ accountNameMaxChars, keyNameMaxChars }: Limits
   }),
   createAccount: new RequestKind({ name: label('For people.', accountNameMaxChars), plan }),
   changePlan: new RequestKind({ plan }),
+  startBackup: new RequestKind({ name: optionalField(backupName), withoutSecrets: optionalField(withoutSecrets) }),
   moveShard: new RequestKind({ node: label('Node that takes the shard.', NODE_NAME_MAX_CHARS) }),
 });

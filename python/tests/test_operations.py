@@ -243,6 +243,7 @@ def test_operator(operator: ProvecOperator, service: Service) -> None:
     with Provec(service.url, made["key"]["secret"]) as guest:
         assert list(guest.list_collections()) == []
     assert operator.change_plan(made["account"]["id"], "pro")["plan"] == "pro"
+    assert [plan["vectors"] for plan in operator.list_plans()][-1] is None
     account = made["account"]["id"]
     assert account in [found["id"] for found in operator.list_accounts(usage=True)]
     assert operator.get_account(account)["usage"]["usage"]["key_count"] == 1
@@ -267,6 +268,8 @@ def test_operator_of_a_cluster(operator: ProvecOperator) -> None:
         lambda: operator.move_shard(shard["shard"], "elsewhere"),
         lambda: operator.drain_node("elsewhere"),
         lambda: operator.resume_anchoring(collection["id"]),
+        lambda: operator.start_backup(),
+        lambda: operator.list_backups().page(),
     ):
         with pytest.raises(package.BadRequestError):
             command()

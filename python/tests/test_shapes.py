@@ -57,6 +57,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "revokeKey": lambda: provec.revoke_key("k"),
     "createAccount": lambda: operator.create_account("a", "free"),
     "listAccounts": lambda: list(operator.list_accounts()),
+    "listPlans": lambda: operator.list_plans(),
     "changePlan": lambda: operator.change_plan("a", "free"),
     "deleteAccount": lambda: operator.delete_account("a"),
     "getAccount": lambda: operator.get_account("a"),
@@ -71,6 +72,8 @@ CALLS: dict[str, Callable[[], object]] = {
     "listAllCollections": lambda: list(operator.list_collections()),
     "listAllAnchors": lambda: list(operator.list_anchors()),
     "resumeAnchoring": lambda: operator.resume_anchoring("c"),
+    "startBackup": lambda: operator.start_backup(),
+    "listBackups": lambda: list(operator.list_backups()),
     "getLedger": lambda: operator.get_ledger(),
 }
 

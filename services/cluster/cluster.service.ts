@@ -6,6 +6,7 @@ import { auditedCall } from '../../mixins/audit/audited-call.ts';
 import { isShared } from '../../process/node-home.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import { backUp } from './backup.ts';
+import { BackupFolder } from './backup-folder.ts';
 import { ClusterOperations } from './cluster-operations.ts';
 import { ReferenceResolver } from './collection-reference.ts';
 import { anchorTable, listCollections } from './collection-table.ts';
@@ -49,6 +50,7 @@ const SLICE = {
 export default function clusterService(runtime: Runtime): ServiceSchema {
   const { config, store, clock } = runtime;
   const references = new ReferenceResolver(store.catalog);
+  const backups = new BackupFolder(config.backupDir);
   let broker: ServiceBroker;
   let steering: ClusterOperations;
   const shardNodes = (): string[] =>
@@ -59,9 +61,9 @@ export default function clusterService(runtime: Runtime): ServiceSchema {
   /** Defines an action without a timeout. The calls that it makes have timeouts. */
   function checkedAction<A extends keyof ClusterActions>(
     checks: Record<keyof Params<A>, ValidationRule>,
-    handler: (params: Params<A>) => Result<A>,
+    handler: (params: Params<A>, ctx: Context<Params<A>>) => Result<A>,
   ) {
-    const answer = (ctx: Context<Params<A>>) => auditedCall<A>(runtime, ctx, () => handler(ctx.params));
+    const answer = (ctx: Context<Params<A>>) => auditedCall<A>(runtime, ctx, () => handler(ctx.params, ctx));
     return { timeout: 0, params: { $$strict: true, ...checks }, handler: answer };
   }
 
@@ -109,6 +111,12 @@ export default function clusterService(runtime: Runtime): ServiceSchema {
         { folder: { ...REFERENCE, max: 4_096 }, withoutSecrets: { type: 'boolean', optional: true } },
         ({ folder, withoutSecrets }) => backUp({ config, store, clock }, folder, withoutSecrets),
       ),
+      startBackup: checkedAction<'cluster.startBackup'>(
+        { name: { ...REFERENCE, max: 64 }, withoutSecrets: { type: 'boolean', optional: true } },
+        ({ name, ...options }, ctx) =>
+          backups.start(name, (folder) => call(ctx, 'cluster.backup', { folder, ...options }, { timeout: 0 })),
+      ),
+      backups: checkedAction<'cluster.backups'>(SLICE, (params) => backups.page(params)),
       resume: checkedAction<'cluster.resume'>({ collection: REFERENCE }, ({ collection }) =>
         steering.resume(collection),
       ),

@@ -71,6 +71,9 @@ function standingOf(query: RouteInput['query']): { standing?: 'due' | 'halted' }
   throw invalidValue('state', 'pending or halted', describeParameter(state));
 }
 
+/** Returns a name that sorts by time. */
+const newBackupName = (): string => new Date().toISOString().replaceAll(/[:.]/g, '-');
+
 const inAccount = ({ target }: Pick<RouteInput, 'target'>) => ({ accountId: target });
 
 const ACCOUNT_ROUTES = [
@@ -106,6 +109,7 @@ const ACCOUNT_ROUTES = [
     queue: 'perAccount',
     params: ({ target }) => ({ id: target }),
   }),
+  route('GET', '/admin/plans', 'keys.plans', 'operator', { queue: 'perAccount' }),
   route('GET', '/admin/accounts/{id}/keys', 'keys.page', 'operator', {
     queue: 'perAccount',
     query: PAGE,
@@ -182,6 +186,19 @@ const CLUSTER_ROUTES = [
     queue: 'perAccount',
     timeoutMs: MOVE_TIMEOUT_MS,
     params: ({ target }) => ({ collection: target }),
+  }),
+  route('POST', '/admin/backups', 'cluster.startBackup', 'operator', {
+    queue: 'perAccount',
+    body: 'startBackup',
+    status: 202,
+    params: ({ body: { name = newBackupName(), ...options } }) => ({ name, ...options }),
+    answer: (backup) => ({ backup }),
+  }),
+  route('GET', '/admin/backups', 'cluster.backups', 'operator', {
+    queue: 'perAccount',
+    query: PAGE,
+    params: ({ query }) => rowsOf(query),
+    answer: tableAnswer('backups'),
   }),
   route('GET', '/admin/ledger', 'cluster.ledger', 'operator', {
     queue: 'perAccount',

@@ -5,6 +5,7 @@ import { planOf } from '../../contracts/actions/principal.ts';
 import { requestsOf } from '../../contracts/requests/requests.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import type { AccountId } from '../../lib/ids.ts';
+import { PLAN_NAMES } from '../../lib/plans.ts';
 import type { Handlers } from '../../mixins/handled-actions.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import { Accounts } from './accounts.ts';
@@ -58,6 +59,10 @@ export class KeysHandlers {
       return { revoked: true } as const;
     },
     plan: ({ params }) => this.#accounts.plan(params.accountId),
+    plans: () => {
+      const { plans } = this.#runtime.config;
+      return { plans: PLAN_NAMES.map((name) => ({ name, ...plans[name] })) };
+    },
     createAccount: ({ params }) => {
       const { name, plan } = this.#requests.createAccount.decode(params);
       return this.#accounts.create(name, plan);

@@ -17,6 +17,7 @@ const CHECKS = {
   create: { accountId: 'string', name: sent, scopes: sent, expires_at: sent },
   revoke: { accountId: 'string', id: 'string' },
   plan: { accountId: 'string' },
+  plans: {},
   createAccount: { name: sent, plan: sent },
   accountsPage: PAGE,
   account: { id: 'string' },

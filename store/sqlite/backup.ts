@@ -19,7 +19,7 @@ export interface BackupDone {
 }
 
 /** File in the target while a backup writes to it. Only the backup that made it may clean up. */
-const UNDER_WAY = 'backup-under-way';
+export const UNDER_WAY = 'backup-under-way';
 
 /**
  * Copies a snapshot of `files` and `beside` to `target`, a missing or empty folder. Leaves out

@@ -19,6 +19,7 @@ const ROUTES: [string, string, object | undefined][] = [
   ['POST', `/admin/accounts/${NOBODY}/keys`, { name: 'x' }],
   ['DELETE', `/admin/accounts/${NOBODY}/keys/${NOBODY}`, undefined],
   ['GET', '/admin/audit', undefined],
+  ['GET', '/admin/plans', undefined],
   ['GET', '/admin/nodes', undefined],
   ['POST', '/admin/nodes/x/drain', undefined],
   ['GET', '/admin/shards', undefined],
@@ -26,6 +27,8 @@ const ROUTES: [string, string, object | undefined][] = [
   ['GET', '/admin/collections', undefined],
   ['GET', '/admin/anchors', undefined],
   ['POST', '/admin/anchors/x/resume', undefined],
+  ['POST', '/admin/backups', {}],
+  ['GET', '/admin/backups', undefined],
   ['GET', '/admin/ledger', undefined],
 ];
 

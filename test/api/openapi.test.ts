@@ -56,6 +56,7 @@ const OPERATOR_ROUTES = [
   'GET /api/v1/admin/accounts/{id}',
   'GET /api/v1/admin/accounts/{id}/keys',
   'GET /api/v1/admin/audit',
+  'GET /api/v1/admin/plans',
   'POST /api/v1/admin/accounts/{id}/keys',
   'DELETE /api/v1/admin/accounts/{id}/keys/{key}',
   'GET /api/v1/admin/nodes',
@@ -69,6 +70,8 @@ const COMMANDS = [
   'POST /api/v1/admin/nodes/{node}/drain',
   'POST /api/v1/admin/shards/{shard}/move',
   'POST /api/v1/admin/anchors/{collection}/resume',
+  'POST /api/v1/admin/backups',
+  'GET /api/v1/admin/backups',
 ];
 
 let service: SharedService;
@@ -396,6 +399,7 @@ describe('its claims hold', () => {
     await call(`GET ${V1}/admin/accounts/{id}`, 200, account);
     await call(`GET ${V1}/admin/accounts/{id}/keys`, 200, account);
     await call(`GET ${V1}/admin/audit`, 200);
+    await call(`GET ${V1}/admin/plans`, 200);
     const other = (await call(`POST ${V1}/admin/accounts/{id}/keys`, 201, account, { name: 'k' })) as { key: Json };
     await call(`DELETE ${V1}/admin/accounts/{id}/keys/{key}`, 200, { ...account, key: other.key.id });
     await call(`DELETE ${V1}/admin/accounts/{id}/keys/{key}`, 404, { ...account, key: other.key.id });
@@ -411,6 +415,8 @@ describe('its claims hold', () => {
     await call(`POST ${V1}/admin/nodes/{node}/drain`, 400, { node: 'never' });
     await call(`POST ${V1}/admin/shards/{shard}/move`, 400, { shard: `${listed[0]!.id}.0` }, { node: 'never' });
     await call(`POST ${V1}/admin/shards/{shard}/move`, 404, { shard: 'never.0' }, { node: 'never' });
+    await call(`POST ${V1}/admin/backups`, 400, {}, {});
+    await call(`GET ${V1}/admin/backups`, 400);
     await call(`POST ${V1}/admin/anchors/{collection}/resume`, 400, { collection: `${listed[0]!.id}` });
     await call(`DELETE ${V1}/admin/accounts/{id}`, 200, account);
     await call(`DELETE ${V1}/admin/accounts/{id}`, 404, account);

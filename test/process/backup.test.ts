@@ -2,9 +2,11 @@ import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { BackupStatus } from '../../contracts/actions/cluster.ts';
 import { OPERATOR_TRAIL } from '../../store/audit.ts';
 import { runProvec } from '../support/repl-run.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { ADMIN_TOKEN, operatorApi } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 
 const RECORDS_PER_WRITE = 20;
@@ -140,6 +142,51 @@ test('the audit trail of a copy says that it was restored, once, and that of the
   expect((await trail()).filter(({ action }) => action === 'backup.restore')).toEqual([]);
 });
 
+test('an operator makes backups over the API, one at a time, in the folder for backups', async () => {
+  folder = await mkdtemp(join(tmpdir(), 'provec-backup-'));
+  const environment = { PROVEC_ADMIN_TOKEN: ADMIN_TOKEN, PROVEC_BACKUP_DIR: folder };
+  await service.restart(environment);
+  const operator = operatorApi(service);
+  const start = (name: string) => operator<{ code: string }>('POST', '/admin/backups', { name });
+  const list = async () => (await operator<{ backups: BackupStatus[] }>('GET', '/admin/backups')).body.backups;
+  const ended = () =>
+    until('the backup has ended', async () => (await list()).every(({ state }) => state !== 'running'));
+
+  const both = await Promise.all([start('first'), start('second')]);
+  expect(both.map(({ status }) => status).sort()).toEqual([202, 400]);
+  await ended();
+  const [made] = await list();
+  expect(made).toMatchObject({ state: 'done', folder: join(folder, made!.name), error: null });
+  expect(made!.bytes).toBeGreaterThan(10_000);
+  expect(await start(made!.name)).toMatchObject({ status: 400, body: { code: 'INVALID_ARGUMENT' } });
+  for (const name of ['../x', '.hidden', 'a/b', '', 'x'.repeat(65)])
+    expect(await start(name)).toMatchObject({ status: 400, body: { details: [{ path: 'name' }] } });
+
+  await mkdir(join(folder, 'cut'));
+  await writeFile(join(folder, 'cut', 'backup-under-way'), '');
+  await mkdir(join(folder, 'other'));
+  expect((await list()).map(({ name, state }) => [name, state])).toEqual([
+    [made!.name, 'done'],
+    ['cut', 'interrupted'],
+  ]);
+  const { items } = await service.provec.store.audit.page(OPERATOR_TRAIL, 0, 100);
+  expect(items.map(({ entry }) => entry)).toContainEqual(
+    expect.objectContaining({ action: 'backup.create', target: made!.folder, actor: { type: 'operator' } }),
+  );
+
+  await service.restart({ ...environment, PROVEC_DATA_DIR: made!.folder });
+  const verdict = async () => (await service.api('GET', '/collections/one/verify')).body;
+  await until('it is anchored', async () => (await verdict()).state !== 'pending');
+  expect(await verdict()).toMatchObject({ state: 'match' });
+  await service.restart({ ...environment, PROVEC_DATA_DIR: service.dataDir });
+
+  await rm(folder, { recursive: true });
+  await writeFile(folder, 'no folder');
+  expect(await start('third')).toMatchObject({ status: 202, body: { backup: { state: 'running', name: 'third' } } });
+  await ended();
+  expect(await list()).toMatchObject([{ name: 'third', state: 'failed', error: expect.stringMatching(/ENOTDIR/) }]);
+});
+
 test('an invalid target for a backup is refused, and nothing is left there', async () => {
   folder = await mkdtemp(join(tmpdir(), 'provec-backup-'));
   await writeFile(join(folder, 'mine'), '');
@@ -175,6 +222,8 @@ test('a backup without secrets has neither secret nor keypair, and a start on it
 });
 
 test('the console of a single-process service', async () => {
+  // Opens the shard.
+  await service.api('POST', '/collections/one/count', {});
   const [nodes, shards, ledger] = await Promise.all([
     provec('nodes'),
     provec('shards'),

@@ -598,6 +598,25 @@ class Account(_Account, total=False):
     usage: Usage
 
 
+class Plan(TypedDict):
+    #: Its limits.
+    name: Literal["free", "pro", "business", "enterprise"]
+    #: Stored vectors.
+    vectors: int | None
+    #: Records written per month.
+    writes: int | None
+    #: Queries and facets per month.
+    queries: int | None
+    #: Collections.
+    collections: int | None
+    #: API keys.
+    keys: int | None
+    #: Shards of a new collection.
+    shards: int | None
+    #: Whether roots are written to the ledger.
+    anchoring: bool
+
+
 class ShardNode(TypedDict):
     #: Name of the node.
     node: str
@@ -711,6 +730,22 @@ class AnchorOverview(TypedDict):
     confirmedAgeSeconds: int | None
     #: What contradicts what Provec recorded.
     haltedReason: str | None
+
+
+class Backup(TypedDict):
+    #: Name of its folder.
+    name: str
+    #: Path on the service's machine.
+    folder: str
+    #: `interrupted`: the service ended before the copy was complete; delete the folder.
+    #: `failed`: nothing is left of it.
+    state: Literal["running", "done", "failed", "interrupted"]
+    #: Size of the copy so far.
+    bytes: int
+    #: When it was complete. Null if it is not.
+    at: str | None
+    #: Why it failed. Null if it did not.
+    error: str | None
 
 
 class LedgerAccount(TypedDict):
@@ -988,6 +1023,10 @@ class DeleteAccountResult(TypedDict):
     deleted: Literal[True]
 
 
+class ListPlansResult(TypedDict):
+    plans: list[Plan]
+
+
 class _ListAccountKeysResult(TypedDict):
     keys: list[ApiKey]
 
@@ -1078,6 +1117,19 @@ class ResumeAnchoringResult(TypedDict):
     collectionId: str
 
 
+class StartBackupResult(TypedDict):
+    backup: Backup
+
+
+class _ListBackupsResult(TypedDict):
+    backups: list[Backup]
+
+
+class ListBackupsResult(_ListBackupsResult, total=False):
+    #: Cursor of the next page; absent on the last page.
+    nextCursor: str
+
+
 #: Where each operation is, below `/api/v1`.
 ROUTES = {
     "queryVectors": ("POST", "/collections/{name}/query"),
@@ -1117,6 +1169,7 @@ ROUTES = {
     "getAccount": ("GET", "/admin/accounts/{id}"),
     "changePlan": ("PATCH", "/admin/accounts/{id}"),
     "deleteAccount": ("DELETE", "/admin/accounts/{id}"),
+    "listPlans": ("GET", "/admin/plans"),
     "listAccountKeys": ("GET", "/admin/accounts/{id}/keys"),
     "createAccountKey": ("POST", "/admin/accounts/{id}/keys"),
     "revokeAccountKey": ("DELETE", "/admin/accounts/{id}/keys/{key}"),
@@ -1128,6 +1181,8 @@ ROUTES = {
     "listAllCollections": ("GET", "/admin/collections"),
     "listAllAnchors": ("GET", "/admin/anchors"),
     "resumeAnchoring": ("POST", "/admin/anchors/{collection}/resume"),
+    "startBackup": ("POST", "/admin/backups"),
+    "listBackups": ("GET", "/admin/backups"),
     "getLedger": ("GET", "/admin/ledger"),
 }
 
@@ -1144,6 +1199,7 @@ ONCE = frozenset(
         "deleteAccount",
         "createAccountKey",
         "revokeAccountKey",
+        "startBackup",
         "resumeAnchoring",
     }
 )
@@ -1177,4 +1233,5 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "listShards": {"limit": 100},
     "listAllCollections": {"limit": 100},
     "listAllAnchors": {"limit": 100},
+    "listBackups": {"limit": 100},
 }

@@ -309,6 +309,16 @@ SHAPES: dict[str, Any] = {
         "created_at": "string",
         "usage?": "#Usage"
     },
+    "Plan": {
+        "name": "string",
+        "vectors": "integer | null",
+        "writes": "integer | null",
+        "queries": "integer | null",
+        "collections": "integer | null",
+        "keys": "integer | null",
+        "shards": "integer | null",
+        "anchoring": "boolean"
+    },
     "ShardNode": {
         "node": "string",
         "version": "string | null",
@@ -370,6 +380,14 @@ SHAPES: dict[str, Any] = {
         "waitingSeconds": "integer | null",
         "confirmedAgeSeconds": "integer | null",
         "haltedReason": "string | null"
+    },
+    "Backup": {
+        "name": "string",
+        "folder": "string",
+        "state": "string",
+        "bytes": "integer",
+        "at": "string | null",
+        "error": "string | null"
     },
     "Ledger": {
         "enabled": "boolean",
@@ -590,6 +608,11 @@ ANSWERS: dict[str, Any] = {
     "deleteAccount": {
         "deleted": "boolean"
     },
+    "listPlans": {
+        "plans": [
+            "#Plan"
+        ]
+    },
     "listAccountKeys": {
         "keys": [
             "#ApiKey"
@@ -653,6 +676,15 @@ ANSWERS: dict[str, Any] = {
     },
     "resumeAnchoring": {
         "collectionId": "string"
+    },
+    "startBackup": {
+        "backup": "#Backup"
+    },
+    "listBackups": {
+        "backups": [
+            "#Backup"
+        ],
+        "nextCursor?": "string"
     },
     "getLedger": "#Ledger"
 }

@@ -42,6 +42,20 @@ export const OPERATOR_SCHEMAS: OpenApiSchemas = {
     },
     ['usage'],
   ),
+  Plan: object(
+    {
+      name: plan.schema,
+      vectors: nullableCount('Stored vectors.'),
+      writes: nullableCount('Records written per month.'),
+      queries: nullableCount('Queries and facets per month.'),
+      collections: nullableCount('Collections.'),
+      keys: nullableCount('API keys.'),
+      shards: nullableCount('Shards of a new collection.'),
+      anchoring: flagSchema('Whether roots are written to the ledger.'),
+    },
+    [],
+    { description: 'Limits per account; null means none.' },
+  ),
   ShardNode: object({
     ...NODE,
     lease: flagSchema('Whether the store has a lease of the node. True for a single process, which needs none.'),
@@ -102,6 +116,17 @@ export const OPERATOR_SCHEMAS: OpenApiSchemas = {
     confirmedAgeSeconds: nullableCount('Age of the newest confirmed root.'),
     haltedReason: nullableText('What contradicts what Provec recorded.'),
   }),
+  Backup: object({
+    name: textSchema('Name of its folder.'),
+    folder: textSchema("Path on the service's machine."),
+    state: textSchema(
+      '`interrupted`: the service ended before the copy was complete; delete the folder. `failed`: nothing is left of it.',
+      { enum: ['running', 'done', 'failed', 'interrupted'] },
+    ),
+    bytes: countSchema('Size of the copy so far.'),
+    at: nullableSchema(time('When it was complete. Null if it is not.')),
+    error: nullableText('Why it failed. Null if it did not.'),
+  }),
   Ledger: object(
     {
       enabled: flagSchema('False if the ledger is off: nothing is anchored.'),
@@ -141,6 +166,12 @@ export const OPERATOR_DESCRIPTIONS: Descriptions = {
     'With `usage=true` each account has its usage, and a page has at most 100.',
   ],
   'keys.account': ['getAccount', 'Get an account with its usage', object({ account })],
+  'keys.plans': [
+    'listPlans',
+    'List the plans with their limits',
+    object({ plans: listSchema(ref('Plan')) }),
+    'PROVEC_PLANS changes them.',
+  ],
   'keys.setPlan': ['changePlan', "Change an account's plan", object({ account })],
   'keys.deleteAccount': ['deleteAccount', 'Delete an account with everything it owns', object({ deleted: TRUE })],
   'keys.page': [
@@ -201,6 +232,17 @@ export const OPERATOR_DESCRIPTIONS: Descriptions = {
     'Accept the content of a halted collection, and anchor it',
     object({ collectionId: textSchema('UUID.') }),
     'This decides that what the shards hold is right. Find out first why the collection is halted.',
+  ],
+  'cluster.startBackup': [
+    'startBackup',
+    'Start a backup in the folder for backups',
+    object({ backup: ref('Backup') }),
+    'One backup runs at a time. A service with its data in MongoDB is backed up by the tools of MongoDB.',
+  ],
+  'cluster.backups': [
+    'listBackups',
+    'List the backups in the folder for backups, by name, the last one first',
+    object({ backups: listSchema(ref('Backup')), nextCursor: MORE }, ['nextCursor']),
   ],
   'cluster.ledger': ['getLedger', 'Get the ledger and its authority', ref('Ledger'), UNKNOWN],
 };

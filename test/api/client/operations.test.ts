@@ -193,6 +193,9 @@ test('an operator creates, changes and deletes accounts', async () => {
   const { account, key } = await operator.createAccount({ name: 'guest', plan: 'free' });
   expect(await new Provec({ url: service.url, apiKey: key.secret }).listCollections().all()).toEqual([]);
   expect(await operator.changePlan(account.id, { plan: 'pro' })).toMatchObject({ plan: 'pro' });
+  expect(await operator.listPlans()).toMatchObject(
+    ['free', 'pro', 'business', 'enterprise'].map((name) => ({ name, anchoring: name !== 'free' })),
+  );
   expect((await operator.listAccounts().all()).map(({ id }) => id)).toContain(account.id);
   const listed = (await operator.listAccounts({ usage: true }).all()).find(({ id }) => id === account.id);
   expect(listed).toEqual(await operator.getAccount(account.id));
@@ -222,6 +225,9 @@ test('an operator sees the cluster, and is told why a command cannot be carried 
     () => operator.moveShard(shard!.shard, { node: 'elsewhere' }),
     () => operator.drainNode('elsewhere'),
     () => operator.resumeAnchoring(`${shard!.collection}`),
+    // The shared service has no folder for backups.
+    () => operator.startBackup(),
+    () => operator.listBackups().page(),
   ];
   for (const command of commands) await expect(command()).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
 });

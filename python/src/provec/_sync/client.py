@@ -321,6 +321,10 @@ class ProvecOperator(_Connected):
         answer = self._transport.send("createAccount", body={"name": name, "plan": plan})
         return cast(api.CreateAccountResult, answer)
 
+    def list_plans(self) -> list[api.Plan]:
+        """Lists the plans with their limits; None means no limit."""
+        return cast(api.ListPlansResult, self._transport.send("listPlans"))["plans"]
+
     def change_plan(self, id: str, plan: str) -> api.Account:
         """Changes an account's plan.
 
@@ -450,6 +454,31 @@ class ProvecOperator(_Connected):
     def resume_anchoring(self, collection: str) -> None:
         """Accepts the content of a halted collection as right, and anchors it."""
         self._transport.send("resumeAnchoring", {"collection": collection})
+
+    def start_backup(self, name: str | None = None, *, without_secrets: bool = False) -> api.Backup:
+        """Starts a backup in the service's folder for backups.
+
+        Args:
+            name: Name of the backup's folder; None: the time.
+            without_secrets: Leaves out the keypair and the secret.
+        """
+        body = {
+            **({} if name is None else {"name": name}),
+            **given(withoutSecrets=without_secrets),
+        }
+        answer = self._transport.send("startBackup", body=body)
+        return cast(api.StartBackupResult, answer)["backup"]
+
+    def list_backups(
+        self, *, limit: int = 100, cursor: str | None = None
+    ) -> Listing[api.ListBackupsResult, api.Backup]:
+        """Lists the backups by name, the last one first.
+
+        Args:
+            limit: Maximum number of items per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
+        """
+        return self._listing("listBackups", "backups", cursor, limit=limit)
 
     def get_ledger(self, collection: str | None = None) -> api.Ledger:
         """Returns the ledger and its authority.

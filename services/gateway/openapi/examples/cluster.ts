@@ -4,6 +4,15 @@ const COLLECTION_ID = 'c4dd8dea-1d5e-4c2e-b3d6-5a5c4b9f9c11';
 const SHARD = `${COLLECTION_ID}.0`;
 const ACCOUNT_ID = 'b4a1c5d2-7f0e-4c36-9d58-2e6f81a0c937';
 
+const BACKUP = {
+  name: '2026-11-28',
+  folder: '/mnt/backups/2026-11-28',
+  state: 'done',
+  bytes: 48_230_400,
+  at: '2026-11-28T03:00:04.117Z',
+  error: null,
+};
+
 /** Examples of the operator's operations on nodes, shards, collections and the ledger. */
 export const CLUSTER: readonly Example[] = [
   {
@@ -96,6 +105,19 @@ export const CLUSTER: readonly Example[] = [
       authority: 'BFEatTahEk5Qukm3cqJsuQDtTsB1tAMpwDvrdjM45jsc',
       rpc: [],
     },
+  },
+  {
+    operation: 'startBackup',
+    summary: 'Named by its day',
+    isElsewhere: true,
+    body: { name: '2026-11-28' },
+    answer: { backup: { ...BACKUP, state: 'running', bytes: 0, at: null } },
+  },
+  {
+    operation: 'listBackups',
+    summary: 'A complete one',
+    isElsewhere: true,
+    answer: { backups: [BACKUP] },
   },
   {
     operation: 'moveShard',

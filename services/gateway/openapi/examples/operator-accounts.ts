@@ -1,3 +1,4 @@
+import { DEFAULT_PLANS, PLAN_NAMES } from '../../../../lib/plans.ts';
 import type { Example } from './example.ts';
 
 const ACME = {
@@ -68,6 +69,11 @@ export const OPERATOR_ACCOUNTS: readonly Example[] = [
         },
       },
     },
+  },
+  {
+    operation: 'listPlans',
+    summary: 'The plans as they come',
+    answer: { plans: PLAN_NAMES.map((name) => ({ name, ...DEFAULT_PLANS[name] })) },
   },
   {
     operation: 'createAccountKey',

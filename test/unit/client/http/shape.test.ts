@@ -126,6 +126,7 @@ describe('a service that is not Provec and answers {}', () => {
     revokeKey: () => provec.revokeKey('k'),
     createAccount: () => operator.createAccount({ name: 'a', plan: 'free' }),
     listAccounts: () => operator.listAccounts().all(),
+    listPlans: () => operator.listPlans(),
     changePlan: () => operator.changePlan('a', { plan: 'free' }),
     deleteAccount: () => operator.deleteAccount('a'),
     getAccount: () => operator.getAccount('a'),
@@ -140,6 +141,8 @@ describe('a service that is not Provec and answers {}', () => {
     listAllCollections: () => operator.listCollections().all(),
     listAllAnchors: () => operator.listAnchors().all(),
     resumeAnchoring: () => operator.resumeAnchoring('c'),
+    startBackup: () => operator.startBackup(),
+    listBackups: () => operator.listBackups().all(),
     getLedger: () => operator.getLedger(),
   };
   test.each(Object.entries(CALLS))('%s rejects', async (operation, call) => {
