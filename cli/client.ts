@@ -1,14 +1,20 @@
+import { ProvecOperator } from '../client/operator.ts';
 import { Provec } from '../client/provec.ts';
 import { writeError } from './output/streams.ts';
-import type { Profile } from './profile.ts';
+import type { Connection } from './settings.ts';
 
 /** Returns a client. Its warnings, and a note when it first repeats a request, go to stderr. */
-export const clientOf = (connection: Profile): Provec =>
-  new Provec({
-    ...connection,
-    fetch: noticingFetch(connection.url),
-    onWarning: (warning) => void writeError(`warning: ${warning}`),
-  });
+export const clientOf = ({ url, secret }: Connection): Provec => new Provec({ ...optionsFor(url), apiKey: secret });
+
+/** Returns the same for an operator. */
+export const operatorOf = ({ url, secret }: Connection): ProvecOperator =>
+  new ProvecOperator({ ...optionsFor(url), adminToken: secret });
+
+const optionsFor = (url: string) => ({
+  url,
+  fetch: noticingFetch(url),
+  onWarning: (warning: string) => void writeError(`warning: ${warning}`),
+});
 
 /** The client repeats requests for a minute, during which the user would see nothing. */
 function noticingFetch(url: string): typeof fetch {

@@ -1,6 +1,6 @@
 /**
- * The file of profiles: addresses of services and their API keys. Only its owner may read it, and
- * the command refuses to use it otherwise.
+ * The file of profiles: addresses of services, their API keys and admin tokens. Only its owner may
+ * read it, and the command refuses to use it otherwise.
  */
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -10,7 +10,8 @@ import { replaceFile } from './output/replaced-file.ts';
 
 export interface Profile {
   url: string;
-  apiKey: string;
+  apiKey?: string;
+  adminToken?: string;
 }
 
 type Profiles = Record<string, Profile>;
@@ -68,7 +69,7 @@ async function assertOwn(path: string, forbidden: number, remedy: string): Promi
   if (uid !== process.getuid())
     throw new InputError(`${path} belongs to another user. Remove it, or run provec as that user.`);
   if ((mode & forbidden) !== 0)
-    throw new InputError(`${path} holds API keys, but other users can access it. Run: ${remedy} ${path}`);
+    throw new InputError(`${path} holds keys, but other users can access it. Run: ${remedy} ${path}`);
 }
 
 function profilesIn(text: string, path: string): Profiles {
@@ -80,10 +81,13 @@ function profilesIn(text: string, path: string): Profiles {
     throw new InputError(`${path} is not JSON. Repair or remove it.`);
   }
   const profiles = (content as { profiles?: unknown } | null)?.profiles;
-  const isValid =
-    typeof profiles === 'object' &&
-    profiles !== null &&
-    Object.values(profiles).every((each) => typeof each?.url === 'string' && typeof each.apiKey === 'string');
+  const isValid = typeof profiles === 'object' && profiles !== null && Object.values(profiles).every(isProfile);
   if (!isValid) throw new InputError(`${path} holds no profiles. Repair or remove it.`);
   return profiles as Profiles;
+}
+
+function isProfile(value: unknown): boolean {
+  const { url, apiKey, adminToken } = (value ?? {}) as Record<string, unknown>;
+  const secrets = [apiKey, adminToken].filter((secret) => secret !== undefined);
+  return typeof url === 'string' && secrets.length > 0 && secrets.every((secret) => typeof secret === 'string');
 }

@@ -4,7 +4,8 @@ import { DEFAULT_URL } from './settings.ts';
 
 const EXIT_CODES = `
 Settings: an option, then the environment (PROVEC_URL, PROVEC_KEY, PROVEC_PROFILE), then the
-profile that provec login wrote, then ${DEFAULT_URL}.
+profile that provec login wrote, then ${DEFAULT_URL}. Commands for operators take the admin token,
+from PROVEC_ADMIN_TOKEN or the profile, in place of the key.
 
 Exit codes:
   0    done
@@ -34,6 +35,14 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   prove: async () => (await import('./commands/prove.ts')).proveCommand(),
   keys: async () => (await import('./commands/keys.ts')).keysCommand(),
   usage: async () => (await import('./commands/usage.ts')).usageCommand(),
+  accounts: async () => (await import('./commands/accounts.ts')).accountsCommand(),
+  nodes: async () => (await import('./commands/nodes.ts')).nodesCommand(),
+  shards: async () => (await import('./commands/shards.ts')).shardsCommand(),
+  move: async () => (await import('./commands/move.ts')).moveCommand(),
+  drain: async () => (await import('./commands/drain.ts')).drainCommand(),
+  anchors: async () => (await import('./commands/anchors.ts')).anchorsCommand(),
+  resume: async () => (await import('./commands/resume.ts')).resumeCommand(),
+  ledger: async () => (await import('./commands/ledger.ts')).ledgerCommand(),
   completion: async () => (await import('./commands/completion.ts')).completionCommand(),
 };
 /** Arguments for which the program needs all commands. */

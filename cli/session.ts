@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { Collection, Provec, RequestOptions } from '../client/index.ts';
-import { clientOf } from './client.ts';
+import type { Collection, Provec, ProvecOperator, RequestOptions } from '../client/index.ts';
+import { clientOf, operatorOf } from './client.ts';
 import { commandSignal } from './interruption.ts';
 import { jsonLine } from './output/json.ts';
 import { write } from './output/streams.ts';
-import { connectionOf, type GlobalOptions } from './settings.ts';
+import { ADMIN_TOKEN, API_KEY, connectionOf, type GlobalOptions } from './settings.ts';
 
 /** What a command works with: its options, the client, and stdout. */
 export class Session {
@@ -22,7 +22,12 @@ export class Session {
 
   /** Returns a client for the chosen service. Its warnings go to stderr. */
   async client(): Promise<Provec> {
-    return clientOf(await connectionOf(this.options));
+    return clientOf(await connectionOf(this.options, API_KEY));
+  }
+
+  /** Returns a client for the operator of that service. */
+  async operator(): Promise<ProvecOperator> {
+    return operatorOf(await connectionOf(this.options, ADMIN_TOKEN));
   }
 
   async collection(name: string): Promise<Collection> {

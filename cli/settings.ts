@@ -1,4 +1,5 @@
 import { InputError } from '../client/cli/json-file.ts';
+import { readText } from './input/read-text.ts';
 import { DEFAULT_PROFILE, type Profile, profilePath, readProfile } from './profile.ts';
 
 /** Address of a service that was started without settings. */
@@ -18,29 +19,66 @@ export const urlOf = ({ url }: GlobalOptions, profile?: Profile): string =>
 export const profileNameOf = ({ profile }: GlobalOptions): string =>
   profile ?? variable('PROVEC_PROFILE') ?? DEFAULT_PROFILE;
 
-/**
- * Returns the service and the key that a command uses. Reads the profile only if one of them is
- * missing without it. Throws if there is no key, or if the key of a profile would go to another
- * service.
- */
-export async function connectionOf(options: GlobalOptions): Promise<Profile> {
-  const name = profileNameOf(options);
-  const apiKey = variable('PROVEC_KEY');
-  const needsProfile = apiKey === undefined || (options.url ?? variable('PROVEC_URL')) === undefined;
-  const profile = needsProfile ? await readProfile(name) : undefined;
-  if (needsProfile && profile === undefined && name !== DEFAULT_PROFILE)
-    throw new InputError(`${profilePath()} has no profile "${name}". Create it: provec login --profile "${name}"`);
-  const url = urlOf(options, profile);
-  if (apiKey !== undefined) return { url, apiKey };
-  if (profile === undefined) throw new InputError('There is no API key. Run provec login, or set PROVEC_KEY.');
-  if (!isSameService(url, profile.url))
-    throw new InputError(
-      `The key of the profile "${name}" is for ${profile.url}. To use ${url}, run provec login --url, or set PROVEC_KEY.`,
-    );
-  return { url, apiKey: profile.apiKey };
+/** A kind of secret that a request carries: where it comes from, and what errors call it. */
+export interface Credential {
+  readonly field: 'apiKey' | 'adminToken';
+  readonly variable: string;
+  readonly what: string;
+  readonly login: string;
 }
 
-function isSameService(url: string, other: string): boolean {
+export const API_KEY: Credential = {
+  field: 'apiKey',
+  variable: 'PROVEC_KEY',
+  what: 'API key',
+  login: 'provec login',
+};
+export const ADMIN_TOKEN: Credential = {
+  field: 'adminToken',
+  variable: 'PROVEC_ADMIN_TOKEN',
+  what: 'admin token',
+  login: 'provec login --admin',
+};
+
+/** A service, and the secret for it. */
+export interface Connection {
+  url: string;
+  secret: string;
+}
+
+/**
+ * Returns the service and the secret that a command uses. Reads the profile only if one of them is
+ * missing without it. Throws if there is no secret, or if that of a profile would go to another
+ * service.
+ */
+export async function connectionOf(options: GlobalOptions, credential: Credential): Promise<Connection> {
+  const name = profileNameOf(options);
+  const { field, what, login } = credential;
+  const given = await environmentSecret(credential);
+  const needsProfile = given === undefined || (options.url ?? variable('PROVEC_URL')) === undefined;
+  const profile = needsProfile ? await readProfile(name) : undefined;
+  if (needsProfile && profile === undefined && name !== DEFAULT_PROFILE)
+    throw new InputError(`${profilePath()} has no profile "${name}". Create it: ${login} --profile "${name}"`);
+  const url = urlOf(options, profile);
+  if (given !== undefined) return { url, secret: given };
+  const secret = profile?.[field];
+  if (profile === undefined || secret === undefined)
+    throw new InputError(`There is no ${what}. Run ${login}, or set ${credential.variable}.`);
+  if (!isSameService(url, profile.url))
+    throw new InputError(
+      `The ${field === 'apiKey' ? 'key' : what} of the profile "${name}" is for ${profile.url}. To use ${url}, run ${login} --url, or set ${credential.variable}.`,
+    );
+  return { url, secret };
+}
+
+/** Returns the secret of the environment. The admin token may be in a file, as for the service. */
+async function environmentSecret({ field, variable: name }: Credential): Promise<string | undefined> {
+  const path = field === 'adminToken' ? variable(`${name}_FILE`) : undefined;
+  return variable(name) ?? (path === undefined ? undefined : (await readText(path)).trim() || undefined);
+}
+
+/** Whether two addresses are of one service. */
+export function isSameService(url: string, other: string): boolean {
   const bare = (text: string) => (URL.canParse(text) ? new URL(text).href.replace(/\/+$/, '') : text);
   return bare(url) === bare(other);
 }

@@ -1,10 +1,8 @@
-import { Command, Option } from 'commander';
-import type { Api } from '../../client/index.ts';
-import { collected, examples } from '../option-values.ts';
-import { fieldLines, tableLines } from '../output/table.ts';
+import { Command } from 'commander';
+import { type NewKeyOptions, newKey, withKeyOptions } from '../new-key.ts';
+import { examples } from '../option-values.ts';
+import { keyLines, newKeyLines } from '../output/key-lines.ts';
 import { inSession } from '../session.ts';
-
-const COLUMNS = ['id', 'name', 'key_prefix', 'scopes', 'created_at', 'expires_at', 'last_used_at'] as const;
 
 export const keysCommand = (): Command =>
   new Command('keys')
@@ -21,37 +19,21 @@ const listCommand = (): Command =>
     .action(
       inSession(async (session) => {
         const keys = await (await session.client()).listKeys({}, session.request).all();
-        await session.print({ keys }, () =>
-          tableLines(
-            COLUMNS,
-            keys.map((key) => COLUMNS.map((name) => (name === 'scopes' ? key.scopes.join() : key[name]))),
-          ),
-        );
+        await session.print({ keys }, () => keyLines(keys));
       }),
     );
 
-interface CreateOptions {
-  scope?: string[];
-  expiresAt?: string;
-}
-
 const createCommand = (): Command =>
-  new Command('create')
-    .description('create a key and print it; its secret is shown only this once')
-    .argument('<name>', 'its name, for people')
-    .addOption(
-      new Option('--scope <scope>', 'read, write or manage; may be given several times; all by default').argParser(
-        collected,
-      ),
-    )
-    .option('--expires-at <time>', 'when it expires, in ISO 8601; never by default')
+  withKeyOptions(
+    new Command('create')
+      .description('create a key and print it; its secret is shown only this once')
+      .argument('<name>', 'its name, for people'),
+  )
     .addHelpText('after', examples('provec keys create reader --scope read'))
     .action(
-      inSession(async (session, name: string, { scope: scopes, expiresAt }: CreateOptions) => {
-        const body = { name, ...(scopes && { scopes }), ...(expiresAt !== undefined && { expires_at: expiresAt }) };
-        const key = await (await session.client()).createKey(body as Api.CreateKey, session.request);
-        const { secret, scopes: granted, ...others } = key;
-        await session.print({ key }, () => fieldLines({ secret, scopes: granted.join(), ...others }));
+      inSession(async (session, name: string, options: NewKeyOptions) => {
+        const key = await (await session.client()).createKey(newKey(name, options), session.request);
+        await session.print({ key }, () => newKeyLines(key));
       }),
     );
 

@@ -1,9 +1,8 @@
 import { Command } from 'commander';
 import { examples } from '../option-values.ts';
-import { fieldLines, tableLines } from '../output/table.ts';
+import { fieldLines } from '../output/table.ts';
+import { usageLines } from '../output/usage-lines.ts';
 import { inSession } from '../session.ts';
-
-const COUNTS = ['write_count', 'query_count', 'vector_count', 'collection_count', 'key_count'] as const;
 
 export const usageCommand = (): Command =>
   new Command('usage')
@@ -15,10 +14,7 @@ export const usageCommand = (): Command =>
         await session.print(usage, () => [
           ...fieldLines({ plan: usage.plan, month: usage.month, resets_at: usage.resets_at }),
           '',
-          ...tableLines(
-            ['', 'used', 'limit'],
-            COUNTS.map((name) => [name, usage.usage[name], usage.limits[name] ?? 'none']),
-          ),
+          ...usageLines(usage),
         ]);
       }),
     );

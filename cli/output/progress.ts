@@ -1,4 +1,5 @@
 import { countedRecords } from './counted.ts';
+import { timeText } from './quantities.ts';
 
 /** Shortest time, in ms, between two updates of the line. */
 const UPDATE_MS = 100;
@@ -44,11 +45,4 @@ export function progressLine(verb: string, records: number, part: number | null,
   if (part === null || part <= 0) return `${count}  ${rate}`;
   const leftSeconds = (seconds * (1 - part)) / part;
   return `${count}  ${Math.floor(part * 100)} %  ${rate}  ${timeText(leftSeconds)} left`;
-}
-
-function timeText(seconds: number): string {
-  const whole = Math.round(seconds);
-  if (whole < 60) return `${whole} s`;
-  if (whole < 3_600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
-  return `${Math.floor(whole / 3_600)} h ${Math.floor((whole % 3_600) / 60)} min`;
 }
