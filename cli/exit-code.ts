@@ -42,6 +42,10 @@ export function failureOf(error: unknown): Failure {
   return { exitCode: EXIT.unreachable, code: 'UNEXPECTED', message: `unexpected error: ${message}` };
 }
 
+/** Whether an error may be gone later: no answer, overload, or a 5xx. */
+export const isTransient = (error: unknown): boolean =>
+  error instanceof ProvecError && (!(error instanceof APIStatusError) || error.status >= 500 || error.status === 429);
+
 function statusFailure(error: APIStatusError): Failure {
   const { message, status, requestId, details } = error;
   // Without a code, something else answered at this address.

@@ -9,7 +9,7 @@ from PROVEC_ADMIN_TOKEN or the profile, in place of the key.
 
 Exit codes:
   0    done
-  1    the answer is negative: not verified, not proven, not found
+  1    the answer is negative: not verified, not proven, not found, a contradiction
   2    wrong arguments, or input that cannot be used
   3    the service refused the request
   4    no answer, or an error of the service, after all retries
@@ -33,6 +33,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   export: async () => (await import('./commands/export.ts')).exportCommand(),
   verify: async () => (await import('./commands/verify.ts')).verifyCommand(),
   prove: async () => (await import('./commands/prove.ts')).proveCommand(),
+  watch: async () => (await import('./commands/watch.ts')).watchCommand(),
   keys: async () => (await import('./commands/keys.ts')).keysCommand(),
   usage: async () => (await import('./commands/usage.ts')).usageCommand(),
   accounts: async () => (await import('./commands/accounts.ts')).accountsCommand(),

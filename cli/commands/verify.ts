@@ -1,17 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import { InputError } from '../../client/cli/json-file.ts';
 import { printable } from '../../client/cli/printable.ts';
 import type { Api, Collection } from '../../client/index.ts';
 import { EXIT } from '../exit-code.ts';
 import { examples } from '../option-values.ts';
-import { Progress } from '../output/progress.ts';
 import { fieldLines, green, red, tableLines } from '../output/table.ts';
 import { inSession, type Session } from '../session.ts';
-
-/** First and longest wait, in ms, between two questions about a running verification. */
-const FIRST_WAIT_MS = 50;
-const WAIT_MAX_MS = 2_000;
+import { endedVerification } from '../verification.ts';
 
 interface VerifyOptions {
   proof?: string;
@@ -71,24 +66,10 @@ export const verifyCommand = (): Command =>
 
 /** Asks the service to compare what it stores with the ledger. */
 async function verifyOnline(session: Session, collection: Collection): Promise<number> {
-  const result = await finished(session, collection);
+  const { result, error } = await endedVerification(session, collection);
+  if (result === undefined) throw new Error(`the verification failed: ${error?.message}`);
   await session.print(result, () => verdictLines(result));
   return result.verified ? EXIT.done : EXIT.negative;
-}
-
-/** Waits for a verification in the background, which has no time limit. */
-async function finished({ request }: Session, collection: Collection): Promise<Api.VerifyResult> {
-  const progress = new Progress('verifying');
-  let run = await collection.startVerification(request);
-  for (let waitMs = FIRST_WAIT_MS; run.state === 'running'; waitMs = Math.min(2 * waitMs, WAIT_MAX_MS)) {
-    const { scanned, total } = run.progress;
-    progress.update(scanned, total === 0 ? null : scanned / total);
-    await delay(waitMs, undefined, request);
-    run = await collection.getVerification(run.id, request);
-  }
-  progress.end();
-  if (run.result === undefined) throw new Error(`the verification failed: ${run.error?.message}`);
-  return run.result;
 }
 
 function verdictLines({ differences = [], ...result }: Api.VerifyResult): string[] {

@@ -13,7 +13,7 @@ import { type SharedService, shareService } from '../support/shared-service.ts';
 import { ADMIN_TOKEN } from '../support/tenant.ts';
 
 const COMMANDS = ['start', 'login', 'collections', 'upsert', 'query', 'get', 'list', 'count', 'delete', 'import'];
-const OTHERS = ['export', 'verify', 'prove', 'keys', 'usage'];
+const OTHERS = ['export', 'verify', 'prove', 'watch', 'keys', 'usage'];
 const OPERATORS = ['accounts', 'nodes', 'shards', 'move', 'drain', 'anchors', 'resume', 'ledger'];
 const NAMES = [...COMMANDS, ...OTHERS, ...OPERATORS, 'completion'];
 /** Commands whose examples other tests run, or that need more than the README's first steps. */

@@ -1,11 +1,10 @@
 /** The commands of `provec` for operators. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { makeProgram } from '../../cli/program.ts';
+import { AnsweringServer } from '../support/answering-server.ts';
 import { examplesOf } from '../support/command-examples.ts';
 import { runCommand } from '../support/command-in-process.ts';
 import { type CommandRun, startCommandLine } from '../support/command-line.ts';
@@ -107,28 +106,17 @@ test('nodes, shards, collections, anchors and the ledger are shown', async () =>
 });
 
 describe('on a cluster', () => {
-  const answers: Record<string, object> = {
-    'POST /admin/shards/c.0/move': { shard: 'c.0', node: 'to', previousNode: 'from' },
-    'POST /admin/nodes/full/drain': { node: 'full', left: 2 },
-    'POST /admin/nodes/empty/drain': { node: 'empty', left: 0 },
-    'GET /admin/shards': { shards: [], unreachable: [{ node: 'gone', error: 'no answer' }] },
-  };
-  const asked: string[] = [];
-  let server: Server;
-  let cluster: (...args: string[]) => Promise<CommandRun>;
+  let server: AnsweringServer;
   beforeAll(async () => {
-    server = createServer(({ method, url, headers }, response) => {
-      asked.push(`${method} ${url} ${headers.authorization}`);
-      response.end(JSON.stringify(answers[`${method} ${url!.replace('/api/v1', '')}`]));
+    server = await AnsweringServer.start({
+      'POST /admin/shards/c.0/move': { shard: 'c.0', node: 'to', previousNode: 'from' },
+      'POST /admin/nodes/full/drain': { node: 'full', left: 2 },
+      'POST /admin/nodes/empty/drain': { node: 'empty', left: 0 },
+      'GET /admin/shards': { shards: [], unreachable: [{ node: 'gone', error: 'no answer' }] },
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    cluster = (...args) => runCommand(args, { PROVEC_URL: url, PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
   });
-  afterAll(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  afterAll(() => server.close());
+  const cluster = (...args: string[]) => runCommand(args, { PROVEC_URL: server.url, PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
 
   test('move says where the shard was, and drain exits with 1 until the node is empty', async () => {
     expect(await cluster('move', 'c.0', 'to')).toEqual({
@@ -138,8 +126,8 @@ describe('on a cluster', () => {
     });
     expect(await cluster('drain', 'full')).toEqual({ code: 1, stdout: 'full holds 2 shards\n', stderr: '' });
     expect(await cluster('drain', 'empty')).toEqual({ code: 0, stdout: 'empty holds no shards\n', stderr: '' });
-    expect(asked).toHaveLength(3);
-    for (const request of asked) expect(request).toMatch(new RegExp(` Bearer ${ADMIN_TOKEN}$`));
+    expect(server.asked).toHaveLength(3);
+    for (const request of server.asked) expect(request).toMatch(new RegExp(` Bearer ${ADMIN_TOKEN}$`));
   });
 
   test('shards names the nodes that did not answer', async () => {

@@ -1,0 +1,69 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Command } from 'commander';
+import { InputError } from '../../client/cli/json-file.ts';
+import { EXIT, isTransient } from '../exit-code.ts';
+import { examples, finiteNumber } from '../option-values.ts';
+import { jsonLine } from '../output/json.ts';
+import { write, writeError } from '../output/streams.ts';
+import { inSession, type Session } from '../session.ts';
+import { Watch } from '../watch/watch.ts';
+import { eventLine, type WatchEvent } from '../watch/watch-event.ts';
+import { WatchState } from '../watch/watch-state.ts';
+
+const INTERVAL_SECONDS = 60;
+const INTERVAL_MIN_SECONDS = 0.1;
+const VERIFY_EVERY_SECONDS = 3_600;
+
+interface WatchOptions {
+  interval: number;
+  verifyEvery: number;
+  state?: string;
+  once?: true;
+}
+
+export const watchCommand = (): Command =>
+  new Command('watch')
+    .description('follow the anchors of collections, and exit with 1 if one contradicts what was seen before')
+    .argument('[collections...]', 'names or aliases; all collections of the account by default')
+    .option('--interval <seconds>', 'time between two looks', finiteNumber, INTERVAL_SECONDS)
+    .option(
+      '--verify-every <seconds>',
+      'least time between two verifications of a collection, 0 for none',
+      finiteNumber,
+      VERIFY_EVERY_SECONDS,
+    )
+    .option('--state <file>', 'keep in this file what was seen; a later watch then continues from it')
+    .option('--once', 'look once and end')
+    .addHelpText(
+      'after',
+      `
+Exits with 1 when a version goes back, the root of a version changes, an anchor is gone, or verify
+says mismatch. With --json, prints an event per line.
+${examples('provec watch notes --once', 'provec watch --once --state watch.json --json')}`,
+    )
+    .action(
+      inSession(async (session, names: string[], options: WatchOptions) => {
+        if (options.interval < INTERVAL_MIN_SECONDS)
+          throw new InputError(`--interval must be at least ${INTERVAL_MIN_SECONDS}.`);
+        if (options.verifyEvery < 0) throw new InputError('--verify-every must be 0 or more.');
+        const state = await WatchState.open(options.state);
+        const report = (event: WatchEvent) => write(session.isJson ? jsonLine(event) : `${eventLine(event)}\n`);
+        const { verifyEvery } = options;
+        const watch = new Watch({ session, client: await session.client(), state, names, verifyEvery, report });
+        return follow(session, watch, options);
+      }),
+    );
+
+/** Looks until something contradicts. A service that is out of reach for a while ends no watch. */
+async function follow({ request }: Session, watch: Watch, { interval, once }: WatchOptions): Promise<number> {
+  for (;;) {
+    try {
+      if (await watch.round()) return EXIT.negative;
+    } catch (error) {
+      if (once || request.signal.aborted || !isTransient(error)) throw error;
+      await writeError(`the watch continues after: ${(error as Error).message}`);
+    }
+    if (once) return EXIT.done;
+    await delay(interval * 1_000, undefined, request);
+  }
+}
