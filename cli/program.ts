@@ -44,6 +44,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   anchors: async () => (await import('./commands/anchors.ts')).anchorsCommand(),
   resume: async () => (await import('./commands/resume.ts')).resumeCommand(),
   ledger: async () => (await import('./commands/ledger.ts')).ledgerCommand(),
+  top: async () => (await import('./commands/top.ts')).topCommand(),
   completion: async () => (await import('./commands/completion.ts')).completionCommand(),
 };
 /** Arguments for which the program needs all commands. */

@@ -27,7 +27,13 @@ export class Session {
 
   /** Returns a client for the operator of that service. */
   async operator(): Promise<ProvecOperator> {
-    return operatorOf(await connectionOf(this.options, ADMIN_TOKEN));
+    return (await this.operatorAt()).operator;
+  }
+
+  /** Returns the same, and the service's address. */
+  async operatorAt(): Promise<{ operator: ProvecOperator; url: string }> {
+    const connection = await connectionOf(this.options, ADMIN_TOKEN);
+    return { operator: operatorOf(connection), url: connection.url };
   }
 
   async collection(name: string): Promise<Collection> {

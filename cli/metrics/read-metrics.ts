@@ -1,0 +1,20 @@
+import { APIConnectionError } from '../../client/http/errors.ts';
+import { boundedText } from '../../client/verify/bounded-body.ts';
+import { MetricsPage } from './metrics-page.ts';
+
+const PAGE_MAX_BYTES = 16 * 1024 * 1024;
+const TIMEOUT_MS = 10_000;
+
+/** Returns the metrics of the gateway that answers at an address. Rejects with a ProvecError. */
+export async function readMetrics(url: string, signal: AbortSignal): Promise<MetricsPage> {
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  try {
+    const response = await fetch(`${url.replace(/\/+$/, '')}/metrics`, { signal: limited, redirect: 'error' });
+    const text = response.ok ? await boundedText(response, PAGE_MAX_BYTES, limited) : null;
+    if (text !== null) return new MetricsPage(text);
+    throw new Error(response.ok ? 'its page is too large' : `HTTP status ${response.status}`);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new APIConnectionError(`${url} shows no metrics: ${(error as Error).message}`, { cause: error });
+  }
+}
