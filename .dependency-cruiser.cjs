@@ -97,7 +97,7 @@ module.exports = {
       name: 'domain-knows-no-database',
       comment: 'Databases are known to their adapter of the storage port alone.',
       severity: 'error',
-      from: { pathNot: '^store/mongo/' },
+      from: { pathNot: '^store/mongo/|^cli/doctor/(mongo|redis)\\.ts$' },
       to: { path: 'node_modules/(mongodb|ioredis)/' },
     },
     {
@@ -111,8 +111,15 @@ module.exports = {
       name: 'command-is-a-client',
       comment: 'The command knows the service by its client alone, and nothing but commander besides Node.',
       severity: 'error',
-      from: { path: '^cli/' },
+      from: { path: '^cli/', pathNot: '^cli/doctor/(mongo|redis)\\.ts$' },
       to: { pathNot: '^(cli|client)/|node_modules/commander/', dependencyTypesNot: ['core'] },
+    },
+    {
+      name: 'doctor-asks-stores',
+      comment: 'The doctor asks MongoDB and Redis themselves, whose settings the service does not pass on.',
+      severity: 'error',
+      from: { path: '^cli/doctor/(mongo|redis)\\.ts$' },
+      to: { pathNot: '^cli/doctor/|node_modules/(mongodb|ioredis)/', dependencyTypesNot: ['core'] },
     },
     {
       name: 'command-on-top',

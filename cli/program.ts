@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { DEFAULT_URL } from './settings.ts';
+import { ownVersion } from './version.ts';
 
 const EXIT_CODES = `
 Settings: an option, then the environment (PROVEC_URL, PROVEC_KEY, PROVEC_PROFILE), then the
@@ -45,13 +45,11 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   resume: async () => (await import('./commands/resume.ts')).resumeCommand(),
   ledger: async () => (await import('./commands/ledger.ts')).ledgerCommand(),
   top: async () => (await import('./commands/top.ts')).topCommand(),
+  doctor: async () => (await import('./commands/doctor.ts')).doctorCommand(),
   completion: async () => (await import('./commands/completion.ts')).completionCommand(),
 };
 /** Arguments for which the program needs all commands. */
 const NEED_ALL = ['help', '--help', '-h', 'completion'];
-
-const PACKAGE = new URL('../package.json', import.meta.url);
-const versionOf = (): string => (JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string }).version;
 
 /**
  * Makes the command line for these arguments: it has at least the commands that they name. Parsing
@@ -61,7 +59,7 @@ export async function makeProgram(args: readonly string[] = []): Promise<Command
   const program = new Command('provec')
     .description('Provec, the vector database that can prove what it stores')
     .usage('[options] <command>')
-    .version(versionOf(), '--version', 'print the version')
+    .version(ownVersion(), '--version', 'print the version')
     .option('--url <url>', 'address of the service')
     .option('--profile <name>', 'profile with an address and a key')
     .option('--json', 'print JSON: one document, or a record per line')

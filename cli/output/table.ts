@@ -9,6 +9,7 @@ const stdout = { stream: process.stdout };
 /** Returns the text in bold, if stdout is a terminal with colours. */
 const bold = (text: string): string => styleText('bold', text, stdout);
 export const green = (text: string): string => styleText('green', text, stdout);
+export const yellow = (text: string): string => styleText('yellow', text, stdout);
 export const red = (text: string): string => styleText('red', text, stdout);
 
 /** Makes a value safe and short enough for a cell. Objects become JSON; absent values are empty. */

@@ -14,7 +14,7 @@ import { ADMIN_TOKEN } from '../support/tenant.ts';
 
 const COMMANDS = ['start', 'login', 'collections', 'upsert', 'query', 'get', 'list', 'count', 'delete', 'import'];
 const OTHERS = ['export', 'verify', 'prove', 'watch', 'keys', 'usage'];
-const OPERATORS = ['accounts', 'nodes', 'shards', 'move', 'drain', 'anchors', 'resume', 'ledger', 'top'];
+const OPERATORS = ['accounts', 'nodes', 'shards', 'move', 'drain', 'anchors', 'resume', 'ledger', 'top', 'doctor'];
 const NAMES = [...COMMANDS, ...OTHERS, ...OPERATORS, 'completion'];
 /** Commands whose examples other tests run, or that need more than the README's first steps. */
 const TRIED_ELSEWHERE = ['start', ...OPERATORS];

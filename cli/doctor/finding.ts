@@ -1,0 +1,15 @@
+/** What a check found. `unknown`: this machine could not check it. */
+export interface Finding {
+  check: string;
+  status: 'ok' | 'warning' | 'problem' | 'unknown';
+  /** What is the case and, unless all is well, what to do. */
+  message: string;
+}
+
+/** Makes the findings of a check. */
+export const findingsOf = (check: string) => {
+  const as =
+    (status: Finding['status']) =>
+    (message: string): Finding => ({ check, status, message });
+  return { ok: as('ok'), warning: as('warning'), problem: as('problem'), unknown: as('unknown') };
+};

@@ -1,0 +1,11 @@
+import { hostname, networkInterfaces } from 'node:os';
+
+/** Names and addresses that never leave the machine. */
+const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** Whether what is sent to an address leaves this machine. */
+export function isOtherMachine({ hostname: host }: URL): boolean {
+  if (LOOPBACK.test(host) || host === hostname().toLowerCase()) return false;
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return !own.some(({ address }) => address === host.replace(/^\[|\]$/g, ''));
+}
