@@ -21,6 +21,7 @@ Results go to stdout, progress, warnings and errors to stderr.
 /** In the order of the help. Loading all of them takes longer than many a command. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   start: async () => (await import('./commands/start.ts')).startCommand(),
+  init: async () => (await import('./commands/init.ts')).initCommand(),
   login: async () => (await import('./commands/login.ts')).loginCommand(),
   collections: async () => (await import('./commands/collections.ts')).collectionsCommand(),
   upsert: async () => (await import('./commands/upsert.ts')).upsertCommand(),

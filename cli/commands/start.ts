@@ -11,8 +11,19 @@ export const startCommand = (): Command =>
     .description('run the service in the foreground, as npm start does')
     .argument('[services...]', 'services to run, such as services/gateway; all by default')
     .option('--repl', 'open the console of the running service')
-    .addHelpText('after', examples('provec start', 'PROVEC_PORT=8090 PROVEC_DATA_DIR=/tmp/provec provec start'))
-    .action((services: string[], { repl }: { repl?: boolean }) => start([...services, ...(repl ? ['--repl'] : [])]));
+    .option('--env-file <file>', 'file with settings, as provec init writes it; the environment overrides it')
+    .addHelpText(
+      'after',
+      examples(
+        'provec start',
+        'provec init service && provec start --env-file service/provec.env',
+        'PROVEC_PORT=8090 PROVEC_DATA_DIR=/tmp/provec provec start',
+      ),
+    )
+    .action((services: string[], { repl, envFile }: { repl?: boolean; envFile?: string }) => {
+      if (envFile !== undefined) process.loadEnvFile(envFile);
+      return start([...services, ...(repl ? ['--repl'] : [])]);
+    });
 
 /** Replaces this process with the service, which then gets all signals and sets the exit code. */
 async function start(args: string[]): Promise<void> {

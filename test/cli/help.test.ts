@@ -12,7 +12,19 @@ import { StartedProcess } from '../support/service-process.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { ADMIN_TOKEN } from '../support/tenant.ts';
 
-const COMMANDS = ['start', 'login', 'collections', 'upsert', 'query', 'get', 'list', 'count', 'delete', 'import'];
+const COMMANDS = [
+  'start',
+  'init',
+  'login',
+  'collections',
+  'upsert',
+  'query',
+  'get',
+  'list',
+  'count',
+  'delete',
+  'import',
+];
 const OTHERS = ['export', 'verify', 'prove', 'watch', 'keys', 'usage'];
 const OPERATORS = ['accounts', 'nodes', 'shards', 'move', 'drain', 'anchors', 'resume', 'ledger', 'top', 'doctor'];
 const NAMES = [...COMMANDS, ...OTHERS, ...OPERATORS, 'completion'];
