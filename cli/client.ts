@@ -1,14 +1,28 @@
 import { ProvecOperator } from '../client/operator.ts';
 import { Provec } from '../client/provec.ts';
 import { writeError } from './output/streams.ts';
-import type { Connection } from './settings.ts';
+import { isOtherMachine } from './plain-http.ts';
+import { ADMIN_TOKEN, API_KEY, type Connection, type Credential } from './settings.ts';
 
 /** Returns a client. Its warnings, and a note when it first repeats a request, go to stderr. */
-export const clientOf = ({ url, secret }: Connection): Provec => new Provec({ ...optionsFor(url), apiKey: secret });
+export function clientOf({ url, secret }: Connection): Provec {
+  const client = new Provec({ ...optionsFor(url), apiKey: secret });
+  warnOfPlainHttp(url, API_KEY);
+  return client;
+}
 
 /** Returns the same for an operator. */
-export const operatorOf = ({ url, secret }: Connection): ProvecOperator =>
-  new ProvecOperator({ ...optionsFor(url), adminToken: secret });
+export function operatorOf({ url, secret }: Connection): ProvecOperator {
+  const operator = new ProvecOperator({ ...optionsFor(url), adminToken: secret });
+  warnOfPlainHttp(url, ADMIN_TOKEN);
+  return operator;
+}
+
+function warnOfPlainHttp(address: string, { what }: Credential): void {
+  const url = new URL(address);
+  if (url.protocol !== 'http:' || !isOtherMachine(url)) return;
+  void writeError(`warning: the ${what} goes to ${url.host} over plain HTTP, where others can read it; use https`);
+}
 
 const optionsFor = (url: string) => ({
   url,

@@ -6,6 +6,7 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 interface Node {
   /** Names from the program on, such as `collections create`; empty for the program. */
   path: string;
+  /** Its commands, or the values of its arguments. */
   commands: { name: string; description: string }[];
   options: { name: string; description: string }[];
 }
@@ -19,12 +20,15 @@ export function completionScript(shell: (typeof SHELLS)[number], program: Comman
 
 function nodesOf(command: Command, path: string): Node[] {
   const help = command.createHelp();
-  const commands = command.commands.map((child) => ({ name: child.name(), description: child.description() }));
+  const values = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+    argChoices.map((name) => ({ name, description })),
+  );
+  const children = command.commands.map((child) => ({ name: child.name(), description: child.description() }));
   const options = [...help.visibleOptions(command), ...globalOptions(command)].flatMap(({ long, description }) =>
     long == null ? [] : [{ name: long, description }],
   );
-  const children = command.commands.flatMap((child) => nodesOf(child, `${path} ${child.name()}`.trim()));
-  return [{ path, commands, options }, ...children];
+  const nodes = command.commands.flatMap((child) => nodesOf(child, `${path} ${child.name()}`.trim()));
+  return [{ path, commands: [...children, ...values], options }, ...nodes];
 }
 
 const globalOptions = (command: Command): readonly { long?: string | null; description: string }[] =>
@@ -32,7 +36,7 @@ const globalOptions = (command: Command): readonly { long?: string | null; descr
     ? []
     : [...command.parent.options.filter(({ long }) => long !== '--version'), ...globalOptions(command.parent)];
 
-const namesIn = ({ commands, options }: Node): string => [...commands, ...options].map(({ name }) => name).join(' ');
+const namesIn = (names: readonly { name: string }[]): string => names.map(({ name }) => name).join(' ');
 
 /** Returns a `case` that appends a word to `at`, if the two are the path of a command. */
 const pathCase = (nodes: readonly Node[]): string =>
@@ -46,11 +50,14 @@ const bashScript = (nodes: readonly Node[]): string => `_provec() {
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     ${pathCase(nodes)}
   done
-  local words=''
+  local words='' options='' current="\${COMP_WORDS[COMP_CWORD]}"
   case "$at" in
-${nodes.map((node) => `    '${node.path}') words='${namesIn(node)}' ;;`).join('\n')}
+${nodes
+  .map(({ path, commands, options }) => `    '${path}') words='${namesIn(commands)}' options='${namesIn(options)}' ;;`)
+  .join('\n')}
   esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  [[ $current == -* ]] && words=$options
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -o default -F _provec provec
 `;
@@ -61,21 +68,24 @@ _provec() {
   for word in "\${(@)words[2,CURRENT-1]}"; do
     ${pathCase(nodes)}
   done
-  local -a candidates
+  local -a candidates options
   case "$at" in
 ${nodes
-  .map((node) => {
-    const described = [...node.commands, ...node.options].map(({ name, description }) =>
-      quoted(`${name}:${description.replaceAll(':', '\\:')}`),
-    );
-    return `    '${node.path}') candidates=(${described.join(' ')}) ;;`;
-  })
+  .map(
+    ({ path, commands, options }) =>
+      `    '${path}') candidates=(${described(commands)}) options=(${described(options)}) ;;`,
+  )
   .join('\n')}
   esac
+  if [[ $PREFIX == -* ]]; then candidates=($options); fi
   _describe provec candidates || _files
 }
-compdef _provec provec
+# In a folder of $fpath, zsh calls this file as the function; otherwise a shell sources it.
+if [[ $funcstack[1] == _provec ]]; then _provec; else compdef _provec provec; fi
 `;
+
+const described = (names: readonly { name: string; description: string }[]): string =>
+  names.map(({ name, description }) => quoted(`${name}:${description.replaceAll(':', '\\:')}`)).join(' ');
 
 const fishScript = (nodes: readonly Node[]): string => `function __provec_at
     set -l path ''

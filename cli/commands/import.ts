@@ -4,6 +4,7 @@ import { InputError } from '../../client/cli/json-file.ts';
 import { APIStatusError, ProvecError } from '../../client/http/errors.ts';
 import type { Api, Collection } from '../../client/index.ts';
 import { Checkpoint, type ImportState } from '../input/checkpoint.ts';
+import { withNamespace } from '../input/default-namespace.ts';
 import { ExportFrame } from '../input/export-frame.ts';
 import { lineBatches } from '../input/line-batches.ts';
 import { inputName, openInput, STDIN } from '../input/read-text.ts';
@@ -23,6 +24,7 @@ const STORED = / ?([\d,]+) records? (?:was|were) stored before\./;
 interface ImportOptions {
   checkpoint?: string;
   batchMib: number;
+  namespace?: string;
 }
 
 export const importCommand = (): Command =>
@@ -32,6 +34,7 @@ export const importCommand = (): Command =>
     .argument('[file]', 'the file; - for stdin', STDIN)
     .option('--checkpoint <file>', 'keep in this file how far the import has come; the same command then continues')
     .option('--batch-mib <n>', 'MiB per request, each of which waits for its anchor', wholeNumber, BATCH_MIB)
+    .option('--namespace <name>', 'namespace of the records that name none')
     .addHelpText(
       'after',
       `
@@ -43,16 +46,23 @@ ${examples(
 )}`,
     )
     .action(
-      inSession(async (session, name: string, path: string, { checkpoint: kept, batchMib }: ImportOptions) => {
+      inSession(async (session, name: string, path: string, options: ImportOptions) => {
+        const { checkpoint: kept, batchMib, namespace } = options;
         if (kept !== undefined && path === STDIN)
           throw new InputError('--checkpoint needs a file; stdin cannot continue.');
         if (batchMib === 0) throw new InputError('--batch-mib must be at least 1.');
         const collection = await session.collection(name);
         const checkpoint =
-          kept === undefined ? null : await Checkpoint.of(kept, path, (await collection.describe(session.request)).id);
+          kept === undefined
+            ? null
+            : await Checkpoint.of(kept, path, {
+                collectionId: (await collection.describe(session.request)).id,
+                ...(namespace !== undefined && { namespace }),
+              });
         const { importedCount, ...result } = await importFile(session, collection, path, {
           checkpoint,
           batchBytes: batchMib * MIB,
+          namespace,
         });
         await session.print({ importedCount, ...result }, () => writeResultLines({ importedCount }, result));
       }),
@@ -63,7 +73,7 @@ async function importFile(
   session: Session,
   collection: Collection,
   path: string,
-  { checkpoint, batchBytes }: { checkpoint: Checkpoint | null; batchBytes: number },
+  { checkpoint, batchBytes, namespace }: { checkpoint: Checkpoint | null; batchBytes: number; namespace?: string },
 ): Promise<Api.ImportRecordsResult> {
   const begin = (await checkpoint?.read()) ?? { line: 1, byte: 0, records: 0, hasHead: false };
   const source = inputName(path);
@@ -74,8 +84,9 @@ async function importFile(
   let result: Api.ImportRecordsResult | undefined;
   try {
     for await (const batch of lineBatches(openInput(path, begin.byte), { source, batchBytes, begin })) {
-      const { records: bytes, head, linesBefore } = frame.takenOff(batch);
+      const { records: given, head, linesBefore } = frame.takenOff(batch);
       if (head !== null) await collection.import(head, session.request);
+      const bytes = namespace === undefined ? given : withNamespace(given, namespace);
       result = await collection.import(bytes, session.request).catch((error: unknown) => {
         throw placed(error, source, { lines: linesBefore, records });
       });

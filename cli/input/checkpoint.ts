@@ -11,10 +11,16 @@ export interface ImportState extends LinePlace {
 }
 
 /** What a checkpoint is for. Another file or collection must not continue from it. */
-interface Subject {
-  collectionId: string;
+interface Subject extends Target {
   bytes: number;
   modifiedAt: string;
+}
+
+/** Where an import writes. */
+interface Target {
+  collectionId: string;
+  /** Namespace of the records that name none. */
+  namespace?: string;
 }
 
 /** A file that keeps how far an import has come, so that a killed import can continue. */
@@ -27,9 +33,9 @@ export class Checkpoint {
     this.#subject = subject;
   }
 
-  static async of(path: string, source: string, collectionId: string): Promise<Checkpoint> {
+  static async of(path: string, source: string, target: Target): Promise<Checkpoint> {
     const { size: bytes, mtime } = await stat(source);
-    return new Checkpoint(path, { collectionId, bytes, modifiedAt: mtime.toISOString() });
+    return new Checkpoint(path, { ...target, bytes, modifiedAt: mtime.toISOString() });
   }
 
   /** Returns where to continue; undefined if there is no checkpoint. */
@@ -40,8 +46,8 @@ export class Checkpoint {
     });
     if (text === null) return undefined;
     const { state, ...subject } = this.#parsed(text);
-    for (const [name, value] of Object.entries(this.#subject)) {
-      if (subject[name as keyof Subject] !== value)
+    for (const name of ['collectionId', 'namespace', 'bytes', 'modifiedAt'] as const) {
+      if (subject[name] !== this.#subject[name])
         throw new InputError(`${this.#path} is of another file or collection (${name}). Remove it to begin anew.`);
     }
     return state;

@@ -114,16 +114,23 @@ test('bash completes commands and options at every place', async () => {
     const { stdout } = await startProgram('bash', ['-c', line, 'bash', 'provec', ...words]).ended;
     return stdout.trim().split(' ');
   };
-  const [first, child, option, other] = await Promise.all([
+  const [first, child, option, other, value, deep, file] = await Promise.all([
     completed('co'),
     completed('collections', ''),
     completed('--json', 'collections', 'create', '--d'),
     completed('query', 'collections', '--ve'),
+    completed('anchors', ''),
+    completed('accounts', 'keys', ''),
+    completed('import', 'notes', ''),
   ]);
   expect(first).toEqual(['collections', 'count', 'completion']);
-  expect(child).toEqual(expect.arrayContaining(['list', 'create', 'get', 'delete', '--json']));
+  expect(child).toEqual(['list', 'create', 'get', 'delete']);
   expect(option).toEqual(['--dimensions', '--deletion-protection']);
   expect(other).toEqual(['--vector']);
+  expect(value).toEqual(['pending', 'halted']);
+  expect(deep).toEqual(['list', 'create', 'revoke']);
+  // Without a candidate, bash completes files.
+  expect(file).toEqual(['']);
 });
 
 test('the scripts for zsh and fish name every command and option', () => {

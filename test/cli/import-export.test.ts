@@ -1,12 +1,13 @@
 /** Imports and exports of `provec`: whole files, refused lines, and imports that are killed. */
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { rootOfRecords } from '../../client/index.ts';
+import { runCommand } from '../support/command-in-process.ts';
 import { type CommandRun, type RunningCommand, startCommandLine } from '../support/command-line.ts';
 import { invariant } from '../support/invariant.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
@@ -100,6 +101,51 @@ test('an error names the line of the file and how many records are stored', asyn
     stderr: expect.stringContaining('it has no last line. 1 record was stored.'),
   });
   expect(short).toMatchObject({ code: 2, stderr: expect.stringContaining('should have 2 records') });
+});
+
+test('--namespace is for the records that name none, and changes nothing else', async () => {
+  await create('spaces');
+  const name = 'ä "b"';
+  const lines = [
+    '\ufeff{"id":"none","values":[1,2],"metadata":{"namespace":"text","é":"\\u00e9"}}',
+    '',
+    '  {"values":[1,2.50],"id":"own","namespace":"m"}\r',
+    '{"id":"escaped","values":[1,2],"\\u006eamespace":"m"}',
+    '{"id":"last","values":[1,2]}',
+  ];
+  const file = join(folder, 'spaces.ndjson');
+  await writeFile(file, lines.join('\n'));
+  const environment = { PROVEC_URL: service.url, PROVEC_KEY: service.key };
+  const checkpoint = join(folder, 'spaces.checkpoint');
+  const args = ['import', 'spaces', file, '--namespace', name, '--checkpoint', checkpoint];
+  expect(await runCommand(args, environment)).toMatchObject({ code: 0, stderr: '' });
+  const { stdout } = await runCommand(
+    ['list', 'spaces', '--all-namespaces', '--include-metadata', '--json'],
+    environment,
+  );
+  const records = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { id: string });
+  expect(records).toHaveLength(4);
+  expect(records).toEqual(
+    expect.arrayContaining([
+      { id: 'none', namespace: name, metadata: { namespace: 'text', é: 'é' } },
+      { id: 'own', namespace: 'm', metadata: {} },
+      { id: 'escaped', namespace: 'm', metadata: {} },
+      { id: 'last', namespace: name, metadata: {} },
+    ]),
+  );
+  const { size: bytes, mtime } = await stat(file);
+  const { id: collectionId } = (await service.api<{ collection: { id: string } }>('GET', '/collections/spaces')).body
+    .collection;
+  const state = { line: 1, byte: 0, records: 0, hasHead: false };
+  const kept = { collectionId, namespace: 'other', bytes, modifiedAt: mtime.toISOString(), state };
+  await writeFile(checkpoint, JSON.stringify(kept));
+  expect(await runCommand(args, environment)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('(namespace)'),
+  });
 });
 
 test('a killed import continues at its checkpoint: no gap, and nothing is imported anew', async () => {

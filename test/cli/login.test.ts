@@ -1,9 +1,11 @@
 /** Where `provec` takes an address and a key from, and how it keeps them. */
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { clientOf, operatorOf } from '../../cli/client.ts';
 import { DEFAULT_URL } from '../../cli/settings.ts';
+import { outputOf } from '../support/command-in-process.ts';
 import { type CommandRun, startCommandLine } from '../support/command-line.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { createTenant } from '../support/tenant.ts';
@@ -111,6 +113,19 @@ test('without a key it says what to do; without an address it asks the default o
   });
   const { DEFAULTS } = await defaultsOfService();
   expect(DEFAULT_URL).toBe(`http://${DEFAULTS.host}:${DEFAULTS.port}`);
+});
+
+test('a secret that goes to another machine over plain HTTP is warned of', async () => {
+  const secret = `pv_live_${'x'.repeat(43)}`;
+  const other = await outputOf(() => clientOf({ url: 'http://192.0.2.1:8080', secret }));
+  expect(other.stderr).toMatch(/^provec: warning: the API key goes to 192\.0\.2\.1:8080 over plain HTTP/);
+  const token = await outputOf(() => operatorOf({ url: 'http://provec.example', secret }));
+  expect(token.stderr).toMatch(/^provec: warning: the admin token goes to provec\.example over plain HTTP/);
+  for (const { stderr } of [other, token]) expect(stderr).not.toContain(secret);
+  const own = Object.values(networkInterfaces()).flatMap((each) => each!.filter(({ family }) => family === 'IPv4'));
+  const hosts = ['localhost', '127.0.0.1', '127.8.9.1', '[::1]', 'a.localhost', ...own.map(({ address }) => address)];
+  for (const url of [...hosts.map((host) => `http://${host}:8080`), 'https://192.0.2.1', 'https://provec.example'])
+    expect({ url, ...(await outputOf(() => clientOf({ url, secret }))) }).toEqual({ url, stdout: '', stderr: '' });
 });
 
 async function defaultsOfService(): Promise<{ DEFAULTS: { host: unknown; port: unknown } }> {

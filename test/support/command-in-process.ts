@@ -14,24 +14,39 @@ export async function runCommand(
 ): Promise<CommandRun> {
   const before = { ...process.env };
   setEnvironment({ ...otherVariables(before), XDG_CONFIG_HOME: '/nonexistent', ...environment });
-  const run: CommandRun = { code: null, stdout: '', stderr: '' };
-  const restore = (['stdout', 'stderr'] as const).map((name) => capture(name, run));
   const { exitCode } = process;
+  let code = 0;
+  let message = '';
   try {
-    const program = await makeProgram(args);
-    process.exitCode = 0;
-    await program.parseAsync([...args], { from: 'user' });
-    run.code = Number(process.exitCode);
-  } catch (error) {
-    const failure = failureOf(error);
-    run.code = failure.exitCode;
-    run.stderr += `provec: ${failure.message}\n`;
+    const output = await outputOf(async () => {
+      try {
+        const program = await makeProgram(args);
+        process.exitCode = 0;
+        await program.parseAsync([...args], { from: 'user' });
+        code = Number(process.exitCode);
+      } catch (error) {
+        const failure = failureOf(error);
+        code = failure.exitCode;
+        message = `provec: ${failure.message}\n`;
+      }
+    });
+    return { code, stdout: output.stdout, stderr: output.stderr + message };
   } finally {
-    for (const end of restore) end();
     process.exitCode = exitCode;
     setEnvironment(before);
   }
-  return run;
+}
+
+/** Returns what a function of the command writes. */
+export async function outputOf(write: () => unknown): Promise<{ stdout: string; stderr: string }> {
+  const output = { stdout: '', stderr: '' };
+  const restore = (['stdout', 'stderr'] as const).map((name) => capture(name, output));
+  try {
+    await write();
+  } finally {
+    for (const end of restore) end();
+  }
+  return output;
 }
 
 const otherVariables = (all: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
@@ -43,11 +58,11 @@ function setEnvironment(variables: NodeJS.ProcessEnv): void {
 }
 
 /** Collects what is written to a stream of the process. Returns a function that ends this. */
-function capture(name: 'stdout' | 'stderr', run: CommandRun): () => void {
+function capture(name: 'stdout' | 'stderr', output: Record<'stdout' | 'stderr', string>): () => void {
   const stream = process[name];
   const { write } = stream;
   stream.write = ((text: string | Uint8Array, ...rest: unknown[]) => {
-    run[name] += typeof text === 'string' ? text : Buffer.from(text).toString();
+    output[name] += typeof text === 'string' ? text : Buffer.from(text).toString();
     const done = rest.at(-1);
     if (typeof done === 'function') done();
     return true;
