@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import { InputError } from '../../client/cli/json-file.ts';
+import { decodeAddress } from '../../client/verify/base58.ts';
 import { EXIT, isTransient } from '../exit-code.ts';
 import { examples, finiteNumber } from '../option-values.ts';
 import { jsonLine } from '../output/json.ts';
@@ -9,6 +10,7 @@ import { inSession, type Session } from '../session.ts';
 import { Watch } from '../watch/watch.ts';
 import { eventLine, type WatchEvent } from '../watch/watch-event.ts';
 import { WatchState } from '../watch/watch-state.ts';
+import type { LedgerTrust } from '../watch/watched-ledger.ts';
 
 const INTERVAL_SECONDS = 60;
 const INTERVAL_MIN_SECONDS = 0.1;
@@ -19,6 +21,8 @@ interface WatchOptions {
   verifyEvery: number;
   state?: string;
   once?: true;
+  authority?: string;
+  rpc?: string;
 }
 
 export const watchCommand = (): Command =>
@@ -34,12 +38,18 @@ export const watchCommand = (): Command =>
     )
     .option('--state <file>', 'keep in this file what was seen; a later watch then continues from it')
     .option('--once', 'look once and end')
+    .option('--authority <address>', 'the address that alone may write to the ledger, from a source that you trust')
+    .option('--rpc <url>', 'with --authority: a node of the ledger that you trust, to compare with')
     .addHelpText(
       'after',
       `
 Exits with 1 when a version goes back, the root of a version changes, an anchor is gone, or verify
-says mismatch. With --json, prints an event per line.
-${examples('provec watch notes --once', 'provec watch --once --state watch.json --json')}`,
+says mismatch; with --authority and --rpc, also when the ledger has another root. With --json,
+prints an event per line.
+${examples(
+  'provec watch notes --once',
+  'provec watch --once --state watch.json --authority "$AUTHORITY" --rpc "$LEDGER" --json',
+)}`,
     )
     .action(
       inSession(async (session, names: string[], options: WatchOptions) => {
@@ -48,11 +58,19 @@ ${examples('provec watch notes --once', 'provec watch --once --state watch.json 
         if (options.verifyEvery < 0) throw new InputError('--verify-every must be 0 or more.');
         const state = await WatchState.open(options.state);
         const report = (event: WatchEvent) => write(session.isJson ? jsonLine(event) : `${eventLine(event)}\n`);
-        const { verifyEvery } = options;
-        const watch = new Watch({ session, client: await session.client(), state, names, verifyEvery, report });
+        const parts = { session, client: await session.client(), state, names, report };
+        const watch = new Watch({ ...parts, verifyEvery: options.verifyEvery, trust: trustIn(options) });
         return follow(session, watch, options);
       }),
     );
+
+function trustIn({ authority, rpc }: WatchOptions): LedgerTrust | null {
+  if (authority === undefined && rpc === undefined) return null;
+  if (authority === undefined || rpc === undefined) throw new InputError('Give --authority together with --rpc.');
+  if (decodeAddress(authority) === null) throw new InputError('--authority is not an address of the ledger.');
+  if (!URL.canParse(rpc)) throw new InputError('--rpc is not the address of a node.');
+  return { authority, rpc };
+}
 
 /** Looks until something contradicts. A service that is out of reach for a while ends no watch. */
 async function follow({ request }: Session, watch: Watch, { interval, once }: WatchOptions): Promise<number> {

@@ -24,7 +24,7 @@ export interface Look {
 
 /** Why a collection cannot have come from the state that was seen before by writes alone. */
 export interface Contradiction {
-  reason: 'version-went-back' | 'root-changed' | 'anchor-gone' | 'mismatch';
+  reason: 'version-went-back' | 'root-changed' | 'anchor-gone' | 'ledger-differs' | 'mismatch';
   message: string;
 }
 

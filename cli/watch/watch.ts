@@ -5,6 +5,7 @@ import { endedVerification } from '../verification.ts';
 import { type Contradiction, contradictionIn, type Look, type Seen } from './contradiction.ts';
 import type { WatchEvent } from './watch-event.ts';
 import type { WatchState } from './watch-state.ts';
+import { type LedgerTrust, ledgerContradiction } from './watched-ledger.ts';
 
 interface WatchParts {
   session: Session;
@@ -14,6 +15,8 @@ interface WatchParts {
   names: readonly string[];
   /** Seconds between two verifications of a collection; 0 for none. */
   verifyEvery: number;
+  /** Null: the service is trusted to say what is on the ledger. */
+  trust: LedgerTrust | null;
   report(event: WatchEvent): Promise<void>;
 }
 
@@ -68,12 +71,21 @@ export class Watch {
     found.add(detail.id);
     const seen = state.get(detail.id);
     const anchors = await this.#anchorsDownTo(name, seen?.anchor?.version ?? detail.anchor.version);
-    const contradiction = contradictionIn(seen, { detail, anchors });
+    const contradiction = contradictionIn(seen, { detail, anchors }) ?? (await this.#onLedger(seen, detail));
     if (contradiction !== null) return this.#alarm(detail, contradiction);
     await this.#reportNews(seen, { detail, anchors });
     const now: Seen = { name, ...rootOf(detail), anchor: anchorOf(detail.anchor), verifiedAt: seen?.verifiedAt };
     state.set(detail.id, now);
     return this.#verify(detail, now);
+  }
+
+  async #onLedger(seen: Seen | undefined, detail: Api.CollectionDetail): Promise<Contradiction | null> {
+    const { trust } = this.#parts;
+    if (trust === null || detail.anchor.version === null) return null;
+    const found = await ledgerContradiction(trust, seen, detail);
+    if ('contradiction' in found) return found.contradiction;
+    await this.#report(detail, { event: 'unverified', state: 'unreachable', reason: found.unread });
+    return null;
   }
 
   /** Whether the name is of a collection that was seen, or was listed a moment ago. */

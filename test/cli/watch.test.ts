@@ -174,3 +174,45 @@ test('a mismatch of verify is an alarm; an outage and equal versions of several 
     { event: 'alarm', reason: 'mismatch', message: 'The stored bytes contradict.' },
   ]);
 });
+
+test('with a trusted ledger, what the service calls anchored has to be there', async () => {
+  const { authority, url: rpc } = service.ledger!;
+  await service.api('POST', '/collections', { name: 'trusted', dimensions: 2 });
+  await write('trusted', 'a');
+  const { collection } = (
+    await service.api<{ collection: { id: string; anchor: { version: number; merkleRoot: string } } }>(
+      'GET',
+      '/collections/trusted',
+    )
+  ).body;
+  const { version, merkleRoot } = collection.anchor;
+  const trust = ['--verify-every', '0', '--authority', authority, '--rpc', rpc];
+  const fine = await watch('trusted', '--once', ...trust);
+  expect(fine).toMatchObject({ code: 0, stderr: '' });
+  /** A service that claims this anchor of that collection, at a second look. */
+  const claim = async (newest: object, before: object) => {
+    const said = (anchor: object) => {
+      const detail = detailOf({ ...rootAt(9, R3), shards: 2 }, anchor) as { collection: object };
+      return { collection: { ...detail.collection, id: collection.id } };
+    };
+    const server = await AnsweringServer.start({
+      'GET /collections/kept': (earlier) => said(earlier === 0 ? before : newest),
+      'GET /collections/kept/anchors': anchorsOf(newest, before),
+    });
+    const args = ['watch', 'kept', '--interval', '0.1', ...trust];
+    const run = await runCommand(args, { PROVEC_URL: server.url, PROVEC_KEY: KEY });
+    server.close();
+    return run;
+  };
+  const forged = await claim(rootAt(version, R2), rootAt(version, R2));
+  expect(forged.stdout).toContain(
+    `ALARM ledger-differs: version ${version} has the root ${merkleRoot} there, not ${R2}`,
+  );
+  const ahead = await claim(rootAt(version + 2, R2), rootAt(version + 1, R1));
+  expect(ahead).toMatchObject({ code: 1, stderr: '' });
+  expect(ahead.stdout).toContain(`ledger-differs: it holds version ${version}, but version ${version + 1} was called`);
+  const unread = await watch('trusted', '--once', '--authority', authority, '--rpc', 'http://127.0.0.1:1');
+  expect(unread).toMatchObject({ code: 0, stdout: expect.stringContaining('not verified (unreachable)') });
+  expect(await watch('trusted', '--rpc', rpc)).toMatchObject({ code: 2 });
+  expect(await watch('trusted', '--once', '--authority', 'x', '--rpc', rpc)).toMatchObject({ code: 2 });
+});
