@@ -49,6 +49,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import('./commands/doctor.ts')).doctorCommand(),
   completion: async () => (await import('./commands/completion.ts')).completionCommand(),
 };
+/** Commands that need the operator's admin token; the help lists them apart. */
+const OPERATORS = ['accounts', 'nodes', 'shards', 'move', 'drain', 'anchors', 'resume', 'ledger', 'top', 'doctor'];
 /** Arguments for which the program needs all commands. */
 const NEED_ALL = ['help', '--help', '-h', 'completion'];
 
@@ -67,7 +69,10 @@ export async function makeProgram(args: readonly string[] = []): Promise<Command
     .option('--no-color', 'print without colours, as NO_COLOR does')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', EXIT_CODES);
-  for (const load of commandsFor(args)) program.addCommand(await load());
+  for (const load of commandsFor(args)) {
+    const command = await load();
+    program.addCommand(OPERATORS.includes(command.name()) ? command.helpGroup('Commands for operators:') : command);
+  }
   adopt(program);
   return program;
 }

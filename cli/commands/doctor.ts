@@ -26,7 +26,7 @@ ${examples('provec doctor', 'provec doctor --json')}`,
     .action(
       inSession(async (session, { envFile }: { envFile?: string }) => {
         const settings = await ServiceSettings.read(envFile);
-        const findings = await examine(await subjectOf(session, settings));
+        const findings = await examine(await subjectOf(session, settings, envFile !== undefined));
         const count = (status: Finding['status']) => findings.filter((each) => each.status === status).length;
         const counts = { problems: count('problem'), warnings: count('warning'), notChecked: count('unknown') };
         await session.print({ ...counts, findings }, () => [
@@ -39,9 +39,11 @@ ${examples('provec doctor', 'provec doctor --json')}`,
     );
 
 /** Without an admin token, only what needs none is checked. */
-async function subjectOf(session: Session, settings: ServiceSettings): Promise<Subject> {
+async function subjectOf(session: Session, settings: ServiceSettings, isFileGiven: boolean): Promise<Subject> {
   const { options, request } = session;
-  const url = urlOf(options, await readProfile(profileNameOf(options)));
+  // The token of a file must not go to the service of a profile.
+  const profile = isFileGiven ? { url: settings.ownUrl() } : await readProfile(profileNameOf(options));
+  const url = urlOf(options, profile);
   if (!URL.canParse(url)) throw new InputError('--url must be the address of a Provec, such as http://127.0.0.1:8080.');
   const ofService = await settings.secret('PROVEC_ADMIN_TOKEN');
   // Without a token, or with one for another service, the findings say what was not checked.

@@ -1,5 +1,5 @@
 import { InputError } from '../../client/cli/json-file.ts';
-import type { Api, ProvecOperator } from '../../client/index.ts';
+import type { ProvecOperator } from '../../client/index.ts';
 import type { MetricsPage } from '../metrics/metrics-page.ts';
 import { readMetrics } from '../metrics/read-metrics.ts';
 import { type Finding, findingsOf } from './finding.ts';
@@ -64,7 +64,7 @@ async function serviceFindings(subject: Subject): Promise<Finding[]> {
 
 /** Checks what only the operator's API says. */
 async function operatorFindings(subject: Subject): Promise<Finding[]> {
-  const { access, signal, version } = subject;
+  const { access, signal } = subject;
   const { unknown, problem } = findingsOf('operator');
   if (access === null)
     return [
@@ -72,22 +72,25 @@ async function operatorFindings(subject: Subject): Promise<Finding[]> {
         'Without the admin token, nodes, versions, anchors and the ledger are not checked: set PROVEC_ADMIN_TOKEN.',
       ),
     ];
-  const request = { signal, retryForMs: 0 };
-  let nodes: Api.ListNodesResult;
   try {
-    nodes = await access.operator.listNodes(request);
+    return await askOperator(subject, access.operator);
   } catch (error) {
     signal.throwIfAborted();
-    return [problem(`The operator's API does not answer: ${(error as Error).message}`)];
+    return [problem(`The operator's API could not be asked: ${(error as Error).message}`)];
   }
-  const [halted, pending] = await Promise.all(
-    (['halted', 'pending'] as const).map((state) => access.operator.listAnchors({ state }, request).page()),
-  );
-  const ledger = await access.operator.getLedger({}, request);
+}
+
+async function askOperator(subject: Subject, operator: ProvecOperator): Promise<Finding[]> {
+  const { signal, version } = subject;
+  const request = { signal, retryForMs: 0 };
+  const nodes = await operator.listNodes(request);
+  const halted = await operator.listAnchors({ state: 'halted' }, request).page();
+  const pending = await operator.listAnchors({ state: 'pending' }, request).page();
+  const ledger = await operator.getLedger({}, request);
   return [
     versionsFinding(version, nodes),
     nodesFinding(nodes),
-    anchorsFinding(halted?.anchors ?? [], pending?.anchors ?? []),
+    anchorsFinding(halted.anchors, pending.anchors),
     ...(await ledgerFindings(ledger, await ledgerUrls(subject), signal)),
   ];
 }

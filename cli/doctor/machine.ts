@@ -14,8 +14,8 @@ const FREE_PART = 0.2;
 const FILES_NEEDED = 1_024;
 const FILES_WANTED = 4_096;
 const FILES_USED_PART = 0.8;
-/** Permissions of group and others. */
-const OTHERS = 0o077;
+/** Permissions of others. A group may be the service's own, as in a container. */
+const OTHERS = 0o007;
 
 export function nodeFinding(version: string): Finding {
   const { ok, problem } = findingsOf('node');

@@ -2,6 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { InputError } from '../../client/cli/json-file.ts';
 
+const LOOPBACK = '127.0.0.1';
+const DEFAULT_PORT = 8080;
+
 /** Settings of the service, as far as this machine has them (docs/configuration.md). */
 export class ServiceSettings {
   readonly #variables: Readonly<Record<string, string | undefined>>;
@@ -19,6 +22,13 @@ export class ServiceSettings {
   /** Returns a variable; undefined if it is unset or empty. */
   get(name: string): string | undefined {
     return this.#variables[name]?.trim() || undefined;
+  }
+
+  /** Returns where the gateway with these settings listens. */
+  ownUrl(): string {
+    const host = this.get('PROVEC_HOST') ?? LOOPBACK;
+    const reached = host === '0.0.0.0' || host === '::' ? LOOPBACK : host;
+    return `http://${reached.includes(':') ? `[${reached}]` : reached}:${this.get('PROVEC_PORT') ?? DEFAULT_PORT}`;
   }
 
   /** Returns the value of a variable that may be in a file. Throws InputError. */

@@ -1,5 +1,5 @@
 /** `provec doctor`: what each check makes of what it sees. */
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -132,6 +132,18 @@ describe('the command', () => {
     expect(people.stdout).toMatch(/^not checked {2}operator {6} {2}Without the admin token/m);
   });
 
+  test('with a file of settings, asks the service of that file and no other', async () => {
+    const file = join(folder, 'own.env');
+    const { port } = new URL(service.url);
+    await writeFile(file, `PROVEC_HOST=0.0.0.0\nPROVEC_PORT=${port}\nPROVEC_ADMIN_TOKEN=${ADMIN_TOKEN}\n`);
+    const profiles = join(folder, 'provec', 'config.json');
+    await mkdir(join(folder, 'provec'), { mode: 0o700 });
+    const other = { default: { url: 'http://127.0.0.1:1', adminToken: 'of-another-service' } };
+    await writeFile(profiles, JSON.stringify({ profiles: other }), { mode: 0o600 });
+    const run = await doctor({ XDG_CONFIG_HOME: folder }, '--env-file', file);
+    expect(run).toMatchObject({ stderr: '', statusOf: { service: 'ok', nodes: 'ok' } });
+  });
+
   test('finds a service that is not ready, one that is gone, and a secret that others can read', async () => {
     await writeFile(join(folder, 'secret'), 'x'.repeat(40));
     await chmod(join(folder, 'secret'), 0o644);
@@ -141,6 +153,8 @@ describe('the command', () => {
     const other = await doctor({ PROVEC_URL: server.url }, '--env-file', file);
     server.close();
     expect(other).toMatchObject({ code: 1, statusOf: { service: 'problem', secrets: 'problem', redis: 'problem' } });
+    const wrong = await doctor({ PROVEC_URL: service.url, PROVEC_ADMIN_TOKEN: service.key });
+    expect(wrong).toMatchObject({ code: 1, stderr: '', statusOf: { service: 'ok', operator: 'problem' } });
     const gone = await doctor({ PROVEC_URL: server.url, PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
     expect(gone).toMatchObject({ code: 1, stderr: '', statusOf: { service: 'problem' } });
     for (const { stdout } of [other, gone]) expect(stdout).not.toContain('x'.repeat(40));
