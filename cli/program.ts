@@ -36,6 +36,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   prove: async () => (await import('./commands/prove.ts')).proveCommand(),
   watch: async () => (await import('./commands/watch.ts')).watchCommand(),
   keys: async () => (await import('./commands/keys.ts')).keysCommand(),
+  audit: async () => (await import('./commands/audit.ts')).auditCommand(),
   usage: async () => (await import('./commands/usage.ts')).usageCommand(),
   accounts: async () => (await import('./commands/accounts.ts')).accountsCommand(),
   nodes: async () => (await import('./commands/nodes.ts')).nodesCommand(),
@@ -44,13 +45,28 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   drain: async () => (await import('./commands/drain.ts')).drainCommand(),
   anchors: async () => (await import('./commands/anchors.ts')).anchorsCommand(),
   resume: async () => (await import('./commands/resume.ts')).resumeCommand(),
+  backup: async () => (await import('./commands/backup.ts')).backupCommand(),
+  restore: async () => (await import('./commands/restore.ts')).restoreCommand(),
   ledger: async () => (await import('./commands/ledger.ts')).ledgerCommand(),
   top: async () => (await import('./commands/top.ts')).topCommand(),
   doctor: async () => (await import('./commands/doctor.ts')).doctorCommand(),
   completion: async () => (await import('./commands/completion.ts')).completionCommand(),
 };
 /** Commands that need the operator's admin token; the help lists them apart. */
-const OPERATORS = ['accounts', 'nodes', 'shards', 'move', 'drain', 'anchors', 'resume', 'ledger', 'top', 'doctor'];
+const OPERATORS = [
+  'accounts',
+  'nodes',
+  'shards',
+  'move',
+  'drain',
+  'anchors',
+  'resume',
+  'backup',
+  'restore',
+  'ledger',
+  'top',
+  'doctor',
+];
 /** Arguments for which the program needs all commands. */
 const NEED_ALL = ['help', '--help', '-h', 'completion'];
 

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { BackupStatus } from '../../contracts/actions/cluster.ts';
 import { OPERATOR_TRAIL } from '../../store/audit.ts';
+import { runCommand } from '../support/command-in-process.ts';
 import { runProvec } from '../support/repl-run.ts';
 import { startService, type TestService } from '../support/service.ts';
-import { ADMIN_TOKEN, operatorApi } from '../support/tenant.ts';
+import { ADMIN_TOKEN, operatorApi, TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 
 const RECORDS_PER_WRITE = 20;
@@ -185,6 +186,38 @@ test('an operator makes backups over the API, one at a time, in the folder for b
   expect(await start('third')).toMatchObject({ status: 202, body: { backup: { state: 'running', name: 'third' } } });
   await ended();
   expect(await list()).toMatchObject([{ name: 'third', state: 'failed', error: expect.stringMatching(/ENOTDIR/) }]);
+});
+
+test('provec backup and provec restore: a start on the restored folder has what was backed up', async () => {
+  folder = await mkdtemp(join(tmpdir(), 'provec-backup-'));
+  await service.restart({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN, PROVEC_BACKUP_DIR: folder });
+  const run = (...args: string[]) =>
+    runCommand(args, { PROVEC_URL: service.url, PROVEC_ADMIN_TOKEN: ADMIN_TOKEN, PROVEC_KEY: TEST_KEY });
+  const copy = join(folder, 'monday');
+  const rootOf = async () =>
+    (await service.api<{ collection: { merkleRoot: string } }>('GET', '/collections/one')).body.collection.merkleRoot;
+  const root = await rootOf();
+  expect(await run('backup', 'start', 'monday')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`is complete: `),
+  });
+  expect(await run('backup', 'start', 'monday')).toMatchObject({ code: 3, stderr: expect.stringContaining(copy) });
+  expect((await run('backup', 'list')).stdout).toMatch(/^monday +done /m);
+
+  const [target, cut] = [join(folder, 'data'), join(folder, 'cut')];
+  await mkdir(cut);
+  expect(await run('restore', cut, target)).toMatchObject({ code: 2, stderr: expect.stringContaining('not a backup') });
+  await writeFile(join(cut, 'backup-under-way'), '');
+  expect(await run('restore', cut, target)).toMatchObject({ code: 2, stderr: expect.stringContaining('not complete') });
+  expect(await run('restore', copy, target)).toEqual({
+    code: 0,
+    stdout: `Restored to ${target}.\nStart it with PROVEC_DATA_DIR=${target} provec start\n`,
+    stderr: '',
+  });
+  expect(await run('restore', copy, target)).toMatchObject({ code: 2, stderr: expect.stringContaining('not empty') });
+  await service.restart({ PROVEC_DATA_DIR: target });
+  expect(await rootOf()).toBe(root);
+  await service.restart({ PROVEC_DATA_DIR: service.dataDir });
 });
 
 test('an invalid target for a backup is refused, and nothing is left there', async () => {

@@ -57,7 +57,13 @@ const BAD: Record<string, string[]> = {
   PROVEC_LOG_FORMAT: ['text'],
 };
 /** These values are only checked when they are used. */
-const ANY_VALUE = ['PROVEC_DATA_DIR', 'PROVEC_HOST', 'PROVEC_SECRET_FILE', 'PROVEC_SOLANA_KEYPAIR'];
+const ANY_VALUE = [
+  'PROVEC_BACKUP_DIR',
+  'PROVEC_DATA_DIR',
+  'PROVEC_HOST',
+  'PROVEC_SECRET_FILE',
+  'PROVEC_SOLANA_KEYPAIR',
+];
 
 const started: StartedProcess[] = [];
 afterAll(async () => {
