@@ -19,9 +19,13 @@ function noticingFetch(url: string): typeof fetch {
       isNoted = true;
       void writeError(`${url} does not answer; trying again for up to a minute`);
     }
-    hasFailed = true;
-    const response = await fetch(...args);
-    hasFailed = response.status >= 500;
-    return response;
+    try {
+      const response = await fetch(...args);
+      hasFailed = response.status >= 500;
+      return response;
+    } catch (error) {
+      hasFailed = true;
+      throw error;
+    }
   };
 }
