@@ -217,6 +217,30 @@ const KINDS: readonly SourceKind[] = [
     },
   },
   {
+    name: 'pgvector',
+    description: 'move a table of PostgreSQL with a column of pgvector',
+    addOptions: (command) =>
+      command
+        .option('--from <url>', 'postgres://user@host:5432/database; by default, the variables of libpq (PGHOST, ...)')
+        .option('--source <table>', 'name of the table there; the same as here by default')
+        .option('--id-field <column>', 'column with a unique id; the primary key by default')
+        .option('--vector-field <column>', 'column with the vector; needed if there are several')
+        .option('--metadata-field <column>', 'column with a JSON object; other columns become fields of it')
+        .option('--namespace-field <column>', 'column with the namespace'),
+    access: ' PGPASSWORD or ~/.pgpass has the password.',
+    example: [
+      'provec import-from pgvector notes --from postgres://me@127.0.0.1:5432/app --dry-run',
+      'provec import-from pgvector notes --from postgres://me@127.0.0.1:5432/app --metadata-field metadata',
+    ],
+    async open(options, collection) {
+      const { openPgvector } = await import('../sources/pgvector.ts');
+      const { from, source = collection, idField, vectorField, metadataField, namespaceField } = options;
+      const fields = { idField, vectorField, metadataField, namespaceField };
+      const given = Object.fromEntries(Object.entries(fields).filter(([, name]) => name !== undefined));
+      return { source: openPgvector({ source, ...given, ...(from !== undefined && { from }) }), kept: given };
+    },
+  },
+  {
     name: 'ndjson',
     description: 'move the records of a file with one JSON object per line, or of an export of Provec',
     addOptions: addFileOptions,
@@ -228,6 +252,20 @@ const KINDS: readonly SourceKind[] = [
       const { openNdjson } = await import('../sources/ndjson.ts');
       const fields = fieldsIn(options);
       return { source: openNdjson(options.from!, fields), kept: fields };
+    },
+  },
+  {
+    name: 'parquet',
+    description: 'move the rows of a Parquet file',
+    addOptions: addFileOptions,
+    example: [
+      'provec export notes --to parquet --out notes.parquet',
+      'provec import-from parquet from-table --from notes.parquet',
+    ],
+    async open(options) {
+      const { openParquet } = await import('../sources/parquet.ts');
+      const fields = fieldsIn(options);
+      return { source: openParquet(options.from!, fields), kept: fields };
     },
   },
 ];

@@ -1,6 +1,6 @@
 /** `provec import-from`: plans, whole moves, what is refused, kills, and the manifest. */
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -236,4 +236,61 @@ test('a collection that is not what the source returned exits 1, and nothing is 
   } finally {
     await relay.stop();
   }
+});
+
+test('an export as Parquet has the same root when it is moved in, and a file of pyarrow is read as it is', async () => {
+  await Promise.all([
+    service.api('POST', '/collections', { name: 'table', dimensions: 3, metric: 'dot' }),
+    copyFile(join(import.meta.dirname, '../golden/pyarrow.parquet'), join(folder, 'pyarrow.parquet')),
+  ]);
+  const odd = {
+    id: 'é',
+    namespace: 'n',
+    values: [0.1, 1e-40, 3e38],
+    metadata: { '"': [null, { a: 1e21 }], é: '\u0000' },
+  };
+  await service.api('POST', '/collections/table/upsert', {
+    records: [{ id: odd.id, values: odd.values, metadata: odd.metadata }],
+    namespace: 'n',
+  });
+  await service.api('POST', '/collections/table/upsert', { records: [{ id: 'a', values: [1, 2, 3] }] });
+  const { merkleRoot } = (await collectionOf('table'))!;
+  expect(await provec('export', 'table', '--to', 'parquet')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('needs --out'),
+  });
+  expect(await provec('export', 'table', '--to', 'parquet', '--out', 'table.parquet')).toMatchObject({ code: 0 });
+  const again = await provec('import-from', 'parquet', 'tabled', '--from', 'table.parquet', '--json');
+  expect(JSON.parse(again.stdout)).toMatchObject({
+    moved: true,
+    count: 2,
+    merkleRoot,
+    plan: { target: { metric: 'dot' } },
+  });
+  const args = [
+    '--from',
+    'pyarrow.parquet',
+    '--id-field',
+    'key',
+    '--vector-field',
+    'embedding',
+    '--page',
+    '1',
+    '--json',
+  ];
+  const refused = await provec('import-from', 'parquet', 'arrow', ...args);
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--leave-out unsupported-value') });
+  const { stdout } = await provec('import-from', 'parquet', 'arrow', ...args, '--leave-out', 'all');
+  expect(JSON.parse(stdout)).toMatchObject({
+    moved: true,
+    count: 3,
+    leftOut: { 'rounded-integer': 1, 'unsupported-value': 1 },
+  });
+  const { body } = await service.api<{ vectors: object }>('POST', '/collections/arrow/fetch', { ids: ['1', '2', '3'] });
+  const when = '2026-01-02T03:04:05.000Z';
+  expect(body.vectors).toEqual({
+    1: { id: '1', values: [1, 0.1], metadata: { a: [1, { b: 'é' }], text: 'é 1', when, n: 2 ** 60 } },
+    2: { id: '2', values: [3, 4], metadata: { text: 'b', when, n: 2, blob: 'ok' } },
+    3: { id: '3', values: [5, 0], metadata: { text: null, when, n: 3, blob: null } },
+  });
 });
