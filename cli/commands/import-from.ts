@@ -217,6 +217,61 @@ const KINDS: readonly SourceKind[] = [
     },
   },
   {
+    name: 'qdrant',
+    description: 'move a collection of a running Qdrant',
+    addOptions: (command) =>
+      command
+        .option('--from <url>', 'address of the server', 'http://127.0.0.1:6333')
+        .option('--source <name>', 'name of the collection there; the same as here by default')
+        .option('--vector-field <name>', 'name of the vector to move; needed if there are several'),
+    access: ' QDRANT_API_KEY has the key of the server, if it needs one.',
+    example: [
+      'provec import-from qdrant notes --from http://127.0.0.1:6333 --dry-run',
+      'provec import-from qdrant notes',
+    ],
+    async open(options, collection) {
+      const { openQdrant } = await import('../sources/qdrant.ts');
+      const { from, source = collection, vectorField } = options;
+      const kept = vectorField === undefined ? {} : { vectorField };
+      return { source: openQdrant({ from: from!, source, ...kept }), kept };
+    },
+  },
+  {
+    name: 'weaviate',
+    description: 'move a collection of a running Weaviate, with its tenants as namespaces',
+    addOptions: (command) =>
+      command
+        .option('--from <url>', 'address of the server', 'http://127.0.0.1:8081')
+        .option('--source <name>', 'name of the collection there; the same as here by default')
+        .option('--vector-field <name>', 'name of the vector to move; needed if there are several'),
+    access: ' WEAVIATE_API_KEY has the key of the server, if it needs one.',
+    example: [
+      'provec import-from weaviate notes --source Note --from http://127.0.0.1:8081 --dry-run',
+      'provec import-from weaviate notes --source Note --from http://127.0.0.1:8081',
+    ],
+    async open(options, collection) {
+      const { openWeaviate } = await import('../sources/weaviate.ts');
+      const { from, source = collection, vectorField } = options;
+      const kept = vectorField === undefined ? {} : { vectorField };
+      return { source: openWeaviate({ from: from!, source, ...kept }), kept };
+    },
+  },
+  {
+    name: 'pinecone',
+    description: 'move a serverless index of Pinecone, with its namespaces',
+    addOptions: (command) =>
+      command.requiredOption('--from <url>', "address of the index, as Pinecone's console shows it"),
+    access: ' PINECONE_API_KEY has its key.',
+    example: [
+      'provec import-from pinecone notes --from https://notes-1a2b3c4.svc.aped-4627-b74a.pinecone.io --dry-run',
+      'provec import-from pinecone notes --from https://notes-1a2b3c4.svc.aped-4627-b74a.pinecone.io',
+    ],
+    async open(options) {
+      const { openPinecone } = await import('../sources/pinecone.ts');
+      return { source: openPinecone({ from: options.from! }), kept: {} };
+    },
+  },
+  {
     name: 'pgvector',
     description: 'move a table of PostgreSQL with a column of pgvector',
     addOptions: (command) =>

@@ -55,6 +55,12 @@ export async function verdictOnManifest(
         : await anchoredEvidence({ ...end, what: 'manifest' }, { ...trusted, collectionId: pinned });
     if (trusted !== null && 'root' in trusted)
       demand(end.merkleRoot === trusted.root, 'wrong-root', `It has the root ${end.merkleRoot}, not ${trusted.root}.`);
+    if (evidence !== null && evidence.transaction === null)
+      demand(
+        evidence.anchor.vectorCount === end.vectorCount,
+        'wrong-content',
+        `It states ${countedRecords(end.vectorCount)} in the collection, and the ledger ${evidence.anchor.vectorCount}.`,
+      );
     const comparison = collection === undefined ? null : await compared(session, collection, manifest);
     return verdict(manifest, evidence, comparison, trusted !== null && 'root' in trusted);
   } catch (error) {

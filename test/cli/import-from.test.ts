@@ -11,8 +11,8 @@ import { rootOfRecords } from '../../client/index.ts';
 import { type CommandRun, type RunningCommand, startCommandLine } from '../support/command-line.ts';
 import { isThorough } from '../support/effort.ts';
 import { invariant } from '../support/invariant.ts';
+import { killAgain, recordsRead } from '../support/killed-import.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
-import { until } from '../support/until.ts';
 
 const RECORDS = Array.from({ length: 1_500 }, (_, at) => ({
   id: `r${at}`,
@@ -196,22 +196,11 @@ test('an import that is killed again and again continues: no duplicate, no gap, 
     '2',
     '--json',
   ];
-  const positionOf = async () => {
-    const text = await read('killed.manifest.checkpoint').catch(() => null);
-    return text === null ? -1 : JSON.parse(text).state.read;
-  };
-  for (let kill = 0; kill < KILLS; kill++) {
-    const before = await positionOf();
-    const run = start(args);
-    await until('another page is stored', async () => run.child.exitCode !== null || (await positionOf()) > before);
-    run.child.kill('SIGKILL');
-    await run.ended;
-    if (kill === 0) {
-      const other = await provec('import-from', 'ndjson', 'killed', '--from', 'all.ndjson', '--limit', '9', '--json');
-      expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('is of an import with another source') });
-    }
-  }
-  expect(await positionOf()).toBeLessThan(RECORDS.length);
+  const checkpoint = join(folder, 'killed.manifest.checkpoint');
+  await killAgain(() => start(args), checkpoint, KILLS);
+  const other = await provec('import-from', 'ndjson', 'killed', '--from', 'all.ndjson', '--limit', '9', '--json');
+  expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('is of an import with another source') });
+  expect(await recordsRead(checkpoint)).toBeLessThan(RECORDS.length);
   const { code, stdout, stderr } = await start(args).ended;
   expect({ code, stderr }).toMatchObject({
     code: 0,
