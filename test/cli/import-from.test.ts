@@ -1,4 +1,5 @@
 /** `provec import-from`: plans, whole moves, what is refused, kills, and the manifest. */
+import { createHash, createPrivateKey } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -7,6 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { signatureLine } from '../../cli/manifest/manifest-lines.ts';
+import { SigningKey } from '../../cli/manifest/signing-key.ts';
 import { rootOfRecords } from '../../client/index.ts';
 import { type CommandRun, type RunningCommand, startCommandLine } from '../support/command-line.ts';
 import { isThorough } from '../support/effort.ts';
@@ -67,6 +70,16 @@ const collectionOf = async (name: string) =>
   (await service.api<{ collection?: { vector_count: number; merkleRoot: string } }>('GET', `/collections/${name}`)).body
     .collection;
 
+/** Changes lines of a manifest and signs it again with the user's key. Returns its name. */
+async function signedAnew(name: string, change: (line: string) => string): Promise<string> {
+  const key = new SigningKey(createPrivateKey(await read('provec/manifest-key.pem')));
+  const lines = (await read(name)).split('\n').slice(0, -2);
+  const content = lines.map((line) => `${change(line)}\n`).join('');
+  const signature = key.signatureOf(createHash('sha256').update(content).digest());
+  await writeFile(join(folder, `${name}.forged`), content + signatureLine(signature));
+  return `${name}.forged`;
+}
+
 test('a dry run prints the plan and writes nothing; the move creates the collection and signs what it moved', async () => {
   const dry = await provec('import-from', 'ndjson', 'moved', '--from', 'all.ndjson', '--dry-run');
   expect(dry).toMatchObject({ code: 0, stderr: '' });
@@ -109,6 +122,16 @@ test('a manifest is checked against its signer, the ledger and the collection', 
     comparedWith: 'ledger',
     isRootOfRecords: true,
     otherRecords: 0,
+  });
+  // The signer claims that the collection held another record; the ledger counts them.
+  const forged = await signedAnew('checked.manifest', (line) => line.replace('"vectorCount":300', '"vectorCount":301'));
+  expect(await provec('verify', '--manifest', forged)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('do not give the root: the collection held 1 record besides'),
+  });
+  expect(await provec('verify', '--manifest', forged, ...ledger)).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('It states 301 records in the collection, and the ledger 300'),
   });
   // A later write moves the ledger on; then the transaction shows the root.
   await service.api('POST', '/collections/checked/upsert', { records: [{ id: 'later', values: [1, 2, 3] }] });
