@@ -81,7 +81,7 @@ function sourceCommand({ name, description, addOptions, access = '', example, op
     )
     .option('--namespace <name>', 'namespace of records for which the source has none', '')
     .option('--manifest <file>', 'file for the signed list of what was moved; <collection>.manifest by default')
-    .option('--page <n>', 'records per request; by default as many as have half a million numbers', wholeNumber)
+    .option('--page <n>', 'records per request; by default as many as have 200,000 numbers', wholeNumber)
     .option('--in-flight <n>', 'pages that are sent at the same time', wholeNumber, IN_FLIGHT)
     .option('--no-survey', 'begin without reading the source first; stop at a record that cannot be moved')
     .addHelpText(
@@ -139,7 +139,7 @@ async function run(session: Session, source: Source, options: MoveOptions, isDry
       import('../moving/move.ts'),
       import('../manifest/manifest-writer.ts'),
     ]);
-  ManifestWriter.assertFree(options.manifest);
+  if (!isDryRun) ManifestWriter.assertFree(options.manifest);
   const connection = await connectionOf(session.options);
   const client = clientOf(connection);
   const isResumed = existsSync(checkpointPath(options.manifest));

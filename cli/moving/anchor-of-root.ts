@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Collection } from '../../client/index.ts';
-import { Progress } from '../output/progress.ts';
 import type { Session } from '../session.ts';
 
 const FIRST_WAIT_MS = 50;
@@ -24,27 +23,21 @@ export async function anchorOfRoot(
   merkleRoot: string,
   version: number,
 ): Promise<RootAnchor> {
-  const progress = new Progress('anchoring');
   const end = performance.now() + ANCHOR_MS;
-  try {
-    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, WAIT_MAX_MS)) {
-      const { anchor } = await collection.describe(request);
-      const { ledgerAddress } = anchor;
-      if (ledgerAddress === null || anchor.status === 'none')
-        return { ledgerAddress, ledgerTx: null, reason: 'not anchored' };
-      const ledgerTx = anchor.merkleRoot === merkleRoot ? anchor.ledgerTx : null;
-      if (ledgerTx !== null) return { ledgerAddress, ledgerTx, reason: null };
-      if (anchor.status === 'halted') return { ledgerAddress, ledgerTx: null, reason: 'halted' };
-      if (anchor.version !== null && anchor.version >= version) {
-        const older = await listed(collection, merkleRoot, request);
-        return { ledgerAddress, ledgerTx: older, reason: older === null ? 'superseded' : null };
-      }
-      if (performance.now() > end) return { ledgerAddress, ledgerTx: null, reason: 'pending' };
-      progress.update(0, null);
-      await delay(waitMs, undefined, request);
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, WAIT_MAX_MS)) {
+    const { anchor } = await collection.describe(request);
+    const { ledgerAddress } = anchor;
+    if (ledgerAddress === null || anchor.status === 'none')
+      return { ledgerAddress, ledgerTx: null, reason: 'not anchored' };
+    const ledgerTx = anchor.merkleRoot === merkleRoot ? anchor.ledgerTx : null;
+    if (ledgerTx !== null) return { ledgerAddress, ledgerTx, reason: null };
+    if (anchor.status === 'halted') return { ledgerAddress, ledgerTx: null, reason: 'halted' };
+    if (anchor.version !== null && anchor.version >= version) {
+      const older = await listed(collection, merkleRoot, request);
+      return { ledgerAddress, ledgerTx: older, reason: older === null ? 'superseded' : null };
     }
-  } finally {
-    progress.end();
+    if (performance.now() > end) return { ledgerAddress, ledgerTx: null, reason: 'pending' };
+    await delay(waitMs, undefined, request);
   }
 }
 

@@ -11,7 +11,7 @@ import { type Survey, surveyed } from './survey.ts';
 
 const DIMENSIONS_MAX = 8_192;
 /** Numbers in a page, which bounds its size, and the most records that one upsert takes. */
-const PAGE_NUMBERS = 500_000;
+const PAGE_NUMBERS = 200_000;
 const PAGE_RECORDS_MAX = 1_000;
 
 export interface PlanOptions {

@@ -178,6 +178,7 @@ test('what Provec does not have is counted and refused before the start, and lef
     expect(refused.stderr).toContain(`--leave-out ${issue}`);
   }
   expect(refused.stdout).toContain('1 record with objects in lists');
+  expect(await provec('import-from', 'ndjson', 'odd', '--from', 'odd.ndjson', '--dry-run')).toMatchObject({ code: 1 });
   expect(await collectionOf('odd')).toBeUndefined();
   const unsurveyed = await move('odd', 'odd.ndjson', '--no-survey');
   expect(unsurveyed).toMatchObject({
