@@ -131,8 +131,10 @@ async function verifyProofFile(
   path: string,
   options: Omit<VerifyOptions, 'proof' | 'export' | 'manifest'>,
 ) {
+  const { signer, ...expected } = options;
+  if (signer !== undefined) throw new InputError('--signer goes with --manifest.');
   const { verdictOnFile } = await import('../../client/cli/proof-file.ts');
-  const { isProven, outcome, failure, lines } = await verdictOnFile(path, options);
+  const { isProven, outcome, failure, lines } = await verdictOnFile(path, expected);
   await session.print({ verified: isProven, outcome, reason: failure?.reason, message: failure?.message }, () =>
     lines.map(printable),
   );
