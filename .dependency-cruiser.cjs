@@ -109,10 +109,28 @@ module.exports = {
     },
     {
       name: 'command-is-a-client',
-      comment: 'The command knows the service by its client alone, and nothing but commander besides Node.',
+      comment:
+        'The command knows the service by its client alone, and nothing but commander and the readers of sources besides Node.',
       severity: 'error',
       from: { path: '^cli/', pathNot: '^cli/doctor/(mongo|redis)\\.ts$' },
-      to: { pathNot: '^(cli|client)/|node_modules/commander/', dependencyTypesNot: ['core'] },
+      to: {
+        pathNot: '^(cli|client)/|node_modules/(commander|hyparquet|hyparquet-writer|@types/pg|pg)/',
+        dependencyTypesNot: ['core'],
+      },
+    },
+    {
+      name: 'sources-read-themselves',
+      comment: 'Each reader of a source, and the writer of Parquet, is known to one file.',
+      severity: 'error',
+      from: { path: '^cli/', pathNot: '^cli/(sources/(parquet|pgvector)|output/parquet-export)\\.ts$' },
+      to: { path: 'node_modules/(hyparquet|hyparquet-writer|@types/pg|pg)/' },
+    },
+    {
+      name: 'sources-apart',
+      comment: 'An adapter of a source knows its port, never the import that uses it or another adapter.',
+      severity: 'error',
+      from: { path: '^cli/sources/' },
+      to: { path: '^cli/(moving|manifest|commands)/' },
     },
     {
       name: 'doctor-asks-stores',

@@ -4,6 +4,7 @@ import { InputError, UnreachableLedgerError } from '../client/cli/json-file.ts';
 import { APIStatusError, ProvecError } from '../client/http/errors.ts';
 import { LedgerError } from '../client/verify/ledger-node.ts';
 import { Interrupted } from './interruption.ts';
+import { SourceError } from './sources/source-error.ts';
 
 export const EXIT = {
   done: 0,
@@ -11,7 +12,7 @@ export const EXIT = {
   negative: 1,
   /** Wrong arguments, or input that cannot be used. */
   misused: 2,
-  /** The service refused the request. */
+  /** The service, or the source of an import, refused the request. */
   refused: 3,
   /** No answer, an answer that is not Provec's, or a 5xx after the client's retries. */
   unreachable: 4,
@@ -35,6 +36,7 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof Interrupted) return { exitCode: error.exitCode, code: 'INTERRUPTED', message };
   if (error instanceof ProvecError || error instanceof LedgerError || error instanceof UnreachableLedgerError)
     return { exitCode: EXIT.unreachable, code: 'UNREACHABLE', message };
+  if (error instanceof SourceError) return sourceFailure(error);
   if (error instanceof CommanderError) return usageFailure(error);
   // The client throws a TypeError for an argument that it cannot send.
   const isInput = error instanceof InputError || error instanceof TypeError || isFileError(error);
@@ -57,6 +59,16 @@ function statusFailure(error: APIStatusError): Failure {
     status,
     requestId,
     ...(details.length > 0 && { details }),
+  };
+}
+
+function sourceFailure({ status, message }: SourceError): Failure {
+  const isRefusal = status !== null && status >= 400 && status < 500;
+  return {
+    exitCode: isRefusal ? EXIT.refused : EXIT.unreachable,
+    code: isRefusal ? 'SOURCE_REFUSED' : 'SOURCE_UNREACHABLE',
+    message,
+    ...(status !== null && { status }),
   };
 }
 

@@ -17,8 +17,8 @@ export interface Profile {
 type Profiles = Record<string, Profile>;
 
 export const DEFAULT_PROFILE = 'default';
-const FILE_MODE = 0o600;
-const FOLDER_MODE = 0o700;
+export const FILE_MODE = 0o600;
+export const FOLDER_MODE = 0o700;
 /** Permissions of group and others: any on the file, write on its folder. */
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
@@ -41,7 +41,7 @@ export async function writeProfile(name: string, profile: Profile): Promise<stri
   const path = profilePath();
   const profiles = new Map(Object.entries(await readProfiles())).set(name, profile);
   await mkdir(dirname(path), { recursive: true, mode: FOLDER_MODE });
-  await assertOwn(dirname(path), OTHERS_WRITE, 'chmod 700');
+  await assertOwnFolder(dirname(path));
   const text = JSON.stringify({ profiles: Object.fromEntries(profiles) }, null, 2);
   await replaceFile(path, `${text}\n`, FILE_MODE);
   return path;
@@ -51,8 +51,8 @@ async function readProfiles(): Promise<Profiles> {
   const path = profilePath();
   let text: string;
   try {
-    await assertOwn(dirname(path), OTHERS_WRITE, 'chmod 700');
-    await assertOwn(path, OTHERS, 'chmod 600');
+    await assertOwnFolder(dirname(path));
+    await assertOwnFile(path, 'API keys');
     text = await readFile(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
@@ -61,15 +61,25 @@ async function readProfiles(): Promise<Profiles> {
   return profilesIn(text, path);
 }
 
-/** Throws if another user can use or replace what is at `path`. */
-async function assertOwn(path: string, forbidden: number, remedy: string): Promise<void> {
+/** Throws if another user can replace files in the folder of profiles. */
+export const assertOwnFolder = (path: string): Promise<void> =>
+  assertOwn(path, { forbidden: OTHERS_WRITE, remedy: 'chmod 700', holds: 'API keys' });
+
+/** Throws if another user can read or replace the file. `holds`: what is in it. */
+export const assertOwnFile = (path: string, holds: string): Promise<void> =>
+  assertOwn(path, { forbidden: OTHERS, remedy: 'chmod 600', holds });
+
+async function assertOwn(
+  path: string,
+  { forbidden, remedy, holds }: { forbidden: number; remedy: string; holds: string },
+): Promise<void> {
   const { mode, uid } = await stat(path);
   // Windows has no such permissions.
   if (process.getuid === undefined) return;
   if (uid !== process.getuid())
     throw new InputError(`${path} belongs to another user. Remove it, or run provec as that user.`);
   if ((mode & forbidden) !== 0)
-    throw new InputError(`${path} holds keys, but other users can access it. Run: ${remedy} ${path}`);
+    throw new InputError(`${path} holds ${holds}, but other users can access it. Run: ${remedy} ${path}`);
 }
 
 function profilesIn(text: string, path: string): Profiles {

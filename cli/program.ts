@@ -11,7 +11,7 @@ Exit codes:
   0    done
   1    the answer is negative: not verified, not proven, not found, a contradiction
   2    wrong arguments, or input that cannot be used
-  3    the service refused the request
+  3    the service, or the source of an import, refused the request
   4    no answer, or an error of the service, after all retries
   130  interrupted (143 for SIGTERM)
 
@@ -31,6 +31,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   count: async () => (await import('./commands/count.ts')).countCommand(),
   delete: async () => (await import('./commands/delete.ts')).deleteCommand(),
   import: async () => (await import('./commands/import.ts')).importCommand(),
+  'import-from': async () => (await import('./commands/import-from.ts')).importFromCommand(),
   export: async () => (await import('./commands/export.ts')).exportCommand(),
   verify: async () => (await import('./commands/verify.ts')).verifyCommand(),
   prove: async () => (await import('./commands/prove.ts')).proveCommand(),

@@ -38,6 +38,7 @@ export const LONG_SUITES: Readonly<Record<string, readonly string[]>> = {
   linters: ['test/linters/'],
   'first-hour': ['test/docs/first-hour.'],
   clients: ['test/clients/'],
+  'moving-in': ['test/moving-in/', 'test/cli/import-from.'],
   endurance: ['test/load/endurance/'],
   bench: ['test/load/bench/'],
 };
@@ -75,6 +76,7 @@ export const NOT_IN_GATE: readonly string[] = [
   'test/load/overload/steady-memory.',
   'test/load/overload/unread-answers.',
   'test/load/scale/',
+  'test/moving-in/',
   'test/process/console.',
   'test/process/laptop-cluster.',
   'test/proofs/',

@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { InputError } from '../../client/cli/json-file.ts';
 import { APIConnectionError } from '../../client/http/errors.ts';
 import type { Api } from '../../client/index.ts';
 import { parseJson } from '../../client/verify/json-text.ts';
@@ -18,36 +19,52 @@ const END = '{"end":';
 type Head = Extract<Api.ExportLine, { export: object }>['export'];
 type Sink = (text: string) => Promise<void>;
 
+interface ExportOptions {
+  out?: string;
+  to: 'ndjson' | 'parquet';
+  recordsOnly?: boolean;
+}
+
 export const exportCommand = (): Command =>
   new Command('export')
-    .description('write all records of a collection as NDJSON, with their root in the first line')
+    .description('write all records of a collection as NDJSON, with their root in the first line, or as Parquet')
     .argument('<collection>', 'its name or an alias')
     .option('--out <file>', 'file, which appears when it is complete; stdout by default')
+    .addOption(
+      new Option('--to <format>', 'format of the file; parquet needs --out')
+        .choices(['ndjson', 'parquet'])
+        .default('ndjson'),
+    )
     .option('--records-only', 'leave out the first and the last line, which are no records')
     .addHelpText(
       'after',
-      examples('provec export notes --out notes.ndjson', 'provec export notes --records-only | head -n 1'),
+      examples(
+        'provec export notes --out notes.ndjson',
+        'provec export notes --records-only | head -n 1',
+        'provec export notes --to parquet --out notes.parquet',
+      ),
     )
     .action(
-      inSession(
-        async (session, name: string, { out, recordsOnly = false }: { out?: string; recordsOnly?: boolean }) => {
-          const exported = await (await session.collection(name)).export(session.request);
-          if (out === undefined) {
-            await copy(exported.lines(), recordsOnly, writeShown);
-            return;
-          }
-          const file = await ReplacedFile.open(out);
-          try {
-            const { name: collection, ...head } = await copy(exported.lines(), recordsOnly, (text) => file.write(text));
-            await file.commit();
-            await session.print({ file: out, collection, ...head }, () =>
-              fieldLines({ file: out, collection, ...head }),
-            );
-          } finally {
-            await file.end();
-          }
-        },
-      ),
+      inSession(async (session, name: string, { out, to, recordsOnly = false }: ExportOptions) => {
+        const isParquet = to === 'parquet';
+        if (isParquet && (out === undefined || recordsOnly))
+          throw new InputError('--to parquet needs --out, and has no --records-only: a table has only records.');
+        const exported = await (await session.collection(name)).export(session.request);
+        if (out === undefined) {
+          await copy(exported.lines(), recordsOnly, writeShown);
+          return;
+        }
+        const file = await ReplacedFile.open(out);
+        try {
+          const { name: collection, ...head } = await (isParquet
+            ? copyParquet(exported.lines(), (bytes) => file.write(bytes))
+            : copy(exported.lines(), recordsOnly, (text) => file.write(text)));
+          await file.commit();
+          await session.print({ file: out, collection, ...head }, () => fieldLines({ file: out, collection, ...head }));
+        } finally {
+          await file.end();
+        }
+      }),
     );
 
 /** Copies the lines. Returns the first one's content. Rejects if the export is not complete. */
@@ -72,6 +89,37 @@ async function copy(lines: AsyncIterable<string>, recordsOnly: boolean, sink: Si
     progress.end();
   }
   await sink(text);
+  return wholeHead(head, end, records);
+}
+
+/** Writes the records as Parquet. Returns and rejects as `copy` does. */
+async function copyParquet(lines: AsyncIterable<string>, sink: (bytes: Uint8Array) => Promise<void>): Promise<Head> {
+  const { ParquetExport } = await import('../output/parquet-export.ts');
+  const progress = new Progress('exporting');
+  let head: Head | undefined;
+  let file: InstanceType<typeof ParquetExport> | undefined;
+  let end = '';
+  let records = 0;
+  try {
+    for await (const line of lines) {
+      if (file === undefined || head === undefined) {
+        head = headIn(line);
+        file = new ParquetExport(head, sink);
+      } else if (line.startsWith(END)) end = line;
+      else {
+        await file.add(line);
+        progress.update(++records, records / Math.max(1, head.vectorCount));
+      }
+    }
+  } finally {
+    progress.end();
+  }
+  await file?.finish();
+  return wholeHead(head, end, records);
+}
+
+/** Returns the head. Throws unless the export is complete. */
+function wholeHead(head: Head | undefined, end: string, records: number): Head {
   if (head !== undefined && records === head.vectorCount && 'end' in parsedLine(end)) return head;
   throw new APIConnectionError(`The export was cut off after ${countedRecords(records)}.`);
 }

@@ -11,6 +11,8 @@ import { endedVerification } from '../verification.ts';
 interface VerifyOptions {
   proof?: string;
   export?: string;
+  manifest?: string;
+  signer?: string;
   root?: string;
   authority?: string;
   rpc?: string;
@@ -26,10 +28,15 @@ interface VerifyOptions {
 
 export const verifyCommand = (): Command =>
   new Command('verify')
-    .description('compare a collection with the ledger; or check a kept proof or export without the service')
+    .description('compare a collection with the ledger; or check a kept proof, export or manifest without the service')
     .argument('[collection]', 'its name or an alias: the service recomputes the root of what it stores')
     .option('--proof <file>', 'check this proof, as provec prove wrote it')
     .option('--export <file>', 'check this export, as provec export wrote it')
+    .option(
+      '--manifest <file>',
+      'check this manifest of provec import-from; with a collection, against that as it is now',
+    )
+    .option('--signer <hex>', 'with --manifest: the public key that must have signed it; your own by default')
     .option('--root <hex>', "the collection's root, from a source that you trust")
     .option('--authority <address>', 'the address that alone may write to the ledger, from a source that you trust')
     .option('--rpc <url>', 'a node of the ledger that you trust')
@@ -49,17 +56,22 @@ export const verifyCommand = (): Command =>
         'provec verify --proof proof.json --id a --authority "$AUTHORITY" --rpc "$LEDGER"',
         'provec export notes --out notes.ndjson',
         'provec verify --export notes.ndjson --authority "$AUTHORITY" --rpc "$LEDGER"',
+        'provec import-from ndjson moved --from notes.ndjson',
+        'provec verify --manifest moved.manifest --authority "$AUTHORITY" --rpc "$LEDGER"',
+        'provec verify moved --manifest moved.manifest',
       ),
     )
     .action(
       inSession(async (session, name: string | undefined, options: VerifyOptions) => {
-        const { proof, export: exported, ...others } = options;
-        if ([name, proof, exported].filter((each) => each !== undefined).length !== 1)
-          throw new InputError('Give one of: a collection, --proof, --export.');
+        const { proof, export: exported, manifest, ...others } = options;
+        if (manifest !== undefined && proof === undefined && exported === undefined)
+          return verifyManifestFile(session, manifest, name, others);
+        if ([name, proof, exported, manifest].filter((each) => each !== undefined).length !== 1)
+          throw new InputError('Give one of: a collection, --proof, --export, --manifest.');
         if (proof !== undefined) return verifyProofFile(session, proof, others);
         if (exported !== undefined) return verifyExportFile(session, exported, others);
         const [option] = Object.keys(others);
-        if (option !== undefined) throw new InputError(`--${option} goes with --proof or --export.`);
+        if (option !== undefined) throw new InputError(`--${option} goes with --proof, --export or --manifest.`);
         return verifyOnline(session, await session.collection(name!));
       }),
     );
@@ -95,21 +107,53 @@ function verdictLines({ differences = [], ...result }: Api.VerifyResult): string
   ];
 }
 
-async function verifyProofFile(session: Session, path: string, options: Omit<VerifyOptions, 'proof' | 'export'>) {
+async function verifyProofFile(
+  session: Session,
+  path: string,
+  options: Omit<VerifyOptions, 'proof' | 'export' | 'manifest'>,
+) {
+  const { signer, ...expected } = options;
+  if (signer !== undefined) throw new InputError('--signer goes with --manifest.');
   const { verdictOnFile } = await import('../../client/cli/proof-file.ts');
-  const { isProven, outcome, failure, lines } = await verdictOnFile(path, options);
+  const { isProven, outcome, failure, lines } = await verdictOnFile(path, expected);
   await session.print({ verified: isProven, outcome, reason: failure?.reason, message: failure?.message }, () =>
     lines.map(printable),
   );
   return isProven ? EXIT.done : EXIT.negative;
 }
 
-async function verifyExportFile(session: Session, path: string, options: Omit<VerifyOptions, 'proof' | 'export'>) {
+async function verifyExportFile(
+  session: Session,
+  path: string,
+  options: Omit<VerifyOptions, 'proof' | 'export' | 'manifest'>,
+) {
   const { collection, root, authority, rpc, account, ...others } = options;
   const [other] = Object.keys(others);
-  if (other !== undefined) throw new InputError(`--${other} goes with --proof.`);
+  if (other !== undefined)
+    throw new InputError(`--${other} goes with ${other === 'signer' ? '--manifest' : '--proof'}.`);
   const { verdictOnExport } = await import('../verified-export.ts');
   const { document, lines } = await verdictOnExport(path, { root, authority, rpc, account }, collection);
+  await session.print(document, () => lines.map(printable));
+  return document.verified ? EXIT.done : EXIT.negative;
+}
+
+async function verifyManifestFile(
+  session: Session,
+  path: string,
+  name: string | undefined,
+  options: Omit<VerifyOptions, 'proof' | 'export' | 'manifest'>,
+) {
+  const { collection: collectionId, root, authority, rpc, account, transaction, signer, ...others } = options;
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw new InputError(`--${other} goes with --proof.`);
+  const { verdictOnManifest } = await import('../manifest/verified-manifest.ts');
+  const trust = { root, authority, rpc, account, transaction };
+  const { document, lines } = await verdictOnManifest(session, path, {
+    ...trust,
+    signer,
+    collectionId,
+    collection: name,
+  });
   await session.print(document, () => lines.map(printable));
   return document.verified ? EXIT.done : EXIT.negative;
 }

@@ -39,8 +39,8 @@ export class ReplacedFile {
     return new ReplacedFile(path, partPath, await open(partPath, 'wx', mode));
   }
 
-  async write(text: string): Promise<void> {
-    await this.#handle.writeFile(text);
+  async write(content: string | Uint8Array): Promise<void> {
+    await this.#handle.writeFile(content);
   }
 
   /** Puts the file at its path. */

@@ -56,22 +56,36 @@ export async function verifyOnLedger(
 
 /** Returns what the ledger shows. Rejects unless it shows the proof's root and version. */
 export async function ledgerEvidence(proof: RecordProof, ledger: Ledger): Promise<LedgerEvidence> {
-  const { authority, collectionId } = ledger;
   checkShape(proof);
-  if (collectionId === undefined) throw new TypeError(missingId(proof));
-  const isSame = collectionId === proof.collectionId;
+  if (ledger.collectionId === undefined) throw new TypeError(missingId(proof));
+  const isSame = ledger.collectionId === proof.collectionId;
   requireThat(isSame, 'wrong-content', `The proof is about the collection ${proof.collectionId}.`);
+  return anchoredEvidence({ ...proof, what: 'proof' }, ledger);
+}
+
+/** A root that something states, and the transaction that is to have anchored it. */
+export interface StatedRoot {
+  /** What states it, for errors. */
+  what: 'proof' | 'manifest';
+  merkleRoot: string;
+  version: number;
+  ledgerTx?: string | null;
+}
+
+/** Returns what the ledger shows about a root. Rejects unless it shows the root and its version. */
+export async function anchoredEvidence(stated: StatedRoot, ledger: Ledger): Promise<LedgerEvidence> {
+  const { authority, collectionId } = ledger;
   const address = collectionAddress(authority, collectionId);
   const account = await ledger.readAccount(address);
-  requireThat(account !== null, 'wrong-account', `There is no account ${address} on the ledger: ${whyAbsent(proof)}`);
+  requireThat(account !== null, 'wrong-account', `There is no account ${address} on the ledger: ${whyAbsent(stated)}`);
   const anchor = verifyAccount({ ...account, address }, { authority, collectionId });
-  const { merkleRoot, version, ledgerTx: signature = null } = proof;
+  const { what, merkleRoot, version, ledgerTx: signature = null } = stated;
   if (anchor.version === version && anchor.merkleRoot === merkleRoot) return { anchor, transaction: null };
-  if (signature === null) throw unanchoredError(proof, anchor);
+  if (signature === null) throw unanchoredError(stated, anchor);
   requireThat(
     ledger.readTransaction !== undefined,
     'wrong-root',
-    `The ledger holds version ${anchor.version} and the proof is of version ${version}: give the transaction ${signature}, too.`,
+    `The ledger holds version ${anchor.version} and the ${what} is of version ${version}: give the transaction ${signature}, too.`,
   );
   const found = await ledger.readTransaction(signature);
   const expected = { authority, collectionId, signature, merkleRoot, version };
@@ -82,28 +96,29 @@ export async function ledgerEvidence(proof: RecordProof, ledger: Ledger): Promis
 const missingId = ({ collectionId }: RecordProof): string =>
   `collectionId is missing: pass the id that you noted when you created the collection. The proof names ${collectionId}, which the proof itself does not prove.`;
 
-/** A proof that names a transaction shows that the collection once had an account. */
-function whyAbsent({ ledgerTx = null }: RecordProof): string {
+/** What names a transaction shows that the collection once had an account. */
+function whyAbsent({ what, ledgerTx = null }: StatedRoot): string {
   if (ledgerTx === null) return 'no root of the collection was anchored so far, or it was deleted.';
-  return 'the collection was deleted, which closes its account, or the node is of another cluster. The verifier refuses proofs of deleted collections.';
+  return `the collection was deleted, which closes its account, or the node is of another cluster. The verifier refuses ${what}s of deleted collections.`;
 }
 
-/** Returns the error for a proof that names no transaction and is not of the current root. */
-function unanchoredError({ version }: RecordProof, anchor: Anchor): VerificationError {
+/** Returns the error for a root without a transaction that is not the current one. */
+function unanchoredError({ what, version }: StatedRoot, anchor: Anchor): VerificationError {
   const held = `The ledger holds version ${anchor.version}`;
+  const [made, again] = what === 'proof' ? ['fetched', 'fetch it again'] : ['signed', 'import again'];
   if (anchor.version < version)
     return new VerificationError(
       'wrong-root',
-      `${held}, and the proof is of version ${version}, whose anchor was pending when it was fetched: check it again when the ledger holds that version, or fetch it again.`,
+      `${held}, and the ${what} is of version ${version}, whose anchor was pending when it was ${made}: check it again when the ledger holds that version, or ${again}.`,
     );
   if (anchor.version > version)
     return new VerificationError(
       'wrong-root',
-      `${held}, and the proof, of version ${version}, names no transaction: the anchor of that version was pending when the proof was fetched. Fetch it again.`,
+      `${held}, and the ${what}, of version ${version}, names no transaction: the anchor of that version was pending when the ${what} was ${made}. ${again.replace(/^./, (first) => first.toUpperCase())}.`,
     );
   // A version is a sum over the shards, so two states can share one. This need not be tampering.
   return new VerificationError(
     'wrong-root',
-    `The ledger holds another root of version ${anchor.version}, as it can while several shards are written: fetch a proof again when nothing is written. If that one differs too, it is not of what the ledger holds.`,
+    `The ledger holds another root of version ${anchor.version}, as it can while several shards are written: ${again} when nothing is written. If that one differs too, it is not of what the ledger holds.`,
   );
 }

@@ -15,6 +15,8 @@ const run = promisify(execFile);
 export type Scenario = (file: string, ...args: string[]) => Promise<string[]>;
 
 export interface Installed {
+  /** Holds the folders of the packages: 0, 1, ... in the order of the calls. */
+  readonly folder: string;
   /** The scenario's first argument is the folder of the packages. */
   fromNpm(...packages: string[]): Promise<Scenario>;
   fromPypi(...packages: string[]): Promise<Scenario>;
@@ -26,6 +28,7 @@ export async function installFolder(): Promise<Installed> {
   const installing = { timeout: INSTALL_TIMEOUT_MS };
   let count = 0;
   return {
+    folder,
     async fromNpm(...packages) {
       const home = join(folder, `${count++}`);
       await mkdir(home);

@@ -1,0 +1,10 @@
+/** A source refused a request, or gave an answer that the adapter cannot use. */
+export class SourceError extends Error {
+  /** HTTP status; null if there was no answer. */
+  readonly status: number | null;
+
+  constructor(message: string, status: number | null = null, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
