@@ -57,6 +57,8 @@ export const INTERNAL_LIMITS = Object.freeze({
    * takes seconds.
    */
   jsonObjectMaxKeys: 32_768,
+  /** V8 hashes a string of more than 16,383 characters by its length only. */
+  fieldNameMaxBytes: 16_000,
   /** More than any record takes. The whole line is buffered while it arrives. */
   importLineMaxBytes: 2 * 1024 * 1024,
   bodyParsedOffThreadMinBytes: 256 * 1024,

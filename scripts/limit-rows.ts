@@ -47,6 +47,8 @@ const MEANINGS: Readonly<Record<LimitName, string>> = {
 const FIXED_MEANINGS: Partial<Readonly<Record<keyof typeof INTERNAL_LIMITS, string>>> = {
   importLineMaxBytes: 'Bytes of a line of an import, without its end.',
   jsonObjectMaxKeys: 'Keys of an object in a body, or in a line of an import.',
+  fieldNameMaxBytes:
+    'Bytes in UTF-8 of a name in a body: of a metadata key, or of a field in a filter. Stored records may have longer ones from before this limit.',
 };
 
 /** Name, value and meaning of each request limit, as table rows. */

@@ -356,9 +356,9 @@ export interface WrittenRecord {
   /** As many as the collection has dimensions; stored as float32. For `cosine` not all zero. */
   values: Numbers;
   /**
-   * At most 40960 bytes as compact JSON and 32 levels; returned equal to what was sent. Numbers are
-   * IEEE 754 doubles: an integer past 2^53 is rounded to the nearest one, and `warnings` of the
-   * answer say so.
+   * At most 40960 bytes as compact JSON and 32 levels, with names of at most 16000 bytes; returned
+   * equal to what was sent. Numbers are IEEE 754 doubles: an integer past 2^53 is rounded to the
+   * nearest one, and `warnings` of the answer say so.
    */
   metadata?: object;
 }

@@ -1,6 +1,7 @@
-import { describeValue, invalidArgument } from '../../lib/errors.ts';
+import { describeValue } from '../../lib/errors.ts';
 import { type JsonSchema, ref } from '../../lib/json/schema.ts';
 import type { Limits } from '../../lib/limits.ts';
+import { decodeFieldName, FIELD_NAME_MAX_BYTES } from '../../lib/records/field-name.ts';
 import { boundedArray, invalidValue, isJsonObject, refuseUnknownFields } from '../../lib/records/fields.ts';
 import { decodeId } from '../../lib/records/ids.ts';
 import { canonicalMetadata } from '../../lib/records/metadata.ts';
@@ -31,14 +32,13 @@ export const unsetMetadata = (limits: Limits): Field<string[]> => ({
   schema: {
     type: 'array',
     description: 'Top-level keys of the metadata to remove.',
-    items: { type: 'string' },
+    items: { type: 'string', maxLength: FIELD_NAME_MAX_BYTES },
     minItems: 1,
     maxItems: limits.unsetKeysMax,
   },
   decode(value, path) {
     const keys = boundedArray(value, path, 1, limits.unsetKeysMax, 'keys');
-    for (const [at, key] of keys.entries())
-      if (typeof key !== 'string') throw invalidArgument(`${path}[${at}]`, 'a key of the metadata', key);
+    for (const [at, key] of keys.entries()) decodeFieldName(key, `${path}[${at}]`, 'a key of the metadata');
     return [...new Set(keys as string[])];
   },
 });

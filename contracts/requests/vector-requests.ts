@@ -5,6 +5,7 @@ import { type JsonSchema, ref } from '../../lib/json/schema.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
 import { decodeRecords, type RECORD_FIELDS } from '../../lib/records/decode.ts';
+import { decodeFieldName, FIELD_NAME_MAX_BYTES } from '../../lib/records/field-name.ts';
 import { boundedArray, invalidValue, isJsonObject } from '../../lib/records/fields.ts';
 import { decodeId, decodeIds, decodeNamespace } from '../../lib/records/ids.ts';
 import { decodeVector, FLOAT32_END } from '../../lib/records/vector.ts';
@@ -71,7 +72,7 @@ export function recordSchema(limits: Limits): JsonSchema {
     values: vector(limits, values).schema,
     metadata: {
       type: 'object',
-      description: `At most ${metadataMaxBytes} bytes as compact JSON and ${metadataMaxLevels} levels; returned equal to what was sent. Numbers are IEEE 754 doubles: an integer past 2^53 is rounded to the nearest one, and \`warnings\` of the answer say so.`,
+      description: `At most ${metadataMaxBytes} bytes as compact JSON and ${metadataMaxLevels} levels, with names of at most ${FIELD_NAME_MAX_BYTES} bytes; returned equal to what was sent. Numbers are IEEE 754 doubles: an integer past 2^53 is rounded to the nearest one, and \`warnings\` of the answer say so.`,
       additionalProperties: true,
     },
   };
@@ -110,18 +111,19 @@ const requiredFilter = (limits: Limits): Field<FilterNode> => ({
   },
 });
 
-const fieldName = (limits: Limits): Field<string> => ({
+const fieldName: Field<string> = {
   schema: {
     type: 'string',
     description: 'A field of the metadata, as filters name it: a top-level key, else a dotted path.',
     minLength: 1,
-    maxLength: limits.metadataMaxBytes,
+    maxLength: FIELD_NAME_MAX_BYTES,
   },
   decode(value, path) {
-    if (typeof value === 'string' && value !== '' && value.length <= limits.metadataMaxBytes) return value;
-    throw invalidArgument(path, 'the name of a metadata field', value);
+    const what = 'the name of a metadata field';
+    if (value === '') throw invalidArgument(path, what, value);
+    return decodeFieldName(value, path, what);
   },
-});
+};
 
 const prefix = (limits: Limits): Field<string> => ({
   ...recordId(limits),
@@ -248,7 +250,7 @@ export const vectorRequests = (limits: Limits) => ({
   ),
   facets: new RequestKind(
     {
-      field: fieldName(limits),
+      field: fieldName,
       filter: optionalField(filter(limits)),
       limit: optionalField(
         integerField('Maximum number of values to return.', 1, limits.facetsMax),

@@ -41,6 +41,7 @@ export function filterSchemas(
       properties: logical,
       patternProperties: { '^(?!\\$)': { anyOf: [ref('FilterScalar'), ref('FilterOperators')] } },
       additionalProperties: false,
+      propertyNames: { maxLength: INTERNAL_LIMITS.fieldNameMaxBytes },
       description: [
         'Conditions on metadata: `{field: value}` or `{field: {operator: operand}}`; several fields must all match; `{}` filters nothing.',
         'A field names a top-level key if there is one, else a dotted path. A list matches `$eq` and `$in` if any element does, `$ne` and `$nin` if none does.',

@@ -145,9 +145,9 @@ class _Record(TypedDict):
 
 
 class Record(_Record, total=False):
-    #: At most 40960 bytes as compact JSON and 32 levels; returned equal to what was sent.
-    #: Numbers are IEEE 754 doubles: an integer past 2^53 is rounded to the nearest one, and
-    #: `warnings` of the answer say so.
+    #: At most 40960 bytes as compact JSON and 32 levels, with names of at most 16000 bytes;
+    #: returned equal to what was sent. Numbers are IEEE 754 doubles: an integer past 2^53 is
+    #: rounded to the nearest one, and `warnings` of the answer say so.
     metadata: dict[str, Any]
 
 

@@ -58,6 +58,7 @@ function vectorPlace(kind: BodyName, { limits, shape }: BodyContext): VectorPlac
 export const boundsOf = ({ jsonMaxLevels }: Limits): TextBounds => ({
   levelsMax: jsonMaxLevels,
   keysMax: INTERNAL_LIMITS.jsonObjectMaxKeys,
+  nameMaxBytes: INTERNAL_LIMITS.fieldNameMaxBytes,
 });
 
 /**

@@ -59,6 +59,8 @@ export interface TextBounds {
   levelsMax: number;
   /** Maximum number of keys in one object. Parsing time grows faster than the number of keys. */
   keysMax: number;
+  /** Maximum bytes of a key. Longer ones may collide in V8's tables, at each comparison's cost. */
+  nameMaxBytes: number;
 }
 
 /**
@@ -67,7 +69,7 @@ export interface TextBounds {
  */
 export function extractVectors(
   bytes: Uint8Array,
-  { levelsMax, keysMax }: TextBounds,
+  { levelsMax, keysMax, nameMaxBytes }: TextBounds,
   place: VectorPlace | null,
   rounded: RoundedInteger = new RoundedInteger(),
 ): ExtractedText | keyof TextBounds {
@@ -92,6 +94,7 @@ export function extractVectors(
     if (byte === QUOTE) {
       const start = ++at;
       for (; at < end && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
+      if (at - start > nameMaxBytes && isLongName(source, start, at, nameMaxBytes)) return 'nameMaxBytes';
       if (level !== vectorLevel || vectors.length === most || failures === FAILURES_MAX) continue;
       const opening = isText(bytes, start, at, key) ? valueAfter(bytes, at + 1) : -1;
       if (bytes[opening] !== BRACKET) continue;
@@ -134,6 +137,23 @@ export function restoreVectors(value: unknown, path: VectorPlace['path'], vector
 
 function vectorOf(mark: unknown, vectors: readonly Float32Array[]): Float32Array | undefined {
   return typeof mark === 'string' && mark.startsWith(MARK) ? vectors[Number(mark.slice(MARK.length))] : undefined;
+}
+
+/** Whether a string is a key of more than `maxBytes` bytes, not counting its escapes. */
+function isLongName(source: Buffer, start: number, end: number, maxBytes: number): boolean {
+  if (valueAfter(source, end + 1) < 0) return false;
+  const text = source.toString('utf8', start, end);
+  return !text.includes('\\') || Buffer.byteLength(unescaped(text)) > maxBytes;
+}
+
+/** Returns the string that the text of a JSON string stands for; '' if it is not JSON. */
+function unescaped(text: string): string {
+  try {
+    return JSON.parse(`"${text}"`) as string;
+  } catch {
+    // The parser refuses the body.
+    return '';
+  }
 }
 
 function isText(bytes: Uint8Array, start: number, end: number, text: Uint8Array): boolean {

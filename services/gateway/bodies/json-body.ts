@@ -4,7 +4,7 @@ import { describeValue, ProvecError } from '../../../lib/errors.ts';
 import { parseJson, TooManyEscapedKeys } from '../../../lib/json/text.ts';
 import { invalidValue, isJsonObject, type JsonObject } from '../../../lib/records/fields.ts';
 import { extractVectors, restoreVectors, type TextBounds, type VectorPlace } from './extracted-vectors.ts';
-import { jsonFault, repeatedMember } from './json-fault.ts';
+import { jsonFault, longMember, repeatedMember } from './json-fault.ts';
 import type { RoundedInteger } from './rounded-integer.ts';
 
 const invalidJson = (message: string) => new ProvecError('INVALID_JSON', message);
@@ -24,11 +24,7 @@ export function parseJsonBody(
   if (bytes.length === 0) throw invalidJson('The request has no body; send a JSON object.');
   if (!isUtf8(bytes)) throw invalidJson('The body is not UTF-8.');
   const lifted = extractVectors(bytes, bounds, place, rounded);
-  if (lifted === 'levelsMax') throw invalidJson(`The body nests deeper than ${bounds.levelsMax} levels.`);
-  if (lifted === 'keysMax') {
-    const most = bounds.keysMax.toLocaleString('en');
-    throw invalidValue('body', `JSON with at most ${most} keys in each object`, 'JSON with an object that has more');
-  }
+  if (typeof lifted === 'string') throw outOfBounds(lifted, bytes, bounds);
   const { text, vectors, keys } = lifted;
   let value: unknown;
   try {
@@ -43,6 +39,21 @@ export function parseJsonBody(
   if (place === null || restoreVectors(value, place.path, vectors) === vectors.length) return value;
   // Some vectors were extracted where this kind of body has none.
   return parseJsonBody(bytes, bounds);
+}
+
+/** Returns the error for a body that exceeds `bound`. */
+function outOfBounds(bound: keyof TextBounds, bytes: Uint8Array, bounds: TextBounds): ProvecError {
+  const most = bounds[bound].toLocaleString('en');
+  switch (bound) {
+    case 'levelsMax':
+      return invalidJson(`The body nests deeper than ${most} levels.`);
+    case 'keysMax':
+      return invalidValue('body', `JSON with at most ${most} keys in each object`, 'JSON with an object that has more');
+    case 'nameMaxBytes': {
+      const path = longMember(new TextDecoder().decode(bytes), bounds.nameMaxBytes) ?? 'body';
+      return invalidValue(path, `named in at most ${most} bytes`, 'named in more');
+    }
+  }
 }
 
 /**

@@ -43,7 +43,7 @@ const BLANKS_MAX = 100_000;
 /** Thrown to end a visit as soon as the result is known: the rest may nest to any depth. */
 class Stop extends Error {
   override name = 'Stop';
-  /** Null for a duplicate member. */
+  /** Null for a member that is looked for. */
   readonly code: ParseErrorCode | null;
   readonly offset: number;
 
@@ -88,6 +88,20 @@ export function repeatedMember(text: string): string | null {
     end: () => void names.pop(),
   });
   return stop === null ? null : pathOf(steps);
+}
+
+/**
+ * Returns the path of the first member whose name has more than `maxBytes` bytes. Returns null if
+ * `text` is not JSON up to there, or if a run of blanks would take too long to scan.
+ */
+export function longMember(text: string, maxBytes: number): string | null {
+  const { stop, steps } = visited(text, {
+    ...NO_WATCH,
+    name(name, offset) {
+      if (name.length > maxBytes / 3 && Buffer.byteLength(name) > maxBytes) throw new Stop(null, offset);
+    },
+  });
+  return stop === null || stop.code !== null ? null : pathOf(steps);
 }
 
 interface ObjectWatch {

@@ -5,6 +5,7 @@
 import type { Scalar } from '../../../../lib/filter/ast.ts';
 import { fieldReader } from '../../../../lib/filter/field.ts';
 import { ValueCounts } from '../../../../lib/filter/value-counts.ts';
+import { ValueMap } from '../../../../lib/filter/value-map.ts';
 import type { StepMeter, Steps } from '../../steps.ts';
 import { countBits, intersect, subtract } from '../bitmap.ts';
 import type { SlotView } from '../slot-view.ts';
@@ -65,9 +66,8 @@ export function* valuesInRecords(
     for (let rest = selected[word]; rest !== 0; rest &= rest - 1) {
       const bytes = slots.metadata(lowestSlot(word, rest));
       const value = read(metadataObject(bytes));
-      const values = Array.isArray(value) ? [...new Set(value)] : [value];
       if (value === undefined) missing++;
-      else for (const each of values) if (isScalar(each)) meter.spentNs += counts.add(each, 1);
+      else for (const each of scalarsIn(value)) meter.spentNs += counts.add(each, 1);
       meter.spentNs += readingNs(bytes);
       if (meter.due()) yield 'reading';
     }
@@ -77,5 +77,12 @@ export function* valuesInRecords(
 
 /** Returns the slot of the lowest bit left in a word. */
 const lowestSlot = (word: number, rest: number): number => word * 32 + 31 - Math.clz32(rest & -rest);
+
+/** Returns the distinct scalars of a list, or the value itself if it is one. */
+function scalarsIn(value: unknown): readonly Scalar[] {
+  if (!Array.isArray(value)) return isScalar(value) ? [value] : [];
+  const seen = new ValueMap();
+  return value.filter((each) => isScalar(each) && seen.getOrSet(each, 1) === undefined);
+}
 
 const isScalar = (value: unknown): value is Scalar => value === null || typeof value !== 'object';

@@ -24,6 +24,8 @@ const CACHE_MAX_BYTES = 8 * 1024 * 1024;
 /** Scopes with a longer text are not cached. */
 const CACHED_TEXT_MAX_CHARS = 4096;
 const NO_COLUMNS: ReadonlyMap<string, FieldColumn> = new Map();
+/** Estimated time to hash one character of a field's name. */
+const HASHED_CHAR_NS = 2;
 /** Estimated size of a field in a report, without its characters. */
 const REPORTED_FIELD_BYTES = 100;
 
@@ -120,7 +122,10 @@ export class Selector {
   *#selected(scope: ParsedScope, fields: readonly string[], meter: StepMeter): Steps<Selected> {
     const { namespace = '', filter } = scope;
     const asked = new Set(fields);
-    if (filter !== null) for (const { field } of conditionsOf(filter)) asked.add(field);
+    for (const { field } of filter === null ? [] : conditionsOf(filter)) {
+      asked.add(field);
+      meter.spentNs += field.length * HASHED_CHAR_NS;
+    }
     // Reading a few records is faster than building columns over all of them.
     const isSmall = readsRecords(this.#namespaces.count(namespace), this.#slots);
     const columns = isSmall ? NO_COLUMNS : yield* this.#columns.of(asked, meter);

@@ -10,7 +10,7 @@ import {
 import { parseJsonBody } from '../../../../../services/gateway/bodies/json-body.ts';
 import { isThorough } from '../../../../support/effort.ts';
 
-const BOUNDS = { levelsMax: 8, keysMax: 50 };
+const BOUNDS = { levelsMax: 8, keysMax: 50, nameMaxBytes: 40 };
 const PLACES = {
   query: { path: ['vector'], countMax: 1, dimensions: 3 },
   records: { path: ['records', ANY_INDEX, 'values'], countMax: 3, dimensions: 3 },
@@ -171,5 +171,39 @@ describe('an object with too many keys is refused before it is parsed', () => {
     expect(outcome(body(50), PLACES.records)).toEqual(JSON.parse(body(50)));
     expect(outcome(body(51), PLACES.records)).toBe(REFUSED);
     expect(outcome(body(51).slice(0, -1), PLACES.records)).toBe(REFUSED);
+  });
+});
+
+describe('a name with too many bytes is refused before it is parsed', () => {
+  const long = 'n'.repeat(41);
+  const escaped = (bytes: number) => '\\u006e'.repeat(bytes);
+  const refusal = (path: string) => `${path} must be named in at most 40 bytes, but is named in more.`;
+
+  test.each([
+    [`{"${long}":1}`, long],
+    [`{"${long}" \n:1}`, long],
+    [`{"é${'n'.repeat(39)}":1}`, `é${'n'.repeat(39)}`],
+    [`{"filter":{"$or":[{"a":1},{"${long}":1}]}}`, `filter.$or[1].${long}`],
+    [`{"records":[{"values":[1,2,3],"metadata":{"a":{"${long}":1}}}]}`, `records[0].metadata.a.${long}`],
+    [`{"a":{"${escaped(41)}":1}}`, `a.${long}`],
+    [`{"${'n'.repeat(70)}":1}`, `${'n'.repeat(64)}...`],
+    [`{"${long}":`, long],
+  ])('%s', (body, path) => {
+    expect(outcome(body, PLACES.records)).toBe(refusal(path));
+    expect(outcome(body, null)).toBe(refusal(path));
+  });
+
+  test.each([
+    [`{"${'n'.repeat(40)}":1}`],
+    [`{"${escaped(40)}":1}`],
+    [`{"a":"${long}","b":["${long}"]}`],
+    [`{"a":"${long}\\":"}`],
+  ])('but %s is not', (body) => {
+    expect(outcome(body, null)).toEqual(JSON.parse(body));
+  });
+
+  test('and text that is no JSON is refused as that', () => {
+    expect(outcome(`{"${long}\\x":1}`, null)).toContain('not valid JSON');
+    expect(outcome(`{"a":1,"${long}`, null)).toContain('not valid JSON');
   });
 });
