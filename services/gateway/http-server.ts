@@ -8,6 +8,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { ProvecError, unavailable } from '../../lib/errors.ts';
 import type { ErrorBody } from './error-response.ts';
 import { HEADERS_MAX, LargeHeads, LONG_HEAD_MAX_BYTES, tooLarge } from './large-heads.ts';
+import { NamedHeadersRequest } from './named-headers.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
 import { requestIdOf } from './request-context.ts';
 
@@ -49,7 +50,11 @@ export class HttpServer {
 
   constructor(timeouts: HttpTimeouts, handler: HttpHandler) {
     this.#handler = handler;
-    const accept = (awaitsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) => {
+    const accept = (awaitsContinue: boolean) => (req: NamedHeadersRequest, res: ServerResponse) => {
+      if (req.hasLongName) {
+        this.#refuseHead(req.socket);
+        return;
+      }
       this.#largeHeads.began(req, hasBody(req));
       if (this.#ending.has(req.socket)) return;
       const arrivedMs = performance.now();
@@ -63,6 +68,7 @@ export class HttpServer {
     };
     this.#server = createServer(
       {
+        IncomingMessage: NamedHeadersRequest,
         maxHeaderSize: LONG_HEAD_MAX_BYTES,
         headersTimeout: timeouts.headerMs,
         // Body timeouts are enforced per request (`#timeBody`); streaming imports have none.
@@ -197,6 +203,12 @@ export class HttpServer {
     if (this.#inFlight.size === 0) this.#idle?.();
   }
 
+  /** Refuses a head whose headers Node did not read, nor thereby where its body ends. */
+  #refuseHead(socket: Socket): void {
+    this.#pipelined.stop(socket);
+    this.#refuse(HEAD_LARGE, socket);
+  }
+
   #refuseTunnel(req: IncomingMessage, socket: Socket): void {
     this.#pipelined.stop(socket);
     if (!this.#endsAfterAnswers(socket)) end(socket, NO_PROXY, requestIdOf(req));
@@ -230,6 +242,9 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 
 const HEADS_FULL: NodeJS.ErrnoException = Object.assign(new Error('Too much of large heads is being read.'), {
   code: 'PROVEC_HEADS_FULL',
+});
+const HEAD_LARGE: NodeJS.ErrnoException = Object.assign(new Error('The name of a header is too long.'), {
+  code: 'HPE_HEADER_OVERFLOW',
 });
 const BODY_LATE: NodeJS.ErrnoException = Object.assign(new Error('The body came too late.'), {
   code: 'ERR_HTTP_REQUEST_TIMEOUT',

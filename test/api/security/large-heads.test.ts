@@ -53,6 +53,7 @@ test.each([
   ['large headers below /api/v1', `GET /api/v1/collections HTTP/1.1\r\n${HOST}X: ${'y'.repeat(17_000)}\r\n\r\n`],
   ['large headers below /pinecone', `GET /pinecone/indexes HTTP/1.1\r\n${HOST}X: ${'y'.repeat(17_000)}\r\n\r\n`],
   ['many headers below /pinecone', `GET /pinecone/indexes HTTP/1.1\r\n${HOST}${'a:\r\n'.repeat(100_000)}\r\n`],
+  ['the name of a header', `GET /api/v1/collections HTTP/1.1\r\n${HOST}${'y'.repeat(17_000)}: 1\r\n\r\n`],
   ['a path of more than 1 MiB', `GET /pinecone/indexes?${'y'.repeat(1_100_000)} HTTP/1.1\r\n${HOST}\r\n`],
 ])('refuses %s, and closes the connection', async (_, text) => {
   const answer = await exchange(text);
