@@ -1,24 +1,38 @@
-import { itemAt, lastOf } from './checked-access.ts';
+/** Maximum characters of a name that are compared. */
+const COMPARED_MAX_CHARS = 64;
+/**
+ * Rows of the table of distances, reused by all calls. A longer candidate is too far from any name.
+ */
+const ROW_LENGTH = 2 * COMPARED_MAX_CHARS;
+let [before, previous, row] = [0, 0, 0].map(() => new Uint16Array(ROW_LENGTH)) as [Row, Row, Row];
+type Row = Uint16Array<ArrayBuffer>;
 
-/** Damerau-Levenshtein distance (optimal string alignment), in UTF-16 code units. */
-function distance(a: string, b: string): number {
-  let before: number[] = [];
-  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+/**
+ * Returns the Damerau-Levenshtein distance (optimal string alignment) in UTF-16 code units, or
+ * Infinity if it is more than `most`.
+ */
+function distanceWithin(a: string, b: string, most: number): number {
+  if (Math.abs(a.length - b.length) > most || b.length >= ROW_LENGTH) return Infinity;
+  for (let j = 0; j <= b.length; j++) previous[j] = j;
+  let leastBefore = 0;
   for (let i = 1; i <= a.length; i++) {
-    const row = [i];
+    row[0] = i;
+    let least = i;
+    const unit = a.charCodeAt(i - 1);
     for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1];
-      const above = itemAt(previous, j);
-      const diagonal = itemAt(previous, j - 1);
-      let least = Math.min(above + 1, lastOf(row) + 1, diagonal + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        least = Math.min(least, itemAt(before, j - 2) + 1);
-      row.push(least);
+      const other = b.charCodeAt(j - 1);
+      let edits = Math.min(previous[j]! + 1, row[j - 1]! + 1, previous[j - 1]! + (unit === other ? 0 : 1));
+      if (i > 1 && j > 1 && unit === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === other)
+        edits = Math.min(edits, before[j - 2]! + 1);
+      row[j] = edits;
+      least = Math.min(least, edits);
     }
-    before = previous;
-    previous = row;
+    // A later row continues from this one, or from the one before with one edit more.
+    if (least > most && leastBefore >= most) return Infinity;
+    leastBefore = least;
+    [before, previous, row] = [previous, row, before];
   }
-  return lastOf(previous);
+  return previous[b.length]! <= most ? previous[b.length]! : Infinity;
 }
 
 /** Minimum length of a prefix that counts as an abbreviation of a known name. */
@@ -34,11 +48,10 @@ const folded = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '');
  * letters allow one edit. Ignores case, `_` and `-`.
  */
 export function withinEdits(name: string, known: readonly string[], editsMax: number): string | null {
-  const wanted = folded(name.slice(0, 64));
+  const wanted = folded(name.slice(0, COMPARED_MAX_CHARS));
   const isNear = (candidate: string): boolean => {
     const likely = folded(candidate);
-    const most = Math.min(editsMax, Math.floor(likely.length / 2));
-    return Math.abs(wanted.length - likely.length) <= most && distance(wanted, likely) <= most;
+    return distanceWithin(wanted, likely, Math.min(editsMax, Math.floor(likely.length / 2))) < Infinity;
   };
   return known.find(isNear) ?? null;
 }
@@ -51,13 +64,14 @@ const CHARS_PER_EDIT = 3;
  * Ignores case, `_` and `-`; an abbreviation counts as one edit.
  */
 export function nearest(name: string, known: readonly string[]): string | null {
-  const wanted = folded(name.slice(0, 64));
+  const wanted = folded(name.slice(0, COMPARED_MAX_CHARS));
   let best: string | null = null;
   let least = Number.POSITIVE_INFINITY;
   for (const candidate of known) {
     const likely = folded(candidate);
-    const far = isAbbreviation(wanted, likely) ? 1 : distance(wanted, likely);
-    if (far < least && far * CHARS_PER_EDIT <= Math.max(wanted.length, likely.length)) {
+    const most = Math.min(least - 1, Math.floor(Math.max(wanted.length, likely.length) / CHARS_PER_EDIT));
+    const far = isAbbreviation(wanted, likely) ? 1 : distanceWithin(wanted, likely, most);
+    if (far <= most) {
       least = far;
       best = candidate;
     }

@@ -1,5 +1,5 @@
 import { describeValue, ProvecError } from '../errors.ts';
-import { nearest, withinEdits } from '../nearest.ts';
+import { nearest } from '../nearest.ts';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -21,27 +21,6 @@ export function printableName(name: string): string {
 export function refuseUnknownFields(object: JsonObject, known: readonly string[], path = ''): void {
   for (const name of Object.keys(object)) {
     if (!known.includes(name)) throw unknownField(name, known, path, 'field');
-  }
-}
-
-/** Maximum edits at which an unknown name counts as a misspelling of a known one. */
-const MISSPELT_EDITS_MAX = 2;
-
-/** Throws INVALID_ARGUMENT for a misspelling of a `known` name; accepts other unknown names. */
-export function refuseMisspelt(
-  names: Iterable<string>,
-  known: readonly string[],
-  path = '',
-  kind: 'field' | 'query parameter' = 'field',
-): void {
-  for (const name of names) {
-    if (known.includes(name)) continue;
-    const meant = withinEdits(name, known, MISSPELT_EDITS_MAX);
-    if (meant === null) continue;
-    const where = path === '' ? printableName(name) : `${path}.${printableName(name)}`;
-    throw new ProvecError('INVALID_ARGUMENT', `${where} is not a ${kind} of this operation; did you mean ${meant}?`, {
-      details: [{ path: where, expected: `one of ${known.join(', ')}`, got: `an unknown ${kind}` }],
-    });
   }
 }
 

@@ -1,7 +1,8 @@
 import type { DecodeContext } from '../../../contracts/requests/field.ts';
 import { type DecodedRequest, type RequestName, requestsOf } from '../../../contracts/requests/requests.ts';
 import { INTERNAL_LIMITS, type Limits } from '../../../lib/limits.ts';
-import { type JsonObject, refuseMisspelt } from '../../../lib/records/fields.ts';
+import type { JsonObject } from '../../../lib/records/fields.ts';
+import { Misspellings } from '../../../lib/records/misspellings.ts';
 import { ANY_INDEX, type TextBounds, type VectorPlace } from './extracted-vectors.ts';
 import { parseJsonBody } from './json-body.ts';
 import { RoundedInteger } from './rounded-integer.ts';
@@ -88,6 +89,6 @@ function translated(
   context: BodyContext,
 ): [JsonObject, DecodeContext] {
   const body = bytes.length === 0 ? {} : parseJsonBody(bytes, boundsOf(context.limits), vectorPlace(kind, context));
-  refuseMisspelt(Object.keys(body), members);
+  new Misspellings(members).refuse(Object.keys(body));
   return [translate(body), relaxed(context)];
 }

@@ -5,7 +5,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { PLACE_FIELDS, placeText } from '../../../contracts/requests/place.ts';
-import { invalidValue, isJsonObject, type JsonObject, refuseMisspelt } from '../../../lib/records/fields.ts';
+import { invalidValue, isJsonObject, type JsonObject } from '../../../lib/records/fields.ts';
+import { Misspellings } from '../../../lib/records/misspellings.ts';
 import { ANY_INDEX } from '../bodies/extracted-vectors.ts';
 import { registerBodies, type Translation } from '../bodies/translation.ts';
 import { filterOf } from './filter.ts';
@@ -20,7 +21,7 @@ export const PINECONE_BODIES = {
     members: ['vectors', 'namespace'],
     vectorsAt: ['vectors', ANY_INDEX, 'values'],
     translate: ({ vectors, namespace }) => ({
-      records: Array.isArray(vectors) ? vectors.map(recordOf) : vectors,
+      records: Array.isArray(vectors) ? recordsOf(vectors) : vectors,
       namespace: namespaceOf(namespace),
     }),
   },
@@ -176,11 +177,14 @@ const selectedBy = ({ filter, namespace }: JsonObject): JsonObject => ({
   namespace: namespaceOf(namespace),
 });
 
-function recordOf(vector: unknown, at: number): unknown {
-  if (!isJsonObject(vector)) return vector;
-  refuseMisspelt(Object.keys(vector), VECTOR_MEMBERS, `vectors[${at}]`);
-  refuseSparse(vector.sparseValues, `vectors[${at}].sparseValues`);
-  return pickGiven(vector, ['id', 'values', 'metadata']);
+function recordsOf(vectors: readonly unknown[]): unknown[] {
+  const misspellings = new Misspellings(VECTOR_MEMBERS);
+  return vectors.map((vector, at) => {
+    if (!isJsonObject(vector)) return vector;
+    misspellings.refuse(Object.keys(vector), `vectors[${at}]`);
+    refuseSparse(vector.sparseValues, `vectors[${at}].sparseValues`);
+    return pickGiven(vector, ['id', 'values', 'metadata']);
+  });
 }
 
 /** Refuses a sparse vector. An empty one counts as absent, since clients send it by default. */

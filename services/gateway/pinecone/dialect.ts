@@ -3,10 +3,18 @@
  * unless they are misspelled, and errors have the shape that all client versions read.
  */
 import { ERROR_TABLE, type ErrorCode, ProvecError, unauthenticated } from '../../../lib/errors.ts';
-import { refuseMisspelt } from '../../../lib/records/fields.ts';
+import { invalidValue } from '../../../lib/records/fields.ts';
+import { Misspellings } from '../../../lib/records/misspellings.ts';
 import type { Dialect } from '../dialect.ts';
 import { errorResponse } from '../error-response.ts';
 
+/** Maximum number of query parameters. A path of 1 MiB has room for 500,000. */
+const PARAMETERS_MAX = 4_096;
+const TOO_MANY_PARAMETERS = invalidValue(
+  'The query string',
+  `of at most ${PARAMETERS_MAX.toLocaleString('en')} parameters`,
+  'longer',
+);
 const KEY = /^[\x21-\x7e]{1,512}$/;
 
 /** Pinecone's code for each status, with its gRPC number. */
@@ -76,8 +84,9 @@ export const PINECONE: Dialect = {
   },
 
   parseQuery(search, known) {
+    if (search.split('&', PARAMETERS_MAX + 1).length > PARAMETERS_MAX) throw TOO_MANY_PARAMETERS;
     const given = new URLSearchParams(search);
-    refuseMisspelt(given.keys(), known, '', 'query parameter');
+    new Misspellings(known, 'query parameter').refuse(given.keys());
     return new Map(known.flatMap((name) => (given.has(name) ? [[name, given.get(name)!]] : [])));
   },
 

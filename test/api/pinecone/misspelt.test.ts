@@ -87,3 +87,22 @@ test('the same holds for an upserted vector and a query parameter', async () => 
   ]);
   expect((await pinecone('GET', `${INDEX}/vectors/list?trace=1`)).status).toBe(200);
 });
+
+test('a request may have a thousand different unknown names, and 4,096 query parameters', async () => {
+  const unknown = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`another${at}`, at]));
+  const upsert = (count: number) =>
+    pinecone('POST', `${INDEX}/vectors/upsert`, { vectors: [VECTOR, { ...VECTOR, ...unknown(count) }] });
+  expect((await upsert(1_000)).status).toBe(200);
+  const { status, body } = await upsert(1_001);
+  expect([status, body.message]).toEqual([
+    400,
+    'vectors[1] must be without more than 1,000 unknown fields, but is with more.',
+  ]);
+  const list = (count: number) => pinecone('GET', `${INDEX}/vectors/list?${'x&'.repeat(count - 1)}`);
+  expect((await list(4_096)).status).toBe(200);
+  const refused = await list(4_097);
+  expect([refused.status, refused.body.message]).toEqual([
+    400,
+    'The query string must be of at most 4,096 parameters, but is longer.',
+  ]);
+});
