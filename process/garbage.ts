@@ -60,3 +60,32 @@ export class GarbageAfterGrowth {
     shrinkHeap();
   }
 }
+
+/**
+ * Collects garbage half a second after most of a large amount of memory was released. V8 alone may
+ * keep a heap that has grown for as long as little happens in the process.
+ */
+export class GarbageAfterRelease {
+  #heldBytes = 0;
+  #peakBytes = 0;
+  #timer: NodeJS.Timeout | null = null;
+
+  /** Reports the number of bytes now held in this heap. */
+  reportHeld(bytes: number): void {
+    this.#heldBytes = bytes;
+    this.#peakBytes = Math.max(this.#peakBytes, bytes);
+    if (!this.#isDue()) return;
+    this.#timer ??= setTimeout(() => this.#collect(), QUIET_MS).unref();
+  }
+
+  #isDue(): boolean {
+    return this.#peakBytes - this.#heldBytes >= GROWTH_BYTES && this.#heldBytes < GROWTH_BYTES;
+  }
+
+  #collect(): void {
+    this.#timer = null;
+    if (!this.#isDue()) return;
+    this.#peakBytes = this.#heldBytes;
+    gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  }
+}

@@ -75,6 +75,7 @@ export const NOT_IN_GATE: readonly string[] = [
   'test/load/overload/other-accounts.',
   'test/load/overload/steady-memory.',
   'test/load/overload/unread-answers.',
+  'test/load/overload/unread-records.',
   'test/load/scale/',
   'test/moving-in/',
   'test/process/console.',

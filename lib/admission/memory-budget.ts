@@ -46,6 +46,8 @@ export class MemoryBudget {
   readonly #message: string;
   readonly #observer: MemoryObserver;
   readonly #shares = new FairShares(SHARE_FACTOR);
+  /** Sizes to which a hold of an account could last not grow, while the account holds anything. */
+  readonly #refusedBytes = new Map<string, number>();
 
   /** `message` is the text of the UNAVAILABLE error. */
   constructor(bounds: MemoryBounds, message: string, observer: MemoryObserver = UNOBSERVED) {
@@ -59,19 +61,28 @@ export class MemoryBudget {
     if (!this.#fits(account, bytes)) throw this.#refusal();
   }
 
-  /** Holds `bytes` until released. Throws as `MemoryHold.resize` does. */
-  take(account: string, bytes: number): MemoryHold {
+  /**
+   * Holds `bytes` until released. `mostBytes`: the size to which the hold may grow. If another one
+   * of the account could not grow to that size, or to less, and still could not, this one is
+   * refused before any work is done for it. Throws as `MemoryHold.resize` does.
+   */
+  take(account: string, bytes: number, mostBytes = bytes): MemoryHold {
+    this.expect(account, Math.min(this.#refusedBytes.get(account) ?? 0, mostBytes));
     let ownBytes = 0;
     const hold = (heldBytes: number) => {
       this.#shares.add(account, heldBytes - ownBytes);
       ownBytes = heldBytes;
+      if (this.#shares.of(account) === 0) this.#refusedBytes.delete(account);
       this.#observer.held(this.#shares.total);
     };
     const resize = (wantedBytes: number) => {
       if (wantedBytes > ownBytes) {
         hold(0);
         this.#refuseTooLarge(wantedBytes);
-        if (!this.#fits(account, wantedBytes)) throw this.#refusal();
+        if (!this.#fits(account, wantedBytes)) {
+          if (this.#shares.of(account) > 0) this.#refusedBytes.set(account, wantedBytes);
+          throw this.#refusal();
+        }
       }
       hold(wantedBytes);
     };

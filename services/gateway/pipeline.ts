@@ -108,8 +108,9 @@ function switchRoute(request: RequestContext): void {
 }
 
 /** Reserves memory for the vectors in the response. Throws UNAVAILABLE. */
-function reserveAnswer(request: RequestContext, { overload }: StepParts): void {
+function reserveAnswer(request: RequestContext, { config, overload }: StepParts): void {
   const { accountId, collection, input, route } = request;
   if (collection !== null) request.expectedBytes = route.expectedBytes(input!, collection.dimensions);
-  request.answerMemory = overload.answers.take(accountId, request.expectedBytes);
+  const mostBytes = request.expectedBytes + route.metadataMax(input!) * config.limits.metadataMaxBytes;
+  request.answerMemory = overload.answers.take(accountId, request.expectedBytes, mostBytes);
 }

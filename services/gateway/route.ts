@@ -85,6 +85,8 @@ export interface Route {
   more: ((result: unknown, call: RouteCall) => Promise<Pieces | null>) | null;
   /** Maximum bytes of vectors in the response, judged by the request. */
   expectedBytes(input: RouteInput, dimensions: number): number;
+  /** Maximum number of records with metadata in the response, judged by the request. */
+  metadataMax(input: RouteInput): number;
   /** Bytes of records in the result. */
   heldBytes(result: unknown): number;
   /** Number of queries counted against the plan, given back if the response cannot be sent. */
@@ -113,6 +115,7 @@ interface Definition<N extends ActionName, K extends string | null, R, T extends
   answer?(result: NoInfer<R>, input: InputOf<K, T>): Answer;
   more?(result: NoInfer<R>, call: RouteCall): Promise<Pieces | null>;
   expectedBytes?(input: InputOf<K, T>, dimensions: number): number;
+  metadataMax?(input: InputOf<K, T>): number;
   heldBytes?(result: NoInfer<R>): number;
   countedQueries?(result: NoInfer<R>): number;
   made?(result: NoInfer<R>): boolean;
@@ -155,6 +158,7 @@ export const routesBelow =
       answer: (result: Answer) => result,
       more: null,
       expectedBytes: () => 0,
+      metadataMax: () => 0,
       heldBytes: () => 0,
       countedQueries: () => 0,
       location: null,

@@ -63,6 +63,7 @@ const VECTOR_ROUTES = [
     params: bodyParamsWithFields,
     answer: (result, input) => resultJson(result, warningsOf(result, input)),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
+    metadataMax: ({ body }) => (body.includeMetadata ? body.topK : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
     countedQueries: () => 1,
   }),
@@ -89,6 +90,8 @@ const VECTOR_ROUTES = [
         (sum, { includeValues, topK }) => sum + (includeValues ? vectorBytes(topK, dimensions) : 0),
         0,
       ),
+    metadataMax: ({ body }) =>
+      body.queries.reduce((sum, { includeMetadata, topK }) => sum + (includeMetadata ? topK : 0), 0),
     heldBytes: ({ results }) => results.reduce((sum, { matches }) => sum + recordBytes(matches), 0),
     countedQueries: ({ results }) => results.length,
   }),
@@ -111,6 +114,7 @@ const VECTOR_ROUTES = [
     params: bodyParams,
     answer: (records) => vectorsJson(records),
     expectedBytes: ({ body }, dimensions) => vectorBytes(body.ids.length, dimensions),
+    metadataMax: ({ body }) => body.ids.length,
     heldBytes: recordBytes,
   }),
   route('POST', '/collections/{name}/count', 'collections.count', 'read', {
@@ -138,6 +142,7 @@ const VECTOR_ROUTES = [
     params: bodyParamsWithFields,
     answer: (page, input) => recordsJson(page, warningsOf(page, input)),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.limit, dimensions) : 0),
+    metadataMax: ({ body }) => (body.includeMetadata ? body.limit : 0),
     heldBytes: ({ records }) => recordBytes(records),
   }),
   route('POST', '/collections/{name}/update', 'collections.updateRecords', 'write', {

@@ -1,11 +1,12 @@
 import type { Caller } from '../../../contracts/actions/call.ts';
 import { answerBudget, textBudget } from '../../../lib/admission/answer-size.ts';
-import { type MemoryBounds, MemoryBudget } from '../../../lib/admission/memory-budget.ts';
+import { type MemoryBounds, MemoryBudget, type MemoryObserver } from '../../../lib/admission/memory-budget.ts';
 import { unavailable } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
 import { SYSTEM_TIMERS } from '../../../lib/time/timers.ts';
 import type { Metrics } from '../../../mixins/metrics.ts';
+import { GarbageAfterRelease } from '../../../process/garbage.ts';
 import { FairQueue, type QueueBounds } from './fair-queue.ts';
 import { LoopPressure } from './loop-pressure.ts';
 import { OverloadMetrics } from './overload-metrics.ts';
@@ -40,6 +41,16 @@ const BODIES: MemoryBounds = {
   smallMaxBytes: INTERNAL_LIMITS.bodySmallMaxBytes,
 };
 const TOO_LARGE_BODIES = 'The service is receiving too many large requests; send this one again later.';
+
+/** Returns an observer that also has the garbage of large answers collected. */
+function collecting(observer: MemoryObserver): MemoryObserver {
+  const garbage = new GarbageAfterRelease();
+  const held = (bytes: number): void => {
+    observer.held(bytes);
+    garbage.reportHeld(bytes);
+  };
+  return { ...observer, held };
+}
 
 /** Limits how much work the gateway accepts at once. Every limit refuses with UNAVAILABLE. */
 export class Overload {
@@ -76,7 +87,7 @@ export class Overload {
     this.shardWaits = new ShardWaits({ caller, timers, monotonicMs, observer: seen.observerOf('away') });
     const bodiesObserver = seen.memoryObserverOf('bodies', metrics.bodyBytes);
     this.bodies = new MemoryBudget(bounds.bodies ?? BODIES, TOO_LARGE_BODIES, bodiesObserver);
-    this.answers = answerBudget(seen.memoryObserverOf('answers', metrics.answerBytes));
+    this.answers = answerBudget(collecting(seen.memoryObserverOf('answers', metrics.answerBytes)));
     this.texts = textBudget(seen.memoryObserverOf('texts', metrics.textBytes));
   }
 

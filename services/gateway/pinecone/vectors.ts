@@ -67,6 +67,7 @@ export const VECTOR_ROUTES = [
     perform: search,
     answer: ({ matches }, { body: { namespace } }) => matchesJson(matches.map(matchOf), { namespace, ...READ_USAGE }),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
+    metadataMax: ({ body }) => (body.includeMetadata ? body.topK : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
     countedQueries: ({ isCounted }) => Number(isCounted),
   }),
@@ -85,6 +86,7 @@ export const VECTOR_ROUTES = [
     params: (input) => paramsWith(input, fetched(input)),
     answer: (records, input) => vectorsJson(records.map(recordOf), { ...namespaceIn(input), ...READ_USAGE }),
     expectedBytes: (input, dimensions) => vectorBytes(fetched(input).ids.length, dimensions),
+    metadataMax: (input) => fetched(input).ids.length,
     heldBytes: recordBytes,
   }),
   route('POST', `${INDEX}/vectors/fetch_by_metadata`, 'collections.listRecords', 'read', {
@@ -96,6 +98,7 @@ export const VECTOR_ROUTES = [
     answer: ({ records, nextCursor }, { body: { namespace } }) =>
       vectorsJson(records.map(recordOf), { namespace, ...pagination(nextCursor), ...READ_USAGE }),
     expectedBytes: ({ body }, dimensions) => vectorBytes(body.limit, dimensions),
+    metadataMax: ({ body }) => (body.includeMetadata ? body.limit : 0),
     heldBytes: ({ records }) => recordBytes(records),
   }),
   route('GET', `${INDEX}/vectors/list`, 'collections.listRecords', 'read', {

@@ -82,6 +82,7 @@ export const RECALL_ROUTES = [
     params: bodyParams,
     answer: ({ matches }) => matchesJson(matches),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
+    metadataMax: ({ body }) => (body.includeMetadata ? body.topK : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
     countedQueries: () => 1,
   }),
@@ -92,6 +93,7 @@ export const RECALL_ROUTES = [
     params: bodyParams,
     answer: (records) => vectorsJson(records.map((record) => ({ ...record, score: 1 }))),
     expectedBytes: ({ body }, dimensions) => vectorBytes(body.ids.length, dimensions),
+    metadataMax: ({ body }) => body.ids.length,
     heldBytes: recordBytes,
   }),
   route('POST', `${COLLECTION}/delete`, 'collections.delete', 'write', {

@@ -156,6 +156,38 @@ test('metadata counts when it arrives; a query refused for it is returned to the
   }
 });
 
+test('after an answer was refused, queries that may answer as much are refused before they run', async () => {
+  const { edge, answers } = await startHeldEdge();
+  try {
+    const first = query(edge, LARGEST);
+    await until(() => answers.length === 1);
+    const large = { id: 'a', topK: 10_000 };
+    const second = query(edge, large);
+    await until(() => answers.length === 2);
+    const metadata = `{"a":"${'x'.repeat(MIB)}"}`;
+    answers[1]!(Array.from({ length: 100 }, (_, at) => ({ id: `r${at}`, score: 1, metadata })));
+    expect(await second).toMatchObject(REFUSED);
+    for (let at = 0; at < 3; at++) expect(await query(edge, large)).toMatchObject(REFUSED);
+    expect(answers).toHaveLength(2);
+    // They cannot answer as much.
+    const others = [
+      { ...large, includeMetadata: false },
+      { ...large, topK: 10 },
+    ].map((body) => query(edge, body));
+    await until(() => answers.length === 4);
+    for (const answer of answers.slice(2)) answer([]);
+    for (const { status } of await Promise.all(others)) expect(status).toBe(200);
+    answers[0]!([]);
+    expect((await first).status).toBe(200);
+    const next = query(edge, large);
+    await until(() => answers.length === 5);
+    answers[4]!([]);
+    expect((await next).status).toBe(200);
+  } finally {
+    await edge.stop();
+  }
+});
+
 function smallBudget() {
   const seen = { held: 0, refused: 0 };
   const budget = new MemoryBudget({ maxBytes: 100, smallReserveBytes: 20, smallMaxBytes: 5 }, 'Too much.', {
@@ -183,6 +215,20 @@ test('nothing larger than the free memory is admitted, and small answers have ro
   expect(() => large.resize(11)).toThrow('Too much.');
   for (const hold of [...small, largest, large, largest]) hold.release();
   expect(seen).toEqual({ held: 0, refused: 6 });
+});
+
+test('what could not grow to a size refuses others that may, until it would fit', () => {
+  const { budget } = smallBudget();
+  const [held, growing] = [budget.take('a', 40), budget.take('a', 0, 50)];
+  expect(() => growing.resize(30)).toThrow('Too much.');
+  expect(() => budget.take('a', 0, 50)).toThrow('Too much.');
+  budget.take('a', 0, 10).release();
+  budget.take('b', 0, 50).release();
+  held.resize(10);
+  const other = budget.take('a', 0, 50);
+  other.resize(30);
+  for (const hold of [held, other]) hold.release();
+  budget.take('a', 0, 50).release();
 });
 
 test('the largest body and the largest answer fit if nothing else is held, with any heap', () => {
