@@ -12,7 +12,7 @@ import { invariant } from '../support/invariant.ts';
 import { killAgain } from '../support/killed-import.ts';
 import { killAtExit, killGroup } from '../support/process-group.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
-import { TEST_KEY } from '../support/tenant.ts';
+import { ADMIN_TOKEN, TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 
 const DATA = process.env.PROVEC_TEST_DATA ?? resolve(import.meta.dirname, '../../../shared/data/debian');
@@ -112,6 +112,41 @@ test('20,000 real records, killed 20 times: no duplicate, no gap, and the neighb
   const { tags: _, ...metadata } = JSON.parse(data.metadata[7]);
   expect(body.matches[0]).toMatchObject({ id: ids[7], metadata: { ...metadata, document: metadata.summary } });
 }, 900_000);
+
+test('with provec alone: in from Chroma, searched, verified, backed up, restored elsewhere with the same root', async () => {
+  const backups = join(folder, 'backups');
+  const first = await startProcess({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN, PROVEC_BACKUP_DIR: backups });
+  const restored = join(folder, 'restored');
+  const asked = (url: string) => ({ ...environment(), PROVEC_URL: url, PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
+  const run = (url: string, ...args: string[]) => startCommandLine(args, { environment: asked(url), folder }).ended;
+  const document = async (url: string, ...args: string[]) => {
+    const { code, stdout, stderr } = await run(url, ...args, '--json');
+    expect([args, code, stderr]).toEqual([args, 0, '']);
+    return JSON.parse(stdout);
+  };
+
+  const moved = await document(
+    first.url,
+    ...['import-from', 'chroma', 'journey', '--source', 'packages', '--from', from()],
+  );
+  expect(moved).toMatchObject({ moved: true, count: RECORDS });
+  const id = readDebian()!.ids[7]!;
+  expect(await document(first.url, 'query', 'journey', '--id', id, '--top-k', '1')).toMatchObject({
+    matches: [{ metadata: expect.anything() }],
+  });
+  expect(await document(first.url, 'verify', 'journey')).toMatchObject({ state: 'match' });
+  expect(await document(first.url, 'backup', 'start', 'friday')).toMatchObject({ backup: { state: 'done' } });
+  await first.kill('SIGTERM');
+  expect(await run(first.url, 'restore', join(backups, 'friday'), restored)).toMatchObject({ code: 0 });
+  await first.restart({ PROVEC_DATA_DIR: restored });
+  expect(await document(first.url, 'collections', 'get', 'journey')).toMatchObject({
+    collection: { merkleRoot: moved.merkleRoot, vector_count: RECORDS },
+  });
+  expect(await document(first.url, 'verify', 'journey')).toMatchObject({ state: 'match' });
+  expect(await run(first.url, 'verify', 'journey', '--manifest', 'journey.manifest')).toMatchObject({ code: 0 });
+  expect((await run(first.url, 'audit', '--operator')).stdout).toMatch(/ {2}backup\.restore {2}done /);
+  await first.dispose();
+}, 400_000);
 
 test('what Provec does not have is counted, with a record of Chroma for each', async () => {
   await writeFile(

@@ -5,6 +5,8 @@ import { expectRefusal, hostileRequest, LOOP_HELD_MAX_MS } from '../../support/h
 import { type HostileService, hostileService } from '../../support/hostile-service.ts';
 
 const LONG = 'a'.repeat(200_000);
+/** Nearly as long as the name of a field may be. */
+const LONGEST_NAME = 'a'.repeat(15_000);
 
 let service: HostileService;
 beforeAll(async () => {
@@ -45,8 +47,11 @@ describe('refused', () => {
       `{"$or":[${`{"n":{"$in":[${numbers(10_000)}]}},`.repeat(200)}{}]}`,
       'INVALID_FILTER',
     ],
-    ['an operator of 200 KB', `{"n":{"$${LONG}":1}}`, 'INVALID_FILTER'],
-    ['an operator of 200 KB above', `{"$${LONG}":[]}`, 'INVALID_FILTER'],
+    ['an operator of 200 KB', `{"n":{"$${LONG}":1}}`, 'INVALID_ARGUMENT'],
+    ['a field of 200 KB', `{"${LONG}":1}`, 'INVALID_ARGUMENT'],
+    ['a path of 50,000 parts', `{"${'a.'.repeat(50_000)}a":1}`, 'INVALID_ARGUMENT'],
+    ['an operator of 200 KB above', `{"$${LONG}":[]}`, 'INVALID_ARGUMENT'],
+    ['an operator of 15 KB', `{"n":{"$${LONGEST_NAME}":1}}`, 'INVALID_FILTER'],
     ['$regex', `{"text":{"$regex":"(a+)+$"}}`, 'INVALID_FILTER'],
     ['$where', `{"$where":"while(true){}"}`, 'INVALID_FILTER'],
     ['a list as operand', `{"n":[[[[[[[[1]]]]]]]]}`, 'INVALID_FILTER'],
@@ -62,9 +67,9 @@ describe('harmless', () => {
     ['10,000 values of $in', `{"n":{"$in":[${numbers(10_000)}]}}`, 10],
     ['256 conditions', `{"$or":[${Array.from({ length: 256 }, (_, at) => `{"n":${at}}`).join()}]}`, 10],
     ['a value built for a greedy pattern', `{"text":"${LONG}!"}`, 0],
-    ['a field built for a greedy pattern', `{"${LONG}!":1}`, 0],
-    ['a path of 50,000 parts', `{"${'a.'.repeat(50_000)}a":1}`, 0],
-    ['a path of dots', `{"${'.'.repeat(100_000)}":1}`, 0],
+    ['a field built for a greedy pattern', `{"${LONGEST_NAME}!":1}`, 0],
+    ['a path of 7,500 parts', `{"${'a.'.repeat(7_500)}a":1}`, 0],
+    ['a path of dots', `{"${'.'.repeat(15_000)}":1}`, 0],
     [
       '256 paths of 200 parts',
       `{"$or":[${Array.from({ length: 256 }, (_, at) => `{"${'deep.'.repeat(200)}${at}":1}`).join()}]}`,
