@@ -251,7 +251,9 @@ def test_operator(operator: ProvecOperator, service: Service) -> None:
     operator.revoke_key(account, made["key"]["id"])
     assert [key["id"] for key in operator.list_keys(account)] == [replacement["id"]]
     operator.delete_account(account)
-    deleted = [entry for entry in operator.list_audit_entries(limit=2) if entry.get("target") == account]
+    deleted = [
+        entry for entry in operator.list_audit_entries(limit=2) if entry.get("target") == account
+    ]
     assert [entry["action"] for entry in deleted] == ["account.setPlan", "account.delete"]
     assert list(operator.list_audit_entries(account=account)) == []
 
@@ -309,6 +311,7 @@ BODIES = {
     "CreateAccount": ProvecOperator.create_account,
     "ChangePlan": ProvecOperator.change_plan,
     "MoveShard": ProvecOperator.move_shard,
+    "StartBackup": ProvecOperator.start_backup,
 }
 
 

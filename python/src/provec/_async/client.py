@@ -454,7 +454,9 @@ class AsyncProvecOperator(_AsyncConnected):
         """Accepts the content of a halted collection as right, and anchors it."""
         await self._transport.send("resumeAnchoring", {"collection": collection})
 
-    async def start_backup(self, name: str | None = None, *, without_secrets: bool = False) -> api.Backup:
+    async def start_backup(
+        self, name: str | None = None, *, without_secrets: bool = False
+    ) -> api.Backup:
         """Starts a backup in the service's folder for backups.
 
         Args:

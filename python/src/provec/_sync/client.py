@@ -455,7 +455,9 @@ class ProvecOperator(_Connected):
         """Accepts the content of a halted collection as right, and anchors it."""
         self._transport.send("resumeAnchoring", {"collection": collection})
 
-    def start_backup(self, name: str | None = None, *, without_secrets: bool = False) -> api.Backup:
+    def start_backup(
+        self, name: str | None = None, *, without_secrets: bool = False
+    ) -> api.Backup:
         """Starts a backup in the service's folder for backups.
 
         Args:
