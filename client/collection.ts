@@ -3,7 +3,7 @@ import type { AnyMetadata, WithMetadata } from './api/metadata.ts';
 import { Exported, type ExportedRecord } from './export-stream.ts';
 import type { RequestOptions } from './http/options.ts';
 import type { CallArguments, OperationId, Transport } from './http/transport.ts';
-import { type ImportSource, importBody } from './import-body.ts';
+import { type ImportSource, importBody, NDJSON_TYPE } from './import-body.ts';
 import { Listing } from './listing.ts';
 import { upsertInParts } from './split-upsert.ts';
 
@@ -131,7 +131,8 @@ export class Collection<M extends object = AnyMetadata> {
    * that, a broken connection is not retried.
    */
   async export(options: RequestOptions = {}): Promise<Exported<WithMetadata<ExportedRecord, M>>> {
-    return new Exported(await this.#transport.open('exportRecords', { path: { name: this.name } }, options));
+    const call = { path: { name: this.name } };
+    return new Exported(await this.#transport.open('exportRecords', call, NDJSON_TYPE, options));
   }
 
   /**

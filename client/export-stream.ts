@@ -1,13 +1,6 @@
-import type { ExportLine } from './api/generated.ts';
-import { APIConnectionError, ServerError } from './http/errors.ts';
-import { assertAnswer } from './http/shape.ts';
+import { ExportFrame, type ExportLine, LINE_MAX_CHARS, lineOf, tooLong } from './export-frame.ts';
+import { APIConnectionError } from './http/errors.ts';
 import type { StreamingAnswer } from './http/transport.ts';
-import { parseJson } from './verify/json-text.ts';
-
-/** HTTP status of an answer that streams. */
-const OK = 200;
-/** Maximum number of characters in a line: ten times that of the largest record. */
-const LINE_MAX_CHARS = 4 * 1024 * 1024;
 
 export type ExportedRecord = Extract<ExportLine, { id: string }>;
 
@@ -23,11 +16,23 @@ export class Exported<T = ExportedRecord> implements AsyncIterable<T> {
   }
 
   /**
-   * The bytes as they arrive, for example to store in a file. If the export is cut off, its last
-   * line is missing.
+   * The bytes as they arrive, for example to store in a file. The stream fails with a ProvecError
+   * if they do not begin with the head of an export or do not end with its end.
    */
   bytes(): ReadableStream<Uint8Array> {
-    return this.#answer.body;
+    const frame = new ExportFrame();
+    return this.#answer.body.pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          frame.takeBytes(chunk);
+          controller.enqueue(chunk);
+        },
+        flush: () => {
+          frame.end();
+          this.#answer.end();
+        },
+      }),
+    );
   }
 
   /** Ends the request. Rejects if the export is being read. */
@@ -38,32 +43,35 @@ export class Exported<T = ExportedRecord> implements AsyncIterable<T> {
 
   /**
    * Yields the lines without line breaks, for `verifyExport`: the head, the records, the end.
-   * Throws an APIConnectionError if the connection breaks, and a ServerError for a line over 4 MiB.
+   * Throws an APIConnectionError if the connection breaks or the end is missing, and a ServerError
+   * if the first line is not a head or for a line over 4 MiB.
    */
   async *lines(): AsyncGenerator<string, void, undefined> {
+    const frame = new ExportFrame();
     const decoder = new TextDecoder();
     let open = '';
     for await (const chunk of this.#chunks()) {
       const lines = (open + decoder.decode(chunk, { stream: true })).split('\n');
       open = lines.pop() ?? '';
-      if ([...lines, open].some(({ length }) => length > LINE_MAX_CHARS)) {
-        const error = `The export has a line of more than ${LINE_MAX_CHARS} characters: is this the address of a Provec?`;
-        throw new ServerError({ error, status: OK });
+      if ([...lines, open].some(({ length }) => length > LINE_MAX_CHARS)) throw tooLong();
+      for (const line of lines) {
+        frame.take(line);
+        yield line;
       }
-      yield* lines;
     }
-    if (open !== '') yield open;
+    if (open !== '') {
+      frame.take(open);
+      yield open;
+    }
+    frame.end();
   }
 
   /** Yields the records. Throws a ProvecError if the export is incomplete. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
-    let isWhole = false;
     for await (const line of this.lines()) {
       const item = lineOf(line);
-      if ('end' in item) isWhole = true;
-      else if (!('export' in item)) yield item as T;
+      if (!('end' in item || 'export' in item)) yield item as T;
     }
-    if (!isWhole) throw new APIConnectionError('The export was cut off: it has no end.');
   }
 
   /** Yields chunks through a reader, since some browsers cannot iterate over a stream. */
@@ -85,16 +93,4 @@ export class Exported<T = ExportedRecord> implements AsyncIterable<T> {
       this.#answer.end();
     }
   }
-}
-
-/** Parses a line. Throws a ProvecError if it is not a line of an export. */
-function lineOf(text: string): ExportLine {
-  let line: unknown;
-  try {
-    line = parseJson(text);
-  } catch (cause) {
-    throw new APIConnectionError('The export was cut off, or holds a line that is not JSON.', { cause });
-  }
-  assertAnswer('exportRecords', line, OK);
-  return line as ExportLine;
 }

@@ -22,7 +22,8 @@ export type ImportSource<M extends object = AnyMetadata> =
 
 type Records = Iterable<ImportedRecord> | AsyncIterable<ImportedRecord | Uint8Array>;
 
-const TYPE = 'application/x-ndjson';
+/** Media type of imports and exports. */
+export const NDJSON_TYPE = 'application/x-ndjson';
 /** Number of characters that are collected before they are sent. */
 const CHUNK_CHARS = 64 * 1024;
 
@@ -36,7 +37,7 @@ export interface ImportBody extends RawBody {
 
 /** Throws TypeError for a stream that is already being read. */
 export function importBody<M extends object>(source: ImportSource<M>): ImportBody {
-  const idle = { contentType: TYPE, failure: () => undefined, end: () => undefined };
+  const idle = { contentType: NDJSON_TYPE, failure: () => undefined, end: () => undefined };
   if (typeof source === 'string' || ArrayBuffer.isView(source) || 'arrayBuffer' in source)
     return { ...idle, body: source as Blob, isRepeatable: true };
   if ('getReader' in source) {
@@ -47,7 +48,7 @@ export function importBody<M extends object>(source: ImportSource<M>): ImportBod
   const { stream } = lines;
   // A failing source must not hide the outcome of the import.
   const end = () => void lines.end().catch(() => undefined);
-  return { body: stream, contentType: TYPE, isRepeatable: false, failure: () => lines.failure, end };
+  return { body: stream, contentType: NDJSON_TYPE, isRepeatable: false, failure: () => lines.failure, end };
 }
 
 /** Stream of bytes that pulls records from their source only as fast as they are sent. */

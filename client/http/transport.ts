@@ -102,15 +102,22 @@ export class Transport {
     return { ...options, onWarning: (warning, operation) => onWarning(change(warning), operation) };
   }
 
-  /** Returns an answer that has begun. Rejects like `send`. */
+  /** Returns an answer of the media type `type` that has begun. Rejects like `send`. */
   open<K extends OperationId>(
     operation: K,
     call: CallArguments<K>,
+    type: string,
     options: RequestOptions = {},
   ): Promise<StreamingAnswer> {
     return this.#withRetries(operation, call as RequestParts, options, async (response, attempt) => {
+      const { body, headers, status } = response;
+      const given = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
+      if (body === null || given !== type) {
+        const error = `This is not an answer to ${operation}, which has the type ${type}. Is this the address of a Provec?`;
+        throw new ServerError({ error, status });
+      }
       attempt.stopTimeout();
-      return { body: response.body!, signal: options.signal, end: () => attempt.end() };
+      return { body, signal: options.signal, end: () => attempt.end() };
     });
   }
 

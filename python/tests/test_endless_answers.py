@@ -83,6 +83,7 @@ def test_an_error_without_end_keeps_its_status(hostile: Hostile) -> None:
 
 
 def test_an_export_has_any_size_but_no_line_without_end(hostile: Hostile) -> None:
+    hostile.headers = {"Content-Type": "application/x-ndjson"}
     with pytest.raises(package.ServerError, match="line of more than 4194304 bytes"):
         list(hostile.client().collection("notes").export())
     assert hostile.left.wait(30)
@@ -91,7 +92,13 @@ def test_an_export_has_any_size_but_no_line_without_end(hostile: Hostile) -> Non
 @pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip"])
 @pytest.mark.parametrize("status", [200, 500])
 def test_inflates_no_more_than_it_may(hostile: Hostile, encoding: str, status: int) -> None:
-    hostile.status, hostile.headers = status, {"Content-Encoding": encoding}
+    hostile.status, hostile.headers = (
+        status,
+        {
+            "Content-Encoding": encoding,
+            "Content-Type": "application/x-ndjson",
+        },
+    )
     hostile.content = BOMB if encoding == "gzip" else gzip.compress(BOMB)
     notes = hostile.client().collection("notes")
     calls = [notes.count, lambda: ledger_account(hostile.url, "a")]

@@ -273,7 +273,7 @@ def test_an_answer_that_is_no_object(scripted: Scripted, answer: bytes) -> None:
     scripted.steps = [(200, answer, {})]
     with pytest.raises(package.ServerError, match="not a JSON object"):
         Provec(scripted.url, "k").collection("notes").count()
-    scripted.steps = [(200, answer + b"\n", {})]
+    scripted.steps = [(200, answer + b"\n", {"Content-Type": NDJSON})]
     with pytest.raises(package.APIConnectionError):
         list(Provec(scripted.url, "k").collection("notes").export())
 
@@ -322,6 +322,7 @@ def test_what_happens_once_is_not_sent_twice(scripted: Scripted) -> None:
     assert len(scripted.seen) == 4
 
 
+NDJSON = "application/x-ndjson"
 HEAD = json.dumps(
     {
         "export": {
@@ -342,7 +343,8 @@ HEAD = json.dumps(
 def test_an_export_that_is_cut_off_is_not_taken(
     scripted: Scripted, body: bytes, promised: int
 ) -> None:
-    scripted.steps = [(200, body, {"Content-Length": str(len(body) + promised)})]
+    headers = {"Content-Type": NDJSON, "Content-Length": str(len(body) + promised)}
+    scripted.steps = [(200, body, headers)]
     with pytest.raises(package.APIConnectionError):
         list(Provec(scripted.url, "k").collection("notes").export())
 

@@ -13,9 +13,22 @@ from provec import Provec, ProvecOperator
 from provec._api import ROUTES
 from provec._shape import assert_answer
 
+NDJSON = "application/x-ndjson"
+HEAD = {
+    "collectionId": "11111111-2222-4333-8444-555555555555",
+    "name": "notes",
+    "dimensions": 1,
+    "metric": "cosine",
+    "version": 1,
+    "merkleRoot": "0" * 64,
+    "vectorCount": 1,
+}
+BEGUN = f'{json.dumps({"export": HEAD})}\n{{"id":"a","values":[1]}}\n'
+END = json.dumps({"end": {"count": 1, "merkleRoot": "0" * 64}})
 
-def answering(content: bytes) -> httpx.Client:
-    answer = httpx.Response(200, content=content)
+
+def answering(content: bytes, status: int = 200, media_type: str = NDJSON) -> httpx.Client:
+    answer = httpx.Response(status, content=content, headers={"Content-Type": media_type})
     return httpx.Client(transport=httpx.MockTransport(lambda _: answer))
 
 
@@ -121,6 +134,41 @@ def test_a_line_that_is_none_of_an_export(line: str) -> None:
     client = Provec("http://x", "k", http_client=answering(line.encode()))
     with pytest.raises(package.ProvecError):
         list(client.collection("notes").export())
+
+
+def lines_of(text: str, status: int = 200, media_type: str = NDJSON) -> list[str]:
+    client = Provec(
+        "http://x", "k", max_retries=0, http_client=answering(text.encode(), status, media_type)
+    )
+    return list(client.collection("notes").export_lines())
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "media_type", "error"),
+    [
+        ("<html>", 200, "text/html", package.ServerError),
+        (BEGUN + END, 200, "text/plain", package.ServerError),
+        ("", 204, NDJSON, package.APIConnectionError),
+        ("", 200, NDJSON, package.APIConnectionError),
+        ("{}", 200, NDJSON, package.ServerError),
+        ('{"id":"a","values":[1]}\n' + END, 200, NDJSON, package.ServerError),
+        ("<html>\n" + END, 200, NDJSON, package.APIConnectionError),
+        (BEGUN, 200, NDJSON, package.APIConnectionError),
+        (BEGUN + END[:-5], 200, NDJSON, package.APIConnectionError),
+        (BEGUN + END + '\n{"id":"b","values":[1]}\n', 200, NDJSON, package.APIConnectionError),
+    ],
+)
+def test_lines_that_are_no_whole_export(
+    text: str, status: int, media_type: str, error: type[package.ProvecError]
+) -> None:
+    with pytest.raises(error):
+        lines_of(text, status, media_type)
+
+
+@pytest.mark.parametrize("end", [END, END + "\n"])
+def test_lines_of_a_whole_export(end: str) -> None:
+    lines = lines_of(BEGUN + end, media_type="application/x-ndjson; charset=utf-8")
+    assert lines == (BEGUN + END).split("\n")
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 7])

@@ -3,7 +3,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
-import { APIConnectionError, type Collection, Provec, verifyExport } from '../../../client/index.ts';
+import { ExportFrame } from '../../../client/export-frame.ts';
+import { APIConnectionError, type Collection, Provec, ServerError, verifyExport } from '../../../client/index.ts';
 import { type SharedService, shareService } from '../../support/shared-service.ts';
 import { until } from '../../support/until.ts';
 
@@ -160,7 +161,7 @@ test('an export ends with its signal, with the loop that reads it, and when it i
   const open: Socket[] = [];
   const endless = createServer((request, response) => {
     open.push(request.socket);
-    response.writeHead(200).write(BEGUN);
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' }).write(BEGUN);
   }).listen(0, '127.0.0.1');
   await once(endless, 'listening');
   const url = `http://127.0.0.1:${(endless.address() as AddressInfo).port}`;
@@ -201,3 +202,63 @@ test.each(['with the connection', 'with an answer that looks whole'])(
     expect(ids.length).toBeLessThanOrEqual(1);
   },
 );
+
+const END = `${JSON.stringify({ end: { count: 1, merkleRoot: '0'.repeat(64) } })}\n`;
+const NDJSON = 'application/x-ndjson; charset=utf-8';
+
+/** Starts a server that answers everything with this. */
+async function answering(status: number, type: string, text: string): Promise<Collection> {
+  cutter = createServer((_, response) => response.writeHead(status, { 'content-type': type }).end(text));
+  cutter.listen(0, '127.0.0.1');
+  await once(cutter, 'listening');
+  const url = `http://127.0.0.1:${(cutter.address() as AddressInfo).port}`;
+  return new Provec({ url, apiKey: 'k', maxRetries: 0 }).collection('notes');
+}
+
+const READERS: Readonly<Record<string, (notes: Collection) => Promise<unknown>>> = {
+  lines: async (notes) => {
+    for await (const _ of (await notes.export()).lines());
+  },
+  bytes: async (notes) => new Response((await notes.export()).bytes()).text(),
+  records: async (notes) => {
+    for await (const _ of await notes.export());
+  },
+};
+
+test.each(
+  Object.keys(READERS).flatMap(
+    (reader) =>
+      [
+        [reader, 'a page of another server', 200, 'text/html', '<html>\n', ServerError],
+        [reader, 'an export of another type', 200, 'text/plain', BEGUN + END, ServerError],
+        [reader, 'no content', 204, NDJSON, '', ServerError],
+        [reader, 'an empty answer', 200, NDJSON, '', APIConnectionError],
+        [reader, 'an empty object', 200, NDJSON, '{}\n', ServerError],
+        [reader, 'no head', 200, NDJSON, `{"id":"a","values":[1]}\n${END}`, ServerError],
+        [reader, 'no JSON', 200, NDJSON, `<html>\n${END}`, APIConnectionError],
+        [reader, 'no end', 200, NDJSON, BEGUN, APIConnectionError],
+        [reader, 'half an end', 200, NDJSON, BEGUN + END.slice(0, -5), APIConnectionError],
+        [reader, 'something after the end', 200, NDJSON, `${BEGUN}${END}{"id":"b","values":[1]}\n`, APIConnectionError],
+      ] as const,
+  ),
+)('the %s of an export that is %s are rejected', async (reader, _, status, type, text, Kind) => {
+  await expect(READERS[reader]!(await answering(status, type, text))).rejects.toThrow(Kind);
+});
+
+test.each(Object.keys(READERS))(
+  'the %s of a whole export are not, also without a line break at the end',
+  async (reader) => {
+    for (const text of [BEGUN + END, BEGUN + END.trim()]) {
+      await READERS[reader]!(await answering(200, NDJSON, text));
+      cutter!.close();
+    }
+  },
+);
+
+test('bytes are passed on unchanged, and in any pieces', async () => {
+  const frame = new ExportFrame();
+  for (const byte of Buffer.from(`${BEGUN + 'x'.repeat(9_000)}\n${END}`)) frame.takeBytes(Uint8Array.of(byte));
+  frame.end();
+  const text = await new Response((await (await answering(200, NDJSON, BEGUN + END)).export()).bytes()).text();
+  expect(text).toBe(BEGUN + END);
+});

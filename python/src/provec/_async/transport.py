@@ -136,9 +136,10 @@ class AsyncTransport:
 
     @asynccontextmanager
     async def open(
-        self, operation: str, names: Mapping[str, str]
+        self, operation: str, names: Mapping[str, str], media_type: str
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Streams the bytes of an answer. If the connection breaks later, does not retry."""
+        """Streams the bytes of an answer of this media type. If the connection breaks later, does
+        not retry."""
         request = self._client.build_request(**self._request(operation, names))
         retries = Retries(operation, True, self._options.retries)
         while True:
@@ -148,6 +149,7 @@ class AsyncTransport:
             except Exception as error:
                 await asyncio.sleep(retries.wait(error))
         try:
+            _assert_type(response, operation, media_type)
             yield pieces_of(response)
         except httpx.RequestError as error:
             raise APIConnectionError("The export was cut off.") from error
@@ -173,3 +175,14 @@ class AsyncTransport:
 def _no_answer(error: httpx.RequestError) -> APIConnectionError:
     kind = APITimeoutError if isinstance(error, httpx.TimeoutException) else APIConnectionError
     return kind(f"No answer came: {type(error).__name__}: {error}".rstrip(":. "))
+
+
+def _assert_type(response: httpx.Response, operation: str, media_type: str) -> None:
+    """Raises ServerError if the answer has another media type."""
+    given = response.headers.get("Content-Type", "").split(";")[0].strip().lower()
+    if given != media_type:
+        error = (
+            f"This is not an answer to {operation}, which has the type {media_type}. "
+            "Is this the address of a Provec?"
+        )
+        raise ServerError({"error": error, "status": response.status_code})

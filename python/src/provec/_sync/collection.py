@@ -5,9 +5,8 @@ from collections.abc import Iterator, Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from .. import _api as api
-from .._errors import APIConnectionError, ProvecError, ServerError
-from .._json import json_in
-from .._shape import assert_answer
+from .._errors import ProvecError, ServerError
+from .._export_frame import LINE_MAX_BYTES, NDJSON_TYPE, OK, ExportFrame, export_line
 from .._upsert_parts import UpsertParts, listed, starts_of
 from .._warning import warn
 from .._wire import given
@@ -15,10 +14,6 @@ from .import_source import ImportSource, content_of
 from .listing import Listing
 from .transport import Transport
 
-#: HTTP status of an answer that streams.
-OK = 200
-#: Maximum size of a line of an export, in bytes: ten times that of the largest record.
-LINE_MAX_BYTES = 4 * 1024 * 1024
 Consistency = Literal["strong", "eventual"]
 
 
@@ -359,20 +354,17 @@ class Collection:
     def export(self) -> Iterator[api.ExportedRecord]:
         """Streams all records, as of one state of the collection. Raises ProvecError if the export
         is incomplete."""
-        is_whole = False
         for line in self.export_lines():
-            said = _line(line)
-            if "end" in said:
-                is_whole = True
-            elif "export" not in said:
+            said = export_line(line)
+            if "end" not in said and "export" not in said:
                 yield said
-        if not is_whole:
-            raise APIConnectionError("The export was cut off: it has no end.")
 
     def export_lines(self) -> Iterator[str]:
         """Streams an export as lines without line breaks, to store or for `verify_export`: the
-        head, the records, the end."""
-        with self._transport.open("exportRecords", {"name": self.name}) as chunks:
+        head, the records, the end. Raises ProvecError if the head or the end is missing."""
+        frame = ExportFrame()
+        names = {"name": self.name}
+        with self._transport.open("exportRecords", names, NDJSON_TYPE) as chunks:
             begun = b""
             for chunk in chunks:
                 *lines, begun = (begun + chunk).split(b"\n")
@@ -380,9 +372,10 @@ class Collection:
                     error = f"The export has a line of more than {LINE_MAX_BYTES} bytes."
                     raise ServerError({"error": error, "status": OK})
                 for line in lines:
-                    yield line.decode(errors="replace")
+                    yield frame.taken(line.decode(errors="replace"))
             if begun:
-                yield begun.decode(errors="replace")
+                yield frame.taken(begun.decode(errors="replace"))
+        frame.end()
 
     def import_records(self, source: ImportSource) -> api.ImportRecordsResult:
         """Writes any number of records. If a record is refused or the connection breaks, the
@@ -445,15 +438,3 @@ class Collection:
 
     def _send(self, operation: str, **parts: Any) -> Any:
         return self._transport.send(operation, {"name": self.name}, **parts)
-
-
-def _line(line: str) -> Any:
-    """Parses a line. Raises ProvecError if it is not a line of an export."""
-    try:
-        said = json_in(line)
-    except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict):
-        raise APIConnectionError("The export was cut off, or has a line that is not a JSON object.")
-    assert_answer("exportRecords", said, OK)
-    return said

@@ -137,9 +137,10 @@ class Transport:
 
     @contextmanager
     def open(
-        self, operation: str, names: Mapping[str, str]
+        self, operation: str, names: Mapping[str, str], media_type: str
     ) -> Iterator[Iterator[bytes]]:
-        """Streams the bytes of an answer. If the connection breaks later, does not retry."""
+        """Streams the bytes of an answer of this media type. If the connection breaks later, does
+        not retry."""
         request = self._client.build_request(**self._request(operation, names))
         retries = Retries(operation, True, self._options.retries)
         while True:
@@ -149,6 +150,7 @@ class Transport:
             except Exception as error:
                 time.sleep(retries.wait(error))
         try:
+            _assert_type(response, operation, media_type)
             yield pieces_of(response)
         except httpx.RequestError as error:
             raise APIConnectionError("The export was cut off.") from error
@@ -174,3 +176,14 @@ class Transport:
 def _no_answer(error: httpx.RequestError) -> APIConnectionError:
     kind = APITimeoutError if isinstance(error, httpx.TimeoutException) else APIConnectionError
     return kind(f"No answer came: {type(error).__name__}: {error}".rstrip(":. "))
+
+
+def _assert_type(response: httpx.Response, operation: str, media_type: str) -> None:
+    """Raises ServerError if the answer has another media type."""
+    given = response.headers.get("Content-Type", "").split(";")[0].strip().lower()
+    if given != media_type:
+        error = (
+            f"This is not an answer to {operation}, which has the type {media_type}. "
+            "Is this the address of a Provec?"
+        )
+        raise ServerError({"error": error, "status": response.status_code})

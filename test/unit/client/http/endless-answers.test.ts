@@ -59,10 +59,16 @@ test('accepts an answer of exactly the maximum', async () => {
 });
 
 test('an export may have any size, but no endless line', async () => {
-  const { provec, left } = await answeredBy(200, withoutEnd);
+  const { provec, left } = await answeredBy(200, withoutEnd, { 'content-type': 'application/x-ndjson' });
   const read = async () => {
     for await (const _ of await provec.collection('notes').export());
   };
   await expect(read()).rejects.toThrow(/line of more than 4194304 characters/);
+  await left;
+});
+
+test('an endless answer of another type is abandoned before it is read', async () => {
+  const { provec, left } = await answeredBy(200, withoutEnd, { 'content-type': 'text/html' });
+  await expect(provec.collection('notes').export()).rejects.toThrow(/has the type application\/x-ndjson/);
   await left;
 });

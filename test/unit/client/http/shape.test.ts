@@ -85,7 +85,8 @@ function thrownBy(call: () => void): unknown {
 }
 
 describe('a service that is not Provec and answers {}', () => {
-  const fetch = async () => new Response('{}');
+  const headers = { 'content-type': 'application/x-ndjson' };
+  const fetch = async () => new Response('{}', { headers });
   const provec = new Provec({ url: 'http://x', apiKey: 'k', fetch });
   const operator = new ProvecOperator({ url: 'http://x', adminToken: 'k', fetch });
   const notes = provec.collection('notes');
