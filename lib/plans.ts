@@ -1,10 +1,14 @@
+/** Maximum number of keys per account in every plan. */
+export const KEYS_MAX = 10_000;
+
 /** Limits per account; null = none. Writes and queries count per UTC month, others in total. */
 export interface PlanLimits {
   vectors: number | null;
   writes: number | null;
   queries: number | null;
   collections: number | null;
-  keys: number | null;
+  /** At most KEYS_MAX. */
+  keys: number;
   /** Maximum shards of a new collection; existing ones with more keep them. */
   shards: number | null;
   anchoring: boolean;
@@ -42,7 +46,7 @@ export const DEFAULT_PLANS: Plans = Object.freeze({
     writes: 500_000,
     queries: 5_000_000,
     collections: null,
-    keys: null,
+    keys: KEYS_MAX,
     shards: null,
     anchoring: true,
   }),
@@ -51,7 +55,7 @@ export const DEFAULT_PLANS: Plans = Object.freeze({
     writes: null,
     queries: null,
     collections: null,
-    keys: null,
+    keys: KEYS_MAX,
     shards: null,
     anchoring: true,
   }),

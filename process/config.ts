@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { LIMITS, type LimitName, type Limits } from '../lib/limits.ts';
-import { DEFAULT_PLANS, PLAN_NAMES, type PlanName, type Plans } from '../lib/plans.ts';
+import { DEFAULT_PLANS, KEYS_MAX, PLAN_NAMES, type PlanName, type Plans } from '../lib/plans.ts';
 import { isJsonObject } from '../lib/records/fields.ts';
 import { parseSecrets, SECRETS_FORMAT } from '../lib/secret/secrets-text.ts';
 import {
@@ -79,7 +79,8 @@ function readPlans(raw: string | undefined): Plans {
       } else {
         if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < -1)
           return invalidSetting(`a JSON object in which ${plan}.${name} is -1 (no limit) or a whole number`);
-        limits[name] = value === -1 ? null : value;
+        const limit = value === -1 ? null : value;
+        limits[name] = name === 'keys' ? Math.min(limit ?? KEYS_MAX, KEYS_MAX) : limit;
       }
     }
   }
@@ -268,7 +269,7 @@ export const VARIABLES = {
   plans: {
     env: 'PROVEC_PLANS',
     default: '{}',
-    meaning: 'JSON object that changes plans, such as `{"free": {"vectors": 10000}}`; -1 = no limit.',
+    meaning: 'JSON object that changes plans, such as `{"free": {"vectors": 10000}}`; -1 = no limit (of keys: 10,000).',
     read: readPlans,
   },
   rateLimitPerSecond: {

@@ -57,9 +57,6 @@ export interface StoredKeys extends Pick<KeyStore, 'count' | 'revoke' | 'touch'>
   page(accountId: AccountId, after: Position | null, limit: number): Promise<RowPage<Sealed<KeyRow>>>;
 }
 
-/** Maximum number of keys per account in every plan. */
-export const KEYS_MAX = 10_000;
-
 /** Returns whether the key can manage its account at a time (ISO 8601 UTC). */
 export function canManage({ scopes, expiresAt }: KeyRow, nowIso: string): boolean {
   return scopes.includes('manage') && (expiresAt === null || Date.parse(expiresAt) > Date.parse(nowIso));

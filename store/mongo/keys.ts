@@ -1,8 +1,10 @@
 import type { Collection } from 'mongodb';
 import { itemAt } from '../../lib/checked-access.ts';
 import type { AccountId } from '../../lib/ids.ts';
+import { KEYS_MAX } from '../../lib/plans.ts';
 import type { Seals } from '../../lib/secret/seals.ts';
-import { canManage, KEYS_MAX, type KeyRow, type StoredKeys, standsInFor } from '../keys.ts';
+import { canManage, type KeyRow, type StoredKeys, standsInFor } from '../keys.ts';
+import { KnownKeys } from '../known-keys.ts';
 import { type Position, pageOf, positionOf, type RowPage } from '../page.ts';
 import type { Sealed } from '../sealed.ts';
 import { isAuthenticKey } from '../sealed-keys.ts';
@@ -34,10 +36,12 @@ export class MongoKeys implements StoredKeys {
   readonly #connection: Connection;
   readonly #accounts: Collection<AccountKeys>;
   readonly #seals: Seals;
+  readonly #known: KnownKeys;
 
   constructor(connection: Connection, seals: Seals) {
     this.#connection = connection;
     this.#seals = seals;
+    this.#known = new KnownKeys(seals);
     this.#accounts = connection.collection('account-keys');
   }
 
@@ -48,7 +52,7 @@ export class MongoKeys implements StoredKeys {
       const keys = stored === null ? [] : keysIn(validated(stored, ACCOUNT, 'The keys of an account'));
       // The document has no room for more, even if some keys are forged.
       if (keys.length >= KEYS_MAX) return 'limit';
-      if (maxKeys !== null && this.#validKeys(row.accountId, keys).length >= maxKeys) return 'limit';
+      if (maxKeys !== null && this.#countValid(row.accountId, keys) >= maxKeys) return 'limit';
       if (await this.#isTaken(row)) {
         // Another process that makes the same first key may have been faster, after the account was
         // read here.
@@ -78,7 +82,7 @@ export class MongoKeys implements StoredKeys {
   }
 
   async count(accountId: AccountId): Promise<number> {
-    return this.#validKeys(accountId, await this.#keys(accountId)).length;
+    return this.#countValid(accountId, await this.#keys(accountId));
   }
 
   async revoke(accountId: AccountId, id: string, nowIso: string): Promise<'revoked' | 'absent' | 'last'> {
@@ -132,10 +136,10 @@ export class MongoKeys implements StoredKeys {
     return keys.find((key) => key.id === row.id && this.#isValid(accountId, key)) ?? row;
   }
 
-  /** Returns the valid keys, each once: an attacker may have stored a row twice. */
-  #validKeys(accountId: AccountId, keys: Sealed<KeyRow>[]): KeyRow[] {
-    const own = keys.filter((row) => this.#isValid(accountId, row));
-    return [...new Map(own.map((row) => [row.id, row])).values()];
+  /** Counts the valid keys, each once: an attacker may have stored a row twice. */
+  #countValid(accountId: AccountId, keys: Sealed<KeyRow>[]): number {
+    const own = keys.filter((row) => this.#known.counts(accountId, row, () => row));
+    return new Set(own.map(({ id }) => id)).size;
   }
 
   /**

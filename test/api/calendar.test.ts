@@ -27,8 +27,8 @@ const usageOf = async (api: Api) => (await api<UsageReport>('GET', '/usage')).bo
 test.each([
   ['free', [1_000, 10_000, 5_000, 2, 2]],
   ['pro', [50_000, 500_000, 500_000, 25, 5]],
-  ['business', [500_000, 5_000_000, 5_000_000, null, null]],
-  ['enterprise', [null, null, null, null, null]],
+  ['business', [500_000, 5_000_000, 5_000_000, null, 10_000]],
+  ['enterprise', [null, null, null, null, 10_000]],
 ])('the plan %s and its limits', async (plan, [writes, queries, vectors, collections, keys]) => {
   const { api } = await createTenant(service, plan);
   expect(await usageOf(api)).toEqual({

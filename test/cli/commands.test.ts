@@ -173,8 +173,8 @@ test('keys are created, listed and revoked, and only a new one is printed', asyn
   const [list, usage, table] = await Promise.all([provec('keys', 'list'), documentOf('usage'), provec('usage')]);
   expect(list.stdout).toContain(`${key.id}  reader`);
   expect(list.stdout).not.toMatch(SECRET);
-  expect(usage).toMatchObject({ plan: 'enterprise', usage: { key_count: 2 }, limits: { key_count: null } });
-  expect(table.stdout).toMatch(/^key_count +2 +none$/m);
+  expect(usage).toMatchObject({ plan: 'enterprise', usage: { key_count: 2 }, limits: { key_count: 10_000 } });
+  expect(table.stdout).toMatch(/^key_count +2 +10000$/m);
   expect(await documentOf('keys', 'revoke', key.id)).toEqual({ revoked: true });
   expect(await provec('keys', 'revoke', key.id)).toMatchObject({ code: 3 });
 });

@@ -16,7 +16,7 @@ export function queryCounter(usage: UsageStore, clock: Clock = SYSTEM_CLOCK) {
       writes: null,
       vectors: null,
       collections: null,
-      keys: null,
+      keys: 10_000,
       shards: null,
       anchoring: false,
     };

@@ -1,6 +1,8 @@
 import type { AccountId } from '../../../lib/ids.ts';
+import { KEYS_MAX } from '../../../lib/plans.ts';
 import type { Seals } from '../../../lib/secret/seals.ts';
-import { canManage, KEYS_MAX, type KeyRow, type Scope, type StoredKeys, standsInFor } from '../../keys.ts';
+import { canManage, type KeyRow, type Scope, type StoredKeys, standsInFor } from '../../keys.ts';
+import { KnownKeys } from '../../known-keys.ts';
 import { type Position, pageOf, positionOf, type RowPage } from '../../page.ts';
 import type { Sealed } from '../../sealed.ts';
 import { isAuthenticKey } from '../../sealed-keys.ts';
@@ -26,7 +28,7 @@ export interface KeyTable extends Omit<Sync<StoredKeys>, 'count'> {
 const MANAGING = `SELECT * FROM keys WHERE accountId = ? AND id <> ? AND scopes LIKE '%"manage"%'
   AND (expiresAt IS NULL OR expiresAt > ?)`;
 
-export const keyTable = (database: Database, seals: Seals): KeyTable => ({
+export const keyTable = (database: Database, seals: Seals, known: KnownKeys = new KnownKeys(seals)): KeyTable => ({
   create(row, maxKeys) {
     const stored = 'SELECT count(*) AS count FROM keys WHERE accountId = ?';
     const { count } = database.getOne<{ count: number }>(stored, row.accountId);
@@ -54,12 +56,19 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
   },
 
   page(accountId, after, limit) {
-    return page(database, accountId, after, limit);
+    const { rows, next } = page(database, accountId, after, limit, '*');
+    return { rows: rows.map(listedKeyOf), next };
   },
 
   countSlice(accountId, after, limit) {
-    const { rows, next } = page(database, accountId, after, limit);
-    return { count: rows.filter((row) => isAuthenticKey(accountId, row, seals)).length, after: next };
+    const { rows, next } = page(database, accountId, after, limit, 'createdAt, id, seal');
+    const whole =
+      ({ id }: Pick<KeyRow, 'id'>) =>
+      () => {
+        const row = database.getUntyped<KeyColumns>('SELECT * FROM keys WHERE id = ?', id);
+        return row === undefined ? null : listedKeyOf(row);
+      };
+    return { count: rows.filter((row) => known.counts(accountId, row, whole(row))).length, after: next };
   },
 
   revoke(accountId, id, nowIso) {
@@ -91,12 +100,13 @@ function page(
   accountId: AccountId,
   after: Position | null,
   limit: number,
-): RowPage<Sealed<KeyRow>> {
+  columns: string,
+): RowPage<KeyColumns> {
   const beyond = after === null ? '' : 'AND (createdAt, id) < (?, ?)';
-  const sql = `SELECT * FROM keys WHERE accountId = ? ${beyond} ORDER BY createdAt DESC, id DESC LIMIT ?`;
+  const sql = `SELECT ${columns} FROM keys WHERE accountId = ? ${beyond} ORDER BY createdAt DESC, id DESC LIMIT ?`;
   const position = after === null ? [] : [after.createdAt, after.id];
   const rows = database.allUntyped<KeyColumns>(sql, accountId, ...position, limit + 1);
-  return pageOf(rows.map(listedKeyOf), limit, positionOf);
+  return pageOf(rows, limit, positionOf);
 }
 
 /** Counts the valid keys of an account; stops at `max`. */

@@ -13,7 +13,15 @@ import { type MongoDatabase, mongoDatabase } from '../../unit/store/mongo/databa
 
 const start = await anyMongoServer();
 const INSTANCES = 3;
-const LIMITS = { queries: 150, writes: 60, vectors: 40, collections: null, keys: null, shards: null, anchoring: false };
+const LIMITS = {
+  queries: 150,
+  writes: 60,
+  vectors: 40,
+  collections: null,
+  keys: 10_000,
+  shards: null,
+  anchoring: false,
+};
 const ALLOWANCE: Allowance = { plan: 'free', limits: LIMITS };
 const month = monthOf(clock.wallMs());
 

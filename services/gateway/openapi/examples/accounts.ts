@@ -20,7 +20,7 @@ export const ACCOUNTS: readonly Example[] = [
       month: '2026-11',
       plan: 'enterprise',
       usage: { write_count: 12, query_count: 8, vector_count: 5, collection_count: 2, key_count: 1 },
-      limits: { write_count: null, query_count: null, vector_count: null, collection_count: null, key_count: null },
+      limits: { write_count: null, query_count: null, vector_count: null, collection_count: null, key_count: 10_000 },
       query_count_uncertainty: 0,
       resets_at: '2026-12-01T00:00:00.000Z',
       pricing_url: 'https://provec.dev/pricing',

@@ -438,7 +438,7 @@ test('the report compares usage with the limits of the plan, null if there is no
     query_count: null,
     vector_count: null,
     collection_count: null,
-    key_count: null,
+    key_count: 10_000,
   });
 });
 

@@ -351,7 +351,7 @@ test('a count repeated at another instance keeps its room, whatever the first on
     vectors: 20,
     queries: null,
     collections: null,
-    keys: null,
+    keys: 10_000,
     shards: null,
     anchoring: false,
   };

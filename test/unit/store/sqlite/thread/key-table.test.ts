@@ -68,3 +68,21 @@ test('a limit verifies no more keys than it allows', () => {
   expect(keys.create({ ...row, seal: '' }, 2)).toBe('limit');
   expect(seals.verified).toBe(2);
 });
+
+test('counting a thousand keys again verifies none, and a changed or foreign one does not count', () => {
+  const counted = () => keys.countSlice(ACCOUNT, null, 2 * KEYS).count;
+  const before = counted();
+  expect(seals.verified).toBe(before);
+  seals.verified = 0;
+  expect(counted()).toBe(before);
+  expect(seals.verified).toBe(0);
+  const [{ id }] = database.allUntyped<{ id: string }>('SELECT id FROM keys WHERE accountId = ? LIMIT 1', ACCOUNT);
+  const { seal } = database.getOne<{ seal: string }>('SELECT seal FROM keys WHERE id = ?', id);
+  database.tryTransaction(() => database.run('UPDATE keys SET seal = ? WHERE id = ?', 'f'.repeat(64), id));
+  expect(counted()).toBe(before - 1);
+  database.tryTransaction(() => database.run('UPDATE keys SET seal = ?, accountId = ? WHERE id = ?', seal, 'b', id));
+  expect(counted()).toBe(before - 1);
+  expect(keys.countSlice('b', null, 10).count).toBe(0);
+  database.tryTransaction(() => database.run('UPDATE keys SET accountId = ? WHERE id = ?', ACCOUNT, id));
+  expect(counted()).toBe(before);
+});
