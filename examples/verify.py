@@ -415,6 +415,7 @@ def is_signed(message, signature, public_key):
 # 8. The whole check
 
 DELETED = "the collection was deleted, which closes its account, or the node is of another cluster"
+UNWRITTEN = "no root is anchored before the first write, so fetch it again"
 PENDING = "its anchor was pending when it was fetched, so fetch it again"
 
 
@@ -447,6 +448,7 @@ def verdict_on(options):
         if own != (root, version):
             held = "the ledger holds version %d%s, and the proof, of version %d, names no transaction: "
             why = PENDING if version != own[1] else "fetch it again when nothing is written"
+            why = UNWRITTEN if own[1] == 0 else why
             another = " with another root" if version == own[1] else ""
             check(proof["ledgerTx"] is not None, held % (version, another, own[1]) + why)
             transaction = fetch_transaction(options.rpc, proof["ledgerTx"])

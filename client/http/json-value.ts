@@ -60,9 +60,11 @@ function isPlain(value: object): boolean {
 
 function kindOf(value: object): string {
   const builtIn = Object.prototype.toString.call(value).slice('[object '.length, -1);
+  if (builtIn === 'Array') return 'the type Array. Give a plain object.';
   if (builtIn !== 'Object') return `the type ${builtIn}; JSON has no such value.`;
   const name = (value.constructor as { name?: unknown } | undefined)?.name;
-  const type = typeof name === 'string' && name !== 'Object' ? `the type ${name}` : 'a prototype of its own';
+  const type =
+    typeof name === 'string' && name !== '' && name !== 'Object' ? `the type ${name}` : 'a prototype of its own';
   return `${type}. Give a plain object.`;
 }
 

@@ -102,10 +102,17 @@ function whyAbsent({ what, ledgerTx = null }: StatedRoot): string {
   return `the collection was deleted, which closes its account, or the node is of another cluster. The verifier refuses ${what}s of deleted collections.`;
 }
 
+const sentence = (words: string): string => words.replace(/^./, (first) => first.toUpperCase());
+
 /** Returns the error for a root without a transaction that is not the current one. */
 function unanchoredError({ what, version }: StatedRoot, anchor: Anchor): VerificationError {
   const held = `The ledger holds version ${anchor.version}`;
   const [made, again] = what === 'proof' ? ['fetched', 'fetch it again'] : ['signed', 'import again'];
+  if (version === 0)
+    return new VerificationError(
+      'wrong-root',
+      `${held}, and the ${what} is of version 0, before the first write, which has no anchor. ${sentence(again)}.`,
+    );
   if (anchor.version < version)
     return new VerificationError(
       'wrong-root',
@@ -114,7 +121,7 @@ function unanchoredError({ what, version }: StatedRoot, anchor: Anchor): Verific
   if (anchor.version > version)
     return new VerificationError(
       'wrong-root',
-      `${held}, and the ${what}, of version ${version}, names no transaction: the anchor of that version was pending when the ${what} was ${made}. ${again.replace(/^./, (first) => first.toUpperCase())}.`,
+      `${held}, and the ${what}, of version ${version}, names no transaction: the anchor of that version was pending when the ${what} was ${made}. ${sentence(again)}.`,
     );
   // A version is a sum over the shards, so two states can share one. This need not be tampering.
   return new VerificationError(

@@ -148,6 +148,8 @@ def test_proofs(provec: Provec, service: Service) -> None:
     pending = {**proof, "ledgerTx": None}
     with pytest.raises(package.VerificationError, match="was pending when the proof was fetched"):
         package.verify_on_ledger(pending, **trusted)
+    with pytest.raises(package.VerificationError, match="of version 0, before the first write"):
+        package.verify_on_ledger({**pending, "version": 0}, **trusted)
     with pytest.raises(package.VerificationError, match="check it again when the ledger holds"):
         package.verify_on_ledger({**pending, "version": now.version + 1}, **trusted)
     assert package.verify_on_ledger({**newest, "ledgerTx": None}, **trusted)[0] == "present"

@@ -155,5 +155,10 @@ describe('a kept proof, by the transaction that anchored it', () => {
       await expect(verifyOnLedger({ ...kept!.proof, ledgerTx }, {}, ledger)).rejects.toMatchObject({
         reason: 'wrong-root',
       });
+    await expect(verifyOnLedger({ ...pending, version: 0 }, {}, { ...ledger })).rejects.toMatchObject({
+      reason: 'wrong-root',
+      message:
+        'The ledger holds version 4, and the proof is of version 0, before the first write, which has no anchor. Fetch it again.',
+    });
   });
 });

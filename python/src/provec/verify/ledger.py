@@ -109,6 +109,11 @@ def current_anchor(
     if whole["ledgerTx"] is not None:
         return anchor, str(whole["ledgerTx"])
     held, version = f"The ledger holds version {anchor.version}", int(whole["version"])
+    unwritten = (
+        f"{held}, and the proof is of version 0, before the first write, which has no anchor. "
+        "Fetch it again."
+    )
+    check(version != 0, "wrong-root", unwritten)
     pending = (
         f"{held}, and the proof is of version {version}, whose anchor was pending when it was "
         "fetched: check it again when the ledger holds that version, or fetch it again."

@@ -48,6 +48,7 @@ const FAULTS: [fault: unknown, message: RegExp][] = [
   [deep, /is nested too deeply; 100 levels/],
   [new Tenant(), /has the type Tenant\. Give a plain object/],
   [new Proxy(new Tenant(), {}), /has the type Tenant/],
+  [new (class {})(), /has a prototype of its own\. Give a plain object/],
   [Object.create({ tenant: 'a' }), /has a prototype of its own\. Give a plain object/],
   [Object.create(Object.create(null, { tenant: { value: 'a', enumerable: true } })), /has a prototype of its own/],
   [hidden, /\.tenant is not enumerable/],
@@ -131,6 +132,7 @@ test('refuses what a spread or a path would lose', async () => {
   const records = Array<object>(1_001).fill({ id: 'a', values: [1] }) as never;
   refused.push(
     [() => notes.upsert(Object.assign(new Everything(), { records })), /^The body has the type Everything/],
+    [() => notes.queryMany([{ id: 'a' }] as never), /^The body has the type Array\. Give a plain object\./],
     [() => notes.upsert({ records: [new WithVector()] }), /^records\[0\] has the type WithVector/],
     [() => notes.import([new WithVector()]), /^records\[0\] has the type WithVector/],
     [() => notes.update({ updates: [new WithVector()] }), /^updates\[0\] has the type WithVector/],

@@ -10,6 +10,7 @@ import type { ShardSize, SizeNotice } from '../../../../../services/shards/worke
 import { queryWith, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
 import { HostHarness, LOOK_MS } from './shard-host-harness.ts';
 
+/** Longer than by default, so that a slice has many steps. */
 const SLICE_MS = 10;
 const RECORDS = 640;
 
@@ -36,7 +37,7 @@ let host: HostHarness;
 let large: ShardKey;
 let small: ShardKey;
 beforeEach(() => {
-  host = new HostHarness({ waitMaxMs: Number.POSITIVE_INFINITY });
+  host = new HostHarness({ waitMaxMs: Number.POSITIVE_INFINITY, sliceMs: SLICE_MS });
   large = host.open('large');
   host.write(large, records(RECORDS));
   small = host.open('small');
